@@ -1,0 +1,45 @@
+//! `slipway-bench`: measures Slipway against what it replaces. One subcommand a table.
+//!
+//! Exit codes: 0 measured (targets met or not), 1 something failed, 2 bad options, 3 something
+//! that is needed is missing, 4 the hooks were not in effect, 130 interrupted.
+
+mod failure;
+mod hog;
+mod machine;
+mod process;
+mod stats;
+mod x11;
+
+use clap::{Parser, Subcommand};
+use std::process::ExitCode;
+
+/// Measures Slipway against what it replaces.
+#[derive(Parser)]
+#[command(name = "slipway-bench", version)]
+struct Cli {
+    #[command(subcommand)]
+    bench: Bench,
+}
+
+#[derive(Subcommand)]
+enum Bench {
+    /// X11: x11perf over the socket and over shared memory, side by side
+    X11(x11::cli::Args),
+    /// Keeps one CPU busy until its parent ends
+    #[command(hide = true)]
+    Hog,
+}
+
+fn main() -> ExitCode {
+    let outcome = match Cli::parse().bench {
+        Bench::X11(args) => x11::run(args),
+        Bench::Hog => hog::spin(),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("slipway-bench: {error:#}");
+            ExitCode::from(failure::exit_code(&error))
+        }
+    }
+}

@@ -1,0 +1,165 @@
+//! Private X servers, one plain and one with the hooks for each stage.
+
+use super::hooks::{self, Hooks};
+use crate::failure::Failure;
+use crate::process::{Guarded, Interrupt, Launch, read_text};
+use anyhow::{Context, bail};
+use rustix::process::Signal;
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// How long a server may take to get ready.
+const START_LIMIT: Duration = Duration::from_secs(60);
+
+/// The screen that everything is measured on.
+pub const SCREEN: &str = "1280x1024x24";
+
+/// What all servers of a run have in common.
+pub struct Setup {
+    /// The server's command and arguments of the user's.
+    pub command: Vec<String>,
+    /// Directory for the authority file, the hub sockets and the logs; removed by its owner.
+    pub dir: PathBuf,
+    /// The Xauthority file.
+    pub auth: PathBuf,
+    /// Use this display and the next ones instead of the first that are free.
+    pub display: Option<u32>,
+}
+
+impl Setup {
+    /// The environment of a server or client: with `hooks` or without any trace of them.
+    pub fn environment(&self, command: &mut Command, hooks: Option<&Hooks>) {
+        command.env("XAUTHORITY", &self.auth);
+        if let Some(hooks) = hooks {
+            command
+                .env("SLIPWAY_X11", "on")
+                .env("SLIPWAY_X11_STAGE", hooks.stage.name())
+                .env("SLIPWAY_RUNTIME_DIR", &self.dir);
+        }
+    }
+}
+
+/// LD_PRELOAD for a process with `hooks`, or for a plain one.
+pub fn preload(hooks: Option<&Hooks>) -> Option<String> {
+    match hooks {
+        Some(hooks) => Some(hooks.preload.clone()),
+        None => hooks::without_library(hooks::inherited().as_deref()),
+    }
+}
+
+/// A running server; stopped when it goes out of scope.
+pub struct Server {
+    process: Guarded,
+    /// Its display number.
+    pub display: u32,
+    log: PathBuf,
+}
+
+impl Server {
+    /// Starts server number `index` of a run and waits until it takes connections.
+    ///
+    /// # Errors
+    /// When it doesn't get ready (with what it wrote to standard error);
+    /// [`Failure::NotHooked`] when it should have the hooks and hasn't.
+    pub fn start(
+        setup: &Setup,
+        index: u32,
+        cpus: &[usize],
+        hooks: Option<&Hooks>,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
+        let log = setup.dir.join(format!("server-{index}.log"));
+        let preload = preload(hooks);
+        let launch = Launch {
+            cpus,
+            preload: preload.as_deref(),
+            // Asked, not killed: it has a lock file and a socket to remove.
+            death: "TERM",
+        };
+        let mut command = launch.command(&setup.command[0]);
+        command.args(&setup.command[1..]);
+        if let Some(display) = setup.display {
+            command.arg(format!(":{}", display + index));
+        }
+        command
+            .args(["-screen", "0", SCREEN, "-noreset", "-nolisten", "tcp"])
+            .arg("-auth")
+            .arg(&setup.auth)
+            .args(["-displayfd", "1"])
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(File::create(&log).with_context(|| format!("can't write {}", log.display()))?);
+        setup.environment(&mut command, hooks);
+        let mut process = Guarded::spawn(&mut command, Some(Signal::TERM))?;
+        let display = Self::ready(&mut process, interrupt).with_context(|| {
+            let said = File::open(&log).map(read_text).unwrap_or_default();
+            let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+            format!("'{}' did not start; it said: {}", setup.command.join(" "), said.join(" / "))
+        })?;
+        let server = Self { process, display, log };
+        match hooks {
+            Some(hooks) => server.check_hub(&setup.dir, hooks)?,
+            None => {}
+        }
+        Ok(server)
+    }
+
+    /// Reads the display number that the server writes once it listens.
+    fn ready(process: &mut Guarded, interrupt: &Interrupt) -> anyhow::Result<u32> {
+        let mut pipe = process.stdout().context("standard output")?;
+        let mut text = String::new();
+        while !text.ends_with('\n') {
+            if !interrupt.wait(&[pipe.as_fd()], START_LIMIT)? {
+                bail!("not ready after {} s", START_LIMIT.as_secs());
+            }
+            let mut bytes = [0; 32];
+            match pipe.read(&mut bytes).context("display number")? {
+                0 => bail!("it ended"),
+                count => text.push_str(&String::from_utf8_lossy(&bytes[..count])),
+            }
+        }
+        let number = text.trim();
+        number
+            .parse()
+            .with_context(|| format!("display number '{number}'"))
+    }
+
+    /// The hooks make the hub socket when the server listens, which is before it says it's ready.
+    fn check_hub(&self, dir: &Path, hooks: &Hooks) -> anyhow::Result<()> {
+        let hub = dir.join(format!("x11-{}", self.display));
+        if hub.exists() {
+            return Ok(());
+        }
+        let error = anyhow::Error::from(Failure::NotHooked {
+            display: self.display,
+            preload: hooks.preload.clone().into(),
+            hub,
+        });
+        let said = self.said();
+        Err(match said.is_empty() {
+            true => error,
+            false => error.context(format!("the server said: {said}")),
+        })
+    }
+
+    /// What the server has written to standard error, in one line.
+    pub fn said(&self) -> String {
+        let text = File::open(&self.log).map(read_text).unwrap_or_default();
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        lines.join(" / ")
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.process.id()
+    }
+
+    /// Whether it's still there.
+    pub fn is_running(&mut self) -> bool {
+        self.process.is_running()
+    }
+}

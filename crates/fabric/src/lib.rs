@@ -1,0 +1,25 @@
+//! The fabric: shared-memory segments, byte rings, and the protocol by which a reader and a writer
+//! sleep and wake each other. It knows neither Mach nor X.
+//!
+//! * [`sync`]: the one place that touches atomics, futexes and mappings; modelled under loom.
+//! * [`segment`]: a sealed memfd with two rings, one each way.
+//! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
+//! * [`spin`]: how long a waiter looks before it sleeps.
+//!
+//! The layout in memory and the numbered steps that comments cite are in `docs/ring-abi.md`.
+
+pub mod ring;
+#[cfg(not(loom))]
+pub mod segment;
+pub mod spin;
+pub mod sync;
+
+/// A peer wrote something into shared memory that no correct peer writes.
+///
+/// The line that carried it is over; nothing outside the segment was read or written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the peer wrote an impossible {what} into the segment")]
+pub struct Corrupt {
+    /// Which word of the protocol was wrong.
+    pub what: &'static str,
+}

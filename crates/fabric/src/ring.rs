@@ -1,0 +1,321 @@
+//! A ring of bytes with one writing end and one reading end, in memory that both can write.
+//!
+//! Positions in the stream are 64-bit counts of bytes that never wrap in practice. Neither end
+//! trusts the other: each keeps its own cursor in private memory ([`TxCursor`], [`RxCursor`]),
+//! stores it into the segment for the other to see, and checks what it loads from there. The words
+//! W1 to R6 are the steps of `docs/ring-abi.md`.
+//!
+//! A `Ring` does no waiting: it says whether the peer must be woken, and the caller owns the bell.
+
+use crate::{
+    Corrupt,
+    sync::{AtomicU32, AtomicU64, Bytes, Ordering, Padded, Shared, fence},
+};
+
+/// The words of one direction, as they lie in the segment. Each group is written by one end
+/// (the `waits` flags: set by their owner, cleared by either), on cache lines of its own.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RingControl {
+    producer: Padded<Producer>,
+    consumer: Padded<Consumer>,
+    reader: Padded<ReaderFlags>,
+    writer: Padded<WriterFlags>,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Producer {
+    /// Position after the last byte written. Paired with R1 (SYNC POINT: publish).
+    tail: AtomicU64,
+    /// Position that lies at offset 0 of the area; changes only while the ring is empty.
+    base: AtomicU64,
+    /// Bytes that went over the socket before the ring opened; valid once `state` is not 0.
+    start: AtomicU64,
+    /// [`UNOPENED`], [`OPEN`] or [`CLOSED`].
+    state: AtomicU32,
+    /// How many messages with descriptors were sent beside the ring so far (wraps).
+    attachments: AtomicU32,
+    /// Counts the events on the socket that the reader should look for (wraps).
+    hint: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Consumer {
+    /// Position up to which the reader is done. Paired with W1 (SYNC POINT: release).
+    head: AtomicU64,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+struct ReaderFlags {
+    /// 1: the reader sleeps, or will before it looks again.
+    waits: AtomicU32,
+    /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
+    gives_back: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+struct WriterFlags {
+    /// 1: the writer sleeps until there is space.
+    waits: AtomicU32,
+}
+
+// SAFETY: atomics of integers only, padded to whole cache lines.
+#[cfg(not(loom))]
+#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
+unsafe impl crate::sync::Zeroed for RingControl {}
+
+/// `state` of a ring whose writer has not begun to use it.
+pub const UNOPENED: u32 = 0;
+/// `state` of a ring in use.
+pub const OPEN: u32 = 1;
+/// `state` of a ring after whose `tail` the stream goes on over the socket.
+pub const CLOSED: u32 = 2;
+
+/// A writer that finds the ring empty begins again at the front of the area once it is this far
+/// in, so that light traffic touches little memory and stays in cache.
+const REWIND: u64 = 16 * 1024;
+
+/// The writing end's own cursor. Private to that end: the peer can't change it.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct TxCursor {
+    /// Position after the last byte filled in.
+    pub tail: u64,
+    /// Position at offset 0 of the area.
+    pub base: u64,
+    /// The last valid `head` seen; may be stale, never ahead of the truth.
+    pub head_seen: u64,
+}
+
+/// The reading end's own cursor. Private to that end.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+pub struct RxCursor {
+    /// Position up to which bytes were consumed.
+    pub head: u64,
+    /// Position at offset 0 of the area, valid for `head..tail_seen`.
+    pub base: u64,
+    /// The last valid `tail` seen; may be stale, never ahead of the truth.
+    pub tail_seen: u64,
+}
+
+/// One direction of a line.
+#[derive(Debug, Clone)]
+pub struct Ring {
+    control: Shared<RingControl>,
+    bytes: Bytes,
+}
+
+impl Ring {
+    /// A ring over its control words and its area.
+    pub fn new(control: Shared<RingControl>, bytes: Bytes) -> Self {
+        Self { control, bytes }
+    }
+
+    /// The size of the area in bytes.
+    pub fn size(&self) -> usize {
+        self.bytes.size()
+    }
+
+    // The writing end.
+
+    /// Opens the ring: the reader goes on here after `start` bytes of the socket.
+    pub fn open(&self, start: u64) {
+        self.control.producer.start.store(start, Ordering::Relaxed);
+        self.control.producer.state.store(OPEN, Ordering::Release); // SYNC POINT: open
+    }
+
+    /// Closes the ring for good: what follows `tail` goes over the socket.
+    pub fn close(&self) {
+        self.control.producer.state.store(CLOSED, Ordering::Release); // SYNC POINT: close
+    }
+
+    /// Bytes that can be written now; loads the reader's cursor only if fewer than `want` are
+    /// known to be free (W1).
+    pub fn free(&self, tx: &mut TxCursor, want: usize) -> Result<usize, Corrupt> {
+        let size = self.bytes.size() as u64;
+        if (size - (tx.tail - tx.head_seen)) < want as u64 {
+            self.refresh_head(tx)?;
+        }
+        Ok((size - (tx.tail - tx.head_seen)) as usize)
+    }
+
+    /// Loads and checks the reader's cursor; the bytes not yet consumed.
+    pub fn unread(&self, tx: &mut TxCursor) -> Result<u64, Corrupt> {
+        self.refresh_head(tx)?;
+        Ok(tx.tail - tx.head_seen)
+    }
+
+    fn refresh_head(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {
+        let head = self.control.consumer.head.load(Ordering::Acquire); // W1, SYNC POINT: release
+        if tx.tail.wrapping_sub(head) > tx.tail.wrapping_sub(tx.head_seen) {
+            return Err(Corrupt { what: "read cursor" });
+        }
+        tx.head_seen = head;
+        Ok(())
+    }
+
+    /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the room.
+    pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
+        if tx.tail.wrapping_sub(tx.base) >= REWIND.min(self.bytes.size() as u64 / 2) {
+            if tx.head_seen != tx.tail {
+                self.refresh_head(tx)?;
+            }
+            if tx.head_seen == tx.tail {
+                tx.base = tx.tail;
+                self.control.producer.base.store(tx.base, Ordering::Relaxed); // ordered by W3
+            }
+        }
+        self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
+        tx.tail += from.len() as u64;
+        Ok(())
+    }
+
+    /// Copies bytes that were written but not read back out, for a stream that returns to its socket.
+    pub fn recall(&self, tx: &TxCursor, from: u64, to: &mut [u8]) {
+        self.bytes.copy_out(from.wrapping_sub(tx.base), to);
+    }
+
+    /// Makes all that was filled in visible (W3).
+    pub fn publish(&self, tx: &TxCursor) {
+        self.control.producer.tail.store(tx.tail, Ordering::Release); // W3, SYNC POINT: publish
+    }
+
+    /// Whether the caller must ring the reader's bell for what it published (W4, W5). At most one
+    /// caller is told so for each time the reader armed its flag.
+    pub fn take_sleeping_reader(&self) -> bool {
+        fence(Ordering::SeqCst); // W4: orders W3 before W5; paired with R3
+        self.control.reader.waits.load(Ordering::Relaxed) != 0
+            && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
+    }
+
+    /// Counts one message with descriptors as sent beside the ring. Ordered by the next W3.
+    pub fn count_attachment(&self) {
+        let sent = self.control.producer.attachments.load(Ordering::Relaxed);
+        self.control.producer.attachments.store(sent.wrapping_add(1), Ordering::Relaxed);
+    }
+
+    /// Whether the reader has asked for the stream on the socket.
+    pub fn reader_gave_back(&self) -> bool {
+        self.control.reader.gives_back.load(Ordering::Acquire) != 0 // SYNC POINT: give back
+    }
+
+    /// Arms the writer's flag: the reader rings when there is room (W6). The caller must look
+    /// again before it sleeps.
+    pub fn arm_writer(&self) {
+        self.control.writer.waits.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // W7: orders W6 before the second look; paired with R5
+    }
+
+    /// Tells the reader to look at the socket: something happens there that the ring can't say.
+    pub fn hint(&self) {
+        let n = self.control.producer.hint.load(Ordering::Relaxed);
+        self.control.producer.hint.store(n.wrapping_add(1), Ordering::Release);
+    }
+
+    // The reading end.
+
+    /// The writer's state, and the bytes it sent over the socket before it opened the ring.
+    pub fn opening(&self) -> (u32, u64) {
+        let state = self.control.producer.state.load(Ordering::Acquire); // SYNC POINT: open, close
+        (state, self.control.producer.start.load(Ordering::Relaxed))
+    }
+
+    /// Bytes that can be read now; loads the writer's cursor only if none are known (R1).
+    pub fn available(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
+        if rx.tail_seen == rx.head {
+            return self.refresh_tail(rx);
+        }
+        Ok((rx.tail_seen - rx.head) as usize)
+    }
+
+    /// Bytes that can be read now, by the writer's cursor as it is (R1).
+    pub fn refresh_tail(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
+        let tail = self.control.producer.tail.load(Ordering::Acquire); // R1, SYNC POINT: publish
+        let used = tail.wrapping_sub(rx.head);
+        if used > self.bytes.size() as u64 || used < rx.tail_seen - rx.head {
+            return Err(Corrupt { what: "write cursor" });
+        }
+        if tail != rx.tail_seen {
+            rx.tail_seen = tail;
+            // A correct writer moves `base` only while the ring is empty, so one value holds for
+            // all of head..tail. From a hostile one any value is good: offsets are masked.
+            rx.base = self.control.producer.base.load(Ordering::Relaxed);
+        }
+        Ok(used as usize)
+    }
+
+    /// Whether bytes lie there unread. A look only: nothing is taken over (R1).
+    pub fn readable(&self, head: u64) -> bool {
+        self.control.producer.tail.load(Ordering::Acquire) != head
+    }
+
+    /// The writer's cursor as it is now, unchecked: only to tell that something changed.
+    pub fn tail_mark(&self) -> u64 {
+        self.control.producer.tail.load(Ordering::Acquire)
+    }
+
+    /// Copies out the bytes that lie `skip` behind `head` (R2). The caller asked [`Ring::available`].
+    pub fn peek(&self, rx: &RxCursor, skip: u64, to: &mut [u8]) {
+        self.bytes.copy_out(rx.head.wrapping_add(skip).wrapping_sub(rx.base), to);
+    }
+
+    /// Consumes `n` bytes and shows it to the writer (R4).
+    pub fn release(&self, rx: &mut RxCursor, n: usize) {
+        rx.head += n as u64;
+        self.control.consumer.head.store(rx.head, Ordering::Release); // R4, SYNC POINT: release
+    }
+
+    /// Whether the caller must ring the writer's bell for the room it made (R5, R6). The bell waits
+    /// until a quarter of the ring is free, so that a full ring isn't refilled byte by byte.
+    pub fn take_sleeping_writer(&self, rx: &RxCursor) -> bool {
+        fence(Ordering::SeqCst); // R5: orders R4 before R6; paired with W7
+        if self.control.writer.waits.load(Ordering::Relaxed) == 0 {
+            return false;
+        }
+        let tail = self.control.producer.tail.load(Ordering::Relaxed);
+        self.roomy(tail.wrapping_sub(rx.head)) && self.control.writer.waits.swap(0, Ordering::Relaxed) != 0 // R6
+    }
+
+    /// Whether a ring that holds `used` bytes counts as writable for one that waits.
+    pub fn roomy(&self, used: u64) -> bool {
+        let size = self.bytes.size() as u64;
+        size.saturating_sub(used) >= (size / 4).max(1)
+    }
+
+    /// Arms the reader's flag (R3): the writer rings for the next byte. The caller must look
+    /// again before it sleeps.
+    pub fn arm_reader(&self) {
+        self.control.reader.waits.store(1, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // R3: orders the flag before the second look; paired with W4
+    }
+
+    /// Whether the reader's flag is still up: nobody was told to ring since it was armed.
+    pub fn reader_armed(&self) -> bool {
+        self.control.reader.waits.load(Ordering::Relaxed) != 0
+    }
+
+    /// Lowers the reader's flag: it is awake and will look by itself.
+    pub fn disarm_reader(&self) {
+        if self.control.reader.waits.load(Ordering::Relaxed) != 0 {
+            self.control.reader.waits.store(0, Ordering::Relaxed);
+        }
+    }
+
+    /// Messages with descriptors sent so far (wraps).
+    pub fn attachments(&self) -> u32 {
+        self.control.producer.attachments.load(Ordering::Relaxed)
+    }
+
+    /// Changes whenever the writer wants the reader to look at the socket.
+    pub fn hint_mark(&self) -> u32 {
+        self.control.producer.hint.load(Ordering::Acquire)
+    }
+
+    /// Asks the writer for the rest of the stream on the socket: it takes back what lies unread.
+    pub fn give_back(&self) {
+        self.control.reader.gives_back.store(1, Ordering::Release); // SYNC POINT: give back
+    }
+}

@@ -1,0 +1,117 @@
+//! A line's segment: a sealed memfd with a page of control words and two rings, one each way.
+
+use crate::{
+    ring::{Ring, RingControl},
+    sync::{AtomicU32, Mapping, Padded, Shared, Zeroed},
+};
+use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+/// Where the areas of the rings begin: after one page of control words.
+const AREAS: usize = 4096;
+
+/// The smallest and largest area of a ring in bytes.
+pub const RING_LIMITS: std::ops::RangeInclusive<usize> = 4096..=(1 << 30);
+
+/// What each end of a line tells the other about itself.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct EndBoard {
+    /// The processor that the end last waited on, plus one; 0 before that. A hint: wrong values
+    /// make the other end spin or not, nothing else.
+    pub cpu: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+#[repr(C)]
+struct Control {
+    rings: [RingControl; 2],
+    ends: [Padded<EndBoard>; 2],
+}
+
+const _: () = assert!(size_of::<Control>() <= AREAS);
+
+// SAFETY: atomics of integers only, with padding.
+#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
+unsafe impl Zeroed for Control {}
+// SAFETY: as above.
+#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
+unsafe impl Zeroed for EndBoard {}
+
+/// Which end of a line a process is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The end that made the segment.
+    Maker,
+    /// The end that the segment was sent to.
+    Guest,
+}
+
+/// One end's view of a segment.
+#[derive(Debug)]
+pub struct Segment {
+    /// The ring this end writes.
+    pub tx: Ring,
+    /// The ring this end reads.
+    pub rx: Ring,
+    /// This end's board.
+    pub own: Shared<EndBoard>,
+    /// The other end's board.
+    pub peer: Shared<EndBoard>,
+}
+
+/// The size of the segment with two rings of `ring` bytes, in bytes.
+pub fn segment_size(ring: usize) -> usize {
+    AREAS + 2 * ring
+}
+
+impl Segment {
+    /// Makes a segment with two rings of `ring` bytes each (a power of two within
+    /// [`RING_LIMITS`]). The descriptor is for the other end; memory is taken as traffic comes.
+    pub fn create(ring: usize) -> io::Result<(Self, OwnedFd)> {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+        // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
+        let fd = memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))?;
+        ftruncate(&fd, segment_size(ring) as u64)?;
+        fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        let segment = Self::map(fd.as_fd(), ring, End::Maker)?;
+        // A fresh ring's reader is taken to sleep, so that the first byte rings its bell.
+        segment.tx.arm_reader();
+        segment.rx.arm_reader();
+        Ok((segment, fd))
+    }
+
+    /// Opens the segment that the maker sent, after checking that it can't shrink under us and
+    /// has the size that was announced.
+    pub fn open(fd: BorrowedFd<'_>, ring: usize) -> io::Result<Self> {
+        let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+        if !RING_LIMITS.contains(&ring) || !ring.is_power_of_two() {
+            return Err(invalid("the segment's ring size is out of range"));
+        }
+        if !fcntl_get_seals(fd)?.contains(SealFlags::SHRINK) {
+            return Err(invalid("the segment is not sealed against shrinking"));
+        }
+        if fstat(fd)?.st_size < segment_size(ring) as i64 {
+            return Err(invalid("the segment is smaller than announced"));
+        }
+        Self::map(fd, ring, End::Guest)
+    }
+
+    fn map(fd: BorrowedFd<'_>, ring: usize, end: End) -> io::Result<Self> {
+        let mapping = Mapping::of_file(fd, segment_size(ring))?;
+        let view = |index: usize| -> Option<(Ring, Shared<EndBoard>)> {
+            let control = mapping.view::<RingControl>(index * size_of::<RingControl>())?;
+            let board = mapping.view::<EndBoard>(std::mem::offset_of!(Control, ends) + index * size_of::<Padded<EndBoard>>())?;
+            Some((Ring::new(control, mapping.bytes(AREAS + index * ring, ring)?), board))
+        };
+        let ((tx, own), (rx, peer)) = match (view(0), view(1)) {
+            (Some(maker), Some(guest)) if end == End::Maker => (maker, guest),
+            (Some(maker), Some(guest)) => (guest, maker),
+            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        };
+        Ok(Self { tx, rx, own, peer })
+    }
+}

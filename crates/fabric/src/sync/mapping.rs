@@ -1,0 +1,152 @@
+//! Mappings of shared memory, typed views into them, and the copying of bytes in and out.
+//!
+//! This file holds all raw access to memory that another process can write. The rule for such
+//! memory: a byte is read once for each use and never trusted to stay as it was read.
+#![allow(unsafe_code, clippy::disallowed_methods, reason = "the one place with raw shared memory")]
+
+use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use std::{io, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
+
+/// Types that are valid when all their bytes are zero, and stay valid whatever a peer writes.
+///
+/// # Safety
+/// The type consists of atomics of plain integers only (no references, enums, bools), so every bit
+/// pattern is a value and every access to it is atomic.
+pub unsafe trait Zeroed: Sync {}
+
+/// A mapping shared with other processes; unmapped when the last view of it goes.
+#[derive(Debug)]
+pub struct Mapping {
+    start: NonNull<u8>,
+    len: usize,
+}
+
+// SAFETY: the mapping is plain memory that no thread owns; views of it are atomics or raw copies.
+unsafe impl Send for Mapping {}
+// SAFETY: as above.
+unsafe impl Sync for Mapping {}
+
+impl Mapping {
+    /// Maps `len` bytes of `fd` from its start, readable and writable, shared.
+    ///
+    /// The caller made sure that the file is at least `len` bytes and can't shrink (F_SEAL_SHRINK):
+    /// touching memory past the end of the file would kill this process.
+    pub fn of_file(fd: BorrowedFd<'_>, len: usize) -> io::Result<Arc<Self>> {
+        // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
+        let start = unsafe {
+            mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)?
+        };
+        Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
+    }
+
+    /// Maps `len` zeroed bytes that this process shares with the children it will fork, and with
+    /// nobody else.
+    pub fn of_family(len: usize) -> io::Result<Arc<Self>> {
+        // SAFETY: as in `of_file`.
+        let start = unsafe {
+            mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)?
+        };
+        Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
+    }
+
+    /// The object of type `T` at `offset`, or None if it doesn't lie in the mapping, aligned.
+    pub fn view<T: Zeroed>(self: &Arc<Self>, offset: usize) -> Option<Shared<T>> {
+        let end = offset.checked_add(size_of::<T>())?;
+        (end <= self.len && offset.is_multiple_of(align_of::<T>())).then(|| Shared {
+            // SAFETY: `offset` is within the mapping.
+            object: unsafe { self.start.add(offset) }.cast(),
+            _mapping: Arc::clone(self),
+        })
+    }
+
+    /// The `len` bytes at `offset`, or None if they don't lie in the mapping or `len` is no power of two.
+    pub fn bytes(self: &Arc<Self>, offset: usize, len: usize) -> Option<Bytes> {
+        let end = offset.checked_add(len)?;
+        (end <= self.len && len.is_power_of_two()).then(|| Bytes {
+            // SAFETY: `offset` is within the mapping.
+            start: unsafe { self.start.add(offset) },
+            len,
+            _mapping: Arc::clone(self),
+        })
+    }
+}
+
+impl Drop for Mapping {
+    fn drop(&mut self) {
+        // SAFETY: every view holds an Arc of this mapping, so none is left.
+        let _ = unsafe { munmap(self.start.as_ptr().cast(), self.len) };
+    }
+}
+
+/// A typed view into a mapping, which it keeps alive.
+#[derive(Debug)]
+pub struct Shared<T> {
+    object: NonNull<T>,
+    _mapping: Arc<Mapping>,
+}
+
+// SAFETY: `T: Zeroed` is required to make one and implies `Sync`; the mapping may move to any thread.
+unsafe impl<T: Zeroed> Send for Shared<T> {}
+// SAFETY: as above.
+unsafe impl<T: Zeroed> Sync for Shared<T> {}
+
+impl<T> Clone for Shared<T> {
+    fn clone(&self) -> Self {
+        Self { object: self.object, _mapping: Arc::clone(&self._mapping) }
+    }
+}
+
+impl<T: Zeroed> std::ops::Deref for Shared<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        // SAFETY: `view` checked bounds and alignment, `_mapping` keeps the memory, `Zeroed`
+        // makes any content valid and every access atomic.
+        unsafe { self.object.as_ref() }
+    }
+}
+
+/// A power-of-two area of bytes that a ring runs round in.
+#[derive(Debug, Clone)]
+pub struct Bytes {
+    start: NonNull<u8>,
+    len: usize,
+    _mapping: Arc<Mapping>,
+}
+
+// SAFETY: raw memory; the ring's protocol says who may touch which part when, and a peer that
+// breaks it changes only the bytes that are read, never where this process reads.
+unsafe impl Send for Bytes {}
+// SAFETY: as above.
+unsafe impl Sync for Bytes {}
+
+impl Bytes {
+    /// The size in bytes, a power of two.
+    pub fn size(&self) -> usize {
+        self.len
+    }
+
+    /// Copies `from` into the area at `at`, going round the end. At most `size` bytes.
+    pub fn copy_in(&self, at: u64, from: &[u8]) {
+        let from = &from[..from.len().min(self.len)];
+        let offset = at as usize & (self.len - 1);
+        let (a, b) = from.split_at(from.len().min(self.len - offset));
+        // SAFETY: `offset + a.len() <= len` and `b.len() <= len - a.len()`; the source is this
+        // process's own memory, which no mapping of ours overlaps.
+        unsafe {
+            std::ptr::copy_nonoverlapping(a.as_ptr(), self.start.as_ptr().add(offset), a.len());
+            std::ptr::copy_nonoverlapping(b.as_ptr(), self.start.as_ptr(), b.len());
+        }
+    }
+
+    /// Copies the bytes at `at` out into `to`, going round the end. At most `size` bytes.
+    pub fn copy_out(&self, at: u64, to: &mut [u8]) {
+        let len = to.len().min(self.len);
+        let offset = at as usize & (self.len - 1);
+        let (a, b) = to[..len].split_at_mut(len.min(self.len - offset));
+        // SAFETY: as in `copy_in`, the other way round.
+        unsafe {
+            std::ptr::copy_nonoverlapping(self.start.as_ptr().add(offset), a.as_mut_ptr(), a.len());
+            std::ptr::copy_nonoverlapping(self.start.as_ptr(), b.as_mut_ptr(), b.len());
+        }
+    }
+}

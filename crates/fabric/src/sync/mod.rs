@@ -1,0 +1,34 @@
+//! Atomics, futexes and mappings, and nothing else: the rest of the project builds on these types.
+//!
+//! Under `cfg(loom)` the same names are loom's, the futex is modelled as futex(2) behaves, and a
+//! mapping is a heap object, so one test body runs natively and under the model checker.
+
+mod atomic;
+mod futex;
+mod lock;
+#[cfg(not(loom))]
+mod mapping;
+#[cfg(loom)]
+#[path = "mapping_loom.rs"]
+mod mapping;
+
+pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, spin_loop};
+pub use futex::FutexWord;
+pub use lock::{Guard, Lock};
+pub use mapping::{Bytes, Shared};
+#[cfg(not(loom))]
+pub use mapping::{Mapping, Zeroed};
+
+/// Memory two processors write at different times, on cache lines of its own.
+///
+/// 128 bytes: the processors that prefetch do so by pairs of 64-byte lines.
+#[derive(Debug, Default)]
+#[repr(C, align(128))]
+pub struct Padded<T>(pub T);
+
+impl<T> std::ops::Deref for Padded<T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.0
+    }
+}

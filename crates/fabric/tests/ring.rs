@@ -1,0 +1,57 @@
+//! The ring, single-threaded.
+#![cfg(not(loom))]
+use slipway_fabric::{ring::*, segment::*};
+use std::os::fd::AsFd;
+
+fn pair(ring: usize) -> (Segment, Segment) {
+    let (maker, fd) = Segment::create(ring).unwrap();
+    let guest = Segment::open(fd.as_fd(), ring).unwrap();
+    (maker, guest)
+}
+
+#[test]
+fn bytes_arrive_in_order_round_the_end() {
+    let (maker, guest) = pair(4096);
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    let (mut next_in, mut next_out) = (0u8, 0u8);
+    for step in 0..10_000usize {
+        let n = (step * 37) % 4000;
+        let n = n.min(maker.tx.free(&mut tx, n).unwrap());
+        let data: Vec<u8> = (0..n).map(|_| { next_in = next_in.wrapping_add(1); next_in }).collect();
+        maker.tx.fill(&mut tx, &data).unwrap();
+        maker.tx.publish(&tx);
+        let n = guest.rx.available(&mut rx).unwrap().min((step * 53) % 4096);
+        let mut out = vec![0; n];
+        guest.rx.peek(&rx, 0, &mut out);
+        guest.rx.release(&mut rx, n);
+        for byte in out {
+            next_out = next_out.wrapping_add(1);
+            assert_eq!(byte, next_out);
+        }
+    }
+}
+
+#[test]
+fn a_segment_that_can_shrink_is_refused() {
+    use rustix::fs::*;
+    let fd = memfd_create(c"loose", MemfdFlags::ALLOW_SEALING).unwrap();
+    ftruncate(&fd, segment_size(4096) as u64).unwrap();
+    assert!(Segment::open(fd.as_fd(), 4096).is_err());
+    let (_maker, fd) = Segment::create(4096).unwrap();
+    assert!(Segment::open(fd.as_fd(), 8192).is_err(), "larger than the file");
+    assert!(Segment::open(fd.as_fd(), 5000).is_err(), "no power of two");
+    assert!(ftruncate(&fd, 0).is_err(), "sealed");
+}
+
+#[test]
+fn one_bell_for_each_arming() {
+    let (maker, guest) = pair(4096);
+    let mut tx = TxCursor::default();
+    assert!(maker.tx.take_sleeping_reader(), "a fresh reader is asleep");
+    assert!(!maker.tx.take_sleeping_reader());
+    guest.rx.arm_reader();
+    maker.tx.fill(&mut tx, b"x").unwrap();
+    maker.tx.publish(&tx);
+    assert!(maker.tx.take_sleeping_reader());
+    assert!(!maker.tx.take_sleeping_reader());
+}

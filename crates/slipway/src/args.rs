@@ -1,0 +1,219 @@
+//! The command line's grammar and help.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::size::{parse_count, parse_size};
+use crate::x11::Screen;
+
+/// X11 over shared memory, for unmodified programs.
+#[derive(Debug, Parser)]
+#[command(name = "slipway", version, propagate_version = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    X11(X11),
+    /// Measure: run slipway-bench with ARGS (try `slipway bench --help`)
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Bench {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        args: Vec<OsString>,
+    },
+    /// Clean up after a `slipway x11 --server` that was killed (started by it, never by hand)
+    #[command(name = "x11-guard", hide = true)]
+    Guard { dir: PathBuf },
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  slipway x11 -- Xvfb :99                      an X server that offers shared memory
+  DISPLAY=:99 slipway x11 -- xterm             a program that uses it
+  slipway x11 --server Xvfb -- make check      a private server for one command
+  slipway x11 status :99                       the connections of a server
+  slipway x11 -- status                        a program that is called status
+
+A connection runs over shared memory when both its ends, the X server and the program, run
+under `slipway x11`; every other connection stays on its socket and works as without Slipway.
+
+Environment:
+  An option overrides its variable; without the option the variable counts, then the default.
+  SLIPWAY_X11          on, or off (as --off) [default: on]
+  SLIPWAY_PRELOAD      the preload library [default: libslipway_preload.so in ../lib/slipway
+                       beside the directory of the slipway executable, or in that directory]
+  SLIPWAY_RUNTIME_DIR  directory of the sockets by which program and server find each other
+                       [default: slipway in $XDG_RUNTIME_DIR or /run/user/UID, or
+                       /tmp/slipway-UID]
+
+Exit status:
+  The program's own (with --server: 128 + N if signal N ended it). If it could not be run:
+  2 wrong options, 125 the server did not start, 126 not executable, 127 not found.";
+
+/// Run an X program or an X server with shared memory instead of its socket
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    subcommand_value_name = "status",
+    subcommand_help_heading = "Or",
+    override_usage = "slipway x11 [OPTIONS] [--] PROGRAM [ARGS]...\n       \
+                      slipway x11 --server SERVER [OPTIONS] [--] PROGRAM [ARGS]...\n       \
+                      slipway x11 status [DISPLAY] [--json] [--watch]",
+    after_help = EXAMPLES
+)]
+pub struct X11 {
+    #[command(flatten)]
+    pub hooks: HookOptions,
+    #[command(flatten)]
+    pub server: ServerOptions,
+    /// The program, found in PATH, and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM [ARGS]")]
+    pub program: Vec<OsString>,
+}
+
+/// One option for each variable of the hooks.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Shared memory")]
+pub struct HookOptions {
+    /// Ring that a client asks for: bytes a direction, rounded up to a power of two [default: 1M] [env: SLIPWAY_X11_RING]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub ring: Option<u64>,
+    /// Smallest ring that a server grants: bytes a direction [default: 64K] [env: SLIPWAY_X11_MIN]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub min_ring: Option<u64>,
+    /// Largest ring that a server grants: bytes a direction [default: 16M] [env: SLIPWAY_X11_MAX]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub max_ring: Option<u64>,
+    /// Bytes of shared memory that a server grants to all clients together [default: 1G] [env: SLIPWAY_X11_TOTAL]
+    #[arg(long, value_name = "SIZE", value_parser = parse_size)]
+    pub total: Option<u64>,
+    /// Number of clients that a server takes on shared memory; later ones stay on the socket [default: 1024] [env: SLIPWAY_X11_CLIENTS]
+    #[arg(long, value_name = "COUNT", value_parser = parse_count)]
+    pub clients: Option<u32>,
+    /// Longest time to spin before sleeping, in microseconds; 0: never spin [default: 50] [env: SLIPWAY_X11_SPIN]
+    #[arg(long, value_name = "MICROSECONDS")]
+    pub spin: Option<u32>,
+    /// How the peer is woken: `1` a doorbell for every write, `2b` only when it sleeps, `full` that and spinning [default: full] [env: SLIPWAY_X11_STAGE]
+    #[arg(long, hide_possible_values = true)]
+    pub stage: Option<Stage>,
+    /// The server's interval timer calls: `lazy` leaves out those without effect, `exact` makes each [default: lazy] [env: SLIPWAY_X11_TIMER]
+    #[arg(long, hide_possible_values = true)]
+    pub timer: Option<Timer>,
+    /// What is said on standard error: off, error, warn, info, debug [default: warn] [env: SLIPWAY_LOG]
+    #[arg(long, value_name = "LEVEL", hide_possible_values = true)]
+    pub log: Option<LogLevel>,
+    /// Run without the hooks: everything stays on the socket [env: SLIPWAY_X11=off]
+    #[arg(long)]
+    pub off: bool,
+}
+
+/// A private server for the time of one program.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Private server")]
+pub struct ServerOptions {
+    /// Start this X server (Xvfb, Xephyr or the path of any other) with the hooks and a fresh cookie, run PROGRAM in it, stop it afterwards. PROGRAM sees no Wayland display
+    #[arg(long)]
+    pub server: Option<OsString>,
+    /// Size of the screen in pixels and its depth in bits: WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH (Xvfb and Xephyr) [default: the server's own]
+    #[arg(long, requires = "server", value_name = "WxHxD")]
+    pub screen: Option<Screen>,
+    /// One more argument for the server, after Slipway's own; may be repeated
+    #[arg(long, requires = "server", value_name = "ARG", allow_hyphen_values = true)]
+    pub server_arg: Vec<OsString>,
+    /// Display number [default: the first free one]
+    #[arg(long, requires = "server", value_name = "N", value_parser = clap::value_parser!(u32).range(..=59_535))]
+    pub display: Option<u32>,
+    /// How long the server may take to be ready, in seconds
+    #[arg(long, requires = "server", value_name = "SECONDS", default_value_t = 30,
+          value_parser = clap::value_parser!(u32).range(1..))]
+    pub server_timeout: u32,
+}
+
+/// How much of the protocol for waking the peer is used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    #[value(name = "1")]
+    EveryWrite,
+    #[value(name = "2b")]
+    WhenAsleep,
+    Full,
+}
+
+/// What becomes of the server's setitimer calls.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Timer {
+    Lazy,
+    Exact,
+}
+
+/// Ordered from silent to talkative.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, ValueEnum)]
+pub enum LogLevel {
+    Off,
+    Error,
+    Warn,
+    Info,
+    Debug,
+}
+
+/// A clap error as one line: cause, then hints; the usage is left to `--help`.
+pub fn one_line(error: &clap::Error) -> String {
+    let rendered = error.render().to_string();
+    let parts: Vec<&str> = rendered
+        .lines()
+        .take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more information"))
+        .map(str::trim)
+        .filter(|line| !line.is_empty())
+        .collect();
+    let text = parts.join(" ");
+    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    format!("{text} (see --help)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    fn x11(args: &[&str]) -> Result<X11, clap::Error> {
+        let cli = Cli::try_parse_from(["slipway", "x11"].iter().chain(args))?;
+        match cli.command {
+            Command::X11(x11) => Ok(x11),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn grammar_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn options_end_at_the_program() {
+        let args = x11(&["--ring", "2M", "xterm", "--off", "-e", "--", "status"]).expect("parses");
+        assert_eq!(args.program, ["xterm", "--off", "-e", "--", "status"]);
+        assert!(!args.hooks.off);
+        assert_eq!(args.hooks.ring, Some(2 << 20));
+    }
+
+    #[test]
+    fn a_double_dash_ends_options() {
+        let args = x11(&["--", "--odd", "--ring"]).expect("parses");
+        assert_eq!(args.program, ["--odd", "--ring"]);
+    }
+
+    #[test]
+    fn errors_are_one_line() {
+        for args in [&["--rin", "1M", "x"][..], &["--ring", "0", "x"], &[], &["--screen", "1x1", "x"], &["--stage", "3", "x"]] {
+            let error = x11(args).expect_err("refused");
+            let line = one_line(&error);
+            assert!(!line.contains('\n') && !line.starts_with("error"), "{line}");
+        }
+    }
+}
