@@ -26,10 +26,7 @@ impl Machine {
                 .unwrap_or("unknown")
                 .to_owned(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
-            kernel: rustix::system::uname()
-                .release()
-                .to_string_lossy()
-                .into_owned(),
+            kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
             hypervisor: field(&cpuinfo, "flags")
                 .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         }
@@ -43,10 +40,7 @@ impl Machine {
             None => "",
         };
         let plural = if self.cores == 1 { "" } else { "s" };
-        format!(
-            "{}, {} core{plural}, Linux {}{host}",
-            self.cpu, self.cores, self.kernel
-        )
+        format!("{}, {} core{plural}, Linux {}{host}", self.cpu, self.cores, self.kernel)
     }
 }
 
@@ -61,7 +55,8 @@ fn field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const CPUINFO: &str = "processor\t: 0\nmodel name\t: Some CPU @ 3GHz\nflags\t\t: fpu hypervisor sse\n";
+    const CPUINFO: &str =
+        "processor\t: 0\nmodel name\t: Some CPU @ 3GHz\nflags\t\t: fpu hypervisor sse\n";
 
     #[test]
     fn fields_of_cpuinfo() {

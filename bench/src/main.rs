@@ -38,7 +38,13 @@ fn main() -> ExitCode {
     match outcome {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            eprintln!("slipway-bench: {error:#}");
+            match error.downcast_ref() {
+                // What it interrupted is no failure of its own.
+                Some(failure @ failure::Failure::Interrupted) => {
+                    eprintln!("slipway-bench: {failure}")
+                }
+                _ => eprintln!("slipway-bench: {error:#}"),
+            }
             ExitCode::from(failure::exit_code(&error))
         }
     }

@@ -125,9 +125,8 @@ impl Guarded {
     /// # Errors
     /// When it can't be started.
     pub fn spawn(command: &mut Command, grace: Option<Signal>) -> anyhow::Result<Self> {
-        let child = command
-            .spawn()
-            .with_context(|| format!("can't start {:?}", command.get_program()))?;
+        let child =
+            command.spawn().with_context(|| format!("can't start {:?}", command.get_program()))?;
         Ok(Self { child, grace })
     }
 
@@ -170,11 +169,8 @@ impl Guarded {
             bail!("no end after {} s, killed", limit.as_secs());
         }
         // Left a zombie for now: its CPU time is gone once it has been reaped.
-        waitid(
-            WaitId::Pid(pid),
-            WaitIdOptions::EXITED | WaitIdOptions::NOWAIT,
-        )
-        .context("waitid")?;
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
+            .context("waitid")?;
         let cpu = cpu_ns(self.id());
         Ok((self.child.wait().context("wait")?, cpu))
     }
@@ -195,9 +191,9 @@ impl Drop for Guarded {
         if !self.is_running() {
             return;
         }
-        let polite = self
-            .grace
-            .is_some_and(|signal| self.signal(signal).is_ok() && self.ended_within(Duration::from_secs(5)));
+        let polite = self.grace.is_some_and(|signal| {
+            self.signal(signal).is_ok() && self.ended_within(Duration::from_secs(5))
+        });
         if !polite {
             let _ = self.child.kill();
         }
@@ -210,10 +206,8 @@ impl Drop for Guarded {
 /// # Errors
 /// [`Failure::MissingProgram`], naming `package`.
 pub fn find_program(program: &str, package: &str) -> anyhow::Result<PathBuf> {
-    let missing = || Failure::MissingProgram {
-        program: program.to_owned(),
-        package: package.to_owned(),
-    };
+    let missing =
+        || Failure::MissingProgram { program: program.to_owned(), package: package.to_owned() };
     if program.contains('/') {
         return match Path::new(program).is_file() {
             true => Ok(program.into()),
@@ -242,11 +236,7 @@ mod tests {
 
     #[test]
     fn a_command_pins_preloads_and_dies_with_us() {
-        let launch = Launch {
-            cpus: &[0, 2],
-            preload: Some("/x/lib.so"),
-            death: "TERM",
-        };
+        let launch = Launch { cpus: &[0, 2], preload: Some("/x/lib.so"), death: "TERM" };
         let command = launch.command("prog");
         let args: Vec<_> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
         assert_eq!(command.get_program(), "setpriv");

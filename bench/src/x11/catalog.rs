@@ -134,10 +134,7 @@ Moved unmapped window (4 kids)
     fn every_label_gets_its_option() {
         let catalog = Catalog::parse(USAGE, LABELS).unwrap();
         let names: Vec<_> = catalog.all().iter().map(|job| job.name.as_str()).collect();
-        assert_eq!(
-            names,
-            ["dot", "seg100", "seg100c1", "move", "move:16", "umove"]
-        );
+        assert_eq!(names, ["dot", "seg100", "seg100c1", "move", "move:16", "umove"]);
         assert_eq!(catalog.find("move").unwrap().kids, Some(4));
         assert_eq!(catalog.find("move:4").unwrap().name, "move");
         assert_eq!(catalog.find("move:16").unwrap().label, "Move window (16 kids)");

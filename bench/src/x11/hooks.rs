@@ -109,10 +109,7 @@ mod tests {
         let inherited = Some(OsStr::new("/a/x.so:/b/libslipway_preload.so y.so"));
         assert_eq!(without_library(inherited).as_deref(), Some("/a/x.so:y.so"));
         let library = Path::new("/l/libslipway_preload.so");
-        assert_eq!(
-            with_library(library, inherited),
-            "/l/libslipway_preload.so:/a/x.so:y.so"
-        );
+        assert_eq!(with_library(library, inherited), "/l/libslipway_preload.so:/a/x.so:y.so");
         assert_eq!(with_library(library, None), "/l/libslipway_preload.so");
         assert_eq!(without_library(Some(OsStr::new(""))), None);
     }

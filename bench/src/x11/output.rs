@@ -30,7 +30,7 @@ impl Line {
     }
 }
 
-/// Every measured test in x11perf's output, in its order.
+/// Every measured test in x11perf's output, in its order; its averages (`trep`) are left out.
 pub fn lines(output: &str) -> Vec<Line> {
     output.lines().filter_map(Line::parse).collect()
 }
@@ -45,18 +45,12 @@ pub fn server_version(output: &str) -> Option<String> {
     }
     // Since X.Org 21 the release is 1, two digits of the year's version, two of the minor, three of the patch.
     Some(match release {
-        12_000_000.. => format!(
-            "{}.{}.{}",
-            release / 100_000 % 100,
-            release / 1000 % 100,
-            release % 1000
-        ),
-        _ => format!(
-            "{}.{}.{}",
-            release / 10_000_000,
-            release / 100_000 % 100,
-            release / 1000 % 100
-        ),
+        12_000_000.. => {
+            format!("{}.{}.{}", release / 100_000 % 100, release / 1000 % 100, release % 1000)
+        }
+        _ => {
+            format!("{}.{}.{}", release / 10_000_000, release / 100_000 % 100, release / 1000 % 100)
+        }
     })
 }
 
@@ -91,10 +85,8 @@ Sync time adjustment is 0.0592 msecs.
     #[test]
     fn captured_lines() {
         let lines = lines(CAPTURED);
-        let short: Vec<_> = lines
-            .iter()
-            .map(|line| (line.operations, line.rate, line.label.as_str()))
-            .collect();
+        let short: Vec<_> =
+            lines.iter().map(|line| (line.operations, line.rate, line.label.as_str())).collect();
         let expected = [
             (70_000_000, 70_400_000.0, "X protocol NoOperation"),
             (20_000, 14_800.0, "QueryPointer"),
@@ -112,10 +104,7 @@ Sync time adjustment is 0.0592 msecs.
         let older = "The X.Org Foundation server version 12013000 on :1";
         assert_eq!(server_version(older).as_deref(), Some("20.13.0"));
         let xfree86 = "The XFree86 Project, Inc server version 40300000 on :0";
-        assert_eq!(
-            server_version(xfree86).as_deref(),
-            Some("The XFree86 Project, Inc 40300000")
-        );
+        assert_eq!(server_version(xfree86).as_deref(), Some("The XFree86 Project, Inc 40300000"));
         assert_eq!(server_version(""), None);
     }
 
@@ -128,6 +117,7 @@ Sync time adjustment is 0.0592 msecs.
             "5 reps @ 1.0 msec ( inf/sec): Dot",
             "5 reps @ 1.0 msec ( 0.0/sec): Dot",
             "5 reps @ 1.0 msec ( 10.0/sec)",
+            "300 trep @ 0.0076 msec (131233.6/sec): Dot",
         ] {
             assert_eq!(lines(line), [], "{line}");
         }

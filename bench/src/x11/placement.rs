@@ -46,7 +46,9 @@ impl Placement {
             Self::Shared => "server and client on one shared core",
             Self::Free => "server and client not pinned",
             Self::Hogs => "different cores, a CPU hog on each",
-            Self::PlainClient => "a plain client of the hooked server against one of a plain server",
+            Self::PlainClient => {
+                "a plain client of the hooked server against one of a plain server"
+            }
             Self::Flood => {
                 "a plain client while another floods (hooked flood on the hooked server against plain on plain)"
             }
@@ -89,9 +91,7 @@ impl Cores {
 
     fn pick(allowed: &[usize], siblings: &str, server: usize) -> Self {
         let others = || allowed.iter().copied().filter(|&cpu| cpu != server);
-        let client = others()
-            .find(|&cpu| !in_list(siblings, cpu))
-            .or_else(|| others().next());
+        let client = others().find(|&cpu| !in_list(siblings, cpu)).or_else(|| others().next());
         Self { server, client }
     }
 

@@ -5,6 +5,7 @@ use crate::failure::Failure;
 use crate::process::{Guarded, Interrupt, Launch, read_text};
 use anyhow::{Context, bail};
 use rustix::process::Signal;
+use slipway_transport::status::{self, Transport};
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
@@ -22,7 +23,7 @@ pub const SCREEN: &str = "1280x1024x24";
 pub struct Setup {
     /// The server's command and arguments of the user's.
     pub command: Vec<String>,
-    /// Directory for the authority file, the hub sockets and the logs; removed by its owner.
+    /// Directory for the authority file and the logs; removed by its owner.
     pub dir: PathBuf,
     /// The Xauthority file.
     pub auth: PathBuf,
@@ -35,10 +36,7 @@ impl Setup {
     pub fn environment(&self, command: &mut Command, hooks: Option<&Hooks>) {
         command.env("XAUTHORITY", &self.auth);
         if let Some(hooks) = hooks {
-            command
-                .env("SLIPWAY_X11", "on")
-                .env("SLIPWAY_X11_STAGE", hooks.stage.name())
-                .env("SLIPWAY_RUNTIME_DIR", &self.dir);
+            command.env("SLIPWAY_X11", "on").env("SLIPWAY_X11_STAGE", hooks.stage.name());
         }
     }
 }
@@ -96,14 +94,12 @@ impl Server {
         setup.environment(&mut command, hooks);
         let mut process = Guarded::spawn(&mut command, Some(Signal::TERM))?;
         let display = Self::ready(&mut process, interrupt).with_context(|| {
-            let said = File::open(&log).map(read_text).unwrap_or_default();
-            let said: Vec<&str> = said.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-            format!("'{}' did not start; it said: {}", setup.command.join(" "), said.join(" / "))
+            let (command, said) = (setup.command.join(" "), one_line(&log));
+            format!("'{command}' did not start; it said: {said}")
         })?;
         let server = Self { process, display, log };
-        match hooks {
-            Some(hooks) => server.check_hub(&setup.dir, hooks)?,
-            None => {}
+        if let Some(hooks) = hooks {
+            server.check_hub(hooks)?;
         }
         Ok(server)
     }
@@ -123,34 +119,34 @@ impl Server {
             }
         }
         let number = text.trim();
-        number
-            .parse()
-            .with_context(|| format!("display number '{number}'"))
+        number.parse().with_context(|| format!("display number '{number}'"))
     }
 
-    /// The hooks make the hub socket when the server listens, which is before it says it's ready.
-    fn check_hub(&self, dir: &Path, hooks: &Hooks) -> anyhow::Result<()> {
-        let hub = dir.join(format!("x11-{}", self.display));
-        if hub.exists() {
-            return Ok(());
+    /// Asks the server's hooks: a ratio measured without them would be 1, and a lie.
+    fn check_hub(&self, hooks: &Hooks) -> Result<(), Failure> {
+        let (display, preload) = (self.display, hooks.preload.clone());
+        match status::query(display) {
+            Ok(_) => Ok(()),
+            Err(cause) => Err(Failure::NotHooked { display, preload, cause, said: self.said() }),
         }
-        let error = anyhow::Error::from(Failure::NotHooked {
-            display: self.display,
-            preload: hooks.preload.clone().into(),
-            hub,
-        });
-        let said = self.said();
-        Err(match said.is_empty() {
-            true => error,
-            false => error.context(format!("the server said: {said}")),
-        })
+    }
+
+    /// Whether the client `pid` of this hooked server is on shared memory; none: no such client yet.
+    ///
+    /// # Errors
+    /// When the server doesn't tell.
+    pub fn on_ring(&self, pid: u32) -> anyhow::Result<Option<bool>> {
+        let status = status::query(self.display)?;
+        let client = status.connections.iter().find(|client| client.pid == pid);
+        Ok(client.map(|client| client.transport == Transport::Ring))
     }
 
     /// What the server has written to standard error, in one line.
     pub fn said(&self) -> String {
-        let text = File::open(&self.log).map(read_text).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        lines.join(" / ")
+        match one_line(&self.log) {
+            said if said.is_empty() => "nothing".to_owned(),
+            said => said,
+        }
     }
 
     /// Its process id.
@@ -162,4 +158,10 @@ impl Server {
     pub fn is_running(&mut self) -> bool {
         self.process.is_running()
     }
+}
+
+fn one_line(log: &Path) -> String {
+    let text = File::open(log).map(read_text).unwrap_or_default();
+    let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" / ")
 }

@@ -1,1 +1,28 @@
-//! x
+//! LD_PRELOAD hooks that let unmodified X programs use a line in place of their socket.
+//!
+//! Hooks only, cut by families of calls; all logic is in `slipway-transport`. A hook finds in the
+//! [`table`] whether a descriptor is one of ours; if not, which is nearly always, it calls the real
+//! function at once. On any doubt a connection goes back to its socket and the real function is called.
+//!
+//! * [`real`]: the functions that the hooks stand before, and the shield against our own faults.
+//! * [`table`]: which descriptors are streams, epoll sets, listening sockets.
+//! * [`connect`]: connect, listen, accept, names and options of sockets.
+//! * [`io`], [`message`]: read and write in all their forms.
+//! * [`poll`], [`epoll`]: waiting.
+//! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
+//! * [`process`]: fork and exec, after which others may hold the connection.
+//! * [`timer`]: a server's interval timer, set lazily.
+
+#[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
+compile_error!("slipway-preload supports Linux on x86_64 and aarch64");
+
+mod connect;
+mod descriptor;
+mod epoll;
+mod io;
+mod message;
+mod poll;
+mod process;
+mod real;
+mod table;
+mod timer;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::size::{parse_count, parse_size};
+use crate::size::{parse_count, parse_size, parse_spin};
 use crate::x11::Screen;
 
 /// X11 over shared memory, for unmodified programs.
@@ -27,7 +27,9 @@ pub enum Command {
     },
     /// Clean up after a `slipway x11 --server` that was killed (started by it, never by hand)
     #[command(name = "x11-guard", hide = true)]
-    Guard { dir: PathBuf },
+    Guard {
+        dir: PathBuf,
+    },
 }
 
 const EXAMPLES: &str = "\
@@ -60,21 +62,44 @@ Exit status:
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
     disable_help_subcommand = true,
-    subcommand_value_name = "status",
-    subcommand_help_heading = "Or",
     override_usage = "slipway x11 [OPTIONS] [--] PROGRAM [ARGS]...\n       \
                       slipway x11 --server SERVER [OPTIONS] [--] PROGRAM [ARGS]...\n       \
                       slipway x11 status [DISPLAY] [--json] [--watch]",
     after_help = EXAMPLES
 )]
 pub struct X11 {
+    #[command(subcommand)]
+    pub command: Option<X11Command>,
+    /// The program, found in PATH, and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM [ARGS]")]
+    pub program: Vec<OsString>,
     #[command(flatten)]
     pub hooks: HookOptions,
     #[command(flatten)]
     pub server: ServerOptions,
-    /// The program, found in PATH, and its arguments
-    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM [ARGS]")]
-    pub program: Vec<OsString>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum X11Command {
+    /// Show a server's connections: transport, traffic, and how their waits ended
+    ///
+    /// A wait is won by looking (the data was there), by spinning, or ends in sleep. A doorbell
+    /// is a system call that wakes the other side. Counts are the server's, since the connection began.
+    Status(StatusOptions),
+}
+
+/// Which servers to ask, and how to print their answers.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0; 1 if there is no such server; 2 wrong options.")]
+pub struct StatusOptions {
+    /// Display such as :99 or 99 [default: $DISPLAY, else every display whose server runs under slipway x11]
+    pub display: Option<String>,
+    /// Print everything as one JSON object, for programs
+    #[arg(long)]
+    pub json: bool,
+    /// Print again every second until the server ends (with --json: one object a line)
+    #[arg(long)]
+    pub watch: bool,
 }
 
 /// One option for each variable of the hooks.
@@ -97,7 +122,7 @@ pub struct HookOptions {
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     pub clients: Option<u32>,
     /// Longest time to spin before sleeping, in microseconds; 0: never spin [default: 50] [env: SLIPWAY_X11_SPIN]
-    #[arg(long, value_name = "MICROSECONDS")]
+    #[arg(long, value_name = "MICROSECONDS", value_parser = parse_spin)]
     pub spin: Option<u32>,
     /// How the peer is woken: `1` a doorbell for every write, `2b` only when it sleeps, `full` that and spinning [default: full] [env: SLIPWAY_X11_STAGE]
     #[arg(long, hide_possible_values = true)]
@@ -172,7 +197,7 @@ pub fn one_line(error: &clap::Error) -> String {
         .filter(|line| !line.is_empty())
         .collect();
     let text = parts.join(" ");
-    let text = text.strip_prefix("error: ").unwrap_or(&text);
+    let text = text.strip_prefix("error: ").unwrap_or(&text).replace(" tip: ", "; ");
     format!("{text} (see --help)")
 }
 
@@ -209,8 +234,25 @@ mod tests {
     }
 
     #[test]
+    fn status_is_a_subcommand_only_in_front() {
+        assert!(matches!(
+            x11(&["status", ":1"]).expect("parses").command,
+            Some(X11Command::Status(_))
+        ));
+        assert_eq!(x11(&["--", "status"]).expect("parses").program, ["status"]);
+        assert_eq!(x11(&["--log", "off", "status"]).expect("parses").program, ["status"]);
+        assert_eq!(x11(&["xterm", "status"]).expect("parses").program, ["xterm", "status"]);
+    }
+
+    #[test]
     fn errors_are_one_line() {
-        for args in [&["--rin", "1M", "x"][..], &["--ring", "0", "x"], &[], &["--screen", "1x1", "x"], &["--stage", "3", "x"]] {
+        for args in [
+            &["--rin", "1M", "x"][..],
+            &["--ring", "0", "x"],
+            &[],
+            &["--screen", "1x1", "x"],
+            &["--stage", "3", "x"],
+        ] {
             let error = x11(args).expect_err("refused");
             let line = one_line(&error);
             assert!(!line.contains('\n') && !line.starts_with("error"), "{line}");

@@ -2,6 +2,8 @@
 
 use std::fmt::Display;
 
+/// No server to ask.
+pub const NO_SERVER: u8 = 1;
 /// A wrong option or value (as clap's own errors).
 pub const USAGE: u8 = 2;
 /// Slipway itself could not do its part (a server that does not start, no temporary directory).

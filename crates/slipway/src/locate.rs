@@ -10,19 +10,23 @@ const BENCH: &str = "slipway-bench";
 
 /// A part that is not where it should be.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Missing {
-    what: &'static str,
-    tried: Vec<PathBuf>,
-    variable: Option<&'static str>,
+pub enum Missing {
+    /// Not at the path that the variable gives.
+    Named { variable: &'static str, path: PathBuf },
+    /// At none of the places for it.
+    Installed { what: &'static str, tried: Vec<PathBuf> },
 }
 
 impl fmt::Display for Missing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tried: Vec<_> = self.tried.iter().map(|path| path.display().to_string()).collect();
-        write!(f, "{} not found (tried {}", self.what, tried.join(", "))?;
-        match self.variable {
-            Some(variable) => write!(f, "; set {variable} to its path)"),
-            None => write!(f, ")"),
+        match self {
+            Self::Named { variable, path } => {
+                write!(f, "{variable} names {}, where no file is", path.display())
+            }
+            Self::Installed { what, tried } => {
+                let tried: Vec<_> = tried.iter().map(|path| path.display().to_string()).collect();
+                write!(f, "{what} not found (tried {})", tried.join(", "))
+            }
         }
     }
 }
@@ -33,11 +37,10 @@ impl fmt::Display for Missing {
 /// # Errors
 /// What was tried.
 pub fn preload(variable: Option<OsString>) -> Result<PathBuf, Missing> {
-    let candidates = match variable.filter(|value| !value.is_empty()) {
-        Some(path) => vec![PathBuf::from(path)],
-        None => beside(&[&format!("../lib/slipway/{PRELOAD}"), PRELOAD]),
+    let Some(path) = variable.filter(|value| !value.is_empty()).map(PathBuf::from) else {
+        return installed("lib/slipway", PRELOAD);
     };
-    first(candidates, "preload library", Some("SLIPWAY_PRELOAD"))
+    existing(&path).ok_or(Missing::Named { variable: "SLIPWAY_PRELOAD", path })
 }
 
 /// The bench program.
@@ -45,21 +48,21 @@ pub fn preload(variable: Option<OsString>) -> Result<PathBuf, Missing> {
 /// # Errors
 /// What was tried.
 pub fn bench() -> Result<PathBuf, Missing> {
-    first(beside(&[BENCH, &format!("../libexec/slipway/{BENCH}")]), BENCH, None)
+    installed("libexec/slipway", BENCH)
 }
 
-fn beside(names: &[&str]) -> Vec<PathBuf> {
+/// `what` in `dir` of the prefix whose bin/ has this program, else beside this program, as cargo
+/// lays it out.
+fn installed(dir: &str, what: &'static str) -> Result<PathBuf, Missing> {
     let executable = env::current_exe().unwrap_or_default();
-    let dir = executable.parent().unwrap_or(Path::new("."));
-    names.iter().map(|name| dir.join(name)).collect()
+    let beside = executable.parent().unwrap_or(Path::new("/"));
+    let prefix = beside.parent().unwrap_or(beside);
+    let tried = vec![prefix.join(dir).join(what), beside.join(what)];
+    tried.iter().find_map(|path| existing(path)).ok_or(Missing::Installed { what, tried })
 }
 
-fn first(candidates: Vec<PathBuf>, what: &'static str, variable: Option<&'static str>) -> Result<PathBuf, Missing> {
-    candidates
-        .iter()
-        .filter(|path| path.is_file())
-        .find_map(|path| path.canonicalize().ok())
-        .ok_or(Missing { what, tried: candidates, variable })
+fn existing(path: &Path) -> Option<PathBuf> {
+    path.canonicalize().ok().filter(|path| path.is_file())
 }
 
 #[cfg(test)]
@@ -69,8 +72,11 @@ mod tests {
     #[test]
     fn the_variable_is_the_only_candidate() {
         let missing = preload(Some("/nonexistent/x.so".into())).expect_err("not there");
-        assert_eq!(missing.tried, [PathBuf::from("/nonexistent/x.so")]);
-        assert!(missing.to_string().contains("SLIPWAY_PRELOAD"));
+        assert_eq!(
+            missing.to_string(),
+            "SLIPWAY_PRELOAD names /nonexistent/x.so, where no file is"
+        );
+        assert!(preload(Some("/".into())).is_err(), "a directory is no library");
     }
 
     #[test]

@@ -1,2 +1,55 @@
-//! x
-fn main() {}
+//! The `slipway` command line.
+
+mod args;
+mod bench;
+mod elf;
+mod failure;
+mod hooks;
+mod inspect;
+mod locate;
+mod program;
+mod settings;
+mod size;
+mod status;
+mod x11;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command, X11, X11Command};
+use failure::{Failure, USAGE};
+
+fn main() -> ExitCode {
+    match Cli::try_parse() {
+        Ok(cli) => finish(run(cli)),
+        Err(error) if is_help(&error) => error.exit(),
+        Err(error) => finish(Err(Failure::new(USAGE, args::one_line(&error)))),
+    }
+}
+
+fn run(cli: Cli) -> Result<u8, Failure> {
+    match cli.command {
+        Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => {
+            status::run(&options)
+        }
+        Command::X11(args) => x11::run(args),
+        Command::Bench { args } => Err(bench::exec(&args)),
+        Command::Guard { dir } => x11::guard(&dir),
+    }
+}
+
+fn finish(result: Result<u8, Failure>) -> ExitCode {
+    result
+        .unwrap_or_else(|failure| {
+            eprintln!("slipway: {}", failure.message);
+            failure.code
+        })
+        .into()
+}
+
+fn is_help(error: &clap::Error) -> bool {
+    use ErrorKind::{DisplayHelp, DisplayHelpOnMissingArgumentOrSubcommand, DisplayVersion};
+    matches!(error.kind(), DisplayHelp | DisplayHelpOnMissingArgumentOrSubcommand | DisplayVersion)
+}

@@ -44,7 +44,10 @@ impl Program {
             vec![name.into()]
         } else {
             // An empty entry is the current directory; the slash keeps exec from searching again.
-            env::split_paths(path).map(|dir| if dir.as_os_str().is_empty() { ".".into() } else { dir }).map(|dir| dir.join(name)).collect()
+            env::split_paths(path)
+                .map(|dir| if dir.as_os_str().is_empty() { ".".into() } else { dir })
+                .map(|dir| dir.join(name))
+                .collect()
         };
         let mut refused = None;
         for path in candidates {
@@ -56,9 +59,14 @@ impl Program {
             }
         }
         Err(match refused {
-            Some((path, error)) => Failure::new(NOT_EXECUTABLE, format!("{shown}: cannot execute {}: {}", path.display(), describe(error))),
+            Some((path, error)) => Failure::new(
+                NOT_EXECUTABLE,
+                format!("{shown}: cannot execute {}: {}", path.display(), describe(error)),
+            ),
             None if is_path => Failure::new(NOT_FOUND, format!("{shown}: no such file")),
-            None => Failure::new(NOT_FOUND, format!("{shown}: program not found in PATH{}", hint(name))),
+            None => {
+                Failure::new(NOT_FOUND, format!("{shown}: program not found in PATH{}", hint(name)))
+            }
         })
     }
 
@@ -76,12 +84,20 @@ impl Program {
             io::ErrorKind::NotFound => (NOT_FOUND, ", or its interpreter does not exist"),
             _ => (NOT_EXECUTABLE, ""),
         };
-        Failure::new(code, format!("{}: cannot execute {}: {error}{why}", self.name.display(), self.path.display()))
+        Failure::new(
+            code,
+            format!(
+                "{}: cannot execute {}: {error}{why}",
+                self.name.display(),
+                self.path.display()
+            ),
+        )
     }
 }
 
 fn check(path: &Path) -> Result<(), Errno> {
-    let metadata = path.metadata().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let metadata =
+        path.metadata().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     if metadata.is_dir() {
         return Err(Errno::ISDIR);
     }
@@ -98,7 +114,11 @@ fn describe(error: Errno) -> String {
 
 fn hint(name: &OsStr) -> &'static str {
     // `slipway x11 --log info status` runs a program: options belong to programs only.
-    if name == "status" { "; for the connections of a server put `status` first: slipway x11 status" } else { "" }
+    if name == "status" {
+        "; for the connections of a server put `status` first: slipway x11 status"
+    } else {
+        ""
+    }
 }
 
 #[cfg(test)]
@@ -113,13 +133,15 @@ mod tests {
         let path = env::join_paths([dir.path(), Path::new("/bin")]).expect("join");
         let program = Program::find_in(OsStr::new("sh"), &path).expect("the second sh");
         assert_eq!(program.path, Path::new("/bin/sh"));
-        let failure = Program::find_in(OsStr::new("sh"), dir.path().as_os_str()).expect_err("only the first");
+        let failure =
+            Program::find_in(OsStr::new("sh"), dir.path().as_os_str()).expect_err("only the first");
         assert_eq!(failure.code, NOT_EXECUTABLE);
     }
 
     #[test]
     fn an_empty_entry_is_the_current_directory() {
-        let failure = Program::find_in(OsStr::new("Cargo.toml"), OsStr::new("")).expect_err("no program");
+        let failure =
+            Program::find_in(OsStr::new("Cargo.toml"), OsStr::new("")).expect_err("no program");
         assert_eq!(failure.code, NOT_EXECUTABLE);
         assert!(failure.message.contains("./Cargo.toml"), "{}", failure.message);
     }
@@ -127,8 +149,14 @@ mod tests {
     #[test]
     fn directories_and_nothing() {
         assert_eq!(Program::find(OsStr::new("/")).expect_err("directory").code, NOT_EXECUTABLE);
-        assert_eq!(Program::find(OsStr::new("/nonexistent/x")).expect_err("nothing").code, NOT_FOUND);
-        assert_eq!(Program::find(OsStr::new("/bin/sh/x")).expect_err("below a file").code, NOT_FOUND);
+        assert_eq!(
+            Program::find(OsStr::new("/nonexistent/x")).expect_err("nothing").code,
+            NOT_FOUND
+        );
+        assert_eq!(
+            Program::find(OsStr::new("/bin/sh/x")).expect_err("below a file").code,
+            NOT_FOUND
+        );
         assert_eq!(Program::find(OsStr::new("")).expect_err("empty").code, NOT_FOUND);
     }
 }

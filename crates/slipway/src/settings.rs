@@ -1,17 +1,14 @@
 //! The settings of the hooks: options over environment, checked before anything runs.
 
 use std::ffi::OsString;
+use std::fmt;
 
 use clap::ValueEnum;
 
 use crate::args::{HookOptions, LogLevel, Stage, Timer};
 use crate::failure::Failure;
-use crate::size::{exact, parse_count, parse_size};
-
-/// Default of SLIPWAY_X11_MIN, bytes a direction.
-const MIN_RING: u64 = 64 << 10;
-/// Default of SLIPWAY_X11_MAX, bytes a direction.
-const MAX_RING: u64 = 16 << 20;
+use crate::size::{exact, parse_count, parse_size, parse_spin};
+use slipway_transport::settings::Settings as HookSettings;
 
 /// Checked settings.
 #[derive(Debug)]
@@ -30,21 +27,26 @@ impl Settings {
     /// # Errors
     /// A variable that can't be read or is 0, and a smallest ring above the largest. An option
     /// replaces its variable, so a bad variable under an option is no error.
-    pub fn new(options: &HookOptions, environment: impl Fn(&str) -> Option<OsString>) -> Result<Self, Failure> {
+    pub fn new(
+        options: &HookOptions,
+        environment: impl Fn(&str) -> Option<OsString>,
+    ) -> Result<Self, Failure> {
         let mut merge = Merge { environment, variables: Vec::new() };
         merge.value("SLIPWAY_X11_RING", options.ring, parse_size)?;
         let min = merge.value("SLIPWAY_X11_MIN", options.min_ring, parse_size)?;
         let max = merge.value("SLIPWAY_X11_MAX", options.max_ring, parse_size)?;
         merge.value("SLIPWAY_X11_TOTAL", options.total, parse_size)?;
         merge.value("SLIPWAY_X11_CLIENTS", options.clients, parse_count)?;
-        merge.value("SLIPWAY_X11_SPIN", options.spin, |text| {
-            text.parse::<u32>().map_err(|_| "expected a whole number of microseconds".to_owned())
-        })?;
+        merge.value("SLIPWAY_X11_SPIN", options.spin, parse_spin)?;
         merge.choice::<Stage>("SLIPWAY_X11_STAGE", options.stage)?;
         merge.choice::<Timer>("SLIPWAY_X11_TIMER", options.timer)?;
         let log = merge.choice::<LogLevel>("SLIPWAY_LOG", options.log)?;
         let on = merge.switch("SLIPWAY_X11", options.off)?;
-        check_order(min.unwrap_or(MIN_RING), max.unwrap_or(MAX_RING))?;
+        let default = HookSettings::default();
+        check_order(
+            min.unwrap_or(default.min_ring as u64),
+            max.unwrap_or(default.max_ring as u64),
+        )?;
         Ok(Self { on, log: log.unwrap_or(LogLevel::Warn), variables: merge.variables })
     }
 }
@@ -86,15 +88,21 @@ impl<E: Fn(&str) -> Option<OsString>> Merge<E> {
             .map_err(|why| Failure::usage(format!("environment variable {name}={text}: {why}")))
     }
 
-    fn choice<T: ValueEnum>(&mut self, name: &'static str, option: Option<T>) -> Result<Option<T>, Failure> {
-        let chosen = self.value(name, option.map(Choice), |text| T::from_str(text, false).map(Choice).map_err(|_| expected::<T>()))?;
+    fn choice<T: ValueEnum>(
+        &mut self,
+        name: &'static str,
+        option: Option<T>,
+    ) -> Result<Option<T>, Failure> {
+        let chosen = self.value(name, option.map(Choice), |text| {
+            T::from_str(text, false).map(Choice).map_err(|_| expected::<T>())
+        })?;
         Ok(chosen.map(|Choice(value)| value))
     }
 
     fn switch(&mut self, name: &'static str, off: bool) -> Result<bool, Failure> {
-        let on = self.value(name, off.then(|| Switch(false)), |text| match text {
-            "on" => Ok(Switch(true)),
-            "off" => Ok(Switch(false)),
+        let on = self.value(name, off.then_some(Switch(false)), |text| match text {
+            "on" | "1" => Ok(Switch(true)),
+            "off" | "0" => Ok(Switch(false)),
             _ => Err("expected on or off".to_owned()),
         })?;
         Ok(on.is_none_or(|Switch(on)| on))
@@ -103,17 +111,17 @@ impl<E: Fn(&str) -> Option<OsString>> Merge<E> {
 
 struct Choice<T>(T);
 
-impl<T: ValueEnum> ToString for Choice<T> {
-    fn to_string(&self) -> String {
-        name_of(&self.0)
+impl<T: ValueEnum> fmt::Display for Choice<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&name_of(&self.0))
     }
 }
 
 struct Switch(bool);
 
-impl ToString for Switch {
-    fn to_string(&self) -> String {
-        if self.0 { "on" } else { "off" }.to_owned()
+impl fmt::Display for Switch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(if self.0 { "on" } else { "off" })
     }
 }
 
@@ -138,10 +146,18 @@ mod tests {
 
     #[test]
     fn options_override_and_the_rest_is_left_alone() {
-        let options = HookOptions { ring: Some(4096), stage: Some(Stage::WhenAsleep), ..HookOptions::default() };
-        let environment = [("SLIPWAY_X11_RING", "broken"), ("SLIPWAY_X11_SPIN", "10"), ("SLIPWAY_LOG", "error")];
+        let options = HookOptions {
+            ring: Some(4096),
+            stage: Some(Stage::WhenAsleep),
+            ..HookOptions::default()
+        };
+        let environment =
+            [("SLIPWAY_X11_RING", "broken"), ("SLIPWAY_X11_SPIN", "10"), ("SLIPWAY_LOG", "error")];
         let settings = settings(&options, &environment).expect("good");
-        assert_eq!(settings.variables, [("SLIPWAY_X11_RING", "4096".to_owned()), ("SLIPWAY_X11_STAGE", "2b".to_owned())]);
+        assert_eq!(
+            settings.variables,
+            [("SLIPWAY_X11_RING", "4096".to_owned()), ("SLIPWAY_X11_STAGE", "2b".to_owned())]
+        );
         assert_eq!(settings.log, LogLevel::Error);
         assert!(settings.on);
     }
@@ -175,7 +191,9 @@ mod tests {
 
     #[test]
     fn min_above_max_also_against_the_default() {
-        for (min, max) in [(Some(2 << 20), Some(1 << 20)), (Some(32 << 20), None), (None, Some(4096))] {
+        for (min, max) in
+            [(Some(2 << 20), Some(1 << 20)), (Some(32 << 20), None), (None, Some(4096))]
+        {
             let options = HookOptions { min_ring: min, max_ring: max, ..HookOptions::default() };
             let failure = settings(&options, &[]).expect_err("refused");
             assert!(failure.message.contains("--max-ring"), "{}", failure.message);

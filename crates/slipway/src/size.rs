@@ -1,9 +1,10 @@
 //! Sizes and counts on the command line and in the environment.
 
 /// What to do instead of a limit of 0.
-const ZERO: &str = "0 would leave no shared memory; to run without it, use --off or SLIPWAY_X11=off";
+const ZERO: &str =
+    "0 would leave no shared memory; to run without it, use --off or SLIPWAY_X11=off";
 
-/// Reads a number of bytes with an optional suffix K, M or G (powers of 1024; `KiB` and so on too).
+/// Reads a number of bytes with an optional suffix K, M or G (powers of 1024).
 ///
 /// # Errors
 /// Not a number, an unknown suffix, more than 64 bits, or 0.
@@ -12,9 +13,9 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     let (number, suffix) = text.split_at(digits);
     let shift = match suffix.to_ascii_lowercase().as_str() {
         "" => 0,
-        "k" | "kib" => 10,
-        "m" | "mib" => 20,
-        "g" | "gib" => 30,
+        "k" => 10,
+        "m" => 20,
+        "g" => 30,
         _ => return Err(bad_size()),
     };
     if number.is_empty() {
@@ -43,6 +44,15 @@ pub fn parse_count(text: &str) -> Result<u32, String> {
     }
 }
 
+/// Reads a spinning time in microseconds, at most a second; 0 is fine.
+///
+/// # Errors
+/// Not a number, or more than a second.
+pub fn parse_spin(text: &str) -> Result<u32, String> {
+    let number = text.parse().ok().filter(|&number| number <= 1_000_000);
+    number.ok_or_else(|| "expected microseconds as a whole number from 0 to 1000000".to_owned())
+}
+
 fn bad_size() -> String {
     "expected bytes as a whole number with an optional suffix K, M or G, such as 64K".to_owned()
 }
@@ -64,14 +74,29 @@ mod tests {
 
     #[test]
     fn suffixes_are_powers_of_1024() {
-        for (text, bytes) in [("1", 1), ("64K", 65_536), ("64k", 65_536), ("3M", 3 << 20), ("2GiB", 2 << 30)] {
+        for (text, bytes) in
+            [("1", 1), ("64K", 65_536), ("64k", 65_536), ("3M", 3 << 20), ("2g", 2 << 30)]
+        {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in ["", "K", "-1", "1.5M", "1T", "1 K", "0x10", "K1", "+1", "99999999999999999999", "18014398509481985K"] {
+        for text in [
+            "",
+            "K",
+            "-1",
+            "1.5M",
+            "1T",
+            "1KiB",
+            "1 K",
+            "0x10",
+            "K1",
+            "+1",
+            "99999999999999999999",
+            "18014398509481985K",
+        ] {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }
@@ -82,6 +107,13 @@ mod tests {
             assert!(parse_size(text).is_err_and(|why| why.contains("--off")), "{text}");
         }
         assert!(parse_count("0").is_err_and(|why| why.contains("--off")));
+    }
+
+    #[test]
+    fn spinning_may_be_zero_but_not_for_ever() {
+        assert_eq!(parse_spin("0"), Ok(0));
+        assert_eq!(parse_spin("1000000"), Ok(1_000_000));
+        assert!(parse_spin("1000001").is_err() && parse_spin("50us").is_err());
     }
 
     #[test]

@@ -1,0 +1,94 @@
+//! One test, both sides plain, end to end: real servers, real x11perf, the files that are written.
+
+use serde_json::Value;
+use std::fs;
+use std::process::{Command, Output};
+
+fn bench(args: &[&str]) -> Output {
+    Command::new("timeout")
+        .args(["--kill-after=10", "300"])
+        .arg(env!("CARGO_BIN_EXE_slipway-bench"))
+        .arg("x11")
+        .args(args)
+        .output()
+        .expect("timeout(1) runs")
+}
+
+fn said(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+#[test]
+fn a_baseline_measures_and_writes_its_files() {
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("out.json");
+    let svg = dir.path().join("out.svg");
+    let output = bench(&[
+        "--baseline",
+        "--tests",
+        "pointer",
+        "--placement",
+        "shared,free",
+        "--repeat",
+        "1",
+        "--seconds",
+        "1",
+        "--json",
+        json.to_str().unwrap(),
+        "--svg",
+        svg.to_str().unwrap(),
+    ]);
+    assert!(output.status.success(), "{}", said(&output));
+
+    let value: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let rows = value["rows"].as_array().unwrap();
+    assert_eq!(rows.len(), 2, "{value}");
+    for (row, placement) in rows.iter().zip(["shared", "free"]) {
+        assert_eq!(row["test"], "pointer");
+        assert_eq!(row["placement"], placement);
+        let number = |key: &str| row[key].as_f64().unwrap();
+        assert!(number("socket") > 0.0);
+        assert!((number("ratio") - number("ours") / number("socket")).abs() < 1e-9);
+        // Null on kernels without schedstat.
+        if !row["cpu_us_socket"].is_null() {
+            assert!(number("cpu_us_socket") > 0.0 && number("cpu_us_ours") > 0.0);
+        }
+    }
+    assert!(value["geometric_mean"].as_f64().unwrap() > 0.0);
+    assert!(value["settings"]["baseline"].as_bool().unwrap());
+    assert_ne!(value["settings"]["server"], "");
+
+    let chart = fs::read_to_string(svg).unwrap();
+    roxmltree::Document::parse(&chart).unwrap();
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("pointer"), "{table}");
+}
+
+#[test]
+fn what_is_missing_is_named() {
+    let cases: [(&[&str], i32, &str); 5] = [
+        (&["--preload", "/nowhere/lib.so"], 3, "/nowhere/lib.so"),
+        (&["--baseline", "--tests", "nosuchtest"], 2, "nosuchtest"),
+        (&["--baseline", "--server-command", "no-such-server"], 3, "no-such-server"),
+        (&["--baseline", "--server-command", "Xvfb -nosuchoption"], 1, "-nosuchoption"),
+        (&["--placement", "nowhere"], 2, "nowhere"),
+    ];
+    for (args, code, part) in cases {
+        let output = bench(args);
+        let said = said(&output);
+        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
+        assert!(said.contains(part), "{args:?}: {said}");
+    }
+}
+
+/// A library that does nothing stands for hooks that don't take: the ratio would be 1, and a lie.
+#[test]
+fn a_server_without_a_hub_is_no_result() {
+    let dir = tempfile::tempdir().unwrap();
+    let library = dir.path().join("libslipway_preload.so");
+    fs::write(&library, "").unwrap();
+    let output = bench(&["--preload", library.to_str().unwrap(), "--tests", "noop"]);
+    let said = said(&output);
+    assert_eq!(output.status.code(), Some(4), "{said}");
+    assert!(said.contains("has no hub"), "{said}");
+}

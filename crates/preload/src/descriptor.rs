@@ -1,0 +1,190 @@
+//! Hooks on closing and copying descriptors, their flags, and shutdown.
+
+use crate::{
+    real::{fail, real, shield},
+    table,
+};
+use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_SETFL, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
+use rustix::io::Errno;
+use slipway_transport::descriptor::is_reserved;
+use std::ffi::{c_int, c_uint, c_ulong};
+
+real! {
+    fn close(fd: c_int) -> c_int;
+    fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int;
+    fn dup(fd: c_int) -> c_int;
+    fn dup2(old: c_int, new: c_int) -> c_int;
+    fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int;
+    fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int;
+    fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int;
+    fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int;
+    fn shutdown(fd: c_int, how: c_int) -> c_int;
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn close(fd: c_int) -> c_int {
+    if is_reserved(fd) {
+        // A program that closes all it finds: this one isn't its own.
+        return fail(Errno::BADF);
+    }
+    // Kept until the descriptor is closed: its end must not look like a return to the socket.
+    let slot = shield(|| table::forget(fd), || None);
+    // SAFETY: no pointers.
+    let result = unsafe { next::close(fd) };
+    drop(slot);
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c_int {
+    if first > last || flags & !(libc::CLOSE_RANGE_UNSHARE | libc::CLOSE_RANGE_CLOEXEC) as c_int != 0 {
+        // SAFETY: no pointers; the kernel refuses it.
+        return unsafe { next::close_range(first, last, flags) };
+    }
+    let mut slots = Vec::new();
+    if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
+        shield(|| slots.extend(table::used().filter(|fd| (first..=last).contains(&(*fd as c_uint))).filter_map(table::forget)), || {});
+    }
+    // Round our own descriptors, which are few and high.
+    let mut from = first;
+    let ours = (first..=last.min(1 << 16)).filter(|fd| is_reserved(*fd as c_int));
+    for fd in ours {
+        if fd > from {
+            // SAFETY: no pointers.
+            let result = unsafe { next::close_range(from, fd - 1, flags) };
+            if result != 0 {
+                return result;
+            }
+        }
+        from = fd + 1;
+    }
+    // SAFETY: no pointers.
+    if from <= last { unsafe { next::close_range(from, last, flags) } } else { 0 }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn closefrom(first: c_int) {
+    // SAFETY: no pointers.
+    unsafe { close_range(first.max(0) as c_uint, c_uint::MAX, 0) };
+}
+
+fn copied(old: c_int, new: c_int) -> c_int {
+    if new >= 0 && old != new && table::is_used(old) {
+        shield(|| table::duplicate(old, new), || {});
+    }
+    new
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup(fd: c_int) -> c_int {
+    // SAFETY: no pointers.
+    copied(fd, unsafe { next::dup(fd) })
+}
+
+/// dup2 and dup3: the descriptor that is replaced is closed by it.
+fn replace(old: c_int, new: c_int, real: impl FnOnce() -> c_int) -> c_int {
+    if is_reserved(new) || is_reserved(old) {
+        return fail(Errno::BADF);
+    }
+    // SAFETY: no pointers.
+    let valid = old != new && (!table::is_used(new) || unsafe { libc::fcntl(old, libc::F_GETFD) } >= 0);
+    let slot = if valid { shield(|| table::forget(new), || None) } else { None };
+    let result = copied(old, real());
+    drop(slot);
+    result
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup2(old: c_int, new: c_int) -> c_int {
+    // SAFETY: no pointers.
+    replace(old, new, || unsafe { next::dup2(old, new) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
+    // SAFETY: no pointers.
+    replace(old, new, || unsafe { next::dup3(old, new, flags) })
+}
+
+fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_int {
+    if result < 0 || !table::is_used(fd) {
+        return result;
+    }
+    match command {
+        F_DUPFD | F_DUPFD_CLOEXEC => return copied(fd, result),
+        F_SETFL => {
+            if let Some(stream) = table::stream(fd) {
+                stream.set_nonblocking(argument as c_int & O_NONBLOCK != 0);
+                if argument as c_int & O_ASYNC != 0 {
+                    // Signals for arriving bytes are the kernel's to send.
+                    shield(|| stream.give_back(), || {});
+                }
+            }
+        }
+        _ => {}
+    }
+    result
+}
+
+// fcntl and ioctl have variable arguments in C. On the supported processors one more argument, if it
+// was passed, is in the next register, and if it wasn't, the register is passed on unread.
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's contract is fcntl(2)'s.
+    controlled(fd, command, argument, unsafe { next::fcntl(fd, command, argument) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's contract is fcntl(2)'s.
+    controlled(fd, command, argument, unsafe { next::fcntl64(fd, command, argument) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_int {
+    // SAFETY: the caller's contract is ioctl(2)'s.
+    let result = unsafe { next::ioctl(fd, request, argument) };
+    if result < 0 || !table::is_used(fd) {
+        return result;
+    }
+    let Some(stream) = table::stream(fd) else { return result };
+    let number = argument as *mut c_int;
+    shield(
+        || {
+            // SAFETY: the kernel has just read or written an int there.
+            unsafe {
+                match request {
+                    FIONREAD => *number = c_int::try_from(stream.readable_bytes(*number as usize)).unwrap_or(c_int::MAX),
+                    TIOCOUTQ => *number = (*number).saturating_add(stream.unread_bytes() as c_int),
+                    FIONBIO => stream.set_nonblocking(*number != 0),
+                    FIOASYNC if *number != 0 => stream.give_back(),
+                    _ => {}
+                }
+            }
+            result
+        },
+        || result,
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn shutdown(fd: c_int, how: c_int) -> c_int {
+    // SAFETY: no pointers.
+    let result = unsafe { next::shutdown(fd, how) };
+    if result == 0
+        && let Some(stream) = table::stream(fd)
+    {
+        shield(
+            || {
+                stream.note_socket_event();
+                stream.hint_peer();
+                if how != libc::SHUT_RD {
+                    stream.sending_ended();
+                }
+            },
+            || {},
+        );
+    }
+    result
+}

@@ -1,0 +1,172 @@
+//! Hooks on epoll.
+
+use crate::{
+    real::{fail, last_error, real, shield},
+    table::{self, Slot},
+    timer,
+};
+use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
+use rustix::io::Errno;
+use slipway_transport::epoll::{EpollSet, Event};
+use std::{cell::RefCell, ffi::c_int, sync::Arc, time::Duration};
+
+real! {
+    fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int;
+    fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int;
+    fn epoll_pwait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int, mask: *const sigset_t) -> c_int;
+    fn epoll_pwait2(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: *const timespec, mask: *const sigset_t) -> c_int;
+}
+
+fn set_of(epfd: c_int) -> Option<Arc<EpollSet>> {
+    match &*table::get(epfd)? {
+        Slot::Set(set) => Some(Arc::clone(set)),
+        _ => None,
+    }
+}
+
+fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
+    set_of(epfd).or_else(|| {
+        let set = EpollSet::new(epfd).ok()?;
+        table::put(epfd, Slot::Set(Arc::clone(&set))).then_some(set)
+    })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
+    // SAFETY: the caller's contract is epoll_ctl(2)'s.
+    let real = || unsafe { next::epoll_ctl(epfd, operation, fd, event) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    shield(
+        || {
+            // SAFETY: null or the caller's.
+            let wanted = unsafe { event.as_ref() }.map(|e| (e.events, e.u64));
+            let slot = table::get(fd);
+            match (operation, slot.as_deref(), wanted) {
+                (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
+                    match set_or_new(epfd).map(|set| set.add(fd, stream, events, data)) {
+                        Some(Ok(())) => 0,
+                        Some(Err(error)) => fail(error),
+                        None => {
+                            // The set can't be ours, so the connection can't be either.
+                            stream.give_back();
+                            real()
+                        }
+                    }
+                }
+                (EPOLL_CTL_ADD, Some(Slot::Listener(hub)), _) => {
+                    let result = real();
+                    if result == 0
+                        && let Some(set) = set_or_new(epfd)
+                    {
+                        set.add_hub(hub);
+                    }
+                    result
+                }
+                (EPOLL_CTL_MOD, Some(Slot::Stream(_)), Some((events, data))) => match set_of(epfd) {
+                    Some(set) if set.modify(fd, events, data) => 0,
+                    _ => real(),
+                },
+                (EPOLL_CTL_DEL, Some(Slot::Stream(_)), _) => match set_of(epfd) {
+                    Some(set) if set.remove(fd) => 0,
+                    _ => real(),
+                },
+                _ => real(),
+            }
+        },
+        real,
+    )
+}
+
+thread_local! {
+    /// Events on their way from the kernel to the program, kept to save an allocation a wait.
+    static BUFFERS: RefCell<(Vec<Event>, Vec<epoll_event>)> = const { RefCell::new((Vec::new(), Vec::new())) };
+}
+
+fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
+    let max = usize::try_from(max).unwrap_or(0).min(4096);
+    // A signal handler that waits too finds the buffers taken and uses its own.
+    let (mut out, mut raw) = BUFFERS.with(|b| b.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
+    out.clear();
+    let epfd_wait = |found: &mut Vec<Event>, room: usize, time: Option<Duration>| -> Result<(), Errno> {
+        // Events for ourselves come among the program's, so there is room for more than it asked.
+        let room = room.max(1) + 16;
+        raw.resize(room, epoll_event { events: 0, u64: 0 });
+        let ms = time.map_or(-1, |t| c_int::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
+        if ms != 0 {
+            timer::before_sleep();
+        }
+        // SAFETY: `raw` has `room` entries; the mask is the program's own argument.
+        let n = unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), room as c_int, ms, mask) };
+        let n = usize::try_from(n).map_err(|_| last_error())?;
+        found.extend(raw[..n].iter().map(|e| Event { events: e.events, data: e.u64 }));
+        Ok(())
+    };
+    let mut epfd_wait = epfd_wait;
+    let result = set.wait(&mut out, max, timeout, &mut epfd_wait);
+    let answer = match result {
+        Err(error) => fail(error),
+        Ok(()) => {
+            for (i, event) in out.iter().take(max).enumerate() {
+                // SAFETY: the caller's array has `max` entries.
+                unsafe { events.add(i).write_unaligned(epoll_event { events: event.events, u64: event.data }) };
+            }
+            out.len().min(max) as c_int
+        }
+    };
+    BUFFERS.with(|b| {
+        if let Ok(mut buffers) = b.try_borrow_mut() {
+            *buffers = (out, raw);
+        }
+    });
+    answer
+}
+
+/// The set of `epfd` if a wait on it concerns us and its arguments make sense.
+fn concerned(epfd: c_int, events: *mut epoll_event, max: c_int) -> Option<Arc<EpollSet>> {
+    if max <= 0 || events.is_null() || !table::is_used(epfd) {
+        return None;
+    }
+    set_of(epfd).filter(|set| !set.is_idle())
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int {
+    // SAFETY: the caller's contract is epoll_wait(2)'s.
+    let real = || unsafe { next::epoll_wait(epfd, events, max, timeout) };
+    let Some(set) = concerned(epfd, events, max) else { return real() };
+    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
+    shield(|| wait(&set, events, max, time, std::ptr::null()), real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait(
+    epfd: c_int,
+    events: *mut epoll_event,
+    max: c_int,
+    timeout: c_int,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's contract is epoll_pwait(2)'s.
+    let real = || unsafe { next::epoll_pwait(epfd, events, max, timeout, mask) };
+    let Some(set) = concerned(epfd, events, max) else { return real() };
+    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
+    shield(|| wait(&set, events, max, time, mask), real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_pwait2(
+    epfd: c_int,
+    events: *mut epoll_event,
+    max: c_int,
+    timeout: *const timespec,
+    mask: *const sigset_t,
+) -> c_int {
+    // SAFETY: the caller's contract is epoll_pwait2(2)'s.
+    let real = || unsafe { next::epoll_pwait2(epfd, events, max, timeout, mask) };
+    let Some(set) = concerned(epfd, events, max) else { return real() };
+    // SAFETY: null or the caller's.
+    let time = unsafe { timeout.as_ref() }.map(|t| Duration::new(t.tv_sec.max(0) as u64, t.tv_nsec.clamp(0, 999_999_999) as u32));
+    shield(|| wait(&set, events, max, time, mask), real)
+}

@@ -1,0 +1,295 @@
+//! Hooks on reading and writing without control messages.
+
+use crate::{
+    connect::no_address,
+    message::{self, Direction, borrowed_slices, receive},
+    real::{fail, give, real, shield},
+    table::{self, Slot},
+};
+use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
+use rustix::io::Errno;
+use slipway_fabric::sync::Ordering::Relaxed;
+use std::ffi::{c_char, c_int, c_void};
+
+real! {
+    fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t;
+    fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t;
+    fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t;
+    fn recvfrom(fd: c_int, to: *mut c_void, length: size_t, flags: c_int, from: *mut sockaddr, space: *mut socklen_t) -> ssize_t;
+    fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t;
+    fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t;
+    fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t;
+    fn sendto(fd: c_int, from: *const c_void, length: size_t, flags: c_int, to: *const sockaddr, size: socklen_t) -> ssize_t;
+    fn sendfile(to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t;
+    fn sendfile64(to: c_int, from: c_int, offset: *mut i64, length: size_t) -> ssize_t;
+    fn splice(from: c_int, from_offset: *mut i64, to: c_int, to_offset: *mut i64, length: size_t, flags: c_int) -> ssize_t;
+    fn fdopen(fd: c_int, mode: *const c_char) -> *mut libc::FILE;
+}
+
+/// Runs a hook on a descriptor that has a slot: `work` for a stream, else the real call, whose bytes
+/// are counted for the status if it is a plain X client.
+pub fn on_stream(
+    fd: c_int,
+    direction: Direction,
+    work: impl FnOnce(&slipway_transport::stream::Stream) -> ssize_t,
+    real: impl Fn() -> ssize_t,
+) -> ssize_t {
+    shield(
+        || {
+            if let Some(stream) = table::stream(fd) {
+                return work(&stream);
+            }
+            let n = real();
+            if n > 0
+                && let Some(slot) = table::get(fd)
+                && let Slot::Plain(client) = &*slot
+            {
+                let count = if direction == Direction::In { &client.received } else { &client.sent };
+                count.fetch_add(n as u64, Relaxed);
+            }
+            n
+        },
+        &real,
+    )
+}
+
+fn reading(fd: c_int, to: iovec, flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
+    on_stream(
+        fd,
+        Direction::In,
+        |stream| {
+            let mut list = [to];
+            // SAFETY: the program's buffer, as its call gave it.
+            let slices = unsafe { borrowed_slices(&mut list) };
+            match receive(stream, fd, slices, flags, false) {
+                Ok(Some(got)) => got.bytes as ssize_t,
+                Ok(None) => real(),
+                Err(error) => fail(error) as ssize_t,
+            }
+        },
+        &real,
+    )
+}
+
+fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
+    on_stream(
+        fd,
+        Direction::Out,
+        |stream| match message::send(stream, fd, from, &[], flags) {
+            Ok(None) => real(),
+            Ok(Some(n)) => n as ssize_t,
+            Err(error) => give::<isize>(Err(error)),
+        },
+        &real,
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
+    // SAFETY: the caller's contract is read(2)'s, here and below.
+    let real = || unsafe { next::read(fd, to, length) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    reading(fd, iovec { iov_base: to, iov_len: length }, 0, real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t {
+    if length > room {
+        std::process::abort();
+    }
+    // SAFETY: as read(2).
+    unsafe { read(fd, to, length) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_int) -> ssize_t {
+    // SAFETY: as recv(2).
+    let real = || unsafe { next::recv(fd, to, length, flags) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    reading(fd, iovec { iov_base: to, iov_len: length }, flags, real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t, flags: c_int) -> ssize_t {
+    if length > room {
+        std::process::abort();
+    }
+    // SAFETY: as recv(2).
+    unsafe { recv(fd, to, length, flags) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn recvfrom(
+    fd: c_int,
+    to: *mut c_void,
+    length: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    space: *mut socklen_t,
+) -> ssize_t {
+    // SAFETY: as recvfrom(2).
+    let real = || unsafe { next::recvfrom(fd, to, length, flags, from, space) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    let n = reading(fd, iovec { iov_base: to, iov_len: length }, flags, real);
+    if n >= 0 && table::stream(fd).is_some() {
+        // SAFETY: the caller's out parameters.
+        unsafe { no_address(from, space) };
+    }
+    n
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __recvfrom_chk(
+    fd: c_int,
+    to: *mut c_void,
+    length: size_t,
+    room: size_t,
+    flags: c_int,
+    from: *mut sockaddr,
+    space: *mut socklen_t,
+) -> ssize_t {
+    if length > room {
+        std::process::abort();
+    }
+    // SAFETY: as recvfrom(2).
+    unsafe { recvfrom(fd, to, length, flags, from, space) }
+}
+
+/// The list of buffers of a vector call, or None where the real call must judge it.
+pub unsafe fn vector<'a>(list: *const iovec, count: c_int) -> Option<&'a [iovec]> {
+    let count = usize::try_from(count).ok().filter(|n| *n <= 1024)?;
+    if count == 0 {
+        return Some(&[]);
+    }
+    // SAFETY: `count` entries, by the contract of the vector calls.
+    (!list.is_null()).then(|| unsafe { std::slice::from_raw_parts(list, count) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: as readv(2).
+    let real = || unsafe { next::readv(fd, to, count) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    // SAFETY: as readv(2).
+    let Some(list) = (unsafe { vector(to, count) }) else { return real() };
+    on_stream(
+        fd,
+        Direction::In,
+        |stream| {
+            let mut list = list.to_vec();
+            // SAFETY: the program's buffers.
+            let slices = unsafe { borrowed_slices(&mut list) };
+            match receive(stream, fd, slices, 0, false) {
+                Ok(Some(got)) => got.bytes as ssize_t,
+                Ok(None) => real(),
+                Err(error) => fail(error) as ssize_t,
+            }
+        },
+        real,
+    )
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ssize_t {
+    // SAFETY: as write(2).
+    let real = || unsafe { next::write(fd, from, length) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], 0, real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssize_t {
+    // SAFETY: as writev(2).
+    let real = || unsafe { next::writev(fd, from, count) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    // SAFETY: as writev(2).
+    let Some(list) = (unsafe { vector(from, count) }) else { return real() };
+    writing(fd, list, 0, real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags: c_int) -> ssize_t {
+    // SAFETY: as send(2).
+    let real = || unsafe { next::send(fd, from, length, flags) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real)
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendto(
+    fd: c_int,
+    from: *const c_void,
+    length: size_t,
+    flags: c_int,
+    to: *const sockaddr,
+    size: socklen_t,
+) -> ssize_t {
+    // SAFETY: as sendto(2).
+    let real = || unsafe { next::sendto(fd, from, length, flags, to, size) };
+    if !table::is_used(fd) {
+        return real();
+    }
+    if !to.is_null() && size != 0 && table::stream(fd).is_some() {
+        // What the kernel says of an address on a connected stream socket.
+        return fail(Errno::ISCONN) as ssize_t;
+    }
+    writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real)
+}
+
+/// Puts the connection on its socket, for a call that the kernel must do alone.
+fn give_back(fd: c_int) {
+    if let Some(stream) = table::stream(fd) {
+        shield(|| stream.give_back(), || {});
+    }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile(to: c_int, from: c_int, offset: *mut off_t, length: size_t) -> ssize_t {
+    give_back(to);
+    // SAFETY: as sendfile(2).
+    unsafe { next::sendfile(to, from, offset, length) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sendfile64(to: c_int, from: c_int, offset: *mut i64, length: size_t) -> ssize_t {
+    give_back(to);
+    // SAFETY: as sendfile(2).
+    unsafe { next::sendfile64(to, from, offset, length) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn splice(
+    from: c_int,
+    from_offset: *mut i64,
+    to: c_int,
+    to_offset: *mut i64,
+    length: size_t,
+    flags: c_int,
+) -> ssize_t {
+    give_back(from);
+    give_back(to);
+    // SAFETY: as splice(2).
+    unsafe { next::splice(from, from_offset, to, to_offset, length, flags) }
+}
+
+/// A stream of stdio reads and writes inside the C library, where no hook reaches.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fdopen(fd: c_int, mode: *const c_char) -> *mut libc::FILE {
+    give_back(fd);
+    // SAFETY: as fdopen(3).
+    unsafe { next::fdopen(fd, mode) }
+}

@@ -1,0 +1,233 @@
+//! Hooks on making processes: whoever may come to hold a connection without hooks gets it as a socket.
+
+use crate::{
+    real::{real, shield},
+    table, timer,
+};
+use libc::{pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
+use std::{
+    ffi::{c_char, c_int},
+    sync::Once,
+};
+
+type Strings = *const *const c_char;
+
+real! {
+    fn fork() -> pid_t;
+    fn execve(path: *const c_char, arguments: Strings, environment: Strings) -> c_int;
+    fn execv(path: *const c_char, arguments: Strings) -> c_int;
+    fn execvp(file: *const c_char, arguments: Strings) -> c_int;
+    fn execvpe(file: *const c_char, arguments: Strings, environment: Strings) -> c_int;
+    fn fexecve(fd: c_int, arguments: Strings, environment: Strings) -> c_int;
+    fn execveat(directory: c_int, path: *const c_char, arguments: Strings, environment: Strings, flags: c_int) -> c_int;
+    fn posix_spawn(pid: *mut pid_t, path: *const c_char, actions: *const posix_spawn_file_actions_t, attributes: *const posix_spawnattr_t, arguments: Strings, environment: Strings) -> c_int;
+    fn posix_spawnp(pid: *mut pid_t, file: *const c_char, actions: *const posix_spawn_file_actions_t, attributes: *const posix_spawnattr_t, arguments: Strings, environment: Strings) -> c_int;
+    fn posix_spawn_file_actions_adddup2(actions: *mut posix_spawn_file_actions_t, old: c_int, new: c_int) -> c_int;
+    fn system(command: *const c_char) -> c_int;
+    fn popen(command: *const c_char, mode: *const c_char) -> *mut libc::FILE;
+}
+
+/// From now on streams are prepared for forks, by whichever function they are made.
+pub fn watch_forks() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        // SAFETY: a function that may run at any fork.
+        unsafe { libc::pthread_atfork(Some(before_fork), None, None) };
+    });
+}
+
+extern "C" fn before_fork() {
+    shield(
+        || {
+            for fd in table::used() {
+                if let Some(stream) = table::stream(fd) {
+                    stream.before_fork();
+                }
+            }
+        },
+        || {},
+    );
+}
+
+/// Runs `function` when this process exits; not when one that it forked does.
+pub fn at_exit(function: extern "C" fn()) {
+    use slipway_fabric::sync::{AtomicU32, AtomicUsize, Ordering::Relaxed};
+    static FUNCTION: AtomicUsize = AtomicUsize::new(0);
+    static PROCESS: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn run() {
+        if PROCESS.load(Relaxed) == std::process::id() {
+            // SAFETY: stored below, an address of this type.
+            let function: extern "C" fn() = unsafe { std::mem::transmute(FUNCTION.load(Relaxed)) };
+            function();
+        }
+    }
+    FUNCTION.store(function as usize, Relaxed);
+    PROCESS.store(std::process::id(), Relaxed);
+    // SAFETY: a function without arguments.
+    unsafe { libc::atexit(run) };
+}
+
+/// Before a new program starts: connections that it would inherit go back to their socket.
+fn release_inherited() {
+    shield(
+        || {
+            for fd in table::used() {
+                if let Some(stream) = table::stream(fd) {
+                    // SAFETY: no pointers.
+                    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+                    if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
+                        stream.give_back();
+                    }
+                }
+            }
+        },
+        || {},
+    );
+}
+
+fn before_exec() {
+    release_inherited();
+    timer::before_exec();
+}
+
+/// vfork lends the child the parent's memory, tables of ours included; fork gives it its own.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn vfork() -> pid_t {
+    // SAFETY: POSIX lets vfork be fork.
+    unsafe { next::fork() }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn execve(path: *const c_char, arguments: Strings, environment: Strings) -> c_int {
+    before_exec();
+    // SAFETY: the caller's contract is exec's, here and below.
+    unsafe { next::execve(path, arguments, environment) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn execv(path: *const c_char, arguments: Strings) -> c_int {
+    before_exec();
+    // SAFETY: as above.
+    unsafe { next::execv(path, arguments) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn execvp(file: *const c_char, arguments: Strings) -> c_int {
+    before_exec();
+    // SAFETY: as above.
+    unsafe { next::execvp(file, arguments) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn execvpe(file: *const c_char, arguments: Strings, environment: Strings) -> c_int {
+    before_exec();
+    // SAFETY: as above.
+    unsafe { next::execvpe(file, arguments, environment) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fexecve(fd: c_int, arguments: Strings, environment: Strings) -> c_int {
+    before_exec();
+    // SAFETY: as above.
+    unsafe { next::fexecve(fd, arguments, environment) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn execveat(
+    directory: c_int,
+    path: *const c_char,
+    arguments: Strings,
+    environment: Strings,
+    flags: c_int,
+) -> c_int {
+    before_exec();
+    // SAFETY: as above.
+    unsafe { next::execveat(directory, path, arguments, environment, flags) }
+}
+
+/// For `variadic.c`: execl and execle end here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slipway_execve(path: *const c_char, arguments: Strings, environment: Strings) -> c_int {
+    // SAFETY: as execve(2).
+    unsafe { execve(path, arguments, environment) }
+}
+
+/// For `variadic.c`: execlp ends here.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn slipway_execvpe(file: *const c_char, arguments: Strings, environment: Strings) -> c_int {
+    // SAFETY: as execvpe(3).
+    unsafe { execvpe(file, arguments, environment) }
+}
+
+/// Exports a function of `variadic.c` under the name that it hooks: a jump that leaves all arguments
+/// where they are.
+macro_rules! export_variadic {
+    ($($name:ident => $target:ident),*) => {
+        unsafe extern "C" {
+            $(fn $target();)*
+        }
+        $(
+            #[unsafe(no_mangle)]
+            #[unsafe(naked)]
+            unsafe extern "C" fn $name() {
+                #[cfg(target_arch = "x86_64")]
+                std::arch::naked_asm!("jmp {}", sym $target);
+                #[cfg(target_arch = "aarch64")]
+                std::arch::naked_asm!("b {}", sym $target);
+            }
+        )*
+    };
+}
+export_variadic!(execl => slipway_c_execl, execlp => slipway_c_execlp, execle => slipway_c_execle);
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    pid: *mut pid_t,
+    path: *const c_char,
+    actions: *const posix_spawn_file_actions_t,
+    attributes: *const posix_spawnattr_t,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    release_inherited();
+    // SAFETY: the caller's contract is posix_spawn(3)'s.
+    unsafe { next::posix_spawn(pid, path, actions, attributes, arguments, environment) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawnp(
+    pid: *mut pid_t,
+    file: *const c_char,
+    actions: *const posix_spawn_file_actions_t,
+    attributes: *const posix_spawnattr_t,
+    arguments: Strings,
+    environment: Strings,
+) -> c_int {
+    release_inherited();
+    // SAFETY: as above.
+    unsafe { next::posix_spawnp(pid, file, actions, attributes, arguments, environment) }
+}
+
+/// The child will have the connection under another number that stays open over exec.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn_file_actions_adddup2(actions: *mut posix_spawn_file_actions_t, old: c_int, new: c_int) -> c_int {
+    if let Some(stream) = table::stream(old) {
+        shield(|| stream.give_back(), || {});
+    }
+    // SAFETY: the caller's contract is this function's.
+    unsafe { next::posix_spawn_file_actions_adddup2(actions, old, new) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn system(command: *const c_char) -> c_int {
+    release_inherited();
+    // SAFETY: the caller's contract is system(3)'s.
+    unsafe { next::system(command) }
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn popen(command: *const c_char, mode: *const c_char) -> *mut libc::FILE {
+    release_inherited();
+    // SAFETY: the caller's contract is popen(3)'s.
+    unsafe { next::popen(command, mode) }
+}

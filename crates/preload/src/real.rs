@@ -1,0 +1,94 @@
+//! The real functions behind the hooks, and what a hook owes its caller: errno, and no panic.
+
+use rustix::io::Errno;
+use slipway_fabric::sync::{AtomicUsize, Ordering::Relaxed};
+use std::{
+    ffi::{CStr, c_int},
+    panic::{AssertUnwindSafe, catch_unwind},
+};
+
+/// A function of the next library in the search order, looked up once.
+pub struct Next {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Next {
+    /// For the function called `name`.
+    pub const fn new(name: &'static CStr) -> Self {
+        Self { name, address: AtomicUsize::new(0) }
+    }
+
+    /// Its address; the process ends if there is none, as it would without us.
+    pub fn address(&self) -> usize {
+        match self.address.load(Relaxed) {
+            0 => self.find(),
+            address => address,
+        }
+    }
+
+    #[cold]
+    fn find(&self) -> usize {
+        // SAFETY: a valid C string, and a pseudo-handle that glibc defines.
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+        if address == 0 {
+            std::process::abort();
+        }
+        self.address.store(address, Relaxed);
+        address
+    }
+}
+
+/// Declares a module `next` of callable real functions.
+macro_rules! real {
+    ($(fn $name:ident($($arg:ident: $type:ty),* $(,)?) -> $ret:ty;)*) => {
+        pub(crate) mod next {
+            #![allow(unused_imports, clippy::too_many_arguments, reason = "signatures are C's")]
+            use super::*;
+            $(
+                /// The real function of this name.
+                pub unsafe fn $name($($arg: $type),*) -> $ret {
+                    static NEXT: crate::real::Next = {
+                        let name = concat!(stringify!($name), "\0");
+                        match std::ffi::CStr::from_bytes_with_nul(name.as_bytes()) {
+                            Ok(name) => crate::real::Next::new(name),
+                            Err(_) => unreachable!(),
+                        }
+                    };
+                    type Function = unsafe extern "C" fn($($type),*) -> $ret;
+                    // SAFETY: the C library's function of this name has this signature.
+                    let function: Function = unsafe { std::mem::transmute::<usize, Function>(NEXT.address()) };
+                    // SAFETY: the caller keeps the function's own contract.
+                    unsafe { function($($arg),*) }
+                }
+            )*
+        }
+    };
+}
+pub(crate) use real;
+
+/// Sets errno and returns -1.
+pub fn fail(error: Errno) -> c_int {
+    // SAFETY: errno of this thread.
+    unsafe { *libc::__errno_location() = error.raw_os_error() };
+    -1
+}
+
+/// A result as C functions give it.
+pub fn give<T: TryInto<isize>>(result: Result<T, Errno>) -> isize {
+    match result {
+        Ok(value) => value.try_into().unwrap_or(isize::MAX),
+        Err(error) => fail(error) as isize,
+    }
+}
+
+/// The error of the real function that just returned -1.
+pub fn last_error() -> Errno {
+    // SAFETY: errno of this thread.
+    Errno::from_raw_os_error(unsafe { *libc::__errno_location() })
+}
+
+/// Runs the hook's work; should it panic, which would be our fault, runs the real function instead.
+pub fn shield<T>(work: impl FnOnce() -> T, real: impl FnOnce() -> T) -> T {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|_| real())
+}

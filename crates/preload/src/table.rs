@@ -1,0 +1,109 @@
+//! Which of the program's descriptors are ours to care about.
+//!
+//! Looked up at every hooked call, so the common answer "none" is one load. Entries are handed out
+//! as counted references: another thread may close the descriptor meanwhile.
+
+use arc_swap::ArcSwapOption;
+use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
+use slipway_transport::{
+    epoll::EpollSet,
+    hub::{Hub, PlainClient},
+    stream::Stream,
+};
+use std::{
+    os::fd::{BorrowedFd, RawFd},
+    sync::Arc,
+};
+
+/// What a descriptor is.
+#[derive(Debug, Clone)]
+pub enum Slot {
+    /// An X connection.
+    Stream(Arc<Stream>),
+    /// An epoll set with streams or hubs in it.
+    Set(Arc<EpollSet>),
+    /// A listening X socket.
+    Listener(Arc<Hub>),
+    /// An accepted X connection that stays on its socket.
+    Plain(Arc<PlainClient>),
+}
+
+/// Descriptors beyond this number are never ours.
+const SLOTS: usize = 1 << 16;
+
+static USED: [AtomicU8; SLOTS] = [const { AtomicU8::new(0) }; SLOTS];
+static TABLE: [ArcSwapOption<Slot>; SLOTS] = [const { ArcSwapOption::const_empty() }; SLOTS];
+static HIGHEST: AtomicU32 = AtomicU32::new(0);
+
+/// Whether `fd` has a slot.
+#[inline]
+pub fn is_used(fd: RawFd) -> bool {
+    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) != 0)
+}
+
+/// The slot of `fd`.
+pub fn get(fd: RawFd) -> Option<Arc<Slot>> {
+    if is_used(fd) { TABLE[fd as usize].load_full() } else { None }
+}
+
+/// The stream that `fd` is, unless it is on its socket for good.
+#[inline]
+pub fn stream(fd: RawFd) -> Option<Arc<Stream>> {
+    if is_used(fd) { tracked(fd) } else { None }
+}
+
+fn tracked(fd: RawFd) -> Option<Arc<Stream>> {
+    match &**TABLE[fd as usize].load().as_ref()? {
+        Slot::Stream(stream) if !stream.is_plain() => Some(Arc::clone(stream)),
+        _ => None,
+    }
+}
+
+/// Makes `fd` a slot; false if its number is out of range.
+pub fn put(fd: RawFd, slot: Slot) -> bool {
+    let Some(used) = USED.get(fd as usize) else { return false };
+    if let Slot::Stream(stream) = &slot {
+        stream.gain_descriptor();
+    }
+    forget(fd);
+    TABLE[fd as usize].store(Some(Arc::new(slot)));
+    used.store(1, Relaxed);
+    HIGHEST.fetch_max(fd as u32, Relaxed);
+    true
+}
+
+/// `fd` is about to be closed: empties its slot. What it returns must live until it is closed.
+pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
+    if !is_used(fd) {
+        return None;
+    }
+    USED[fd as usize].store(0, Relaxed);
+    let slot = TABLE[fd as usize].swap(None)?;
+    if let Slot::Stream(stream) = &*slot {
+        stream.leave_sets(fd);
+        if stream.lose_descriptor() {
+            stream.hint_peer();
+        }
+    }
+    Some(slot)
+}
+
+/// `new` is now a duplicate of `old`.
+pub fn duplicate(old: RawFd, new: RawFd) {
+    if let Some(slot) = get(old)
+        && !matches!(&*slot, Slot::Set(_))
+    {
+        put(new, (*slot).clone());
+    }
+}
+
+/// All descriptors with a slot.
+pub fn used() -> impl Iterator<Item = RawFd> {
+    (0..=HIGHEST.load(Relaxed) as RawFd).filter(|fd| is_used(*fd))
+}
+
+/// Runs `f` with the program's descriptor `fd`.
+pub fn borrowed<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+    // SAFETY: the number is used for system calls only, as the program's own call would use it.
+    f(unsafe { BorrowedFd::borrow_raw(fd) })
+}

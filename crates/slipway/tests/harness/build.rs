@@ -1,0 +1,55 @@
+//! What the tests need built: the hooks, and small programs in C.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+/// The hooks: SLIPWAY_PRELOAD if it is set, else those beside the `slipway` under test, built now
+/// if they are not there.
+pub fn preload() -> &'static Path {
+    static PRELOAD: OnceLock<PathBuf> = OnceLock::new();
+    PRELOAD.get_or_init(|| {
+        if let Some(given) = std::env::var_os("SLIPWAY_PRELOAD") {
+            return given.into();
+        }
+        let profile = Path::new(env!("CARGO_BIN_EXE_slipway")).parent().expect("a directory");
+        let library = profile.join("libslipway_preload.so");
+        if !library.exists() {
+            build_preload(profile);
+        }
+        assert!(library.exists(), "{} was not built", library.display());
+        library
+    })
+}
+
+fn build_preload(profile: &Path) {
+    let mut cargo = Command::new(env!("CARGO"));
+    cargo.args(["build", "--locked", "-p", "slipway-preload", "--target-dir"]);
+    cargo.arg(profile.parent().expect("a target directory"));
+    if profile.ends_with("release") {
+        cargo.arg("--release");
+    }
+    let status = cargo.status().expect("start cargo");
+    assert!(status.success(), "cargo build -p slipway-preload: {status}");
+}
+
+/// Compiles tests/c/`name`.c into `dir` with `flags`.
+pub fn c_program(name: &str, dir: &Path, flags: &[&str]) -> PathBuf {
+    let program = dir.join(name);
+    let source = asset(&format!("c/{name}.c"));
+    let mut cc = Command::new("cc");
+    cc.args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(source).args(flags);
+    let done = cc.output().expect("start cc");
+    assert!(done.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&done.stderr));
+    program
+}
+
+/// The path of a file below this crate's tests directory.
+pub fn asset(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(name)
+}
+
+/// A directory for one test's files, removed afterwards.
+pub fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().expect("make a temporary directory")
+}

@@ -1,0 +1,61 @@
+//! The library's own descriptors: out of the way of the program's, and safe from its clean-ups.
+//!
+//! Programs close "all" descriptors, keep tables indexed by them, and hold them in `fd_set`s. So ours
+//! get high numbers, are closed on exec, and are marked here: the hooks on close(2) and its kin skip them.
+
+use rustix::{
+    io::fcntl_dupfd_cloexec,
+    process::{Resource, getrlimit},
+};
+use slipway_fabric::sync::{AtomicU8, Ordering};
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+};
+
+/// One more than the largest descriptor number that can be marked.
+const MARKS: usize = 1 << 16;
+
+static MARKED: [AtomicU8; MARKS] = [const { AtomicU8::new(0) }; MARKS];
+
+/// Whether `fd` is the library's own.
+pub fn is_reserved(fd: RawFd) -> bool {
+    usize::try_from(fd).ok().and_then(|fd| MARKED.get(fd)).is_some_and(|mark| mark.load(Ordering::Relaxed) != 0)
+}
+
+/// A descriptor of the library's own.
+#[derive(Debug)]
+pub struct Reserved(Option<OwnedFd>);
+
+impl Reserved {
+    /// Moves `fd` above the numbers that select(2) can hold, or into the upper half of what
+    /// RLIMIT_NOFILE allows where that is less.
+    pub fn new(fd: OwnedFd) -> io::Result<Self> {
+        let limit = getrlimit(Resource::Nofile).current.unwrap_or(MARKS as u64).min(MARKS as u64);
+        let floor = if limit > 2048 { 1024 } else { limit / 2 };
+        let high = fcntl_dupfd_cloexec(&fd, floor as RawFd)?;
+        let mark = MARKED.get(high.as_raw_fd() as usize).ok_or(io::ErrorKind::Other)?;
+        mark.store(1, Ordering::Relaxed);
+        Ok(Self(Some(high)))
+    }
+}
+
+impl AsFd for Reserved {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        match &self.0 {
+            Some(fd) => fd.as_fd(),
+            None => unreachable!("emptied only by drop"),
+        }
+    }
+}
+
+impl Drop for Reserved {
+    fn drop(&mut self) {
+        if let Some(fd) = self.0.take() {
+            if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
+                mark.store(0, Ordering::Relaxed);
+            }
+            drop(fd);
+        }
+    }
+}

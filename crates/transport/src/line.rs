@@ -1,0 +1,227 @@
+//! Messages on a line's own socket (AF_UNIX, SOCK_SEQPACKET): the handshake, bells, and descriptors.
+//!
+//! Everything that comes in is a peer's word: lengths and kinds are checked, descriptors that no
+//! message of that kind carries are closed. The formats are in `docs/ring-abi.md`, "The line's socket".
+
+use rustix::{
+    io::Errno,
+    net::{
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, send,
+        sendmsg,
+    },
+};
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+/// The version of the handshake and of the segment's layout. Ends of different versions don't meet.
+pub const VERSION: u8 = 1;
+
+/// Most descriptors in one message: the kernel's SCM_MAX_FD.
+pub const MOST_DESCRIPTORS: usize = 253;
+
+/// Bytes of the random name that ties an offer to the X connection it is for.
+pub const TOKEN: usize = 16;
+
+/// A message on the line's socket.
+#[derive(Debug)]
+pub enum Message {
+    /// Look at the rings.
+    Bell,
+    /// A client offers to use shared memory for the X connection bound to the name in `token`.
+    Offer {
+        /// See [`TOKEN`].
+        token: [u8; TOKEN],
+        /// Bytes a direction that it would like.
+        ring: u64,
+    },
+    /// Somebody asks for the server's status; the answer is [`Message::Text`]s and an empty one.
+    Query,
+    /// The server grants a segment whose rings have this many bytes.
+    Grant {
+        /// Bytes a direction.
+        ring: u64,
+        /// The segment.
+        segment: OwnedFd,
+    },
+    /// The server declines; the connection stays on its socket.
+    Decline,
+    /// Descriptors that belong to the stream bytes `at..at + len`.
+    Parcel(Parcel),
+    /// A parcel that its receiver has not used and sends back, because the stream returns to the socket.
+    Returned(Parcel),
+    /// Lines of a status answer.
+    Text(String),
+}
+
+/// Descriptors and their place in the stream.
+#[derive(Debug)]
+pub struct Parcel {
+    /// Position of the first byte they came with.
+    pub at: u64,
+    /// How many bytes they came with.
+    pub len: u64,
+    /// The descriptors.
+    pub descriptors: Vec<OwnedFd>,
+}
+
+const BELL: u8 = 0;
+const OFFER: u8 = 1;
+const QUERY: u8 = 2;
+const GRANT: u8 = 3;
+const DECLINE: u8 = 4;
+const PARCEL: u8 = 5;
+const RETURNED: u8 = 6;
+const TEXT: u8 = 7;
+
+/// Longest message other than a text, in bytes.
+const LONGEST: usize = 64;
+
+/// Longest text, in bytes.
+pub const LONGEST_TEXT: usize = 16 * 1024;
+
+fn two_words(kind: u8, a: u64, b: u64) -> [u8; 18] {
+    let mut bytes = [0; 18];
+    (bytes[0], bytes[1]) = (kind, VERSION);
+    bytes[2..10].copy_from_slice(&a.to_le_bytes());
+    bytes[10..18].copy_from_slice(&b.to_le_bytes());
+    bytes
+}
+
+fn parse_two_words(bytes: &[u8]) -> Option<(u64, u64)> {
+    let words: &[u8; 16] = bytes.get(2..18)?.try_into().ok()?;
+    let (a, b) = words.split_at(8);
+    Some((u64::from_le_bytes(a.try_into().ok()?), u64::from_le_bytes(b.try_into().ok()?)))
+}
+
+fn post(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    if descriptors.is_empty() {
+        send(socket, bytes, flags)?;
+    } else {
+        let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+        let mut control = SendAncillaryBuffer::new(&mut space);
+        if !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+            return Err(Errno::INVAL.into());
+        }
+        sendmsg(socket, &[IoSlice::new(bytes)], &mut control, flags)?;
+    }
+    Ok(())
+}
+
+/// Rings the bell of the other end. A full queue is as good: then a bell is there already.
+pub fn ring_bell(socket: BorrowedFd<'_>) {
+    let _ = post(socket, &[BELL], &[]);
+}
+
+/// Sends a message without waiting; WouldBlock if the queue is full.
+pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()> {
+    match message {
+        Message::Bell => post(socket, &[BELL], &[]),
+        Message::Offer { token, ring } => {
+            let mut bytes = [0; 10 + TOKEN];
+            (bytes[0], bytes[1]) = (OFFER, VERSION);
+            bytes[2..10].copy_from_slice(&ring.to_le_bytes());
+            bytes[10..].copy_from_slice(token);
+            post(socket, &bytes, &[])
+        }
+        Message::Query => post(socket, &[QUERY, VERSION], &[]),
+        Message::Grant { ring, segment } => post(socket, &two_words(GRANT, *ring, 0), &[segment.as_fd()]),
+        Message::Decline => post(socket, &[DECLINE, VERSION], &[]),
+        Message::Parcel(parcel) => {
+            let descriptors: Vec<_> = parcel.descriptors.iter().map(AsFd::as_fd).collect();
+            send_parcel(socket, parcel.at, parcel.len, &descriptors)
+        }
+        Message::Returned(parcel) => {
+            let descriptors: Vec<_> = parcel.descriptors.iter().map(AsFd::as_fd).collect();
+            post(socket, &two_words(RETURNED, parcel.at, parcel.len), &descriptors)
+        }
+        Message::Text(text) => {
+            let mut bytes = vec![TEXT];
+            bytes.extend(text.bytes().take(LONGEST_TEXT));
+            post(socket, &bytes, &[])
+        }
+    }
+}
+
+/// Sends descriptors ahead of the stream bytes `at..at + len` that they belong to.
+pub fn send_parcel(socket: BorrowedFd<'_>, at: u64, len: u64, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    post(socket, &two_words(PARCEL, at, len), descriptors)
+}
+
+/// What came from a line's socket.
+#[derive(Debug)]
+pub enum Heard {
+    /// A message.
+    Message(Message),
+    /// Nothing is there now.
+    Nothing,
+    /// The other end is gone.
+    Gone,
+    /// Bytes that no correct peer sends.
+    Nonsense,
+}
+
+/// Takes one message off the socket without waiting.
+pub fn hear(socket: BorrowedFd<'_>) -> Heard {
+    hear_into(socket, &mut [0; LONGEST])
+}
+
+/// As [`hear`], for one who expects texts.
+pub fn hear_text(socket: BorrowedFd<'_>) -> Heard {
+    hear_into(socket, &mut vec![0; LONGEST_TEXT + 1])
+}
+
+fn hear_into(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Heard {
+    let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    let received = loop {
+        match recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags) {
+            Err(Errno::INTR) => {}
+            Err(Errno::AGAIN) => return Heard::Nothing,
+            Err(_) => return Heard::Gone,
+            Ok(received) => break received,
+        }
+    };
+    if received.bytes == 0 {
+        return Heard::Gone;
+    }
+    let mut descriptors = Vec::new();
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(fds) = message {
+            descriptors.extend(fds);
+        }
+    }
+    parse(&bytes[..received.bytes], descriptors).map_or(Heard::Nonsense, Heard::Message)
+}
+
+/// Reads a message out of bytes and descriptors that a peer sent.
+pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
+    let kind = *bytes.first()?;
+    match kind {
+        BELL => return Some(Message::Bell),
+        TEXT => return Some(Message::Text(String::from_utf8_lossy(&bytes[1..]).into_owned())),
+        _ if bytes.get(1) != Some(&VERSION) => return None,
+        _ => {}
+    }
+    Some(match kind {
+        OFFER => Message::Offer {
+            ring: u64::from_le_bytes(bytes.get(2..10)?.try_into().ok()?),
+            token: bytes.get(10..10 + TOKEN)?.try_into().ok()?,
+        },
+        QUERY => Message::Query,
+        GRANT if descriptors.len() == 1 => {
+            Message::Grant { ring: parse_two_words(bytes)?.0, segment: descriptors.pop()? }
+        }
+        DECLINE => Message::Decline,
+        PARCEL | RETURNED => {
+            let (at, len) = parse_two_words(bytes)?;
+            let parcel = Parcel { at, len, descriptors };
+            if kind == PARCEL { Message::Parcel(parcel) } else { Message::Returned(parcel) }
+        }
+        _ => return None,
+    })
+}

@@ -1,0 +1,111 @@
+//! Going back to the socket: in order, with nothing lost, at any time (`docs/ring-abi.md`, "Giving back").
+
+use super::{Stream, locked, mode, send::send_socket, state::phase};
+use crate::line::{self, Message};
+use rustix::io::Errno;
+use slipway_fabric::sync::Ordering::Relaxed;
+use std::{
+    io::IoSlice,
+    os::fd::{AsFd, BorrowedFd},
+};
+
+impl Stream {
+    /// Puts the connection on its socket, for a program that has no hooks: what we sent stays
+    /// readable in the ring and the rest goes over the socket; what the peer sent and we have not
+    /// read, the peer takes back out of its ring and sends over the socket.
+    pub fn give_back(&self) {
+        self.settle();
+        let Some(segment) = self.line() else {
+            self.state.common.phase.store(phase::PLAIN, Relaxed);
+            return;
+        };
+        {
+            let tx = &self.state.tx;
+            let _guard = tx.lock.lock();
+            if tx.mode.load(Relaxed) == mode::RING {
+                segment.tx.close();
+            }
+            if tx.mode.load(Relaxed) != mode::RETURNING {
+                tx.mode.store(mode::AFTER, Relaxed);
+            }
+        }
+        {
+            let rx = &self.state.rx;
+            let _guard = rx.lock.lock();
+            if rx.mode.load(Relaxed) != mode::AFTER {
+                self.attend();
+                let mut mail = locked(&self.mail);
+                while let Some(parcel) = mail.parcels.pop_front() {
+                    let _ = line::send_message(self.line_socket(), &Message::Returned(parcel));
+                }
+                segment.rx.give_back();
+                rx.mode.store(mode::AFTER, Relaxed);
+            }
+        }
+        segment.tx.hint();
+        self.ring_bell();
+    }
+
+    /// The reader wants the rest on the socket. Called with the sending lock held.
+    pub(super) fn begin_returning(&self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+        let tx = &self.state.tx;
+        if let Some(segment) = self.line() {
+            let mut cursor = tx.cursor();
+            segment.tx.unread(&mut cursor).map_err(|what| self.condemn(fd, what))?;
+            tx.keep(&cursor);
+            tx.returning_from.store(cursor.head_seen, Relaxed);
+            self.attend();
+        }
+        tx.mode.store(mode::RETURNING, Relaxed);
+        Ok(())
+    }
+
+    /// Puts bytes taken back out of the ring on the socket; true when all are there. Called with the
+    /// sending lock held.
+    pub(super) fn finish_returning(&self, fd: BorrowedFd<'_>) -> Result<bool, Errno> {
+        let tx = &self.state.tx;
+        let Some(segment) = self.line() else {
+            tx.mode.store(mode::AFTER, Relaxed);
+            return Ok(true);
+        };
+        let cursor = tx.cursor();
+        let mut buffer = [0u8; 16 * 1024];
+        loop {
+            let from = tx.returning_from.load(Relaxed);
+            let left = cursor.tail.wrapping_sub(from);
+            if left == 0 {
+                tx.mode.store(mode::AFTER, Relaxed);
+                return Ok(true);
+            }
+            let mut n = usize::try_from(left).unwrap_or(usize::MAX).min(buffer.len());
+            let mut mail = locked(&self.mail);
+            while mail.returned.front().is_some_and(|p| p.at < from) {
+                mail.returned.pop_front();
+            }
+            // A parcel goes with its first byte, and the bytes before it in a message of their own.
+            let parcel = match mail.returned.front() {
+                Some(parcel) if parcel.at == from => mail.returned.pop_front(),
+                Some(parcel) => {
+                    n = n.min(usize::try_from(parcel.at - from).unwrap_or(usize::MAX));
+                    None
+                }
+                None => None,
+            };
+            if let Some(parcel) = &parcel {
+                n = n.min(usize::try_from(parcel.len.max(1)).unwrap_or(usize::MAX));
+            }
+            segment.tx.recall(&cursor, from, &mut buffer[..n]);
+            let descriptors: Vec<_> = parcel.iter().flat_map(|p| p.descriptors.iter().map(AsFd::as_fd)).collect();
+            match send_socket(fd, &[IoSlice::new(&buffer[..n])], &descriptors) {
+                Ok(sent) => tx.returning_from.store(from + sent as u64, Relaxed),
+                Err(Errno::AGAIN) => {
+                    if let Some(parcel) = parcel {
+                        mail.returned.push_front(parcel);
+                    }
+                    return Ok(false);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}

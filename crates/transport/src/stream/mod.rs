@@ -1,0 +1,360 @@
+//! One end of an X connection: a stream of bytes that can lie on the socket or in a line.
+//!
+//! A stream doesn't own the socket's descriptor, which is the program's; every operation is given
+//! the number that the program used. Operations here never block: see [`crate::wait`].
+
+mod give_back;
+mod ready;
+mod receive;
+mod send;
+mod state;
+
+pub use receive::{How, Received};
+pub use state::mode;
+
+use crate::{
+    descriptor::Reserved,
+    epoll::EpollSet,
+    hub::Allowance,
+    line::{self, Heard, Message, Parcel},
+    report,
+    settings::{Settings, Stage},
+};
+use rustix::{io::Errno, time::ClockId};
+use slipway_fabric::{
+    segment::Segment,
+    spin::Habit,
+    sync::{AtomicU32, Mapping, Ordering::Relaxed, Shared},
+};
+use state::{EndState, add, phase};
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    sync::{Mutex, OnceLock, PoisonError, Weak},
+};
+
+/// Most parcels that wait to be read; a peer that sends more than this ahead of its bytes is broken.
+const MOST_PARCELS: usize = 1024;
+
+/// Which end of the connection a stream is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Called connect(2).
+    Client,
+    /// Called accept(2).
+    Server,
+}
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Stream {
+    role: Role,
+    state: Shared<EndState>,
+    socket: Reserved,
+    segment: OnceLock<Segment>,
+    mail: Mutex<Mail>,
+    /// Entries in `mail.parcels`.
+    parcels_waiting: AtomicU32,
+    /// Learns whether spinning pays on this connection.
+    pub habit: Habit,
+    sets: Mutex<Vec<Weak<EpollSet>>>,
+    allowance: OnceLock<Allowance>,
+    /// The peer's process, as the kernel gave it when the connection was made.
+    pub peer_pid: u32,
+    ring_size: OnceLock<usize>,
+    /// Descriptors of this process that are the connection.
+    descriptors: AtomicU32,
+}
+
+#[derive(Debug, Default)]
+struct Mail {
+    parcels: VecDeque<Parcel>,
+    returned: VecDeque<Parcel>,
+}
+
+/// The time of the monotonic clock in nanoseconds.
+pub fn now() -> u64 {
+    let t = rustix::time::clock_gettime(ClockId::Monotonic);
+    (t.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(t.tv_nsec as u64)
+}
+
+/// The lock's content, also after a thread panicked with it.
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Stream {
+    /// A client's end whose offer went out over `line`.
+    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
+        Self::new(Role::Client, line, peer_pid, nonblocking)
+    }
+
+    /// A server's end that has granted `segment` over `line`.
+    pub fn granted(line: Reserved, segment: Segment, allowance: Allowance, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
+        let stream = Self::new(Role::Server, line, peer_pid, nonblocking)?;
+        stream.adopt(segment);
+        let _ = stream.allowance.set(allowance);
+        Ok(stream)
+    }
+
+    fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
+        let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
+        let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
+        state.common.nonblocking.store(nonblocking.into(), Relaxed);
+        Ok(Self {
+            role,
+            state,
+            socket,
+            segment: OnceLock::new(),
+            mail: Mutex::default(),
+            parcels_waiting: AtomicU32::new(0),
+            habit: Habit::hopeful(),
+            sets: Mutex::default(),
+            allowance: OnceLock::new(),
+            peer_pid,
+            ring_size: OnceLock::new(),
+            descriptors: AtomicU32::new(0),
+        })
+    }
+
+    fn adopt(&self, segment: Segment) {
+        let _ = self.ring_size.set(segment.tx.size());
+        if self.segment.set(segment).is_ok() {
+            self.state.common.phase.store(phase::GRANTED, Relaxed);
+        }
+    }
+
+    /// The line's segment while the connection has one.
+    fn line(&self) -> Option<&Segment> {
+        if self.state.common.phase.load(Relaxed) == phase::GRANTED { self.segment.get() } else { None }
+    }
+
+    /// Whether the connection is on its socket for good, so that no hook needs to bother.
+    pub fn is_plain(&self) -> bool {
+        let on_socket = |m: u32| m == mode::AFTER;
+        self.state.common.phase.load(Relaxed) == phase::PLAIN
+            || (on_socket(self.state.rx.mode.load(Relaxed)) && on_socket(self.state.tx.mode.load(Relaxed)))
+    }
+
+    /// Whether bytes go through shared memory in at least one direction.
+    pub fn on_ring(&self) -> bool {
+        !self.is_plain() && (self.state.rx.mode.load(Relaxed) == mode::RING || self.state.tx.mode.load(Relaxed) == mode::RING)
+    }
+
+    /// Bytes a direction of the line's rings; 0 without a line.
+    pub fn ring_size(&self) -> usize {
+        self.ring_size.get().copied().unwrap_or(0)
+    }
+
+    /// O_NONBLOCK as the hooks last saw it.
+    pub fn nonblocking(&self) -> bool {
+        self.state.common.nonblocking.load(Relaxed) != 0
+    }
+
+    /// The program changed O_NONBLOCK.
+    pub fn set_nonblocking(&self, on: bool) {
+        self.state.common.nonblocking.store(on.into(), Relaxed);
+    }
+
+    /// SO_RCVTIMEO and SO_SNDTIMEO in microseconds; 0 is none.
+    pub fn timeouts(&self) -> (u64, u64) {
+        (self.state.common.receive_timeout.load(Relaxed), self.state.common.send_timeout.load(Relaxed))
+    }
+
+    /// The program changed a time-out, in microseconds; 0 is none.
+    pub fn set_timeout(&self, receive: bool, micros: u64) {
+        let common = &self.state.common;
+        if receive { &common.receive_timeout } else { &common.send_timeout }.store(micros, Relaxed);
+    }
+
+    /// The line's socket, for those who sleep on it.
+    pub fn line_socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
+    }
+
+    /// Whether the line's socket can still say anything.
+    pub fn line_alive(&self) -> bool {
+        self.state.common.line_gone.load(Relaxed) == 0
+    }
+
+    /// The numbers for a status report.
+    pub fn counts(&self) -> crate::status::Traffic {
+        let c = &self.state.counts;
+        let get = |n: &slipway_fabric::sync::AtomicU64| n.load(Relaxed);
+        crate::status::Traffic {
+            received: get(&c.received),
+            sent: get(&c.sent),
+            looked: get(&c.looked),
+            spun: get(&c.spun),
+            slept: get(&c.slept),
+            rung: get(&c.rung),
+            heard: get(&c.heard),
+        }
+    }
+
+    /// A client's end has no answer when its process forks: the offer is dropped, because two
+    /// processes could not agree on who takes the answer.
+    pub fn before_fork(&self) {
+        if self.state.common.phase.load(Relaxed) == phase::OFFERED {
+            self.attend();
+            if self.state.common.phase.load(Relaxed) == phase::OFFERED {
+                self.state.common.phase.store(phase::PLAIN, Relaxed);
+            }
+        }
+    }
+
+    /// Takes all messages off the line's socket.
+    pub fn attend(&self) {
+        let mut mail = locked(&self.mail);
+        while self.line_alive() {
+            match line::hear(self.socket.as_fd()) {
+                Heard::Nothing => break,
+                Heard::Message(Message::Bell) => add(&self.state.counts.heard, 1),
+                Heard::Message(Message::Parcel(parcel)) if mail.parcels.len() < MOST_PARCELS => {
+                    mail.parcels.push_back(parcel);
+                    self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
+                    let taken = &self.state.rx.parcels_taken;
+                    taken.store(taken.load(Relaxed).wrapping_add(1), Relaxed);
+                }
+                Heard::Message(Message::Returned(parcel)) if mail.returned.len() < MOST_PARCELS => mail.returned.push_back(parcel),
+                Heard::Message(Message::Grant { ring, segment }) if self.awaits_answer() => {
+                    match usize::try_from(ring).map_err(io::Error::other).and_then(|r| Segment::open(segment.as_fd(), r)) {
+                        Ok(opened) => {
+                            report::debug(format_args!("connected through shared memory, {ring} bytes a direction"));
+                            self.adopt(opened);
+                        }
+                        Err(error) => {
+                            report::warn(format_args!("the server's segment can't be used ({error}); the connection stays on its socket"));
+                            self.state.common.phase.store(phase::PLAIN, Relaxed);
+                        }
+                    }
+                }
+                Heard::Message(Message::Decline) if self.awaits_answer() => self.state.common.phase.store(phase::PLAIN, Relaxed),
+                Heard::Gone => {
+                    self.state.common.line_gone.store(1, Relaxed);
+                    if self.awaits_answer() {
+                        self.state.common.phase.store(phase::PLAIN, Relaxed);
+                    }
+                }
+                Heard::Message(_) | Heard::Nonsense => {
+                    report::debug(format_args!("process {} sent nonsense; its line ends", self.peer_pid));
+                    self.state.common.line_gone.store(1, Relaxed);
+                }
+            }
+        }
+    }
+
+    fn awaits_answer(&self) -> bool {
+        self.role == Role::Client && self.state.common.phase.load(Relaxed) == phase::OFFERED
+    }
+
+    /// Moves on from the socket to the ring where the time has come: a client when the answer is
+    /// there, a server when the client has begun.
+    fn settle(&self) {
+        if self.awaits_answer() {
+            self.attend();
+        }
+    }
+
+    /// The peer broke the rules: the connection ends, as if it had died.
+    #[cold]
+    fn condemn(&self, fd: BorrowedFd<'_>, what: slipway_fabric::Corrupt) -> Errno {
+        report::warn(format_args!("{what} (process {}); the connection is closed", self.peer_pid));
+        let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Both);
+        self.state.rx.mode.store(mode::AFTER, Relaxed);
+        self.state.tx.mode.store(mode::AFTER, Relaxed);
+        Errno::CONNRESET
+    }
+
+    fn ring_bell(&self) {
+        add(&self.state.counts.rung, 1);
+        line::ring_bell(self.socket.as_fd());
+    }
+
+    /// The reader has something new: wakes it if it sleeps (or always, at stage one).
+    fn wake_reader(&self, segment: &Segment) {
+        if segment.tx.take_sleeping_reader() || Settings::get().stage == Stage::One {
+            self.ring_bell();
+        }
+    }
+
+    /// The program is about to close its last descriptor of the connection, or shut it down.
+    /// Tells the peer to look at its socket afterwards; the kernel has the truth.
+    pub fn hint_peer(&self) {
+        if let Some(segment) = self.line() {
+            segment.tx.hint();
+        }
+    }
+
+    /// This process has one more descriptor of the connection.
+    pub fn gain_descriptor(&self) {
+        self.descriptors.fetch_add(1, Relaxed);
+    }
+
+    /// This process has one less; true if that was the last.
+    pub fn lose_descriptor(&self) -> bool {
+        self.descriptors.fetch_sub(1, Relaxed) == 1
+    }
+
+    /// Takes descriptor `fd` out of all epoll sets.
+    pub fn leave_sets(&self, fd: std::os::fd::RawFd) {
+        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
+        for set in sets {
+            set.remove(fd);
+        }
+    }
+
+    /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
+    pub fn sending_ended(&self) {
+        let tx = &self.state.tx;
+        let _guard = tx.lock.lock();
+        if tx.mode.load(Relaxed) != mode::RETURNING {
+            tx.mode.store(mode::AFTER, Relaxed);
+        }
+    }
+
+    /// Remembers that the kernel has news on the socket.
+    pub fn note_socket_event(&self) {
+        self.state.rx.event.store(1, Relaxed);
+    }
+
+    /// Counts a wait that ended for this stream.
+    pub fn count_wait(&self, how: Won) {
+        let counts = &self.state.counts;
+        add(
+            match how {
+                Won::Looking => &counts.looked,
+                Won::Spinning => &counts.spun,
+                Won::Sleeping => &counts.slept,
+            },
+            1,
+        );
+    }
+
+    /// The stream was made a member of an epoll set.
+    pub fn join(&self, set: &std::sync::Arc<EpollSet>) {
+        let mut sets = locked(&self.sets);
+        sets.retain(|s| s.strong_count() > 0 && !std::ptr::eq(s.as_ptr(), std::sync::Arc::as_ptr(set)));
+        sets.push(std::sync::Arc::downgrade(set));
+    }
+
+    /// Somebody else than its epoll sets took this line's bell: they must look for themselves.
+    fn alert_sets(&self) {
+        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
+        for set in sets {
+            set.alert(self);
+        }
+    }
+}
+
+/// How a wait was won.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Won {
+    /// It was ready at once.
+    Looking,
+    /// It became ready while the waiter spun.
+    Spinning,
+    /// The waiter was woken.
+    Sleeping,
+}

@@ -1,0 +1,259 @@
+//! What a stream is ready for, and the flags that make its peer wake us.
+
+use super::{Stream, Won, mode, state::phase};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    time::Timespec,
+};
+use slipway_fabric::{ring::CLOSED, ring::UNOPENED, sync::Ordering::Relaxed};
+use std::os::fd::BorrowedFd;
+
+/// The conditions under which a reader doesn't wait.
+pub const INPUT: PollFlags = PollFlags::IN.union(PollFlags::RDNORM);
+/// The conditions under which a writer doesn't wait.
+pub const OUTPUT: PollFlags = PollFlags::OUT.union(PollFlags::WRNORM);
+/// What poll(2) reports whether or not it is asked for.
+const ALWAYS: PollFlags = PollFlags::HUP.union(PollFlags::ERR).union(PollFlags::NVAL);
+
+impl Stream {
+    /// What the kernel must be asked about the socket while waiting for `want`.
+    pub fn kernel_interest(&self, want: PollFlags) -> PollFlags {
+        let mut ask = want & (PollFlags::PRI | PollFlags::RDHUP | INPUT | PollFlags::RDBAND);
+        if want.intersects(INPUT) {
+            // The end of the stream shows on the socket only.
+            ask |= PollFlags::IN | PollFlags::RDHUP;
+        }
+        match self.state.tx.mode.load(Relaxed) {
+            mode::RING => {}
+            mode::RETURNING => ask |= PollFlags::OUT,
+            _ => ask |= want & OUTPUT,
+        }
+        ask
+    }
+
+    /// Whether shared memory alone can't tell what the stream is ready for now.
+    pub fn needs_kernel(&self) -> bool {
+        let rx = &self.state.rx;
+        rx.mode.load(Relaxed) != mode::RING
+            || self.state.tx.mode.load(Relaxed) != mode::RING
+            || rx.event.load(Relaxed) != 0
+            || self.line().is_some_and(|s| s.rx.hint_mark() != rx.hint_seen.load(Relaxed))
+    }
+
+    /// Whether the ring holds bytes, or has just been closed: the cheapest look, for spinning.
+    pub fn stirs(&self, want: PollFlags) -> bool {
+        let Some(segment) = self.line() else { return false };
+        let rx = &self.state.rx;
+        if want.intersects(INPUT) && rx.mode.load(Relaxed) == mode::RING && segment.rx.readable(rx.head.load(Relaxed)) {
+            return true;
+        }
+        want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_room()
+    }
+
+    fn has_room(&self) -> bool {
+        let Some(segment) = self.line() else { return false };
+        segment.tx.unread(&mut self.state.tx.cursor()).map_or(true, |used| segment.tx.roomy(used))
+    }
+
+    /// What the stream is ready for among `want`. `kernel` is what the kernel just said of the
+    /// socket, if it was asked; if it wasn't and must be, this asks.
+    pub fn look(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<PollFlags>) -> PollFlags {
+        self.keep_house(fd);
+        let kernel = match kernel {
+            Some(flags) => flags,
+            None if self.needs_kernel() => ask_kernel(fd, self.kernel_interest(want)),
+            None => PollFlags::empty(),
+        };
+        self.ready_input(want, kernel) | self.ready_output(want, kernel)
+    }
+
+    fn ready_input(&self, want: PollFlags, kernel: PollFlags) -> PollFlags {
+        let rx = &self.state.rx;
+        let told = kernel & (want | ALWAYS) - OUTPUT;
+        let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return told };
+        let readable = || segment.rx.readable(rx.head.load(Relaxed));
+        if kernel.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::RDHUP | PollFlags::ERR) {
+            self.note_socket_event();
+        } else {
+            // Read before the ring is looked at: what came with the hint may lie there.
+            rx.hint_seen.store(segment.rx.hint_mark(), Relaxed);
+            if rx.event.swap(0, Relaxed) != 0 && !readable() {
+                rx.event.store(0, Relaxed);
+            }
+        }
+        if readable() || rx.error.load(Relaxed) != 0 {
+            // The end of the stream is news only when the ring is drained.
+            return (want & INPUT) | (told & PollFlags::PRI);
+        }
+        told
+    }
+
+    fn ready_output(&self, want: PollFlags, kernel: PollFlags) -> PollFlags {
+        let want = want & OUTPUT;
+        match self.state.tx.mode.load(Relaxed) {
+            mode::RING if self.has_room() || kernel.contains(PollFlags::HUP) => want,
+            mode::RING | mode::RETURNING => PollFlags::empty(),
+            _ => kernel & want,
+        }
+    }
+
+    /// Work that falls due while a program waits: takes the answer to an offer, moves from the
+    /// socket to the ring and back.
+    fn keep_house(&self, fd: BorrowedFd<'_>) {
+        self.settle();
+        let Some(segment) = self.line() else { return };
+        let (rx, tx) = (&self.state.rx, &self.state.tx);
+        if rx.mode.load(Relaxed) != mode::AFTER {
+            let (state, start) = segment.rx.opening();
+            let turn = match rx.mode.load(Relaxed) {
+                mode::BEFORE => state != UNOPENED || !self.line_alive(),
+                _ => state == CLOSED || !self.line_alive(),
+            };
+            if turn && let Some(_guard) = rx.lock.try_lock() {
+                if rx.mode.load(Relaxed) == mode::BEFORE {
+                    if state == UNOPENED {
+                        rx.mode.store(mode::AFTER, Relaxed);
+                    } else if start == rx.socket_bytes.load(Relaxed) {
+                        rx.mode.store(mode::RING, Relaxed);
+                    }
+                } else if rx.mode.load(Relaxed) == mode::RING && !segment.rx.readable(rx.head.load(Relaxed)) {
+                    rx.mode.store(mode::AFTER, Relaxed);
+                }
+            }
+        }
+        let turn = match tx.mode.load(Relaxed) {
+            mode::BEFORE => true,
+            mode::RING => segment.tx.reader_gave_back() || !self.line_alive(),
+            mode::RETURNING => true,
+            _ => false,
+        };
+        if turn && let Some(_guard) = tx.lock.try_lock() {
+            match tx.mode.load(Relaxed) {
+                mode::BEFORE => {
+                    self.open_ring();
+                }
+                mode::RING => {
+                    if self.begin_returning(fd).is_ok() {
+                        let _ = self.finish_returning(fd);
+                    }
+                }
+                mode::RETURNING => {
+                    let _ = self.finish_returning(fd);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Arms the flags for `want` and publishes the processor (steps R3, W6). The caller looks again
+    /// before it sleeps.
+    pub fn arm(&self, want: PollFlags) {
+        let Some(segment) = self.line() else { return };
+        if want.intersects(INPUT) {
+            segment.rx.arm_reader();
+        }
+        if want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING {
+            segment.tx.arm_writer();
+        }
+    }
+
+    /// Lowers the reader's flag: this end looks by itself now.
+    pub fn disarm(&self) {
+        if let Some(segment) = self.line() {
+            segment.rx.disarm_reader();
+        }
+    }
+
+    /// Whether a bell would still ring for the next byte.
+    pub fn armed(&self) -> bool {
+        self.line().is_some_and(|s| s.rx.reader_armed())
+    }
+
+    /// Whether spinning could win: the peer runs on another processor than `cpu`. Publishes `cpu`.
+    pub fn worth_spinning(&self, cpu: u32) -> bool {
+        let Some(segment) = self.line() else { return false };
+        if segment.own.cpu.load(Relaxed) != cpu + 1 {
+            segment.own.cpu.store(cpu + 1, Relaxed);
+        }
+        self.state.rx.mode.load(Relaxed) == mode::RING && segment.peer.cpu.load(Relaxed) != cpu + 1
+    }
+
+    /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
+    /// the bell. Arms the flags.
+    pub fn lie_down(&self, want: PollFlags) {
+        let common = &self.state.common;
+        let guard = common.sleep_lock.lock();
+        common.sleepers.store(common.sleepers.load(Relaxed) + 1, Relaxed);
+        drop(guard);
+        self.arm(want);
+    }
+
+    /// Leaves that state. The last to leave drains the bell, so that no sleeper is left behind with
+    /// a bell that somebody else heard; until then the others are awake and on their way out.
+    pub fn get_up(&self, rang: bool) {
+        let common = &self.state.common;
+        let guard = common.sleep_lock.lock();
+        let left = common.sleepers.load(Relaxed).saturating_sub(1);
+        common.sleepers.store(left, Relaxed);
+        if left == 0 {
+            if rang {
+                self.attend();
+            }
+            self.disarm();
+        }
+        drop(guard);
+        if rang {
+            self.alert_sets();
+            if left > 0 {
+                rustix::thread::sched_yield();
+            }
+        }
+    }
+
+    /// A bell rang for an epoll set, which is told by edges and needn't drain; now and then
+    /// somebody must, or the queue fills up and no further edge comes.
+    pub fn heard_in_set(&self) {
+        let common = &self.state.common;
+        let guard = common.sleep_lock.lock();
+        if common.sleepers.load(Relaxed) == 0 {
+            self.attend();
+        }
+        drop(guard);
+    }
+
+    /// Counts sends that found no room: an epoll set's edge for writers.
+    pub fn blocked_mark(&self) -> u32 {
+        self.state.tx.blocked.load(Relaxed)
+    }
+
+    /// Changes whenever bytes arrive in the ring: an epoll set's edge for readers.
+    pub fn arrival_mark(&self) -> u64 {
+        self.line().map_or(0, |s| s.rx.tail_mark())
+    }
+
+    /// Whether the handshake or the way back is still going on.
+    pub fn is_unsettled(&self) -> bool {
+        self.state.common.phase.load(Relaxed) == phase::OFFERED
+            || self.receiving_unsettled()
+            || self.state.tx.mode.load(Relaxed) == mode::RETURNING
+    }
+
+    /// Remembers the outcome of a wait, for the counts and for the habit of spinning.
+    pub fn settle_wait(&self, won: Won, spun: bool) {
+        self.count_wait(won);
+        match won {
+            Won::Spinning => self.habit.won(),
+            Won::Sleeping if spun => self.habit.lost(),
+            _ => {}
+        }
+    }
+}
+
+/// What the kernel says of the socket now.
+pub(crate) fn ask_kernel(fd: BorrowedFd<'_>, want: PollFlags) -> PollFlags {
+    let mut fds = [PollFd::from_borrowed_fd(fd, want)];
+    match poll(&mut fds, Some(&Timespec::default())) {
+        Ok(n) if n > 0 => fds[0].revents(),
+        _ => PollFlags::empty(),
+    }
+}

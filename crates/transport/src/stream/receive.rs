@@ -1,0 +1,334 @@
+//! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
+
+use super::{Stream, locked, mode, now, state::add, state::phase};
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    io::Errno,
+    net::{RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, recv, recvmsg},
+};
+use slipway_fabric::{
+    ring::{CLOSED, RxCursor, UNOPENED},
+    segment::Segment,
+    sync::Ordering::Relaxed,
+};
+use std::{
+    io::IoSliceMut,
+    mem::MaybeUninit,
+    os::fd::{BorrowedFd, OwnedFd},
+};
+
+/// A program that polls by reading alone learns of a peer's death within this time, in nanoseconds;
+/// one that polls otherwise learns at once.
+const STALE: u64 = 20_000;
+
+/// How to receive.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct How {
+    /// MSG_PEEK: leave the bytes where they are.
+    pub peek: bool,
+    /// The caller has room for descriptors; without it they are closed, as the kernel does.
+    pub descriptors: bool,
+}
+
+/// What was received.
+#[derive(Debug, Default)]
+pub struct Received {
+    /// Bytes; 0 at the end of the stream (or for an empty buffer).
+    pub bytes: usize,
+    /// Descriptors that came with them, close-on-exec.
+    pub descriptors: Vec<OwnedFd>,
+    /// Descriptors came that the caller had no room for.
+    pub dropped: bool,
+}
+
+impl Stream {
+    /// Receives what is there without blocking; `WOULDBLOCK` (AGAIN) if nothing is.
+    pub fn receive(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
+        let rx = &self.state.rx;
+        let _guard = rx.lock.lock();
+        self.settle();
+        let got = loop {
+            match rx.mode.load(Relaxed) {
+                mode::RING => {
+                    if let Some(got) = self.receive_ring(fd, to, how)? {
+                        break got;
+                    }
+                }
+                mode::BEFORE => {
+                    if let Some(got) = self.receive_before(fd, to, how)? {
+                        break got;
+                    }
+                }
+                _ => break receive_socket(fd, to, usize::MAX, how)?,
+            }
+        };
+        if !how.peek {
+            add(&self.state.counts.received, got.bytes as u64);
+        }
+        Ok(got)
+    }
+
+    /// On the socket before the ring. None: the mode has changed, try again.
+    fn receive_before(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Option<Received>, Errno> {
+        let rx = &self.state.rx;
+        let Some(segment) = self.line() else {
+            let got = receive_socket(fd, to, usize::MAX, how)?;
+            if !how.peek {
+                add(&rx.socket_bytes, got.bytes as u64);
+            }
+            return Ok(Some(got));
+        };
+        let so_far = rx.socket_bytes.load(Relaxed);
+        let (state, start) = segment.rx.opening();
+        let limit = if state == UNOPENED {
+            // Bytes that are there while the ring is still unopened come before it. Bytes that
+            // arrive later may come after it closed again, so no more than these are taken.
+            let there = peek_length(fd, to);
+            if segment.rx.opening().0 != UNOPENED {
+                return Ok(None);
+            }
+            there?
+        } else if start == so_far {
+            rx.mode.store(mode::RING, Relaxed);
+            return Ok(None);
+        } else if start < so_far {
+            return Err(self.condemn(fd, slipway_fabric::Corrupt { what: "start of the ring" }));
+        } else {
+            usize::try_from(start - so_far).unwrap_or(usize::MAX)
+        };
+        let got = receive_socket(fd, to, limit, how)?;
+        if !how.peek {
+            add(&rx.socket_bytes, got.bytes as u64);
+        }
+        Ok(Some(got))
+    }
+
+    /// In the ring. None: the mode has changed, try again.
+    fn receive_ring(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Option<Received>, Errno> {
+        let rx = &self.state.rx;
+        let Some(segment) = self.line() else {
+            rx.mode.store(mode::AFTER, Relaxed);
+            return Ok(None);
+        };
+        let want: usize = to.iter().map(|slice| slice.len()).sum();
+        if want == 0 {
+            return Ok(Some(Received::default()));
+        }
+        let mut cursor = rx.cursor();
+        let mut there = segment.rx.available(&mut cursor).map_err(|what| self.condemn(fd, what))?;
+        if there < want {
+            there = segment.rx.refresh_tail(&mut cursor).map_err(|what| self.condemn(fd, what))?;
+        }
+        if there == 0 {
+            return self.receive_empty(fd, to, how, segment, &mut cursor);
+        }
+        let mut got = Received { bytes: there.min(want), ..Received::default() };
+        if rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0 {
+            self.take_parcel(fd, segment, &cursor, &mut got, how)?;
+        }
+        let mut done = 0;
+        for slice in to.iter_mut() {
+            let n = slice.len().min(got.bytes - done);
+            segment.rx.peek(&cursor, done as u64, &mut slice[..n]);
+            done += n;
+        }
+        if !how.peek {
+            segment.rx.release(&mut cursor, got.bytes);
+        }
+        rx.keep(&cursor);
+        if !how.peek && segment.rx.take_sleeping_writer(&cursor) {
+            self.ring_bell();
+        }
+        Ok(Some(got))
+    }
+
+    /// The ring is empty: the end of the stream, a return to the socket, or nothing yet.
+    fn receive_empty(
+        &self,
+        fd: BorrowedFd<'_>,
+        to: &mut [IoSliceMut<'_>],
+        how: How,
+        segment: &Segment,
+        cursor: &mut RxCursor,
+    ) -> Result<Option<Received>, Errno> {
+        let rx = &self.state.rx;
+        // In this order: the state, then the tail once more (SYNC POINT: close).
+        let over = segment.rx.opening().0 == CLOSED || !self.line_alive();
+        let mut more = || -> Result<bool, Errno> {
+            let n = segment.rx.refresh_tail(cursor).map_err(|what| self.condemn(fd, what))?;
+            rx.keep(cursor);
+            Ok(n > 0)
+        };
+        if more()? {
+            return Ok(None);
+        }
+        let pending = rx.error.swap(0, Relaxed);
+        if pending != 0 {
+            return Err(Errno::from_raw_os_error(pending as i32));
+        }
+        if over {
+            rx.mode.store(mode::AFTER, Relaxed);
+            return Ok(None);
+        }
+        let hint = segment.rx.hint_mark();
+        let time = now();
+        if rx.event.load(Relaxed) == 0
+            && hint == rx.hint_seen.load(Relaxed)
+            && time.wrapping_sub(rx.looked_at.load(Relaxed)) < STALE
+        {
+            return Err(Errno::AGAIN);
+        }
+        rx.looked_at.store(time, Relaxed);
+        let mut byte = [0u8; 1];
+        match recv(fd, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
+            Err(Errno::AGAIN) => {
+                rx.event.store(0, Relaxed);
+                rx.hint_seen.store(hint, Relaxed);
+                // What came with the hint may have come by the ring.
+                if more()? { Ok(None) } else { Err(Errno::AGAIN) }
+            }
+            Err(error) => {
+                if more()? {
+                    rx.error.store(error.raw_os_error() as u32, Relaxed);
+                    return Ok(None);
+                }
+                Err(error)
+            }
+            // The kernel's end of file and its bytes come after all that lies in the ring.
+            Ok(_) if more()? || segment.rx.opening().0 == CLOSED => Ok(None),
+            Ok((0, _)) => {
+                rx.event.store(1, Relaxed);
+                if self.died_unread(fd, segment) {
+                    return Err(Errno::CONNRESET);
+                }
+                Ok(Some(Received::default()))
+            }
+            // Somebody without hooks writes to the connection beside the ring.
+            Ok(_) => receive_socket(fd, to, usize::MAX, how).map(Some),
+        }
+    }
+
+    /// Whether the peer closed with bytes of ours unread, of which a socket's reader is told once.
+    fn died_unread(&self, fd: BorrowedFd<'_>, segment: &Segment) -> bool {
+        let rx = &self.state.rx;
+        if rx.reset_told.load(Relaxed) != 0 || self.state.tx.mode.load(Relaxed) != mode::RING {
+            return false;
+        }
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
+        let closed = poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok() && fds[0].revents().contains(PollFlags::HUP);
+        let unread = segment.tx.unread(&mut self.state.tx.cursor()).is_ok_and(|n| n > 0);
+        let died = closed && unread;
+        if died {
+            rx.reset_told.store(1, Relaxed);
+        }
+        died
+    }
+
+    /// Finds the descriptors whose place is reached by this read, and ends the read where theirs
+    /// ends, as the kernel does.
+    #[cold]
+    fn take_parcel(
+        &self,
+        fd: BorrowedFd<'_>,
+        segment: &Segment,
+        cursor: &RxCursor,
+        got: &mut Received,
+        how: How,
+    ) -> Result<(), Errno> {
+        let announced = segment.rx.attachments();
+        if self.state.rx.parcels_taken.load(Relaxed) != announced {
+            self.attend();
+        }
+        let mut mail = locked(&self.mail);
+        while let Some(parcel) = mail.parcels.front() {
+            let place = parcel.at.wrapping_sub(cursor.head);
+            if place > u64::MAX / 2 {
+                // Its place has passed: only a peer that breaks the rules sends one late.
+                mail.parcels.pop_front();
+                continue;
+            }
+            if place >= got.bytes as u64 {
+                break;
+            }
+            let end = place.saturating_add(parcel.len.max(1));
+            got.bytes = got.bytes.min(usize::try_from(end).unwrap_or(usize::MAX));
+            if how.peek {
+                let copies = parcel.descriptors.iter().map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, 0));
+                if how.descriptors {
+                    got.descriptors = copies.collect::<Result<_, _>>()?;
+                }
+            } else if let Some(parcel) = mail.parcels.pop_front()
+                && how.descriptors
+            {
+                got.descriptors = parcel.descriptors;
+            }
+            got.dropped = !how.descriptors;
+            break;
+        }
+        self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
+        let lost = self.state.rx.parcels_taken.load(Relaxed) != announced && mail.parcels.is_empty() && got.descriptors.is_empty();
+        drop(mail);
+        if lost && !self.line_alive() {
+            return Err(self.condemn(fd, slipway_fabric::Corrupt { what: "count of descriptors" }));
+        }
+        Ok(())
+    }
+
+    /// Bytes that can be read without blocking (FIONREAD), beside `on_socket`, what the kernel says
+    /// of the socket.
+    pub fn readable_bytes(&self, on_socket: usize) -> usize {
+        let rx = &self.state.rx;
+        let _guard = rx.lock.lock();
+        match self.line() {
+            Some(segment) if rx.mode.load(Relaxed) == mode::RING => {
+                let mut cursor = rx.cursor();
+                match segment.rx.refresh_tail(&mut cursor) {
+                    Ok(0) | Err(_) => on_socket,
+                    Ok(n) => n,
+                }
+            }
+            _ => on_socket,
+        }
+    }
+
+    /// Whether receiving is still on the socket, with an answer or an opening to come.
+    pub(super) fn receiving_unsettled(&self) -> bool {
+        self.state.rx.mode.load(Relaxed) == mode::BEFORE && self.state.common.phase.load(Relaxed) != phase::PLAIN
+    }
+}
+
+/// How many bytes a receive would give now; 0 at the end of the stream.
+fn peek_length(fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>]) -> Result<usize, Errno> {
+    let mut none = RecvAncillaryBuffer::default();
+    Ok(recvmsg(fd, to, &mut none, RecvFlags::PEEK | RecvFlags::DONTWAIT)?.bytes)
+}
+
+/// Receives from the socket, at most `limit` bytes, without blocking.
+pub(super) fn receive_socket(fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], limit: usize, how: How) -> Result<Received, Errno> {
+    let mut flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
+    if how.peek {
+        flags |= RecvFlags::PEEK;
+    }
+    let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(crate::line::MOST_DESCRIPTORS))];
+    let mut control = if how.descriptors { RecvAncillaryBuffer::new(&mut space) } else { RecvAncillaryBuffer::default() };
+    let result = if to.iter().map(|s| s.len()).sum::<usize>() > limit {
+        let mut left = limit;
+        let mut fewer: Vec<IoSliceMut<'_>> = Vec::with_capacity(to.len());
+        for slice in to.iter_mut() {
+            let n = slice.len().min(left);
+            left -= n;
+            fewer.push(IoSliceMut::new(&mut slice[..n]));
+        }
+        recvmsg(fd, &mut fewer, &mut control, flags)?
+    } else {
+        recvmsg(fd, to, &mut control, flags)?
+    };
+    let mut got = Received { bytes: result.bytes, ..Received::default() };
+    got.dropped = result.flags.contains(rustix::net::ReturnFlags::CTRUNC);
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(fds) = message {
+            got.descriptors.extend(fds);
+        }
+    }
+    Ok(got)
+}

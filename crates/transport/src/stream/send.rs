@@ -1,0 +1,148 @@
+//! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
+
+use super::{Role, Stream, mode, now, state::add};
+use crate::line;
+use rustix::{
+    io::Errno,
+    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg},
+};
+use slipway_fabric::{ring::UNOPENED, sync::Ordering::Relaxed};
+use std::{
+    io::IoSlice,
+    mem::MaybeUninit,
+    os::fd::BorrowedFd,
+};
+
+/// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds.
+const PROBE: u64 = 1_000_000;
+
+impl Stream {
+    /// Sends what there is room for, without blocking; `AGAIN` if there is none, `PIPE` if nobody
+    /// reads any more (the caller raises SIGPIPE). Descriptors go with the first byte.
+    pub fn send(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
+        let tx = &self.state.tx;
+        let _guard = tx.lock.lock();
+        self.settle();
+        let result = loop {
+            match tx.mode.load(Relaxed) {
+                mode::RING => match self.send_ring(fd, from, descriptors) {
+                    Ok(None) => {}
+                    Ok(Some(n)) => break Ok(n),
+                    Err(error) => break Err(error),
+                },
+                mode::BEFORE if self.open_ring() => {}
+                mode::RETURNING => {
+                    if !self.finish_returning(fd)? {
+                        break Err(Errno::AGAIN);
+                    }
+                }
+                before_or_after => {
+                    let result = send_socket(fd, from, descriptors);
+                    if before_or_after == mode::BEFORE
+                        && let Ok(n) = result
+                    {
+                        add(&tx.socket_bytes, n as u64);
+                    }
+                    break result;
+                }
+            }
+        };
+        match result {
+            Ok(n) => add(&self.state.counts.sent, n as u64),
+            Err(Errno::AGAIN) => tx.blocked.store(tx.blocked.load(Relaxed).wrapping_add(1), Relaxed),
+            Err(_) => {}
+        }
+        result
+    }
+
+    /// Opens the sending ring if its time has come: a client opens when it has the segment, a
+    /// server when its client has. Called with the lock held.
+    pub(super) fn open_ring(&self) -> bool {
+        let tx = &self.state.tx;
+        let Some(segment) = self.line() else { return false };
+        if !self.line_alive() || (self.role == Role::Server && segment.rx.opening().0 == UNOPENED) {
+            return false;
+        }
+        if segment.tx.reader_gave_back() {
+            tx.mode.store(mode::AFTER, Relaxed);
+        } else {
+            segment.tx.open(tx.socket_bytes.load(Relaxed));
+            tx.mode.store(mode::RING, Relaxed);
+        }
+        true
+    }
+
+    /// Into the ring. None: the mode has changed, try again.
+    fn send_ring(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<Option<usize>, Errno> {
+        let tx = &self.state.tx;
+        let Some(segment) = self.line() else {
+            tx.mode.store(mode::AFTER, Relaxed);
+            return Ok(None);
+        };
+        if segment.tx.reader_gave_back() || !self.line_alive() {
+            self.begin_returning(fd)?;
+            return Ok(None);
+        }
+        let time = now();
+        if time.wrapping_sub(tx.looked_at.load(Relaxed)) > PROBE || segment.rx.hint_mark() != self.state.rx.hint_seen.load(Relaxed) {
+            tx.looked_at.store(time, Relaxed);
+            // An empty send has no effect but to say whether anybody could read.
+            if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                return Err(Errno::PIPE);
+            }
+        }
+        let want: usize = from.iter().map(|slice| slice.len()).sum();
+        if want == 0 {
+            return Ok(Some(0));
+        }
+        let mut cursor = tx.cursor();
+        let room = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
+        if room == 0 {
+            tx.keep(&cursor);
+            return Err(Errno::AGAIN);
+        }
+        let n = want.min(room);
+        if !descriptors.is_empty() {
+            match line::send_parcel(self.socket_fd(), cursor.tail, n as u64, descriptors) {
+                Ok(()) => segment.tx.count_attachment(),
+                Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+            }
+        }
+        let mut left = n;
+        for slice in from {
+            let part = &slice[..slice.len().min(left)];
+            segment.tx.fill(&mut cursor, part).map_err(|what| self.condemn(fd, what))?;
+            left -= part.len();
+        }
+        segment.tx.publish(&cursor);
+        tx.keep(&cursor);
+        self.wake_reader(segment);
+        Ok(Some(n))
+    }
+
+    fn socket_fd(&self) -> BorrowedFd<'_> {
+        self.line_socket()
+    }
+
+    /// Bytes sent that the peer has not read (SIOCOUTQ), beside what the kernel says of the socket.
+    pub fn unread_bytes(&self) -> usize {
+        let tx = &self.state.tx;
+        match self.line() {
+            Some(segment) if tx.mode.load(Relaxed) == mode::RING => {
+                segment.tx.unread(&mut tx.cursor()).map_or(0, |n| n as usize)
+            }
+            _ => 0,
+        }
+    }
+}
+
+/// Sends over the socket without blocking and without SIGPIPE.
+pub(super) fn send_socket(fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
+    let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(line::MOST_DESCRIPTORS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {
+        return Err(Errno::INVAL);
+    }
+    sendmsg(fd, from, &mut control, flags)
+}

@@ -1,0 +1,149 @@
+//! What one end of a connection remembers, shared with the children it forks and with nobody else.
+//!
+//! Fork gives a child the connection as it gives it a socket: both may go on using it. So the
+//! cursors, modes and locks of an end lie in a mapping of the family's own, out of the peer's reach.
+
+use slipway_fabric::{
+    ring::{RxCursor, TxCursor},
+    sync::{AtomicU32, AtomicU64, Lock, Ordering::Relaxed, Padded, Zeroed},
+};
+
+/// Where a direction of the stream is now.
+pub mod mode {
+    /// On the socket; the ring, if there is one, comes later.
+    pub const BEFORE: u32 = 0;
+    /// In the ring.
+    pub const RING: u32 = 1;
+    /// Back on the socket, for good.
+    pub const AFTER: u32 = 2;
+    /// Sending only: bytes taken back from the ring are on their way over the socket.
+    pub const RETURNING: u32 = 3;
+}
+
+/// How far the two ends have got to know each other.
+pub mod phase {
+    /// A client's offer is out; no answer yet.
+    pub const OFFERED: u32 = 0;
+    /// There is a segment.
+    pub const GRANTED: u32 = 1;
+    /// There is none and will be none.
+    pub const PLAIN: u32 = 2;
+}
+
+/// The state of one end. All of it is guarded by the lock of its part, or a hint or a count.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct EndState {
+    pub rx: Padded<RxState>,
+    pub tx: Padded<TxState>,
+    pub common: Padded<Common>,
+    pub counts: Padded<Counts>,
+}
+
+// SAFETY: atomics of integers only; `Lock` is one such word.
+#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
+unsafe impl Zeroed for EndState {}
+
+/// The receiving half.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct RxState {
+    pub lock: Lock,
+    pub mode: AtomicU32,
+    /// Bytes received over the socket while `BEFORE`.
+    pub socket_bytes: AtomicU64,
+    pub head: AtomicU64,
+    base: AtomicU64,
+    tail_seen: AtomicU64,
+    /// Parcels taken off the line's socket so far (wraps).
+    pub parcels_taken: AtomicU32,
+    /// The writer's hint when the socket was last looked at.
+    pub hint_seen: AtomicU32,
+    /// 1: the kernel has reported something on the socket that was not looked into yet.
+    pub event: AtomicU32,
+    /// 1: the program was told that the peer closed with our bytes unread.
+    pub reset_told: AtomicU32,
+    /// An errno that comes after the bytes in the ring; 0 is none.
+    pub error: AtomicU32,
+    /// When the socket was last looked at, in nanoseconds of the monotonic clock.
+    pub looked_at: AtomicU64,
+}
+
+impl RxState {
+    pub fn cursor(&self) -> RxCursor {
+        RxCursor { head: self.head.load(Relaxed), base: self.base.load(Relaxed), tail_seen: self.tail_seen.load(Relaxed) }
+    }
+
+    pub fn keep(&self, cursor: &RxCursor) {
+        self.base.store(cursor.base, Relaxed);
+        self.tail_seen.store(cursor.tail_seen, Relaxed);
+        self.head.store(cursor.head, Relaxed);
+    }
+}
+
+/// The sending half.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct TxState {
+    pub lock: Lock,
+    pub mode: AtomicU32,
+    /// Bytes sent over the socket while `BEFORE`.
+    pub socket_bytes: AtomicU64,
+    pub tail: AtomicU64,
+    base: AtomicU64,
+    head_seen: AtomicU64,
+    /// While `RETURNING`: position of the next byte to put on the socket.
+    pub returning_from: AtomicU64,
+    /// Counts sends that found no room (wraps).
+    pub blocked: AtomicU32,
+    /// When the peer was last seen alive, in nanoseconds of the monotonic clock.
+    pub looked_at: AtomicU64,
+}
+
+impl TxState {
+    pub fn cursor(&self) -> TxCursor {
+        TxCursor { tail: self.tail.load(Relaxed), base: self.base.load(Relaxed), head_seen: self.head_seen.load(Relaxed) }
+    }
+
+    pub fn keep(&self, cursor: &TxCursor) {
+        self.base.store(cursor.base, Relaxed);
+        self.head_seen.store(cursor.head_seen, Relaxed);
+        self.tail.store(cursor.tail, Relaxed);
+    }
+}
+
+/// What belongs to both halves.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Common {
+    pub phase: AtomicU32,
+    /// O_NONBLOCK of the open file description, as the hooks saw it set.
+    pub nonblocking: AtomicU32,
+    /// SO_RCVTIMEO and SO_SNDTIMEO in microseconds, 0 for none.
+    pub receive_timeout: AtomicU64,
+    pub send_timeout: AtomicU64,
+    /// Guards `sleepers` and the draining of the bell.
+    pub sleep_lock: Lock,
+    /// Threads that sleep, or are about to, until this line's bell rings.
+    pub sleepers: AtomicU32,
+    /// 1: the other end's line socket is gone.
+    pub line_gone: AtomicU32,
+}
+
+/// Counts for `slipway x11 status`.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Counts {
+    pub received: AtomicU64,
+    pub sent: AtomicU64,
+    pub looked: AtomicU64,
+    pub spun: AtomicU64,
+    pub slept: AtomicU64,
+    pub rung: AtomicU64,
+    pub heard: AtomicU64,
+}
+
+/// Adds to a count that may lose an update now and then when threads race: it informs, no more.
+pub fn add(count: &AtomicU64, n: u64) {
+    count.store(count.load(Relaxed).wrapping_add(n), Relaxed);
+}

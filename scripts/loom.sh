@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# Model checks the ring and the sleep/wake protocol: every interleaving that loom finds within the
+# preemption bound. Builds apart from the rest, because --cfg loom changes every crate.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom
+export RUSTFLAGS="${RUSTFLAGS:-} --cfg loom"
+export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-2}
+exec scripts/count.sh loom \
+    timeout --foreground 1500 cargo test -p slipway-fabric --release --locked --test loom "$@"

@@ -1,0 +1,112 @@
+#!/usr/bin/env bash
+# Brings this machine to where `make build`, `make test` and `make demo` work.
+# Costs nothing, and no network, when nothing is missing.
+# Exit codes: 0 ready; 2 a package could not be installed; 3 packages are missing and may not be
+# installed from here; 4 Rust is missing or too old.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+missing=()
+
+# need PACKAGE COMMAND...: COMMAND succeeds if what is needed from PACKAGE is there.
+need() {
+    local package=$1
+    shift
+    "$@" >/dev/null 2>&1 || missing+=("$package")
+}
+
+# on_path NAME...: all of them are commands here.
+on_path() {
+    local name
+    for name in "$@"; do command -v "$name" || return 1; done
+}
+
+# A JRE without a display library can't open a window.
+java_with_windows() {
+    local java
+    java=$(command -v java) || return 1
+    java=$(readlink -f "$java")
+    test -e "${java%/bin/java}/lib/libawt_xawt.so"
+}
+
+# libc_for_static: the archive that static programs link with.
+libc_for_static() { test -e "$(gcc -print-file-name=libc.a)"; }
+
+find_missing() {
+    missing=()
+    need gcc on_path gcc
+    need make on_path make
+    need libc6-dev libc_for_static
+    need pkg-config on_path pkg-config
+    need libx11-dev pkg-config --exists x11
+    need xvfb on_path Xvfb
+    need xserver-xephyr on_path Xephyr
+    need x11-apps on_path x11perf xwd xeyes
+    need x11-utils on_path xdpyinfo xwininfo xprop xlsclients
+    need xterm on_path xterm
+    need xauth on_path xauth
+    need xdotool on_path xdotool
+    need imagemagick on_path import
+    need tk on_path wish
+    need python3-tk /usr/bin/python3 -c 'import tkinter'
+    need default-jre java_with_windows
+    need default-jdk-headless on_path javac
+    need zenity on_path zenity
+    need strace on_path strace
+    need librsvg2-bin on_path rsvg-convert
+    need shellcheck on_path shellcheck
+}
+
+install_missing() {
+    local as_root=()
+    local install=(apt-get install -y --no-install-recommends "${missing[@]}")
+    if ! command -v apt-get >/dev/null; then
+        echo "setup: missing, by their Debian package names: ${missing[*]}" >&2
+        echo "setup: this system has no apt-get; install them its own way, then run this again" >&2
+        exit 3
+    fi
+    if [ "$(id -u)" -ne 0 ]; then
+        if ! sudo -n true 2>/dev/null; then
+            echo "setup: Debian packages are missing, and installing them needs root. Run this, then try again:" >&2
+            echo "    sudo apt-get update && sudo ${install[*]}" >&2
+            exit 3
+        fi
+        as_root=(sudo -n env DEBIAN_FRONTEND=noninteractive)
+    fi
+    echo "setup: installing ${missing[*]}"
+    export DEBIAN_FRONTEND=noninteractive
+    "${as_root[@]}" apt-get update -q </dev/null || exit 2
+    "${as_root[@]}" "${install[@]}" -q </dev/null || exit 2
+}
+
+find_missing
+if [ ${#missing[@]} -gt 0 ]; then
+    install_missing
+    find_missing
+    if [ ${#missing[@]} -gt 0 ]; then
+        echo "setup: still missing after the installation: ${missing[*]}" >&2
+        exit 2
+    fi
+fi
+
+wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
+# no_rust WHY: says how to get a toolchain that will do.
+no_rust() {
+    echo "setup: $1; Slipway needs Rust $wanted or newer." >&2
+    echo "    Install rustup (https://rustup.rs), then: rustup toolchain install stable" >&2
+    exit 4
+}
+# version TOOL: its number, "1.95.0".
+version() { "$1" --version 2>/dev/null | awk '{print $2}'; }
+for tool in cargo rustc; do
+    command -v "$tool" >/dev/null || no_rust "$tool is not on PATH"
+    have=$(version "$tool")
+    if [ "$(printf '%s\n' "$wanted" "${have%%-*}" | sort -V | head -n 1)" != "$wanted" ]; then
+        no_rust "$tool is ${have:-unusable}"
+    fi
+done
+for tool in cargo-fmt cargo-clippy; do
+    if ! command -v "$tool" >/dev/null; then
+        echo "setup: note: $tool is missing, make lint needs it: rustup component add rustfmt clippy" >&2
+    fi
+done
