@@ -4,6 +4,7 @@
 //! * [`sync`]: the one place that touches atomics, futexes and mappings; modelled under loom.
 //! * [`segment`]: a sealed memfd with two rings, one each way.
 //! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
+//! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
 //! * [`spin`]: how long a waiter looks before it sleeps.
 //!
 //! The layout in memory and the numbered steps that comments cite are in `docs/ring-abi.md`.
@@ -11,6 +12,8 @@
 pub mod ring;
 #[cfg(not(loom))]
 pub mod segment;
+pub mod sleepers;
+#[cfg(not(loom))]
 pub mod spin;
 pub mod sync;
 

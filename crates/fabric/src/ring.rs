@@ -269,7 +269,7 @@ impl Ring {
     }
 
     /// Whether the caller must ring the writer's bell for the room it made (R5, R6). The bell waits
-    /// until a quarter of the ring is free, so that a full ring isn't refilled byte by byte.
+    /// until half of the ring is free, so that a full ring isn't refilled byte by byte.
     pub fn take_sleeping_writer(&self, rx: &RxCursor) -> bool {
         fence(Ordering::SeqCst); // R5: orders R4 before R6; paired with W7
         if self.control.writer.waits.load(Ordering::Relaxed) == 0 {
@@ -279,10 +279,10 @@ impl Ring {
         self.roomy(tail.wrapping_sub(rx.head)) && self.control.writer.waits.swap(0, Ordering::Relaxed) != 0 // R6
     }
 
-    /// Whether a ring that holds `used` bytes counts as writable for one that waits.
+    /// Whether a ring that holds `used` bytes counts as writable for one that found it full.
     pub fn roomy(&self, used: u64) -> bool {
         let size = self.bytes.size() as u64;
-        size.saturating_sub(used) >= (size / 4).max(1)
+        size.saturating_sub(used) >= size / 2
     }
 
     /// Arms the reader's flag (R3): the writer rings for the next byte. The caller must look

@@ -24,10 +24,7 @@ const RETRY: u32 = 64;
 impl Habit {
     /// A habit that begins by giving spinning a few chances.
     pub const fn hopeful() -> Self {
-        #[cfg(not(loom))]
-        return Self { trust: AtomicU32::new(MOST / 2), skipped: AtomicU32::new(0) };
-        #[cfg(loom)]
-        unimplemented!("not modelled")
+        Self { trust: AtomicU32::new(MOST / 2), skipped: AtomicU32::new(0) }
     }
 
     /// Whether to spin in the wait that begins now.

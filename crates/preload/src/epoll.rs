@@ -3,7 +3,6 @@
 use crate::{
     real::{fail, last_error, real, shield},
     table::{self, Slot},
-    timer,
 };
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
 use rustix::io::Errno;
@@ -94,9 +93,6 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
         let room = room.max(1) + 16;
         raw.resize(room, epoll_event { events: 0, u64: 0 });
         let ms = time.map_or(-1, |t| c_int::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
-        if ms != 0 {
-            timer::before_sleep();
-        }
         // SAFETY: `raw` has `room` entries; the mask is the program's own argument.
         let n = unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), room as c_int, ms, mask) };
         let n = usize::try_from(n).map_err(|_| last_error())?;

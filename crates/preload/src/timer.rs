@@ -1,10 +1,11 @@
 //! An X server's interval timer, set lazily.
 //!
 //! The server stops its scheduling timer before each wait and starts it after: two system calls for
-//! each request of a client in a hurry. Here a stop is remembered and done only when the server is
-//! about to sleep, and a start that finds the timer still running only moves the time of its next
-//! tick. Ticks that come while the timer is stopped, or early, never reach the server's handler: ours
-//! stands before it. So the handler runs when it would have run, and never when it would not have.
+//! each request of a client in a hurry. Here a stop is remembered, and the next tick does it; a start
+//! that finds the timer still running only moves the time at which it is due. Ticks that come while
+//! the timer is stopped, or early, never reach the server's handler: ours stands before it. So the
+//! handler runs when it would have run, and never when it would not have. What remains visible is
+//! that the first tick after a stop, at most one interval later, can interrupt a wait (EINTR) once.
 
 use crate::{
     connect::is_server,
@@ -139,11 +140,6 @@ fn call(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
             std::mem::transmute::<usize, extern "C" fn(c_int)>(handler)(signal);
         }
     }
-}
-
-/// The program is about to sleep in the kernel: a stopped timer must not wake it.
-pub fn before_sleep() {
-    settle();
 }
 
 /// The program is about to become another one, which inherits the kernel's timer.

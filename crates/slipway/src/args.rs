@@ -115,7 +115,7 @@ pub struct HookOptions {
     /// Largest ring that a server grants: bytes a direction [default: 16M] [env: SLIPWAY_X11_MAX]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub max_ring: Option<u64>,
-    /// Bytes of shared memory that a server grants to all clients together [default: 1G] [env: SLIPWAY_X11_TOTAL]
+    /// Bytes of shared memory that a server grants to all clients together [default: 4G] [env: SLIPWAY_X11_TOTAL]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     pub total: Option<u64>,
     /// Number of clients that a server takes on shared memory; later ones stay on the socket [default: 1024] [env: SLIPWAY_X11_CLIENTS]

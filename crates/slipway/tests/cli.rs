@@ -1,24 +1,29 @@
 //! `slipway x11 -- PROGRAM`, its errors and its warnings.
 
-mod support;
+mod harness;
 
 use std::fs;
 use std::os::unix::fs::chown;
 use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
 
-use support::{Bench, SLIPWAY, compile, outcome, set_mode};
+use harness::build::{build_c, set_mode};
+use harness::{Bench, Outcome, Running, SLIPWAY};
+
+fn outcome(command: Command) -> Outcome {
+    Running::start(command).finish()
+}
 
 const EXIT_3: &str = "int main(void) { return 3; }";
 
 #[test]
 fn the_program_takes_the_place_of_slipway() {
     let bench = Bench::new();
-    let child = bench.slipway(&["x11", "sh", "-c", "echo $$; exit 7"]).spawn().expect("spawn");
-    let pid = child.id();
-    let output = child.wait_with_output().expect("wait");
-    assert_eq!(String::from_utf8_lossy(&output.stdout).trim(), pid.to_string());
-    assert_eq!(output.status.code(), Some(7));
-    assert!(output.stderr.is_empty());
+    let slipway = Running::start(bench.slipway(&["x11", "sh", "-c", "echo $$; exit 7"]));
+    let pid = slipway.pid();
+    let program = slipway.finish();
+    assert_eq!(program.stdout, format!("{pid}\n"));
+    assert_eq!((program.code(), program.stderr.as_str()), (7, ""));
     let killed = bench.run(&["x11", "--", "sh", "-c", "kill -TERM $$"]);
     assert_eq!(killed.status.signal(), Some(15));
     assert_eq!(bench.hooked(), ["sh", "sh"]);
@@ -124,7 +129,7 @@ fn a_bad_variable_is_an_error_that_names_it() {
 fn a_static_program_runs_with_a_warning() {
     let bench = Bench::new();
     let program = bench.path("static");
-    compile(EXIT_3, &program, &["-static"]);
+    build_c(EXIT_3, &program, &["-static"]);
     let path = program.to_str().expect("UTF-8");
     let ran = bench.run(&["x11", path]);
     assert_eq!(ran.code(), 3);
@@ -147,7 +152,7 @@ fn a_set_uid_program_runs_with_a_warning() {
     let bench = Bench::new();
     let (args, expected) = if rustix::process::getuid().is_root() {
         let program = bench.path("elevated");
-        compile(EXIT_3, &program, &[]);
+        build_c(EXIT_3, &program, &[]);
         chown(&program, Some(NOBODY), Some(NOBODY)).expect("chown");
         set_mode(&program, 0o4755);
         // The way to the program must be open for the user that it becomes.
@@ -215,12 +220,10 @@ fn an_installation_finds_its_parts() {
     let slipway = bench.path("bin/slipway");
     fs::hard_link(SLIPWAY, &slipway).expect("link");
     let run = |args: &[&str]| {
-        let mut command = std::process::Command::new(&slipway);
+        let mut command = Command::new(&slipway);
         bench.prepare(&mut command);
-        outcome({
-            command.args(args).env_remove("SLIPWAY_PRELOAD");
-            command
-        })
+        command.args(args).env_remove("SLIPWAY_PRELOAD");
+        outcome(command)
     };
     let missing = run(&["x11", "true"]);
     assert_eq!(missing.code(), 0);

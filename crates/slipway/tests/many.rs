@@ -25,8 +25,6 @@ fn server_for(mode: Mode, clients: &str) -> Server {
     Server::try_displays(|number| {
         let mut command = with_descriptors(mode, "Xvfb");
         command.args([&format!(":{number}"), "-noreset", "-maxclients", clients]);
-        // A thousand times twice a mebibyte is more than a server grants by itself.
-        command.env("SLIPWAY_X11_TOTAL", "4096M");
         command
     })
 }

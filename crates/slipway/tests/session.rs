@@ -1,14 +1,16 @@
 //! `slipway x11 --server`: a private server for one program.
 
-mod support;
+mod harness;
 
 use std::fs;
-use std::io::{BufRead, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
 use rustix::process::{Pid, Signal, kill_process};
-use support::{Bench, Running, SLIPWAY, compile, ends, outcome, pidfd};
+use harness::bench::{ends, pidfd};
+use harness::build::build_c;
+use harness::{Bench, Running, SLIPWAY};
 
 /// Says which display it is in, then lives until its standard input ends.
 const LINGER: &str = "echo $DISPLAY; read line; exit 3";
@@ -17,15 +19,47 @@ fn xvfb(script: &str) -> [&str; 7] {
     ["x11", "--server", "Xvfb", "--", "sh", "-c", script]
 }
 
+/// Starts `command`; what runs and its first line.
+fn start(command: Command) -> (Running, String) {
+    let mut running = Running::start(command);
+    match running.next_line() {
+        Some(line) => (running, line),
+        None => running.fail("ended without a line"),
+    }
+}
+
 fn socket_of(display: &str) -> String {
     format!("/tmp/.X11-unix/X{}", display.trim_start_matches(':'))
 }
 
-/// A display that nobody uses at the moment.
-fn free_display() -> u32 {
-    (200..300)
-        .find(|number| !Path::new(&socket_of(&number.to_string())).exists())
-        .expect("a free display")
+/// The socket of a server, told apart from that of a later server of the same display.
+struct Socket {
+    path: String,
+    made: (u64, i64, i64),
+}
+
+impl Socket {
+    fn of(display: &str) -> Socket {
+        let path = socket_of(display);
+        let made = Socket::made(&path).unwrap_or_else(|| panic!("{path} does not exist"));
+        Socket { path, made }
+    }
+
+    fn made(path: &str) -> Option<(u64, i64, i64)> {
+        let found = fs::metadata(path).ok()?;
+        Some((found.ino(), found.ctime(), found.ctime_nsec()))
+    }
+
+    /// Whether its server has removed it. Another may have taken the display since.
+    fn is_gone(&self) -> bool {
+        Socket::made(&self.path) != Some(self.made)
+    }
+}
+
+/// A display that nobody uses at the moment, in a range that is one test's own.
+fn free_display(from: u32) -> String {
+    let free = |number: &u32| !Path::new(&socket_of(&number.to_string())).exists();
+    (from..from + 50).find(free).expect("a free display").to_string()
 }
 
 #[test]
@@ -52,7 +86,6 @@ fn a_program_in_its_own_server() {
     let lines: Vec<&str> = ran.stdout.lines().collect();
     assert_eq!(lines[1..3], ["600", "700"], "{ran:?}");
     assert!(lines[3].contains("320x200 pixels (85x53 millimeters)"), "{ran:?}");
-    assert!(!Path::new(&socket_of(lines[0])).exists());
     let hooked = bench.hooked();
     assert_eq!(hooked[0], "Xvfb");
     assert!(hooked.contains(&"xdpyinfo".to_owned()), "{hooked:?}");
@@ -63,11 +96,11 @@ fn a_program_in_its_own_server() {
 fn only_the_cookie_opens_the_server() {
     let bench = Bench::new();
     let (session, display) =
-        Running::start(bench.slipway(&xvfb(&format!("xdpyinfo >/dev/null || exit 9; {LINGER}"))));
+        start(bench.slipway(&xvfb(&format!("xdpyinfo >/dev/null || exit 9; {LINGER}"))));
     let mut stranger = Command::new("xdpyinfo");
     bench.prepare(&mut stranger);
     stranger.env("DISPLAY", &display).env("XAUTHORITY", "/dev/null");
-    let refused = outcome(stranger);
+    let refused = Running::start(stranger).finish();
     assert_eq!(refused.code(), 1, "{}", refused.stderr);
     assert!(refused.stderr.contains("unable to open display"), "{refused:?}");
     assert_eq!(session.finish().code(), 3);
@@ -128,21 +161,21 @@ int main(void) {
 fn signals_are_passed_on() {
     let bench = Bench::new();
     let listener = bench.path("listener");
-    compile(LISTENER, &listener, &[]);
+    build_c(LISTENER, &listener, &[]);
     for (signal, last) in [(Signal::TERM, "end 15 after 1\n"), (Signal::HUP, "end 1 after 1\n")] {
         // Whoever runs the tests may ignore signals, which slipway would respect.
         let mut command = Command::new("env");
         bench.prepare(&mut command);
         command.arg("--default-signal=TERM,INT,HUP").arg(SLIPWAY);
         command.args(["x11", "--server", "Xvfb"]).arg(&listener);
-        let (mut session, parent) = Running::start(command);
-        assert_eq!(parent, session.child.id().to_string());
+        let (mut session, parent) = start(command);
+        assert_eq!(parent, session.pid().to_string());
         session.signal(Signal::INT);
-        assert_eq!(session.line(), "int 1");
+        assert_eq!(session.next_line().as_deref(), Some("int 1"));
         session.signal(signal);
-        assert!(ends(&pidfd(session.child.id())));
+        assert!(ends(&pidfd(session.pid())));
         let ended = session.finish();
-        assert_eq!((ended.code(), ended.stdout.as_str()), (42, last));
+        assert_eq!((ended.code(), ended.stdout), (42, format!("{parent}\nint 1\n{last}")));
     }
     bench.assert_nothing_left();
 }
@@ -151,18 +184,19 @@ fn signals_are_passed_on() {
 fn the_terminal_reaches_the_program_once() {
     let bench = Bench::new();
     let listener = bench.path("listener");
-    compile(LISTENER, &listener, &[]);
+    build_c(LISTENER, &listener, &[]);
     let mut command = Command::new("script");
     bench.prepare(&mut command);
     let inside = format!("exec {SLIPWAY} x11 --server Xvfb {}", listener.display());
     command.args(["-qec", &inside, "/dev/null"]);
-    let (mut terminal, slipway) = Running::start(command);
-    terminal.child.stdin.as_mut().expect("piped").write_all(b"\x03").expect("Ctrl-C");
-    assert!(terminal.line().ends_with("int 1"), "perhaps after an echo of the key");
+    let (mut terminal, slipway) = start(command);
+    terminal.type_in("\x03"); // Ctrl-C
+    let line = terminal.next_line().expect("a line");
+    assert!(line.ends_with("int 1"), "perhaps after an echo of the key: {line}");
     // A second SIGINT, from slipway, would be on its way before this signal.
     let slipway = slipway.parse().ok().and_then(Pid::from_raw).expect("a process number");
     kill_process(slipway, Signal::TERM).expect("kill");
-    assert_eq!(terminal.line(), "end 15 after 1");
+    assert_eq!(terminal.next_line().as_deref(), Some("end 15 after 1"));
     assert_eq!(terminal.finish().code(), 42);
     bench.assert_nothing_left();
 }
@@ -174,7 +208,7 @@ fn an_ignored_signal_stays_ignored() {
     bench.prepare(&mut command);
     let script = "trap '' HUP; exec \"$0\" x11 --server Xvfb -- grep SigIgn /proc/self/status";
     command.args(["-c", script, SLIPWAY]);
-    let ran = outcome(command);
+    let ran = Running::start(command).finish();
     let mask = ran.stdout.split_whitespace().last().expect("a mask");
     let mask = u64::from_str_radix(mask, 16).expect("hexadecimal");
     assert_eq!(mask & 1, 1, "{ran:?}");
@@ -183,7 +217,8 @@ fn an_ignored_signal_stays_ignored() {
 #[test]
 fn nothing_survives_the_death_of_slipway() {
     let bench = Bench::new();
-    let (session, display) = Running::start(bench.slipway(&xvfb(LINGER)));
+    let (mut session, display) = start(bench.slipway(&xvfb(LINGER)));
+    let socket = Socket::of(&display);
     let processes = bench.processes();
     let names: Vec<&str> = processes.values().map(String::as_str).collect();
     assert!(names.contains(&"Xvfb") && names.contains(&"sh") && names.len() == 4, "{names:?}");
@@ -192,28 +227,29 @@ fn nothing_survives_the_death_of_slipway() {
     assert!(survivors.iter().all(ends));
     session.finish();
     bench.assert_nothing_left();
-    assert!(!Path::new(&socket_of(&display)).exists());
+    assert!(socket.is_gone());
 }
 
 #[test]
 fn nor_the_death_of_the_guard_and_slipway() {
     let bench = Bench::new();
-    let (session, display) = Running::start(bench.slipway(&xvfb(LINGER)));
+    let (mut session, display) = start(bench.slipway(&xvfb(LINGER)));
+    let socket = Socket::of(&display);
     let processes = bench.processes();
     let (slipways, others): (Vec<_>, Vec<_>) =
         processes.iter().partition(|(_, name)| *name == "slipway");
-    let (guard, _) = slipways.iter().find(|(pid, _)| **pid != session.child.id()).expect("a guard");
+    let (guard, _) = slipways.iter().find(|(pid, _)| **pid != session.pid()).expect("a guard");
     let survivors: Vec<_> = others.iter().map(|(pid, _)| pidfd(**pid)).collect();
     kill_process(Pid::from_raw(guard.cast_signed()).expect("pid"), Signal::KILL).expect("kill");
     session.signal(Signal::KILL);
     assert!(survivors.len() == 2 && survivors.iter().all(ends), "{processes:?}");
-    assert!(!Path::new(&socket_of(&display)).exists());
+    assert!(socket.is_gone());
 }
 
 #[test]
 fn not_even_what_ignores_to_be_asked() {
     let bench = Bench::new();
-    let (session, _) = Running::start(bench.slipway(&xvfb("trap '' TERM; echo up; exec cat")));
+    let (mut session, _) = start(bench.slipway(&xvfb("trap '' TERM; echo up; exec cat")));
     let survivors: Vec<_> = bench.processes().keys().map(|&pid| pidfd(pid)).collect();
     session.signal(Signal::KILL);
     assert!(survivors.iter().all(ends));
@@ -223,12 +259,13 @@ fn not_even_what_ignores_to_be_asked() {
 #[test]
 fn a_server_that_dies_is_reported() {
     let bench = Bench::new();
-    let (mut session, display) = Running::start(bench.slipway(&xvfb(LINGER)));
+    let number = free_display(250);
+    let args = ["x11", "--server", "Xvfb", "--display", &number, "--", "sh", "-c", LINGER];
+    let (mut session, display) = start(bench.slipway(&args));
     let processes = bench.processes();
     let (pid, _) = processes.iter().find(|(_, name)| *name == "Xvfb").expect("the server");
     kill_process(Pid::from_raw(pid.cast_signed()).expect("pid"), Signal::KILL).expect("kill");
-    let mut line = String::new();
-    session.stderr.read_line(&mut line).expect("a line");
+    let line = session.first_error();
     assert!(line.starts_with("slipway: Xvfb ended early"), "{line}");
     assert_eq!(session.finish().code(), 3, "the program goes on");
     fs::remove_file(socket_of(&display)).expect("a killed server leaves its socket");
@@ -238,7 +275,7 @@ fn a_server_that_dies_is_reported() {
 #[test]
 fn a_chosen_display_and_one_that_is_taken() {
     let bench = Bench::new();
-    let number = free_display().to_string();
+    let number = free_display(200);
     let args = [
         "x11",
         "--server",
@@ -280,20 +317,20 @@ fn a_server_behind_a_script() {
     let wrapper = bench.script("wrapper", "#!/bin/sh\nXvfb \"$@\"\necho ended\n");
     let start = || {
         let args = ["x11", "--server", &wrapper, "--", "sh", "-c", LINGER];
-        let (session, display) = Running::start(bench.slipway(&args));
+        let (session, display) = start(bench.slipway(&args));
         assert!(bench.processes().values().any(|name| name == "Xvfb"));
-        (session, socket_of(&display))
+        (session, Socket::of(&display))
     };
     let (session, socket) = start();
     assert_eq!(session.finish().code(), 3);
-    assert!(!Path::new(&socket).exists());
+    assert!(socket.is_gone());
     bench.assert_nothing_left();
 
-    let (session, socket) = start();
+    let (mut session, socket) = start();
     let survivors: Vec<_> = bench.processes().keys().map(|&pid| pidfd(pid)).collect();
     session.signal(Signal::KILL);
     assert!(survivors.iter().all(ends));
-    assert!(!Path::new(&socket).exists());
+    assert!(socket.is_gone());
     bench.assert_nothing_left();
 }
 

@@ -8,9 +8,8 @@
 use crate::{
     descriptor::Reserved,
     hub::Hub,
-    settings::Settings,
     stream::{Stream, Won, locked, now},
-    wait::{TURNS, current_cpu, may_spin},
+    wait::{Outlook, Patience, current_cpu, may_spin},
 };
 use rustix::{
     event::{EventfdFlags, PollFlags, epoll, eventfd},
@@ -18,7 +17,7 @@ use rustix::{
 };
 use slipway_fabric::{
     spin::Habit,
-    sync::{AtomicU32, Ordering::SeqCst, spin_loop},
+    sync::{AtomicU32, Ordering::SeqCst},
 };
 use std::{
     collections::HashMap,
@@ -179,6 +178,8 @@ impl EpollSet {
 
     /// EPOLL_CTL_ADD of a stream.
     pub fn add(self: &Arc<Self>, fd: RawFd, stream: &Arc<Stream>, events: u32, data: u64) -> Result<(), Errno> {
+        // First, so that no sleeper in poll(2) lowers a flag that this set rests on.
+        stream.join(self);
         let mut state = locked(&self.state);
         let index = usize::try_from(fd).map_err(|_| Errno::BADF)?;
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
@@ -211,7 +212,6 @@ impl EpollSet {
         }));
         state.activate(fd);
         drop(state);
-        stream.join(self);
         self.rouse();
         Ok(())
     }
@@ -435,27 +435,15 @@ impl EpollSet {
             return Ok(false);
         }
         let cpu = current_cpu();
-        let mut worth = false;
-        for fd in state.active.clone() {
-            worth |= state.entry(fd).is_some_and(|e| !e.spent && e.stream.worth_spinning(cpu));
-        }
-        if !worth || !self.habit.spins() {
-            return Ok(false);
-        }
+        let outlook = state.busy().filter(|e| !e.spent).map(|e| e.stream.outlook(cpu)).max();
+        let Some(outlook) = outlook.filter(|o| *o != Outlook::Sleep && self.habit.spins()) else { return Ok(false) };
         *spun = true;
-        let start = now();
-        let end = start.saturating_add(Settings::get().spin.as_nanos() as u64).min(deadline.unwrap_or(u64::MAX));
+        let mut patience = Patience::new(outlook, deadline);
         loop {
-            for _ in 0..TURNS {
-                if state.active.iter().any(|fd| state.entries[*fd as usize].as_ref().is_some_and(|e| e.stirs())) {
-                    return Ok(true);
-                }
-                spin_loop();
+            if let Some(stirring) = patience.round(|| state.busy().any(Entry::stirs)) {
+                return Ok(stirring);
             }
             let time = now();
-            if time >= end {
-                return Ok(false);
-            }
             if time.wrapping_sub(state.glanced) >= GLANCE {
                 state.glanced = time;
                 scratch.clear();
@@ -497,6 +485,11 @@ impl State {
 
     fn entry(&mut self, fd: RawFd) -> Option<&mut Entry> {
         self.entries.get_mut(usize::try_from(fd).ok()?)?.as_deref_mut()
+    }
+
+    /// The active streams.
+    fn busy(&self) -> impl Iterator<Item = &Entry> {
+        self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref())
     }
 
     fn activate(&mut self, fd: RawFd) {

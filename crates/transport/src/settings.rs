@@ -51,7 +51,7 @@ impl Default for Settings {
             ring: 1 << 20,
             min_ring: 64 << 10,
             max_ring: 16 << 20,
-            total: 1 << 30,
+            total: 4 << 30,
             clients: 1024,
             spin: Duration::from_micros(50),
             stage: Stage::Full,

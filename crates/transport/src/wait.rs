@@ -5,7 +5,7 @@ use crate::{
     stream::{Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
-use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed, spin_loop};
+use slipway_fabric::sync::spin_loop;
 use std::{os::fd::BorrowedFd, os::fd::AsRawFd, time::Duration};
 
 /// A descriptor as poll(2) takes it.
@@ -39,19 +39,11 @@ pub type Poller<'p> = &'p mut dyn FnMut(&mut [PollEntry], Option<Duration>) -> R
 /// Between two looks at plain descriptors while spinning, in nanoseconds.
 const GLANCE: u64 = 4_000;
 
-/// Processors this process may run on, asked again now and then; spinning on the only one is waste.
+/// Whether the settings allow spinning at all. That a spin can win on this wait, because the peer
+/// runs on another processor, is [`Stream::outlook`]'s to say: so two ends that are allowed
+/// one processor between them never spin, and two that are pinned to one each do.
 pub fn may_spin() -> bool {
-    static CALLS: AtomicU32 = AtomicU32::new(0);
-    static CPUS: AtomicU32 = AtomicU32::new(0);
-    if Settings::get().spin.is_zero() {
-        return false;
-    }
-    let calls = CALLS.load(Relaxed);
-    CALLS.store(calls.wrapping_add(1), Relaxed);
-    if calls.is_multiple_of(1024) {
-        CPUS.store(rustix::thread::sched_getaffinity(None).map_or(1, |set| set.count()), Relaxed);
-    }
-    CPUS.load(Relaxed) > 1
+    !Settings::get().spin.is_zero()
 }
 
 /// The processor this thread runs on.
@@ -60,7 +52,63 @@ pub fn current_cpu() -> u32 {
 }
 
 /// Turns of the spin loop between two looks at the clock.
-pub const TURNS: u32 = 4;
+const TURNS: u32 = 4;
+
+/// Times a waiter lets others run on the processor that it shares with its peer.
+const YIELDS: u32 = 4;
+
+/// What a waiter does before it sleeps.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Outlook {
+    /// Nothing: looking longer can't win.
+    Sleep,
+    /// Lets the peer run, which needs this very processor.
+    Yield,
+    /// Spins, while the peer works on another processor.
+    Spin,
+}
+
+/// One wait's looking, before it sleeps.
+#[derive(Debug)]
+pub struct Patience {
+    outlook: Outlook,
+    rounds: u32,
+    end: u64,
+    /// When to look at the kernel's part next.
+    pub glance: u64,
+}
+
+impl Patience {
+    /// Begins; `deadline` is when the wait as a whole is over, on [`now`]'s clock.
+    pub fn new(outlook: Outlook, deadline: Option<u64>) -> Self {
+        let start = now();
+        let longest = Settings::get().spin.as_nanos() as u64;
+        Self { outlook, rounds: 0, end: start.saturating_add(longest).min(deadline.unwrap_or(u64::MAX)), glance: start + GLANCE }
+    }
+
+    /// Looks for a while: Some(true) when something stirs, Some(false) when patience is at its end,
+    /// None when it is time to `glance` or to go on.
+    pub fn round(&mut self, mut stirs: impl FnMut() -> bool) -> Option<bool> {
+        self.rounds += 1;
+        if self.outlook == Outlook::Yield {
+            rustix::thread::sched_yield();
+            if stirs() {
+                return Some(true);
+            }
+            if self.rounds >= YIELDS {
+                return Some(false);
+            }
+        } else {
+            for _ in 0..TURNS {
+                if stirs() {
+                    return Some(true);
+                }
+                spin_loop();
+            }
+        }
+        (now() >= self.end).then_some(false)
+    }
+}
 
 /// Waits until a member or one of `others` is ready, `timeout` has passed (0: `Ok(0)`), or a signal
 /// came (`INTR`). None waits for ever. Returns how many are ready, members included.
@@ -127,33 +175,21 @@ fn spin(
         return Ok(false);
     }
     let cpu = current_cpu();
-    let mut worth = false;
-    for member in members {
-        worth |= member.stream.worth_spinning(cpu) && member.stream.habit.spins();
-    }
-    if !worth {
+    let outlook = members.iter().map(|m| m.stream.outlook(cpu)).max().unwrap_or(Outlook::Sleep);
+    if outlook == Outlook::Sleep || !members.iter().any(|m| m.stream.habit.spins()) {
         return Ok(false);
     }
     *spun = true;
-    let start = now();
-    let end = start.saturating_add(Settings::get().spin.as_nanos() as u64).min(deadline.unwrap_or(u64::MAX));
-    let mut glance = start + GLANCE;
+    let mut patience = Patience::new(outlook, deadline);
     loop {
-        for _ in 0..TURNS {
-            if members.iter().any(|m| m.stream.stirs(m.want)) {
-                return Ok(true);
-            }
-            spin_loop();
+        if let Some(stirring) = patience.round(|| members.iter().any(|m| m.stream.stirs(m.want))) {
+            return Ok(stirring);
         }
-        let time = now();
-        if time >= end {
-            return Ok(false);
-        }
-        if time >= glance && !others.is_empty() {
+        if !others.is_empty() && now() >= patience.glance {
             if poller(others, Some(Duration::ZERO))? > 0 {
                 return Ok(true);
             }
-            glance = time + GLANCE;
+            patience.glance = now() + GLANCE;
         }
     }
 }

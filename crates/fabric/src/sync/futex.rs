@@ -5,7 +5,7 @@ use super::{AtomicU32, Ordering};
 
 /// A futex word. Zero bytes are a valid word of value 0, so it may lie in fresh shared memory.
 #[derive(Debug, Default)]
-#[repr(transparent)]
+#[cfg_attr(not(loom), repr(transparent))]
 pub struct FutexWord {
     word: AtomicU32,
     #[cfg(loom)]

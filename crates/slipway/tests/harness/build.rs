@@ -1,8 +1,11 @@
 //! What the tests need built: the hooks, and small programs in C.
 
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::OnceLock;
+use tempfile::TempDir;
 
 /// The hooks: SLIPWAY_PRELOAD if it is set, else those beside the `slipway` under test, built now
 /// if they are not there.
@@ -12,7 +15,7 @@ pub fn preload() -> &'static Path {
         if let Some(given) = std::env::var_os("SLIPWAY_PRELOAD") {
             return given.into();
         }
-        let profile = Path::new(env!("CARGO_BIN_EXE_slipway")).parent().expect("a directory");
+        let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
         let library = profile.join("libslipway_preload.so");
         if !library.exists() {
             build_preload(profile);
@@ -36,12 +39,22 @@ fn build_preload(profile: &Path) {
 /// Compiles tests/c/`name`.c into `dir` with `flags`.
 pub fn c_program(name: &str, dir: &Path, flags: &[&str]) -> PathBuf {
     let program = dir.join(name);
-    let source = asset(&format!("c/{name}.c"));
+    cc(&asset(&format!("c/{name}.c")), &program, flags);
+    program
+}
+
+/// Compiles the text `source` into `output` with `flags`.
+pub fn build_c(source: &str, output: &Path, flags: &[&str]) {
+    let file = output.with_extension("c");
+    fs::write(&file, source).expect("write a source file");
+    cc(&file, output, flags);
+}
+
+fn cc(source: &Path, output: &Path, flags: &[&str]) {
     let mut cc = Command::new("cc");
-    cc.args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(source).args(flags);
+    cc.args(["-O1", "-Wall", "-Werror", "-o"]).arg(output).arg(source).args(flags);
     let done = cc.output().expect("start cc");
     assert!(done.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&done.stderr));
-    program
 }
 
 /// The path of a file below this crate's tests directory.
@@ -50,6 +63,15 @@ pub fn asset(name: &str) -> PathBuf {
 }
 
 /// A directory for one test's files, removed afterwards.
-pub fn scratch() -> tempfile::TempDir {
+pub fn scratch() -> TempDir {
     tempfile::tempdir().expect("make a temporary directory")
+}
+
+/// The same in the build directory: a system's /tmp may forbid execution and set-uid programs.
+pub fn scratch_in_target() -> TempDir {
+    tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("make a temporary directory")
+}
+
+pub fn set_mode(path: &Path, mode: u32) {
+    fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }

@@ -1,5 +1,6 @@
 //! A program in its own process group, with a watchdog and with all that it printed.
 
+use super::outcome::Outcome;
 use rustix::process::{Pid, Signal};
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -8,6 +9,9 @@ use std::process::{Child, ChildStdin, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{self, Receiver, Sender};
 use std::thread;
 use std::time::{Duration, Instant};
+
+/// The `slipway` that is under test.
+pub const SLIPWAY: &str = env!("CARGO_BIN_EXE_slipway");
 
 /// When the watchdog ends a wait: many times what it takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -35,7 +39,7 @@ impl Mode {
                 command
             }
         };
-        clean(&mut command);
+        prepare(&mut command);
         if self == Mode::Off {
             command.env("SLIPWAY_X11", "off");
         }
@@ -43,24 +47,28 @@ impl Mode {
     }
 }
 
-/// A command for the `slipway` that is under test.
+/// A command for [`SLIPWAY`], with the hooks that are under test.
 pub fn slipway() -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_slipway"));
-    clean(&mut command);
+    let mut command = Command::new(SLIPWAY);
+    prepare(&mut command);
     command
 }
 
-fn clean(command: &mut Command) {
+fn prepare(command: &mut Command) {
+    clean(command);
+    command.env("SLIPWAY_PRELOAD", super::build::preload());
+}
+
+/// Removes from its environment what whoever runs the tests has set.
+pub fn clean(command: &mut Command) {
     let ours = |name: &OsStr| name.to_string_lossy().starts_with("SLIPWAY_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
-    command
-        .env_remove("DISPLAY")
-        .env_remove("XAUTHORITY")
-        .env_remove("LD_PRELOAD")
-        .env("LC_ALL", "C.UTF-8")
-        .env("SLIPWAY_PRELOAD", super::build::preload());
+    for name in ["DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "LD_PRELOAD"] {
+        command.env_remove(name);
+    }
+    command.env("LC_ALL", "C.UTF-8");
 }
 
 enum Event {
@@ -68,13 +76,6 @@ enum Event {
     Err(String),
     Closed,
     Ended(ExitStatus),
-}
-
-/// What a program printed and how it ended.
-pub struct Finished {
-    pub status: ExitStatus,
-    pub stdout: String,
-    pub stderr: String,
 }
 
 /// A program that runs. Dropping it kills its process group.
@@ -152,16 +153,30 @@ impl Running {
         self.ended.is_none()
     }
 
+    /// The first line of its standard error, waited for.
+    pub fn first_error(&mut self) -> &str {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.stderr.contains('\n') {
+            self.step(deadline, "print an error");
+        }
+        self.stderr.lines().next().unwrap_or_default()
+    }
+
     /// Gives it a line of input.
     pub fn say(&mut self, line: &str) {
+        self.type_in(&format!("{line}\n"));
+    }
+
+    /// Gives it these characters of input.
+    pub fn type_in(&mut self, text: &str) {
         let stdin = self.stdin.as_mut().expect("its standard input is open");
-        if let Err(e) = writeln!(stdin, "{line}") {
+        if let Err(e) = stdin.write_all(text.as_bytes()) {
             self.fail(&format!("does not read its input: {e}"));
         }
     }
 
     /// Ends its input and waits until it has ended and closed its outputs.
-    pub fn finish(mut self) -> Finished {
+    pub fn finish(mut self) -> Outcome {
         self.stdin = None;
         let deadline = Instant::now() + PATIENCE;
         while !self.over() {
@@ -169,13 +184,13 @@ impl Running {
         }
         let status = self.ended.expect("it has ended");
         let (stdout, stderr) = (self.stdout.split_off(0), self.stderr.split_off(0));
-        Finished { status, stdout, stderr }
+        Outcome { status, stdout, stderr }
     }
 
     /// As [`Running::finish`]; gives its standard output, and fails unless its exit code is 0.
     pub fn succeed(self) -> String {
         let what = self.what.clone();
-        let Finished { status, stdout, stderr } = self.finish();
+        let Outcome { status, stdout, stderr } = self.finish();
         assert!(status.success(), "{what}: {status}\n-- out:\n{stdout}\n-- err:\n{stderr}");
         stdout
     }
@@ -216,7 +231,7 @@ impl Running {
 
     /// Asks it to end, by SIGTERM, and waits until it has.
     pub fn terminate(&mut self) -> ExitStatus {
-        self.signal(Signal::TERM);
+        self.signal_group(Signal::TERM);
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.ended {
@@ -226,11 +241,17 @@ impl Running {
         }
     }
 
-    fn kill(&mut self) {
-        self.signal(Signal::KILL);
+    /// Sends it a signal, and to no other process of its group.
+    pub fn signal(&mut self, signal: Signal) {
+        let pid = Pid::from_raw(self.group.cast_signed()).expect("a process id");
+        rustix::process::kill_process(pid, signal).expect("kill");
     }
 
-    fn signal(&mut self, signal: Signal) {
+    fn kill(&mut self) {
+        self.signal_group(Signal::KILL);
+    }
+
+    fn signal_group(&mut self, signal: Signal) {
         self.errors();
         // Once its leader is reaped, the number may be another group's.
         if self.ended.is_none() {

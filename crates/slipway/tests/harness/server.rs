@@ -1,6 +1,6 @@
 //! X servers for tests, and what Slipway says of them.
 
-use super::build::scratch;
+use super::build::{scratch, set_mode};
 use super::process::{self, Mode, PATIENCE, Running};
 use serde_json::Value;
 use std::process::Command;
@@ -124,7 +124,7 @@ impl Server {
     /// Its connections.
     pub fn connections(&self) -> Vec<Connection> {
         let status = self.status();
-        let list = status["connections"].as_array();
+        let list = status["servers"][0]["connections"].as_array();
         let list = list.unwrap_or_else(|| panic!("status without connections: {status}"));
         list.iter().map(connection).collect()
     }
@@ -195,6 +195,8 @@ fn runtime_dir() -> Arc<TempDir> {
     let mut dir = DIR.lock().unwrap_or_else(PoisonError::into_inner);
     dir.upgrade().unwrap_or_else(|| {
         let made = Arc::new(scratch());
+        // The hooks refuse a directory that others can look into.
+        set_mode(made.path(), 0o700);
         *dir = Arc::downgrade(&made);
         made
     })

@@ -206,11 +206,24 @@ impl Stream {
 
     /// Takes all messages off the line's socket.
     pub fn attend(&self) {
+        self.attend_to(None);
+    }
+
+    /// Takes messages off the line's socket until it has heard `bells` of them ring: a sleeper
+    /// expects one for each time it armed its flag and saves the call that would find no more.
+    fn attend_to(&self, bells: Option<u32>) {
         let mut mail = locked(&self.mail);
+        let mut heard = 0;
         while self.line_alive() {
             match line::hear(self.socket.as_fd()) {
                 Heard::Nothing => break,
-                Heard::Message(Message::Bell) => add(&self.state.counts.heard, 1),
+                Heard::Message(Message::Bell) => {
+                    add(&self.state.counts.heard, 1);
+                    heard += 1;
+                    if Some(heard) == bells && Settings::get().stage != Stage::One {
+                        break;
+                    }
+                }
                 Heard::Message(Message::Parcel(parcel)) if mail.parcels.len() < MOST_PARCELS => {
                     mail.parcels.push_back(parcel);
                     self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);

@@ -1,6 +1,7 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Stream, Won, mode, state::phase};
+use crate::wait::Outlook;
+use super::{Stream, Won, locked, mode, state::phase};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -50,9 +51,19 @@ impl Stream {
         want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_room()
     }
 
+    /// Whether a writer that waits should go on: there is room, and a lot of it if it ran out before.
     fn has_room(&self) -> bool {
         let Some(segment) = self.line() else { return false };
-        segment.tx.unread(&mut self.state.tx.cursor()).map_or(true, |used| segment.tx.roomy(used))
+        let tx = &self.state.tx;
+        let mut cursor = tx.cursor();
+        if tx.full.load(Relaxed) == 0 {
+            return segment.tx.free(&mut cursor, 1).map_or(true, |room| room > 0);
+        }
+        let roomy = segment.tx.unread(&mut cursor).map_or(true, |used| segment.tx.roomy(used));
+        if roomy {
+            tx.full.store(0, Relaxed);
+        }
+        roomy
     }
 
     /// What the stream is ready for among `want`. `kernel` is what the kernel just said of the
@@ -169,39 +180,41 @@ impl Stream {
         self.line().is_some_and(|s| s.rx.reader_armed())
     }
 
-    /// Whether spinning could win: the peer runs on another processor than `cpu`. Publishes `cpu`.
-    pub fn worth_spinning(&self, cpu: u32) -> bool {
-        let Some(segment) = self.line() else { return false };
-        if segment.own.cpu.load(Relaxed) != cpu + 1 {
-            segment.own.cpu.store(cpu + 1, Relaxed);
+    /// What could win before sleeping, for a thread on processor `cpu`, which it publishes: the peer
+    /// may run on another processor, or need this one.
+    pub fn outlook(&self, cpu: u32) -> Outlook {
+        let Some(segment) = self.line() else { return Outlook::Sleep };
+        let shown = cpu.wrapping_add(1);
+        if segment.own.cpu.load(Relaxed) != shown {
+            segment.own.cpu.store(shown, Relaxed);
         }
-        self.state.rx.mode.load(Relaxed) == mode::RING && segment.peer.cpu.load(Relaxed) != cpu + 1
+        if self.state.rx.mode.load(Relaxed) != mode::RING {
+            return Outlook::Sleep;
+        }
+        if segment.peer.cpu.load(Relaxed) == shown { Outlook::Yield } else { Outlook::Spin }
     }
 
     /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
     /// the bell. Arms the flags.
     pub fn lie_down(&self, want: PollFlags) {
-        let common = &self.state.common;
-        let guard = common.sleep_lock.lock();
-        common.sleepers.store(common.sleepers.load(Relaxed) + 1, Relaxed);
-        drop(guard);
+        self.state.common.sleepers.enter();
         self.arm(want);
     }
 
     /// Leaves that state. The last to leave drains the bell, so that no sleeper is left behind with
     /// a bell that somebody else heard; until then the others are awake and on their way out.
     pub fn get_up(&self, rang: bool) {
-        let common = &self.state.common;
-        let guard = common.sleep_lock.lock();
-        let left = common.sleepers.load(Relaxed).saturating_sub(1);
-        common.sleepers.store(left, Relaxed);
-        if left == 0 {
+        let left = self.state.common.sleepers.leave(|| {
             if rang {
                 self.attend();
             }
-            self.disarm();
-        }
-        drop(guard);
+            // An epoll set may rest on the same flag. It is told below when the bell rang; if not, it
+            // still counts on it.
+            let sets = locked(&self.sets);
+            if rang || sets.is_empty() {
+                self.disarm();
+            }
+        });
         if rang {
             self.alert_sets();
             if left > 0 {
@@ -213,12 +226,7 @@ impl Stream {
     /// A bell rang for an epoll set, which is told by edges and needn't drain; now and then
     /// somebody must, or the queue fills up and no further edge comes.
     pub fn heard_in_set(&self) {
-        let common = &self.state.common;
-        let guard = common.sleep_lock.lock();
-        if common.sleepers.load(Relaxed) == 0 {
-            self.attend();
-        }
-        drop(guard);
+        self.state.common.sleepers.if_none(|| self.attend());
     }
 
     /// Counts sends that found no room: an epoll set's edge for writers.

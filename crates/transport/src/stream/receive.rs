@@ -1,6 +1,6 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
-use super::{Stream, locked, mode, now, state::add, state::phase};
+use super::{Stream, locked, mode, now, send::PIECE, state::add, state::phase};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -126,18 +126,26 @@ impl Stream {
         if rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0 {
             self.take_parcel(fd, segment, &cursor, &mut got, how)?;
         }
-        let mut done = 0;
+        let mut left = got.bytes;
+        let mut skip = 0;
         for slice in to.iter_mut() {
-            let n = slice.len().min(got.bytes - done);
-            segment.rx.peek(&cursor, done as u64, &mut slice[..n]);
-            done += n;
+            let n = slice.len().min(left);
+            left -= n;
+            for piece in slice[..n].chunks_mut(PIECE) {
+                segment.rx.peek(&cursor, skip, piece);
+                if how.peek {
+                    skip += piece.len() as u64;
+                } else {
+                    segment.rx.release(&mut cursor, piece.len());
+                    rx.keep(&cursor);
+                    if segment.rx.take_sleeping_writer(&cursor) {
+                        self.ring_bell();
+                    }
+                }
+            }
         }
-        if !how.peek {
-            segment.rx.release(&mut cursor, got.bytes);
-        }
-        rx.keep(&cursor);
-        if !how.peek && segment.rx.take_sleeping_writer(&cursor) {
-            self.ring_bell();
+        if how.peek {
+            rx.keep(&cursor);
         }
         Ok(Some(got))
     }

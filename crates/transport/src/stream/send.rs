@@ -16,6 +16,10 @@ use std::{
 /// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds.
 const PROBE: u64 = 1_000_000;
 
+/// Bytes that are copied before the other end is shown them. Small enough that a line of cache is
+/// still near when the other end wants it, large enough that showing costs nothing beside copying.
+pub(super) const PIECE: usize = 16 * 1024;
+
 impl Stream {
     /// Sends what there is room for, without blocking; `AGAIN` if there is none, `PIPE` if nobody
     /// reads any more (the caller raises SIGPIPE). Descriptors go with the first byte.
@@ -97,6 +101,9 @@ impl Stream {
         }
         let mut cursor = tx.cursor();
         let room = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
+        if room < want {
+            tx.full.store(1, Relaxed);
+        }
         if room == 0 {
             tx.keep(&cursor);
             return Err(Errno::AGAIN);
@@ -111,8 +118,17 @@ impl Stream {
         let mut left = n;
         for slice in from {
             let part = &slice[..slice.len().min(left)];
-            segment.tx.fill(&mut cursor, part).map_err(|what| self.condemn(fd, what))?;
             left -= part.len();
+            // Long parts are shown piece by piece: the reader copies out while we copy in.
+            let mut pieces = part.chunks(PIECE).peekable();
+            while let Some(piece) = pieces.next() {
+                segment.tx.fill(&mut cursor, piece).map_err(|what| self.condemn(fd, what))?;
+                if pieces.peek().is_some() {
+                    segment.tx.publish(&cursor);
+                    tx.keep(&cursor);
+                    self.wake_reader(segment);
+                }
+            }
         }
         segment.tx.publish(&cursor);
         tx.keep(&cursor);

@@ -5,6 +5,7 @@
 
 use slipway_fabric::{
     ring::{RxCursor, TxCursor},
+    sleepers::Sleepers,
     sync::{AtomicU32, AtomicU64, Lock, Ordering::Relaxed, Padded, Zeroed},
 };
 
@@ -94,6 +95,8 @@ pub struct TxState {
     head_seen: AtomicU64,
     /// While `RETURNING`: position of the next byte to put on the socket.
     pub returning_from: AtomicU64,
+    /// 1: a send found too little room, and half of the ring has not been free since.
+    pub full: AtomicU32,
     /// Counts sends that found no room (wraps).
     pub blocked: AtomicU32,
     /// When the peer was last seen alive, in nanoseconds of the monotonic clock.
@@ -122,10 +125,8 @@ pub struct Common {
     /// SO_RCVTIMEO and SO_SNDTIMEO in microseconds, 0 for none.
     pub receive_timeout: AtomicU64,
     pub send_timeout: AtomicU64,
-    /// Guards `sleepers` and the draining of the bell.
-    pub sleep_lock: Lock,
     /// Threads that sleep, or are about to, until this line's bell rings.
-    pub sleepers: AtomicU32,
+    pub sleepers: Sleepers,
     /// 1: the other end's line socket is gone.
     pub line_gone: AtomicU32,
 }

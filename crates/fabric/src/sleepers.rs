@@ -1,0 +1,47 @@
+//! Who sleeps on a line's bell, and who may silence it.
+//!
+//! Several threads, and the processes of one family, can sleep on one bell. It is level-triggered:
+//! it stays audible until somebody drains it. So only the last sleeper to leave drains, and no
+//! other is left behind asleep next to a bell that was heard by somebody else.
+
+use crate::sync::{AtomicU32, Lock, Ordering::Relaxed};
+
+/// The sleepers of one bell. Zeroed memory has none.
+#[derive(Debug, Default)]
+#[repr(C)]
+pub struct Sleepers {
+    lock: Lock,
+    /// Threads that sleep, or are about to; changed under the lock.
+    count: AtomicU32,
+}
+
+impl Sleepers {
+    /// One more is about to sleep. From here on nobody drains the bell. The caller arms its flags
+    /// after this, looks once more, and sleeps.
+    pub fn enter(&self) {
+        let _guard = self.lock.lock();
+        self.count.store(self.count.load(Relaxed) + 1, Relaxed);
+    }
+
+    /// One sleeper is awake. The last runs `last`, which drains the bell and lowers flags, before
+    /// another can enter. Returns how many are left.
+    pub fn leave(&self, last: impl FnOnce()) -> u32 {
+        let _guard = self.lock.lock();
+        let left = self.count.load(Relaxed).saturating_sub(1);
+        self.count.store(left, Relaxed);
+        if left == 0 {
+            last();
+        }
+        left
+    }
+
+    /// Runs `drain` if nobody sleeps, before somebody can enter; whether it ran.
+    pub fn if_none(&self, drain: impl FnOnce()) -> bool {
+        let _guard = self.lock.lock();
+        let none = self.count.load(Relaxed) == 0;
+        if none {
+            drain();
+        }
+        none
+    }
+}

@@ -1,0 +1,368 @@
+//! The ring, the sleep/wake protocol and the lock: each body runs in every interleaving that loom
+//! finds (`scripts/loom.sh`), and natively with real threads and a real socket for a bell.
+#![cfg_attr(loom, allow(unsafe_code, clippy::disallowed_types, reason = "loom's cells are how it finds data races"))]
+
+mod support;
+
+use slipway_fabric::{
+    ring::{CLOSED, OPEN, UNOPENED},
+    sync::Lock,
+};
+use std::sync::Arc;
+use support::{Cell, Line, check, ends, spawn};
+
+#[test]
+fn bytes_are_published_before_they_are_read() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        let reading = spawn(move || {
+            let mut seen = Vec::new();
+            let mut buffer = [0; 4];
+            for _ in 0..2 {
+                let n = reader.try_read(&mut buffer);
+                seen.extend_from_slice(&buffer[..n]);
+            }
+            (reader, seen)
+        });
+        assert_eq!(writer.try_write(&[1, 2]), 2);
+        assert_eq!(writer.try_write(&[3]), 1);
+        let (mut reader, mut seen) = reading.join().unwrap();
+        let rest = 3 - seen.len();
+        seen.extend(reader.read(rest));
+        assert_eq!(seen, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn a_reader_that_falls_asleep_is_woken() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        let reading = spawn(move || reader.read(2));
+        writer.write(&[1]);
+        writer.write(&[2]);
+        assert_eq!(reading.join().unwrap(), [1, 2]);
+    });
+}
+
+#[test]
+fn a_writer_at_a_full_ring_is_woken() {
+    check(|| {
+        let (mut writer, mut reader) = ends(2);
+        assert_eq!(writer.try_write(&[1, 2]), 2);
+        let reading = spawn(move || {
+            let mut byte = [0];
+            assert_eq!(reader.try_read(&mut byte), 1);
+            (reader, byte[0])
+        });
+        writer.write(&[3]);
+        let (mut reader, first) = reading.join().unwrap();
+        assert_eq!(first, 1);
+        assert_eq!(reader.read(2), [2, 3]);
+    });
+}
+
+#[test]
+fn a_writer_is_woken_only_for_a_quarter_and_then_for_certain() {
+    check(|| {
+        let (mut writer, mut reader) = ends(8);
+        assert_eq!(writer.try_write(&[1, 2, 3, 4, 5, 6, 7, 8]), 8);
+        let reading = spawn(move || {
+            let mut byte = [0];
+            // One byte is no quarter of eight; the second makes it one.
+            assert_eq!(reader.try_read(&mut byte) + reader.try_read(&mut byte), 2);
+        });
+        writer.write(&[9]);
+        reading.join().unwrap();
+    });
+}
+
+#[test]
+fn both_ends_sleep_on_each_other() {
+    check(|| {
+        let (mut writer, mut reader) = ends(2);
+        let reading = spawn(move || reader.read(3));
+        writer.write(&[1, 2, 3]);
+        assert_eq!(reading.join().unwrap(), [1, 2, 3]);
+    });
+}
+
+#[test]
+fn an_empty_ring_begins_again_at_the_front() {
+    check(|| {
+        // Half of four: the third byte finds the ring either empty, and rewinds it, or not.
+        let (mut writer, mut reader) = ends(4);
+        let reading = spawn(move || {
+            let mut seen = reader.read(2);
+            seen.extend(reader.read(2));
+            seen
+        });
+        writer.write(&[1, 2]);
+        writer.write(&[3]);
+        writer.write(&[4]);
+        assert_eq!(reading.join().unwrap(), [1, 2, 3, 4]);
+    });
+}
+
+#[test]
+fn every_sleeper_on_one_line_is_woken() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
+        let sleepers: Vec<_> = (0..2)
+            .map(|_| {
+                let (ring, own) = (ring.clone(), Arc::clone(&own));
+                // Each waits for any byte that it has not seen, and consumes none.
+                spawn(move || {
+                    while !ring.readable(0) {
+                        own.sleep(|| ring.arm_reader(), || ring.readable(0), || ring.disarm_reader());
+                    }
+                })
+            })
+            .collect();
+        writer.write(&[1]);
+        for sleeper in sleepers {
+            sleeper.join().unwrap();
+        }
+    });
+}
+
+#[test]
+fn a_sleeper_that_returns_to_sleep_keeps_no_other_asleep() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
+        let wait_past = move |seen: u64| {
+            while ring.tail_mark() <= seen {
+                own.sleep(|| ring.arm_reader(), || ring.tail_mark() > seen, || ring.disarm_reader());
+            }
+        };
+        let once = wait_past.clone();
+        let first = spawn(move || once(0));
+        let second = spawn(move || {
+            wait_past(0);
+            wait_past(1);
+        });
+        writer.write(&[1]);
+        writer.write(&[2]);
+        first.join().unwrap();
+        second.join().unwrap();
+    });
+}
+
+#[test]
+fn a_sleeper_in_poll_leaves_an_epoll_set_awake() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
+        let set = {
+            let (ring, own) = (ring.clone(), Arc::clone(&own));
+            // As `EpollSet::wait`: arms, looks again, sleeps for an edge; counts as no sleeper.
+            spawn(move || {
+                while !ring.readable(0) {
+                    ring.arm_reader();
+                    if !ring.readable(0) {
+                        own.bell.wait_edge();
+                    }
+                }
+            })
+        };
+        let polling = spawn(move || {
+            while !ring.readable(0) {
+                own.sleep(|| ring.arm_reader(), || ring.readable(0), || ring.disarm_reader());
+                // As `Stream::alert_sets`.
+                own.bell.kick();
+            }
+        });
+        writer.write(&[1]);
+        polling.join().unwrap();
+        set.join().unwrap();
+    });
+}
+
+#[test]
+fn a_poll_that_times_out_leaves_an_epoll_set_armed() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
+        let timed_out = {
+            let (ring, own) = (ring.clone(), Arc::clone(&own));
+            // As `Stream::get_up` without a bell, on a stream that is in a set.
+            spawn(move || {
+                own.sleepers.enter();
+                ring.arm_reader();
+                own.sleepers.leave(|| {});
+            })
+        };
+        let set = spawn(move || {
+            while !ring.readable(0) {
+                ring.arm_reader();
+                if !ring.readable(0) {
+                    own.bell.wait_edge();
+                }
+            }
+        });
+        writer.write(&[1]);
+        timed_out.join().unwrap();
+        set.join().unwrap();
+    });
+}
+
+#[test]
+fn a_closed_ring_is_drained_before_the_socket_is_read() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        assert_eq!(reader.ring.opening().0, UNOPENED);
+        let reading = spawn(move || {
+            let mut seen = Vec::new();
+            loop {
+                // In this order: the state, then the tail once more.
+                let (state, start) = reader.ring.opening();
+                assert!(state == UNOPENED || start == 7, "the start is published with the state");
+                let mut byte = [0];
+                if reader.try_read(&mut byte) == 1 {
+                    assert_ne!(state, UNOPENED.wrapping_sub(1));
+                    seen.push(byte[0]);
+                } else if state == CLOSED {
+                    return seen;
+                } else {
+                    let ring = &reader.ring;
+                    let mark = ring.hint_mark();
+                    let stirs = || ring.readable(reader.cursor.head) || ring.opening().0 == CLOSED || ring.hint_mark() != mark;
+                    reader.own.sleep(|| ring.arm_reader(), stirs, || ring.disarm_reader());
+                }
+            }
+        });
+        writer.ring.open(7);
+        writer.write(&[1]);
+        writer.ring.close();
+        // As `Stream::give_back` does.
+        writer.ring.hint();
+        writer.peer.bell.ring();
+        assert_eq!(reading.join().unwrap(), [1]);
+    });
+}
+
+#[test]
+fn what_is_given_back_continues_where_the_reader_stopped() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        writer.ring.open(0);
+        assert_eq!(reader.ring.opening(), (OPEN, 0));
+        let reading = spawn(move || {
+            let mut byte = [0];
+            let n = reader.try_read(&mut byte);
+            reader.ring.give_back();
+            byte[..n].to_vec()
+        });
+        let mut direct = Vec::new();
+        let mut recalled = Vec::new();
+        let take_back = |writer: &mut support::Writer, recalled: &mut Vec<u8>| {
+            let n = writer.ring.unread(&mut writer.cursor).unwrap() as usize;
+            *recalled = vec![0; n];
+            writer.ring.recall(&writer.cursor, writer.cursor.head_seen, recalled);
+        };
+        let mut returned = false;
+        for byte in [1, 2, 3] {
+            if !returned && writer.ring.reader_gave_back() {
+                returned = true;
+                take_back(&mut writer, &mut recalled);
+            }
+            if returned {
+                direct.push(byte);
+            } else {
+                assert_eq!(writer.try_write(&[byte]), 1);
+            }
+        }
+        let mut all = reading.join().unwrap();
+        if !returned {
+            assert!(writer.ring.reader_gave_back());
+            take_back(&mut writer, &mut recalled);
+        }
+        all.extend(recalled);
+        all.extend(direct);
+        assert_eq!(all, [1, 2, 3]);
+    });
+}
+
+#[test]
+fn attachments_and_hints_come_with_their_bytes() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        let reading = spawn(move || {
+            assert_eq!(reader.read(1), [1]);
+            reader.ring.attachments()
+        });
+        writer.ring.count_attachment();
+        writer.write(&[1]);
+        assert_eq!(reading.join().unwrap(), 1);
+    });
+}
+
+#[test]
+fn the_lock_excludes_and_wakes() {
+    check(|| {
+        let shared = Arc::new((Lock::default(), Cell::default()));
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                spawn(move || {
+                    let _guard = shared.0.lock();
+                    shared.1.add(1);
+                })
+            })
+            .collect();
+        {
+            let _guard = shared.0.lock();
+            shared.1.add(1);
+        }
+        for other in others {
+            other.join().unwrap();
+        }
+        let _guard = shared.0.lock();
+        assert_eq!(shared.1.get(), 3);
+    });
+}
+
+#[test]
+fn a_lock_that_is_held_is_not_given_twice() {
+    check(|| {
+        let shared = Arc::new((Lock::default(), Cell::default()));
+        let other = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                if let Some(_guard) = shared.0.try_lock() {
+                    shared.1.add(1);
+                }
+            })
+        };
+        if let Some(_guard) = shared.0.try_lock() {
+            shared.1.add(1);
+        }
+        other.join().unwrap();
+        let _guard = shared.0.try_lock().expect("free again");
+        assert!((1..=2).contains(&shared.1.get()));
+    });
+}
+
+#[test]
+fn nobody_drains_a_bell_that_somebody_sleeps_on() {
+    check(|| {
+        let line = Line::new();
+        let sleeper = {
+            let line = Arc::clone(&line);
+            spawn(move || {
+                line.sleepers.enter();
+                line.bell.wait();
+                line.sleepers.leave(|| line.bell.drain());
+            })
+        };
+        // A bell that rang before anybody slept may be drained, one that rings afterwards may not.
+        line.sleepers.if_none(|| line.bell.drain());
+        line.bell.ring();
+        let drained = line.sleepers.if_none(|| line.bell.drain());
+        if drained {
+            line.bell.ring();
+        }
+        sleeper.join().unwrap();
+    });
+}

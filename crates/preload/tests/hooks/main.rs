@@ -1,0 +1,20 @@
+//! The hooks, as unmodified programs meet them: each test runs in a process of its own that carries
+//! the library, and makes its calls through the C library.
+//!
+//! * [`property`]: random operations on a connection and on a plain socketpair, with the same results.
+//! * [`capacity`]: what a full ring does, where a model has other sizes.
+//! * [`waiting`]: threads, time-outs, signals, epoll in its variants.
+//! * [`forks`], [`execs`]: the connection in other processes, with and without hooks.
+//! * [`fallbacks`]: calls that put a connection back on its socket.
+//! * [`names`]: what a program sees of its peer.
+//! * [`limits`]: what a server refuses.
+
+mod capacity;
+mod execs;
+mod fallbacks;
+mod forks;
+mod limits;
+mod names;
+mod property;
+mod support;
+mod waiting;

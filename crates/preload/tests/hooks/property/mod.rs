@@ -1,0 +1,47 @@
+//! The stream against a model: the same random operations on a hooked connection and on a plain
+//! socketpair give the same results. PROPTEST_CASES says how many connections live, PROPTEST_RNG_SEED
+//! repeats a run, and what failed before is kept in `regressions.txt`.
+//!
+//! Amounts stay below what either buffer holds: [`crate::capacity`] has the rest.
+
+mod operation;
+mod run;
+mod world;
+
+use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
+
+use crate::support::{Server, calls::hold_sigpipe, hooked_with};
+
+const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks/property/regressions.txt");
+
+/// Runs lives on a server's connections.
+fn lives() {
+    hold_sigpipe();
+    let server = Server::listen();
+    run::assert_on_ring(&server);
+    let config = Config {
+        failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
+        max_shrink_iters: 20_000,
+        ..Config::default()
+    };
+    let mut runner = TestRunner::new(config);
+    let result = runner.run(&operation::life(), |(early, ops)| run::life(&server, early, &ops));
+    if let Err(error) = result {
+        panic!("{error}");
+    }
+}
+
+#[test]
+fn a_connection_is_as_a_socketpair() {
+    hooked_with(&[], lives);
+}
+
+#[test]
+fn so_it_is_without_spinning() {
+    hooked_with(&[("SLIPWAY_X11_STAGE", "2b")], lives);
+}
+
+#[test]
+fn so_it_is_with_a_bell_for_every_write() {
+    hooked_with(&[("SLIPWAY_X11_STAGE", "1")], lives);
+}

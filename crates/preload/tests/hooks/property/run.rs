@@ -1,0 +1,217 @@
+//! Runs one life of a connection on both worlds and compares.
+
+use std::os::fd::BorrowedFd;
+
+use libc::{EPOLLET, EPOLLONESHOT, MSG_PEEK, MSG_WAITALL};
+use proptest::{prelude::*, test_runner::TestCaseError};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use slipway_transport::status::Transport;
+
+use super::{
+    operation::{End, Op, SendBy},
+    world::World,
+};
+use crate::support::{
+    Connection, Server,
+    calls::{Answer, Fd, call, good},
+    watchdog::{Step, doing},
+};
+
+/// Most bytes on the way in one direction: a ring of 4 KiB still counts as writable then.
+const MOST_BYTES: usize = 2900;
+
+/// Most messages on the way in one direction: a socket's buffer still counts as writable then.
+const MOST_MESSAGES: usize = 30;
+
+/// What lies unread, as the model has it.
+#[derive(Debug, Default, Clone, Copy)]
+struct Way {
+    sent: usize,
+    unread: usize,
+    messages: usize,
+}
+
+struct Life {
+    hooked: World,
+    model: World,
+    /// From each end.
+    ways: [Way; 2],
+    /// What each end is registered for in the epoll set.
+    registered: [Option<u32>; 2],
+    /// Something happened that an edge-triggered registration must report.
+    news: [bool; 2],
+    files: Vec<Fd>,
+}
+
+/// That these connections are worth testing.
+pub fn assert_on_ring(server: &Server) {
+    let connection = server.connection();
+    assert_eq!(server.transports(), [Transport::Ring]);
+    drop(connection);
+}
+
+/// Lives one life; the server accepts after `early` operations.
+pub fn life(server: &Server, early: usize, ops: &[Op]) -> Result<(), TestCaseError> {
+    let _step = Step::begin("a life");
+    let pair = std::mem::ManuallyDrop::new(Connection::plain());
+    let size = 1 << 20;
+    for fd in [pair.client, pair.server] {
+        good(call!(setsockopt(fd, libc::SOL_SOCKET, libc::SO_SNDBUF, (&raw const size).cast(), 4)));
+    }
+    let files: Vec<Fd> = (0..4).map(|_| good(call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC))) as Fd).collect();
+    let mut life = Life {
+        hooked: World::new(server.connect(), 300),
+        model: World::new(pair.client, 400),
+        ways: [Way::default(); 2],
+        registered: [None; 2],
+        news: [false; 2],
+        files,
+    };
+    let early = early.min(ops.len());
+    for op in ops[..early].iter().filter(|op| !matches!(op, Op::Close { .. } | Op::CloseRange)) {
+        life.step(op)?;
+    }
+    life.hooked.ends[1].push(server.accept());
+    life.model.ends[1].push(pair.server);
+    ops[early..].iter().try_for_each(|op| life.step(op))
+}
+
+impl Life {
+    fn step(&mut self, op: &Op) -> Result<(), TestCaseError> {
+        doing(format!("{op:?}"));
+        let Some(op) = self.sensible(op) else { return Ok(()) };
+        let dont_wait = self.might_block(&op);
+        let data = self.data(&op);
+        let model = self.model.run(&op, dont_wait, &data, &self.files);
+        let hooked = self.hooked.run(&op, dont_wait, &data, &self.files);
+        if let Op::EpollWait = op {
+            self.compare_events(&model, &hooked)?;
+        } else {
+            prop_assert_eq!(&hooked, &model, "hooked, model: {:?}", op);
+        }
+        self.account(&op, &model);
+        Ok(())
+    }
+
+    /// The operation as far as both buffers hold it, and None where it makes no sense.
+    fn sensible(&self, op: &Op) -> Option<Op> {
+        let mut op = op.clone();
+        if let Op::Send { end, lengths, by, files, .. } = &mut op {
+            let way = self.ways[*end];
+            if way.messages >= MOST_MESSAGES {
+                return None;
+            }
+            let mut room = MOST_BYTES - way.unread;
+            for length in lengths.iter_mut() {
+                *length = (*length).min(room);
+                room -= *length;
+            }
+            if *by != SendBy::SendMsg {
+                files.clear();
+            }
+        }
+        Some(op)
+    }
+
+    /// Whether a receive might wait: what the model says when it is asked without hooks.
+    fn might_block(&self, op: &Op) -> bool {
+        let Op::Receive { end, copy, lengths, flags, .. } = op else { return false };
+        let Some(fd) = self.model.through(*end, *copy) else { return false };
+        // SAFETY: open while the model holds it.
+        let fd = unsafe { BorrowedFd::borrow_raw(fd) };
+        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::IN | PollFlags::RDHUP)];
+        let ready = rustix::event::poll(&mut fds, Some(&Timespec::default())) == Ok(1);
+        let all = flags & MSG_WAITALL != 0 && flags & MSG_PEEK == 0;
+        let ended = fds[0].revents().intersects(PollFlags::RDHUP | PollFlags::HUP);
+        !ready || (all && !ended && self.ways[1 - end].unread < lengths.iter().sum())
+    }
+
+    /// The bytes that a send sends: each differs from its neighbours.
+    fn data(&self, op: &Op) -> Vec<u8> {
+        let Op::Send { end, lengths, .. } = op else { return Vec::new() };
+        let from = self.ways[*end].sent;
+        (from..from + lengths.iter().sum::<usize>()).map(|i| (i % 251) as u8).collect()
+    }
+
+    fn account(&mut self, op: &Op, answer: &Answer) {
+        let done = answer.value.max(0) as usize;
+        let other_hears = |end: End| (answer.value >= 0).then_some(1 - end);
+        match op {
+            Op::Send { end, .. } if done > 0 => {
+                let way = &mut self.ways[*end];
+                *way = Way { sent: way.sent + done, unread: way.unread + done, messages: way.messages + 1 };
+                self.news[1 - end] = true;
+            }
+            Op::Receive { end, flags, .. } if flags & MSG_PEEK == 0 => {
+                let way = &mut self.ways[1 - end];
+                way.unread = way.unread.saturating_sub(done);
+                if way.unread == 0 {
+                    way.messages = 0;
+                }
+            }
+            Op::Shutdown { end, .. } => {
+                self.news[*end] |= answer.value == 0;
+                if let Some(other) = other_hears(*end) {
+                    self.news[other] = true;
+                }
+            }
+            Op::EpollAdd { end, events } | Op::EpollModify { end, events } if answer.value == 0 => {
+                if self.model.through(*end, 0).is_some() {
+                    self.registered[*end] = Some(*events);
+                    self.news[*end] = true;
+                }
+            }
+            Op::EpollDelete { end } if answer.value == 0 => self.registered[*end] = None,
+            Op::Close { end, copy } => {
+                if *copy == 0 || self.model.ends[*end].is_empty() {
+                    self.registered[*end] = None;
+                }
+                self.note_closed();
+            }
+            Op::CloseRange => self.note_closed(),
+            _ => {}
+        }
+    }
+
+    fn note_closed(&mut self) {
+        for end in 0..2 {
+            let unregistered = self.model.ends[end].is_empty();
+            if unregistered {
+                self.registered[end] = None;
+                self.news[1 - end] = true;
+            }
+        }
+    }
+
+    /// Level-triggered reports are the same. Edge-triggered ones are, where something happened; the
+    /// kernel also reports when a reader made room, which no program can count on.
+    fn compare_events(&mut self, model: &Answer, hooked: &Answer) -> Result<(), TestCaseError> {
+        prop_assert_eq!((hooked.value < 0, hooked.errno), (model.value < 0, model.errno));
+        for end in 0..2 {
+            let of = |answer: &Answer| answer.files.iter().find(|(e, ..)| *e == end as u64).map(|(_, events, _)| *events);
+            let (hooked, model) = (of(hooked), of(model));
+            let registered = self.registered[end].unwrap_or(0);
+            let edge = registered & EPOLLET as u32 != 0;
+            let only_room = edge && !self.news[end] && hooked.is_none();
+            if !only_room {
+                prop_assert_eq!(hooked, model, "events (hooked, model) of end {}, registered {:#x}", end, registered);
+            } else if model.is_some() && registered & EPOLLONESHOT as u32 != 0 {
+                let again = Op::EpollModify { end, events: registered };
+                self.model.run(&again, false, &[], &[]);
+                self.hooked.run(&again, false, &[], &[]);
+                self.news[end] = true;
+                continue;
+            }
+            self.news[end] = false;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Life {
+    fn drop(&mut self) {
+        for file in self.files.drain(..) {
+            call!(close(file));
+        }
+    }
+}
