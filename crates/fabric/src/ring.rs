@@ -205,7 +205,7 @@ impl Ring {
     /// Arms the writer's flag: the reader rings when there is room (W6). The caller must look
     /// again before it sleeps.
     pub fn arm_writer(&self) {
-        self.control.writer.waits.store(1, Ordering::Relaxed);
+        self.control.writer.waits.swap(1, Ordering::Relaxed); // as in R3
         fence(Ordering::SeqCst); // W7: orders W6 before the second look; paired with R5
     }
 
@@ -288,7 +288,8 @@ impl Ring {
     /// Arms the reader's flag (R3): the writer rings for the next byte. The caller must look
     /// again before it sleeps.
     pub fn arm_reader(&self) {
-        self.control.reader.waits.store(1, Ordering::Relaxed);
+        // A swap, so that its place after whatever lowered the flag is certain in the model too.
+        self.control.reader.waits.swap(1, Ordering::Relaxed);
         fence(Ordering::SeqCst); // R3: orders the flag before the second look; paired with W4
     }
 

@@ -88,7 +88,8 @@ fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ssize_t) 
 unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t {
     // SAFETY: the caller's contract is read(2)'s, here and below.
     let real = || unsafe { next::read(fd, to, length) };
-    if !table::is_used(fd) {
+    // The kernel reads nothing without looking at the socket; recv(2) does look.
+    if !table::is_used(fd) || length == 0 {
         return real();
     }
     reading(fd, iovec { iov_base: to, iov_len: length }, 0, real)
@@ -180,6 +181,9 @@ unsafe extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t
     }
     // SAFETY: as readv(2).
     let Some(list) = (unsafe { vector(to, count) }) else { return real() };
+    if list.iter().all(|entry| entry.iov_len == 0) {
+        return real();
+    }
     on_stream(
         fd,
         Direction::In,
@@ -216,6 +220,9 @@ unsafe extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssiz
     }
     // SAFETY: as writev(2).
     let Some(list) = (unsafe { vector(from, count) }) else { return real() };
+    if list.iter().all(|entry| entry.iov_len == 0) {
+        return real();
+    }
     writing(fd, list, 0, real)
 }
 

@@ -293,11 +293,10 @@ impl EpollSet {
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
         let mut deadline = None;
         let mut won = Won::Looking;
-        let mut spun = false;
         let mut scratch = Vec::new();
         loop {
             let mut state = locked(&self.state);
-            self.gather(&mut state, out, max, won, spun);
+            self.gather(&mut state, out, max, won);
             let time = now();
             if deadline.is_none() {
                 deadline = Some(timeout.map(|t| time.saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX))));
@@ -315,11 +314,11 @@ impl EpollSet {
                 let mut state = locked(&self.state);
                 self.sort(&mut state, &scratch, out);
                 if out.is_empty() {
-                    self.gather(&mut state, out, max, won, spun);
+                    self.gather(&mut state, out, max, won);
                 }
                 return Ok(());
             }
-            if won == Won::Looking && self.spin(&mut state, deadline.flatten(), &mut spun, poller, &mut scratch, out, max)? {
+            if won == Won::Looking && self.spin(&mut state, deadline.flatten(), poller, &mut scratch, out, max)? {
                 if !out.is_empty() {
                     return Ok(());
                 }
@@ -341,14 +340,14 @@ impl EpollSet {
             self.sort(&mut state, &scratch, out);
             won = Won::Sleeping;
             if !out.is_empty() {
-                self.gather(&mut state, out, max, won, spun);
+                self.gather(&mut state, out, max, won);
                 return Ok(());
             }
         }
     }
 
     /// Reports of the active streams, beginning with another one each time.
-    fn gather(&self, state: &mut State, out: &mut Vec<Event>, max: usize, won: Won, spun: bool) {
+    fn gather(&self, state: &mut State, out: &mut Vec<Event>, max: usize, won: Won) {
         let count = state.active.len();
         if count == 0 {
             return;
@@ -366,11 +365,6 @@ impl EpollSet {
             } else if let Some(event) = entry.report() {
                 out.push(event);
                 entry.stream.count_wait(won);
-                match won {
-                    Won::Spinning => self.habit.won(),
-                    Won::Sleeping if spun => self.habit.lost(),
-                    _ => {}
-                }
             }
         }
         for fd in retired {
@@ -425,7 +419,6 @@ impl EpollSet {
         &self,
         state: &mut State,
         deadline: Option<u64>,
-        spun: &mut bool,
         poller: Poller<'_>,
         scratch: &mut Vec<Event>,
         out: &mut Vec<Event>,
@@ -436,11 +429,11 @@ impl EpollSet {
         }
         let cpu = current_cpu();
         let outlook = state.busy().filter(|e| !e.spent).map(|e| e.stream.outlook(cpu)).max();
-        let Some(outlook) = outlook.filter(|o| *o != Outlook::Sleep && self.habit.spins()) else { return Ok(false) };
-        *spun = true;
+        let Some(outlook) = outlook.filter(|o| *o != Outlook::Sleep && self.habit.spins(now())) else { return Ok(false) };
         let mut patience = Patience::new(outlook, deadline);
         loop {
             if let Some(stirring) = patience.round(|| state.busy().any(Entry::stirs)) {
+                self.habit.learn(patience.outcome(stirring), now());
                 return Ok(stirring);
             }
             let time = now();

@@ -5,7 +5,7 @@ use crate::{
     stream::{Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
-use slipway_fabric::sync::spin_loop;
+use slipway_fabric::{spin::Outcome, sync::spin_loop};
 use std::{os::fd::BorrowedFd, os::fd::AsRawFd, time::Duration};
 
 /// A descriptor as poll(2) takes it.
@@ -57,6 +57,9 @@ const TURNS: u32 = 4;
 /// Times a waiter lets others run on the processor that it shares with its peer.
 const YIELDS: u32 = 4;
 
+/// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
+const DEAR: u64 = 100_000;
+
 /// What a waiter does before it sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Outlook {
@@ -74,6 +77,8 @@ pub struct Patience {
     outlook: Outlook,
     rounds: u32,
     end: u64,
+    /// Looking has cost far more than a sleep.
+    pub dear: bool,
     /// When to look at the kernel's part next.
     pub glance: u64,
 }
@@ -83,7 +88,16 @@ impl Patience {
     pub fn new(outlook: Outlook, deadline: Option<u64>) -> Self {
         let start = now();
         let longest = Settings::get().spin.as_nanos() as u64;
-        Self { outlook, rounds: 0, end: start.saturating_add(longest).min(deadline.unwrap_or(u64::MAX)), glance: start + GLANCE }
+        Self { outlook, rounds: 0, dear: false, end: start.saturating_add(longest).min(deadline.unwrap_or(u64::MAX)), glance: start + GLANCE }
+    }
+
+    /// How it went, given whether something stirred.
+    pub fn outcome(&self, stirring: bool) -> Outcome {
+        match stirring {
+            _ if self.dear => Outcome::Burnt,
+            true => Outcome::Won,
+            false => Outcome::Lost,
+        }
     }
 
     /// Looks for a while: Some(true) when something stirs, Some(false) when patience is at its end,
@@ -91,11 +105,13 @@ impl Patience {
     pub fn round(&mut self, mut stirs: impl FnMut() -> bool) -> Option<bool> {
         self.rounds += 1;
         if self.outlook == Outlook::Yield {
+            let start = now();
             rustix::thread::sched_yield();
+            self.dear = now().wrapping_sub(start) > DEAR;
             if stirs() {
                 return Some(true);
             }
-            if self.rounds >= YIELDS {
+            if self.dear || self.rounds >= YIELDS {
                 return Some(false);
             }
         } else {
@@ -120,7 +136,7 @@ pub fn wait(
 ) -> Result<usize, Errno> {
     let deadline = timeout.map(|t| now().saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
     let mut won = Won::Looking;
-    let mut spun = false;
+    let mut spun = None;
     loop {
         let ready = look(members, None);
         if ready > 0 {
@@ -147,7 +163,7 @@ pub fn wait(
     }
 }
 
-fn settle(members: &[Member<'_>], won: Won, spun: bool) {
+fn settle(members: &[Member<'_>], won: Won, spun: Option<Outcome>) {
     for member in members.iter().filter(|m| !m.got.is_empty()) {
         member.stream.settle_wait(won, spun);
     }
@@ -169,20 +185,20 @@ fn spin(
     others: &mut [PollEntry],
     deadline: Option<u64>,
     poller: Poller<'_>,
-    spun: &mut bool,
+    spun: &mut Option<Outcome>,
 ) -> Result<bool, Errno> {
     if !may_spin() {
         return Ok(false);
     }
     let cpu = current_cpu();
     let outlook = members.iter().map(|m| m.stream.outlook(cpu)).max().unwrap_or(Outlook::Sleep);
-    if outlook == Outlook::Sleep || !members.iter().any(|m| m.stream.habit.spins()) {
+    if outlook == Outlook::Sleep || !members.iter().any(|m| m.stream.habit.spins(now())) {
         return Ok(false);
     }
-    *spun = true;
     let mut patience = Patience::new(outlook, deadline);
     loop {
         if let Some(stirring) = patience.round(|| members.iter().any(|m| m.stream.stirs(m.want))) {
+            *spun = Some(patience.outcome(stirring));
             return Ok(stirring);
         }
         if !others.is_empty() && now() >= patience.glance {

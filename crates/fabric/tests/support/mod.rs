@@ -42,10 +42,14 @@ impl Line {
         if !stirs() {
             self.bell.wait();
         }
-        self.sleepers.leave(|| {
+        let left = self.sleepers.leave(|| {
             self.bell.drain();
             disarm();
         });
+        if left > 0 {
+            // The bell is audible still: the others are on their way out.
+            shim::yield_now();
+        }
     }
 }
 

@@ -19,6 +19,8 @@ pub fn spawn<T: 'static>(body: impl FnOnce() -> T + 'static) -> thread::JoinHand
     thread::spawn(body)
 }
 
+pub use loom::thread::yield_now;
+
 pub fn memory(size: usize) -> (Shared<RingControl>, Bytes) {
     (Shared::fresh(), Bytes::fresh(size))
 }

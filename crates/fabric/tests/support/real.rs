@@ -31,6 +31,8 @@ pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> th
     thread::spawn(body)
 }
 
+pub use std::thread::yield_now;
+
 pub fn memory(size: usize) -> (Shared<RingControl>, Bytes) {
     let mapping = Mapping::of_family(8192).unwrap();
     (mapping.view(0).unwrap(), mapping.bytes(4096, size).unwrap())

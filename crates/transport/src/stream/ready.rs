@@ -1,12 +1,12 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
 use crate::wait::Outlook;
-use super::{Stream, Won, locked, mode, state::phase};
+use super::{Stream, Won, locked, mode, now, state::phase};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
 };
-use slipway_fabric::{ring::CLOSED, ring::UNOPENED, sync::Ordering::Relaxed};
+use slipway_fabric::{ring::CLOSED, ring::UNOPENED, spin::Outcome, sync::Ordering::Relaxed};
 use std::os::fd::BorrowedFd;
 
 /// The conditions under which a reader doesn't wait.
@@ -45,7 +45,16 @@ impl Stream {
     pub fn stirs(&self, want: PollFlags) -> bool {
         let Some(segment) = self.line() else { return false };
         let rx = &self.state.rx;
-        if want.intersects(INPUT) && rx.mode.load(Relaxed) == mode::RING && segment.rx.readable(rx.head.load(Relaxed)) {
+        let input = || match rx.mode.load(Relaxed) {
+            mode::RING => segment.rx.readable(rx.head.load(Relaxed)),
+            // The writer may have opened the ring since the last look, and found no flag up.
+            mode::BEFORE => {
+                let (state, start) = segment.rx.opening();
+                state != UNOPENED && start == rx.socket_bytes.load(Relaxed)
+            }
+            _ => false,
+        };
+        if want.intersects(INPUT) && input() {
             return true;
         }
         want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_room()
@@ -247,12 +256,10 @@ impl Stream {
     }
 
     /// Remembers the outcome of a wait, for the counts and for the habit of spinning.
-    pub fn settle_wait(&self, won: Won, spun: bool) {
+    pub fn settle_wait(&self, won: Won, spun: Option<Outcome>) {
         self.count_wait(won);
-        match won {
-            Won::Spinning => self.habit.won(),
-            Won::Sleeping if spun => self.habit.lost(),
-            _ => {}
+        if let Some(outcome) = spun {
+            self.habit.learn(outcome, now());
         }
     }
 }

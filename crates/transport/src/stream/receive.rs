@@ -111,9 +111,6 @@ impl Stream {
             return Ok(None);
         };
         let want: usize = to.iter().map(|slice| slice.len()).sum();
-        if want == 0 {
-            return Ok(Some(Received::default()));
-        }
         let mut cursor = rx.cursor();
         let mut there = segment.rx.available(&mut cursor).map_err(|what| self.condemn(fd, what))?;
         if there < want {
@@ -255,7 +252,8 @@ impl Stream {
                 mail.parcels.pop_front();
                 continue;
             }
-            if place >= got.bytes as u64 {
+            // A read of nothing takes the descriptors that are next, as the kernel does.
+            if place >= got.bytes as u64 && place != 0 {
                 break;
             }
             let end = place.saturating_add(parcel.len.max(1));
@@ -287,13 +285,11 @@ impl Stream {
     pub fn readable_bytes(&self, on_socket: usize) -> usize {
         let rx = &self.state.rx;
         let _guard = rx.lock.lock();
+        self.settle();
         match self.line() {
-            Some(segment) if rx.mode.load(Relaxed) == mode::RING => {
-                let mut cursor = rx.cursor();
-                match segment.rx.refresh_tail(&mut cursor) {
-                    Ok(0) | Err(_) => on_socket,
-                    Ok(n) => n,
-                }
+            // Before the ring and after it there may be bytes on the socket too.
+            Some(segment) if rx.mode.load(Relaxed) != mode::AFTER => {
+                on_socket.saturating_add(segment.rx.refresh_tail(&mut rx.cursor()).unwrap_or(0))
             }
             _ => on_socket,
         }

@@ -87,15 +87,18 @@ impl Stream {
             self.begin_returning(fd)?;
             return Ok(None);
         }
-        let time = now();
-        if time.wrapping_sub(tx.looked_at.load(Relaxed)) > PROBE || segment.rx.hint_mark() != self.state.rx.hint_seen.load(Relaxed) {
-            tx.looked_at.store(time, Relaxed);
+        let want: usize = from.iter().map(|slice| slice.len()).sum();
+        let (time, hint) = (now(), segment.rx.hint_mark());
+        if time.wrapping_sub(tx.looked_at.load(Relaxed)) > PROBE || hint != tx.hint_seen.load(Relaxed) || want == 0 {
             // An empty send has no effect but to say whether anybody could read.
             if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+                // Asked again next time: the answer stays the kernel's.
+                tx.looked_at.store(0, Relaxed);
                 return Err(Errno::PIPE);
             }
+            tx.looked_at.store(time, Relaxed);
+            tx.hint_seen.store(hint, Relaxed);
         }
-        let want: usize = from.iter().map(|slice| slice.len()).sum();
         if want == 0 {
             return Ok(Some(0));
         }

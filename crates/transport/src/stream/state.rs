@@ -99,6 +99,8 @@ pub struct TxState {
     pub full: AtomicU32,
     /// Counts sends that found no room (wraps).
     pub blocked: AtomicU32,
+    /// The peer's hint when it was last seen alive: the receiving half has its own.
+    pub hint_seen: AtomicU32,
     /// When the peer was last seen alive, in nanoseconds of the monotonic clock.
     pub looked_at: AtomicU64,
 }

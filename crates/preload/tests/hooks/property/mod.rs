@@ -10,22 +10,23 @@ mod world;
 
 use proptest::test_runner::{Config, FileFailurePersistence, TestRunner};
 
-use crate::support::{Server, calls::hold_sigpipe, hooked_with};
+use crate::support::{Server, calls::hold_sigpipe, hooked, hooked_with};
 
 const REGRESSIONS: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/hooks/property/regressions.txt");
 
-/// Runs lives on a server's connections.
-fn lives() {
+/// Runs so many lives, if PROPTEST_CASES doesn't say otherwise, on a server's connections.
+fn lives(cases: u32) {
     hold_sigpipe();
     let server = Server::listen();
     run::assert_on_ring(&server);
     let config = Config {
         failure_persistence: Some(Box::new(FileFailurePersistence::Direct(REGRESSIONS))),
         max_shrink_iters: 20_000,
+        cases: std::env::var("PROPTEST_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(cases),
         ..Config::default()
     };
     let mut runner = TestRunner::new(config);
-    let result = runner.run(&operation::life(), |(early, ops)| run::life(&server, early, &ops));
+    let result = runner.run(&operation::life(), |life| run::live(&server, &life));
     if let Err(error) = result {
         panic!("{error}");
     }
@@ -33,15 +34,15 @@ fn lives() {
 
 #[test]
 fn a_connection_is_as_a_socketpair() {
-    hooked_with(&[], lives);
+    hooked(|| lives(1500));
 }
 
 #[test]
 fn so_it_is_without_spinning() {
-    hooked_with(&[("SLIPWAY_X11_STAGE", "2b")], lives);
+    hooked_with(&[("SLIPWAY_X11_STAGE", "2b")], || lives(300));
 }
 
 #[test]
 fn so_it_is_with_a_bell_for_every_write() {
-    hooked_with(&[("SLIPWAY_X11_STAGE", "1")], lives);
+    hooked_with(&[("SLIPWAY_X11_STAGE", "1")], || lives(300));
 }

@@ -154,7 +154,22 @@ pub fn operation() -> impl Strategy<Value = Op> {
     ]
 }
 
-/// A connection's life: what the client does before it is accepted, and the rest.
-pub fn life() -> impl Strategy<Value = (usize, Vec<Op>)> {
-    (prop_oneof![2 => Just(0), 1 => 1..6_usize], vec(operation(), 1..90))
+/// A connection's life: how much the client does before it is accepted, and everything.
+#[derive(Clone)]
+pub struct Life {
+    pub early: usize,
+    pub ops: Vec<Op>,
+}
+
+impl std::fmt::Debug for Life {
+    /// An operation a line.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "accepted after {} of", self.early)?;
+        self.ops.iter().try_for_each(|op| write!(f, "\n  {op:?}"))
+    }
+}
+
+/// Any life.
+pub fn life() -> impl Strategy<Value = Life> {
+    (prop_oneof![2 => Just(0), 1 => 1..6_usize], vec(operation(), 1..90)).prop_map(|(early, ops)| Life { early, ops })
 }

@@ -2,6 +2,8 @@
 
 use std::{
     any::type_name,
+    fs::Permissions,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Command, ExitStatus, Stdio},
     sync::OnceLock,
@@ -59,7 +61,8 @@ fn test_of<F>() -> &'static str {
 }
 
 fn rerun(test: &str, variables: &[(&str, &str)]) -> Outcome {
-    let runtime = tempfile::tempdir().expect("make a temporary directory");
+    let closed = Permissions::from_mode(0o700);
+    let runtime = tempfile::Builder::new().permissions(closed).tempdir().expect("make a temporary directory");
     let mut command = Command::new(std::env::current_exe().expect("the test program"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SLIPWAY_")) {
         command.env_remove(name);

@@ -6,6 +6,6 @@ pub mod hooked;
 pub mod messages;
 pub mod watchdog;
 
-pub use calls::{Answer, Fd, call, errno, outcome};
+pub use calls::Fd;
 pub use connection::{Connection, Server};
 pub use hooked::{hooked, hooked_output, hooked_with};
