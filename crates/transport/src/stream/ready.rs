@@ -79,31 +79,34 @@ impl Stream {
     /// socket, if it was asked; if it wasn't and must be, this asks.
     pub fn look(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<PollFlags>) -> PollFlags {
         self.keep_house(fd);
+        // Whether the kernel has been asked for what ends a stream.
+        let asked = kernel.is_none() || want.intersects(INPUT);
         let kernel = match kernel {
             Some(flags) => flags,
-            None if self.needs_kernel() => ask_kernel(fd, self.kernel_interest(want)),
+            None if self.needs_kernel() => ask_kernel(fd, self.kernel_interest(want | INPUT)),
             None => PollFlags::empty(),
         };
-        self.ready_input(want, kernel) | self.ready_output(want, kernel)
+        self.ready_input(fd, want, kernel, asked) | self.ready_output(want, kernel)
     }
 
-    fn ready_input(&self, want: PollFlags, kernel: PollFlags) -> PollFlags {
+    fn ready_input(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: PollFlags, asked: bool) -> PollFlags {
         let rx = &self.state.rx;
-        let told = kernel & (want | ALWAYS) - OUTPUT;
+        let mut told = kernel & (want | ALWAYS) - OUTPUT;
+        if kernel.contains(PollFlags::HUP) && self.died_unread(fd) {
+            told |= PollFlags::ERR;
+        }
         let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return told };
         let readable = || segment.rx.readable(rx.head.load(Relaxed));
         if kernel.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::RDHUP | PollFlags::ERR) {
             self.note_socket_event();
-        } else {
+        } else if asked {
             // Read before the ring is looked at: what came with the hint may lie there.
             rx.hint_seen.store(segment.rx.hint_mark(), Relaxed);
-            if rx.event.swap(0, Relaxed) != 0 && !readable() {
-                rx.event.store(0, Relaxed);
-            }
+            rx.event.store(0, Relaxed);
         }
         if readable() || rx.error.load(Relaxed) != 0 {
-            // The end of the stream is news only when the ring is drained.
-            return (want & INPUT) | (told & PollFlags::PRI);
+            // With the end of the stream, if that is known: a socket tells of it at once, too.
+            return (want & INPUT) | told;
         }
         told
     }
