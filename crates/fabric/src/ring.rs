@@ -50,7 +50,8 @@ struct Consumer {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct ReaderFlags {
-    /// 1: the reader sleeps, or will before it looks again.
+    /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`NAPS`]: it looks again in a
+    /// moment anyway.
     waits: AtomicU32,
     /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
     gives_back: AtomicU32,
@@ -74,6 +75,12 @@ pub const UNOPENED: u32 = 0;
 pub const OPEN: u32 = 1;
 /// `state` of a ring after whose `tail` the stream goes on over the socket.
 pub const CLOSED: u32 = 2;
+
+/// `waits` of a reader that is to be woken for the next byte.
+pub const SLEEPS: u32 = 1;
+/// `waits` of a reader that is to be woken when half of the ring is full, or when the writer's end
+/// itself waits for something.
+pub const NAPS: u32 = 2;
 
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
@@ -187,8 +194,23 @@ impl Ring {
     /// caller is told so for each time the reader armed its flag.
     pub fn take_sleeping_reader(&self) -> bool {
         fence(Ordering::SeqCst); // W4: orders W3 before W5; paired with R3
-        self.control.reader.waits.load(Ordering::Relaxed) != 0
+        self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS
             && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
+    }
+
+    /// Whether the reader naps. A look only.
+    pub fn reader_naps(&self) -> bool {
+        self.control.reader.waits.load(Ordering::Relaxed) == NAPS
+    }
+
+    /// Whether the caller must ring the bell of a reader that naps (W8): half of the ring is full.
+    pub fn take_overfed_reader(&self, tx: &mut TxCursor) -> Result<bool, Corrupt> {
+        Ok(self.reader_naps() && self.unread(tx)? >= self.bytes.size() as u64 / 2 && self.take_napping_reader())
+    }
+
+    /// Whether the caller, which is about to wait itself, must ring the bell of a reader that naps (W9).
+    pub fn take_napping_reader(&self) -> bool {
+        self.reader_naps() && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0
     }
 
     /// Counts one message with descriptors as sent beside the ring. Ordered by the next W3.
@@ -291,6 +313,13 @@ impl Ring {
         // A swap, so that its place after whatever lowered the flag is certain in the model too.
         self.control.reader.waits.swap(1, Ordering::Relaxed);
         fence(Ordering::SeqCst); // R3: orders the flag before the second look; paired with W4
+    }
+
+    /// Arms the reader's flag for a nap (R7), which ends by itself soon. The caller must look again
+    /// before it naps.
+    pub fn arm_napping_reader(&self) {
+        self.control.reader.waits.store(NAPS, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // R7: as R3
     }
 
     /// Whether the reader's flag is still up: nobody was told to ring since it was armed.

@@ -55,3 +55,23 @@ fn one_bell_for_each_arming() {
     assert!(maker.tx.take_sleeping_reader());
     assert!(!maker.tx.take_sleeping_reader());
 }
+
+#[test]
+fn a_napping_reader_is_woken_by_half_a_ring_or_a_writer_that_waits() {
+    let (maker, guest) = pair(4096);
+    let mut tx = TxCursor::default();
+    let mut write = |tx: &mut TxCursor, n: usize| {
+        maker.tx.fill(tx, &vec![7; n]).unwrap();
+        maker.tx.publish(tx);
+        (maker.tx.take_sleeping_reader(), maker.tx.take_overfed_reader(tx).unwrap())
+    };
+    guest.rx.disarm_reader();
+    guest.rx.arm_napping_reader();
+    assert_eq!(write(&mut tx, 100), (false, false), "not for each batch");
+    assert!(guest.rx.reader_armed());
+    assert!(maker.tx.take_napping_reader(), "the writer waits");
+    assert!(!maker.tx.take_napping_reader(), "once");
+    guest.rx.arm_napping_reader();
+    assert_eq!(write(&mut tx, 2000), (false, true), "half full");
+    assert_eq!(write(&mut tx, 100), (false, false), "once");
+}

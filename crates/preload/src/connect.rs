@@ -4,7 +4,7 @@ use crate::{
     real::{real, shield},
     table::{self, Slot},
 };
-use libc::{AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t};
+use libc::{AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t};
 use slipway_transport::{
     hub::{Accepted, Hub},
     rendezvous::{display_of, offer},
@@ -24,6 +24,7 @@ real! {
     fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int;
     fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *const c_void, length: socklen_t) -> c_int;
+    fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int;
 }
 
 /// Where the name begins in a `sockaddr_un`.
@@ -262,17 +263,44 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
                 stream.set_timeout(name == libc::SO_RCVTIMEO, micros);
             }
         } else if KERNEL_ONLY.contains(&name) {
-            stream.give_back();
+            table::give_back(fd, &stream);
         }
     }
     result
 }
 
-/// For the other hooks: an address that a connected, unnamed peer leaves empty.
-pub unsafe fn no_address(address: *mut sockaddr, length: *mut socklen_t) {
-    if !address.is_null() && !length.is_null() {
-        // SAFETY: both are the caller's out parameters.
-        unsafe { *length = 0 };
+#[unsafe(no_mangle)]
+unsafe extern "C" fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mut c_void, length: *mut socklen_t) -> c_int {
+    // SAFETY: the caller's contract is getsockopt(2)'s.
+    let result = unsafe { next::getsockopt(fd, level, name, value, length) };
+    if result == 0
+        && (level, name) == (SOL_SOCKET, libc::SO_ERROR)
+        && let Some(stream) = table::stream(fd)
+    {
+        // SAFETY: the kernel has just written the length and as many bytes.
+        unsafe {
+            let whole = *length as usize >= size_of::<c_int>();
+            // Asked in any case: what the kernel told of it here isn't told again.
+            let reset = table::borrowed(fd, |x| stream.reports_reset(x));
+            if whole && reset && value.cast::<c_int>().read_unaligned() == 0 {
+                value.cast::<c_int>().write_unaligned(libc::ECONNRESET);
+            }
+        }
+    }
+    result
+}
+
+/// For the hooks that say who sent: the peer's address if there were bytes, empty if it has none.
+pub unsafe fn sender(fd: c_int, bytes: ssize_t, address: *mut sockaddr, length: *mut socklen_t) {
+    if address.is_null() || length.is_null() {
+        return;
+    }
+    // SAFETY: both are the caller's out parameters.
+    unsafe {
+        let named = bytes > 0 && getpeername(fd, address, length) == 0 && *length as usize > NAME;
+        if !named {
+            *length = 0;
+        }
     }
 }
 

@@ -117,7 +117,7 @@ fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_in
                 stream.set_nonblocking(argument as c_int & O_NONBLOCK != 0);
                 if argument as c_int & O_ASYNC != 0 {
                     // Signals for arriving bytes are the kernel's to send.
-                    shield(|| stream.give_back(), || {});
+                    shield(|| table::give_back(fd, &stream), || {});
                 }
             }
         }
@@ -158,7 +158,7 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_in
                     FIONREAD => *number = c_int::try_from(stream.readable_bytes(*number as usize)).unwrap_or(c_int::MAX),
                     TIOCOUTQ => *number = (*number).saturating_add(stream.unread_bytes() as c_int),
                     FIONBIO => stream.set_nonblocking(*number != 0),
-                    FIOASYNC if *number != 0 => stream.give_back(),
+                    FIOASYNC if *number != 0 => table::give_back(fd, &stream),
                     _ => {}
                 }
             }

@@ -49,7 +49,7 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                         Some(Err(error)) => fail(error),
                         None => {
                             // The set can't be ours, so the connection can't be either.
-                            stream.give_back();
+                            table::give_back(fd, &stream);
                             real()
                         }
                     }

@@ -1,7 +1,7 @@
 //! Hooks on reading and writing without control messages.
 
 use crate::{
-    connect::no_address,
+    connect::sender,
     message::{self, Direction, borrowed_slices, receive},
     real::{fail, give, real, shield},
     table::{self, Slot},
@@ -140,7 +140,7 @@ unsafe extern "C" fn recvfrom(
     let n = reading(fd, iovec { iov_base: to, iov_len: length }, flags, real);
     if n >= 0 && table::stream(fd).is_some() {
         // SAFETY: the caller's out parameters.
-        unsafe { no_address(from, space) };
+        unsafe { sender(fd, n, from, space) };
     }
     n
 }
@@ -260,7 +260,7 @@ unsafe extern "C" fn sendto(
 /// Puts the connection on its socket, for a call that the kernel must do alone.
 fn give_back(fd: c_int) {
     if let Some(stream) = table::stream(fd) {
-        shield(|| stream.give_back(), || {});
+        shield(|| table::give_back(fd, &stream), || {});
     }
 }
 

@@ -2,7 +2,7 @@
 //! control messages.
 
 use crate::{
-    connect::{hide_name, no_address},
+    connect::{hide_name, sender},
     io::{on_stream, vector},
     poll::real_poller,
     real::{fail, real},
@@ -72,9 +72,12 @@ fn block(stream: &Stream, fd: c_int, want: PollFlags, timeout_us: u64) -> Result
     }
 }
 
+/// Signals that a program's own faults raise: their handlers don't tell how it takes the others.
+const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
 /// Whether every signal handler of the program was set up to restart interrupted calls.
 fn handlers_restart() -> bool {
-    (1..=64).all(|signal| {
+    (1..=64).filter(|signal| !FAULTS.contains(signal)).all(|signal| {
         let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: asks only; the out parameter is zeroed.
         unsafe {
@@ -96,7 +99,7 @@ pub fn receive(
 ) -> Result<Option<Received>, Errno> {
     if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
         if flags & MSG_OOB != 0 {
-            stream.give_back();
+            table::give_back(fd, stream);
         }
         return Ok(None);
     }
@@ -139,7 +142,7 @@ pub fn send(
     flags: c_int,
 ) -> Result<Option<usize>, Errno> {
     if flags & MSG_OOB != 0 {
-        stream.give_back();
+        table::give_back(fd, stream);
         return Ok(None);
     }
     let mut few = [IoSlice::new(&[]); 8];
@@ -261,9 +264,9 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
                     n
                 }
                 Ok(Some(got)) => {
-                    // SAFETY: the caller's out parameters.
-                    unsafe { no_address(header.msg_name.cast(), &raw mut header.msg_namelen) };
                     let bytes = got.bytes as ssize_t;
+                    // SAFETY: the caller's out parameters.
+                    unsafe { sender(fd, bytes, header.msg_name.cast(), &raw mut header.msg_namelen) };
                     let mut result = if got.dropped { MSG_CTRUNC } else { 0 };
                     // SAFETY: the caller's control buffer.
                     if unsafe { store_descriptors(header, got.descriptors, flags & MSG_CMSG_CLOEXEC != 0) } {
@@ -320,7 +323,7 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
             // SAFETY: the caller's list of buffers.
             let list = unsafe { vector(header.msg_iov, header.msg_iovlen as c_int) };
             let (Some(passed), Some(list)) = (passed, list) else {
-                stream.give_back();
+                table::give_back(fd, stream);
                 return real();
             };
             if !header.msg_name.is_null() && header.msg_namelen != 0 {
@@ -352,7 +355,7 @@ fn unsafe_descriptors(header: &msghdr) -> Option<Vec<RawFd>> {
 fn give_back_passed(passed: &[RawFd]) {
     for fd in passed {
         if let Some(stream) = table::stream(*fd) {
-            stream.give_back();
+            table::give_back(*fd, &stream);
         }
     }
 }
@@ -366,7 +369,7 @@ unsafe extern "C" fn recvmmsg(
     timeout: *mut libc::timespec,
 ) -> c_int {
     if let Some(stream) = table::stream(fd) {
-        stream.give_back();
+        table::give_back(fd, &stream);
     }
     // SAFETY: as recvmmsg(2).
     unsafe { next::recvmmsg(fd, messages, count, flags, timeout) }
@@ -375,7 +378,7 @@ unsafe extern "C" fn recvmmsg(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_uint, flags: c_int) -> c_int {
     if let Some(stream) = table::stream(fd) {
-        stream.give_back();
+        table::give_back(fd, &stream);
     }
     for i in 0..count as usize {
         // SAFETY: `count` headers, by the contract of sendmmsg(2).

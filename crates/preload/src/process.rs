@@ -76,7 +76,7 @@ fn release_inherited() {
                     // SAFETY: no pointers.
                     let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
                     if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
-                        stream.give_back();
+                        table::give_back(fd, &stream);
                     }
                 }
             }
@@ -212,7 +212,7 @@ unsafe extern "C" fn posix_spawnp(
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_spawn_file_actions_adddup2(actions: *mut posix_spawn_file_actions_t, old: c_int, new: c_int) -> c_int {
     if let Some(stream) = table::stream(old) {
-        shield(|| stream.give_back(), || {});
+        shield(|| table::give_back(old, &stream), || {});
     }
     // SAFETY: the caller's contract is this function's.
     unsafe { next::posix_spawn_file_actions_adddup2(actions, old, new) }

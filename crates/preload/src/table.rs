@@ -82,7 +82,7 @@ pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
     if let Slot::Stream(stream) = &*slot {
         stream.leave_sets(fd);
         if stream.lose_descriptor() {
-            stream.hint_peer();
+            borrowed(fd, |fd| stream.part(fd));
         }
     }
     Some(slot)
@@ -100,6 +100,11 @@ pub fn duplicate(old: RawFd, new: RawFd) {
 /// All descriptors with a slot.
 pub fn used() -> impl Iterator<Item = RawFd> {
     (0..=HIGHEST.load(Relaxed) as RawFd).filter(|fd| is_used(*fd))
+}
+
+/// Puts the connection that `fd` is on its socket.
+pub fn give_back(fd: RawFd, stream: &Stream) {
+    borrowed(fd, |fd| stream.return_to_socket(fd));
 }
 
 /// Runs `f` with the program's descriptor `fd`.

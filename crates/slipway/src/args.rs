@@ -204,6 +204,7 @@ pub fn one_line(error: &clap::Error) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::size::exact;
     use clap::CommandFactory;
 
     fn x11(args: &[&str]) -> Result<X11, clap::Error> {
@@ -217,6 +218,39 @@ mod tests {
     #[test]
     fn grammar_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_manual_has_every_option() {
+        // As mdoc writes an option.
+        const MANUAL: &str = include_str!("../../../docs/man/slipway.1");
+        let cli = Cli::command();
+        let x11 = cli.find_subcommand("x11").expect("x11");
+        let status = x11.find_subcommand("status").expect("status");
+        for argument in x11.get_arguments().chain(status.get_arguments()) {
+            if let Some(long) = argument.get_long().filter(|long| *long != "help") {
+                assert!(MANUAL.contains(&format!("Fl -{long}")), "--{long}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_defaults_are_those_of_the_hooks() {
+        let default = slipway_transport::settings::Settings::default();
+        let cli = Cli::command();
+        let x11 = cli.find_subcommand("x11").expect("x11");
+        for (long, value) in [
+            ("ring", exact(default.ring as u64)),
+            ("min-ring", exact(default.min_ring as u64)),
+            ("max-ring", exact(default.max_ring as u64)),
+            ("total", exact(default.total)),
+            ("clients", default.clients.to_string()),
+            ("spin", default.spin.as_micros().to_string()),
+        ] {
+            let argument = x11.get_arguments().find(|a| a.get_long() == Some(long));
+            let help = argument.and_then(|a| a.get_help()).expect(long).to_string();
+            assert!(help.contains(&format!("[default: {value}]")), "--{long} is {value}: {help}");
+        }
     }
 
     #[test]

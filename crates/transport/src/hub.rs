@@ -36,7 +36,7 @@ const MOST_WAITING: usize = 128;
 pub struct Hub {
     display: u32,
     path: PathBuf,
-    /// An epoll set of the listening socket and of those who have not said yet what they want.
+    /// An epoll set of the listening socket and of those whose connection is not accepted yet.
     gate: Reserved,
     listening: Reserved,
     state: Mutex<State>,
@@ -103,7 +103,7 @@ pub enum Accepted {
 impl Hub {
     /// Opens the hub of `display` in this user's runtime directory.
     pub fn open(display: u32) -> io::Result<Arc<Self>> {
-        let dir = runtime_dir(true).ok_or_else(|| io::Error::other("there is no runtime directory of this user's own"))?;
+        let dir = runtime_dir(true).ok_or_else(|| io::Error::other("no runtime directory is this user's own and closed to others"))?;
         let path = hub_path(&dir, display);
         let listening = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
         // Bound under another name and renamed when it listens: whoever sees the name can connect,
@@ -136,13 +136,15 @@ impl Hub {
     pub fn serve(self: &Arc<Self>) {
         let mut state = locked(&self.state);
         let mut newcomers = Vec::new();
-        loop {
+        for _ in 0..MOST_WAITING {
             match accept_with(&self.listening, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(fd) => newcomers.push(fd),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
                 Err(_) => break,
             }
         }
+        // Whoever offered and went away without connecting leaves nothing.
+        state.offers.retain(|offer| matches!(hear(offer.line.as_fd()), Heard::Nothing));
         for fd in std::mem::take(&mut state.greetings) {
             self.greet(&mut state, fd, false);
         }
@@ -159,17 +161,14 @@ impl Hub {
 
     fn greet(self: &Arc<Self>, state: &mut State, fd: OwnedFd, newcomer: bool) {
         let heard = hear(fd.as_fd());
-        if let Heard::Nothing = heard {
-            if newcomer {
-                let _ = epoll::add(&self.gate, &fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
-            }
-            state.greetings.push(fd);
-            return;
-        }
-        if !newcomer {
+        let waits = matches!(heard, Heard::Nothing | Heard::Message(Message::Offer { .. }));
+        if waits && newcomer {
+            let _ = epoll::add(&self.gate, &fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
+        } else if !waits && !newcomer {
             let _ = epoll::delete(&self.gate, &fd);
         }
         match heard {
+            Heard::Nothing => state.greetings.push(fd),
             Heard::Message(Message::Offer { token, ring }) => {
                 if let Ok(from) = socket_peercred(&fd) {
                     state.offers.push(Offer { token, ring, from, line: fd });
@@ -207,7 +206,9 @@ impl Hub {
         let mut state = locked(&self.state);
         let offer = token.and_then(|token| {
             let index = state.offers.iter().position(|o| o.token == token)?;
-            Some(state.offers.swap_remove(index))
+            let offer = state.offers.swap_remove(index);
+            let _ = epoll::delete(&self.gate, &offer.line);
+            Some(offer)
         });
         // Only the process that connected may have offered; anything else is somebody's trick.
         let offer = offer.filter(|o| peer.is_some_and(|p| p.pid == o.from.pid && p.uid == o.from.uid));

@@ -180,7 +180,8 @@ fn hear_into(socket: BorrowedFd<'_>, bytes: &mut [u8]) -> Heard {
     let flags = RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC;
     let received = loop {
         match recvmsg(socket, &mut [IoSliceMut::new(bytes)], &mut control, flags) {
-            Err(Errno::INTR) => {}
+            // An end that closed with messages unread: the kernel says so once, ahead of what it sent.
+            Err(Errno::INTR | Errno::CONNRESET) => {}
             Err(Errno::AGAIN) => return Heard::Nothing,
             Err(_) => return Heard::Gone,
             Ok(received) => break received,

@@ -106,7 +106,7 @@ pub struct Traffic {
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
     /// This user has no directory for hub sockets, so no server runs with hooks.
-    #[error("there is no runtime directory of this user's own; start a server with `slipway x11 -- Xvfb :N`")]
+    #[error("no runtime directory is this user's own and closed to others; start a server with `slipway x11 -- Xvfb :N`")]
     NoDirectory,
     /// Nobody answers there.
     #[error("no hooked X server answers at {path} ({cause}); start one with `slipway x11 -- Xvfb :{display}`")]

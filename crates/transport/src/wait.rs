@@ -144,6 +144,7 @@ pub fn wait(
             settle(members, won, spun);
             return Ok(ready + count);
         }
+        members.iter().for_each(|m| m.stream.wake_napper());
         let expired = deadline.is_some_and(|d| now() >= d);
         if !expired && won == Won::Looking && spin(members, others, deadline, poller, &mut spun)? {
             won = Won::Spinning;

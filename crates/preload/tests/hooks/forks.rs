@@ -1,1 +1,177 @@
-//! todo
+//! The connection in a process and the children that it forks.
+
+
+use libc::{POLLIN, SHUT_WR, pid_t};
+
+use crate::support::{
+    Connection, Server,
+    calls::{call, good, poll, read_up_to, write_all},
+    hooked,
+    watchdog::Step,
+};
+
+/// Runs `work` in a child that ends with its answer.
+fn child(work: impl FnOnce() -> bool) -> pid_t {
+    let pid = good(call!(fork())) as pid_t;
+    if pid == 0 {
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
+        call!(_exit(if done { 0 } else { 1 }));
+    }
+    pid
+}
+
+/// Waits for a child that must have done its work.
+#[track_caller]
+fn join(pid: pid_t) {
+    let mut status = -1;
+    assert_eq!(call!(waitpid(pid, &raw mut status, 0)), pid);
+    assert_eq!(status, 0, "the child's exit status");
+}
+
+fn connected() -> (Server, Connection) {
+    let server = Server::listen();
+    let connection = server.connection();
+    (server, connection)
+}
+
+#[test]
+fn a_child_serves_its_parent() {
+    hooked(|| {
+        let _step = Step::begin("a child as the server");
+        let (_server, c) = connected();
+        let pid = child(|| {
+            call!(close(c.client));
+            for i in 0..2000_u32 {
+                if read_up_to(c.server, 4) != i.to_ne_bytes() {
+                    return false;
+                }
+                write_all(c.server, &(i + 1).to_ne_bytes());
+            }
+            read_up_to(c.server, 1).is_empty()
+        });
+        // Until here the parent holds the child's end too.
+        call!(close(c.server));
+        for i in 0..2000_u32 {
+            write_all(c.client, &i.to_ne_bytes());
+            if i % 5 == 0 {
+                assert_eq!(poll(&[(c.client, POLLIN)], -1), Ok(vec![POLLIN]));
+            }
+            assert_eq!(read_up_to(c.client, 4), (i + 1).to_ne_bytes());
+        }
+        good(call!(shutdown(c.client, SHUT_WR)));
+        join(pid);
+    });
+}
+
+#[test]
+fn both_go_on_with_one_end() {
+    hooked(|| {
+        let _step = Step::begin("one end in two processes");
+        let (_server, c) = connected();
+        write_all(c.client, b"before ");
+        let pid = child(|| {
+            write_all(c.client, b"child ");
+            read_up_to(c.server, 13) == b"before child "
+        });
+        join(pid);
+        write_all(c.client, b"parent");
+        assert_eq!(read_up_to(c.server, 6), b"parent", "the child's reads count for the parent, too");
+        write_all(c.server, b"reply");
+        join(child(|| read_up_to(c.client, 2) == b"re"));
+        assert_eq!(read_up_to(c.client, 3), b"ply");
+    });
+}
+
+#[test]
+fn turns_across_a_full_ring() {
+    hooked(|| {
+        let _step = Step::begin("parent and child in turn");
+        let (_server, c) = connected();
+        let data: Vec<u8> = (0..9000).map(|i| (i % 251) as u8).collect();
+        for round in 0..20 {
+            let part = &data[round * 400..][..900];
+            let writer = child(|| {
+                write_all(c.client, part);
+                true
+            });
+            join(writer);
+            if round % 2 == 0 {
+                join(child(|| read_up_to(c.server, 900) == part));
+            } else {
+                assert!(read_up_to(c.server, 900) == part, "round {round}");
+            }
+        }
+    });
+}
+
+#[test]
+fn a_child_that_closes_or_exits_leaves_the_parents_connection_alone() {
+    hooked(|| {
+        let _step = Step::begin("a child closes");
+        let (_server, c) = connected();
+        join(child(|| {
+            good(call!(close(c.client)));
+            good(call!(close(c.server)));
+            true
+        }));
+        c.exchange();
+        join(child(|| true));
+        c.exchange();
+        // Also one that ends as programs do, with handlers that run at exit.
+        let pid = good(call!(fork())) as pid_t;
+        if pid == 0 {
+            call!(exit(0));
+        }
+        join(pid);
+        c.exchange();
+        assert_eq!(poll(&[(c.client, POLLIN), (c.server, POLLIN)], 0), Ok(vec![0, 0]));
+        // The hub is the parent's: new connections still get a ring.
+        drop(c);
+        let again = _server.connection();
+        again.exchange();
+    });
+}
+
+#[test]
+fn the_end_comes_when_the_last_holder_closes() {
+    hooked(|| {
+        let _step = Step::begin("the last holder");
+        let (_server, c) = connected();
+        let (hold, release) = crate::support::calls::pipe();
+        let pid = child(|| {
+            call!(close(release));
+            call!(close(c.client));
+            // Holds the server's end until the parent says so.
+            let over = read_up_to(hold, 1).is_empty();
+            write_all(c.server, b"last");
+            over
+        });
+        let server_end = c.server;
+        good(call!(close(server_end)));
+        assert_eq!(poll(&[(c.client, POLLIN)], 0), Ok(vec![0]), "the child holds it");
+        call!(close(release));
+        assert_eq!(read_up_to(c.client, 100), b"last");
+        join(pid);
+        call!(close(hold));
+    });
+}
+
+#[test]
+fn an_offer_without_an_answer_survives_a_fork() {
+    hooked(|| {
+        let _step = Step::begin("a fork before the answer");
+        let server = Server::listen();
+        let client = server.connect();
+        let pid = child(|| {
+            write_all(client, b"child");
+            true
+        });
+        join(pid);
+        let accepted = server.accept();
+        write_all(client, b" parent");
+        assert_eq!(read_up_to(accepted, 12), b"child parent");
+        write_all(accepted, b"fine");
+        assert_eq!(read_up_to(client, 4), b"fine");
+        Connection { client, server: accepted }.exchange();
+    });
+}

@@ -1,1 +1,110 @@
-//! todo
+//! What a server refuses stays on its socket, works, and is told of once.
+
+use slipway_transport::status::Transport::{Ring, Socket};
+
+use crate::support::{Server, hooked_output, watchdog::Step};
+
+/// Makes `count` connections at once; all must work.
+fn transports(count: usize) -> (Vec<slipway_transport::status::Transport>, Vec<u64>) {
+    let _step = Step::begin("connections at a limit");
+    let server = Server::listen();
+    let connections: Vec<_> = (0..count).map(|_| server.fresh_connection()).collect();
+    for _ in 0..3 {
+        connections.iter().for_each(|c| c.exchange());
+    }
+    let status = server.status();
+    assert_eq!(status.connections.len(), count);
+    for connection in &status.connections {
+        assert_eq!((connection.bytes_in, connection.bytes_out), (3, 3), "{connection:?}");
+    }
+    let mut found: Vec<_> = status.connections.iter().map(|c| c.transport).collect();
+    found.sort_by_key(|t| *t == Socket);
+    (found, status.connections.iter().map(|c| c.ring_bytes).collect())
+}
+
+/// How often standard error says that a client stays on its socket.
+fn warnings(text: &str) -> usize {
+    text.lines().filter(|line| line.starts_with("slipway: warning: ") && line.contains("stays on its socket")).count()
+}
+
+#[test]
+fn one_client_on_shared_memory() {
+    hooked_output(
+        &[("SLIPWAY_X11_CLIENTS", "1")],
+        || assert_eq!(transports(4).0, [Ring, Socket, Socket, Socket]),
+        |outcome| {
+            assert_eq!(warnings(&outcome.stderr), 1, "{}", outcome.stderr);
+            assert!(outcome.stderr.contains("SLIPWAY_X11_CLIENTS"), "{}", outcome.stderr);
+        },
+    );
+}
+
+#[test]
+fn little_memory_for_all() {
+    // Two segments of two rings of 4 KiB and a page each.
+    hooked_output(
+        &[("SLIPWAY_X11_TOTAL", "24K")],
+        || assert_eq!(transports(4).0, [Ring, Ring, Socket, Socket]),
+        |outcome| {
+            assert_eq!(warnings(&outcome.stderr), 1, "{}", outcome.stderr);
+            assert!(outcome.stderr.contains("SLIPWAY_X11_TOTAL"), "{}", outcome.stderr);
+        },
+    );
+}
+
+#[test]
+fn what_a_client_gives_up_another_can_have() {
+    hooked_output(
+        &[("SLIPWAY_X11_CLIENTS", "1")],
+        || {
+            let server = Server::listen();
+            for _ in 0..5 {
+                // Asserts that it is on the ring.
+                drop(server.connection());
+            }
+            assert_eq!(server.status().granted_bytes, 0);
+        },
+        |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}
+
+#[test]
+fn a_large_wish_is_clamped() {
+    hooked_output(
+        &[("SLIPWAY_X11_RING", "1M"), ("SLIPWAY_X11_MAX", "16K")],
+        || assert_eq!(transports(2), (vec![Ring, Ring], vec![16 << 10, 16 << 10])),
+        |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}
+
+#[test]
+fn a_small_wish_is_raised() {
+    hooked_output(
+        &[("SLIPWAY_X11_RING", "4K"), ("SLIPWAY_X11_MIN", "32K")],
+        || assert_eq!(transports(1), (vec![Ring], vec![32 << 10])),
+        |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}
+
+#[test]
+fn less_memory_means_smaller_rings() {
+    hooked_output(
+        &[("SLIPWAY_X11_RING", "1M"), ("SLIPWAY_X11_TOTAL", "100K")],
+        || assert_eq!(transports(1), (vec![Ring], vec![32 << 10])),
+        |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}
+
+#[test]
+fn switched_off_all_stay_on_their_sockets() {
+    hooked_output(
+        &[("SLIPWAY_X11", "off")],
+        || {
+            let server = Server::listen();
+            let connection = server.fresh_connection();
+            connection.exchange();
+            assert!(slipway_transport::status::query(server.display).is_err(), "there is no hub");
+        },
+        |outcome| assert!(!outcome.stderr.contains("slipway:"), "{}", outcome.stderr),
+    );
+}

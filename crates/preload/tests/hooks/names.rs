@@ -1,1 +1,85 @@
-//! todo
+//! What a program sees of its peer and of its own socket: the same as without hooks.
+
+use libc::{sockaddr_un, socklen_t};
+
+use crate::support::{
+    Fd, Server,
+    calls::{call, good},
+    connection::address,
+    hooked,
+};
+
+type Call = unsafe extern "C" fn(Fd, *mut libc::sockaddr, *mut socklen_t) -> i32;
+
+/// An address as a call gives it: its length, and its name.
+fn asked(function: Call, fd: Fd) -> (socklen_t, Vec<u8>) {
+    let (mut found, _) = address(b"");
+    let mut length = size_of::<sockaddr_un>() as socklen_t;
+    // SAFETY: the out parameters are as these calls want them.
+    good(unsafe { function(fd, (&raw mut found).cast(), &raw mut length) });
+    named(&found, length)
+}
+
+fn named(found: &sockaddr_un, length: socklen_t) -> (socklen_t, Vec<u8>) {
+    let name = (length as usize).saturating_sub(size_of::<libc::sa_family_t>());
+    (length, found.sun_path[..name].iter().map(|c| *c as u8).collect())
+}
+
+/// What recvfrom(2) says of the sender.
+fn sender(fd: Fd) -> (socklen_t, Vec<u8>) {
+    let (mut found, _) = address(b"");
+    let mut length = size_of::<sockaddr_un>() as socklen_t;
+    let mut byte = 0_u8;
+    good(call!(recvfrom(fd, (&raw mut byte).cast(), 1, 0, (&raw mut found).cast(), &raw mut length)));
+    named(&found, length)
+}
+
+/// All that can be asked: names of both ends, the peer's at accept, senders, credentials.
+fn seen(server: &Server, ring: bool) -> Vec<(socklen_t, Vec<u8>)> {
+    let connection = if ring { server.connection() } else { server.fresh_connection() };
+    let (client, accepted) = (connection.client, connection.server);
+    let mut seen: Vec<_> = [client, accepted].into_iter().flat_map(|fd| [asked(libc::getsockname, fd), asked(libc::getpeername, fd)]).collect();
+    for (from, to) in [(client, accepted), (accepted, client)] {
+        crate::support::calls::write_all(from, b"x");
+        seen.push(sender(to));
+    }
+    let second = server.connect();
+    let (mut found, _) = address(b"");
+    let mut length = size_of::<sockaddr_un>() as socklen_t;
+    let accepted = good(call!(accept(server.listener, (&raw mut found).cast(), &raw mut length))) as Fd;
+    seen.push(named(&found, length));
+    crate::support::calls::close_all([second, accepted]);
+    seen
+}
+
+#[test]
+fn addresses_are_a_plain_clients() {
+    hooked(|| {
+        let (hooked, plain) = (Server::listen(), Server::listen_elsewhere());
+        let name = |server: &Server| asked(libc::getsockname, server.listener).1;
+        let (hooked_name, plain_name) = (name(&hooked), name(&plain));
+        let as_plain = |(length, bytes): (socklen_t, Vec<u8>)| {
+            if bytes == hooked_name {
+                (length - hooked_name.len() as socklen_t + plain_name.len() as socklen_t, plain_name.clone())
+            } else {
+                (length, bytes)
+            }
+        };
+        let seen_hooked: Vec<_> = seen(&hooked, true).into_iter().map(as_plain).collect();
+        assert_eq!(seen_hooked, seen(&plain, false));
+    });
+}
+
+#[test]
+fn credentials_are_the_peers() {
+    hooked(|| {
+        let server = Server::listen();
+        let connection = server.connection();
+        for fd in [connection.client, connection.server] {
+            let mut who = libc::ucred { pid: 0, uid: 0, gid: 0 };
+            let mut size = size_of::<libc::ucred>() as socklen_t;
+            good(call!(getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut who).cast(), &raw mut size)));
+            assert_eq!(who.pid as u32, std::process::id());
+        }
+    });
+}

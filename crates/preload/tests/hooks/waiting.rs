@@ -1,1 +1,340 @@
-//! todo
+//! Threads that share a connection, time-outs, signals, and epoll in its variants.
+
+use std::{
+    sync::{Arc, Barrier, mpsc},
+    thread,
+    time::{Duration, Instant},
+};
+
+use libc::{EAGAIN, EINTR, EPOLLET, EPOLLIN, EPOLLOUT, EPOLLRDHUP, POLLIN, POLLOUT, SO_RCVTIMEO, SOL_SOCKET};
+
+use crate::support::{
+    Fd, Server,
+    calls::{Answer, call, errno, good, outcome, poll, read_once, read_up_to, ready, set_nonblocking, write_all},
+    connection::watch,
+    hooked,
+    watchdog::Step,
+};
+
+/// Messages through a connection that many threads watch.
+const MESSAGES: u32 = 10_000;
+
+fn epoll(set: Fd, timeout: i32) -> Vec<(u64, u32)> {
+    let mut events = [libc::epoll_event { events: 0, u64: 0 }; 8];
+    let count = loop {
+        let n = call!(epoll_wait(set, events.as_mut_ptr(), 8, timeout));
+        if n >= 0 || errno() != EINTR {
+            break good(n);
+        }
+    };
+    events[..count as usize].iter().map(|e| (e.u64, e.events)).collect()
+}
+
+fn epoll_set() -> Fd {
+    good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd
+}
+
+#[test]
+fn nobody_loses_a_wake_up() {
+    hooked(|| {
+        let _step = Step::begin("many threads wait");
+        let server = Server::listen();
+        let c = server.connection();
+        set_nonblocking(c.client, true);
+        let set = epoll_set();
+        watch(set, c.client, EPOLLIN as u32, 0);
+        // Each waits in its way, and whoever is woken reads what is there: the sum must come out.
+        let (sender, received) = mpsc::channel::<usize>();
+        let fd = c.client;
+        let wait_by_poll = move || {
+            poll(&[(fd, POLLIN)], -1).expect("poll");
+        };
+        let wait_by_epoll = move || {
+            epoll(set, -1);
+        };
+        let wait_by_select = move || {
+            poll(&[(fd, POLLIN), (set, POLLIN)], -1).expect("poll");
+        };
+        let waits: [Box<dyn Fn() + Send>; 4] =
+            [Box::new(wait_by_poll), Box::new(wait_by_poll), Box::new(wait_by_epoll), Box::new(wait_by_select)];
+        let threads: Vec<_> = waits
+            .into_iter()
+            .map(|wait| {
+                let sender = sender.clone();
+                thread::spawn(move || {
+                    loop {
+                        wait();
+                        let got = read_once(fd, 64);
+                        if got.value == 0 {
+                            return;
+                        }
+                        assert!(got.value > 0 || got.errno == EAGAIN, "{got:?}");
+                        let _ = sender.send(got.bytes.len());
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..MESSAGES {
+            write_all(c.server, b"message!");
+            let mut left = 8;
+            while left > 0 {
+                left -= received.recv().expect("somebody is awake");
+            }
+        }
+        good(call!(shutdown(c.server, libc::SHUT_WR)));
+        for thread in threads {
+            thread.join().expect("all see the end");
+        }
+        call!(close(set));
+    });
+}
+
+#[test]
+fn two_blocking_readers_share() {
+    hooked(|| {
+        let _step = Step::begin("two readers");
+        let server = Server::listen();
+        let c = server.connection();
+        let fd = c.client;
+        let readers: Vec<_> = (0..2)
+            .map(|_| {
+                thread::spawn(move || {
+                    let mut sum = 0;
+                    loop {
+                        match read_once(fd, 100).bytes.len() {
+                            0 => return sum,
+                            n => sum += n,
+                        }
+                    }
+                })
+            })
+            .collect();
+        for _ in 0..MESSAGES {
+            write_all(c.server, b"0123456789");
+        }
+        good(call!(shutdown(c.server, libc::SHUT_WR)));
+        let sum: usize = readers.into_iter().map(|r| r.join().expect("a reader")).sum();
+        assert_eq!(sum, 10 * MESSAGES as usize);
+    });
+}
+
+#[test]
+fn requests_and_replies_by_every_way_of_waiting() {
+    hooked(|| {
+        let _step = Step::begin("requests and replies");
+        let server = Server::listen();
+        let c = server.connection();
+        let fd = c.server;
+        let answering = thread::spawn(move || {
+            let set = epoll_set();
+            watch(set, fd, (EPOLLIN | EPOLLET) as u32, 0);
+            set_nonblocking(fd, true);
+            loop {
+                epoll(set, -1);
+                loop {
+                    let got = read_once(fd, 1000);
+                    match got.value {
+                        0 => return,
+                        n if n > 0 => write_all(fd, &got.bytes),
+                        _ => break,
+                    }
+                }
+            }
+        });
+        for i in 0..5000_u32 {
+            write_all(c.client, &i.to_ne_bytes());
+            if i % 3 == 0 {
+                assert_eq!(poll(&[(c.client, POLLIN)], -1), Ok(vec![POLLIN]));
+            }
+            assert_eq!(read_up_to(c.client, 4), i.to_ne_bytes());
+        }
+        good(call!(shutdown(c.client, libc::SHUT_WR)));
+        answering.join().expect("the server's thread");
+    });
+}
+
+fn set_receive_timeout(fd: Fd, micros: i64) {
+    let time = libc::timeval { tv_sec: 0, tv_usec: micros };
+    good(call!(setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, (&raw const time).cast(), size_of_val(&time) as u32)));
+}
+
+#[test]
+fn a_blocking_read_times_out() {
+    hooked(|| {
+        let _step = Step::begin("a time-out");
+        let server = Server::listen();
+        let c = server.connection();
+        set_receive_timeout(c.client, 30_000);
+        let start = Instant::now();
+        let nothing = read_once(c.client, 10);
+        assert_eq!((nothing.value, nothing.errno), (-1, EAGAIN));
+        assert!(start.elapsed() >= Duration::from_millis(29), "{:?}", start.elapsed());
+        write_all(c.server, b"abc");
+        // MSG_WAITALL gives what came in time.
+        let mut bytes = [0_u8; 8];
+        let got = outcome(call!(recv(c.client, bytes.as_mut_ptr().cast(), 8, libc::MSG_WAITALL)));
+        assert_eq!((got.value, &bytes[..3]), (3, &b"abc"[..]));
+        set_receive_timeout(c.client, 0);
+        let (waits, fd) = (Arc::new(Barrier::new(2)), c.client);
+        let reader = thread::spawn({
+            let waits = Arc::clone(&waits);
+            move || {
+                waits.wait();
+                read_once(fd, 10)
+            }
+        });
+        waits.wait();
+        write_all(c.server, b"later");
+        assert_eq!(reader.join().expect("the reader").bytes, b"later");
+    });
+}
+
+extern "C" fn nothing(_: i32) {}
+
+fn handle(signal: i32, flags: i32) {
+    // SAFETY: an action of zeros is valid, and gets a handler.
+    let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+    action.sa_sigaction = nothing as *const () as usize;
+    action.sa_flags = flags;
+    good(call!(sigaction(signal, &raw const action, std::ptr::null_mut())));
+}
+
+/// Runs `work` in a thread that gets `signal` again and again until `enough` says so or it ends.
+fn disturbed(signal: i32, work: impl FnOnce() -> Answer + Send + 'static, mut meanwhile: impl FnMut(u32)) -> Answer {
+    let (sender, thread_id) = mpsc::channel();
+    let worker = thread::spawn(move || {
+        sender.send(call!(pthread_self())).expect("the test waits");
+        work()
+    });
+    let id = thread_id.recv().expect("the thread runs");
+    for i in 0.. {
+        if worker.is_finished() {
+            break;
+        }
+        call!(pthread_kill(id, signal));
+        meanwhile(i);
+        thread::park_timeout(Duration::from_millis(1));
+    }
+    worker.join().expect("the worker")
+}
+
+#[test]
+fn a_signal_interrupts_a_blocking_read() {
+    hooked(|| {
+        let _step = Step::begin("EINTR");
+        let server = Server::listen();
+        let c = server.connection();
+        handle(libc::SIGUSR1, 0);
+        let fd = c.client;
+        let read = disturbed(libc::SIGUSR1, move || read_once(fd, 10), |_| {});
+        assert_eq!((read.value, read.errno), (-1, EINTR));
+        let polled = disturbed(
+            libc::SIGUSR1,
+            move || Answer { errno: poll(&[(fd, POLLIN)], -1).expect_err("a signal"), ..Answer::default() },
+            |_| {},
+        );
+        assert_eq!(polled.errno, EINTR);
+        let set = epoll_set();
+        watch(set, fd, EPOLLIN as u32, 0);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        let waited = disturbed(libc::SIGUSR1, move || outcome(call!(epoll_wait(set, &raw mut event, 1, -1))), |_| {});
+        assert_eq!((waited.value, waited.errno), (-1, EINTR));
+        call!(close(set));
+    });
+}
+
+#[test]
+fn a_blocking_read_goes_on_after_a_restarting_handler() {
+    hooked(|| {
+        let _step = Step::begin("SA_RESTART");
+        let server = Server::listen();
+        let c = server.connection();
+        handle(libc::SIGUSR1, libc::SA_RESTART);
+        let (fd, other) = (c.client, c.server);
+        let read = disturbed(
+            libc::SIGUSR1,
+            move || read_once(fd, 10),
+            |i| {
+                if i == 20 {
+                    write_all(other, b"at last");
+                }
+            },
+        );
+        assert_eq!(read.bytes, b"at last");
+    });
+}
+
+#[test]
+fn an_epoll_set_can_be_polled() {
+    hooked(|| {
+        let _step = Step::begin("nested epoll");
+        let server = Server::listen();
+        let c = server.connection();
+        let (inner, outer) = (epoll_set(), epoll_set());
+        watch(inner, c.client, EPOLLIN as u32, 1);
+        watch(outer, inner, EPOLLIN as u32, 2);
+        assert_eq!((ready(inner, POLLIN), epoll(outer, 0)), (0, vec![]));
+        for _ in 0..200 {
+            let fd = c.server;
+            let writer = thread::spawn(move || write_all(fd, b"x"));
+            assert_eq!(poll(&[(inner, POLLIN)], -1), Ok(vec![POLLIN]));
+            assert_eq!(epoll(inner, 0), [(1, EPOLLIN as u32)]);
+            assert_eq!(read_up_to(c.client, 1), b"x");
+            writer.join().expect("the writer");
+        }
+        for _ in 0..200 {
+            let fd = c.server;
+            let writer = thread::spawn(move || write_all(fd, b"y"));
+            assert_eq!(epoll(outer, -1), [(2, EPOLLIN as u32)]);
+            assert_eq!(epoll(inner, 0), [(1, EPOLLIN as u32)]);
+            assert_eq!(read_up_to(c.client, 1), b"y");
+            writer.join().expect("the writer");
+        }
+        crate::support::calls::close_all([inner, outer]);
+    });
+}
+
+#[test]
+fn exclusive_waits_and_half_closed_ends() {
+    hooked(|| {
+        let _step = Step::begin("EPOLLEXCLUSIVE and EPOLLRDHUP");
+        let server = Server::listen();
+        let c = server.connection();
+        let set = epoll_set();
+        watch(set, c.client, (EPOLLIN | libc::EPOLLEXCLUSIVE) as u32, 1);
+        write_all(c.server, b"z");
+        assert_eq!(epoll(set, -1), [(1, EPOLLIN as u32)]);
+        assert_eq!(read_up_to(c.client, 1), b"z");
+        good(call!(epoll_ctl(set, libc::EPOLL_CTL_DEL, c.client, std::ptr::null_mut())));
+        watch(set, c.client, EPOLLRDHUP as u32, 2);
+        write_all(c.server, b"w");
+        assert_eq!(epoll(set, 0), [], "bytes are not asked for");
+        good(call!(shutdown(c.server, libc::SHUT_WR)));
+        assert_eq!(epoll(set, -1), [(2, EPOLLRDHUP as u32)]);
+        assert_eq!(ready(c.client, POLLIN | POLLOUT | libc::POLLRDHUP), POLLIN | POLLOUT | libc::POLLRDHUP);
+        assert_eq!(read_up_to(c.client, 5), b"w");
+        call!(close(set));
+    });
+}
+
+#[test]
+fn a_set_serves_all_its_members() {
+    hooked(|| {
+        let _step = Step::begin("many members");
+        let server = Server::listen();
+        let connections: Vec<_> = (0..6).map(|_| server.connection()).collect();
+        let set = epoll_set();
+        for (i, c) in connections.iter().enumerate() {
+            watch(set, c.server, (EPOLLIN | EPOLLOUT) as u32, i as u64);
+            write_all(c.client, b"ready");
+        }
+        let mut served = [0; 6];
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        for _ in 0..60 {
+            assert_eq!(call!(epoll_wait(set, &raw mut event, 1, -1)), 1);
+            served[event.u64 as usize] += 1;
+        }
+        assert!(served.iter().all(|n| *n >= 5), "one event at a time, each has its turn: {served:?}");
+        call!(close(set));
+    });
+}

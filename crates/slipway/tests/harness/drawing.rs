@@ -22,11 +22,15 @@ pub const DRAWINGS: [Drawing; 2] = [
 ];
 
 impl Drawing {
+    /// Starts it.
+    pub fn run(&self, server: &Server, mode: Mode) -> Running {
+        let script = asset(self.script);
+        server.run(mode, self.program, &[script.to_str().expect("a path in UTF-8")])
+    }
+
     /// Starts it and waits until its picture is complete.
     pub fn start(&self, server: &Server, mode: Mode) -> Running {
-        let script = asset(self.script);
-        let script = script.to_str().expect("a path in UTF-8");
-        let mut running = server.run(mode, self.program, &[script]);
+        let mut running = self.run(server, mode);
         running.wait_line("ready");
         running
     }

@@ -10,6 +10,8 @@ use tempfile::TempDir;
 
 /// Displays are taken upwards from SLIPWAY_TEST_DISPLAY, or from this one.
 const FIRST_DISPLAY: u32 = 400;
+/// Bytes that a client has sent, at most, before its first request: its set-up with a cookie.
+const SET_UP: u64 = 48;
 /// How many displays are tried, in case others use some of them.
 const TRIES: u32 = 64;
 
@@ -132,28 +134,42 @@ impl Server {
     /// The connection of a client named `name`, which `client` is or has started. A client may
     /// print before it has a connection, so this asks until there is one.
     pub fn connection_of(&self, client: &mut Running, name: &str) -> Connection {
+        self.connection_where(client, name, |_| true)
+    }
+
+    /// Asks until the client has a connection that is as `wanted`.
+    fn connection_where(
+        &self,
+        client: &mut Running,
+        name: &str,
+        wanted: impl Fn(&Connection) -> bool,
+    ) -> Connection {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let connections = self.connections();
-            let found = connections.iter().position(|c| c.name.starts_with(name));
+            let found = connections.iter().position(|c| c.name.starts_with(name) && wanted(c));
             if let Some(at) = found {
                 return connections.into_iter().nth(at).expect("it was found there");
             }
             if !client.alive() || Instant::now() > deadline {
-                client.fail(&format!("has no connection '{name}' in {connections:?}"));
+                client.fail(&format!("has no such connection '{name}' in {connections:?}"));
             }
         }
     }
 
     /// Fails unless the client named `name` has a ring, or has none, as `ring` says.
     pub fn expect_ring(&self, client: &mut Running, name: &str, ring: bool) {
-        let found = self.connection_of(client, name);
-        if found.ring != ring {
-            let wish = if ring { "should have a ring" } else { "should have no ring" };
-            client.fail(&format!("{wish}: {found:?}"));
-        }
-        if ring && (found.bytes_in == 0 || found.bytes_out == 0) {
-            client.fail(&format!("has sent or received nothing over its ring: {found:?}"));
+        if ring {
+            // Every connection begins on its socket and moves over with its first requests.
+            let found = self.connection_where(client, name, |c| c.ring);
+            if found.bytes_in == 0 || found.bytes_out == 0 {
+                client.fail(&format!("has sent or received nothing over its ring: {found:?}"));
+            }
+        } else {
+            let found = self.connection_where(client, name, |c| c.bytes_in > SET_UP);
+            if found.ring {
+                client.fail(&format!("should have no ring: {found:?}"));
+            }
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Going back to the socket: in order, with nothing lost, at any time (`docs/ring-abi.md`, "Giving back").
 
-use super::{Stream, locked, mode, send::send_socket, state::phase};
+use super::{Stream, locked, mode, ready::ask_kernel, send::send_socket, state::phase};
 use crate::line::{self, Message};
-use rustix::io::Errno;
-use slipway_fabric::sync::Ordering::Relaxed;
+use rustix::{event::PollFlags, io::Errno};
+use slipway_fabric::{ring::CLOSED, sync::Ordering::Relaxed};
 use std::{
     io::IoSlice,
     os::fd::{AsFd, BorrowedFd},
@@ -14,6 +14,19 @@ impl Stream {
     /// readable in the ring and the rest goes over the socket; what the peer sent and we have not
     /// read, the peer takes back out of its ring and sends over the socket.
     pub fn give_back(&self) {
+        self.give_back_halves(true);
+    }
+
+    /// As [`Stream::give_back`], for a process that goes on using the connection: where `fd` can't
+    /// receive any more, because either end has shut that half down, the peer can't send over the
+    /// socket what lies in the ring, and it is read from there.
+    pub fn return_to_socket(&self, fd: BorrowedFd<'_>) {
+        // What the peer asked for before comes first.
+        self.keep_house(fd);
+        self.give_back_halves(!ask_kernel(fd, PollFlags::RDHUP).contains(PollFlags::RDHUP));
+    }
+
+    fn give_back_halves(&self, receiving: bool) {
         self.settle();
         let Some(segment) = self.line() else {
             self.state.common.phase.store(phase::PLAIN, Relaxed);
@@ -32,8 +45,10 @@ impl Stream {
         {
             let rx = &self.state.rx;
             let _guard = rx.lock.lock();
-            if rx.mode.load(Relaxed) != mode::AFTER {
-                self.attend();
+            self.attend();
+            // A peer that has gone back to its socket can't take anything out of the ring any more.
+            let left = segment.rx.opening().0 == CLOSED && segment.rx.readable(rx.head.load(Relaxed));
+            if rx.mode.load(Relaxed) != mode::AFTER && receiving && !left && self.line_alive() {
                 let mut mail = locked(&self.mail);
                 while let Some(parcel) = mail.parcels.pop_front() {
                     let _ = line::send_message(self.line_socket(), &Message::Returned(parcel));
@@ -54,7 +69,7 @@ impl Stream {
             segment.tx.unread(&mut cursor).map_err(|what| self.condemn(fd, what))?;
             tx.keep(&cursor);
             tx.returning_from.store(cursor.head_seen, Relaxed);
-            self.attend();
+            self.attend_awake();
         }
         tx.mode.store(mode::RETURNING, Relaxed);
         Ok(())
@@ -74,6 +89,8 @@ impl Stream {
             let from = tx.returning_from.load(Relaxed);
             let left = cursor.tail.wrapping_sub(from);
             if left == 0 {
+                // All is with the kernel, which knows what is left unread from here on.
+                self.state.rx.reset_told.store(1, Relaxed);
                 tx.mode.store(mode::AFTER, Relaxed);
                 return Ok(true);
             }
@@ -104,7 +121,11 @@ impl Stream {
                     }
                     return Ok(false);
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    // Nobody is left to read them.
+                    tx.mode.store(mode::AFTER, Relaxed);
+                    return Err(error);
+                }
             }
         }
     }

@@ -37,6 +37,13 @@ use std::{
 /// Most parcels that wait to be read; a peer that sends more than this ahead of its bytes is broken.
 const MOST_PARCELS: usize = 1024;
 
+/// Most descriptors in them together: a peer can't use up the numbers that this process has.
+const MOST_HELD: usize = 2 * line::MOST_DESCRIPTORS;
+
+/// Most messages taken off the line's socket in one go, more than its queue holds: a peer that never
+/// stops sending doesn't keep its reader there.
+const MOST_HEARD: usize = 1024;
+
 /// Which end of the connection a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
@@ -59,6 +66,8 @@ pub struct Stream {
     /// Learns whether spinning pays on this connection.
     pub habit: Habit,
     sets: Mutex<Vec<Weak<EpollSet>>>,
+    /// 1 once the stream was made a member of an epoll set.
+    in_sets: AtomicU32,
     allowance: OnceLock<Allowance>,
     /// The peer's process, as the kernel gave it when the connection was made.
     pub peer_pid: u32,
@@ -71,6 +80,14 @@ pub struct Stream {
 struct Mail {
     parcels: VecDeque<Parcel>,
     returned: VecDeque<Parcel>,
+}
+
+impl Mail {
+    fn has_room(&self, parcel: &Parcel) -> bool {
+        let waiting = || self.parcels.iter().chain(&self.returned);
+        let held: usize = waiting().map(|p| p.descriptors.len()).sum();
+        waiting().count() < MOST_PARCELS && held + parcel.descriptors.len() <= MOST_HELD
+    }
 }
 
 /// The time of the monotonic clock in nanoseconds.
@@ -111,6 +128,7 @@ impl Stream {
             parcels_waiting: AtomicU32::new(0),
             habit: Habit::hopeful(),
             sets: Mutex::default(),
+            in_sets: AtomicU32::new(0),
             allowance: OnceLock::new(),
             peer_pid,
             ring_size: OnceLock::new(),
@@ -134,7 +152,7 @@ impl Stream {
     pub fn is_plain(&self) -> bool {
         let on_socket = |m: u32| m == mode::AFTER;
         self.state.common.phase.load(Relaxed) == phase::PLAIN
-            || (on_socket(self.state.rx.mode.load(Relaxed)) && on_socket(self.state.tx.mode.load(Relaxed)))
+            || (on_socket(self.state.rx.mode.load(Relaxed)) && on_socket(self.state.tx.mode.load(Relaxed)) && !self.left_unread())
     }
 
     /// Whether bytes go through shared memory in at least one direction.
@@ -214,7 +232,10 @@ impl Stream {
     fn attend_to(&self, bells: Option<u32>) {
         let mut mail = locked(&self.mail);
         let mut heard = 0;
-        while self.line_alive() {
+        for _ in 0..MOST_HEARD {
+            if !self.line_alive() {
+                break;
+            }
             match line::hear(self.socket.as_fd()) {
                 Heard::Nothing => break,
                 Heard::Message(Message::Bell) => {
@@ -224,13 +245,13 @@ impl Stream {
                         break;
                     }
                 }
-                Heard::Message(Message::Parcel(parcel)) if mail.parcels.len() < MOST_PARCELS => {
+                Heard::Message(Message::Parcel(parcel)) if mail.has_room(&parcel) => {
                     mail.parcels.push_back(parcel);
                     self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
                     let taken = &self.state.rx.parcels_taken;
                     taken.store(taken.load(Relaxed).wrapping_add(1), Relaxed);
                 }
-                Heard::Message(Message::Returned(parcel)) if mail.returned.len() < MOST_PARCELS => mail.returned.push_back(parcel),
+                Heard::Message(Message::Returned(parcel)) if mail.has_room(&parcel) => mail.returned.push_back(parcel),
                 Heard::Message(Message::Grant { ring, segment }) if self.awaits_answer() => {
                     match usize::try_from(ring).map_err(io::Error::other).and_then(|r| Segment::open(segment.as_fd(), r)) {
                         Ok(opened) => {
@@ -256,6 +277,18 @@ impl Stream {
                 }
             }
         }
+    }
+
+    /// As [`Stream::attend`] for one who is awake himself while other threads may sleep on the bell:
+    /// they hear what he is about to take, so he waits until they have got up, though not for ever.
+    fn attend_awake(&self) {
+        for _ in 0..1000 {
+            if self.state.common.sleepers.if_none(|| self.attend()) {
+                return;
+            }
+            rustix::thread::sched_yield();
+        }
+        self.attend();
     }
 
     fn awaits_answer(&self) -> bool {
@@ -287,12 +320,32 @@ impl Stream {
 
     /// The reader has something new: wakes it if it sleeps (or always, at stage one).
     fn wake_reader(&self, segment: &Segment) {
-        if segment.tx.take_sleeping_reader() || Settings::get().stage == Stage::One {
+        let tx = &segment.tx;
+        let overfed = || {
+            // A thread that waits in an epoll set has no moment in which it would wake the reader.
+            let unattended = tx.reader_naps() && self.in_sets.load(Relaxed) != 0 && tx.take_napping_reader();
+            unattended || tx.take_overfed_reader(&mut self.state.tx.cursor()).unwrap_or(false)
+        };
+        if tx.take_sleeping_reader() || overfed() || Settings::get().stage == Stage::One {
             self.ring_bell();
         }
     }
 
-    /// The program is about to close its last descriptor of the connection, or shut it down.
+    /// This end is about to wait for an answer: a peer that naps must begin with the question.
+    pub fn wake_napper(&self) {
+        if let Some(segment) = self.line()
+            && segment.tx.take_napping_reader()
+        {
+            self.ring_bell();
+        }
+    }
+
+    /// Bytes received and sent so far.
+    pub fn traffic(&self) -> (u64, u64) {
+        (self.state.counts.received.load(Relaxed), self.state.counts.sent.load(Relaxed))
+    }
+
+    /// The program closes the connection or has shut it down.
     /// Tells the peer to look at its socket afterwards; the kernel has the truth.
     pub fn hint_peer(&self) {
         if let Some(segment) = self.line() {
@@ -347,6 +400,7 @@ impl Stream {
 
     /// The stream was made a member of an epoll set.
     pub fn join(&self, set: &std::sync::Arc<EpollSet>) {
+        self.in_sets.store(1, Relaxed);
         let mut sets = locked(&self.sets);
         sets.retain(|s| s.strong_count() > 0 && !std::ptr::eq(s.as_ptr(), std::sync::Arc::as_ptr(set)));
         sets.push(std::sync::Arc::downgrade(set));

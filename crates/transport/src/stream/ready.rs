@@ -91,7 +91,7 @@ impl Stream {
 
     fn ready_input(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: PollFlags, asked: bool) -> PollFlags {
         let rx = &self.state.rx;
-        let mut told = kernel & (want | ALWAYS) - OUTPUT;
+        let mut told = kernel & ((want | ALWAYS) - OUTPUT);
         if kernel.contains(PollFlags::HUP) && self.died_unread(fd) {
             told |= PollFlags::ERR;
         }
@@ -122,7 +122,7 @@ impl Stream {
 
     /// Work that falls due while a program waits: takes the answer to an offer, moves from the
     /// socket to the ring and back.
-    fn keep_house(&self, fd: BorrowedFd<'_>) {
+    pub(super) fn keep_house(&self, fd: BorrowedFd<'_>) {
         self.settle();
         let Some(segment) = self.line() else { return };
         let (rx, tx) = (&self.state.rx, &self.state.tx);
@@ -155,17 +155,20 @@ impl Stream {
                 mode::BEFORE => {
                     self.open_ring();
                 }
-                mode::RING => {
-                    if self.begin_returning(fd).is_ok() {
-                        let _ = self.finish_returning(fd);
-                    }
-                }
-                mode::RETURNING => {
+                mode::RING if self.begin_returning(fd).is_err() => {}
+                mode::RING | mode::RETURNING => {
                     let _ = self.finish_returning(fd);
                 }
                 _ => {}
             }
         }
+    }
+
+    /// The program is about to close its last descriptor of the connection.
+    pub fn part(&self, fd: BorrowedFd<'_>) {
+        // What the peer wants back on the socket must be there before the socket closes.
+        self.keep_house(fd);
+        self.hint_peer();
     }
 
     /// Arms the flags for `want` and publishes the processor (steps R3, W6). The caller looks again
@@ -177,6 +180,13 @@ impl Stream {
         }
         if want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING {
             segment.tx.arm_writer();
+        }
+    }
+
+    /// Arms the reader's flag for a nap (R7).
+    pub fn arm_lazily(&self) {
+        if let Some(segment) = self.line() {
+            segment.rx.arm_napping_reader();
         }
     }
 

@@ -47,25 +47,79 @@ impl Stream {
         let rx = &self.state.rx;
         let _guard = rx.lock.lock();
         self.settle();
-        let got = loop {
-            match rx.mode.load(Relaxed) {
+        let mut got = self.receive_once(fd, to, how).inspect_err(|error| {
+            if *error == Errno::CONNRESET {
+                rx.reset_told.store(1, Relaxed);
+            }
+        })?;
+        if !how.peek {
+            if self.at_seam(to, &got) {
+                self.receive_behind(fd, to, how, &mut got);
+            }
+            add(&self.state.counts.received, got.bytes as u64);
+        }
+        if got.bytes == 0 && got.descriptors.is_empty() && self.drained(fd) && self.reports_reset(fd) {
+            return Err(Errno::CONNRESET);
+        }
+        Ok(got)
+    }
+
+    fn receive_once(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
+        loop {
+            match self.state.rx.mode.load(Relaxed) {
                 mode::RING => {
                     if let Some(got) = self.receive_ring(fd, to, how)? {
-                        break got;
+                        return Ok(got);
                     }
                 }
                 mode::BEFORE => {
                     if let Some(got) = self.receive_before(fd, to, how)? {
-                        break got;
+                        return Ok(got);
                     }
                 }
-                _ => break receive_socket(fd, to, usize::MAX, how)?,
+                _ => return receive_socket(fd, to, usize::MAX, how),
             }
-        };
-        if !how.peek {
-            add(&self.state.counts.received, got.bytes as u64);
         }
-        Ok(got)
+    }
+
+    /// Whether a read ended only because the stream goes on elsewhere, in the ring or on the socket.
+    fn at_seam(&self, to: &[IoSliceMut<'_>], got: &Received) -> bool {
+        let want: usize = to.iter().map(|slice| slice.len()).sum();
+        let Some(segment) = self.line().filter(|_| got.bytes != 0 && got.bytes < want) else { return false };
+        let (state, _) = segment.rx.opening();
+        let moves = match self.state.rx.mode.load(Relaxed) {
+            mode::BEFORE => state != UNOPENED,
+            mode::RING => state == CLOSED,
+            _ => false,
+        };
+        moves && got.descriptors.is_empty() && !got.dropped
+    }
+
+    /// Adds to a read what lies behind the seam that it met.
+    #[cold]
+    fn receive_behind(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How, got: &mut Received) {
+        // Only where bytes are known to be: an error or the end is for the next read.
+        let there = || {
+            let head = self.state.rx.head.load(Relaxed);
+            self.line().is_some_and(|s| s.rx.readable(head)) || rustix::io::ioctl_fionread(fd).is_ok_and(|n| n > 0)
+        };
+        while self.at_seam(to, got) && there() {
+            let mut skip = got.bytes;
+            let mut rest: Vec<IoSliceMut<'_>> = Vec::with_capacity(to.len());
+            for slice in to.iter_mut() {
+                let n = slice.len().min(skip);
+                skip -= n;
+                rest.push(IoSliceMut::new(&mut slice[n..]));
+            }
+            match self.receive_once(fd, &mut rest, how) {
+                Ok(more) if more.bytes > 0 => {
+                    got.bytes += more.bytes;
+                    got.descriptors = more.descriptors;
+                    got.dropped = more.dropped;
+                }
+                _ => break,
+            }
+        }
     }
 
     /// On the socket before the ring. None: the mode has changed, try again.
@@ -203,9 +257,6 @@ impl Stream {
             Ok(_) if more()? || segment.rx.opening().0 == CLOSED => Ok(None),
             Ok((0, _)) => {
                 rx.event.store(1, Relaxed);
-                if self.died_unread(fd, segment) {
-                    return Err(Errno::CONNRESET);
-                }
                 Ok(Some(Received::default()))
             }
             // Somebody without hooks writes to the connection beside the ring.
@@ -213,20 +264,44 @@ impl Stream {
         }
     }
 
-    /// Whether the peer closed with bytes of ours unread, of which a socket's reader is told once.
-    fn died_unread(&self, fd: BorrowedFd<'_>, segment: &Segment) -> bool {
-        let rx = &self.state.rx;
-        if rx.reset_told.load(Relaxed) != 0 || self.state.tx.mode.load(Relaxed) != mode::RING {
+    /// Whether the peer closed with bytes of ours unread in the ring, of which the program wasn't told.
+    /// The kernel knows only what was left unread on the socket.
+    pub(super) fn died_unread(&self, fd: BorrowedFd<'_>) -> bool {
+        if !self.left_unread() {
             return false;
         }
-        let mut fds = [PollFd::from_borrowed_fd(fd, PollFlags::empty())];
-        let closed = poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok() && fds[0].revents().contains(PollFlags::HUP);
-        let unread = segment.tx.unread(&mut self.state.tx.cursor()).is_ok_and(|n| n > 0);
-        let died = closed && unread;
-        if died {
-            rx.reset_told.store(1, Relaxed);
+        // A shutdown looks the same on the connection, and leaves the line.
+        let nothing = PollFlags::empty();
+        let mut fds = [PollFd::from_borrowed_fd(fd, nothing), PollFd::from_borrowed_fd(self.line_socket(), nothing)];
+        poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok()
+            && fds.iter().all(|fd| fd.revents().contains(PollFlags::HUP))
+    }
+
+    /// Whether bytes of ours lie in the ring, of whose loss the program would have to be told.
+    pub(super) fn left_unread(&self) -> bool {
+        let tx = &self.state.tx;
+        self.line().is_some_and(|segment| {
+            self.state.rx.reset_told.load(Relaxed) == 0
+                && tx.mode.load(Relaxed) != mode::BEFORE
+                && !segment.tx.reader_gave_back()
+                && segment.tx.unread(&mut tx.cursor()).is_ok_and(|n| n > 0)
+        })
+    }
+
+    /// Whether the program must be told that the connection was reset, which it is told once.
+    pub fn reports_reset(&self, fd: BorrowedFd<'_>) -> bool {
+        let reports = self.died_unread(fd);
+        if reports {
+            self.state.rx.reset_told.store(1, Relaxed);
         }
-        died
+        reports
+    }
+
+    /// Whether all that came has been received: then a reader learns of errors.
+    fn drained(&self, fd: BorrowedFd<'_>) -> bool {
+        let rx = &self.state.rx;
+        let ring = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING);
+        !ring.is_some_and(|s| s.rx.readable(rx.head.load(Relaxed))) && !rustix::io::ioctl_fionread(fd).is_ok_and(|n| n > 0)
     }
 
     /// Finds the descriptors whose place is reached by this read, and ends the read where theirs
@@ -242,7 +317,7 @@ impl Stream {
     ) -> Result<(), Errno> {
         let announced = segment.rx.attachments();
         if self.state.rx.parcels_taken.load(Relaxed) != announced {
-            self.attend();
+            self.attend_awake();
         }
         let mut mail = locked(&self.mail);
         while let Some(parcel) = mail.parcels.front() {

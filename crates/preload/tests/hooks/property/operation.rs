@@ -71,6 +71,27 @@ pub enum Op {
     GiveBack { end: End },
 }
 
+impl Op {
+    /// The end that it is done on, if it is one.
+    pub fn end(&self) -> Option<End> {
+        match self {
+            Op::Send { end, .. }
+            | Op::Receive { end, .. }
+            | Op::EpollAdd { end, .. }
+            | Op::EpollModify { end, .. }
+            | Op::EpollDelete { end }
+            | Op::Length { end, .. }
+            | Op::Option { end, .. }
+            | Op::Nonblocking { end, .. }
+            | Op::Shutdown { end, .. }
+            | Op::Copy { end, .. }
+            | Op::Close { end, .. }
+            | Op::GiveBack { end } => Some(*end),
+            Op::Poll { .. } | Op::Select { .. } | Op::EpollWait | Op::CloseRange => None,
+        }
+    }
+}
+
 fn end() -> impl Strategy<Value = End> {
     0..2_usize
 }

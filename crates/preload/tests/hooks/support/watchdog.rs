@@ -19,8 +19,10 @@ const STEP: Duration = Duration::from_secs(15);
 
 /// Runs a command to its end in a process group of its own, which is killed if it hangs.
 pub fn output(mut command: Command, what: &str) -> (ExitStatus, String, String) {
-    let mut child = command.process_group(0).spawn().unwrap_or_else(|error| panic!("start {what}: {error}"));
-    let (mut out, mut err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let mut child =
+        command.process_group(0).spawn().unwrap_or_else(|error| panic!("start {what}: {error}"));
+    let (mut out, mut err) =
+        (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let group = Pid::from_child(&child);
     let (done, over) = mpsc::channel::<()>();
     let guard = thread::spawn({
@@ -46,11 +48,16 @@ pub fn output(mut command: Command, what: &str) -> (ExitStatus, String, String) 
     (status, String::from_utf8_lossy(&text).into_owned(), errors)
 }
 
-static DOING: Mutex<String> = Mutex::new(String::new());
+static DOING: Mutex<(String, usize)> = Mutex::new((String::new(), 0));
 
 /// Says what the test does now, for the message of a watchdog that bites.
 pub fn doing(what: impl Into<String>) {
-    *DOING.lock().unwrap_or_else(PoisonError::into_inner) = what.into();
+    *DOING.lock().unwrap_or_else(PoisonError::into_inner) = (what.into(), 0);
+}
+
+/// Says how far it has come.
+pub fn at_step(step: usize) {
+    DOING.lock().unwrap_or_else(PoisonError::into_inner).1 = step;
 }
 
 /// Ends the process with a message if the guard isn't dropped in time.
@@ -63,7 +70,7 @@ impl Step {
         thread::spawn(move || {
             if over.recv_timeout(STEP) == Err(mpsc::RecvTimeoutError::Timeout) {
                 let doing = DOING.lock().unwrap_or_else(PoisonError::into_inner);
-                eprintln!("watchdog: {name} hangs: {doing}");
+                eprintln!("watchdog: {name} hangs at step {} of: {}", doing.1, doing.0);
                 std::process::abort();
             }
         });

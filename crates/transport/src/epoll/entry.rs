@@ -1,0 +1,140 @@
+//! A stream as a member of a set: what the program asked for, and what it has been told.
+
+use super::{Event, borrow};
+use crate::stream::Stream;
+use rustix::event::PollFlags;
+use std::{os::fd::RawFd, sync::Arc};
+
+/// EPOLLET.
+pub const EDGE: u32 = 1 << 31;
+/// EPOLLONESHOT.
+const ONCE: u32 = 1 << 30;
+/// The conditions among the events, which have poll(2)'s values.
+const CONDITIONS: u32 = 0x3fff;
+
+/// Bytes between two reports that make a batch, in a stream that flows one way.
+const BATCH: u64 = 2048;
+
+/// Batches in a row, each waited for, that make a flow.
+const FLOW: u32 = 4;
+
+/// A stream in a set.
+#[derive(Debug)]
+pub struct Entry {
+    pub stream: Arc<Stream>,
+    pub fd: RawFd,
+    pub events: u32,
+    pub data: u64,
+    pub socket_tag: u64,
+    pub line_tag: u64,
+    pub active: bool,
+    /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
+    pub spent: bool,
+    /// Added or modified since the last report: whatever is ready is news.
+    pub fresh: bool,
+    /// The kernel reported an edge since the last report.
+    pub kernel_news: bool,
+    pub arrival_reported: u64,
+    pub blocked_reported: u32,
+    pub bells: u32,
+    /// Batches in a row that came one way, each after a long wait.
+    batches: u32,
+    /// Bytes received and sent at the last report.
+    traffic: (u64, u64),
+}
+
+impl Entry {
+    /// A new member, whose first look reports whatever is ready.
+    pub fn new(stream: &Arc<Stream>, fd: RawFd, (events, data): (u32, u64), (socket_tag, line_tag): (u64, u64)) -> Self {
+        Self {
+            stream: Arc::clone(stream),
+            fd,
+            events,
+            data,
+            socket_tag,
+            line_tag,
+            active: false,
+            spent: false,
+            fresh: true,
+            kernel_news: true,
+            arrival_reported: 0,
+            blocked_reported: stream.blocked_mark().wrapping_sub(1),
+            bells: 0,
+            batches: 0,
+            traffic: (0, 0),
+        }
+    }
+
+    /// What the program waits for.
+    pub fn want(&self) -> PollFlags {
+        PollFlags::from_bits_retain((self.events & CONDITIONS) as u16)
+    }
+
+    fn news(&self) -> bool {
+        let want = self.want();
+        self.fresh
+            || self.kernel_news
+            || (want.contains(PollFlags::IN) && self.stream.arrival_mark() != self.arrival_reported)
+            || (want.contains(PollFlags::OUT) && self.stream.blocked_mark() != self.blocked_reported)
+    }
+
+    /// Whether a report is likely: the cheap look, for spinning and before sleeping.
+    pub fn stirs(&self) -> bool {
+        if self.spent {
+            return false;
+        }
+        if self.events & EDGE != 0 && !self.news() {
+            return false;
+        }
+        self.stream.stirs(self.want()) || self.fresh || self.kernel_news
+    }
+
+    /// The event to report now, if any.
+    pub fn report(&mut self) -> Option<Event> {
+        if self.spent {
+            return None;
+        }
+        let (arrival, blocked) = (self.stream.arrival_mark(), self.stream.blocked_mark());
+        let news = self.events & EDGE == 0 || self.news();
+        if !news {
+            return None;
+        }
+        let ready = borrow(self.fd, |fd| self.stream.look(fd, self.want(), None));
+        // Only a look that found the socket settled uses the kernel's news up.
+        self.kernel_news = false;
+        self.fresh = false;
+        self.arrival_reported = arrival;
+        if ready.contains(PollFlags::OUT) {
+            self.blocked_reported = blocked;
+        }
+        if ready.is_empty() {
+            return None;
+        }
+        self.spent = self.events & ONCE != 0;
+        Some(Event { events: u32::from(ready.bits()), data: self.data })
+    }
+
+    /// Learns from a report whether the stream is a flow: batches that come one way, none of them
+    /// waited for by its sender. `waited` is whether this one was waited for, and for long.
+    pub fn learn_flow(&mut self, waited: Option<bool>) {
+        let traffic = self.stream.traffic();
+        let (received, sent) = (traffic.0.wrapping_sub(self.traffic.0), traffic.1.wrapping_sub(self.traffic.1));
+        self.traffic = traffic;
+        match waited {
+            _ if sent != 0 => self.batches = 0,
+            Some(true) if received >= BATCH => self.batches = self.batches.saturating_add(1),
+            Some(_) => self.batches = 0,
+            None => {}
+        }
+    }
+
+    /// Whether its sender fills the ring without waiting for answers.
+    pub fn flows(&self) -> bool {
+        self.batches >= FLOW
+    }
+
+    /// The flow has run dry.
+    pub fn ran_dry(&mut self) {
+        self.batches = 0;
+    }
+}

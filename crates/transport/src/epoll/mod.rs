@@ -1,0 +1,225 @@
+//! Streams as members of an epoll set that otherwise is the kernel's.
+//!
+//! For each stream the kernel set holds the real socket and the line's socket, both edge-triggered
+//! and under tags of ours. A stream is *active* while its ring is looked at by every wait; before a
+//! wait sleeps, it arms the flags of the active streams and lets them rest: from then on a bell
+//! makes a stream active again. So a wait costs as much as there are busy streams, not streams.
+
+mod entry;
+mod wait;
+
+use crate::{
+    descriptor::Reserved,
+    hub::Hub,
+    stream::{Stream, locked},
+};
+use entry::Entry;
+use rustix::{
+    event::{EventfdFlags, epoll, eventfd},
+    io::Errno,
+};
+use slipway_fabric::{
+    spin::Habit,
+    sync::{AtomicU32, Ordering::SeqCst},
+};
+use std::{
+    collections::HashMap,
+    io,
+    os::fd::{AsFd, BorrowedFd, RawFd},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+/// An event as epoll_wait(2) gives it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Event {
+    /// EPOLLIN and its like.
+    pub events: u32,
+    /// What the program registered.
+    pub data: u64,
+}
+
+/// epoll_wait(2) on the real set: appends at most so many events, waits for so long (None: for ever).
+pub type Poller<'p> = &'p mut dyn FnMut(&mut Vec<Event>, usize, Option<Duration>) -> Result<(), Errno>;
+
+#[derive(Debug, Clone)]
+enum Tag {
+    Socket(RawFd),
+    Line(RawFd),
+    Hub(Arc<Hub>),
+    Kick,
+}
+
+/// Runs `f` with the program's descriptor.
+fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+    #[allow(unsafe_code, reason = "the program's descriptors come as numbers")]
+    // SAFETY: used for system calls during `f` only; should the program close it meanwhile, they fail
+    // with EBADF or act as the program's own call would.
+    f(unsafe { BorrowedFd::borrow_raw(fd) })
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: Vec<Option<Box<Entry>>>,
+    active: Vec<RawFd>,
+    tags: HashMap<u64, Tag>,
+    next_tag: u64,
+    glanced: u64,
+    turn: usize,
+}
+
+/// The part of an epoll set that the kernel doesn't know.
+#[derive(Debug)]
+pub struct EpollSet {
+    epfd: RawFd,
+    kick: Reserved,
+    state: Mutex<State>,
+    sleeping: AtomicU32,
+    habit: Habit,
+}
+
+impl EpollSet {
+    /// For the kernel set `epfd`, into which it puts an eventfd of its own.
+    pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
+        let kick = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
+        let set = Self { epfd, kick, state: Mutex::default(), sleeping: AtomicU32::new(0), habit: Habit::hopeful() };
+        let mut state = locked(&set.state);
+        // Numbers that are no addresses and no descriptors, so that no program uses them as data.
+        let mut seed = [0u8; 4];
+        let _ = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::NONBLOCK);
+        state.next_tag = 0x9c57_0000_0000_0000 | u64::from(u32::from_ne_bytes(seed)) << 16;
+        let tag = state.tag(Tag::Kick);
+        set.register(set.kick.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, tag)?;
+        drop(state);
+        Ok(Arc::new(set))
+    }
+
+    fn register(&self, fd: BorrowedFd<'_>, flags: epoll::EventFlags, tag: u64) -> Result<(), Errno> {
+        borrow(self.epfd, |epfd| epoll::add(epfd, fd, epoll::EventData::new_u64(tag), flags))
+    }
+
+    /// EPOLL_CTL_ADD of a stream.
+    pub fn add(self: &Arc<Self>, fd: RawFd, stream: &Arc<Stream>, events: u32, data: u64) -> Result<(), Errno> {
+        // First, so that no sleeper in poll(2) lowers a flag that this set rests on.
+        stream.join(self);
+        let mut state = locked(&self.state);
+        let index = usize::try_from(fd).map_err(|_| Errno::BADF)?;
+        let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
+        let all = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::PRI | epoll::EventFlags::RDHUP;
+        let added = borrow(fd, |fd| self.register(fd, all | epoll::EventFlags::ET, socket_tag));
+        if let Err(error) = added {
+            state.tags.remove(&socket_tag);
+            state.tags.remove(&line_tag);
+            return Err(error);
+        }
+        // A second descriptor of the same connection finds the line there already: its bell is heard once.
+        let _ = self.register(stream.line_socket(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
+        if state.entries.len() <= index {
+            state.entries.resize_with(index + 1, || None);
+        }
+        state.entries[index] = Some(Box::new(Entry::new(stream, fd, (events, data), (socket_tag, line_tag))));
+        state.activate(fd);
+        drop(state);
+        self.rouse();
+        Ok(())
+    }
+
+    /// EPOLL_CTL_MOD; false if the set has no such stream.
+    pub fn modify(&self, fd: RawFd, events: u32, data: u64) -> bool {
+        let mut state = locked(&self.state);
+        let Some(entry) = state.entry(fd) else { return false };
+        (entry.events, entry.data) = (events, data);
+        (entry.spent, entry.fresh) = (false, true);
+        state.activate(fd);
+        drop(state);
+        self.rouse();
+        true
+    }
+
+    /// EPOLL_CTL_DEL, or the descriptor is being closed; false if the set has no such stream.
+    pub fn remove(&self, fd: RawFd) -> bool {
+        let mut state = locked(&self.state);
+        self.take_out(&mut state, fd).is_some()
+    }
+
+    fn take_out(&self, state: &mut State, fd: RawFd) -> Option<Box<Entry>> {
+        let entry = state.entries.get_mut(usize::try_from(fd).ok()?)?.take()?;
+        state.tags.remove(&entry.socket_tag);
+        state.tags.remove(&entry.line_tag);
+        state.active.retain(|active| *active != fd);
+        let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
+        let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket()));
+        Some(entry)
+    }
+
+    /// Lets the set serve a hub while its program waits.
+    pub fn add_hub(&self, hub: &Arc<Hub>) {
+        let mut state = locked(&self.state);
+        let tag = state.tag(Tag::Hub(Arc::clone(hub)));
+        let _ = self.register(hub.as_fd(), epoll::EventFlags::IN, tag);
+    }
+
+    /// The number of the kernel's set.
+    pub fn descriptor(&self) -> RawFd {
+        self.epfd
+    }
+
+    /// Whether a wait has anything to do that the kernel's epoll_wait wouldn't.
+    pub fn is_idle(&self) -> bool {
+        locked(&self.state).tags.len() <= 1
+    }
+
+    /// Somebody else took the bell of `stream`: looks at it from now on.
+    pub fn alert(&self, stream: &Stream) {
+        let mut state = locked(&self.state);
+        let fds: Vec<_> =
+            state.entries.iter().flatten().filter(|e| std::ptr::eq(Arc::as_ptr(&e.stream), stream)).map(|e| e.fd).collect();
+        for fd in fds {
+            state.activate(fd);
+        }
+        drop(state);
+        self.rouse();
+    }
+
+    fn rouse(&self) {
+        if self.sleeping.load(SeqCst) != 0 {
+            let _ = rustix::io::write(&self.kick, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Whether the set would report something of a stream now, or must be asked again when the
+    /// kernel's set stirs: for a program that waits for the set itself. Arms what it looked at.
+    pub fn ready_within(&self) -> bool {
+        let mut state = locked(&self.state);
+        state.entries.iter_mut().flatten().any(|entry| {
+            entry.stream.arm(entry.want());
+            entry.stirs()
+        })
+    }
+}
+
+impl State {
+    fn tag(&mut self, tag: Tag) -> u64 {
+        self.next_tag += 1;
+        self.tags.insert(self.next_tag, tag);
+        self.next_tag
+    }
+
+    fn entry(&mut self, fd: RawFd) -> Option<&mut Entry> {
+        self.entries.get_mut(usize::try_from(fd).ok()?)?.as_deref_mut()
+    }
+
+    /// The active streams.
+    fn busy(&self) -> impl Iterator<Item = &Entry> {
+        self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref())
+    }
+
+    fn activate(&mut self, fd: RawFd) {
+        if let Some(entry) = self.entry(fd)
+            && !entry.active
+        {
+            entry.active = true;
+            self.active.push(fd);
+        }
+    }
+}

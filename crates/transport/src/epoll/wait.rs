@@ -1,0 +1,259 @@
+//! Waiting on a set: look at the active streams, spin, nap, sleep.
+
+use super::{EpollSet, Event, Poller, State, Tag, borrow, entry::Entry};
+use crate::{
+    stream::{Won, locked, now},
+    wait::{Outlook, Patience, current_cpu, may_spin},
+};
+use rustix::{
+    event::{PollFlags, epoll},
+    io::Errno,
+};
+use slipway_fabric::sync::Ordering::SeqCst;
+use std::{os::fd::RawFd, time::Duration};
+
+/// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
+const GLANCE: u64 = 5_000;
+
+/// A wait for the next batch of a flow that is longer than this, in nanoseconds, is worth a nap.
+const LONG: u64 = 8_000;
+
+/// How long a nap lasts at most.
+const NAP: Duration = Duration::from_millis(1);
+
+/// One wait as it goes on.
+struct Course {
+    deadline: Option<u64>,
+    won: Won,
+    /// Whether the stream that stirs was waited for, and for long.
+    waited: Option<bool>,
+    napped: bool,
+}
+
+impl EpollSet {
+    /// epoll_wait(2): appends at most `max` events to `out`.
+    pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
+        let mut course = Course { deadline: None, won: Won::Looking, waited: None, napped: false };
+        let mut timed = false;
+        let mut scratch = Vec::new();
+        loop {
+            let mut state = locked(&self.state);
+            self.gather(&mut state, out, max, &course);
+            let time = now();
+            if !timed {
+                timed = true;
+                course.deadline = timeout.map(|t| time.saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
+            }
+            let expired = course.deadline.is_some_and(|d| time >= d);
+            if !out.is_empty() && (out.len() >= max || time.wrapping_sub(state.glanced) < GLANCE) {
+                return Ok(());
+            }
+            if !out.is_empty() || expired {
+                // Nobody on a ring keeps the others waiting: the kernel's part has its turn.
+                state.glanced = time;
+                drop(state);
+                scratch.clear();
+                let result = poller(&mut scratch, max - out.len(), Some(Duration::ZERO));
+                let mut state = locked(&self.state);
+                self.sort(&mut state, &scratch, out);
+                if out.is_empty() {
+                    result?;
+                    self.gather(&mut state, out, max, &course);
+                }
+                return Ok(());
+            }
+            let flowing = !course.napped && may_spin() && state.flows();
+            if course.won == Won::Looking && !flowing {
+                let (start, stirring) = (time, self.spin(&mut state, course.deadline, poller, &mut scratch, out, max)?);
+                if !out.is_empty() {
+                    return Ok(());
+                }
+                if stirring {
+                    course.won = Won::Spinning;
+                    course.waited = Some(now().wrapping_sub(start) > LONG);
+                    continue;
+                }
+            }
+            let ready = if flowing { !state.doze_off() } else { !self.lie_down(&mut state) };
+            course.napped |= flowing;
+            if ready {
+                continue;
+            }
+            self.sleeping.fetch_add(1, SeqCst);
+            drop(state);
+            let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
+            let remaining = if flowing { Some(remaining.unwrap_or(NAP).min(NAP)) } else { remaining };
+            scratch.clear();
+            let result = poller(&mut scratch, max, remaining);
+            self.sleeping.fetch_sub(1, SeqCst);
+            let mut state = locked(&self.state);
+            if flowing {
+                state.wake_up();
+            }
+            result?;
+            state.glanced = now();
+            self.sort(&mut state, &scratch, out);
+            course.won = Won::Sleeping;
+            course.waited = flowing.then_some(true);
+            if !out.is_empty() {
+                self.gather(&mut state, out, max, &course);
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reports of the active streams, beginning with another one each time.
+    fn gather(&self, state: &mut State, out: &mut Vec<Event>, max: usize, course: &Course) {
+        let count = state.active.len();
+        if count == 0 {
+            return;
+        }
+        state.turn = state.turn.wrapping_add(1);
+        let mut retired = Vec::new();
+        for i in 0..count {
+            if out.len() >= max {
+                break;
+            }
+            let fd = state.active[(state.turn + i) % count];
+            let Some(entry) = state.entry(fd) else { continue };
+            if entry.stream.is_plain() && !entry.spent {
+                retired.push(fd);
+            } else if let Some(event) = entry.report() {
+                out.push(event);
+                entry.stream.count_wait(course.won);
+                entry.learn_flow(course.waited);
+            }
+        }
+        for fd in retired {
+            self.retire(state, fd);
+        }
+    }
+
+    /// Hands a stream that is back on its socket to the kernel, as the program registered it.
+    fn retire(&self, state: &mut State, fd: RawFd) {
+        if let Some(entry) = self.take_out(state, fd) {
+            let flags = epoll::EventFlags::from_bits_retain(entry.events);
+            let _ = borrow(fd, |fd| self.register(fd, flags, entry.data));
+        }
+    }
+
+    /// Sorts the kernel's events into the program's, which go out, and ours.
+    fn sort(&self, state: &mut State, events: &[Event], out: &mut Vec<Event>) {
+        for event in events {
+            match state.tags.get(&event.data).cloned() {
+                None => out.push(*event),
+                Some(Tag::Kick) => {
+                    let _ = rustix::io::read(&self.kick, &mut [0u8; 8]);
+                }
+                Some(Tag::Hub(hub)) => hub.serve(),
+                Some(Tag::Socket(fd)) => {
+                    if let Some(entry) = state.entry(fd) {
+                        entry.kernel_news = true;
+                        entry.stream.note_socket_event();
+                        state.activate(fd);
+                    }
+                }
+                Some(Tag::Line(fd)) => {
+                    if let Some(entry) = state.entry(fd) {
+                        entry.bells += 1;
+                        let hang_up = event.events & u32::from(PollFlags::HUP.bits()) != 0;
+                        if hang_up || entry.bells.is_multiple_of(32) {
+                            entry.stream.heard_in_set();
+                        }
+                        // What the bell is for may be known to the kernel only (a return to the socket).
+                        entry.kernel_news |= entry.stream.needs_kernel();
+                        state.activate(fd);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Spins while it may win. True when a stream stirs, or the kernel's part had events for `out`.
+    fn spin(
+        &self,
+        state: &mut State,
+        deadline: Option<u64>,
+        poller: Poller<'_>,
+        scratch: &mut Vec<Event>,
+        out: &mut Vec<Event>,
+        max: usize,
+    ) -> Result<bool, Errno> {
+        if state.active.is_empty() || !may_spin() {
+            return Ok(false);
+        }
+        let cpu = current_cpu();
+        let outlook = state.busy().filter(|e| !e.spent).map(|e| e.stream.outlook(cpu)).max();
+        let Some(outlook) = outlook.filter(|o| *o != Outlook::Sleep && self.habit.spins(now())) else { return Ok(false) };
+        let mut patience = Patience::new(outlook, deadline);
+        loop {
+            if let Some(stirring) = patience.round(|| state.busy().any(Entry::stirs)) {
+                self.habit.learn(patience.outcome(stirring), now());
+                return Ok(stirring);
+            }
+            let time = now();
+            if time.wrapping_sub(state.glanced) >= GLANCE {
+                state.glanced = time;
+                scratch.clear();
+                poller(scratch, max, Some(Duration::ZERO))?;
+                if !scratch.is_empty() {
+                    self.sort(state, scratch, out);
+                    return Ok(true);
+                }
+            }
+        }
+    }
+
+    /// Arms the active streams and lets them rest. False if one of them stirs after all.
+    fn lie_down(&self, state: &mut State) -> bool {
+        let mut stirring = false;
+        for fd in std::mem::take(&mut state.active) {
+            let Some(entry) = state.entry(fd) else { continue };
+            if !entry.spent {
+                entry.stream.arm(entry.want());
+            }
+            if entry.stirs() {
+                entry.stream.disarm();
+                stirring = true;
+                state.active.push(fd);
+            } else {
+                entry.active = false;
+            }
+        }
+        !stirring
+    }
+}
+
+impl State {
+    /// Whether all that is active flows, from senders that need other processors than this one.
+    fn flows(&self) -> bool {
+        if self.active.is_empty() || !self.busy().all(Entry::flows) {
+            return false;
+        }
+        let cpu = current_cpu();
+        self.busy().all(|entry| entry.stream.outlook(cpu) == Outlook::Spin)
+    }
+
+    /// Asks the senders of the active streams to ring only when their ring is half full or they
+    /// wait themselves. False if one of the streams stirs after all.
+    fn doze_off(&self) -> bool {
+        self.busy().for_each(|entry| entry.stream.arm_lazily());
+        let stirring = self.busy().any(Entry::stirs);
+        if stirring {
+            self.busy().for_each(|entry| entry.stream.disarm());
+        }
+        !stirring
+    }
+
+    /// After a nap: looks at the active streams again. One with nothing new no longer flows.
+    fn wake_up(&mut self) {
+        for fd in self.active.clone() {
+            if let Some(entry) = self.entry(fd) {
+                entry.stream.disarm();
+                if !entry.stirs() {
+                    entry.ran_dry();
+                }
+            }
+        }
+    }
+}
