@@ -4,6 +4,7 @@ mod auth;
 mod calibrate;
 mod catalog;
 pub mod cli;
+mod floor;
 mod hooks;
 mod measure;
 mod output;
@@ -73,6 +74,7 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 
     let mut results = Results {
         machine: Machine::this(),
+        floor: floor::measure(&cores.list()),
         date: OffsetDateTime::now_utc().replace_nanosecond(0)?.format(&Rfc3339)?,
         settings: settings(&args, &cores, &sides),
         stage: main_stage(&sides),

@@ -95,6 +95,11 @@ impl Cores {
         Self { server, client }
     }
 
+    /// The server's core, then the client's where there are two.
+    pub fn list(&self) -> Vec<usize> {
+        [Some(self.server), self.client].into_iter().flatten().collect()
+    }
+
     /// The CPUs of the server at `placement`; none: not pinned.
     pub fn server(&self, placement: Placement) -> Vec<usize> {
         match placement {

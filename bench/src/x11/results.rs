@@ -74,6 +74,8 @@ pub struct Settings {
 pub struct Results {
     /// Where.
     pub machine: Machine,
+    /// What its memory allows.
+    pub floor: Option<super::floor::Floor>,
     /// When, RFC 3339, UTC.
     pub date: String,
     /// How.

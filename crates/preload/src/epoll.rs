@@ -30,12 +30,26 @@ fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     })
 }
 
+/// After `fd` became a member of `epfd`: what that means if it is a set itself.
+fn nest(epfd: c_int, fd: c_int) {
+    // Takes out what isn't in: a set says so, and anything else that it is no set.
+    // SAFETY: no event is passed, as this operation wants none.
+    let is_set = unsafe { next::epoll_ctl(fd, EPOLL_CTL_DEL, epfd, std::ptr::null_mut()) } < 0 && last_error() == Errno::NOENT;
+    if is_set && let Some(set) = set_or_new(fd) {
+        set.nest();
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
     // SAFETY: the caller's contract is epoll_ctl(2)'s.
     let real = || unsafe { next::epoll_ctl(epfd, operation, fd, event) };
     if !table::is_used(fd) {
-        return real();
+        let result = real();
+        if result == 0 && operation == EPOLL_CTL_ADD {
+            shield(|| nest(epfd, fd), || {});
+        }
+        return result;
     }
     shield(
         || {
@@ -44,12 +58,12 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
             let slot = table::get(fd);
             match (operation, slot.as_deref(), wanted) {
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
-                    match set_or_new(epfd).map(|set| set.add(fd, stream, events, data)) {
+                    match set_or_new(epfd).filter(|set| !set.is_nested()).map(|set| set.add(fd, stream, events, data)) {
                         Some(Ok(())) => 0,
                         Some(Err(error)) => fail(error),
                         None => {
                             // The set can't be ours, so the connection can't be either.
-                            table::give_back(fd, &stream);
+                            table::give_back(fd, stream);
                             real()
                         }
                     }
@@ -60,6 +74,13 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                         && let Some(set) = set_or_new(epfd)
                     {
                         set.add_hub(hub);
+                    }
+                    result
+                }
+                (EPOLL_CTL_ADD, Some(Slot::Set(set)), _) => {
+                    let result = real();
+                    if result == 0 {
+                        set.nest();
                     }
                     result
                 }

@@ -8,7 +8,7 @@ const ALLOWED: [(&str, &[&str]); 5] = [
     ("slipway-transport", &["slipway-fabric"]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"]),
     ("slipway", &["slipway-transport"]),
-    ("slipway-bench", &["slipway-transport"]),
+    ("slipway-bench", &["slipway-fabric", "slipway-transport"]),
 ];
 
 #[test]

@@ -136,7 +136,7 @@ impl Hub {
     pub fn serve(self: &Arc<Self>) {
         let mut state = locked(&self.state);
         let mut newcomers = Vec::new();
-        for _ in 0..MOST_WAITING {
+        for _ in 0..2 * MOST_WAITING {
             match accept_with(&self.listening, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(fd) => newcomers.push(fd),
                 Err(Errno::INTR | Errno::CONNABORTED) => {}

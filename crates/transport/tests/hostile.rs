@@ -27,6 +27,7 @@ use slipway_fabric::{
 use slipway_transport::{
     descriptor::Reserved,
     line::{self, Heard, MOST_DESCRIPTORS, Message},
+    status::hub_path,
     stream::{How, Stream},
 };
 use stage::Stage;
@@ -324,6 +325,47 @@ fn descriptors_that_nobody_asked_for_stay_few() {
     });
 }
 
+/// Another process, which offers for a connection that is not its own.
+struct Impostor(std::process::Child);
+
+impl Impostor {
+    fn offer(name: &[u8]) -> Self {
+        use std::io::{BufRead, BufReader};
+        let digits: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
+        let mut child = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["impostor", "--exact", "--ignored", "--nocapture"])
+            .env("SLIPWAY_TEST_TOKEN", digits)
+            .env("SLIPWAY_TEST_HUB", hub_path(&runtime_dir(), 606))
+            .stdin(std::process::Stdio::piped())
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
+        assert!(said.any(|line| line.contains("offered")), "the impostor has offered");
+        Self(child)
+    }
+
+    fn leave(&mut self) {
+        drop(self.0.stdin.take());
+        self.0.wait().unwrap();
+    }
+}
+
+/// The other process's own part.
+#[test]
+#[ignore = "what a process of another test runs"]
+fn impostor() {
+    let Ok(digits) = std::env::var("SLIPWAY_TEST_TOKEN") else { return };
+    let line = connect_hub(std::env::var_os("SLIPWAY_TEST_HUB").unwrap().as_ref());
+    let mut token = [0; line::TOKEN];
+    for (byte, pair) in token.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
+        *byte = u8::from_str_radix(std::str::from_utf8(pair).unwrap(), 16).unwrap();
+    }
+    line::send_message(line.as_fd(), &Message::Offer { token, ring: 64 << 10 }).unwrap();
+    println!("\noffered");
+    let _ = std::io::stdin().read_line(&mut String::new());
+}
+
 #[test]
 fn handshakes_that_lead_nowhere() {
     alone(|| {
@@ -344,6 +386,14 @@ fn handshakes_that_lead_nowhere() {
         stage.expect(Told::Came(false));
         drop((stranger, other, line));
         stage.expect(Told::Went);
+        stage.expect(Told::Went);
+        // Somebody else's offer under the very name of this connection.
+        let name = token(&mut dice);
+        let mut impostor = Impostor::offer(&name);
+        let x = connect_as(&stage.server, &name);
+        stage.expect(Told::Came(false));
+        impostor.leave();
+        drop(x);
         stage.expect(Told::Went);
         // An offer of absurd sizes is granted within the limits.
         for ring in [0, 1, 3, u64::MAX, 1 << 63, (64 << 10) + 1] {

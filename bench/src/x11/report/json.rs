@@ -13,6 +13,7 @@ use std::path::Path;
 #[derive(Serialize)]
 struct Document<'a> {
     machine: &'a Machine,
+    floor: Option<crate::x11::floor::Floor>,
     date: &'a str,
     settings: &'a Settings,
     /// Of the ratios of the main stage, over all tests of the first placement.
@@ -37,6 +38,7 @@ pub fn write(file: &Path, results: &Results, targets: &[Judgement]) -> anyhow::R
 fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a> {
     Document {
         machine: &results.machine,
+        floor: results.floor,
         date: &results.date,
         settings: &results.settings,
         geometric_mean: results.overall_mean(),

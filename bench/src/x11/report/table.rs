@@ -50,12 +50,17 @@ fn header(results: &Results) -> String {
     format!(
         "x11perf, {what}\n\
          machine    {}\n\
+         memory     {}\n\
          date       {}\n\
          programs   X server {}, x11perf {}\n\
          placement  {}\n\
          waiting    stage {}, spin up to {} us\n\
          method     medians of {} interleaved runs of {} s; CPU: server and client together\n",
         results.machine.line(),
+        results.floor.map_or_else(
+            || "not measured".to_owned(),
+            |f| format!("1 MiB copied in {:.0} us within a core, in {:.0} us from core to core through a bare ring", f.within_us, f.across_us)
+        ),
         results.date,
         settings.server,
         settings.x11perf,

@@ -1,1 +1,245 @@
-//! todo
+//! Calls that the kernel must do alone, and ends without hooks: the connection is on its socket, in
+//! order and with nothing lost, added or changed.
+
+use std::{io::IoSliceMut, os::fd::AsRawFd, ptr, thread};
+
+use libc::{SOL_SOCKET, ssize_t};
+use rustix::net::{AddressFamily, RecvAncillaryBuffer, RecvFlags, SocketAddrUnix, SocketType};
+use slipway_transport::status::Transport;
+
+use crate::support::{
+    Connection, Fd, Server,
+    calls::{call, errno, good, outcome, pipe, read_up_to, ready, write_all},
+    connection::address,
+    hooked, hooked_output,
+    watchdog::Step,
+};
+
+/// A connection with bytes unread both ways.
+fn laden() -> (Server, Connection) {
+    let server = Server::listen();
+    let c = server.connection();
+    write_all(c.client, b"to the server ");
+    write_all(c.server, b"to the client ");
+    (server, c)
+}
+
+/// Both ends go on, and the connection is on its socket.
+fn assert_on_socket(server: &Server, c: &Connection) {
+    for (from, to) in [(c.client, c.server), (c.server, c.client)] {
+        write_all(from, b"and on");
+        assert_eq!(read_up_to(to, 6), b"and on");
+    }
+    assert_eq!(server.transports(), [Transport::Socket]);
+}
+
+/// The other end has its turn, as it would in its next wait.
+fn attend(fd: Fd) {
+    ready(fd, libc::POLLIN | libc::POLLOUT);
+}
+
+#[test]
+fn stdio_on_a_connection() {
+    hooked(|| {
+        let _step = Step::begin("fdopen");
+        let (server, c) = laden();
+        let copy = good(call!(dup(c.client))) as Fd;
+        let file = call!(fdopen(copy, c"r+".as_ptr()));
+        assert!(!file.is_null());
+        attend(c.server);
+        let mut text = [0_u8; 14];
+        assert_eq!(call!(fread(text.as_mut_ptr().cast(), 1, 14, file)), 14);
+        assert_eq!(&text, b"to the client ");
+        assert!(call!(fputs(c"by stdio".as_ptr(), file)) >= 0);
+        assert_eq!(call!(fflush(file)), 0);
+        assert_eq!(read_up_to(c.server, 22), b"to the server by stdio");
+        assert_on_socket(&server, &c);
+        call!(fclose(file));
+        c.exchange();
+    });
+}
+
+#[test]
+fn files_sent_and_spliced() {
+    hooked(|| {
+        let _step = Step::begin("sendfile and splice");
+        let (server, c) = laden();
+        let file = good(call!(memfd_create(c"content".as_ptr(), libc::MFD_CLOEXEC))) as Fd;
+        write_all(file, b"content");
+        let mut offset = 0;
+        assert_eq!(call!(sendfile(c.client, file, &raw mut offset, 7)), 7);
+        assert_eq!(read_up_to(c.server, 21), b"to the server content");
+        attend(c.server);
+        let (output, input) = pipe();
+        assert_eq!(call!(splice(c.client, ptr::null_mut(), input, ptr::null_mut(), 14, 0)), 14);
+        assert_eq!(read_up_to(output, 14), b"to the client ");
+        assert_on_socket(&server, &c);
+        crate::support::calls::close_all([file, output, input]);
+    });
+}
+
+#[test]
+fn urgent_bytes() {
+    hooked(|| {
+        let _step = Step::begin("MSG_OOB");
+        let (_server, c) = laden();
+        let plain = Connection::plain();
+        for c in [&c, &plain] {
+            let sent = outcome(call!(send(c.client, b"!".as_ptr().cast(), 1, libc::MSG_OOB)));
+            attend(c.server);
+            let mut byte = 0_u8;
+            let got = outcome(call!(recv(c.server, (&raw mut byte).cast(), 1, libc::MSG_OOB | libc::MSG_DONTWAIT)));
+            if sent.value == 1 {
+                assert_eq!((got.value, byte), (1, b'!'));
+            }
+        }
+        assert_eq!(read_up_to(c.server, 14), b"to the server ");
+        attend(c.server);
+        assert_eq!(read_up_to(c.client, 14), b"to the client ");
+    });
+}
+
+#[test]
+fn several_messages_in_one_call() {
+    hooked(|| {
+        let _step = Step::begin("sendmmsg and recvmmsg");
+        let (server, c) = laden();
+        let mut bytes = *b"many";
+        let mut part = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: 4 };
+        // SAFETY: headers of zeros are valid and empty.
+        let mut messages: [libc::mmsghdr; 2] = unsafe { std::mem::zeroed() };
+        for message in &mut messages {
+            (message.msg_hdr.msg_iov, message.msg_hdr.msg_iovlen) = (&raw mut part, 1);
+        }
+        assert_eq!(call!(sendmmsg(c.client, messages.as_mut_ptr(), 2, 0)), 2);
+        assert_eq!(read_up_to(c.server, 22), b"to the server manymany");
+        attend(c.server);
+        assert_eq!(call!(recvmmsg(c.client, messages.as_mut_ptr(), 1, 0, ptr::null_mut())), 1);
+        assert_eq!((messages[0].msg_len, &bytes), (4, b"to t"));
+        assert_eq!(read_up_to(c.client, 10), b"he client ");
+        assert_on_socket(&server, &c);
+    });
+}
+
+#[test]
+fn signals_for_bytes() {
+    hooked(|| {
+        let _step = Step::begin("O_ASYNC");
+        let (server, c) = laden();
+        let set = crate::support::calls::signal_set(libc::SIGIO);
+        good(call!(pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut())));
+        // This thread, which waits for it: another would die of it.
+        const F_SETOWN_EX: i32 = 15;
+        let owner = [0, call!(gettid())];
+        good(call!(fcntl(c.client, F_SETOWN_EX, owner.as_ptr())));
+        let flags = good(call!(fcntl(c.client, libc::F_GETFL))) as i32;
+        good(call!(fcntl(c.client, libc::F_SETFL, flags | libc::O_ASYNC)));
+        attend(c.server);
+        assert_eq!(read_up_to(c.client, 14), b"to the client ");
+        write_all(c.server, b"x");
+        assert_eq!(call!(sigwaitinfo(&raw const set, ptr::null_mut())), libc::SIGIO);
+        assert_eq!(read_up_to(c.client, 1), b"x");
+        assert_eq!(read_up_to(c.server, 14), b"to the server ");
+        good(call!(fcntl(c.client, libc::F_SETFL, flags)));
+        assert_on_socket(&server, &c);
+    });
+}
+
+#[test]
+fn a_writer_that_closes_leaves_what_the_reader_wanted_back() {
+    hooked(|| {
+        let _step = Step::begin("a return and a close");
+        let (_server, c) = laden();
+        let c = std::mem::ManuallyDrop::new(c);
+        let off = 0_i32;
+        good(call!(setsockopt(c.client, SOL_SOCKET, libc::SO_PASSCRED, (&raw const off).cast(), 4)));
+        // The server didn't wait for anything since: it closes.
+        assert_eq!(read_up_to(c.server, 14), b"to the server ");
+        good(call!(close(c.server)));
+        assert_eq!(read_up_to(c.client, 100), b"to the client ");
+        call!(close(c.client));
+    });
+}
+
+#[test]
+fn bad_arguments_are_refused_as_by_a_socket() {
+    hooked(|| {
+        let server = Server::listen();
+        let (c, plain) = (server.connection(), Connection::plain());
+        let refused = |result: ssize_t| (result, errno());
+        let tries = |c: &Connection| {
+            let part = libc::iovec { iov_base: ptr::null_mut(), iov_len: 0 };
+            let (address, _) = address(b"");
+            [
+                refused(call!(readv(c.client, &raw const part, -1))),
+                refused(call!(writev(c.client, &raw const part, 5000))),
+                refused(call!(sendto(c.client, b"x".as_ptr().cast(), 1, 0, (&raw const address).cast(), 2))),
+                refused(call!(lseek(c.client, 0, libc::SEEK_SET)) as ssize_t),
+                refused(call!(pread(c.client, ptr::null_mut(), 0, 0))),
+                refused(call!(shutdown(c.client, 17)) as ssize_t),
+            ]
+        };
+        assert_eq!(tries(&c), tries(&plain));
+        c.exchange();
+    });
+}
+
+/// Sends and receives without the C library, so without hooks, until the other end closes.
+fn record(socket: impl std::os::fd::AsFd, send: &[u8]) -> Vec<u8> {
+    rustix::net::send(&socket, send, rustix::net::SendFlags::NOSIGNAL).expect("send");
+    rustix::net::shutdown(&socket, rustix::net::Shutdown::Write).expect("shutdown");
+    let mut recorded = Vec::new();
+    loop {
+        let mut bytes = [0; 4096];
+        let mut nothing = RecvAncillaryBuffer::default();
+        let got = rustix::net::recvmsg(&socket, &mut [IoSliceMut::new(&mut bytes)], &mut nothing, RecvFlags::empty()).expect("receive");
+        if got.bytes == 0 {
+            return recorded;
+        }
+        recorded.extend_from_slice(&bytes[..got.bytes]);
+    }
+}
+
+/// What a hooked end does with one that has no hooks.
+fn talk(fd: Fd) -> Vec<u8> {
+    for part in [&b"first "[..], b"second ", b"third"] {
+        write_all(fd, part);
+        ready(fd, libc::POLLIN | libc::POLLOUT);
+    }
+    let heard = read_up_to(fd, 1000);
+    good(call!(shutdown(fd, libc::SHUT_WR)));
+    heard
+}
+
+#[test]
+fn an_end_without_hooks_gets_every_byte_and_no_other() {
+    hooked_output(
+        &[],
+        || {
+            let _step = Step::begin("a mixed connection");
+            let server = Server::listen();
+            let name = format!("/tmp/.X11-unix/X{}", server.display);
+            let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a name");
+            // A plain client of a hooked server.
+            let client = rustix::net::socket(AddressFamily::UNIX, SocketType::STREAM, None).expect("socket");
+            rustix::net::connect(&client, &address).expect("connect");
+            let accepted = server.accept();
+            let recorder = thread::spawn(move || record(client, b"from a plain client"));
+            assert_eq!(talk(accepted), b"from a plain client");
+            assert_eq!(recorder.join().expect("the client"), b"first second third");
+            assert_eq!(server.transports(), [Transport::Socket]);
+            call!(close(accepted));
+            // A hooked client of a server that accepts without hooks: its offer is never answered.
+            let client = server.connect();
+            // SAFETY: the server holds it.
+            let listener = unsafe { std::os::fd::BorrowedFd::borrow_raw(server.listener) };
+            let accepted = rustix::net::accept(listener).expect("accept");
+            assert!(accepted.as_raw_fd() >= 0);
+            let recorder = thread::spawn(move || record(accepted, b"from a plain server"));
+            assert_eq!(talk(client), b"from a plain server");
+            assert_eq!(recorder.join().expect("the server"), b"first second third");
+            call!(close(client));
+        },
+        |outcome| assert!(!outcome.stderr.contains("slipway:"), "{}", outcome.stderr),
+    );
+}

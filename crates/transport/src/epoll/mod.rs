@@ -76,13 +76,15 @@ pub struct EpollSet {
     state: Mutex<State>,
     sleeping: AtomicU32,
     habit: Habit,
+    /// 1: the set is itself a member of another, whose waits know nothing of rings.
+    nested: AtomicU32,
 }
 
 impl EpollSet {
     /// For the kernel set `epfd`, into which it puts an eventfd of its own.
     pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
         let kick = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-        let set = Self { epfd, kick, state: Mutex::default(), sleeping: AtomicU32::new(0), habit: Habit::hopeful() };
+        let set = Self { epfd, kick, state: Mutex::default(), sleeping: AtomicU32::new(0), habit: Habit::hopeful(), nested: AtomicU32::new(0) };
         let mut state = locked(&set.state);
         // Numbers that are no addresses and no descriptors, so that no program uses them as data.
         let mut seed = [0u8; 4];
@@ -149,6 +151,13 @@ impl EpollSet {
         state.active.retain(|active| *active != fd);
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
         let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket()));
+        // Another descriptor of the same connection goes on hearing its bell.
+        let twin = state.entries.iter().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream));
+        if let Some(twin) = twin {
+            let _ = self.register(twin.stream.line_socket(), epoll::EventFlags::IN | epoll::EventFlags::ET, twin.line_tag);
+            let fd = twin.fd;
+            state.activate(fd);
+        }
         Some(entry)
     }
 
@@ -157,6 +166,25 @@ impl EpollSet {
         let mut state = locked(&self.state);
         let tag = state.tag(Tag::Hub(Arc::clone(hub)));
         let _ = self.register(hub.as_fd(), epoll::EventFlags::IN, tag);
+    }
+
+    /// Whether the set is a member of another.
+    pub fn is_nested(&self) -> bool {
+        self.nested.load(SeqCst) != 0
+    }
+
+    /// The set has become a member of another, in which nobody looks at rings: its streams go back to
+    /// their sockets, and no other must come.
+    pub fn nest(&self) {
+        self.nested.store(1, SeqCst);
+        let mut state = locked(&self.state);
+        let fds: Vec<_> = state.entries.iter().flatten().map(|e| e.fd).collect();
+        for fd in fds {
+            if let Some(entry) = state.entry(fd) {
+                borrow(fd, |fd| entry.stream.return_to_socket(fd));
+            }
+            self.retire(&mut state, fd);
+        }
     }
 
     /// The number of the kernel's set.
@@ -212,6 +240,15 @@ impl State {
     /// The active streams.
     fn busy(&self) -> impl Iterator<Item = &Entry> {
         self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref())
+    }
+
+    /// Activates all descriptors of the connection that `fd` is.
+    fn activate_twins(&mut self, fd: RawFd) {
+        let Some(stream) = self.entry(fd).map(|e| Arc::clone(&e.stream)) else { return };
+        let twins: Vec<_> = self.entries.iter().flatten().filter(|e| Arc::ptr_eq(&e.stream, &stream)).map(|e| e.fd).collect();
+        for twin in twins {
+            self.activate(twin);
+        }
     }
 
     fn activate(&mut self, fd: RawFd) {

@@ -130,7 +130,7 @@ impl EpollSet {
     }
 
     /// Hands a stream that is back on its socket to the kernel, as the program registered it.
-    fn retire(&self, state: &mut State, fd: RawFd) {
+    pub(super) fn retire(&self, state: &mut State, fd: RawFd) {
         if let Some(entry) = self.take_out(state, fd) {
             let flags = epoll::EventFlags::from_bits_retain(entry.events);
             let _ = borrow(fd, |fd| self.register(fd, flags, entry.data));
@@ -162,7 +162,11 @@ impl EpollSet {
                         }
                         // What the bell is for may be known to the kernel only (a return to the socket).
                         entry.kernel_news |= entry.stream.needs_kernel();
+                        let copied = entry.stream.is_copied();
                         state.activate(fd);
+                        if copied {
+                            state.activate_twins(fd);
+                        }
                     }
                 }
             }

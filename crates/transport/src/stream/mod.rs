@@ -358,6 +358,11 @@ impl Stream {
         self.descriptors.fetch_add(1, Relaxed);
     }
 
+    /// Whether this process has several.
+    pub fn is_copied(&self) -> bool {
+        self.descriptors.load(Relaxed) > 1
+    }
+
     /// This process has one less; true if that was the last.
     pub fn lose_descriptor(&self) -> bool {
         self.descriptors.fetch_sub(1, Relaxed) == 1
