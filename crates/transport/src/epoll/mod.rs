@@ -63,6 +63,7 @@ struct State {
     entries: Vec<Option<Box<Entry>>>,
     active: Vec<RawFd>,
     tags: HashMap<u64, Tag>,
+    first_tag: u64,
     next_tag: u64,
     glanced: u64,
     turn: usize,
@@ -72,6 +73,8 @@ struct State {
 #[derive(Debug)]
 pub struct EpollSet {
     epfd: RawFd,
+    /// The process that made it.
+    owner: u32,
     kick: Reserved,
     state: Mutex<State>,
     sleeping: AtomicU32,
@@ -84,12 +87,13 @@ impl EpollSet {
     /// For the kernel set `epfd`, into which it puts an eventfd of its own.
     pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
         let kick = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-        let set = Self { epfd, kick, state: Mutex::default(), sleeping: AtomicU32::new(0), habit: Habit::hopeful(), nested: AtomicU32::new(0) };
+        let set = Self { epfd, owner: std::process::id(), kick, state: Mutex::default(), sleeping: AtomicU32::new(0), habit: Habit::hopeful(), nested: AtomicU32::new(0) };
         let mut state = locked(&set.state);
         // Numbers that are no addresses and no descriptors, so that no program uses them as data.
         let mut seed = [0u8; 4];
         let _ = rustix::rand::getrandom(&mut seed, rustix::rand::GetRandomFlags::NONBLOCK);
         state.next_tag = 0x9c57_0000_0000_0000 | u64::from(u32::from_ne_bytes(seed)) << 16;
+        state.first_tag = state.next_tag;
         let tag = state.tag(Tag::Kick);
         set.register(set.kick.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, tag)?;
         drop(state);
@@ -138,17 +142,25 @@ impl EpollSet {
         true
     }
 
-    /// EPOLL_CTL_DEL, or the descriptor is being closed; false if the set has no such stream.
+    /// EPOLL_CTL_DEL; false if the set has no such stream.
     pub fn remove(&self, fd: RawFd) -> bool {
         let mut state = locked(&self.state);
         self.take_out(&mut state, fd).is_some()
     }
 
+    /// The descriptor is about to be closed. A forked child that closes its copy leaves the kernel's
+    /// set, which it shares with its parent, as it is.
+    pub fn closing(&self, fd: RawFd) {
+        let mut state = locked(&self.state);
+        if self.owner == std::process::id() {
+            self.take_out(&mut state, fd);
+        } else {
+            state.take_out(fd);
+        }
+    }
+
     fn take_out(&self, state: &mut State, fd: RawFd) -> Option<Box<Entry>> {
-        let entry = state.entries.get_mut(usize::try_from(fd).ok()?)?.take()?;
-        state.tags.remove(&entry.socket_tag);
-        state.tags.remove(&entry.line_tag);
-        state.active.retain(|active| *active != fd);
+        let entry = state.take_out(fd)?;
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
         let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket()));
         // Another descriptor of the same connection goes on hearing its bell.
@@ -231,6 +243,14 @@ impl State {
         self.next_tag += 1;
         self.tags.insert(self.next_tag, tag);
         self.next_tag
+    }
+
+    fn take_out(&mut self, fd: RawFd) -> Option<Box<Entry>> {
+        let entry = self.entries.get_mut(usize::try_from(fd).ok()?)?.take()?;
+        self.tags.remove(&entry.socket_tag);
+        self.tags.remove(&entry.line_tag);
+        self.active.retain(|active| *active != fd);
+        Some(entry)
     }
 
     fn entry(&mut self, fd: RawFd) -> Option<&mut Entry> {

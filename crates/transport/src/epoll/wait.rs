@@ -141,6 +141,8 @@ impl EpollSet {
     fn sort(&self, state: &mut State, events: &[Event], out: &mut Vec<Event>) {
         for event in events {
             match state.tags.get(&event.data).cloned() {
+                // Of a stream that another thread has just taken out.
+                None if state.first_tag < event.data && event.data <= state.next_tag => {}
                 None => out.push(*event),
                 Some(Tag::Kick) => {
                     let _ = rustix::io::read(&self.kick, &mut [0u8; 8]);

@@ -368,11 +368,11 @@ impl Stream {
         self.descriptors.fetch_sub(1, Relaxed) == 1
     }
 
-    /// Takes descriptor `fd` out of all epoll sets.
+    /// Descriptor `fd` is about to be closed: takes it out of all epoll sets.
     pub fn leave_sets(&self, fd: std::os::fd::RawFd) {
         let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
         for set in sets {
-            set.remove(fd);
+            set.closing(fd);
         }
     }
 
