@@ -17,9 +17,7 @@ pub enum Failure {
         package: String,
     },
     /// The preload library isn't in any of the places where it belongs.
-    #[error(
-        "the preload library was not found (tried {tried}); build it, or give --preload PATH or SLIPWAY_PRELOAD"
-    )]
+    #[error("the preload library was not found (tried {tried}); build it, or give --preload PATH or SLIPWAY_PRELOAD")]
     MissingPreload {
         /// The places, separated by commas.
         tried: String,

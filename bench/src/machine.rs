@@ -21,14 +21,10 @@ impl Machine {
     pub fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
-            cpu: field(&cpuinfo, "model name")
-                .or_else(|| field(&cpuinfo, "Model"))
-                .unwrap_or("unknown")
-                .to_owned(),
+            cpu: field(&cpuinfo, "model name").or_else(|| field(&cpuinfo, "Model")).unwrap_or("unknown").to_owned(),
             cores: std::thread::available_parallelism().map_or(1, usize::from),
             kernel: rustix::system::uname().release().to_string_lossy().into_owned(),
-            hypervisor: field(&cpuinfo, "flags")
-                .map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            hypervisor: field(&cpuinfo, "flags").map(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
         }
     }
 
@@ -55,8 +51,7 @@ fn field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
 mod tests {
     use super::*;
 
-    const CPUINFO: &str =
-        "processor\t: 0\nmodel name\t: Some CPU @ 3GHz\nflags\t\t: fpu hypervisor sse\n";
+    const CPUINFO: &str = "processor\t: 0\nmodel name\t: Some CPU @ 3GHz\nflags\t\t: fpu hypervisor sse\n";
 
     #[test]
     fn fields_of_cpuinfo() {

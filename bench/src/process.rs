@@ -7,9 +7,7 @@
 use crate::failure::Failure;
 use anyhow::{Context, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{
-    Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid,
-};
+use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid};
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Read};
@@ -32,8 +30,7 @@ impl Interrupt {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let (ours, handlers) = UnixStream::pair().context("socket pair for signals")?;
         for signal in [SIGINT, SIGTERM, SIGHUP] {
-            signal_hook::low_level::pipe::register(signal, handlers.try_clone()?)
-                .context("signal handler")?;
+            signal_hook::low_level::pipe::register(signal, handlers.try_clone()?).context("signal handler")?;
         }
         Ok(Self(ours))
     }
@@ -47,8 +44,7 @@ impl Interrupt {
         loop {
             let mut polled = vec![PollFd::new(&self.0, PollFlags::IN)];
             polled.extend(fds.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
-            let left = Timespec::try_from(end.saturating_duration_since(Instant::now()))
-                .context("time limit")?;
+            let left = Timespec::try_from(end.saturating_duration_since(Instant::now())).context("time limit")?;
             match poll(&mut polled, Some(&left)) {
                 Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(error).context("poll"),
@@ -125,8 +121,7 @@ impl Guarded {
     /// # Errors
     /// When it can't be started.
     pub fn spawn(command: &mut Command, grace: Option<Signal>) -> anyhow::Result<Self> {
-        let child =
-            command.spawn().with_context(|| format!("can't start {:?}", command.get_program()))?;
+        let child = command.spawn().with_context(|| format!("can't start {:?}", command.get_program()))?;
         Ok(Self { child, grace })
     }
 
@@ -150,27 +145,21 @@ impl Guarded {
     /// # Errors
     /// When the child is gone.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
-        kill_process(Pid::from_child(&self.child), signal)
-            .with_context(|| format!("signal to process {}", self.id()))
+        kill_process(Pid::from_child(&self.child), signal).with_context(|| format!("signal to process {}", self.id()))
     }
 
     /// Waits for the child's end and returns its status and the CPU nanoseconds it used.
     ///
     /// # Errors
     /// When it runs longer than `limit` (it's killed then), or on an interrupt.
-    pub fn finish(
-        mut self,
-        interrupt: &Interrupt,
-        limit: Duration,
-    ) -> anyhow::Result<(ExitStatus, Option<u64>)> {
+    pub fn finish(mut self, interrupt: &Interrupt, limit: Duration) -> anyhow::Result<(ExitStatus, Option<u64>)> {
         let pid = Pid::from_child(&self.child);
         let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("pidfd_open")?;
         if !interrupt.wait(&[pidfd.as_fd()], limit)? {
             bail!("no end after {} s, killed", limit.as_secs());
         }
         // Left a zombie for now: its CPU time is gone once it has been reaped.
-        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT)
-            .context("waitid")?;
+        waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).context("waitid")?;
         let cpu = cpu_ns(self.id());
         Ok((self.child.wait().context("wait")?, cpu))
     }
@@ -191,9 +180,7 @@ impl Drop for Guarded {
         if !self.is_running() {
             return;
         }
-        let polite = self.grace.is_some_and(|signal| {
-            self.signal(signal).is_ok() && self.ended_within(Duration::from_secs(5))
-        });
+        let polite = self.grace.is_some_and(|signal| self.signal(signal).is_ok() && self.ended_within(Duration::from_secs(5)));
         if !polite {
             let _ = self.child.kill();
         }
@@ -206,8 +193,7 @@ impl Drop for Guarded {
 /// # Errors
 /// [`Failure::MissingProgram`], naming `package`.
 pub fn find_program(program: &str, package: &str) -> anyhow::Result<PathBuf> {
-    let missing =
-        || Failure::MissingProgram { program: program.to_owned(), package: package.to_owned() };
+    let missing = || Failure::MissingProgram { program: program.to_owned(), package: package.to_owned() };
     if program.contains('/') {
         return match Path::new(program).is_file() {
             true => Ok(program.into()),

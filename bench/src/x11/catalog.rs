@@ -66,12 +66,7 @@ impl Catalog {
                     Some(kids) if jobs.len() > first => format!("{option}:{kids}"),
                     _ => option.to_owned(),
                 };
-                jobs.push(Job {
-                    name,
-                    option: option.to_owned(),
-                    kids,
-                    label: (*label).to_owned(),
-                });
+                jobs.push(Job { name, option: option.to_owned(), kids, label: (*label).to_owned() });
                 labels.next();
             }
         }
@@ -98,9 +93,7 @@ impl Catalog {
                     (Some((option, kids)), Some(count)) if option == job.option && kids == count.to_string())
         };
         self.0.iter().find(same).ok_or_else(|| {
-            Failure::Usage(format!(
-                "x11perf has no test '{name}'; x11perf -help lists them (without the dash here)"
-            ))
+            Failure::Usage(format!("x11perf has no test '{name}'; x11perf -help lists them (without the dash here)"))
         })
     }
 }

@@ -94,8 +94,7 @@ mod tests {
 
     #[test]
     fn lists() {
-        let args =
-            parse("--tests dot,noop --placement different,hogs --stage 1 --stage full").unwrap();
+        let args = parse("--tests dot,noop --placement different,hogs --stage 1 --stage full").unwrap();
         assert_eq!(args.tests, ["dot", "noop"]);
         assert_eq!(args.placement, [Placement::Different, Placement::Hogs]);
         assert_eq!(args.stage, [Stage::One, Stage::Full]);
@@ -104,15 +103,9 @@ mod tests {
 
     #[test]
     fn bad_values() {
-        for line in [
-            "--quick --all",
-            "--placement nowhere",
-            "--stage 3",
-            "--repeat 0",
-            "--seconds 0",
-            "--seconds nan",
-            "--seconds 1h",
-        ] {
+        for line in
+            ["--quick --all", "--placement nowhere", "--stage 3", "--repeat 0", "--seconds 0", "--seconds nan", "--seconds 1h"]
+        {
             assert!(parse(line).is_err(), "{line}");
         }
     }

@@ -53,14 +53,8 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Failure> {
     let tried = match given {
         Some(path) => vec![path.to_owned()],
         None => {
-            let dir = std::env::current_exe()
-                .ok()
-                .and_then(|exe| exe.parent().map(Path::to_owned))
-                .unwrap_or_default();
-            ["../lib/slipway", "../../lib/slipway", ""]
-                .iter()
-                .map(|place| dir.join(place).join(LIBRARY))
-                .collect()
+            let dir = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_owned)).unwrap_or_default();
+            ["../lib/slipway", "../../lib/slipway", ""].iter().map(|place| dir.join(place).join(LIBRARY)).collect()
         }
     };
     tried
@@ -69,11 +63,7 @@ pub fn find_library(given: Option<&Path>) -> Result<PathBuf, Failure> {
         // The dynamic linker of a program with another working directory must find it too.
         .and_then(|path| path.canonicalize().ok())
         .ok_or_else(|| Failure::MissingPreload {
-            tried: tried
-                .iter()
-                .map(|path| path.display().to_string())
-                .collect::<Vec<_>>()
-                .join(", "),
+            tried: tried.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
         })
 }
 

@@ -55,12 +55,7 @@ pub struct Effort {
 struct Flood(Guarded);
 
 impl Flood {
-    fn start(
-        runner: &Runner,
-        step: &Step,
-        side: &Side,
-        cpus: &[usize],
-    ) -> anyhow::Result<Option<Self>> {
+    fn start(runner: &Runner, step: &Step, side: &Side, cpus: &[usize]) -> anyhow::Result<Option<Self>> {
         let Some(job) = &step.flood else {
             return Ok(None);
         };
@@ -69,10 +64,7 @@ impl Flood {
         Ok(Some(Self(process)))
     }
 
-    fn during<T>(
-        flood: &mut Option<Self>,
-        work: impl FnOnce() -> anyhow::Result<T>,
-    ) -> anyhow::Result<T> {
+    fn during<T>(flood: &mut Option<Self>, work: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Result<T> {
         let Some(Self(process)) = flood else {
             return work();
         };
@@ -107,9 +99,7 @@ pub fn measure(
         let server = &mut sides[index].server;
         if !server.is_running() {
             let said = server.said();
-            return Err(error).with_context(|| {
-                format!("the server of display :{} ended; it said: {said}", server.display)
-            });
+            return Err(error).with_context(|| format!("the server of display :{} ended; it said: {said}", server.display));
         }
         let reason = format!("{error:#}");
         return Ok(match index {
@@ -118,10 +108,7 @@ pub fn measure(
         });
     }
     let plain = &tries[0];
-    let rows = sides[1..]
-        .iter()
-        .zip(&tries[1..])
-        .map(|(side, ours)| row(step, placement, side.stage(), plain, ours));
+    let rows = sides[1..].iter().zip(&tries[1..]).map(|(side, ours)| row(step, placement, side.stage(), plain, ours));
     rows.collect::<Option<Vec<Row>>>().context("no repetitions").map(Outcome::Rows)
 }
 
@@ -150,9 +137,7 @@ fn turns(
         let mut flood = Flood::start(runner, step, side, cpus).map_err(at)?;
         let client = side.client(cpus, hooked);
         let calibration = Flood::during(&mut flood, || {
-            calibrate(effort.seconds, hint, |reps| {
-                runner.run(&step.job, Amount { reps, passes: 1 }, &client)
-            })
+            calibrate(effort.seconds, hint, |reps| runner.run(&step.job, Amount { reps, passes: 1 }, &client))
         })
         .map_err(at)?;
         hint = hint.or(Some(calibration.amount.reps));
@@ -173,16 +158,8 @@ fn turns(
     Ok(())
 }
 
-fn row(
-    step: &Step,
-    placement: Placement,
-    stage: Option<Stage>,
-    plain: &Tries,
-    ours: &Tries,
-) -> Option<Row> {
-    let rates = |tries: &Tries| -> Vec<f64> {
-        tries.samples.iter().map(|sample| sample.rate(tries.sync)).collect()
-    };
+fn row(step: &Step, placement: Placement, stage: Option<Stage>, plain: &Tries, ours: &Tries) -> Option<Row> {
+    let rates = |tries: &Tries| -> Vec<f64> { tries.samples.iter().map(|sample| sample.rate(tries.sync)).collect() };
     let cpu = |tries: &Tries| -> Option<f64> {
         // A flooding client keeps the server busy with other work.
         if step.flood.is_some() {
@@ -205,9 +182,6 @@ fn row(
         ratio: rate / socket,
         cpu_us_socket: cpu(plain),
         cpu_us_ours: cpu(ours),
-        ratio_range: [
-            ratios.iter().copied().fold(f64::INFINITY, f64::min),
-            ratios.iter().copied().fold(0.0, f64::max),
-        ],
+        ratio_range: [ratios.iter().copied().fold(f64::INFINITY, f64::min), ratios.iter().copied().fold(0.0, f64::max)],
     })
 }

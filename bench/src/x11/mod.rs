@@ -60,17 +60,10 @@ pub fn run(args: Args) -> anyhow::Result<()> {
 
     // Before anything is started, so that nothing is left behind.
     let interrupt = Interrupt::install()?;
-    let dir = tempfile::Builder::new()
-        .prefix("slipway-bench-")
-        .tempdir()
-        .context("temporary directory")?;
+    let dir = tempfile::Builder::new().prefix("slipway-bench-").tempdir().context("temporary directory")?;
     let auth = dir.path().join("authority");
     auth::write(&auth)?;
-    let runner = Runner {
-        x11perf,
-        setup: Setup { command, dir: dir.path().to_owned(), auth, display: args.display },
-        interrupt,
-    };
+    let runner = Runner { x11perf, setup: Setup { command, dir: dir.path().to_owned(), auth, display: args.display }, interrupt };
 
     let mut results = Results {
         machine: Machine::this(),
@@ -163,8 +156,7 @@ fn measure_all(
         {
             let text = runner.greeting(&step.job, &sides[0].client(&cpus, false))?;
             results.settings.server = output::server_version(&text).unwrap_or_default();
-            results.settings.x11perf =
-                output::program_version(&text).unwrap_or_default().to_owned();
+            results.settings.x11perf = output::program_version(&text).unwrap_or_default().to_owned();
         }
         let _hogs = match phase.placement {
             Placement::Hogs => start_hogs(cores)?,
@@ -175,8 +167,7 @@ fn measure_all(
             progress.start(phase.placement, &name);
             let outcome = measure(runner, &mut sides, phase.placement, &cpus, step, &effort)?;
             progress.finish(phase.placement, &name, &outcome);
-            let missing =
-                |reason| Missing { test: name.clone(), placement: phase.placement, reason };
+            let missing = |reason| Missing { test: name.clone(), placement: phase.placement, reason };
             match outcome {
                 Outcome::Rows(rows) => results.rows.extend(rows),
                 Outcome::Skipped(reason) => results.skipped.push(missing(reason)),
@@ -188,19 +179,13 @@ fn measure_all(
 }
 
 /// The plain server and one for each of `hooked`.
-fn start_sides(
-    runner: &Runner,
-    cores: &Cores,
-    placement: Placement,
-    hooked: &[Option<Hooks>],
-) -> anyhow::Result<Vec<Side>> {
+fn start_sides(runner: &Runner, cores: &Cores, placement: Placement, hooked: &[Option<Hooks>]) -> anyhow::Result<Vec<Side>> {
     let cpus = cores.server(placement);
     let plain = [None];
     let all = plain.iter().chain(hooked);
     all.zip(0..)
         .map(|(hooks, index)| {
-            let server =
-                Server::start(&runner.setup, index, &cpus, hooks.as_ref(), &runner.interrupt)?;
+            let server = Server::start(&runner.setup, index, &cpus, hooks.as_ref(), &runner.interrupt)?;
             Ok(Side { server, hooks: hooks.clone(), sync: 0.0 })
         })
         .collect()

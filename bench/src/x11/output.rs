@@ -56,10 +56,7 @@ pub fn server_version(output: &str) -> Option<String> {
 
 /// x11perf's own version.
 pub fn program_version(output: &str) -> Option<&str> {
-    output
-        .lines()
-        .find_map(|line| line.strip_prefix("x11perf - X11 performance program, version "))
-        .map(str::trim)
+    output.lines().find_map(|line| line.strip_prefix("x11perf - X11 performance program, version ")).map(str::trim)
 }
 
 #[cfg(test)]
@@ -85,8 +82,7 @@ Sync time adjustment is 0.0592 msecs.
     #[test]
     fn captured_lines() {
         let lines = lines(CAPTURED);
-        let short: Vec<_> =
-            lines.iter().map(|line| (line.operations, line.rate, line.label.as_str())).collect();
+        let short: Vec<_> = lines.iter().map(|line| (line.operations, line.rate, line.label.as_str())).collect();
         let expected = [
             (70_000_000, 70_400_000.0, "X protocol NoOperation"),
             (20_000, 14_800.0, "QueryPointer"),

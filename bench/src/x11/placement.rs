@@ -46,12 +46,8 @@ impl Placement {
             Self::Shared => "server and client on one shared core",
             Self::Free => "server and client not pinned",
             Self::Hogs => "different cores, a CPU hog on each",
-            Self::PlainClient => {
-                "a plain client of the hooked server against one of a plain server"
-            }
-            Self::Flood => {
-                "a plain client while another floods (hooked flood on the hooked server against plain on plain)"
-            }
+            Self::PlainClient => "a plain client of the hooked server against one of a plain server",
+            Self::Flood => "a plain client while another floods (hooked flood on the hooked server against plain on plain)",
         }
     }
 
@@ -82,10 +78,8 @@ impl Cores {
         let set = sched_getaffinity(None).context("sched_getaffinity")?;
         let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect();
         let server = *allowed.first().context("no CPU is allowed")?;
-        let siblings = fs::read_to_string(format!(
-            "/sys/devices/system/cpu/cpu{server}/topology/thread_siblings_list"
-        ))
-        .unwrap_or_default();
+        let siblings =
+            fs::read_to_string(format!("/sys/devices/system/cpu/cpu{server}/topology/thread_siblings_list")).unwrap_or_default();
         Ok(Self::pick(&allowed, &siblings, server))
     }
 
@@ -134,10 +128,9 @@ impl Cores {
     /// For the header.
     pub fn line(&self) -> String {
         match self.client {
-            Some(client) => format!(
-                "server on CPU {}, client on CPU {client} (shared: both on CPU {})",
-                self.server, self.server
-            ),
+            Some(client) => {
+                format!("server on CPU {}, client on CPU {client} (shared: both on CPU {})", self.server, self.server)
+            }
             None => format!("everything on CPU {}, the only one allowed", self.server),
         }
     }

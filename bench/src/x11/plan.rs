@@ -143,7 +143,6 @@ fn steps(catalog: &Catalog, names: &[&str]) -> Result<Vec<Step>, Failure> {
 
 fn floods(catalog: &Catalog, names: &[&str]) -> Result<Vec<Step>, Failure> {
     let job = catalog.find(FLOODED)?;
-    let step =
-        |name: &&str| Ok(Step { job: job.clone(), flood: Some(catalog.find(name)?.clone()) });
+    let step = |name: &&str| Ok(Step { job: job.clone(), flood: Some(catalog.find(name)?.clone()) });
     names.iter().map(step).collect()
 }

@@ -23,8 +23,7 @@ impl Progress {
         eprintln!("{total} measurements, about {about}");
         let bar = stderr().is_terminal().then(|| {
             let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len} {elapsed} {wide_msg}");
-            ProgressBar::new(total as u64)
-                .with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
+            ProgressBar::new(total as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
         });
         Self { bar, done: 0, total }
     }

@@ -26,15 +26,8 @@ pub enum System {
 
 impl System {
     /// In the paper's order.
-    pub const ALL: [Self; 7] = [
-        Self::Hp,
-        Self::Sgi,
-        Self::Stage1Polling,
-        Self::Stage1,
-        Self::Stage2b,
-        Self::Stage2c,
-        Self::Stage2d,
-    ];
+    pub const ALL: [Self; 7] =
+        [Self::Hp, Self::Sgi, Self::Stage1Polling, Self::Stage1, Self::Stage2b, Self::Stage2c, Self::Stage2d];
 
     /// A heading for a narrow column.
     pub fn heading(self) -> &'static str {

@@ -127,8 +127,6 @@ impl Results {
 
     /// The row of the same test and placement in another stage.
     pub fn in_stage(&self, row: &Row, stage: Stage) -> Option<&Row> {
-        self.rows.iter().find(|other| {
-            other.test == row.test && other.placement == row.placement && other.stage == Some(stage)
-        })
+        self.rows.iter().find(|other| other.test == row.test && other.placement == row.placement && other.stage == Some(stage))
     }
 }

@@ -23,8 +23,7 @@ pub enum Group {
 
 impl Group {
     /// In the order of the tables.
-    pub const ALL: [Self; 5] =
-        [Self::RoundTrips, Self::Images, Self::SmallDrawing, Self::ServerBound, Self::Other];
+    pub const ALL: [Self; 5] = [Self::RoundTrips, Self::Images, Self::SmallDrawing, Self::ServerBound, Self::Other];
 
     /// The group of `test`.
     pub fn of(test: &str) -> Self {
@@ -114,8 +113,7 @@ enum Figure {
 
 fn at_least(what: &str, bound: f64, figure: Figure, rows: &[&Row]) -> Judgement {
     let lowest = rows.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio));
-    let worst =
-        lowest.map_or(String::new(), |row| format!("lowest: {} {:.2}", row.test, row.ratio));
+    let worst = lowest.map_or(String::new(), |row| format!("lowest: {} {:.2}", row.test, row.ratio));
     let reached = match figure {
         Figure::Lowest => lowest.map(|row| row.ratio),
         Figure::Mean => geometric_mean(rows.iter().map(|row| row.ratio)),
@@ -154,24 +152,9 @@ pub fn judge(results: &Results, whole: bool) -> Vec<Judgement> {
     };
     use Figure::{Lowest, Mean};
     vec![
-        at_least(
-            "round trips, different cores",
-            40.0,
-            Lowest,
-            &at(Different, &group(Group::RoundTrips)),
-        ),
-        at_least(
-            "round trips, one shared core",
-            1.3,
-            Lowest,
-            &at(Shared, &group(Group::RoundTrips)),
-        ),
-        at_least(
-            "round trips, a hog on each core",
-            2.0,
-            Lowest,
-            &at(Hogs, &group(Group::RoundTrips)),
-        ),
+        at_least("round trips, different cores", 40.0, Lowest, &at(Different, &group(Group::RoundTrips))),
+        at_least("round trips, one shared core", 1.3, Lowest, &at(Shared, &group(Group::RoundTrips))),
+        at_least("round trips, a hog on each core", 2.0, Lowest, &at(Hogs, &group(Group::RoundTrips))),
         at_least("putimage100", 9.0, Lowest, &at(Different, &named("putimage100"))),
         at_least("putimage500", 6.0, Lowest, &at(Different, &named("putimage500"))),
         at_least("getimage500", 5.0, Lowest, &at(Different, &named("getimage500"))),
@@ -205,11 +188,7 @@ fn cpu_time(results: &Results) -> Judgement {
         },
         detail: highest.map_or(String::new(), |(row, cost)| {
             let place = row.placement.name();
-            format!(
-                "highest: {} ({place}) {cost:.2}; above in {above} of {}",
-                row.test,
-                costs.len()
-            )
+            format!("highest: {} ({place}) {cost:.2}; above in {above} of {}", row.test, costs.len())
         }),
     }
 }

@@ -84,12 +84,7 @@ pub struct Sample {
 impl Sample {
     fn new(lines: &[Line], cpu_ns: Option<u64>) -> Option<Self> {
         let seconds: Vec<f64> = lines.iter().map(Line::seconds).collect();
-        Some(Self {
-            operations: lines.first()?.operations,
-            seconds: median(&seconds)?,
-            passes: lines.len() as u32,
-            cpu_ns,
-        })
+        Some(Self { operations: lines.first()?.operations, seconds: median(&seconds)?, passes: lines.len() as u32, cpu_ns })
     }
 
     /// Operations a second, less the `sync` seconds of the closing round trip.
@@ -155,12 +150,7 @@ impl Runner {
         Ok(self.run_text(job, Amount::ONE, client)?.0)
     }
 
-    fn run_text(
-        &self,
-        job: &Job,
-        amount: Amount,
-        client: &Client<'_>,
-    ) -> anyhow::Result<(String, Option<u64>)> {
+    fn run_text(&self, job: &Job, amount: Amount, client: &Client<'_>) -> anyhow::Result<(String, Option<u64>)> {
         let mut stdout = tempfile::tempfile().context("temporary file")?;
         let mut stderr = tempfile::tempfile().context("temporary file")?;
         let mut command = self.command(job, amount, client);
@@ -168,9 +158,8 @@ impl Runner {
         let server = client.server.pid();
         let before = cpu_ns(server);
         let child = Guarded::spawn(&mut command, None)?;
-        let (status, used) = child
-            .finish(&self.interrupt, RUN_LIMIT)
-            .with_context(|| format!("x11perf -{} -reps {}", job.option, amount.reps))?;
+        let (status, used) =
+            child.finish(&self.interrupt, RUN_LIMIT).with_context(|| format!("x11perf -{} -reps {}", job.option, amount.reps))?;
         let after = cpu_ns(server);
         if !status.success() {
             let said = from_start(&mut stderr)?;

@@ -194,8 +194,7 @@ impl Ring {
     /// caller is told so for each time the reader armed its flag.
     pub fn take_sleeping_reader(&self) -> bool {
         fence(Ordering::SeqCst); // W4: orders W3 before W5; paired with R3
-        self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS
-            && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
+        self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
     }
 
     /// Whether the reader naps. A look only.
@@ -315,10 +314,10 @@ impl Ring {
         fence(Ordering::SeqCst); // R3: orders the flag before the second look; paired with W4
     }
 
-    /// Arms the reader's flag for a nap (R7), which ends by itself soon. The caller must look again
-    /// before it naps.
+    /// Arms the reader's flag for a nap (R7), which ends by itself soon, unless it is up for one who
+    /// sleeps. The caller must look again before it naps.
     pub fn arm_napping_reader(&self) {
-        self.control.reader.waits.store(NAPS, Ordering::Relaxed);
+        let _ = self.control.reader.waits.compare_exchange(0, NAPS, Ordering::Relaxed, Ordering::Relaxed);
         fence(Ordering::SeqCst); // R7: as R3
     }
 

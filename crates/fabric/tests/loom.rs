@@ -1,13 +1,6 @@
 //! The ring, the sleep/wake protocol and the lock: each body runs in every interleaving that loom
 //! finds (`scripts/loom.sh`), and natively with real threads and a real socket for a bell.
-#![cfg_attr(
-    loom,
-    allow(
-        unsafe_code,
-        clippy::disallowed_types,
-        reason = "loom's cells are how it finds data races"
-    )
-)]
+#![cfg_attr(loom, allow(unsafe_code, clippy::disallowed_types, reason = "loom's cells are how it finds data races"))]
 
 mod support;
 
@@ -124,11 +117,7 @@ fn every_sleeper_on_one_line_is_woken() {
                 // Each waits for any byte that it has not seen, and consumes none.
                 spawn(move || {
                     while !ring.readable(0) {
-                        own.sleep(
-                            || ring.arm_reader(),
-                            || ring.readable(0),
-                            || ring.disarm_reader(),
-                        );
+                        own.sleep(|| ring.arm_reader(), || ring.readable(0), || ring.disarm_reader());
                     }
                 })
             })
@@ -147,11 +136,7 @@ fn a_sleeper_that_returns_to_sleep_keeps_no_other_asleep() {
         let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
         let wait_past = move |seen: u64| {
             while ring.tail_mark() <= seen {
-                own.sleep(
-                    || ring.arm_reader(),
-                    || ring.tail_mark() > seen,
-                    || ring.disarm_reader(),
-                );
+                own.sleep(|| ring.arm_reader(), || ring.tail_mark() > seen, || ring.disarm_reader());
             }
         };
         let once = wait_past.clone();
@@ -226,6 +211,52 @@ fn a_poll_that_times_out_leaves_an_epoll_set_armed() {
 }
 
 #[test]
+fn a_nap_keeps_nobody_else_asleep() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
+        let napping = {
+            let (ring, own) = (ring.clone(), Arc::clone(&own));
+            // As `EpollSet::wait` does around a nap, whose time runs out.
+            spawn(move || {
+                ring.arm_napping_reader();
+                own.sleepers.if_none(|| ring.disarm_reader());
+            })
+        };
+        let sleeper = spawn(move || {
+            while !ring.readable(0) {
+                own.sleep(|| ring.arm_reader(), || ring.readable(0), || ring.disarm_reader());
+            }
+        });
+        writer.write(&[1]);
+        napping.join().unwrap();
+        sleeper.join().unwrap();
+    });
+}
+
+#[test]
+fn a_napping_reader_is_woken_by_a_writer_that_waits() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
+        // The nap's own end is not modelled: without the bell it would last for ever.
+        let napping = spawn(move || {
+            while !ring.readable(0) {
+                ring.arm_napping_reader();
+                if !ring.readable(0) {
+                    own.bell.wait_edge();
+                }
+            }
+        });
+        writer.write(&[1]);
+        if writer.ring.take_napping_reader() {
+            writer.peer.bell.ring();
+        }
+        napping.join().unwrap();
+    });
+}
+
+#[test]
 fn a_closed_ring_is_drained_before_the_socket_is_read() {
     check(|| {
         let (mut writer, mut reader) = ends(4);
@@ -244,11 +275,7 @@ fn a_closed_ring_is_drained_before_the_socket_is_read() {
                 } else {
                     let ring = &reader.ring;
                     let mark = ring.hint_mark();
-                    let stirs = || {
-                        ring.readable(reader.cursor.head)
-                            || ring.opening().0 == CLOSED
-                            || ring.hint_mark() != mark
-                    };
+                    let stirs = || ring.readable(reader.cursor.head) || ring.opening().0 == CLOSED || ring.hint_mark() != mark;
                     reader.own.sleep(|| ring.arm_reader(), stirs, || ring.disarm_reader());
                 }
             }

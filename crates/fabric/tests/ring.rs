@@ -17,7 +17,12 @@ fn bytes_arrive_in_order_round_the_end() {
     for step in 0..10_000usize {
         let n = (step * 37) % 4000;
         let n = n.min(maker.tx.free(&mut tx, n).unwrap());
-        let data: Vec<u8> = (0..n).map(|_| { next_in = next_in.wrapping_add(1); next_in }).collect();
+        let data: Vec<u8> = (0..n)
+            .map(|_| {
+                next_in = next_in.wrapping_add(1);
+                next_in
+            })
+            .collect();
         maker.tx.fill(&mut tx, &data).unwrap();
         maker.tx.publish(&tx);
         let n = guest.rx.available(&mut rx).unwrap().min((step * 53) % 4096);
@@ -60,7 +65,7 @@ fn one_bell_for_each_arming() {
 fn a_napping_reader_is_woken_by_half_a_ring_or_a_writer_that_waits() {
     let (maker, guest) = pair(4096);
     let mut tx = TxCursor::default();
-    let mut write = |tx: &mut TxCursor, n: usize| {
+    let write = |tx: &mut TxCursor, n: usize| {
         maker.tx.fill(tx, &vec![7; n]).unwrap();
         maker.tx.publish(tx);
         (maker.tx.take_sleeping_reader(), maker.tx.take_overfed_reader(tx).unwrap())

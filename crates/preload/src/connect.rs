@@ -4,7 +4,9 @@ use crate::{
     real::{real, shield},
     table::{self, Slot},
 };
-use libc::{AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t};
+use libc::{
+    AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t,
+};
 use slipway_transport::{
     hub::{Accepted, Hub},
     rendezvous::{display_of, offer},
@@ -122,7 +124,9 @@ fn hub(display: u32) -> Option<Arc<Hub>> {
             Some(hub)
         }
         Err(error) => {
-            report::warn(format_args!("no client of display :{display} can use shared memory: the hub can't be opened ({error})"));
+            report::warn(format_args!(
+                "no client of display :{display} can use shared memory: the hub can't be opened ({error})"
+            ));
             None
         }
     }
@@ -305,4 +309,3 @@ pub unsafe fn sender(fd: c_int, bytes: ssize_t, address: *mut sockaddr, length: 
 }
 
 const _: () = assert!(NAME == size_of::<sa_family_t>());
-

@@ -43,7 +43,10 @@ unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c
     }
     let mut slots = Vec::new();
     if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
-        shield(|| slots.extend(table::used().filter(|fd| (first..=last).contains(&(*fd as c_uint))).filter_map(table::forget)), || {});
+        shield(
+            || slots.extend(table::used().filter(|fd| (first..=last).contains(&(*fd as c_uint))).filter_map(table::forget)),
+            || {},
+        );
     }
     // Round our own descriptors, which are few and high.
     let mut from = first;

@@ -9,8 +9,8 @@ use crate::{
     table,
 };
 use libc::{
-    MSG_CMSG_CLOEXEC, MSG_CTRUNC, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, SCM_RIGHTS, SOL_SOCKET,
-    cmsghdr, iovec, msghdr, ssize_t,
+    MSG_CMSG_CLOEXEC, MSG_CTRUNC, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, SCM_RIGHTS,
+    SOL_SOCKET, cmsghdr, iovec, msghdr, ssize_t,
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_transport::{
@@ -392,4 +392,3 @@ unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_
     // SAFETY: as sendmmsg(2).
     unsafe { next::sendmmsg(fd, messages, count, flags) }
 }
-

@@ -28,7 +28,8 @@ pub fn real_poller(mask: Option<*const sigset_t>) -> impl FnMut(&mut [PollEntry]
         let time = timeout.map(|t| timespec { tv_sec: t.as_secs() as libc::time_t, tv_nsec: t.subsec_nanos().into() });
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the entries have pollfd's layout; the mask is the program's own argument.
-        let n = unsafe { next::ppoll(entries.as_mut_ptr().cast(), entries.len() as nfds_t, time, mask.unwrap_or(std::ptr::null())) };
+        let n =
+            unsafe { next::ppoll(entries.as_mut_ptr().cast(), entries.len() as nfds_t, time, mask.unwrap_or(std::ptr::null())) };
         usize::try_from(n).map_err(|_| last_error())
     }
 }
@@ -92,7 +93,8 @@ fn poll_mixed(entries: &mut [PollEntry], timeout: Option<Duration>, mask: Option
     let is_member = |i: usize| found.iter().any(|(m, _)| *m == i);
     let mut others: Vec<PollEntry> =
         entries.iter().enumerate().filter(|(i, _)| !is_member(*i)).map(|(_, e)| PollEntry { revents: 0, ..*e }).collect();
-    let result = if members.is_empty() { poller(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut poller) };
+    let result =
+        if members.is_empty() { poller(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut poller) };
     result?;
     let got: Vec<i16> = members.iter().map(|m| m.got.bits() as i16).collect();
     let mut others = others.into_iter();

@@ -7,10 +7,7 @@
 //! handler runs when it would have run, and never when it would not have. What remains visible is
 //! that the first tick after a stop, at most one interval later, can interrupt a wait (EINTR) once.
 
-use crate::{
-    connect::is_server,
-    real::real,
-};
+use crate::{connect::is_server, real::real};
 use libc::{ITIMER_REAL, SA_SIGINFO, SIGALRM, itimerval, siginfo_t, timeval};
 use slipway_fabric::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use slipway_transport::{settings::Settings, stream::now};
@@ -114,7 +111,8 @@ extern "C" fn tick(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
             settle();
         } else if time.saturating_add(SLACK) < due {
             let wait = (due - time).div_ceil(1000);
-            let split = |us: u64| timeval { tv_sec: (us / 1_000_000) as libc::time_t, tv_usec: (us % 1_000_000) as libc::suseconds_t };
+            let split =
+                |us: u64| timeval { tv_sec: (us / 1_000_000) as libc::time_t, tv_usec: (us % 1_000_000) as libc::suseconds_t };
             set_kernel(&itimerval { it_interval: split(INTERVAL.load(Relaxed) / 1000), it_value: split(wait) });
         } else {
             DUE.store(time.saturating_add(INTERVAL.load(Relaxed)), Relaxed);

@@ -71,6 +71,10 @@ impl Actor {
     }
 
     fn launch(role: &str, display: u32, spin: &str) -> Self {
+        Self::launch_at(role, display, spin, "full")
+    }
+
+    fn launch_at(role: &str, display: u32, spin: &str, stage: &str) -> Self {
         std::fs::create_dir_all("/tmp/.X11-unix").expect("the directory of the X sockets");
         let mut child = Command::new(std::env::current_exe().expect("the test program"))
             .args(["role", "--exact", "--ignored", "--nocapture", "--test-threads=1"])
@@ -79,6 +83,7 @@ impl Actor {
             .env("SLIPWAY_RUNTIME_DIR", runtime_dir())
             .env("SLIPWAY_X11_RING", "64K")
             .env("SLIPWAY_X11_SPIN", spin)
+            .env("SLIPWAY_X11_STAGE", stage)
             .env("LD_PRELOAD", hooked::library())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -99,9 +104,7 @@ impl Actor {
 
     /// The next thing it says.
     fn next(&mut self) -> String {
-        self.said
-            .recv_timeout(WATCHDOG)
-            .unwrap_or_else(|error| panic!("the {} says nothing: {error}", self.role))
+        self.said.recv_timeout(WATCHDOG).unwrap_or_else(|error| panic!("the {} says nothing: {error}", self.role))
     }
 
     fn expect(&mut self, what: &str) {
@@ -188,8 +191,7 @@ fn three_hundred_killed_clients_leave_nothing_behind() {
     let before = server.holdings();
     for n in 0..30 {
         // Some are killed in their phase, some wherever they are on the way there.
-        let clients: Vec<_> =
-            (0..10).map(|i| Actor::launch(PHASES[(n + i) % 4], 620, "50")).collect();
+        let clients: Vec<_> = (0..10).map(|i| Actor::launch(PHASES[(n + i) % 4], 620, "50")).collect();
         let mut came = 0;
         for (i, mut client) in clients.into_iter().enumerate() {
             if i % 2 == 0 {
@@ -248,18 +250,37 @@ fn a_stopped_client_stops_nobody() {
     server.end();
 }
 
+/// At stage one every write rings, and the line's queue holds fewer bells than this client rings.
+#[test]
+fn a_stopped_server_finds_all_that_was_written_meanwhile() {
+    for (display, stage) in (650..).zip(["1", "2b", "full"]) {
+        let mut server = Actor::launch_at("server", display, "50", stage);
+        server.expect("there");
+        let mut client = Actor::launch_at("dripper", display, "50", stage);
+        client.expect("there");
+        for _ in 0..5 {
+            server.signal(libc::SIGSTOP);
+            client.round_trips(2000);
+            server.signal(libc::SIGCONT);
+            client.expect("echoed");
+            client.expect("again");
+        }
+        client.end();
+        server.expect("gone");
+        server.end();
+    }
+}
+
 #[test]
 fn clients_outlive_a_server_killed_at_every_phase() {
     for (display, spin) in (630..).zip(SPINS) {
         let server = Actor::start("server", display, spin);
-        let mut clients: Vec<_> =
-            PHASES.iter().map(|phase| Actor::start(phase, display, spin)).collect();
+        let mut clients: Vec<_> = PHASES.iter().map(|phase| Actor::start(phase, display, spin)).collect();
         assert!(rings(display) >= 3);
         server.kill();
         for client in &mut clients {
             let said = client.next();
-            let ways =
-                ["over end", "over ConnectionReset", "over BrokenPipe", "over UnexpectedEof"];
+            let ways = ["over end", "over ConnectionReset", "over BrokenPipe", "over UnexpectedEof"];
             assert!(ways.contains(&said.as_str()), "the {} says {said}", client.role);
         }
         for client in clients {

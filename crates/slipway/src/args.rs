@@ -269,10 +269,7 @@ mod tests {
 
     #[test]
     fn status_is_a_subcommand_only_in_front() {
-        assert!(matches!(
-            x11(&["status", ":1"]).expect("parses").command,
-            Some(X11Command::Status(_))
-        ));
+        assert!(matches!(x11(&["status", ":1"]).expect("parses").command, Some(X11Command::Status(_))));
         assert_eq!(x11(&["--", "status"]).expect("parses").program, ["status"]);
         assert_eq!(x11(&["--log", "off", "status"]).expect("parses").program, ["status"]);
         assert_eq!(x11(&["xterm", "status"]).expect("parses").program, ["xterm", "status"]);
@@ -280,13 +277,7 @@ mod tests {
 
     #[test]
     fn errors_are_one_line() {
-        for args in [
-            &["--rin", "1M", "x"][..],
-            &["--ring", "0", "x"],
-            &[],
-            &["--screen", "1x1", "x"],
-            &["--stage", "3", "x"],
-        ] {
+        for args in [&["--rin", "1M", "x"][..], &["--ring", "0", "x"], &[], &["--screen", "1x1", "x"], &["--stage", "3", "x"]] {
             let error = x11(args).expect_err("refused");
             let line = one_line(&error);
             assert!(!line.contains('\n') && !line.starts_with("error"), "{line}");

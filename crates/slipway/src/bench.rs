@@ -12,13 +12,8 @@ pub fn exec(args: &[OsString]) -> Failure {
     match locate::bench() {
         Ok(path) => {
             let error = Command::new(&path).args(args).exec();
-            Failure::new(
-                NOT_EXECUTABLE,
-                format!("bench: cannot execute {}: {error}", path.display()),
-            )
+            Failure::new(NOT_EXECUTABLE, format!("bench: cannot execute {}: {error}", path.display()))
         }
-        Err(missing) => {
-            Failure::new(NOT_FOUND, format!("bench: {missing}; build or install Slipway whole"))
-        }
+        Err(missing) => Failure::new(NOT_FOUND, format!("bench: {missing}; build or install Slipway whole")),
     }
 }

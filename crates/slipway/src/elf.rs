@@ -66,11 +66,7 @@ where
         .iter()
         .find_map(|segment| segment.interpreter(endian, data).ok().flatten())
         .map(|loader| String::from_utf8_lossy(loader).into_owned());
-    let abi = Abi {
-        is_64: header.is_class_64(),
-        is_little_endian: header.is_little_endian(),
-        machine: header.e_machine(endian),
-    };
+    let abi = Abi { is_64: header.is_class_64(), is_little_endian: header.is_little_endian(), machine: header.e_machine(endian) };
     Some(Executable { abi, loader })
 }
 

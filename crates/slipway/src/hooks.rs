@@ -34,11 +34,8 @@ impl Hooks {
     /// Finds the preload library and tries what the hooks need of the system. If something is
     /// missing, a warning says so and `program` runs without hooks.
     pub fn new(settings: Settings, program: &Program) -> Self {
-        let library = if settings.on {
-            usable_library().inspect_err(|why| warn(&settings, &program.name, why)).ok()
-        } else {
-            None
-        };
+        let library =
+            if settings.on { usable_library().inspect_err(|why| warn(&settings, &program.name, why)).ok() } else { None };
         Self { settings, library }
     }
 
@@ -67,17 +64,14 @@ fn usable_library() -> Result<Library, String> {
     if !cfg!(all(target_pointer_width = "64", target_endian = "little", target_has_atomic = "64")) {
         return Err(format!("no shared memory transport for architecture {}", env::consts::ARCH));
     }
-    let path =
-        locate::preload(env::var_os("SLIPWAY_PRELOAD")).map_err(|missing| missing.to_string())?;
+    let path = locate::preload(env::var_os("SLIPWAY_PRELOAD")).map_err(|missing| missing.to_string())?;
     check_path(&path)?;
     // As the hooks do it: a hardened system insists on the seal, an old one does not know it.
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-    memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL)
-        .or_else(|_| memfd_create(c"slipway", flags))
-        .map_err(|error| {
-            let error = io::Error::from(error);
-            format!("this system has no shared memory for it: memfd_create: {error}")
-        })?;
+    memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags)).map_err(|error| {
+        let error = io::Error::from(error);
+        format!("this system has no shared memory for it: memfd_create: {error}")
+    })?;
     let elf = elf::read(&path);
     Ok(Library { path, elf })
 }
@@ -109,11 +103,7 @@ fn prepended(library: &Path, existing: Option<OsString>) -> OsString {
 
 fn warn(settings: &Settings, program: &OsStr, why: impl AsRef<str>) {
     if settings.log >= LogLevel::Warn {
-        eprintln!(
-            "slipway: warning: {}; {} uses the plain socket",
-            why.as_ref(),
-            program.display()
-        );
+        eprintln!("slipway: warning: {}; {} uses the plain socket", why.as_ref(), program.display());
     }
 }
 

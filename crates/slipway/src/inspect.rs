@@ -56,9 +56,7 @@ impl fmt::Display for Obstacle {
         }
         match &self.reason {
             Reason::Elevated(how) => write!(f, "{how}, so that hooks are not loaded into it"),
-            Reason::Static => {
-                f.write_str("is statically linked, so that hooks are not loaded into it")
-            }
+            Reason::Static => f.write_str("is statically linked, so that hooks are not loaded into it"),
             Reason::OtherAbi { program, library } => {
                 write!(f, "is {program}, the preload library {library}")
             }
@@ -73,9 +71,8 @@ impl fmt::Display for Obstacle {
 /// read or understood has none: the loader decides.
 pub fn obstacle(path: &Path, library: Option<&elf::Executable>) -> Option<Obstacle> {
     let (file, is_script) = follow_interpreters(path);
-    let reason = elevated(&file)
-        .map(Reason::Elevated)
-        .or_else(|| elf::read(&file).and_then(|program| unloadable(program, library)))?;
+    let reason =
+        elevated(&file).map(Reason::Elevated).or_else(|| elf::read(&file).and_then(|program| unloadable(program, library)))?;
     Some(Obstacle { reason, interpreter: is_script.then_some(file) })
 }
 
@@ -85,8 +82,7 @@ fn unloadable(program: elf::Executable, library: Option<&elf::Executable>) -> Op
         return Some(Reason::OtherAbi { program: program.abi, library: library.abi });
     }
     // The library needs the C library it was built with; musl's loader would refuse to start.
-    let is_musl =
-        Path::new(&loader).file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl"));
+    let is_musl = Path::new(&loader).file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl"));
     (is_musl && !cfg!(target_env = "musl")).then_some(Reason::OtherLoader(loader))
 }
 
@@ -125,8 +121,8 @@ fn elevated(path: &Path) -> Option<&'static str> {
     } else {
         return None;
     };
-    let bits_count = !no_new_privs().unwrap_or(false)
-        && !statvfs(path).is_ok_and(|fs| fs.f_flag.contains(StatVfsMountFlags::NOSUID));
+    let bits_count =
+        !no_new_privs().unwrap_or(false) && !statvfs(path).is_ok_and(|fs| fs.f_flag.contains(StatVfsMountFlags::NOSUID));
     bits_count.then_some(how)
 }
 

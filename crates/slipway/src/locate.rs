@@ -72,10 +72,7 @@ mod tests {
     #[test]
     fn the_variable_is_the_only_candidate() {
         let missing = preload(Some("/nonexistent/x.so".into())).expect_err("not there");
-        assert_eq!(
-            missing.to_string(),
-            "SLIPWAY_PRELOAD names /nonexistent/x.so, where no file is"
-        );
+        assert_eq!(missing.to_string(), "SLIPWAY_PRELOAD names /nonexistent/x.so, where no file is");
         assert!(preload(Some("/".into())).is_err(), "a directory is no library");
     }
 

@@ -31,9 +31,7 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<u8, Failure> {
     match cli.command {
-        Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => {
-            status::run(&options)
-        }
+        Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => status::run(&options),
         Command::X11(args) => x11::run(args),
         Command::Bench { args } => Err(bench::exec(&args)),
         Command::Guard { dir } => x11::guard(&dir),

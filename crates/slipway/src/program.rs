@@ -59,14 +59,11 @@ impl Program {
             }
         }
         Err(match refused {
-            Some((path, error)) => Failure::new(
-                NOT_EXECUTABLE,
-                format!("{shown}: cannot execute {}: {}", path.display(), describe(error)),
-            ),
-            None if is_path => Failure::new(NOT_FOUND, format!("{shown}: no such file")),
-            None => {
-                Failure::new(NOT_FOUND, format!("{shown}: program not found in PATH{}", hint(name)))
+            Some((path, error)) => {
+                Failure::new(NOT_EXECUTABLE, format!("{shown}: cannot execute {}: {}", path.display(), describe(error)))
             }
+            None if is_path => Failure::new(NOT_FOUND, format!("{shown}: no such file")),
+            None => Failure::new(NOT_FOUND, format!("{shown}: program not found in PATH{}", hint(name))),
         })
     }
 
@@ -84,20 +81,12 @@ impl Program {
             io::ErrorKind::NotFound => (NOT_FOUND, ", or its interpreter does not exist"),
             _ => (NOT_EXECUTABLE, ""),
         };
-        Failure::new(
-            code,
-            format!(
-                "{}: cannot execute {}: {error}{why}",
-                self.name.display(),
-                self.path.display()
-            ),
-        )
+        Failure::new(code, format!("{}: cannot execute {}: {error}{why}", self.name.display(), self.path.display()))
     }
 }
 
 fn check(path: &Path) -> Result<(), Errno> {
-    let metadata =
-        path.metadata().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    let metadata = path.metadata().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
     if metadata.is_dir() {
         return Err(Errno::ISDIR);
     }
@@ -114,11 +103,7 @@ fn describe(error: Errno) -> String {
 
 fn hint(name: &OsStr) -> &'static str {
     // `slipway x11 --log info status` runs a program: options belong to programs only.
-    if name == "status" {
-        "; for the connections of a server put `status` first: slipway x11 status"
-    } else {
-        ""
-    }
+    if name == "status" { "; for the connections of a server put `status` first: slipway x11 status" } else { "" }
 }
 
 #[cfg(test)]
@@ -133,15 +118,13 @@ mod tests {
         let path = env::join_paths([dir.path(), Path::new("/bin")]).expect("join");
         let program = Program::find_in(OsStr::new("sh"), &path).expect("the second sh");
         assert_eq!(program.path, Path::new("/bin/sh"));
-        let failure =
-            Program::find_in(OsStr::new("sh"), dir.path().as_os_str()).expect_err("only the first");
+        let failure = Program::find_in(OsStr::new("sh"), dir.path().as_os_str()).expect_err("only the first");
         assert_eq!(failure.code, NOT_EXECUTABLE);
     }
 
     #[test]
     fn an_empty_entry_is_the_current_directory() {
-        let failure =
-            Program::find_in(OsStr::new("Cargo.toml"), OsStr::new("")).expect_err("no program");
+        let failure = Program::find_in(OsStr::new("Cargo.toml"), OsStr::new("")).expect_err("no program");
         assert_eq!(failure.code, NOT_EXECUTABLE);
         assert!(failure.message.contains("./Cargo.toml"), "{}", failure.message);
     }
@@ -149,14 +132,8 @@ mod tests {
     #[test]
     fn directories_and_nothing() {
         assert_eq!(Program::find(OsStr::new("/")).expect_err("directory").code, NOT_EXECUTABLE);
-        assert_eq!(
-            Program::find(OsStr::new("/nonexistent/x")).expect_err("nothing").code,
-            NOT_FOUND
-        );
-        assert_eq!(
-            Program::find(OsStr::new("/bin/sh/x")).expect_err("below a file").code,
-            NOT_FOUND
-        );
+        assert_eq!(Program::find(OsStr::new("/nonexistent/x")).expect_err("nothing").code, NOT_FOUND);
+        assert_eq!(Program::find(OsStr::new("/bin/sh/x")).expect_err("below a file").code, NOT_FOUND);
         assert_eq!(Program::find(OsStr::new("")).expect_err("empty").code, NOT_FOUND);
     }
 }

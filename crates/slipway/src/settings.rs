@@ -27,10 +27,7 @@ impl Settings {
     /// # Errors
     /// A variable that can't be read or is 0, and a smallest ring above the largest. An option
     /// replaces its variable, so a bad variable under an option is no error.
-    pub fn new(
-        options: &HookOptions,
-        environment: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Self, Failure> {
+    pub fn new(options: &HookOptions, environment: impl Fn(&str) -> Option<OsString>) -> Result<Self, Failure> {
         let mut merge = Merge { environment, variables: Vec::new() };
         merge.value("SLIPWAY_X11_RING", options.ring, parse_size)?;
         let min = merge.value("SLIPWAY_X11_MIN", options.min_ring, parse_size)?;
@@ -43,10 +40,7 @@ impl Settings {
         let log = merge.choice::<LogLevel>("SLIPWAY_LOG", options.log)?;
         let on = merge.switch("SLIPWAY_X11", options.off)?;
         let default = HookSettings::default();
-        check_order(
-            min.unwrap_or(default.min_ring as u64),
-            max.unwrap_or(default.max_ring as u64),
-        )?;
+        check_order(min.unwrap_or(default.min_ring as u64), max.unwrap_or(default.max_ring as u64))?;
         Ok(Self { on, log: log.unwrap_or(LogLevel::Warn), variables: merge.variables })
     }
 }
@@ -83,19 +77,12 @@ impl<E: Fn(&str) -> Option<OsString>> Merge<E> {
             return Ok(None);
         };
         let text = text.to_string_lossy();
-        parse(&text)
-            .map(Some)
-            .map_err(|why| Failure::usage(format!("environment variable {name}={text}: {why}")))
+        parse(&text).map(Some).map_err(|why| Failure::usage(format!("environment variable {name}={text}: {why}")))
     }
 
-    fn choice<T: ValueEnum>(
-        &mut self,
-        name: &'static str,
-        option: Option<T>,
-    ) -> Result<Option<T>, Failure> {
-        let chosen = self.value(name, option.map(Choice), |text| {
-            T::from_str(text, false).map(Choice).map_err(|_| expected::<T>())
-        })?;
+    fn choice<T: ValueEnum>(&mut self, name: &'static str, option: Option<T>) -> Result<Option<T>, Failure> {
+        let chosen =
+            self.value(name, option.map(Choice), |text| T::from_str(text, false).map(Choice).map_err(|_| expected::<T>()))?;
         Ok(chosen.map(|Choice(value)| value))
     }
 
@@ -139,25 +126,15 @@ mod tests {
     use super::*;
 
     fn settings(options: &HookOptions, environment: &[(&str, &str)]) -> Result<Settings, Failure> {
-        Settings::new(options, |name| {
-            environment.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value))
-        })
+        Settings::new(options, |name| environment.iter().find(|(key, _)| *key == name).map(|(_, value)| OsString::from(value)))
     }
 
     #[test]
     fn options_override_and_the_rest_is_left_alone() {
-        let options = HookOptions {
-            ring: Some(4096),
-            stage: Some(Stage::WhenAsleep),
-            ..HookOptions::default()
-        };
-        let environment =
-            [("SLIPWAY_X11_RING", "broken"), ("SLIPWAY_X11_SPIN", "10"), ("SLIPWAY_LOG", "error")];
+        let options = HookOptions { ring: Some(4096), stage: Some(Stage::WhenAsleep), ..HookOptions::default() };
+        let environment = [("SLIPWAY_X11_RING", "broken"), ("SLIPWAY_X11_SPIN", "10"), ("SLIPWAY_LOG", "error")];
         let settings = settings(&options, &environment).expect("good");
-        assert_eq!(
-            settings.variables,
-            [("SLIPWAY_X11_RING", "4096".to_owned()), ("SLIPWAY_X11_STAGE", "2b".to_owned())]
-        );
+        assert_eq!(settings.variables, [("SLIPWAY_X11_RING", "4096".to_owned()), ("SLIPWAY_X11_STAGE", "2b".to_owned())]);
         assert_eq!(settings.log, LogLevel::Error);
         assert!(settings.on);
     }
@@ -191,9 +168,7 @@ mod tests {
 
     #[test]
     fn min_above_max_also_against_the_default() {
-        for (min, max) in
-            [(Some(2 << 20), Some(1 << 20)), (Some(32 << 20), None), (None, Some(4096))]
-        {
+        for (min, max) in [(Some(2 << 20), Some(1 << 20)), (Some(32 << 20), None), (None, Some(4096))] {
             let options = HookOptions { min_ring: min, max_ring: max, ..HookOptions::default() };
             let failure = settings(&options, &[]).expect_err("refused");
             assert!(failure.message.contains("--max-ring"), "{}", failure.message);

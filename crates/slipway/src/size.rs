@@ -1,8 +1,7 @@
 //! Sizes and counts on the command line and in the environment.
 
 /// What to do instead of a limit of 0.
-const ZERO: &str =
-    "0 would leave no shared memory; to run without it, use --off or SLIPWAY_X11=off";
+const ZERO: &str = "0 would leave no shared memory; to run without it, use --off or SLIPWAY_X11=off";
 
 /// Reads a number of bytes with an optional suffix K, M or G (powers of 1024).
 ///
@@ -21,11 +20,7 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     if number.is_empty() {
         return Err(bad_size());
     }
-    let bytes = number
-        .parse::<u64>()
-        .ok()
-        .and_then(|number| number.checked_mul(1 << shift))
-        .ok_or("larger than any memory")?;
+    let bytes = number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift)).ok_or("larger than any memory")?;
     if bytes == 0 {
         return Err(ZERO.to_owned());
     }
@@ -74,29 +69,15 @@ mod tests {
 
     #[test]
     fn suffixes_are_powers_of_1024() {
-        for (text, bytes) in
-            [("1", 1), ("64K", 65_536), ("64k", 65_536), ("3M", 3 << 20), ("2g", 2 << 30)]
-        {
+        for (text, bytes) in [("1", 1), ("64K", 65_536), ("64k", 65_536), ("3M", 3 << 20), ("2g", 2 << 30)] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
     }
 
     #[test]
     fn what_is_no_size_is_refused() {
-        for text in [
-            "",
-            "K",
-            "-1",
-            "1.5M",
-            "1T",
-            "1KiB",
-            "1 K",
-            "0x10",
-            "K1",
-            "+1",
-            "99999999999999999999",
-            "18014398509481985K",
-        ] {
+        for text in ["", "K", "-1", "1.5M", "1T", "1KiB", "1 K", "0x10", "K1", "+1", "99999999999999999999", "18014398509481985K"]
+        {
             assert!(parse_size(text).is_err(), "{text}");
         }
     }

@@ -35,11 +35,7 @@ fn dependencies_run_one_way() {
         found.insert(name, uses);
     }
     let allowed = BTreeMap::from(ALLOWED);
-    assert_eq!(
-        found.keys().collect::<Vec<_>>(),
-        allowed.keys().collect::<Vec<_>>(),
-        "a crate is missing in this test"
-    );
+    assert_eq!(found.keys().collect::<Vec<_>>(), allowed.keys().collect::<Vec<_>>(), "a crate is missing in this test");
     for (name, uses) in found {
         for used in uses {
             assert!(allowed[name].contains(&used), "{name} must not depend on {used}");

@@ -57,8 +57,7 @@ fn options_become_variables_and_the_rest_stays() {
     let mut command = bench.slipway(&["x11", "env"]);
     command.env("SLIPWAY_X11_SPIN", "7");
     let none = outcome(command);
-    let set: Vec<&str> =
-        none.stdout.lines().filter(|line| line.starts_with("SLIPWAY_X11")).collect();
+    let set: Vec<&str> = none.stdout.lines().filter(|line| line.starts_with("SLIPWAY_X11")).collect();
     assert_eq!(set, ["SLIPWAY_X11_SPIN=7"]);
 }
 
@@ -95,11 +94,7 @@ fn what_cannot_run_is_said_in_one_line_and_by_exit_code() {
         ),
         (&["--clients", "0", "true"], 2, "--off"),
         (&["--total", "12Q", "true"], 2, "--total"),
-        (
-            &["--min-ring", "2M", "--max-ring", "1M", "true"],
-            2,
-            "smallest ring 2M is above the largest, 1M",
-        ),
+        (&["--min-ring", "2M", "--max-ring", "1M", "true"], 2, "smallest ring 2M is above the largest, 1M"),
         (&["--bogus", "true"], 2, "'--bogus'"),
         (&["--stage", "3", "true"], 2, "2b"),
         (&["--screen", "640x480", "true"], 2, "--server"),

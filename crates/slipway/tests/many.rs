@@ -81,8 +81,7 @@ fn two_hundred_programs_at_once() {
     let idle = idle.to_str().expect("a path in UTF-8");
     for mode in [Mode::Plain, Mode::Hooked] {
         let server = server_for(mode, "512");
-        let mut programs: Vec<Running> =
-            (0..PROGRAMS).map(|_| server.run(mode, idle, &["1", "50"])).collect();
+        let mut programs: Vec<Running> = (0..PROGRAMS).map(|_| server.run(mode, idle, &["1", "50"])).collect();
         programs.iter_mut().for_each(|program| drop(program.wait_line("ready")));
         if mode == Mode::Hooked {
             assert_eq!(rings(&server), PROGRAMS, "programs on shared memory");

@@ -7,10 +7,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::process::Command;
 
-use rustix::process::{Pid, Signal, kill_process};
 use harness::bench::{ends, pidfd};
 use harness::build::build_c;
 use harness::{Bench, Running, SLIPWAY};
+use rustix::process::{Pid, Signal, kill_process};
 
 /// Says which display it is in, then lives until its standard input ends.
 const LINGER: &str = "echo $DISPLAY; read line; exit 3";
@@ -66,20 +66,8 @@ fn free_display(from: u32) -> String {
 fn a_program_in_its_own_server() {
     let bench = Bench::new();
     let script = "echo $DISPLAY; stat -c %a $XAUTHORITY ${XAUTHORITY%/*}; xdpyinfo | grep dimensions; exit 7";
-    let args = [
-        "x11",
-        "--server",
-        "Xvfb",
-        "--screen",
-        "320x200x16",
-        "--server-arg",
-        "-dpi",
-        "--server-arg",
-        "96",
-        "sh",
-        "-c",
-        script,
-    ];
+    let args =
+        ["x11", "--server", "Xvfb", "--screen", "320x200x16", "--server-arg", "-dpi", "--server-arg", "96", "sh", "-c", script];
     let ran = bench.run(&args);
     assert_eq!(ran.code(), 7, "{ran:?}");
     assert_eq!(ran.stderr, "");
@@ -95,8 +83,7 @@ fn a_program_in_its_own_server() {
 #[test]
 fn only_the_cookie_opens_the_server() {
     let bench = Bench::new();
-    let (session, display) =
-        start(bench.slipway(&xvfb(&format!("xdpyinfo >/dev/null || exit 9; {LINGER}"))));
+    let (session, display) = start(bench.slipway(&xvfb(&format!("xdpyinfo >/dev/null || exit 9; {LINGER}"))));
     let mut stranger = Command::new("xdpyinfo");
     bench.prepare(&mut stranger);
     stranger.env("DISPLAY", &display).env("XAUTHORITY", "/dev/null");
@@ -236,8 +223,7 @@ fn nor_the_death_of_the_guard_and_slipway() {
     let (mut session, display) = start(bench.slipway(&xvfb(LINGER)));
     let socket = Socket::of(&display);
     let processes = bench.processes();
-    let (slipways, others): (Vec<_>, Vec<_>) =
-        processes.iter().partition(|(_, name)| *name == "slipway");
+    let (slipways, others): (Vec<_>, Vec<_>) = processes.iter().partition(|(_, name)| *name == "slipway");
     let (guard, _) = slipways.iter().find(|(pid, _)| **pid != session.pid()).expect("a guard");
     let survivors: Vec<_> = others.iter().map(|(pid, _)| pidfd(**pid)).collect();
     kill_process(Pid::from_raw(guard.cast_signed()).expect("pid"), Signal::KILL).expect("kill");
@@ -296,17 +282,7 @@ fn a_chosen_display_and_one_that_is_taken() {
     assert_eq!(taken.code(), 125, "{taken:?}");
     assert!(taken.stderr.contains("slipway: Xvfb ended before it was ready"), "{taken:?}");
     assert!(taken.stderr.contains("Fatal server error"), "its own words: {taken:?}");
-    let free = bench.run(&[
-        "x11",
-        "--server",
-        "Xvfb",
-        "--display",
-        &number,
-        "--",
-        "sh",
-        "-c",
-        "echo $DISPLAY",
-    ]);
+    let free = bench.run(&["x11", "--server", "Xvfb", "--display", &number, "--", "sh", "-c", "echo $DISPLAY"]);
     assert_eq!(free.stdout, format!(":{number}\n"), "{free:?}");
     bench.assert_nothing_left();
 }
@@ -337,10 +313,7 @@ fn a_server_behind_a_script() {
 #[test]
 fn a_server_that_never_gets_ready() {
     let bench = Bench::new();
-    let slow = bench.script(
-        "slow",
-        "#!/bin/sh\necho some words >&2\nmkfifo \"$0.fifo\"\nexec cat <>\"$0.fifo\"\n",
-    );
+    let slow = bench.script("slow", "#!/bin/sh\necho some words >&2\nmkfifo \"$0.fifo\"\nexec cat <>\"$0.fifo\"\n");
     let failed = bench.run(&["x11", "--server", &slow, "--server-timeout", "1", "true"]);
     assert_eq!(failed.code(), 125, "{failed:?}");
     assert!(failed.stderr.contains("was not ready within 1 s"), "{failed:?}");
@@ -352,10 +325,7 @@ fn a_server_that_never_gets_ready() {
 fn a_signal_while_the_server_starts() {
     let bench = Bench::new();
     // The server itself asks slipway to stop: no moment has to be guessed.
-    let asks = bench.script(
-        "asks",
-        "#!/bin/sh\nkill -TERM $PPID\nmkfifo \"$0.fifo\"\nexec cat <>\"$0.fifo\"\n",
-    );
+    let asks = bench.script("asks", "#!/bin/sh\nkill -TERM $PPID\nmkfifo \"$0.fifo\"\nexec cat <>\"$0.fifo\"\n");
     let failed = bench.run(&["x11", "--server", &asks, "true"]);
     assert_eq!(failed.code(), 128 + 15, "{failed:?}");
     assert!(failed.error_line().contains("signal 15"), "{failed:?}");

@@ -3,8 +3,8 @@
 use crate::{
     descriptor::Reserved,
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
-    report,
     rendezvous::token_of,
+    report,
     settings::{Settings, runtime_dir},
     status::{Connection, Limits, ServerStatus, Transport, Waits, hub_path, lines},
     stream::{Stream, locked},
@@ -103,9 +103,11 @@ pub enum Accepted {
 impl Hub {
     /// Opens the hub of `display` in this user's runtime directory.
     pub fn open(display: u32) -> io::Result<Arc<Self>> {
-        let dir = runtime_dir(true).ok_or_else(|| io::Error::other("no runtime directory is this user's own and closed to others"))?;
+        let dir =
+            runtime_dir(true).ok_or_else(|| io::Error::other("no runtime directory is this user's own and closed to others"))?;
         let path = hub_path(&dir, display);
-        let listening = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
+        let listening =
+            socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
         // Bound under another name and renamed when it listens: whoever sees the name can connect,
         // and what a killed server left there is replaced.
         let fresh = dir.join(format!(".x11-{display}-{}", std::process::id()));
@@ -226,8 +228,9 @@ impl Hub {
                     }
                 }
                 Err(why) => {
-                    let _ = send_message(line.as_fd(), &Message::Decline);
-                    if !std::mem::replace(&mut state.told_limit, true) {
+                    // A client that has gone meanwhile is nothing to warn of.
+                    let told = send_message(line.as_fd(), &Message::Decline).is_ok();
+                    if told && !std::mem::replace(&mut state.told_limit, true) {
                         report::warn(format_args!("{why}; process {pid} stays on its socket (said once)"));
                     }
                 }
@@ -266,9 +269,8 @@ impl Hub {
 
     fn status(&self, state: &State) -> ServerStatus {
         let s = Settings::get();
-        let name = |pid: u32| {
-            std::fs::read_to_string(format!("/proc/{pid}/comm")).map(|c| c.trim_end().to_owned()).unwrap_or_default()
-        };
+        let name =
+            |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).map(|c| c.trim_end().to_owned()).unwrap_or_default();
         let lines = state.streams.iter().filter_map(Weak::upgrade).map(|stream| {
             let t = stream.counts();
             Connection {

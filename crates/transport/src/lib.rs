@@ -7,7 +7,7 @@
 //! * [`settings`], [`report`]: the environment variables; messages for the person at the terminal.
 //! * [`rendezvous`]: the client's side of finding out, beside the X connection, whether the server can.
 //! * [`hub`]: the server's side: offers, limits, grants, and the answers to `slipway x11 status`.
-//! * [`line`]: messages on the line's own socket: bells, descriptors, grants.
+//! * [`mod@line`]: messages on the line's own socket: bells, descriptors, grants.
 //! * [`stream`]: the stream itself: receiving, sending, readiness, giving back.
 //! * [`wait`]: waiting on streams among other descriptors, as poll(2) does.
 //! * [`epoll`]: streams as members of epoll sets.

@@ -6,8 +6,8 @@
 use rustix::{
     io::Errno,
     net::{
-        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, send,
-        sendmsg,
+        RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg,
+        send, sendmsg,
     },
 };
 use std::{
@@ -214,9 +214,7 @@ pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
             token: bytes.get(10..10 + TOKEN)?.try_into().ok()?,
         },
         QUERY => Message::Query,
-        GRANT if descriptors.len() == 1 => {
-            Message::Grant { ring: parse_two_words(bytes)?.0, segment: descriptors.pop()? }
-        }
+        GRANT if descriptors.len() == 1 => Message::Grant { ring: parse_two_words(bytes)?.0, segment: descriptors.pop()? },
         DECLINE => Message::Decline,
         PARCEL | RETURNED => {
             let (at, len) = parse_two_words(bytes)?;

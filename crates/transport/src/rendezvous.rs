@@ -11,9 +11,7 @@ use crate::{
     status::hub_path,
     stream::Stream,
 };
-use rustix::net::{
-    AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt::socket_peercred,
-};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt::socket_peercred};
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// The abstract names of offering clients begin so (after the zero byte).

@@ -4,11 +4,7 @@
 //! carries the hooks must run whatever the environment says.
 
 use crate::report;
-use std::{
-    path::PathBuf,
-    sync::OnceLock,
-    time::Duration,
-};
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
 /// How much of the waiting protocol is in use; the names are those of Faith's paper of 2000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -219,12 +219,8 @@ fn parse_line(line: &str, status: &mut ServerStatus) -> Option<()> {
             let mut number = || words.next()?.parse::<u64>().ok();
             status.pid = u32::try_from(number()?).ok()?;
             status.display = u32::try_from(number()?).ok()?;
-            status.limits = Limits {
-                min_ring: number()?,
-                max_ring: number()?,
-                total: number()?,
-                clients: u32::try_from(number()?).ok()?,
-            };
+            status.limits =
+                Limits { min_ring: number()?, max_ring: number()?, total: number()?, clients: u32::try_from(number()?).ok()? };
             status.granted_bytes = number()?;
         }
         "client" => {

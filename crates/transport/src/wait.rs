@@ -6,7 +6,7 @@ use crate::{
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::{spin::Outcome, sync::spin_loop};
-use std::{os::fd::BorrowedFd, os::fd::AsRawFd, time::Duration};
+use std::{os::fd::AsRawFd, os::fd::BorrowedFd, time::Duration};
 
 /// A descriptor as poll(2) takes it.
 #[derive(Debug, Clone, Copy)]
@@ -88,7 +88,13 @@ impl Patience {
     pub fn new(outlook: Outlook, deadline: Option<u64>) -> Self {
         let start = now();
         let longest = Settings::get().spin.as_nanos() as u64;
-        Self { outlook, rounds: 0, dear: false, end: start.saturating_add(longest).min(deadline.unwrap_or(u64::MAX)), glance: start + GLANCE }
+        Self {
+            outlook,
+            rounds: 0,
+            dear: false,
+            end: start.saturating_add(longest).min(deadline.unwrap_or(u64::MAX)),
+            glance: start + GLANCE,
+        }
     }
 
     /// How it went, given whether something stirred.
@@ -150,7 +156,8 @@ pub fn wait(
             won = Won::Spinning;
             continue;
         }
-        let remaining = if expired { Some(Duration::ZERO) } else { deadline.map(|d| Duration::from_nanos(d.saturating_sub(now()))) };
+        let remaining =
+            if expired { Some(Duration::ZERO) } else { deadline.map(|d| Duration::from_nanos(d.saturating_sub(now()))) };
         let count = sleep(members, others, remaining, poller)?;
         let ready = members.iter().filter(|m| !m.got.is_empty()).count();
         if ready + count > 0 {
@@ -228,7 +235,8 @@ fn sleep(
     let mut entries = Vec::with_capacity(others.len() + 2 * members.len());
     entries.extend_from_slice(others);
     for member in members.iter() {
-        let ask = |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
+        let ask =
+            |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
         entries.push(ask(member.fd, member.stream.kernel_interest(member.want)));
         entries.push(if member.stream.line_alive() {
             ask(member.stream.line_socket(), PollFlags::IN)

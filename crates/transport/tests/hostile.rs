@@ -3,10 +3,7 @@
 //!
 //! `SLIPWAY_FUZZ_SECONDS` (default 5) is how long each random test goes on, `SLIPWAY_FUZZ_SEED`
 //! repeats the run of a seed that a failure printed.
-#![allow(
-    unsafe_code,
-    reason = "the hostile end maps the segment, and sets this process's environment"
-)]
+#![allow(unsafe_code, reason = "the hostile end maps the segment, and sets this process's environment")]
 
 #[path = "hostile/peer.rs"]
 mod peer;
@@ -48,8 +45,7 @@ pub fn runtime_dir() -> PathBuf {
     static DIR: LazyLock<PathBuf> = LazyLock::new(|| {
         let dir = std::env::temp_dir().join(format!("slipway-hostile-{}", std::process::id()));
         std::fs::create_dir_all(&dir).unwrap();
-        std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o700))
-            .unwrap();
+        std::fs::set_permissions(&dir, std::os::unix::fs::PermissionsExt::from_mode(0o700)).unwrap();
         // SAFETY: nothing reads the environment meanwhile: every test passes through `alone` first.
         unsafe {
             std::env::set_var("SLIPWAY_RUNTIME_DIR", &dir);
@@ -141,18 +137,7 @@ fn wrong_values(now: u64, size: u64) -> [u64; 16] {
 #[test]
 fn every_word_wrong_in_every_way() {
     alone(|| {
-        let words = [
-            TAIL,
-            BASE,
-            START,
-            STATE,
-            ATTACHMENTS,
-            HINT,
-            HEAD,
-            READER_WAITS,
-            GIVES_BACK,
-            WRITER_WAITS,
-        ];
+        let words = [TAIL, BASE, START, STATE, ATTACHMENTS, HINT, HEAD, READER_WAITS, GIVES_BACK, WRITER_WAITS];
         let before = open_descriptors();
         let stage = Stage::new(600);
         let mut good = stage.client();
@@ -162,8 +147,7 @@ fn every_word_wrong_in_every_way() {
                 for theirs in [false, true] {
                     // Once before the ring opens, once with bytes under way in both directions.
                     for busy in [false, true] {
-                        let peer =
-                            Peer::connect(&stage.hub, &stage.server, &mut dice).expect("granted");
+                        let peer = Peer::connect(&stage.hub, &stage.server, &mut dice).expect("granted");
                         stage.expect(Told::Came(true));
                         if busy {
                             peer.open();
@@ -310,10 +294,7 @@ fn descriptors_that_nobody_asked_for_stay_few() {
             peer.write(1);
             good.round_trip();
             let held = open_descriptors().saturating_sub(mine);
-            assert!(
-                held <= 2 * MOST_DESCRIPTORS,
-                "the victim holds {held} descriptors of a hostile peer"
-            );
+            assert!(held <= 2 * MOST_DESCRIPTORS, "the victim holds {held} descriptors of a hostile peer");
         }
         assert!(sent > 0);
         drop(peer);
@@ -326,11 +307,15 @@ fn descriptors_that_nobody_asked_for_stay_few() {
 }
 
 /// Another process, which offers for a connection that is not its own.
-struct Impostor(std::process::Child);
+struct Impostor {
+    child: std::process::Child,
+    /// Kept open, as the process prints when it ends.
+    _said: std::io::BufReader<std::process::ChildStdout>,
+}
 
 impl Impostor {
     fn offer(name: &[u8]) -> Self {
-        use std::io::{BufRead, BufReader};
+        use std::io::{BufRead, BufReader, Read};
         let digits: String = name.iter().map(|byte| format!("{byte:02x}")).collect();
         let mut child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["impostor", "--exact", "--ignored", "--nocapture"])
@@ -340,14 +325,15 @@ impl Impostor {
             .stdout(std::process::Stdio::piped())
             .spawn()
             .unwrap();
-        let mut said = BufReader::new(child.stdout.take().unwrap()).lines().map_while(Result::ok);
-        assert!(said.any(|line| line.contains("offered")), "the impostor has offered");
-        Self(child)
+        let mut said = BufReader::new(child.stdout.take().unwrap());
+        let offered = said.by_ref().lines().map_while(Result::ok).any(|line| line.contains("offered"));
+        assert!(offered, "the impostor has offered");
+        Self { child, _said: said }
     }
 
     fn leave(&mut self) {
-        drop(self.0.stdin.take());
-        self.0.wait().unwrap();
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
     }
 }
 
@@ -377,11 +363,7 @@ fn handshakes_that_lead_nowhere() {
         let stranger = connect_as(&stage.server, &token(&mut dice));
         stage.expect(Told::Came(false));
         let line = connect_hub(&stage.hub);
-        line::send_message(
-            line.as_fd(),
-            &Message::Offer { token: token(&mut dice), ring: u64::MAX },
-        )
-        .unwrap();
+        line::send_message(line.as_fd(), &Message::Offer { token: token(&mut dice), ring: u64::MAX }).unwrap();
         let other = connect_as(&stage.server, &token(&mut dice));
         stage.expect(Told::Came(false));
         drop((stranger, other, line));
@@ -444,16 +426,10 @@ fn handshakes_that_lead_nowhere() {
 
 fn raw_send(socket: &OwnedFd, bytes: &[u8], fds: &[std::os::fd::BorrowedFd<'_>]) {
     use rustix::net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, sendmsg};
-    let mut space =
-        [std::mem::MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut space = [std::mem::MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     assert!(fds.is_empty() || control.push(SendAncillaryMessage::ScmRights(fds)));
-    let _ = sendmsg(
-        socket,
-        &[IoSlice::new(bytes)],
-        &mut control,
-        SendFlags::DONTWAIT | SendFlags::NOSIGNAL,
-    );
+    let _ = sendmsg(socket, &[IoSlice::new(bytes)], &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
 #[test]
@@ -472,9 +448,8 @@ fn messages_of_any_bytes_are_parsed_or_refused() {
                 {
                     *version = line::VERSION;
                 }
-                let descriptors: Vec<OwnedFd> = (0..dice.below(4))
-                    .map(|_| std::fs::File::open("/dev/null").unwrap().into())
-                    .collect();
+                let descriptors: Vec<OwnedFd> =
+                    (0..dice.below(4)).map(|_| std::fs::File::open("/dev/null").unwrap().into()).collect();
                 let count = descriptors.len();
                 match line::parse(&bytes, descriptors) {
                     Some(Message::Parcel(p) | Message::Returned(p)) => {
@@ -506,8 +481,7 @@ fn segments_that_can_not_be_used_leave_the_client_on_its_socket() {
     alone(|| {
         let before = open_descriptors();
         let file = |size: u64, seals: SealFlags| -> OwnedFd {
-            let fd =
-                memfd_create(c"hostile", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
+            let fd = memfd_create(c"hostile", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).unwrap();
             ftruncate(&fd, size).unwrap();
             fcntl_add_seals(&fd, seals).unwrap();
             fd
@@ -533,9 +507,7 @@ fn segments_that_can_not_be_used_leave_the_client_on_its_socket() {
             let mut buffer = [0; 16];
             assert_eq!(rustix::io::read(&their_x, &mut buffer), Ok(5));
             rustix::io::write(&their_x, b"there").unwrap();
-            let got = stream
-                .receive(x.as_fd(), &mut [IoSliceMut::new(&mut buffer)], How::default())
-                .unwrap();
+            let got = stream.receive(x.as_fd(), &mut [IoSliceMut::new(&mut buffer)], How::default()).unwrap();
             assert_eq!(&buffer[..got.bytes], b"there");
             assert!(stream.is_plain());
         }
@@ -553,11 +525,7 @@ fn random_misbehaviour_step_by_step() {
             let ring = 4096 << dice.below(3);
             let (segment, fd) = Segment::create(ring).unwrap();
             drop(segment);
-            line::send_message(
-                line.as_fd(),
-                &Message::Grant { ring: ring as u64, segment: fd.try_clone().unwrap() },
-            )
-            .unwrap();
+            line::send_message(line.as_fd(), &Message::Grant { ring: ring as u64, segment: fd.try_clone().unwrap() }).unwrap();
             let peer = Peer::over(line, their_x, fd.as_fd(), ring, false);
             drop(fd);
             if dice.below(4) > 0 {

@@ -66,11 +66,7 @@ fn draw(results: &Results) -> Document {
 fn shown(results: &Results) -> impl Iterator<Item = f64> {
     let ours = results.rows.iter().map(|row| row.ratio);
     let wanted = results.rows.iter().filter_map(|row| target(results, row));
-    let published = results
-        .rows
-        .iter()
-        .flat_map(|row| marks::SHOWN.map(|system| published::ratio(&row.test, system)))
-        .flatten();
+    let published = results.rows.iter().flat_map(|row| marks::SHOWN.map(|system| published::ratio(&row.test, system))).flatten();
     ours.chain(wanted).chain(published)
 }
 
@@ -83,14 +79,11 @@ fn title(body: Group, results: &Results, y: &mut f64) -> Group {
         true => "x11perf: the plain socket against itself (noise)",
         false => "x11perf: shared memory against the plain socket",
     };
-    let mean = results
-        .overall_mean()
-        .map_or(String::new(), |mean| format!(", geometric mean {}", ratio(mean)));
+    let mean = results.overall_mean().map_or(String::new(), |mean| format!(", geometric mean {}", ratio(mean)));
     let day = results.date.split('T').next().unwrap_or_default();
     let settings = &results.settings;
     *y += 38.0;
-    let body = body
-        .add(text(MARGIN, *y, 20.0, INK, &format!("{heading}{mean}")).set("font-weight", "bold"));
+    let body = body.add(text(MARGIN, *y, 20.0, INK, &format!("{heading}{mean}")).set("font-weight", "bold"));
     *y += 22.0;
     let machine = format!("{}, {day}", results.machine.line());
     let body = body.add(text(MARGIN, *y, 13.0, PALE, &machine));
@@ -104,14 +97,7 @@ fn title(body: Group, results: &Results, y: &mut f64) -> Group {
     body
 }
 
-fn section(
-    mut body: Group,
-    results: &Results,
-    placement: Placement,
-    axis: &Axis,
-    legend: &[Mark],
-    y: &mut f64,
-) -> Group {
+fn section(mut body: Group, results: &Results, placement: Placement, axis: &Axis, legend: &[Mark], y: &mut f64) -> Group {
     let rows: Vec<&Row> = results.main_rows().filter(|row| row.placement == placement).collect();
     let top = *y + HEADING;
     let bottom = top + ROW * rows.len() as f64;
@@ -155,11 +141,7 @@ fn draw_row(results: &Results, row: &Row, axis: &Axis, legend: &[Mark], middle: 
     let mut group = Group::new()
         .add(text(PLOT_LEFT - 10.0, middle + 4.0, 12.0, INK, &row.test).set("text-anchor", "end"))
         .add(bar)
-        .add(
-            text(RATIO_X, middle + 4.0, 12.0, colour, &figure)
-                .set("text-anchor", "end")
-                .set("font-weight", "bold"),
-        )
+        .add(text(RATIO_X, middle + 4.0, 12.0, colour, &figure).set("text-anchor", "end").set("font-weight", "bold"))
         .add(text(RATIO_X + 16.0, middle + 4.0, 11.0, PALE, &rates));
     for mark in legend {
         let value = match *mark {
@@ -204,9 +186,7 @@ mod tests {
         for row in results.main_rows() {
             assert!(texts.contains(&row.test.as_str()), "{} in {texts:?}", row.test);
         }
-        assert!(
-            texts.iter().any(|text| text.contains("A & B <CPU>") && text.contains("2026-01-02"))
-        );
+        assert!(texts.iter().any(|text| text.contains("A & B <CPU>") && text.contains("2026-01-02")));
         assert!(texts.contains(&"\u{d7}50.0"), "{texts:?}");
     }
 
@@ -218,9 +198,7 @@ mod tests {
         let bars: Vec<(f64, f64, &str)> = document
             .descendants()
             .filter(|node| node.has_tag_name("rect") && node.attribute("x").is_some())
-            .filter(|node| {
-                [FASTER, EVEN, SLOWER].contains(&node.attribute("fill").unwrap_or_default())
-            })
+            .filter(|node| [FASTER, EVEN, SLOWER].contains(&node.attribute("fill").unwrap_or_default()))
             .map(|node| {
                 let number = |name| node.attribute(name).unwrap().parse::<f64>().unwrap();
                 (number("x"), number("width"), node.attribute("fill").unwrap())

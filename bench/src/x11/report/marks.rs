@@ -41,31 +41,19 @@ impl Mark {
     pub fn draw(self, x: f64, y: f64) -> Path {
         let s = SIZE;
         let (outline, fill) = match self {
-            Self::Published(System::Hp) => {
-                (format!("M{} {}l{s} {}h{}z", x, y - s, 2.0 * s, -2.0 * s), "#2e9e5b")
-            }
+            Self::Published(System::Hp) => (format!("M{} {}l{s} {}h{}z", x, y - s, 2.0 * s, -2.0 * s), "#2e9e5b"),
             Self::Published(System::Sgi) => (circle(x, y, s), "#b04fb5"),
-            Self::Published(System::Stage1) => {
-                (format!("M{} {}h{}v{}h{}z", x - s, y - s, 2.0 * s, 2.0 * s, -2.0 * s), "#e3c12b")
-            }
-            Self::Published(_) => {
-                (format!("M{} {}l{s} {s}l{} {s}l{} {}z", x, y - s, -s, -s, -s), "#e6892e")
-            }
+            Self::Published(System::Stage1) => (format!("M{} {}h{}v{}h{}z", x - s, y - s, 2.0 * s, 2.0 * s, -2.0 * s), "#e3c12b"),
+            Self::Published(_) => (format!("M{} {}l{s} {s}l{} {s}l{} {}z", x, y - s, -s, -s, -s), "#e6892e"),
             Self::Stage(Stage::One) => (circle(x, y, s), "#ffffff"),
-            Self::Stage(_) => {
-                (format!("M{} {}l{s} {s}l{} {s}l{} {}z", x, y - s, -s, -s, -s), "#ffffff")
-            }
+            Self::Stage(_) => (format!("M{} {}l{s} {s}l{} {s}l{} {}z", x, y - s, -s, -s, -s), "#ffffff"),
             Self::Target => (format!("M{} {}v{}", x, y - 10.0, 20.0), "none"),
         };
         let (stroke, width) = match self {
             Self::Target => ("#c22727", 2.0),
             _ => ("#222222", 1.0),
         };
-        Path::new()
-            .set("d", outline)
-            .set("fill", fill)
-            .set("stroke", stroke)
-            .set("stroke-width", width)
+        Path::new().set("d", outline).set("fill", fill).set("stroke", stroke).set("stroke-width", width)
     }
 }
 
@@ -96,8 +84,7 @@ pub fn draw_legend(marks: &[Mark], mut x: f64, y: f64) -> Group {
     let mut group = Group::new();
     for mark in marks {
         let name = mark.name();
-        group =
-            group.add(mark.draw(x + SIZE, y - 4.0)).add(text(x + 16.0, y, 12.0, "#222222", &name));
+        group = group.add(mark.draw(x + SIZE, y - 4.0)).add(text(x + 16.0, y, 12.0, "#222222", &name));
         // A letter is about 7 wide at this size.
         x += 16.0 + 7.2 * name.len() as f64 + 20.0;
     }

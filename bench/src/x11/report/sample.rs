@@ -26,12 +26,7 @@ pub fn results() -> Results {
     use Placement::{Different, Flood, Hogs};
     let stage = Stage::Full;
     Results {
-        machine: Machine {
-            cpu: "A & B <CPU>".to_owned(),
-            cores: 2,
-            kernel: "6.1.0".to_owned(),
-            hypervisor: Some(true),
-        },
+        machine: Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) },
         floor: Some(crate::x11::floor::Floor { within_us: 25.0, across_us: 70.0 }),
         date: "2026-01-02T03:04:05Z".to_owned(),
         settings: Settings {

@@ -6,9 +6,7 @@ use super::super::results::{Results, Row};
 use super::super::targets::{self, Group, Judgement, Verdict};
 use super::format::{microseconds, rate, ratio};
 use crate::stats::geometric_mean;
-use comfy_table::{
-    Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle,
-};
+use comfy_table::{Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle};
 
 /// A line under the heading and no others: the tables are wide.
 const RULED: TableStyle = TableStyle::new()
@@ -59,7 +57,10 @@ fn header(results: &Results) -> String {
         results.machine.line(),
         results.floor.map_or_else(
             || "not measured".to_owned(),
-            |f| format!("1 MiB copied in {:.0} us within a core, in {:.0} us from core to core through a bare ring", f.within_us, f.across_us)
+            |f| format!(
+                "1 MiB copied in {:.0} us within a core, in {:.0} us from core to core through a bare ring",
+                f.within_us, f.across_us
+            )
         ),
         results.date,
         settings.server,
@@ -78,22 +79,13 @@ fn placement_table(results: &Results, placement: Placement) -> Table {
     // Columns of which no row has a figure would only make the table wide.
     let systems: Vec<System> = System::ALL
         .into_iter()
-        .filter(|system| {
-            placement.hooks_client()
-                && rows.iter().any(|row| published::ratio(&row.test, *system).is_some())
-        })
+        .filter(|system| placement.hooks_client() && rows.iter().any(|row| published::ratio(&row.test, *system).is_some()))
         .collect();
     let ours = if results.settings.baseline { "again" } else { "ours" };
-    let mut heading: Vec<String> = [
-        "test",
-        "socket\n/s",
-        &format!("{ours}\n/s"),
-        "ratio",
-        "CPU us\nsocket",
-        &format!("CPU us\n{ours}"),
-    ]
-    .map(str::to_owned)
-    .to_vec();
+    let mut heading: Vec<String> =
+        ["test", "socket\n/s", &format!("{ours}\n/s"), "ratio", "CPU us\nsocket", &format!("CPU us\n{ours}")]
+            .map(str::to_owned)
+            .to_vec();
     heading.extend(stages.iter().map(|stage| format!("ratio\nstage {}", stage.name())));
     heading.push("target".to_owned());
     heading.extend(systems.iter().map(|system| system.heading().replacen(' ', "\n", 1)));
@@ -128,10 +120,7 @@ fn placement_table(results: &Results, placement: Placement) -> Table {
 
 fn new_table(heading: Vec<String>) -> Table {
     let mut table = Table::new();
-    table
-        .load_style(RULED)
-        .set_content_arrangement(ContentArrangement::Disabled)
-        .set_header(aligned(heading));
+    table.load_style(RULED).set_content_arrangement(ContentArrangement::Disabled).set_header(aligned(heading));
     table
 }
 

@@ -25,8 +25,8 @@ impl FutexWord {
     /// once if the word differs. The caller looks at the word again in every case.
     pub fn wait(&self, expected: u32, timeout_ms: Option<u32>) {
         use rustix::thread::futex;
-        let timeout = timeout_ms
-            .map(|ms| futex::Timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 });
+        let timeout =
+            timeout_ms.map(|ms| futex::Timespec { tv_sec: i64::from(ms / 1000), tv_nsec: i64::from(ms % 1000) * 1_000_000 });
         let _ = futex::wait(&self.word, futex::Flags::empty(), expected, timeout.as_ref());
     }
 

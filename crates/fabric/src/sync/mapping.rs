@@ -33,9 +33,7 @@ impl Mapping {
     /// touching memory past the end of the file would kill this process.
     pub fn of_file(fd: BorrowedFd<'_>, len: usize) -> io::Result<Arc<Self>> {
         // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
-        let start = unsafe {
-            mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)?
-        };
+        let start = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)? };
         Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
     }
 
@@ -43,9 +41,7 @@ impl Mapping {
     /// nobody else.
     pub fn of_family(len: usize) -> io::Result<Arc<Self>> {
         // SAFETY: as in `of_file`.
-        let start = unsafe {
-            mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)?
-        };
+        let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)? };
         Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
     }
 

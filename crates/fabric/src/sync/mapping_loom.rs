@@ -34,6 +34,7 @@ pub struct Bytes(Arc<Vec<UnsafeCell<u8>>>);
 
 impl Bytes {
     /// `size` zeroed bytes, a power of two.
+    #[allow(clippy::arc_with_non_send_sync, reason = "loom gives it to its own threads, and finds the races")]
     pub fn fresh(size: usize) -> Self {
         Self(Arc::new((0..size).map(|_| UnsafeCell::new(0)).collect()))
     }

@@ -73,12 +73,7 @@ pub struct Reader {
 pub fn ends(size: usize) -> (Writer, Reader) {
     let (ring, writer, reader) = (ring(size), Line::new(), Line::new());
     (
-        Writer {
-            ring: ring.clone(),
-            cursor: TxCursor::default(),
-            own: Arc::clone(&writer),
-            peer: Arc::clone(&reader),
-        },
+        Writer { ring: ring.clone(), cursor: TxCursor::default(), own: Arc::clone(&writer), peer: Arc::clone(&reader) },
         Reader { ring, cursor: RxCursor::default(), own: reader, peer: writer },
     )
 }
@@ -134,11 +129,7 @@ impl Reader {
     /// Sleeps until there are bytes to read (R3).
     pub fn sleep(&self) {
         let ring = &self.ring;
-        self.own.sleep(
-            || ring.arm_reader(),
-            || ring.readable(self.cursor.head),
-            || ring.disarm_reader(),
-        );
+        self.own.sleep(|| ring.arm_reader(), || ring.readable(self.cursor.head), || ring.disarm_reader());
     }
 
     /// Reads `count` bytes, sleeping while the ring is empty.

@@ -27,9 +27,7 @@ pub fn check(body: impl Fn() + Sync + Send + 'static) {
     }
 }
 
-pub fn spawn<T: Send + 'static>(
-    body: impl FnOnce() -> T + Send + 'static,
-) -> thread::JoinHandle<T> {
+pub fn spawn<T: Send + 'static>(body: impl FnOnce() -> T + Send + 'static) -> thread::JoinHandle<T> {
     thread::spawn(body)
 }
 
@@ -49,9 +47,7 @@ pub struct Bell {
 
 impl Default for Bell {
     fn default() -> Self {
-        let (outside, inside) =
-            socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-                .unwrap();
+        let (outside, inside) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
         let kick = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).unwrap();
         let set = epoll::create(CreateFlags::CLOEXEC).unwrap();
         for fd in [&inside, &kick] {
@@ -79,9 +75,7 @@ impl Bell {
     pub fn wait_edge(&self) {
         let mut events = Vec::with_capacity(4);
         let limit = Timespec { tv_sec: WATCHDOG, tv_nsec: 0 };
-        let awake =
-            epoll::wait(&self.set, rustix::buffer::spare_capacity(&mut events), Some(&limit))
-                .unwrap();
+        let awake = epoll::wait(&self.set, rustix::buffer::spare_capacity(&mut events), Some(&limit)).unwrap();
         assert!(awake > 0, "a wake-up was lost");
     }
 

@@ -49,6 +49,21 @@ pub fn play(role: &str, display: u32) {
                 say("done");
             }
         }
+        "dripper" => {
+            round_trip(&mut connection, 1000).expect("echo");
+            say("there");
+            for line in std::io::stdin().lock().lines() {
+                let count: usize = line.expect("a line").parse().expect("a number");
+                for _ in 0..count {
+                    connection.write_all(b"x").expect("room");
+                }
+                say("done");
+                connection.read_exact(&mut vec![0; count]).expect("echo");
+                say("echoed");
+                round_trip(&mut connection, 1).expect("echo");
+                say("again");
+            }
+        }
         other => panic!("no role {other}"),
     }
 }

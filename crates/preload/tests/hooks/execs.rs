@@ -29,7 +29,8 @@ fn carry_on() -> &'static Path {
         let dir = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("make a temporary directory");
         let program = dir.path().join("carry_on");
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/c/carry_on.c");
-        let done = Command::new("cc").args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(source).output().expect("start cc");
+        let done =
+            Command::new("cc").args(["-O1", "-Wall", "-Werror", "-o"]).arg(&program).arg(source).output().expect("start cc");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
         (dir, program)
     });

@@ -192,7 +192,8 @@ fn record(socket: impl std::os::fd::AsFd, send: &[u8]) -> Vec<u8> {
     loop {
         let mut bytes = [0; 4096];
         let mut nothing = RecvAncillaryBuffer::default();
-        let got = rustix::net::recvmsg(&socket, &mut [IoSliceMut::new(&mut bytes)], &mut nothing, RecvFlags::empty()).expect("receive");
+        let got =
+            rustix::net::recvmsg(&socket, &mut [IoSliceMut::new(&mut bytes)], &mut nothing, RecvFlags::empty()).expect("receive");
         if got.bytes == 0 {
             return recorded;
         }

@@ -1,6 +1,5 @@
 //! The connection in a process and the children that it forks.
 
-
 use libc::{POLLIN, SHUT_WR, pid_t};
 
 use crate::support::{

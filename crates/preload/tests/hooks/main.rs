@@ -6,6 +6,7 @@
 //! * [`waiting`]: threads, time-outs, signals, epoll in its variants.
 //! * [`forks`], [`execs`]: the connection in other processes, with and without hooks.
 //! * [`fallbacks`]: calls that put a connection back on its socket.
+//! * [`returns`]: going back to the socket while both ends send.
 //! * [`names`]: what a program sees of its peer.
 //! * [`limits`]: what a server refuses.
 
@@ -16,5 +17,6 @@ mod forks;
 mod limits;
 mod names;
 mod property;
+mod returns;
 mod support;
 mod waiting;

@@ -38,7 +38,8 @@ fn sender(fd: Fd) -> (socklen_t, Vec<u8>) {
 fn seen(server: &Server, ring: bool) -> Vec<(socklen_t, Vec<u8>)> {
     let connection = if ring { server.connection() } else { server.fresh_connection() };
     let (client, accepted) = (connection.client, connection.server);
-    let mut seen: Vec<_> = [client, accepted].into_iter().flat_map(|fd| [asked(libc::getsockname, fd), asked(libc::getpeername, fd)]).collect();
+    let mut seen: Vec<_> =
+        [client, accepted].into_iter().flat_map(|fd| [asked(libc::getsockname, fd), asked(libc::getpeername, fd)]).collect();
     for (from, to) in [(client, accepted), (accepted, client)] {
         crate::support::calls::write_all(from, b"x");
         seen.push(sender(to));

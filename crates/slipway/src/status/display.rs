@@ -30,9 +30,7 @@ mod tests {
 
     #[test]
     fn others() {
-        for text in
-            ["", ":", ":x", ":1.", ":-1", ":+1", "localhost:10.0", "host::1", ":99999999999"]
-        {
+        for text in ["", ":", ":x", ":1.", ":-1", ":+1", "localhost:10.0", "host::1", ":99999999999"] {
             assert!(parse(text).is_err(), "{text}");
         }
         assert!(parse("localhost:10.0").is_err_and(|why| why.contains("network")));

@@ -27,16 +27,10 @@ const CLEAR: &str = "\x1b[H\x1b[2J";
 pub fn run(options: &StatusOptions) -> Result<u8, Failure> {
     let chosen = choose(options)?;
     let first = ask(chosen)?;
-    let printed = if options.watch {
-        watch(options, chosen, first)
-    } else {
-        print(options, &first, &mut io::stdout())
-    };
+    let printed = if options.watch { watch(options, chosen, first) } else { print(options, &first, &mut io::stdout()) };
     match printed {
         // Whoever read it has seen enough, as in `status | head`.
-        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::own("status: standard output", error))
-        }
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::own("status: standard output", error)),
         _ => Ok(0),
     }
 }
@@ -44,26 +38,20 @@ pub fn run(options: &StatusOptions) -> Result<u8, Failure> {
 /// The display to ask; none for all.
 fn choose(options: &StatusOptions) -> Result<Option<u32>, Failure> {
     if let Some(text) = &options.display {
-        return display::parse(text)
-            .map(Some)
-            .map_err(|why| Failure::usage(format!("status: display {text}: {why}")));
+        return display::parse(text).map(Some).map_err(|why| Failure::usage(format!("status: display {text}: {why}")));
     }
     let Some(text) = env::var_os("DISPLAY").filter(|text| !text.is_empty()) else {
         return Ok(None);
     };
     let text = text.to_string_lossy();
-    display::parse(&text)
-        .map(Some)
-        .map_err(|why| Failure::new(NO_SERVER, format!("status: DISPLAY={text}: {why}")))
+    display::parse(&text).map(Some).map_err(|why| Failure::new(NO_SERVER, format!("status: DISPLAY={text}: {why}")))
 }
 
 fn ask(chosen: Option<u32>) -> Result<Report, Failure> {
     if let Some(display) = chosen {
         return match query(display) {
             Ok(status) => Ok(Report { servers: vec![Server::from(status)] }),
-            Err(error) => {
-                Err(Failure::new(NO_SERVER, format!("status: display :{display}: {error}")))
-            }
+            Err(error) => Err(Failure::new(NO_SERVER, format!("status: display :{display}: {error}"))),
         };
     }
     let displays = displays();
@@ -79,11 +67,7 @@ fn ask(chosen: Option<u32>) -> Result<Report, Failure> {
     if !servers.is_empty() {
         return Ok(Report { servers });
     }
-    let why = if errors.is_empty() {
-        "none runs under slipway x11".to_owned()
-    } else {
-        errors.join("; ")
-    };
+    let why = if errors.is_empty() { "none runs under slipway x11".to_owned() } else { errors.join("; ") };
     Err(Failure::new(NO_SERVER, format!("status: no server to ask: {why}")))
 }
 

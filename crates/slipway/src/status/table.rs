@@ -8,8 +8,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::model::{Connection, Report, Server, Transport};
 
-const HEADER: [&str; 11] =
-    ["pid", "client", "transport", "ring", "in", "out", "looked", "spun", "slept", "rung", "heard"];
+const HEADER: [&str; 11] = ["pid", "client", "transport", "ring", "in", "out", "looked", "spun", "slept", "rung", "heard"];
 /// Columns from here on are numbers.
 const FIRST_NUMBER: usize = 3;
 
@@ -21,11 +20,7 @@ pub fn render(report: &Report) -> String {
 
 fn server(server: &Server) -> String {
     let limits = &server.limits;
-    let rings = server
-        .connections
-        .iter()
-        .filter(|connection| connection.transport == Transport::Ring)
-        .count();
+    let rings = server.connections.iter().filter(|connection| connection.transport == Transport::Ring).count();
     let mut text = format!(
         "Display :{}, server pid {}\n{} of {} clients on shared memory, {} of {} in use, rings of {} to {} a direction\n",
         server.display,
@@ -59,20 +54,19 @@ fn row(connection: &Connection) -> Vec<String> {
         Transport::Ring => "shared memory",
         Transport::Socket => "socket",
     };
-    let mut row =
-        vec![connection.pid.to_string(), printable(&connection.name), transport.to_owned()];
+    let mut row = vec![connection.pid.to_string(), printable(&connection.name), transport.to_owned()];
     let sizes = [connection.ring_bytes, connection.bytes_in, connection.bytes_out];
     let rung = connection.doorbells_rung;
     let counts = [waits.looked, waits.spun, waits.slept, rung, connection.doorbells_heard];
     let numbers = sizes.map(|size| (size, bytes(size))).into_iter();
-    row.extend(numbers.chain(counts.map(|count| (count, count.to_string()))).map(
-        |(number, text)| match (connection.transport, number) {
+    row.extend(numbers.chain(counts.map(|count| (count, count.to_string()))).map(|(number, text)| {
+        match (connection.transport, number) {
             // What the kernel carries is not counted; a connection that went back to its socket
             // keeps the counts from before.
             (Transport::Socket, 0) => "-".to_owned(),
             _ => text,
-        },
-    ));
+        }
+    }));
     row
 }
 
@@ -105,25 +99,13 @@ mod tests {
     }
 
     fn report(connections: Vec<Connection>) -> Report {
-        let limits =
-            Limits { min_ring: 64 << 10, max_ring: 16 << 20, total: 1 << 30, clients: 1024 };
-        Report {
-            servers: vec![Server {
-                display: 99,
-                pid: 4242,
-                limits,
-                granted_bytes: 2 << 20,
-                connections,
-            }],
-        }
+        let limits = Limits { min_ring: 64 << 10, max_ring: 16 << 20, total: 1 << 30, clients: 1024 };
+        Report { servers: vec![Server { display: 99, pid: 4242, limits, granted_bytes: 2 << 20, connections }] }
     }
 
     #[test]
     fn everything_is_shown() {
-        let text = render(&report(vec![
-            connection(Transport::Ring, "xterm"),
-            connection(Transport::Socket, "xclock"),
-        ]));
+        let text = render(&report(vec![connection(Transport::Ring, "xterm"), connection(Transport::Socket, "xclock")]));
         for part in [
             ":99",
             "4242",
@@ -153,8 +135,7 @@ mod tests {
 
     #[test]
     fn json_keeps_every_field() {
-        let json =
-            serde_json::to_value(report(vec![connection(Transport::Ring, "xterm")])).expect("JSON");
+        let json = serde_json::to_value(report(vec![connection(Transport::Ring, "xterm")])).expect("JSON");
         let connection = &json["servers"][0]["connections"][0];
         assert_eq!(connection["transport"], "ring");
         assert_eq!(connection["waits"]["slept"], 33);

@@ -23,12 +23,7 @@ pub fn create(path: &Path) -> io::Result<()> {
     if got != COOKIE_BYTES {
         return Err(io::Error::other("too few random bytes"));
     }
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?
-        .write_all(&entry(&cookie))
+    OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?.write_all(&entry(&cookie))
 }
 
 /// One entry as libXau reads it: a family, then address, display number, name and data, each with

@@ -41,7 +41,7 @@ pub fn run(args: X11) -> Result<u8, Failure> {
     Err(program.exec_failure(&command.exec()))
 }
 
-/// The process that cleans up after a killed session: see [`guard`].
+/// The process that cleans up after a killed session: see [`mod@guard`].
 ///
 /// # Errors
 /// Its standard input is not the socket of a session.

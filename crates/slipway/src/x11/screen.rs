@@ -28,18 +28,13 @@ impl FromStr for Screen {
                 "expected WIDTHxHEIGHT or WIDTHxHEIGHTxDEPTH, such as 1280x1024x24; at most {MAX_SIDE} pixels a side and 32 bits"
             )
         };
-        let numbers: Vec<u32> = text
-            .split('x')
-            .map(|part| part.parse().map_err(|_| expected()))
-            .collect::<Result<_, _>>()?;
+        let numbers: Vec<u32> = text.split('x').map(|part| part.parse().map_err(|_| expected())).collect::<Result<_, _>>()?;
         let (width, height, depth) = match numbers[..] {
             [width, height] => (width, height, DEPTH),
             [width, height, depth] => (width, height, depth),
             _ => return Err(expected()),
         };
-        let fits = (1..=MAX_SIDE).contains(&width)
-            && (1..=MAX_SIDE).contains(&height)
-            && (1..=32).contains(&depth);
+        let fits = (1..=MAX_SIDE).contains(&width) && (1..=MAX_SIDE).contains(&height) && (1..=32).contains(&depth);
         if fits { Ok(Self { width, height, depth }) } else { Err(expected()) }
     }
 }
@@ -71,17 +66,7 @@ mod tests {
     fn sizes() {
         assert_eq!("640x480".parse(), Ok(Screen { width: 640, height: 480, depth: 24 }));
         assert_eq!("1x2x8".parse(), Ok(Screen { width: 1, height: 2, depth: 8 }));
-        for text in [
-            "",
-            "640",
-            "640x",
-            "0x480",
-            "640x480x0",
-            "640x480x24x1",
-            "-1x1",
-            "640x480x64",
-            "99999x1",
-        ] {
+        for text in ["", "640", "640x", "0x480", "640x480x0", "640x480x24x1", "-1x1", "640x480x64", "99999x1"] {
             assert!(text.parse::<Screen>().is_err(), "{text}");
         }
     }
@@ -89,14 +74,8 @@ mod tests {
     #[test]
     fn each_server_has_its_own_option() {
         let screen: Screen = "640x480".parse().expect("good");
-        assert_eq!(
-            screen.arguments(OsStr::new("/usr/bin/Xvfb")).expect("known"),
-            ["-screen", "0", "640x480x24"]
-        );
-        assert_eq!(
-            screen.arguments(OsStr::new("Xephyr")).expect("known"),
-            ["-screen", "640x480x24"]
-        );
+        assert_eq!(screen.arguments(OsStr::new("/usr/bin/Xvfb")).expect("known"), ["-screen", "0", "640x480x24"]);
+        assert_eq!(screen.arguments(OsStr::new("Xephyr")).expect("known"), ["-screen", "640x480x24"]);
         assert!(screen.arguments(OsStr::new("Xorg")).is_err());
     }
 }

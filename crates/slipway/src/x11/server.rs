@@ -44,12 +44,7 @@ impl Server {
     ///
     /// # Errors
     /// The server can't be executed, or `--screen` does not fit it.
-    pub fn start(
-        program: &Program,
-        options: &ServerOptions,
-        authority: &Path,
-        hooks: &Hooks,
-    ) -> Result<Self, Failure> {
+    pub fn start(program: &Program, options: &ServerOptions, authority: &Path, hooks: &Hooks) -> Result<Self, Failure> {
         let name = program.name.display().to_string();
         let own = |error| Failure::own(format!("{name}: cannot start it"), error);
         let (display, report) = pipe().map_err(own)?;
@@ -70,8 +65,7 @@ impl Server {
         hooks.apply(&mut command, program);
         // A group of its own: Ctrl-C is for the program, which may need its server while it ends.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(their_stderr);
-        let process =
-            Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
+        let process = Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
         drop((report, command));
         let output = Output::collect(stderr, hooks.says(LogLevel::Debug));
         Ok(Self { name, process, life, display, output })
@@ -80,10 +74,7 @@ impl Server {
     /// What to stop at the end, in this order.
     pub fn targets(&self) -> [Target<BorrowedFd<'_>>; 2] {
         let leader = Pid::from_child(&self.process.child);
-        [
-            Target::Group { leader, pipe: self.life.as_fd() },
-            Target::Process(self.process.pidfd.as_fd()),
-        ]
+        [Target::Group { leader, pipe: self.life.as_fd() }, Target::Process(self.process.pidfd.as_fd())]
     }
 
     /// Waits until the server accepts connections; returns its display number.
@@ -94,26 +85,19 @@ impl Server {
         let deadline = Instant::now() + patience;
         let mut report = Vec::new();
         loop {
-            let own =
-                |error| Failure::own(format!("{}: waiting for its display", self.name), error);
+            let own = |error| Failure::own(format!("{}: waiting for its display", self.name), error);
             let mut fds = [
                 PollFd::from_borrowed_fd(self.display.as_fd(), PollFlags::IN),
                 PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
             ];
             if !wait(&mut fds, Some(deadline)).map_err(own)? {
                 let seconds = patience.as_secs();
-                return Err(
-                    self.failure(&format!("was not ready within {seconds} s (--server-timeout)"))
-                );
+                return Err(self.failure(&format!("was not ready within {seconds} s (--server-timeout)")));
             }
-            let (has_report, has_signals) =
-                (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
+            let (has_report, has_signals) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
             if has_signals && let Some(request) = signals.take().first() {
                 let code = u8::try_from(128 + request.number).unwrap_or(OWN);
-                return Err(Failure::new(
-                    code,
-                    format!("signal {} while {} started", request.number, self.name),
-                ));
+                return Err(Failure::new(code, format!("signal {} while {} started", request.number, self.name)));
             }
             if has_report {
                 let mut bytes = [0; 64];
@@ -132,9 +116,7 @@ impl Server {
 
     fn parse(&self, line: &[u8]) -> Result<u32, Failure> {
         let text = String::from_utf8_lossy(line);
-        text.trim()
-            .parse()
-            .map_err(|_| self.failure(&format!("reported display {text:?}, which is no number")))
+        text.trim().parse().map_err(|_| self.failure(&format!("reported display {text:?}, which is no number")))
     }
 
     /// How the server ended, if it has.
@@ -149,10 +131,7 @@ impl Server {
         readable(&self.process.pidfd, LAST_WORDS);
         match self.process.child.try_wait() {
             Ok(Some(status)) => format!("ended before it was ready ({status})"),
-            _ => {
-                "closed the pipe of -displayfd without a display number; does it know that option?"
-                    .to_owned()
-            }
+            _ => "closed the pipe of -displayfd without a display number; does it know that option?".to_owned(),
         }
     }
 

@@ -28,12 +28,7 @@ use crate::settings::Settings;
 ///
 /// # Errors
 /// The server or the program could not be started.
-pub fn run(
-    options: &ServerOptions,
-    settings: Settings,
-    program: &Program,
-    args: &[OsString],
-) -> Result<u8, Failure> {
+pub fn run(options: &ServerOptions, settings: Settings, program: &Program, args: &[OsString]) -> Result<u8, Failure> {
     let server = Program::find(options.server.as_deref().unwrap_or_default())?;
     if let Some(screen) = options.screen {
         screen.arguments(&server.name)?;
@@ -62,16 +57,10 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn run(
-        &mut self,
-        server: &Program,
-        program: &Program,
-        args: &[OsString],
-    ) -> Result<u8, Failure> {
+    fn run(&mut self, server: &Program, program: &Program, args: &[OsString]) -> Result<u8, Failure> {
         let authority = self.scratch.path().join("Xauthority");
         auth::create(&authority).map_err(|error| Failure::own(authority.display(), error))?;
-        let server =
-            self.server.insert(Server::start(server, self.options, &authority, &self.hooks)?);
+        let server = self.server.insert(Server::start(server, self.options, &authority, &self.hooks)?);
         // The guard goes backwards.
         for target in server.targets().iter().rev() {
             guarded(&self.guard, target)?;
@@ -83,8 +72,7 @@ impl Session<'_> {
         command.args(args);
         self.hooks.apply(&mut command, program);
         enter(&mut command, display, &authority);
-        let mut process =
-            Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
+        let mut process = Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
         guarded(&self.guard, &Target::Process(process.pidfd.as_fd()))?;
         self.attend(&mut process)
     }

@@ -42,10 +42,7 @@ impl Signals {
     /// No socket pair or no handler could be made.
     pub fn catch() -> io::Result<Self> {
         let ignored = ignored_signals();
-        let wanted = FORWARDED
-            .into_iter()
-            .filter(|number| ignored & (1 << (number - 1)) == 0)
-            .chain([SIGCHLD]);
+        let wanted = FORWARDED.into_iter().filter(|number| ignored & (1 << (number - 1)) == 0).chain([SIGCHLD]);
         let (read, write) = UnixStream::pair()?;
         SignalDelivery::with_pipe(read, write, WithOrigin::default(), wanted).map(Self)
     }
@@ -55,10 +52,7 @@ impl Signals {
         self.0
             .pending()
             .filter(|origin| origin.signal != SIGCHLD)
-            .map(|origin| Request {
-                number: origin.signal,
-                is_for_us_alone: !matches!(origin.cause, Cause::Kernel),
-            })
+            .map(|origin| Request { number: origin.signal, is_for_us_alone: !matches!(origin.cause, Cause::Kernel) })
             .collect()
     }
 }

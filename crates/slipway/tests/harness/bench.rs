@@ -1,8 +1,8 @@
 //! `slipway` with a stand-in for the hooks, in a directory and with processes that are counted afterwards.
 
 use super::build::{build_c, scratch_in_target, set_mode};
-use super::process::{Running, SLIPWAY, clean};
 use super::outcome::Outcome;
+use super::process::{Running, SLIPWAY, clean};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
 use std::collections::BTreeMap;

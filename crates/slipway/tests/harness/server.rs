@@ -138,12 +138,7 @@ impl Server {
     }
 
     /// Asks until the client has a connection that is as `wanted`.
-    fn connection_where(
-        &self,
-        client: &mut Running,
-        name: &str,
-        wanted: impl Fn(&Connection) -> bool,
-    ) -> Connection {
+    fn connection_where(&self, client: &mut Running, name: &str, wanted: impl Fn(&Connection) -> bool) -> Connection {
         let deadline = Instant::now() + PATIENCE;
         loop {
             let connections = self.connections();
@@ -184,12 +179,8 @@ impl Drop for Server {
 }
 
 fn connection(from: &Value) -> Connection {
-    let number = |key: &str| {
-        from[key].as_u64().unwrap_or_else(|| panic!("connection without the number {key}: {from}"))
-    };
-    let text = |key: &str| {
-        from[key].as_str().unwrap_or_else(|| panic!("connection without the text {key}: {from}"))
-    };
+    let number = |key: &str| from[key].as_u64().unwrap_or_else(|| panic!("connection without the number {key}: {from}"));
+    let text = |key: &str| from[key].as_str().unwrap_or_else(|| panic!("connection without the text {key}: {from}"));
     let ring = match text("transport") {
         "ring" => true,
         "socket" => false,

@@ -87,7 +87,15 @@ impl EpollSet {
     /// For the kernel set `epfd`, into which it puts an eventfd of its own.
     pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
         let kick = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-        let set = Self { epfd, owner: std::process::id(), kick, state: Mutex::default(), sleeping: AtomicU32::new(0), habit: Habit::hopeful(), nested: AtomicU32::new(0) };
+        let set = Self {
+            epfd,
+            owner: std::process::id(),
+            kick,
+            state: Mutex::default(),
+            sleeping: AtomicU32::new(0),
+            habit: Habit::hopeful(),
+            nested: AtomicU32::new(0),
+        };
         let mut state = locked(&set.state);
         // Numbers that are no addresses and no descriptors, so that no program uses them as data.
         let mut seed = [0u8; 4];

@@ -50,15 +50,33 @@ impl Stream {
             let left = segment.rx.opening().0 == CLOSED && segment.rx.readable(rx.head.load(Relaxed));
             if rx.mode.load(Relaxed) != mode::AFTER && receiving && !left && self.line_alive() {
                 let mut mail = locked(&self.mail);
+                // From here on whoever attends to the line sends back what comes.
+                rx.giving_back.store(1, Relaxed);
                 while let Some(parcel) = mail.parcels.pop_front() {
                     let _ = line::send_message(self.line_socket(), &Message::Returned(parcel));
                 }
+                drop(mail);
                 segment.rx.give_back();
                 rx.mode.store(mode::AFTER, Relaxed);
             }
         }
         segment.tx.hint();
         self.ring_bell();
+    }
+
+    /// Once the peer knows that this end went back to the socket, no more descriptors come over the
+    /// line; until then those that come are sent back.
+    pub(super) fn finish_giving_back(&self) {
+        let rx = &self.state.rx;
+        if rx.giving_back.load(Relaxed) == 0 {
+            return;
+        }
+        // In this order: the state, then the last messages (SYNC POINT: close).
+        let over = self.line().is_none_or(|segment| segment.rx.opening().0 == CLOSED) || !self.line_alive();
+        self.attend();
+        if over {
+            rx.giving_back.store(0, Relaxed);
+        }
     }
 
     /// The reader wants the rest on the socket. Called with the sending lock held.
@@ -69,6 +87,11 @@ impl Stream {
             segment.tx.unread(&mut cursor).map_err(|what| self.condemn(fd, what))?;
             tx.keep(&cursor);
             tx.returning_from.store(cursor.head_seen, Relaxed);
+            if segment.tx.reader_gave_back() {
+                // Tells the reader that nothing more comes over the line.
+                segment.tx.close();
+                self.ring_bell();
+            }
             self.attend_awake();
         }
         tx.mode.store(mode::RETURNING, Relaxed);
@@ -98,6 +121,23 @@ impl Stream {
             let mut mail = locked(&self.mail);
             while mail.returned.front().is_some_and(|p| p.at < from) {
                 mail.returned.pop_front();
+            }
+            while mail.placed.front().is_some_and(|at| *at < from) {
+                mail.placed.pop_front();
+            }
+            let back = mail.returned.front().map(|p| p.at);
+            match mail.placed.front().copied() {
+                // On its way back: the reader sends it when it hears of this.
+                Some(at) if at == from && back != Some(at) && self.line_alive() => {
+                    drop(mail);
+                    self.attend();
+                    if locked(&self.mail).returned.front().is_some_and(|p| p.at == at) || !self.line_alive() {
+                        continue;
+                    }
+                    return Ok(false);
+                }
+                Some(at) if at > from => n = n.min(usize::try_from(at - from).unwrap_or(usize::MAX)),
+                _ => {}
             }
             // A parcel goes with its first byte, and the bytes before it in a message of their own.
             let parcel = match mail.returned.front() {

@@ -80,6 +80,8 @@ pub struct Stream {
 struct Mail {
     parcels: VecDeque<Parcel>,
     returned: VecDeque<Parcel>,
+    /// Where parcels were sent whose place the reader has not passed, as far as is known.
+    placed: VecDeque<u64>,
 }
 
 impl Mail {
@@ -152,7 +154,10 @@ impl Stream {
     pub fn is_plain(&self) -> bool {
         let on_socket = |m: u32| m == mode::AFTER;
         self.state.common.phase.load(Relaxed) == phase::PLAIN
-            || (on_socket(self.state.rx.mode.load(Relaxed)) && on_socket(self.state.tx.mode.load(Relaxed)) && !self.left_unread())
+            || (on_socket(self.state.rx.mode.load(Relaxed))
+                && on_socket(self.state.tx.mode.load(Relaxed))
+                && self.state.rx.giving_back.load(Relaxed) == 0
+                && !self.left_unread())
     }
 
     /// Whether bytes go through shared memory in at least one direction.
@@ -245,6 +250,10 @@ impl Stream {
                         break;
                     }
                 }
+                // Sent before the peer knew that its bytes are wanted on the socket.
+                Heard::Message(Message::Parcel(parcel)) if self.state.rx.giving_back.load(Relaxed) != 0 => {
+                    let _ = line::send_message(self.line_socket(), &Message::Returned(parcel));
+                }
                 Heard::Message(Message::Parcel(parcel)) if mail.has_room(&parcel) => {
                     mail.parcels.push_back(parcel);
                     self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
@@ -259,7 +268,9 @@ impl Stream {
                             self.adopt(opened);
                         }
                         Err(error) => {
-                            report::warn(format_args!("the server's segment can't be used ({error}); the connection stays on its socket"));
+                            report::warn(format_args!(
+                                "the server's segment can't be used ({error}); the connection stays on its socket"
+                            ));
                             self.state.common.phase.store(phase::PLAIN, Relaxed);
                         }
                     }

@@ -1,7 +1,7 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use crate::wait::Outlook;
 use super::{Stream, Won, locked, mode, now, state::phase};
+use crate::wait::Outlook;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -126,13 +126,16 @@ impl Stream {
         self.settle();
         let Some(segment) = self.line() else { return };
         let (rx, tx) = (&self.state.rx, &self.state.tx);
+        self.finish_giving_back();
         if rx.mode.load(Relaxed) != mode::AFTER {
             let (state, start) = segment.rx.opening();
             let turn = match rx.mode.load(Relaxed) {
                 mode::BEFORE => state != UNOPENED || !self.line_alive(),
                 _ => state == CLOSED || !self.line_alive(),
             };
-            if turn && let Some(_guard) = rx.lock.try_lock() {
+            if turn {
+                // Waited for: who goes on without may sleep through the change that another makes.
+                let _guard = rx.lock.lock();
                 if rx.mode.load(Relaxed) == mode::BEFORE {
                     if state == UNOPENED {
                         rx.mode.store(mode::AFTER, Relaxed);
@@ -150,7 +153,8 @@ impl Stream {
             mode::RETURNING => true,
             _ => false,
         };
-        if turn && let Some(_guard) = tx.lock.try_lock() {
+        if turn {
+            let _guard = tx.lock.lock();
             match tx.mode.load(Relaxed) {
                 mode::BEFORE => {
                     self.open_ring();
@@ -190,8 +194,12 @@ impl Stream {
         }
     }
 
-    /// Lowers the reader's flag: this end looks by itself now.
+    /// Lowers the reader's flag: this end looks by itself now. Not while somebody sleeps on it.
     pub fn disarm(&self) {
+        self.state.common.sleepers.if_none(|| self.lower_flag());
+    }
+
+    fn lower_flag(&self) {
         if let Some(segment) = self.line() {
             segment.rx.disarm_reader();
         }
@@ -234,7 +242,7 @@ impl Stream {
             // still counts on it.
             let sets = locked(&self.sets);
             if rang || sets.is_empty() {
-                self.disarm();
+                self.lower_flag();
             }
         });
         if rang {

@@ -47,6 +47,7 @@ impl Stream {
         let rx = &self.state.rx;
         let _guard = rx.lock.lock();
         self.settle();
+        self.finish_giving_back();
         let mut got = self.receive_once(fd, to, how).inspect_err(|error| {
             if *error == Errno::CONNRESET {
                 rx.reset_told.store(1, Relaxed);
@@ -347,7 +348,8 @@ impl Stream {
             break;
         }
         self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
-        let lost = self.state.rx.parcels_taken.load(Relaxed) != announced && mail.parcels.is_empty() && got.descriptors.is_empty();
+        let lost =
+            self.state.rx.parcels_taken.load(Relaxed) != announced && mail.parcels.is_empty() && got.descriptors.is_empty();
         drop(mail);
         if lost && !self.line_alive() {
             return Err(self.condemn(fd, slipway_fabric::Corrupt { what: "count of descriptors" }));

@@ -1,17 +1,13 @@
 //! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
 
-use super::{Role, Stream, mode, now, state::add};
+use super::{Role, Stream, locked, mode, now, state::add};
 use crate::line;
 use rustix::{
     io::Errno,
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg},
 };
 use slipway_fabric::{ring::UNOPENED, sync::Ordering::Relaxed};
-use std::{
-    io::IoSlice,
-    mem::MaybeUninit,
-    os::fd::BorrowedFd,
-};
+use std::{io::IoSlice, mem::MaybeUninit, os::fd::BorrowedFd};
 
 /// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds.
 const PROBE: u64 = 1_000_000;
@@ -77,7 +73,12 @@ impl Stream {
     }
 
     /// Into the ring. None: the mode has changed, try again.
-    fn send_ring(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<Option<usize>, Errno> {
+    fn send_ring(
+        &self,
+        fd: BorrowedFd<'_>,
+        from: &[IoSlice<'_>],
+        descriptors: &[BorrowedFd<'_>],
+    ) -> Result<Option<usize>, Errno> {
         let tx = &self.state.tx;
         let Some(segment) = self.line() else {
             tx.mode.store(mode::AFTER, Relaxed);
@@ -114,7 +115,14 @@ impl Stream {
         let n = want.min(room);
         if !descriptors.is_empty() {
             match line::send_parcel(self.socket_fd(), cursor.tail, n as u64, descriptors) {
-                Ok(()) => segment.tx.count_attachment(),
+                Ok(()) => {
+                    let placed = &mut locked(&self.mail).placed;
+                    while placed.front().is_some_and(|at| *at < cursor.head_seen) {
+                        placed.pop_front();
+                    }
+                    placed.push_back(cursor.tail);
+                    segment.tx.count_attachment();
+                }
                 Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
             }
         }
@@ -147,9 +155,7 @@ impl Stream {
     pub fn unread_bytes(&self) -> usize {
         let tx = &self.state.tx;
         match self.line() {
-            Some(segment) if tx.mode.load(Relaxed) == mode::RING => {
-                segment.tx.unread(&mut tx.cursor()).map_or(0, |n| n as usize)
-            }
+            Some(segment) if tx.mode.load(Relaxed) == mode::RING => segment.tx.unread(&mut tx.cursor()).map_or(0, |n| n as usize),
             _ => 0,
         }
     }

@@ -66,6 +66,8 @@ pub struct RxState {
     pub reset_told: AtomicU32,
     /// An errno that comes after the bytes in the ring; 0 is none.
     pub error: AtomicU32,
+    /// 1: this end went back to the socket, and the peer may not know it yet.
+    pub giving_back: AtomicU32,
     /// When the socket was last looked at, in nanoseconds of the monotonic clock.
     pub looked_at: AtomicU64,
 }

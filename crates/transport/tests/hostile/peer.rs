@@ -2,8 +2,8 @@
 //! peer has, and writes to them what it likes.
 
 use rustix::net::{
-    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix,
-    SocketFlags, SocketType, bind, connect, send, sendmsg, shutdown, socket_with,
+    AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, Shutdown, SocketAddrUnix, SocketFlags, SocketType, bind,
+    connect, send, sendmsg, shutdown, socket_with,
 };
 use slipway_fabric::{
     segment::segment_size,
@@ -84,26 +84,11 @@ pub struct Peer {
 
 impl Peer {
     /// Over a segment that the victim granted (the peer is the guest) or that the peer made.
-    pub fn over(
-        line: OwnedFd,
-        x: OwnedFd,
-        segment: BorrowedFd<'_>,
-        ring: usize,
-        guest: bool,
-    ) -> Self {
+    pub fn over(line: OwnedFd, x: OwnedFd, segment: BorrowedFd<'_>, ring: usize, guest: bool) -> Self {
         let mapping: Arc<Mapping> = Mapping::of_file(segment, segment_size(ring)).unwrap();
         let null = std::fs::File::open("/dev/null").unwrap().into();
         let (tx, rx) = if guest { (RING, 0) } else { (0, RING) };
-        Self {
-            line,
-            x,
-            ring,
-            words: mapping.view(0).unwrap(),
-            long: mapping.view(0).unwrap(),
-            tx,
-            rx,
-            null,
-        }
+        Self { line, x, ring, words: mapping.view(0).unwrap(), long: mapping.view(0).unwrap(), tx, rx, null }
     }
 
     /// Connects to a hooked server as a client does. None if the server declines.
@@ -127,11 +112,7 @@ impl Peer {
     }
 
     pub fn load(&self, at: usize) -> u64 {
-        if LONG.contains(&(at % RING)) {
-            self.long.0[at / 8].load(SeqCst)
-        } else {
-            self.words.0[at / 4].load(SeqCst).into()
-        }
+        if LONG.contains(&(at % RING)) { self.long.0[at / 8].load(SeqCst) } else { self.words.0[at / 4].load(SeqCst).into() }
     }
 
     /// Where `word` of the ring that the peer writes lies.
@@ -201,8 +182,7 @@ impl Peer {
             9 => self.open(),
             10 => {
                 let at = self.load(self.mine(TAIL)).wrapping_add(dice.any() % 5).wrapping_sub(2);
-                let (kind, many) =
-                    (5 + dice.below(2) as u8, [0, 1, 3, MOST_DESCRIPTORS][dice.below(4)]);
+                let (kind, many) = (5 + dice.below(2) as u8, [0, 1, 3, MOST_DESCRIPTORS][dice.below(4)]);
                 self.parcel(kind, at, dice.any() % 3, many);
                 let count = self.mine(ATTACHMENTS);
                 self.store(count, self.load(count) + dice.any() % 2);
@@ -225,11 +205,12 @@ impl Peer {
                 let bytes = vec![7; dice.below(300)];
                 send_with(self.x.as_fd(), &bytes, &[]);
             }
-            14 if dice.below(10) == 0 => drop(shutdown(
-                &self.x,
-                [Shutdown::Read, Shutdown::Write, Shutdown::Both][dice.below(3)],
-            )),
-            15 if dice.below(10) == 0 => drop(shutdown(&self.line, Shutdown::Both)),
+            14 if dice.below(10) == 0 => {
+                let _ = shutdown(&self.x, [Shutdown::Read, Shutdown::Write, Shutdown::Both][dice.below(3)]);
+            }
+            15 if dice.below(10) == 0 => {
+                let _ = shutdown(&self.line, Shutdown::Both);
+            }
             _ => self.bell(),
         }
     }
@@ -244,20 +225,7 @@ impl Peer {
             now.wrapping_add(size + 1),
             now.wrapping_sub(size),
         ];
-        let far = [
-            0,
-            1,
-            2,
-            3,
-            size - 1,
-            size,
-            size + 1,
-            u64::MAX,
-            1 << 63,
-            1 << 31,
-            u64::from(u32::MAX),
-            dice.any(),
-        ];
+        let far = [0, 1, 2, 3, size - 1, size, size + 1, u64::MAX, 1 << 63, 1 << 31, u64::from(u32::MAX), dice.any()];
         let choice = dice.below(near.len() + far.len());
         near.iter().chain(&far).nth(choice).copied().unwrap_or(0)
     }
@@ -271,12 +239,7 @@ pub fn token(dice: &mut Dice) -> [u8; TOKEN] {
 }
 
 /// Offers shared memory under `token` and connects under it, as two steps of one client.
-pub fn offer(
-    hub: &Path,
-    server: &SocketAddrUnix,
-    token: &[u8; TOKEN],
-    ring: u64,
-) -> (OwnedFd, OwnedFd) {
+pub fn offer(hub: &Path, server: &SocketAddrUnix, token: &[u8; TOKEN], ring: u64) -> (OwnedFd, OwnedFd) {
     let line = connect_hub(hub);
     line::send_message(line.as_fd(), &Message::Offer { token: *token, ring }).unwrap();
     (line, connect_as(server, token))
@@ -284,22 +247,16 @@ pub fn offer(
 
 /// A connection to the hub that has said nothing yet.
 pub fn connect_hub(hub: &Path) -> OwnedFd {
-    let line = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
-        .unwrap();
+    let line = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
     connect(&line, &SocketAddrUnix::new(hub).unwrap()).unwrap();
     line
 }
 
 /// An X connection from a socket that is named after `token`.
 pub fn connect_as(server: &SocketAddrUnix, token: &[u8; TOKEN]) -> OwnedFd {
-    let x =
-        socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let x = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     let digits: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
-    bind(
-        &x,
-        &SocketAddrUnix::new_abstract_name(format!("slipway-x11-{digits}").as_bytes()).unwrap(),
-    )
-    .unwrap();
+    bind(&x, &SocketAddrUnix::new_abstract_name(format!("slipway-x11-{digits}").as_bytes()).unwrap()).unwrap();
     connect(&x, server).unwrap();
     x
 }

@@ -51,14 +51,7 @@ impl Stage {
             victim::serve(&hub, &listener, &watched, &tell);
             hub.unlink();
         });
-        Self {
-            hub: hub_path(&super::runtime_dir(), display),
-            server,
-            told,
-            display,
-            stop,
-            thread: Some(thread),
-        }
+        Self { hub: hub_path(&super::runtime_dir(), display), server, told, display, stop, thread: Some(thread) }
     }
 
     /// Waits until the victim says `what`; anything else it says meanwhile is no news.
@@ -74,8 +67,7 @@ impl Stage {
 
     /// A client that keeps the rules, connected through shared memory.
     pub fn client(&self) -> Good {
-        let x = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)
-            .unwrap();
+        let x = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
         let offer = rendezvous::offer(x.as_fd(), self.display).expect("the hub is there");
         connect(&x, &self.server).unwrap();
         let stream = offer.connected(x.as_fd(), true).expect("the hub is the server's");
@@ -112,11 +104,7 @@ impl Good {
                     Err(error) => panic!("the well-behaved client can't send: {error}"),
                 }
             }
-            match self.stream.receive(
-                self.x.as_fd(),
-                &mut [IoSliceMut::new(&mut buffer)],
-                How::default(),
-            ) {
+            match self.stream.receive(self.x.as_fd(), &mut [IoSliceMut::new(&mut buffer)], How::default()) {
                 Ok(got) if got.bytes > 0 => heard.extend_from_slice(&buffer[..got.bytes]),
                 Err(Errno::AGAIN) => self.wait(sent < said.len()),
                 other => panic!("the well-behaved client can't receive: {other:?}"),
@@ -127,8 +115,7 @@ impl Good {
 
     fn wait(&self, writing: bool) {
         let want = if writing { victim::BOTH } else { PollFlags::IN };
-        let mut members =
-            [Member { stream: &self.stream, fd: self.x.as_fd(), want, got: PollFlags::empty() }];
+        let mut members = [Member { stream: &self.stream, fd: self.x.as_fd(), want, got: PollFlags::empty() }];
         let ready = wait(&mut members, &mut [], Some(WATCHDOG), &mut kernel_poll).unwrap();
         assert!(ready > 0, "the victim serves nobody any more");
     }
@@ -142,16 +129,15 @@ fn kernel_poll(entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<u
     use rustix::event::PollFd;
     use std::os::fd::BorrowedFd;
     let asked: Vec<usize> = (0..entries.len()).filter(|i| entries[*i].fd >= 0).collect();
-    // SAFETY: descriptors of this test, open for the length of the call.
     let mut fds: Vec<PollFd<'_>> = asked
         .iter()
         .map(|i| {
+            // SAFETY: a descriptor of this test, open for the length of the call.
             let fd = unsafe { BorrowedFd::borrow_raw(entries[*i].fd) };
             PollFd::from_borrowed_fd(fd, PollFlags::from_bits_retain(entries[*i].events as u16))
         })
         .collect();
-    let time =
-        timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
+    let time = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
     let count = poll(&mut fds, time.as_ref())?;
     let answers: Vec<i16> = fds.iter().map(|fd| fd.revents().bits() as i16).collect();
     for entry in entries.iter_mut() {

@@ -4,10 +4,7 @@
 use rustix::{
     event::{PollFlags, epoll},
     io::Errno,
-    net::{
-        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen,
-        socket_with,
-    },
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with},
     time::Timespec,
 };
 use slipway_transport::{
@@ -44,8 +41,7 @@ const STOP: u64 = 1;
 /// Serves until `stop` becomes readable.
 pub fn serve(hub: &Arc<Hub>, listener: &OwnedFd, stop: &OwnedFd, told: &Sender<Told>) {
     let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).unwrap();
-    epoll::add(&epfd, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN)
-        .unwrap();
+    epoll::add(&epfd, listener, epoll::EventData::new_u64(LISTENER), epoll::EventFlags::IN).unwrap();
     epoll::add(&epfd, stop, epoll::EventData::new_u64(STOP), epoll::EventFlags::IN).unwrap();
     let set = EpollSet::new(epfd.as_raw_fd()).unwrap();
     set.add_hub(hub);
@@ -56,18 +52,13 @@ pub fn serve(hub: &Arc<Hub>, listener: &OwnedFd, stop: &OwnedFd, told: &Sender<T
     loop {
         events.clear();
         let timeout = (!busy.is_empty()).then_some(Duration::ZERO);
-        set.wait(&mut events, 64, timeout, &mut |out, room, timeout| {
-            kernel_wait(&epfd, out, room, timeout)
-        })
-        .unwrap();
+        set.wait(&mut events, 64, timeout, &mut |out, room, timeout| kernel_wait(&epfd, out, room, timeout)).unwrap();
         events.extend(busy.drain(..).map(|data| Event { events: 0, data }));
         for event in &events {
             match event.data {
                 STOP => return,
                 LISTENER => {
-                    while let Ok(fd) =
-                        accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK)
-                    {
+                    while let Ok(fd) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                         let line = match hub.accepted(fd.as_fd(), true) {
                             Accepted::Line(stream) => Some(stream),
                             Accepted::Plain(_) => None,
@@ -105,15 +96,9 @@ fn watch(set: &Arc<EpollSet>, epfd: &OwnedFd, fd: &OwnedFd, line: Option<&Arc<St
     }
 }
 
-fn kernel_wait(
-    epfd: &OwnedFd,
-    out: &mut Vec<Event>,
-    room: usize,
-    timeout: Option<Duration>,
-) -> Result<(), Errno> {
+fn kernel_wait(epfd: &OwnedFd, out: &mut Vec<Event>, room: usize, timeout: Option<Duration>) -> Result<(), Errno> {
     let mut found = Vec::with_capacity(room.max(1) + 16);
-    let time =
-        timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
+    let time = timeout.map(|t| Timespec { tv_sec: t.as_secs() as i64, tv_nsec: t.subsec_nanos().into() });
     epoll::wait(epfd, rustix::buffer::spare_capacity(&mut found), time.as_ref())?;
     out.extend(found.iter().map(|e| Event { events: { e.flags }.bits(), data: { e.data }.u64() }));
     Ok(())
@@ -153,11 +138,7 @@ impl Client {
     fn receive(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
         match &self.line {
             Some(stream) => stream
-                .receive(
-                    self.fd.as_fd(),
-                    &mut [IoSliceMut::new(buffer)],
-                    How { peek: false, descriptors: true },
-                )
+                .receive(self.fd.as_fd(), &mut [IoSliceMut::new(buffer)], How { peek: false, descriptors: true })
                 .map(|got| got.bytes),
             None => rustix::io::read(&self.fd, buffer),
         }
@@ -171,13 +152,7 @@ pub const BOTH: PollFlags = PollFlags::IN.union(PollFlags::OUT);
 pub fn listener(display: u32) -> (OwnedFd, SocketAddrUnix) {
     let name = format!("slipway-hostile-{}-{display}", std::process::id());
     let address = SocketAddrUnix::new_abstract_name(name.as_bytes()).unwrap();
-    let fd = socket_with(
-        AddressFamily::UNIX,
-        SocketType::STREAM,
-        SocketFlags::CLOEXEC | SocketFlags::NONBLOCK,
-        None,
-    )
-    .unwrap();
+    let fd = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None).unwrap();
     bind(&fd, &address).unwrap();
     listen(&fd, 128).unwrap();
     (fd, address)

@@ -50,25 +50,73 @@ pub enum CopyBy {
 /// One operation, the same on both connections.
 #[derive(Debug, Clone)]
 pub enum Op {
-    Send { end: End, copy: usize, by: SendBy, lengths: Vec<usize>, flags: c_int, files: Vec<usize> },
-    Receive { end: End, copy: usize, by: ReceiveBy, lengths: Vec<usize>, flags: c_int },
-    Poll { events: [i16; 2], copy: usize },
-    Select { sets: [[bool; 3]; 2] },
-    EpollAdd { end: End, events: u32 },
-    EpollModify { end: End, events: u32 },
-    EpollDelete { end: End },
+    Send {
+        end: End,
+        copy: usize,
+        by: SendBy,
+        lengths: Vec<usize>,
+        flags: c_int,
+        files: Vec<usize>,
+    },
+    Receive {
+        end: End,
+        copy: usize,
+        by: ReceiveBy,
+        lengths: Vec<usize>,
+        flags: c_int,
+    },
+    Poll {
+        events: [i16; 2],
+        copy: usize,
+    },
+    Select {
+        sets: [[bool; 3]; 2],
+    },
+    EpollAdd {
+        end: End,
+        events: u32,
+    },
+    EpollModify {
+        end: End,
+        events: u32,
+    },
+    EpollDelete {
+        end: End,
+    },
     EpollWait,
     /// FIONREAD.
-    Length { end: End, copy: usize },
+    Length {
+        end: End,
+        copy: usize,
+    },
     /// A socket option that reads the same.
-    Option { end: End, name: c_int },
-    Nonblocking { end: End, on: bool, ioctl: bool },
-    Shutdown { end: End, how: c_int },
-    Copy { end: End, from: usize, by: CopyBy },
-    Close { end: End, copy: usize },
+    Option {
+        end: End,
+        name: c_int,
+    },
+    Nonblocking {
+        end: End,
+        on: bool,
+        ioctl: bool,
+    },
+    Shutdown {
+        end: End,
+        how: c_int,
+    },
+    Copy {
+        end: End,
+        from: usize,
+        by: CopyBy,
+    },
+    Close {
+        end: End,
+        copy: usize,
+    },
     CloseRange,
     /// A call that puts the hooked connection back on its socket.
-    GiveBack { end: End },
+    GiveBack {
+        end: End,
+    },
 }
 
 impl Op {
@@ -126,7 +174,8 @@ fn send() -> impl Strategy<Value = Op> {
 fn receive() -> impl Strategy<Value = Op> {
     use ReceiveBy::{Read, ReadV, Recv, RecvFrom, RecvMsg};
     let room = prop_oneof![1 => Just(0), 1 => 1..20_usize, 1 => Just(space(1)), 3 => Just(space(8))];
-    let by = prop_oneof![Just(Read), Just(ReadV), Just(Recv), Just(RecvFrom), room.clone().prop_map(RecvMsg), room.prop_map(RecvMsg)];
+    let by =
+        prop_oneof![Just(Read), Just(ReadV), Just(Recv), Just(RecvFrom), room.clone().prop_map(RecvMsg), room.prop_map(RecvMsg)];
     let length = prop_oneof![3 => length(), 1 => Just(3000_usize)];
     let lengths = prop_oneof![4 => vec(length, 1), 1 => lengths(6)];
     (end(), copy(), by, lengths, flags(&[MSG_DONTWAIT, MSG_PEEK, MSG_WAITALL, MSG_CMSG_CLOEXEC, MSG_TRUNC]))

@@ -116,6 +116,7 @@ impl Life {
             let hooked = self.wait_for_all(&model, hooked);
             self.compare_events(&model, &hooked)?;
         } else {
+            self.repeated = [0; 2];
             let model = as_peeked(&op, &hooked, &model);
             if !self.short_peek(&op, &hooked, &model) {
                 prop_assert_eq!(&hooked, &model, "hooked, model: {:?}", op);

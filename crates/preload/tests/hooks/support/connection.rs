@@ -1,6 +1,6 @@
 //! X connections within one process: a listening socket, and connections to it.
 
-use std::{ffi::c_int, mem::MaybeUninit, sync::Arc, thread};
+use std::{ffi::c_int, mem::MaybeUninit, thread};
 
 use libc::{AF_UNIX, SOCK_CLOEXEC, SOCK_STREAM, sockaddr_un, socklen_t};
 use slipway_transport::status::{self, ServerStatus, Transport};
@@ -161,6 +161,3 @@ impl Drop for Connection {
         super::calls::close_all([self.client, self.server]);
     }
 }
-
-/// Shared by threads that use one connection.
-pub type SharedConnection = Arc<Connection>;

@@ -36,11 +36,7 @@ pub fn hooked_with<F: FnOnce()>(variables: &[(&str, &str)], body: F) {
 }
 
 /// As [`hooked_with`], and looks at what the process printed.
-pub fn hooked_output<F: FnOnce()>(
-    variables: &[(&str, &str)],
-    body: F,
-    check: impl FnOnce(&Outcome),
-) {
+pub fn hooked_output<F: FnOnce()>(variables: &[(&str, &str)], body: F, check: impl FnOnce(&Outcome)) {
     if is_inside() {
         body();
         return;
@@ -66,8 +62,7 @@ fn test_of<F>() -> &'static str {
 
 fn rerun(test: &str, variables: &[(&str, &str)]) -> Outcome {
     let closed = Permissions::from_mode(0o700);
-    let runtime =
-        tempfile::Builder::new().permissions(closed).tempdir().expect("make a temporary directory");
+    let runtime = tempfile::Builder::new().permissions(closed).tempdir().expect("make a temporary directory");
     let mut command = Command::new(std::env::current_exe().expect("the test program"));
     for (name, _) in std::env::vars().filter(|(name, _)| name.starts_with("SLIPWAY_")) {
         command.env_remove(name);

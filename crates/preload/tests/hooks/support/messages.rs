@@ -57,7 +57,7 @@ pub fn receive_open(fd: Fd, lengths: &[usize], room: usize, flags: c_int) -> (An
         return (answer, Vec::new());
     }
     answer.flags = header.msg_flags;
-    answer.control = header.msg_controllen as usize;
+    answer.control = header.msg_controllen;
     let mut files = Vec::new();
     // SAFETY: walks the control data that recvmsg filled in.
     unsafe {

@@ -19,10 +19,8 @@ const STEP: Duration = Duration::from_secs(15);
 
 /// Runs a command to its end in a process group of its own, which is killed if it hangs.
 pub fn output(mut command: Command, what: &str) -> (ExitStatus, String, String) {
-    let mut child =
-        command.process_group(0).spawn().unwrap_or_else(|error| panic!("start {what}: {error}"));
-    let (mut out, mut err) =
-        (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
+    let mut child = command.process_group(0).spawn().unwrap_or_else(|error| panic!("start {what}: {error}"));
+    let (mut out, mut err) = (child.stdout.take().expect("piped"), child.stderr.take().expect("piped"));
     let group = Pid::from_child(&child);
     let (done, over) = mpsc::channel::<()>();
     let guard = thread::spawn({
