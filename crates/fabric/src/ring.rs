@@ -220,7 +220,18 @@ impl Ring {
 
     /// Whether the reader has asked for the stream on the socket.
     pub fn reader_gave_back(&self) -> bool {
-        self.control.reader.gives_back.load(Ordering::Acquire) != 0 // SYNC POINT: give back
+        self.control.reader.gives_back.load(Ordering::Acquire) == 1 // SYNC POINT: give back
+    }
+
+    /// Closes the ring for good unless the reader has asked for its bytes on the socket. One of the
+    /// two ends wins: false means that the writer must send them there.
+    pub fn close_unless_wanted(&self) -> bool {
+        let flag = &self.control.reader.gives_back;
+        let closes = flag.compare_exchange(0, 2, Ordering::AcqRel, Ordering::Acquire) != Err(1);
+        if closes {
+            self.close();
+        }
+        closes
     }
 
     /// Arms the writer's flag: the reader rings when there is room (W6). The caller must look
@@ -344,7 +355,10 @@ impl Ring {
     }
 
     /// Asks the writer for the rest of the stream on the socket: it takes back what lies unread.
-    pub fn give_back(&self) {
-        self.control.reader.gives_back.store(1, Ordering::Release); // SYNC POINT: give back
+    ///
+    /// False if the writer closed the ring first: then they stay there to be read.
+    pub fn give_back(&self) -> bool {
+        let flag = &self.control.reader.gives_back;
+        flag.compare_exchange(0, 1, Ordering::AcqRel, Ordering::Acquire) != Err(2) // SYNC POINT: give back
     }
 }

@@ -9,6 +9,7 @@ mod roles;
 #[path = "hooks/support/watchdog.rs"]
 mod watchdog;
 
+use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use slipway_transport::status::{self, Transport};
 use std::{
     io::{BufRead, BufReader, Write},
@@ -16,7 +17,7 @@ use std::{
     path::PathBuf,
     process::{Child, ChildStdin, Command, Stdio},
     sync::{
-        LazyLock,
+        LazyLock, Mutex, PoisonError,
         mpsc::{Receiver, channel},
     },
     time::Duration,
@@ -45,13 +46,43 @@ fn role() {
 fn runtime_dir() -> PathBuf {
     static DIR: LazyLock<PathBuf> = LazyLock::new(|| {
         let dir = std::env::temp_dir().join(format!("slipway-death-{}", std::process::id()));
-        std::fs::create_dir_all(&dir).expect("make a directory");
-        std::fs::set_permissions(&dir, PermissionsExt::from_mode(0o700)).expect("close it");
         // SAFETY: every test comes here before it reads the environment.
         unsafe { std::env::set_var("SLIPWAY_RUNTIME_DIR", &dir) };
         dir
     });
     DIR.clone()
+}
+
+/// A test on its stage: a runtime directory that goes with the last of them, and a range of displays
+/// that no other run of these tests has.
+struct Place {
+    first: u32,
+}
+
+static TESTS: Mutex<u32> = Mutex::new(0);
+
+impl Place {
+    fn enter() -> Self {
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let mut tests = TESTS.lock().unwrap_or_else(PoisonError::into_inner);
+        *tests += 1;
+        std::fs::create_dir_all(runtime_dir()).expect("make a directory");
+        std::fs::set_permissions(runtime_dir(), PermissionsExt::from_mode(0o700)).expect("close it");
+        Self { first: 100_000 + std::process::id() * 64 + NEXT.fetch_add(8, Relaxed) }
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let mut tests = TESTS.lock().unwrap_or_else(PoisonError::into_inner);
+        *tests -= 1;
+        if *tests == 0 {
+            let _ = std::fs::remove_dir_all(runtime_dir());
+        }
+        for display in self.first..self.first + 8 {
+            let _ = std::fs::remove_file(format!("/tmp/.X11-unix/X{display}"));
+        }
+    }
 }
 
 /// A process with the hooks in one of the roles.
@@ -158,7 +189,8 @@ fn rings(display: u32) -> usize {
 
 #[test]
 fn a_server_outlives_clients_killed_at_every_phase() {
-    for (display, spin) in (610..).zip(SPINS) {
+    let place = Place::enter();
+    for (display, spin) in (place.first..).zip(SPINS) {
         let mut server = Actor::start("server", display, spin);
         let mut good = Actor::start("good", display, spin);
         assert_eq!(rings(display), 1);
@@ -186,12 +218,14 @@ fn a_server_outlives_clients_killed_at_every_phase() {
 
 #[test]
 fn three_hundred_killed_clients_leave_nothing_behind() {
-    let mut server = Actor::start("server", 620, "50");
-    let mut good = Actor::start("good", 620, "50");
+    let place = Place::enter();
+    let display = place.first;
+    let mut server = Actor::start("server", display, "50");
+    let mut good = Actor::start("good", display, "50");
     let before = server.holdings();
     for n in 0..30 {
         // Some are killed in their phase, some wherever they are on the way there.
-        let clients: Vec<_> = (0..10).map(|i| Actor::launch(PHASES[(n + i) % 4], 620, "50")).collect();
+        let clients: Vec<_> = (0..10).map(|i| Actor::launch(PHASES[(n + i) % 4], display, "50")).collect();
         let mut came = 0;
         for (i, mut client) in clients.into_iter().enumerate() {
             if i % 2 == 0 {
@@ -213,18 +247,20 @@ fn three_hundred_killed_clients_leave_nothing_behind() {
     }
     let after = server.holdings();
     assert!(after.0 < before.0 && after.1 < before.1, "{after:?} from {before:?}");
-    assert_eq!(status::query(620).expect("an answer").granted_bytes, 0);
+    assert_eq!(status::query(display).expect("an answer").granted_bytes, 0);
     server.end();
 }
 
 #[test]
 fn a_stopped_client_stops_nobody() {
-    let mut server = Actor::start("server", 621, "50");
-    let mut good = Actor::start("good", 621, "50");
+    let place = Place::enter();
+    let display = place.first;
+    let mut server = Actor::start("server", display, "50");
+    let mut good = Actor::start("good", display, "50");
     let stopped: Vec<_> = PHASES
         .iter()
         .map(|phase| {
-            let client = Actor::start(phase, 621, "50");
+            let client = Actor::start(phase, display, "50");
             client.signal(libc::SIGSTOP);
             good.round_trips(100);
             client
@@ -232,7 +268,7 @@ fn a_stopped_client_stops_nobody() {
         .collect();
     good.round_trips(500);
     // A late-comer gets in too, and those who were stopped go on where they were.
-    let late = Actor::start("sleeper", 621, "50");
+    let late = Actor::start("sleeper", display, "50");
     late.kill();
     server.expect("gone");
     for client in &stopped {
@@ -253,7 +289,8 @@ fn a_stopped_client_stops_nobody() {
 /// At stage one every write rings, and the line's queue holds fewer bells than this client rings.
 #[test]
 fn a_stopped_server_finds_all_that_was_written_meanwhile() {
-    for (display, stage) in (650..).zip(["1", "2b", "full"]) {
+    let place = Place::enter();
+    for (display, stage) in (place.first..).zip(["1", "2b", "full"]) {
         let mut server = Actor::launch_at("server", display, "50", stage);
         server.expect("there");
         let mut client = Actor::launch_at("dripper", display, "50", stage);
@@ -273,7 +310,8 @@ fn a_stopped_server_finds_all_that_was_written_meanwhile() {
 
 #[test]
 fn clients_outlive_a_server_killed_at_every_phase() {
-    for (display, spin) in (630..).zip(SPINS) {
+    let place = Place::enter();
+    for (display, spin) in (place.first..).zip(SPINS) {
         let server = Actor::start("server", display, spin);
         let mut clients: Vec<_> = PHASES.iter().map(|phase| Actor::start(phase, display, spin)).collect();
         assert!(rings(display) >= 3);
@@ -291,19 +329,21 @@ fn clients_outlive_a_server_killed_at_every_phase() {
 
 #[test]
 fn the_next_server_takes_the_place_of_a_killed_one() {
-    let hub = || status::hub_path(&runtime_dir(), 640);
-    let server = Actor::start("server", 640, "50");
+    let place = Place::enter();
+    let display = place.first;
+    let hub = || status::hub_path(&runtime_dir(), display);
+    let server = Actor::start("server", display, "50");
     assert!(hub().exists());
     server.kill();
-    assert!(status::query(640).is_err());
-    let mut server = Actor::start("server", 640, "50");
-    let mut good = Actor::start("good", 640, "50");
+    assert!(status::query(display).is_err());
+    let mut server = Actor::start("server", display, "50");
+    let mut good = Actor::start("good", display, "50");
     good.round_trips(10);
-    assert_eq!(rings(640), 1, "the new hub answers under the old name");
+    assert_eq!(rings(display), 1, "the new hub answers under the old name");
     good.end();
     server.expect("gone");
     server.end();
-    let ours = |name: &str| name.contains("x11-640");
+    let ours = |name: &str| name.ends_with(&format!("x11-{display}")) || name.contains(&format!("x11-{display}-"));
     let left: Vec<_> = std::fs::read_dir(runtime_dir())
         .expect("the runtime directory")
         .filter_map(|entry| entry.ok()?.file_name().into_string().ok())

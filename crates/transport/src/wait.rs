@@ -230,7 +230,8 @@ fn sleep(
     for member in members.iter().filter(|_| lying) {
         member.stream.lie_down(member.want);
     }
-    let stirring = members.iter().any(|m| m.stream.stirs(m.want));
+    // What the peer wants back is done before sleeping: the bell for it may have been another's.
+    let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
     let mut entries = Vec::with_capacity(others.len() + 2 * members.len());
     entries.extend_from_slice(others);

@@ -72,9 +72,7 @@ fn receive_all(fd: Fd, files: &[Fd]) {
 /// Both ends send and receive at once; at message `return_at` of `returner` it goes back.
 fn exchange(server: &Server, returner: usize, return_at: usize) {
     let c = server.connection();
-    let files: Vec<_> = (0..3)
-        .map(|_| good(call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC))) as Fd)
-        .collect();
+    let files: Vec<_> = (0..3).map(|_| good(call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC))) as Fd).collect();
     let pipes = [pipe(), pipe()];
     thread::scope(|scope| {
         for (end, fd) in [c.client, c.server].into_iter().enumerate() {

@@ -24,6 +24,7 @@ impl Stream {
         // What the peer asked for before comes first.
         self.keep_house(fd);
         self.give_back_halves(!ask_kernel(fd, PollFlags::RDHUP).contains(PollFlags::RDHUP));
+        self.keep_house(fd);
     }
 
     fn give_back_halves(&self, receiving: bool) {
@@ -35,10 +36,9 @@ impl Stream {
         {
             let tx = &self.state.tx;
             let _guard = tx.lock.lock();
-            if tx.mode.load(Relaxed) == mode::RING {
-                segment.tx.close();
-            }
-            if tx.mode.load(Relaxed) != mode::RETURNING {
+            let closed = tx.mode.load(Relaxed) != mode::RING || segment.tx.close_unless_wanted();
+            // Else the next turn at housekeeping sends what the reader wants.
+            if closed && tx.mode.load(Relaxed) != mode::RETURNING {
                 tx.mode.store(mode::AFTER, Relaxed);
             }
         }
@@ -47,16 +47,11 @@ impl Stream {
             let _guard = rx.lock.lock();
             self.attend();
             // A peer that has gone back to its socket can't take anything out of the ring any more.
-            let left = segment.rx.opening().0 == CLOSED && segment.rx.readable(rx.head.load(Relaxed));
-            if rx.mode.load(Relaxed) != mode::AFTER && receiving && !left && self.line_alive() {
-                let mut mail = locked(&self.mail);
-                // From here on whoever attends to the line sends back what comes.
+            let can = rx.mode.load(Relaxed) != mode::AFTER && receiving && self.line_alive();
+            if can && segment.rx.give_back() {
+                // From here on what came over the line, and what still comes, is sent back.
                 rx.giving_back.store(1, Relaxed);
-                while let Some(parcel) = mail.parcels.pop_front() {
-                    let _ = line::send_message(self.line_socket(), &Message::Returned(parcel));
-                }
-                drop(mail);
-                segment.rx.give_back();
+                self.return_parcels();
                 rx.mode.store(mode::AFTER, Relaxed);
             }
         }
@@ -74,9 +69,27 @@ impl Stream {
         // In this order: the state, then the last messages (SYNC POINT: close).
         let over = self.line().is_none_or(|segment| segment.rx.opening().0 == CLOSED) || !self.line_alive();
         self.attend();
-        if over {
+        if self.return_parcels() && over {
             rx.giving_back.store(0, Relaxed);
         }
+    }
+
+    /// Sends back descriptors whose bytes the peer takes back. False if its queue is full: it rings
+    /// when it has room and misses some.
+    fn return_parcels(&self) -> bool {
+        let mut mail = locked(&self.mail);
+        while let Some(parcel) = mail.parcels.pop_front() {
+            let message = Message::Returned(parcel);
+            let sent = line::send_message(self.line_socket(), &message);
+            if sent.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock)
+                && let Message::Returned(parcel) = message
+            {
+                mail.parcels.push_front(parcel);
+                return false;
+            }
+        }
+        self.parcels_waiting.store(0, Relaxed);
+        true
     }
 
     /// The reader wants the rest on the socket. Called with the sending lock held.
@@ -134,6 +147,7 @@ impl Stream {
                     if locked(&self.mail).returned.front().is_some_and(|p| p.at == at) || !self.line_alive() {
                         continue;
                     }
+                    self.ring_bell();
                     return Ok(false);
                 }
                 Some(at) if at > from => n = n.min(usize::try_from(at - from).unwrap_or(usize::MAX)),

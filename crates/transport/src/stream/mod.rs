@@ -250,10 +250,6 @@ impl Stream {
                         break;
                     }
                 }
-                // Sent before the peer knew that its bytes are wanted on the socket.
-                Heard::Message(Message::Parcel(parcel)) if self.state.rx.giving_back.load(Relaxed) != 0 => {
-                    let _ = line::send_message(self.line_socket(), &Message::Returned(parcel));
-                }
                 Heard::Message(Message::Parcel(parcel)) if mail.has_room(&parcel) => {
                     mail.parcels.push_back(parcel);
                     self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);

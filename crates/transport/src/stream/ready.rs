@@ -168,6 +168,11 @@ impl Stream {
         }
     }
 
+    /// Whether the reader asked for the stream on the socket and nobody has begun to send it there.
+    pub fn is_wanted_back(&self) -> bool {
+        self.state.tx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.tx.reader_gave_back())
+    }
+
     /// The program is about to close its last descriptor of the connection.
     pub fn part(&self, fd: BorrowedFd<'_>) {
         // What the peer wants back on the socket must be there before the socket closes.

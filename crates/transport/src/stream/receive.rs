@@ -1,5 +1,6 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
+use crate::line::Parcel;
 use super::{Stream, locked, mode, now, send::PIECE, state::add, state::phase};
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -332,6 +333,14 @@ impl Stream {
             if place >= got.bytes as u64 && place != 0 {
                 break;
             }
+            if parcel.descriptors.is_empty() {
+                // What a read of nothing left: see below.
+                if got.bytes == 0 {
+                    break;
+                }
+                mail.parcels.pop_front();
+                continue;
+            }
             let end = place.saturating_add(parcel.len.max(1));
             got.bytes = got.bytes.min(usize::try_from(end).unwrap_or(usize::MAX));
             if how.peek {
@@ -343,6 +352,10 @@ impl Stream {
                 && how.descriptors
             {
                 got.descriptors = parcel.descriptors;
+            }
+            if got.bytes == 0 && !how.peek {
+                // The place stays known: a peer that takes its bytes back waits for what lay there.
+                mail.parcels.push_front(Parcel { at: cursor.head, len: 1, descriptors: Vec::new() });
             }
             got.dropped = !how.descriptors;
             break;
