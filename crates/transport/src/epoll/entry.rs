@@ -99,7 +99,10 @@ impl Entry {
         if !news {
             return None;
         }
-        let ready = borrow(self.fd, |fd| self.stream.look(fd, self.want(), None));
+        let mut ready = borrow(self.fd, |fd| self.stream.look(fd, self.want(), None));
+        if self.stream.has_last_words() {
+            ready -= PollFlags::HUP | PollFlags::RDHUP | PollFlags::ERR;
+        }
         // Only a look that found the socket settled uses the kernel's news up.
         self.kernel_news = false;
         self.fresh = false;

@@ -45,7 +45,7 @@ impl Stream {
         {
             let rx = &self.state.rx;
             let _guard = rx.lock.lock();
-            self.attend();
+            self.attend_awake();
             // A peer that has gone back to its socket can't take anything out of the ring any more.
             let can = rx.mode.load(Relaxed) != mode::AFTER && receiving && self.line_alive();
             if can && segment.rx.give_back() {
@@ -68,7 +68,7 @@ impl Stream {
         }
         // In this order: the state, then the last messages (SYNC POINT: close).
         let over = self.line().is_none_or(|segment| segment.rx.opening().0 == CLOSED) || !self.line_alive();
-        self.attend();
+        self.attend_awake();
         if self.return_parcels() && over {
             rx.giving_back.store(0, Relaxed);
         }
@@ -143,7 +143,7 @@ impl Stream {
                 // On its way back: the reader sends it when it hears of this.
                 Some(at) if at == from && back != Some(at) && self.line_alive() => {
                     drop(mail);
-                    self.attend();
+                    self.attend_awake();
                     if locked(&self.mail).returned.front().is_some_and(|p| p.at == at) || !self.line_alive() {
                         continue;
                     }

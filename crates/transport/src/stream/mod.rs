@@ -20,7 +20,7 @@ use crate::{
     report,
     settings::{Settings, Stage},
 };
-use rustix::{io::Errno, time::ClockId};
+use rustix::{event::PollFlags, io::Errno, time::ClockId};
 use slipway_fabric::{
     segment::Segment,
     spin::Habit,
@@ -91,6 +91,9 @@ impl Mail {
         waiting().count() < MOST_PARCELS && held + parcel.descriptors.len() <= MOST_HELD
     }
 }
+
+/// How long a woken sleeper may take to get up, in nanoseconds.
+const SLEEPERS_GRACE: u64 = 500_000_000;
 
 /// The time of the monotonic clock in nanoseconds.
 pub fn now() -> u64 {
@@ -286,16 +289,21 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::attend`] for one who is awake himself while other threads may sleep on the bell:
-    /// they hear what he is about to take, so he waits until they have got up, though not for ever.
+    /// As [`Stream::attend`] for one who is awake himself while other threads may sleep on the bell.
+    /// To take a message that they have not heard yet would leave them asleep; but any message wakes
+    /// them, and the last to get up takes it. So this waits until it is taken, or nobody sleeps. Only a
+    /// sleeper that can't run at all (stopped, or killed in a forked child) is left behind.
     fn attend_awake(&self) {
-        for _ in 0..1000 {
-            if self.state.common.sleepers.if_none(|| self.attend()) {
+        let start = now();
+        while !self.state.common.sleepers.if_none(|| self.attend()) {
+            if !ready::ask_kernel(self.line_socket(), PollFlags::IN).intersects(PollFlags::IN | PollFlags::HUP) {
                 return;
+            }
+            if now().wrapping_sub(start) > SLEEPERS_GRACE {
+                return self.attend();
             }
             rustix::thread::sched_yield();
         }
-        self.attend();
     }
 
     fn awaits_answer(&self) -> bool {

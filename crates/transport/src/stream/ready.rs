@@ -1,6 +1,6 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Stream, Won, locked, mode, now, state::phase};
+use super::{Role, Stream, Won, locked, mode, now, state::phase};
 use crate::wait::Outlook;
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -58,6 +58,16 @@ impl Stream {
             return true;
         }
         want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_room()
+    }
+
+    /// Whether a server has not read all that its client sent. An X server closes a connection when it
+    /// is told of its end, and drops what it has not read; a ring holds more than a socket, and a
+    /// server that naps reads later. So it is told when the ring is empty.
+    pub fn has_last_words(&self) -> bool {
+        let rx = &self.state.rx;
+        self.role == Role::Server
+            && rx.mode.load(Relaxed) == mode::RING
+            && self.line().is_some_and(|s| s.rx.readable(rx.head.load(Relaxed)))
     }
 
     /// Whether a writer that waits should go on: there is room, and a lot of it if it ran out before.
@@ -241,7 +251,7 @@ impl Stream {
     pub fn get_up(&self, rang: bool) {
         let left = self.state.common.sleepers.leave(|| {
             if rang {
-                self.attend();
+                self.attend_to(Some(1));
             }
             // An epoll set may rest on the same flag. It is told below when the bell rang; if not, it
             // still counts on it.

@@ -1,7 +1,7 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
-use crate::line::Parcel;
 use super::{Stream, locked, mode, now, send::PIECE, state::add, state::phase};
+use crate::line::Parcel;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
