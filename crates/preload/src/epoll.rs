@@ -104,6 +104,9 @@ thread_local! {
     static BUFFERS: RefCell<(Vec<Event>, Vec<epoll_event>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
+/// Time-outs below this are kept to the nanosecond; above it, milliseconds do.
+const FINE: Duration = Duration::from_millis(2);
+
 fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
     let max = usize::try_from(max).unwrap_or(0).min(4096);
     // A signal handler that waits too finds the buffers taken and uses its own.
@@ -113,9 +116,19 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
         // Events for ourselves come among the program's, so there is room for more than it asked.
         let room = room.max(1) + 16;
         raw.resize(room, epoll_event { events: 0, u64: 0 });
-        let ms = time.map_or(-1, |t| c_int::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
-        // SAFETY: `raw` has `room` entries; the mask is the program's own argument.
-        let n = unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), room as c_int, ms, mask) };
+        let n = match time {
+            // A nap is shorter than the milliseconds that epoll_pwait counts in.
+            Some(time) if time < FINE && !time.is_zero() => {
+                let time = timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
+                // SAFETY: as below.
+                unsafe { next::epoll_pwait2(set.descriptor(), raw.as_mut_ptr(), room as c_int, &raw const time, mask) }
+            }
+            _ => {
+                let ms = time.map_or(-1, |t| c_int::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
+                // SAFETY: `raw` has `room` entries; the mask is the program's own argument.
+                unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), room as c_int, ms, mask) }
+            }
+        };
         let n = usize::try_from(n).map_err(|_| last_error())?;
         found.extend(raw[..n].iter().map(|e| Event { events: e.events, data: e.u64 }));
         Ok(())

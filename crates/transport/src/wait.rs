@@ -2,7 +2,7 @@
 
 use crate::{
     settings::Settings,
-    stream::{Stream, Won, now},
+    stream::{OUTPUT, Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::{spin::Outcome, sync::spin_loop};
@@ -58,7 +58,7 @@ const TURNS: u32 = 4;
 const YIELDS: u32 = 4;
 
 /// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
-const DEAR: u64 = 100_000;
+const DEAR: u64 = 700_000;
 
 /// What a waiter does before it sleeps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -143,6 +143,7 @@ pub fn wait(
     let deadline = timeout.map(|t| now().saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
     let mut won = Won::Looking;
     let mut spun = None;
+    let mut naps = 0;
     loop {
         let ready = look(members, None);
         if ready > 0 {
@@ -158,7 +159,10 @@ pub fn wait(
         }
         let remaining =
             if expired { Some(Duration::ZERO) } else { deadline.map(|d| Duration::from_nanos(d.saturating_sub(now()))) };
-        let count = sleep(members, others, remaining, poller)?;
+        let nap = if naps < NAPS && !expired { room_nap(members) } else { None };
+        naps += u32::from(nap.is_some());
+        let remaining = nap.map_or(remaining, |nap| Some(remaining.unwrap_or(nap).min(nap)));
+        let count = sleep(members, others, remaining, nap.is_some(), poller)?;
         let ready = members.iter().filter(|m| !m.got.is_empty()).count();
         if ready + count > 0 {
             settle(members, if expired { Won::Looking } else { Won::Sleeping }, spun);
@@ -175,6 +179,16 @@ fn settle(members: &[Member<'_>], won: Won, spun: Option<Outcome>) {
     for member in members.iter().filter(|m| !m.got.is_empty()) {
         member.stream.settle_wait(won, spun);
     }
+}
+
+/// Naps for room in one wait, after which the waiter has the reader wake it.
+const NAPS: u32 = 3;
+
+/// How long the readers of full rings will take to make room, going by their pace so far.
+fn room_nap(members: &[Member<'_>]) -> Option<Duration> {
+    let time = now();
+    let naps = members.iter().filter(|m| m.want.intersects(OUTPUT) && may_spin()).map(|m| m.stream.room_nap(time));
+    naps.min_by_key(|nap| nap.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
 }
 
 /// Looks at every member; `kernel` has what the kernel said of each, if it was asked.
@@ -224,11 +238,13 @@ fn sleep(
     members: &mut [Member<'_>],
     others: &mut [PollEntry],
     remaining: Option<Duration>,
+    napping: bool,
     poller: Poller<'_>,
 ) -> Result<usize, Errno> {
     let lying = remaining != Some(Duration::ZERO);
     for member in members.iter().filter(|_| lying) {
-        member.stream.lie_down(member.want);
+        // Who naps until there is room wakes by itself: the reader needn't spend a bell.
+        member.stream.lie_down(if napping { member.want - OUTPUT } else { member.want });
     }
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
     let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());

@@ -1,7 +1,7 @@
 //! A stream as a member of a set: what the program asked for, and what it has been told.
 
 use super::{Event, borrow};
-use crate::stream::Stream;
+use crate::stream::{Stream, now};
 use rustix::event::PollFlags;
 use std::{os::fd::RawFd, sync::Arc};
 
@@ -17,6 +17,15 @@ const BATCH: u64 = 2048;
 
 /// Batches in a row, each waited for, that make a flow.
 const FLOW: u32 = 4;
+
+/// A nap shorter than this, in nanoseconds, costs more than the spinning it saves.
+const SHORTEST_NAP: u64 = 100_000;
+
+/// How long a nap lasts at most, in nanoseconds.
+const LONGEST_NAP: u64 = 1_000_000;
+
+/// Bytes that a stream in company is read before the others have their turn.
+const TURN: u64 = 16 * 1024;
 
 /// A stream in a set.
 #[derive(Debug)]
@@ -38,7 +47,13 @@ pub struct Entry {
     pub blocked_reported: u32,
     pub bells: u32,
     /// Batches in a row that came one way, each after a long wait.
-    batches: u32,
+    pub batches: u32,
+    /// When the stream last turned round (something was sent to the client), on the monotonic clock.
+    pub turned: u64,
+    /// Bytes received since then.
+    pub flowed: u64,
+    /// How long the stream flowed one way before that, in nanoseconds.
+    pub last_flow: u64,
     /// Bytes received and sent at the last report.
     traffic: (u64, u64),
 }
@@ -61,6 +76,9 @@ impl Entry {
             blocked_reported: stream.blocked_mark().wrapping_sub(1),
             bells: 0,
             batches: 0,
+            turned: 0,
+            flowed: 0,
+            last_flow: 0,
             traffic: (0, 0),
         }
     }
@@ -74,6 +92,7 @@ impl Entry {
         let want = self.want();
         self.fresh
             || self.kernel_news
+            || self.stream.was_cut_short()
             || (want.contains(PollFlags::IN) && self.stream.arrival_mark() != self.arrival_reported)
             || (want.contains(PollFlags::OUT) && self.stream.blocked_mark() != self.blocked_reported)
     }
@@ -123,17 +142,36 @@ impl Entry {
         let traffic = self.stream.traffic();
         let (received, sent) = (traffic.0.wrapping_sub(self.traffic.0), traffic.1.wrapping_sub(self.traffic.1));
         self.traffic = traffic;
+        self.flowed = self.flowed.saturating_add(received);
         match waited {
-            _ if sent != 0 => self.batches = 0,
+            _ if sent != 0 => {
+                let time = now();
+                (self.last_flow, self.turned, self.flowed) = (time.saturating_sub(self.turned), time, 0);
+                self.batches = 0;
+            }
             Some(true) if received >= BATCH => self.batches = self.batches.saturating_add(1),
             Some(_) => self.batches = 0,
             None => {}
         }
     }
 
-    /// Whether its sender fills the ring without waiting for answers.
-    pub fn flows(&self) -> bool {
-        self.batches >= FLOW
+    /// How long the server may nap, in nanoseconds, while the stream's sender fills the ring without
+    /// waiting for answers; None if it may not. Short enough that a quarter of the ring still
+    /// takes what comes, and that the nap ends before the sender is likely to ask for something.
+    pub fn nap(&self, now: u64) -> Option<u64> {
+        if self.batches < FLOW {
+            return None;
+        }
+        let flowing = now.saturating_sub(self.turned).max(1);
+        let fill = (self.stream.ring_size() as u64 / 4).saturating_mul(flowing) / self.flowed.max(1);
+        // As long as it flowed the last time it is expected to flow on; beyond that, the longer the surer.
+        let expected = if flowing < self.last_flow { (self.last_flow - flowing) / 2 } else { flowing / 4 };
+        Some(fill.min(expected).min(LONGEST_NAP)).filter(|nap| *nap >= SHORTEST_NAP)
+    }
+
+    /// Gives the stream its turn: all it has, or in company only so much that the others don't wait long.
+    pub fn take_turn(&self, company: bool) {
+        self.stream.allot(if company { TURN } else { u64::MAX });
     }
 
     /// The flow has run dry.

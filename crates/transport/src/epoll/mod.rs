@@ -66,6 +66,9 @@ struct State {
     first_tag: u64,
     next_tag: u64,
     glanced: u64,
+    /// Until then a stream that is read shares the server with others.
+    company_until: u64,
+    last_reported: RawFd,
     turn: usize,
 }
 

@@ -19,8 +19,8 @@ const GLANCE: u64 = 5_000;
 /// A wait for the next batch of a flow that is longer than this, in nanoseconds, is worth a nap.
 const LONG: u64 = 8_000;
 
-/// How long a nap lasts at most.
-const NAP: Duration = Duration::from_millis(1);
+/// For so long, in nanoseconds, after somebody else had an event a stream has company.
+const COMPANY: u64 = 20_000_000;
 
 /// One wait as it goes on.
 struct Course {
@@ -63,7 +63,8 @@ impl EpollSet {
                 }
                 return Ok(());
             }
-            let flowing = !course.napped && may_spin() && state.flows();
+            let nap = if course.napped || !may_spin() { None } else { state.nap(time) };
+            let flowing = nap.is_some();
             if course.won == Won::Looking && !flowing {
                 let (start, stirring) = (time, self.spin(&mut state, course.deadline, poller, &mut scratch, out, max)?);
                 if !out.is_empty() {
@@ -83,7 +84,8 @@ impl EpollSet {
             self.sleeping.fetch_add(1, SeqCst);
             drop(state);
             let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
-            let remaining = if flowing { Some(remaining.unwrap_or(NAP).min(NAP)) } else { remaining };
+            let nap = nap.map(Duration::from_nanos);
+            let remaining = nap.map_or(remaining, |nap| Some(remaining.unwrap_or(nap).min(nap)));
             scratch.clear();
             let result = poller(&mut scratch, max, remaining);
             self.sleeping.fetch_sub(1, SeqCst);
@@ -110,6 +112,7 @@ impl EpollSet {
             return;
         }
         state.turn = state.turn.wrapping_add(1);
+        let company = state.glanced < state.company_until;
         let mut retired = Vec::new();
         for i in 0..count {
             if out.len() >= max {
@@ -123,6 +126,10 @@ impl EpollSet {
                 out.push(event);
                 entry.stream.count_wait(course.won);
                 entry.learn_flow(course.waited);
+                entry.take_turn(company);
+                if std::mem::replace(&mut state.last_reported, fd) != fd {
+                    state.company_until = now().saturating_add(COMPANY);
+                }
             }
         }
         for fd in retired {
@@ -144,7 +151,10 @@ impl EpollSet {
             match state.tags.get(&event.data).cloned() {
                 // Of a stream that another thread has just taken out.
                 None if state.first_tag < event.data && event.data <= state.next_tag => {}
-                None => out.push(*event),
+                None => {
+                    out.push(*event);
+                    state.company_until = now().saturating_add(COMPANY);
+                }
                 Some(Tag::Kick) => {
                     let _ = rustix::io::read(&self.kick, &mut [0u8; 8]);
                 }
@@ -233,13 +243,12 @@ impl EpollSet {
 }
 
 impl State {
-    /// Whether all that is active flows, from senders that need other processors than this one.
-    fn flows(&self) -> bool {
-        if self.active.is_empty() || !self.busy().all(Entry::flows) {
-            return false;
-        }
+    /// How long a nap may last, in nanoseconds: if all that is active flows, from senders that need other processors
+    /// than this one.
+    fn nap(&self, now: u64) -> Option<u64> {
+        let shortest = self.busy().map(|entry| entry.nap(now)).min()??;
         let cpu = current_cpu();
-        self.busy().all(|entry| entry.stream.outlook(cpu) == Outlook::Spin)
+        self.busy().all(|entry| entry.stream.outlook(cpu) == Outlook::Spin).then_some(shortest)
     }
 
     /// Asks the senders of the active streams to ring only when their ring is half full or they

@@ -4,11 +4,13 @@
 //! the number that the program used. Operations here never block: see [`crate::wait`].
 
 mod give_back;
+mod pace;
 mod ready;
 mod receive;
 mod send;
 mod state;
 
+pub use ready::OUTPUT;
 pub use receive::{How, Received};
 pub use state::mode;
 
@@ -24,7 +26,7 @@ use rustix::{event::PollFlags, io::Errno, time::ClockId};
 use slipway_fabric::{
     segment::Segment,
     spin::Habit,
-    sync::{AtomicU32, Mapping, Ordering::Relaxed, Shared},
+    sync::{AtomicU32, AtomicU64, Mapping, Ordering::Relaxed, Shared},
 };
 use state::{EndState, add, phase};
 use std::{
@@ -68,6 +70,12 @@ pub struct Stream {
     sets: Mutex<Vec<Weak<EpollSet>>>,
     /// 1 once the stream was made a member of an epoll set.
     in_sets: AtomicU32,
+    /// Bytes that may be read before the epoll set that reports the stream has its turn again.
+    allotted: AtomicU64,
+    /// 1: a read found the allotment used up while bytes were there.
+    cut_short: AtomicU32,
+    /// How fast the peer has lately emptied a full ring.
+    pace: pace::Pace,
     allowance: OnceLock<Allowance>,
     /// The peer's process, as the kernel gave it when the connection was made.
     pub peer_pid: u32,
@@ -134,6 +142,9 @@ impl Stream {
             habit: Habit::hopeful(),
             sets: Mutex::default(),
             in_sets: AtomicU32::new(0),
+            allotted: AtomicU64::new(u64::MAX),
+            cut_short: AtomicU32::new(0),
+            pace: pace::Pace::default(),
             allowance: OnceLock::new(),
             peer_pid,
             ring_size: OnceLock::new(),
@@ -353,6 +364,17 @@ impl Stream {
         {
             self.ring_bell();
         }
+    }
+
+    /// An epoll set reports the stream: so many bytes may be read before it is asked again.
+    pub fn allot(&self, bytes: u64) {
+        self.allotted.store(bytes, Relaxed);
+        self.cut_short.store(0, Relaxed);
+    }
+
+    /// Whether a read was told that nothing is there only because others are to have their turn.
+    pub fn was_cut_short(&self) -> bool {
+        self.cut_short.load(Relaxed) != 0
     }
 
     /// Bytes received and sent so far.

@@ -1,6 +1,6 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Role, Stream, Won, locked, mode, now, state::phase};
+use super::{Role, Stream, Won, locked, mode, now, pace, state::phase};
 use crate::wait::Outlook;
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -78,9 +78,10 @@ impl Stream {
         if tx.full.load(Relaxed) == 0 {
             return segment.tx.free(&mut cursor, 1).map_or(true, |room| room > 0);
         }
-        let roomy = segment.tx.unread(&mut cursor).map_or(true, |used| segment.tx.roomy(used));
+        let roomy = segment.tx.unread(&mut cursor).map_or(true, |used| pace::enough(used, segment.tx.size()));
         if roomy {
             tx.full.store(0, Relaxed);
+            self.learn_pace(cursor.head_seen);
         }
         roomy
     }

@@ -175,6 +175,13 @@ impl Stream {
         if there == 0 {
             return self.receive_empty(fd, to, how, segment, &mut cursor);
         }
+        let allotted = self.allotted.load(Relaxed);
+        if allotted == 0 {
+            // A socket would be empty now and then, and its server look after others. A ring that is
+            // filled as fast as it is read never is.
+            self.cut_short.store(1, Relaxed);
+            return Err(Errno::AGAIN);
+        }
         let mut got = Received { bytes: there.min(want), ..Received::default() };
         if rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0 {
             self.take_parcel(fd, segment, &cursor, &mut got, how)?;
@@ -199,6 +206,8 @@ impl Stream {
         }
         if how.peek {
             rx.keep(&cursor);
+        } else if allotted != u64::MAX {
+            self.allotted.store(allotted.saturating_sub(got.bytes as u64), Relaxed);
         }
         Ok(Some(got))
     }
