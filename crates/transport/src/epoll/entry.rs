@@ -171,7 +171,7 @@ impl Entry {
 
     /// Gives the stream its turn: all it has, or in company only so much that the others don't wait long.
     pub fn take_turn(&self, company: bool) {
-        self.stream.allot(if company { TURN } else { u64::MAX });
+        self.stream.allot(if company && self.stream.is_server() { TURN } else { u64::MAX });
     }
 
     /// The flow has run dry.

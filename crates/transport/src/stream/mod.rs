@@ -366,6 +366,11 @@ impl Stream {
         }
     }
 
+    /// Whether this end accepted the connection.
+    pub fn is_server(&self) -> bool {
+        self.role == Role::Server
+    }
+
     /// An epoll set reports the stream: so many bytes may be read before it is asked again.
     pub fn allot(&self, bytes: u64) {
         self.allotted.store(bytes, Relaxed);
