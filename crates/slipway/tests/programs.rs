@@ -23,8 +23,9 @@ fn expect_transport(server: &Server, mode: Mode, client: &mut Running, name: &st
 fn x11perf() {
     for mode in BOTH {
         let server = Server::with(mode, &["-noreset", "-screen", "0", "1280x1024x24"]);
-        let tests = ["-pointer", "-putimage100", "-getimage100"];
-        let mut args = vec!["-repeat", "2", "-reps", "2000"];
+        // The first takes the server's time whatever the transport, so that its status can be asked meanwhile.
+        let tests = ["-rect500", "-pointer", "-putimage100", "-getimage100"];
+        let mut args = vec!["-repeat", "2", "-reps", "10000"];
         args.extend(tests);
         let mut x11perf = server.run(mode, "x11perf", &args);
         expect_transport(&server, mode, &mut x11perf, "x11perf");
