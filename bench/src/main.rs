@@ -3,11 +3,15 @@
 //! Exit codes: 0 measured (targets met or not), 1 something failed, 2 bad options, 3 something
 //! that is needed is missing, 4 the hooks were not in effect, 130 interrupted.
 
+mod cores;
 mod failure;
 mod hog;
+mod ipc;
 mod machine;
 mod process;
+mod report;
 mod stats;
+mod targets;
 mod x11;
 
 use clap::{Parser, Subcommand};
@@ -23,8 +27,13 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Bench {
+    /// Mach messages, sockets, pipes and other libraries: messages and rights, there and back
+    Ipc(ipc::cli::Args),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::cli::Args),
+    /// One of the two processes of a measurement
+    #[command(hide = true)]
+    IpcPeer(ipc::peer::Args),
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
@@ -32,6 +41,8 @@ enum Bench {
 
 fn main() -> ExitCode {
     let outcome = match Cli::parse().bench {
+        Bench::Ipc(args) => ipc::run(&args),
+        Bench::IpcPeer(args) => ipc::peer::run(&args),
         Bench::X11(args) => x11::run(args),
         Bench::Hog => hog::spin(),
     };

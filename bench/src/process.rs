@@ -11,7 +11,7 @@ use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_proce
 use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Read};
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus};
@@ -140,6 +140,14 @@ impl Guarded {
         matches!(self.child.try_wait(), Ok(None))
     }
 
+    /// A descriptor that is readable once the child has ended.
+    ///
+    /// # Errors
+    /// When there are no descriptors left.
+    pub fn end(&self) -> anyhow::Result<OwnedFd> {
+        pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).context("pidfd_open")
+    }
+
     /// Sends `signal`.
     ///
     /// # Errors
@@ -154,7 +162,7 @@ impl Guarded {
     /// When it runs longer than `limit` (it's killed then), or on an interrupt.
     pub fn finish(mut self, interrupt: &Interrupt, limit: Duration) -> anyhow::Result<(ExitStatus, Option<u64>)> {
         let pid = Pid::from_child(&self.child);
-        let pidfd = pidfd_open(pid, PidfdFlags::empty()).context("pidfd_open")?;
+        let pidfd = self.end()?;
         if !interrupt.wait(&[pidfd.as_fd()], limit)? {
             bail!("no end after {} s, killed", limit.as_secs());
         }
@@ -165,7 +173,7 @@ impl Guarded {
     }
 
     fn ended_within(&self, limit: Duration) -> bool {
-        let Ok(pidfd) = pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()) else {
+        let Ok(pidfd) = self.end() else {
             return false;
         };
         let Ok(limit) = Timespec::try_from(limit) else {

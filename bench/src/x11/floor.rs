@@ -4,7 +4,7 @@
 //! A 500x500 image is a megabyte that crosses the ring once and is copied once more on each side, so
 //! no transport that copies can move it faster than this.
 
-use rustix::thread::{CpuSet, sched_setaffinity};
+use crate::cores;
 use serde::Serialize;
 use slipway_fabric::{
     ring::{RxCursor, TxCursor},
@@ -81,11 +81,9 @@ pub fn measure(cores: &[usize]) -> Option<Floor> {
     Some(Floor { within_us: each(within), across_us: each(across) })
 }
 
+/// Where it can't be pinned the figure is that of the free placement.
 fn pin(core: usize) {
-    let mut set = CpuSet::new();
-    set.set(core);
-    // Where it can't be pinned the figure is that of the free placement.
-    let _ = sched_setaffinity(None, &set);
+    let _ = cores::pin(core);
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::results::{Row, UNIT};
 use super::servers::Server;
 use super::x11perf::{Amount, Client, Runner, Sample};
 use crate::process::Guarded;
+use crate::report::format::{rate, ratio};
 use crate::stats::median;
 use anyhow::Context;
 use rustix::process::Signal;
@@ -41,6 +42,21 @@ pub enum Outcome {
     Skipped(String),
     /// The plain side can, another can't.
     Failed(String),
+}
+
+impl Outcome {
+    /// For people, one line.
+    pub fn line(&self) -> String {
+        match self {
+            Self::Rows(rows) => rows
+                .iter()
+                .map(|row| format!("{}/s -> {}/s, {}", rate(row.socket), rate(row.ours), ratio(row.ratio)))
+                .collect::<Vec<_>>()
+                .join("; "),
+            Self::Skipped(reason) => format!("skipped: {reason}"),
+            Self::Failed(reason) => format!("FAILED: {reason}"),
+        }
+    }
 }
 
 /// How long and how often.

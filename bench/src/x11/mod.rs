@@ -10,7 +10,6 @@ mod measure;
 mod output;
 mod placement;
 mod plan;
-mod progress;
 mod published;
 mod report;
 mod results;
@@ -18,17 +17,18 @@ mod servers;
 mod targets;
 mod x11perf;
 
+use crate::cores::Cores;
 use crate::failure::Failure;
 use crate::machine::Machine;
 use crate::process::{Guarded, Interrupt, Launch, find_program};
+use crate::report::progress::Progress;
 use anyhow::Context;
 use catalog::{Catalog, Job};
 use cli::Args;
 use hooks::{Hooks, Stage};
 use measure::{Effort, Outcome, Side, measure};
-use placement::{Cores, Placement};
+use placement::Placement;
 use plan::Phase;
-use progress::Progress;
 use results::{Missing, Results, Settings};
 use servers::{Server, Setup};
 use time::OffsetDateTime;
@@ -164,9 +164,10 @@ fn measure_all(
         };
         for step in &phase.steps {
             let name = step.name();
-            progress.start(phase.placement, &name);
+            let title = format!("{}: {name}", phase.placement.name());
+            progress.start(&title);
             let outcome = measure(runner, &mut sides, phase.placement, &cpus, step, &effort)?;
-            progress.finish(phase.placement, &name, &outcome);
+            progress.finish(&title, || outcome.line());
             let missing = |reason| Missing { test: name.clone(), placement: phase.placement, reason };
             match outcome {
                 Outcome::Rows(rows) => results.rows.extend(rows),

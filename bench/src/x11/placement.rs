@@ -1,11 +1,9 @@
 //! Where the processes of a measurement run.
 
+use crate::cores::Cores;
 use crate::failure::Failure;
-use anyhow::Context;
 use clap::ValueEnum;
-use rustix::thread::{CpuSet, sched_getaffinity};
 use serde::Serialize;
-use std::fs;
 
 /// Where server and client run, and who else does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize)]
@@ -61,44 +59,12 @@ impl Placement {
     }
 }
 
-/// The cores that are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cores {
-    server: usize,
-    client: Option<usize>,
-}
-
 impl Cores {
-    /// Picks two cores that this process may use: its first, and the first that isn't a hardware
-    /// thread of the same core (of those that are, when there is no other).
-    ///
-    /// # Errors
-    /// When the kernel doesn't tell.
-    pub fn choose() -> anyhow::Result<Self> {
-        let set = sched_getaffinity(None).context("sched_getaffinity")?;
-        let allowed: Vec<usize> = (0..CpuSet::MAX_CPU).filter(|&cpu| set.is_set(cpu)).collect();
-        let server = *allowed.first().context("no CPU is allowed")?;
-        let siblings =
-            fs::read_to_string(format!("/sys/devices/system/cpu/cpu{server}/topology/thread_siblings_list")).unwrap_or_default();
-        Ok(Self::pick(&allowed, &siblings, server))
-    }
-
-    fn pick(allowed: &[usize], siblings: &str, server: usize) -> Self {
-        let others = || allowed.iter().copied().filter(|&cpu| cpu != server);
-        let client = others().find(|&cpu| !in_list(siblings, cpu)).or_else(|| others().next());
-        Self { server, client }
-    }
-
-    /// The server's core, then the client's where there are two.
-    pub fn list(&self) -> Vec<usize> {
-        [Some(self.server), self.client].into_iter().flatten().collect()
-    }
-
     /// The CPUs of the server at `placement`; none: not pinned.
     pub fn server(&self, placement: Placement) -> Vec<usize> {
         match placement {
             Placement::Free => Vec::new(),
-            _ => vec![self.server],
+            _ => vec![self.first],
         }
     }
 
@@ -106,8 +72,8 @@ impl Cores {
     pub fn client(&self, placement: Placement) -> Vec<usize> {
         match placement {
             Placement::Free => Vec::new(),
-            Placement::Shared => vec![self.server],
-            _ => self.client.into_iter().collect(),
+            Placement::Shared => vec![self.first],
+            _ => self.second.into_iter().collect(),
         }
     }
 
@@ -116,7 +82,7 @@ impl Cores {
     /// # Errors
     /// [`Failure::Usage`] when it needs a second core and there is none.
     pub fn allow(&self, placement: Placement) -> Result<(), Failure> {
-        if placement.needs_two_cores() && self.client.is_none() {
+        if placement.needs_two_cores() && self.second.is_none() {
             return Err(Failure::Usage(format!(
                 "placement '{}' needs two CPUs, only one is allowed; use --placement shared,free",
                 placement.name()
@@ -127,21 +93,13 @@ impl Cores {
 
     /// For the header.
     pub fn line(&self) -> String {
-        match self.client {
+        match self.second {
             Some(client) => {
-                format!("server on CPU {}, client on CPU {client} (shared: both on CPU {})", self.server, self.server)
+                format!("server on CPU {}, client on CPU {client} (shared: both on CPU {})", self.first, self.first)
             }
-            None => format!("everything on CPU {}, the only one allowed", self.server),
+            None => format!("everything on CPU {}, the only one allowed", self.first),
         }
     }
-}
-
-/// Whether a kernel CPU list ("0-3,8") has `cpu`.
-fn in_list(list: &str, cpu: usize) -> bool {
-    list.trim().split(',').any(|range| {
-        let (first, last) = range.split_once('-').unwrap_or((range, range));
-        matches!((first.parse(), last.parse()), (Ok(first), Ok(last)) if (first..=last).contains(&cpu))
-    })
 }
 
 #[cfg(test)]
@@ -157,22 +115,10 @@ mod tests {
     }
 
     #[test]
-    fn the_client_avoids_the_servers_hardware_threads() {
-        assert_eq!(Cores::pick(&[0, 1, 2], "0-1\n", 0).client, Some(2));
-        assert_eq!(Cores::pick(&[0, 1], "0-1\n", 0).client, Some(1));
-        assert_eq!(Cores::pick(&[4, 5], "", 4).client, Some(5));
-        let alone = Cores::pick(&[3], "3", 3);
-        assert_eq!(alone.client, None);
+    fn one_core_is_enough_for_some() {
+        let alone = Cores { first: 3, second: None };
         assert!(alone.allow(Placement::Different).is_err());
         assert!(alone.allow(Placement::Shared).is_ok());
         assert_eq!(alone.client(Placement::Shared), [3]);
-    }
-
-    #[test]
-    fn cpu_lists() {
-        assert!(in_list("0-3,8", 2));
-        assert!(in_list("0-3,8", 8));
-        assert!(!in_list("0-3,8", 4));
-        assert!(!in_list("", 0));
     }
 }

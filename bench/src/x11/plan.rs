@@ -2,7 +2,8 @@
 
 use super::catalog::{Catalog, Job};
 use super::cli::Args;
-use super::placement::{Cores, Placement};
+use super::placement::Placement;
+use crate::cores::Cores;
 use crate::failure::Failure;
 
 const QUICK: [&str; 23] = [

@@ -6,10 +6,16 @@
 //! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
 //! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
 //! * [`spin`]: how long a waiter looks before it sleeps.
+//! * [`descriptor`]: the library's own descriptors, out of the program's way.
+//! * [`runtime`]: where this user's processes find each other.
 //!
 //! The layout in memory and the numbered steps that comments cite are in `docs/ring-abi.md`.
 
+#[cfg(not(loom))]
+pub mod descriptor;
 pub mod ring;
+#[cfg(not(loom))]
+pub mod runtime;
 #[cfg(not(loom))]
 pub mod segment;
 pub mod sleepers;

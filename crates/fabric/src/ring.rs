@@ -9,7 +9,7 @@
 
 use crate::{
     Corrupt,
-    sync::{AtomicU32, AtomicU64, Bytes, Ordering, Padded, Shared, fence},
+    sync::{AtomicU32, AtomicU64, Bytes, FutexWord, Ordering, Padded, Shared, fence},
 };
 
 /// The words of one direction, as they lie in the segment. Each group is written by one end
@@ -51,8 +51,8 @@ struct Consumer {
 #[repr(C)]
 struct ReaderFlags {
     /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`NAPS`]: it looks again in a
-    /// moment anyway.
-    waits: AtomicU32,
+    /// moment anyway. [`DOZES`]: it sleeps on this word.
+    waits: FutexWord,
     /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
     gives_back: AtomicU32,
 }
@@ -60,8 +60,8 @@ struct ReaderFlags {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct WriterFlags {
-    /// 1: the writer sleeps until there is space.
-    waits: AtomicU32,
+    /// 1: the writer sleeps until there is space. [`DOZES`]: it sleeps on this word.
+    waits: FutexWord,
 }
 
 // SAFETY: atomics of integers only, padded to whole cache lines.
@@ -81,6 +81,9 @@ pub const SLEEPS: u32 = 1;
 /// `waits` of a reader that is to be woken when half of the ring is full, or when the writer's end
 /// itself waits for something.
 pub const NAPS: u32 = 2;
+
+/// `waits` of a reader or writer that sleeps on the word itself (futex(2)): no bell of another kind is needed.
+pub const DOZES: u32 = 3;
 
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
@@ -197,6 +200,27 @@ impl Ring {
         self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
     }
 
+    /// As [`Ring::take_sleeping_reader`], for readers that may doze: those are woken here.
+    pub fn wake_reader(&self) -> bool {
+        fence(Ordering::SeqCst); // W4
+        Self::wake(&self.control.reader.waits)
+    }
+
+    /// Wakes who dozes on `waits`; whether the caller must ring a bell instead (W5).
+    #[inline]
+    fn wake(waits: &FutexWord) -> bool {
+        match waits.load(Ordering::Relaxed) {
+            SLEEPS => waits.swap(0, Ordering::Relaxed) != 0,
+            DOZES => {
+                if waits.swap(0, Ordering::Relaxed) == DOZES {
+                    waits.wake_all();
+                }
+                false
+            }
+            _ => false,
+        }
+    }
+
     /// Whether the reader naps. A look only.
     pub fn reader_naps(&self) -> bool {
         self.control.reader.waits.load(Ordering::Relaxed) == NAPS
@@ -239,6 +263,17 @@ impl Ring {
     pub fn arm_writer(&self) {
         self.control.writer.waits.swap(1, Ordering::Relaxed); // as in R3
         fence(Ordering::SeqCst); // W7: orders W6 before the second look; paired with R5
+    }
+
+    /// Arms the writer's flag (W6) for a writer that will doze on [`Ring::writer_word`] while it is [`DOZES`].
+    pub fn arm_dozing_writer(&self) {
+        self.control.writer.waits.swap(DOZES, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // W7
+    }
+
+    /// The word that a writer dozes on.
+    pub fn writer_word(&self) -> &FutexWord {
+        &self.control.writer.waits
     }
 
     /// Tells the reader to look at the socket: something happens there that the ring can't say.
@@ -289,6 +324,11 @@ impl Ring {
         self.control.producer.tail.load(Ordering::Acquire)
     }
 
+    /// The reader's cursor as it is now, unchecked: only to tell that something changed.
+    pub fn head_mark(&self) -> u64 {
+        self.control.consumer.head.load(Ordering::Acquire)
+    }
+
     /// Copies out the bytes that lie `skip` behind `head` (R2). The caller asked [`Ring::available`].
     pub fn peek(&self, rx: &RxCursor, skip: u64, to: &mut [u8]) {
         self.bytes.copy_out(rx.head.wrapping_add(skip).wrapping_sub(rx.base), to);
@@ -311,6 +351,13 @@ impl Ring {
         self.roomy(tail.wrapping_sub(rx.head)) && self.control.writer.waits.swap(0, Ordering::Relaxed) != 0 // R6
     }
 
+    /// Wakes a writer that waits for anything the reader did (R5, R6): room, or a message taken. Whether
+    /// the caller must ring its bell instead.
+    pub fn wake_writer(&self) -> bool {
+        fence(Ordering::SeqCst); // R5
+        Self::wake(&self.control.writer.waits)
+    }
+
     /// Whether a ring that holds `used` bytes counts as writable for one that found it full.
     pub fn roomy(&self, used: u64) -> bool {
         let size = self.bytes.size() as u64;
@@ -323,6 +370,31 @@ impl Ring {
         // A swap, so that its place after whatever lowered the flag is certain in the model too.
         self.control.reader.waits.swap(1, Ordering::Relaxed);
         fence(Ordering::SeqCst); // R3: orders the flag before the second look; paired with W4
+    }
+
+    /// Arms the reader's flag (R3) for a reader that will doze on [`Ring::reader_word`] while it is [`DOZES`].
+    pub fn arm_dozing_reader(&self) {
+        self.control.reader.waits.swap(DOZES, Ordering::Relaxed);
+        fence(Ordering::SeqCst); // R3
+    }
+
+    /// The word that a reader dozes on.
+    pub fn reader_word(&self) -> &FutexWord {
+        &self.control.reader.waits
+    }
+
+    /// Wakes the writers of this very end that doze: something happened that the reader doesn't know of.
+    pub fn rouse_writer(&self) {
+        if self.control.writer.waits.swap(0, Ordering::Relaxed) == DOZES {
+            self.control.writer.waits.wake_all();
+        }
+    }
+
+    /// Wakes the readers of this very end that doze: something happened that the writer doesn't know of.
+    pub fn rouse_reader(&self) {
+        if self.control.reader.waits.load(Ordering::Relaxed) == DOZES && self.control.reader.waits.swap(0, Ordering::Relaxed) == DOZES {
+            self.control.reader.waits.wake_all();
+        }
     }
 
     /// Arms the reader's flag for a nap (R7), which ends by itself soon, unless it is up for one who

@@ -1,4 +1,5 @@
 //! A line's segment: a sealed memfd with a page of control words and two rings, one each way.
+//! A user of the fabric may have a table of its own words between the two, for each end one.
 
 use crate::{
     ring::{Ring, RingControl},
@@ -61,23 +62,35 @@ pub struct Segment {
     pub own: Shared<EndBoard>,
     /// The other end's board.
     pub peer: Shared<EndBoard>,
+    mapping: std::sync::Arc<Mapping>,
+    end: End,
 }
 
 /// The size of the segment with two rings of `ring` bytes, in bytes.
 pub fn segment_size(ring: usize) -> usize {
-    AREAS + 2 * ring
+    size_with(0, ring)
+}
+
+/// The size of a segment with two tables of `table` bytes and two rings of `ring` bytes, in bytes.
+fn size_with(table: usize, ring: usize) -> usize {
+    AREAS + 2 * table + 2 * ring
 }
 
 impl Segment {
     /// Makes a segment with two rings of `ring` bytes each (a power of two within
     /// [`RING_LIMITS`]). The descriptor is for the other end; memory is taken as traffic comes.
     pub fn create(ring: usize) -> io::Result<(Self, OwnedFd)> {
+        Self::create_with(0, ring)
+    }
+
+    /// As [`Segment::create`], with a table of `table` bytes for each end, a multiple of the page size.
+    pub fn create_with(table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
         let fd = memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))?;
-        ftruncate(&fd, segment_size(ring) as u64)?;
+        ftruncate(&fd, size_with(table, ring) as u64)?;
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let segment = Self::map(fd.as_fd(), ring, End::Maker)?;
+        let segment = Self::map(fd.as_fd(), table, ring, End::Maker)?;
         // A fresh ring's reader is taken to sleep, so that the first byte rings its bell.
         segment.tx.arm_reader();
         segment.rx.arm_reader();
@@ -87,6 +100,11 @@ impl Segment {
     /// Opens the segment that the maker sent, after checking that it can't shrink under us and
     /// has the size that was announced.
     pub fn open(fd: BorrowedFd<'_>, ring: usize) -> io::Result<Self> {
+        Self::open_with(fd, 0, ring)
+    }
+
+    /// As [`Segment::open`], for a segment made with tables.
+    pub fn open_with(fd: BorrowedFd<'_>, table: usize, ring: usize) -> io::Result<Self> {
         let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         if !RING_LIMITS.contains(&ring) || !ring.is_power_of_two() {
             return Err(invalid("the segment's ring size is out of range"));
@@ -94,24 +112,34 @@ impl Segment {
         if !fcntl_get_seals(fd)?.contains(SealFlags::SHRINK) {
             return Err(invalid("the segment is not sealed against shrinking"));
         }
-        if fstat(fd)?.st_size < segment_size(ring) as i64 {
+        if fstat(fd)?.st_size < size_with(table, ring) as i64 {
             return Err(invalid("the segment is smaller than announced"));
         }
-        Self::map(fd, ring, End::Guest)
+        Self::map(fd, table, ring, End::Guest)
     }
 
-    fn map(fd: BorrowedFd<'_>, ring: usize, end: End) -> io::Result<Self> {
-        let mapping = Mapping::of_file(fd, segment_size(ring))?;
+    /// The table that this end writes, and the one that the other end writes. None if the segment has
+    /// none of that size.
+    pub fn tables<T: Zeroed>(&self, table: usize) -> Option<(Shared<T>, Shared<T>)> {
+        if size_of::<T>() > table {
+            return None;
+        }
+        let (own, peer) = if self.end == End::Maker { (0, 1) } else { (1, 0) };
+        Some((self.mapping.view(AREAS + own * table)?, self.mapping.view(AREAS + peer * table)?))
+    }
+
+    fn map(fd: BorrowedFd<'_>, table: usize, ring: usize, end: End) -> io::Result<Self> {
+        let mapping = Mapping::of_file(fd, size_with(table, ring))?;
         let view = |index: usize| -> Option<(Ring, Shared<EndBoard>)> {
             let control = mapping.view::<RingControl>(index * size_of::<RingControl>())?;
             let board = mapping.view::<EndBoard>(std::mem::offset_of!(Control, ends) + index * size_of::<Padded<EndBoard>>())?;
-            Some((Ring::new(control, mapping.bytes(AREAS + index * ring, ring)?), board))
+            Some((Ring::new(control, mapping.bytes(AREAS + 2 * table + index * ring, ring)?), board))
         };
         let ((tx, own), (rx, peer)) = match (view(0), view(1)) {
             (Some(maker), Some(guest)) if end == End::Maker => (maker, guest),
             (Some(maker), Some(guest)) => (guest, maker),
             _ => return Err(io::ErrorKind::InvalidInput.into()),
         };
-        Ok(Self { tx, rx, own, peer })
+        Ok(Self { tx, rx, own, peer, mapping, end })
     }
 }

@@ -57,6 +57,12 @@ impl Habit {
         }
     }
 
+    /// Whether spinning has won lately.
+    #[inline]
+    pub fn trusts(&self) -> bool {
+        self.trust.load(Ordering::Relaxed) > 0
+    }
+
     /// Whether to spin in the wait that begins at `now`, in nanoseconds of any clock that goes on.
     pub fn spins(&self, now: u64) -> bool {
         if self.trust.load(Ordering::Relaxed) > 0 {

@@ -13,7 +13,6 @@
 //! * [`epoll`]: streams as members of epoll sets.
 //! * [`status`]: what a running server says about its connections.
 
-pub mod descriptor;
 pub mod epoll;
 pub mod hub;
 pub mod line;
@@ -23,3 +22,5 @@ pub mod settings;
 pub mod status;
 pub mod stream;
 pub mod wait;
+
+pub use slipway_fabric::descriptor;

@@ -4,7 +4,8 @@
 //! carries the hooks must run whatever the environment says.
 
 use crate::report;
-use std::{path::PathBuf, sync::OnceLock, time::Duration};
+pub use slipway_fabric::runtime::runtime_dir;
+use std::{sync::OnceLock, time::Duration};
 
 /// How much of the waiting protocol is in use; the names are those of Faith's paper of 2000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -136,33 +137,6 @@ pub fn size(text: &str) -> Option<u64> {
         },
     };
     digits.parse::<u64>().ok()?.checked_mul(unit)
-}
-
-/// The directory of the hub sockets: this user's own, closed to others. Made if `make` says so.
-///
-/// None if there is no such directory, or if it could be another user's doing.
-pub fn runtime_dir(make: bool) -> Option<PathBuf> {
-    let uid = rustix::process::geteuid();
-    let owned = |path: &std::path::Path| {
-        rustix::fs::lstat(path).is_ok_and(|s| {
-            s.st_uid == uid.as_raw() && s.st_mode & 0o077 == 0 && rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir()
-        })
-    };
-    let dir = if let Some(dir) = std::env::var_os("SLIPWAY_RUNTIME_DIR").filter(|d| !d.is_empty()) {
-        PathBuf::from(dir)
-    } else {
-        // The same answer whether or not a login session set XDG_RUNTIME_DIR: a program started by
-        // cron must find the server that a session started.
-        [std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), Some(format!("/run/user/{}", uid.as_raw()).into())]
-            .into_iter()
-            .flatten()
-            .find(|dir| dir.is_absolute() && owned(dir))
-            .map_or_else(|| PathBuf::from(format!("/tmp/slipway-{}", uid.as_raw())), |dir| dir.join("slipway"))
-    };
-    if make {
-        let _ = rustix::fs::mkdir(&dir, rustix::fs::Mode::RWXU);
-    }
-    owned(&dir).then_some(dir)
 }
 
 #[cfg(test)]

@@ -4,13 +4,13 @@ use super::super::placement::Placement;
 use super::super::published::{self, System};
 use super::super::results::{Results, Row};
 use super::super::targets::wanted;
-use super::axis::Axis;
-use super::format::{rate, ratio};
 use super::marks::{self, Mark};
-use anyhow::Context;
+use crate::report::axis::Axis;
+use crate::report::drawing::{INK, PALE, page, save, text};
+use crate::report::format::{rate, ratio};
 use std::path::Path;
 use svg::Document;
-use svg::node::element::{Group, Line, Rectangle, Text};
+use svg::node::element::{Group, Line, Rectangle};
 
 const WIDTH: f64 = 1120.0;
 const MARGIN: f64 = 28.0;
@@ -27,15 +27,13 @@ const FASTER: &str = "#3b75af";
 const SLOWER: &str = "#d1702f";
 /// Less than 5 % from 1: no more than noise.
 const EVEN: &str = "#8a8a8a";
-const INK: &str = "#222222";
-const PALE: &str = "#777777";
 
 /// Writes the chart of `results` to `file`.
 ///
 /// # Errors
 /// When the file can't be written.
 pub fn write(file: &Path, results: &Results) -> anyhow::Result<()> {
-    svg::save(file, &draw(results)).with_context(|| format!("can't write {}", file.display()))
+    save(file, &draw(results))
 }
 
 fn draw(results: &Results) -> Document {
@@ -53,13 +51,7 @@ fn draw(results: &Results) -> Document {
     let source = format!("Marks: {}.", published::SOURCE);
     body = body.add(text(MARGIN, y, 11.0, PALE, &source));
     y += 20.0;
-    Document::new()
-        .set("viewBox", (0, 0, WIDTH, y))
-        .set("width", WIDTH)
-        .set("height", y)
-        .set("font-family", "DejaVu Sans, Helvetica, Arial, sans-serif")
-        .add(Rectangle::new().set("width", WIDTH).set("height", y).set("fill", "#ffffff"))
-        .add(body)
+    page(WIDTH, y, body)
 }
 
 /// Every ratio in the chart.
@@ -160,11 +152,6 @@ fn draw_row(results: &Results, row: &Row, axis: &Axis, legend: &[Mark], middle: 
 fn published_for(row: &Row, system: System) -> Option<f64> {
     let placed = matches!(row.placement, Placement::Different | Placement::Free);
     published::ratio(&row.test, system).filter(|_| placed)
-}
-
-/// Text that starts at `x` on the base line `y`.
-pub fn text(x: f64, y: f64, size: f64, colour: &str, content: &str) -> Text {
-    Text::new(content).set("x", x).set("y", y).set("font-size", size).set("fill", colour)
 }
 
 #[cfg(test)]

@@ -1,13 +1,13 @@
 //! The results for programs.
 
 use super::super::results::{Missing, Results, Row, Settings};
-use super::super::targets::{Group, Judgement};
+use super::super::targets::Group;
 use crate::machine::Machine;
+use crate::report::file::write_json;
 use crate::stats::geometric_mean;
-use anyhow::Context;
+use crate::targets::Judgement;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
-use std::fs;
 use std::path::Path;
 
 #[derive(Serialize)]
@@ -31,8 +31,7 @@ struct Document<'a> {
 /// # Errors
 /// When the file can't be written.
 pub fn write(file: &Path, results: &Results, targets: &[Judgement]) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(&document(results, targets)).context("JSON")?;
-    fs::write(file, text + "\n").with_context(|| format!("can't write {}", file.display()))
+    write_json(file, &document(results, targets))
 }
 
 fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a> {

@@ -4,7 +4,7 @@ use super::super::hooks::Stage;
 use super::super::published::{self, System};
 use super::super::results::Results;
 use super::super::targets::wanted;
-use super::chart::text;
+use crate::report::drawing::text;
 use svg::node::element::{Group, Path};
 
 /// The published systems that the chart shows: all of them would hide the bars.

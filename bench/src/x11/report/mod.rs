@@ -1,8 +1,6 @@
 //! The results, for people and for programs.
 
-mod axis;
 pub mod chart;
-pub mod format;
 pub mod json;
 mod marks;
 pub mod table;

@@ -3,16 +3,12 @@
 use super::super::placement::Placement;
 use super::super::published::{self, System};
 use super::super::results::{Results, Row};
-use super::super::targets::{self, Group, Judgement, Verdict};
-use super::format::{microseconds, rate, ratio};
+use super::super::targets::{self, Group};
+use crate::report::format::{microseconds, rate, ratio};
+use crate::report::table::{aligned, new_table, target_table};
 use crate::stats::geometric_mean;
-use comfy_table::{Cell, CellAlignment, ContentArrangement, ContentLineStyle, LineStyle, Table, TableStyle};
-
-/// A line under the heading and no others: the tables are wide.
-const RULED: TableStyle = TableStyle::new()
-    .header_lines(ContentLineStyle::none())
-    .header_separator(LineStyle::none().fill('─'))
-    .content_lines(ContentLineStyle::none());
+use crate::targets::{Judgement, reaches};
+use comfy_table::Table;
 
 /// The whole report.
 pub fn render(results: &Results, judgements: &[Judgement]) -> String {
@@ -105,7 +101,7 @@ fn placement_table(results: &Results, placement: Placement) -> Table {
         }));
         cells.push(match targets::wanted(&row.test, placement) {
             Some(_) if results.settings.baseline => String::new(),
-            Some(wanted) if targets::reaches(row.ratio, wanted) => format!("{wanted} met"),
+            Some(wanted) if reaches(row.ratio, wanted) => format!("{wanted} met"),
             Some(wanted) => format!("{wanted} missed"),
             None => String::new(),
         });
@@ -116,20 +112,6 @@ fn placement_table(results: &Results, placement: Placement) -> Table {
         table.add_row(aligned(cells));
     }
     table
-}
-
-fn new_table(heading: Vec<String>) -> Table {
-    let mut table = Table::new();
-    table.load_style(RULED).set_content_arrangement(ContentArrangement::Disabled).set_header(aligned(heading));
-    table
-}
-
-/// Text on the left, figures on the right.
-fn aligned(cells: Vec<String>) -> Vec<Cell> {
-    let mut cells = cells.into_iter().map(Cell::new);
-    let first = cells.next();
-    let rest = cells.map(|cell| cell.set_alignment(CellAlignment::Right));
-    first.into_iter().chain(rest).collect()
 }
 
 fn means(results: &Results, placement: Placement) -> String {
@@ -143,27 +125,6 @@ fn means(results: &Results, placement: Placement) -> String {
         }
     }
     line
-}
-
-fn target_table(judgements: &[Judgement]) -> Table {
-    let heading = ["target", "wanted", "reached", "", ""].map(str::to_owned);
-    let mut table = new_table(heading.to_vec());
-    for judgement in judgements {
-        let verdict = match judgement.verdict {
-            Verdict::Met => "met",
-            Verdict::Missed => "MISSED",
-            Verdict::NotMeasured => "not measured",
-        };
-        let reached = judgement.reached.map_or(String::new(), |value| format!("{value:.2}"));
-        table.add_row(vec![
-            Cell::new(&judgement.what),
-            Cell::new(&judgement.wanted).set_alignment(CellAlignment::Right),
-            Cell::new(reached).set_alignment(CellAlignment::Right),
-            Cell::new(verdict),
-            Cell::new(&judgement.detail),
-        ]);
-    }
-    table
 }
 
 #[cfg(test)]

@@ -34,6 +34,40 @@ impl FutexWord {
     pub fn wake_one(&self) {
         let _ = rustix::thread::futex::wake(&self.word, rustix::thread::futex::Flags::empty(), 1);
     }
+
+    /// Wakes all sleepers.
+    pub fn wake_all(&self) {
+        let _ = rustix::thread::futex::wake(&self.word, rustix::thread::futex::Flags::empty(), i32::MAX as u32);
+    }
+
+    /// Sleeps while each of the words has the value beside it; returns as [`FutexWord::wait`] does,
+    /// and tells whether a signal ended the sleep. At most 128 words. `timeout_ns` is from now.
+    pub fn wait_any(words: &[(&Self, u32)], timeout_ns: Option<u64>) -> bool {
+        use rustix::thread::futex;
+        if let [(word, expected)] = words {
+            let timeout =
+                timeout_ns.map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+            let woken = futex::wait(&word.word, futex::Flags::empty(), *expected, timeout.as_ref());
+            return woken == Err(rustix::io::Errno::INTR);
+        }
+        let waiters: Vec<futex::Wait> = words
+            .iter()
+            .map(|(word, expected)| {
+                let mut wait = futex::Wait::new();
+                wait.val = u64::from(*expected);
+                wait.uaddr = futex::WaitPtr::new(word.word.as_ptr().cast());
+                wait.flags = futex::WaitFlags::SIZE_U32;
+                wait
+            })
+            .collect();
+        let deadline = timeout_ns.map(|ns| {
+            let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+            let at = (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).saturating_add(ns);
+            futex::Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as i64 }
+        });
+        let woken = futex::waitv(&waiters, futex::WaitvFlags::empty(), deadline.as_ref(), rustix::thread::ClockId::Monotonic);
+        woken == Err(rustix::io::Errno::INTR)
+    }
 }
 
 /// The kernel's wait queue of one futex word, as a model: the check of the word and the falling
@@ -59,6 +93,12 @@ impl FutexWord {
     pub fn wake_one(&self) {
         let _guard = self.queue.lock.lock().unwrap();
         self.queue.sleepers.notify_one();
+    }
+
+    /// As futex(2) FUTEX_WAKE for all.
+    pub fn wake_all(&self) {
+        let _guard = self.queue.lock.lock().unwrap();
+        self.queue.sleepers.notify_all();
     }
 }
 

@@ -11,6 +11,8 @@ mod mapping;
 #[cfg(loom)]
 #[path = "mapping_loom.rs"]
 mod mapping;
+#[cfg(not(loom))]
+pub mod pages;
 
 pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, spin_loop};
 pub use futex::FutexWord;

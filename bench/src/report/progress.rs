@@ -1,8 +1,5 @@
 //! Progress on standard error: a bar for a terminal, plain lines for anything else.
 
-use super::measure::Outcome;
-use super::placement::Placement;
-use super::report::format;
 use indicatif::{ProgressBar, ProgressStyle};
 use std::io::{IsTerminal, stderr};
 
@@ -28,34 +25,22 @@ impl Progress {
         Self { bar, done: 0, total }
     }
 
-    /// `test` is being measured.
-    pub fn start(&self, placement: Placement, test: &str) {
+    /// `step` is being measured.
+    pub fn start(&self, step: &str) {
         if let Some(bar) = &self.bar {
-            bar.set_message(format!("{}: {test}", placement.name()));
+            bar.set_message(step.to_owned());
         }
     }
 
-    /// `test` is done.
-    pub fn finish(&mut self, placement: Placement, test: &str, outcome: &Outcome) {
+    /// `step` is done, with that result.
+    pub fn finish(&mut self, step: &str, result: impl FnOnce() -> String) {
         self.done += 1;
         if let Some(bar) = &self.bar {
             bar.inc(1);
             return;
         }
-        let result = match outcome {
-            Outcome::Rows(rows) => rows
-                .iter()
-                .map(|row| {
-                    let (socket, ours) = (format::rate(row.socket), format::rate(row.ours));
-                    format!("{socket}/s -> {ours}/s, {}", format::ratio(row.ratio))
-                })
-                .collect::<Vec<_>>()
-                .join("; "),
-            Outcome::Skipped(reason) => format!("skipped: {reason}"),
-            Outcome::Failed(reason) => format!("FAILED: {reason}"),
-        };
         let (done, total) = (self.done, self.total);
-        eprintln!("[{done}/{total}] {}: {test}: {result}", placement.name());
+        eprintln!("[{done}/{total}] {step}: {}", result());
     }
 }
 

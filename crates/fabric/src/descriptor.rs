@@ -7,10 +7,10 @@ use rustix::{
     io::fcntl_dupfd_cloexec,
     process::{Resource, getrlimit},
 };
-use slipway_fabric::sync::{AtomicU8, Ordering};
+use crate::sync::{AtomicU8, Ordering};
 use std::{
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
 
 /// One more than the largest descriptor number that can be marked.
@@ -33,7 +33,8 @@ impl Reserved {
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
         let limit = getrlimit(Resource::Nofile).current.unwrap_or(MARKS as u64).min(MARKS as u64);
         let floor = if limit > 2048 { 1024 } else { limit / 2 };
-        let high = fcntl_dupfd_cloexec(&fd, floor as RawFd)?;
+        // One that is out of the way already stays where it is.
+        let high = if fd.as_raw_fd() >= floor as RawFd { fd } else { fcntl_dupfd_cloexec(&fd, floor as RawFd)? };
         let mark = MARKED.get(high.as_raw_fd() as usize).ok_or(io::ErrorKind::Other)?;
         mark.store(1, Ordering::Relaxed);
         Ok(Self(Some(high)))
@@ -57,5 +58,28 @@ impl Drop for Reserved {
             }
             drop(fd);
         }
+    }
+}
+
+/// Closes all of the library's descriptors in a process that was just forked, where nobody uses them.
+#[allow(unsafe_code, reason = "the owners of these descriptors live in the parent only")]
+pub fn close_in_child() {
+    for (fd, mark) in MARKED.iter().enumerate() {
+        if mark.swap(0, Ordering::Relaxed) != 0 {
+            // SAFETY: the mark says that the descriptor was a `Reserved`; its owner belongs to state that
+            // the child has abandoned without dropping it.
+            drop(unsafe { OwnedFd::from_raw_fd(fd as RawFd) });
+        }
+    }
+}
+
+impl Reserved {
+    /// Gives the descriptor away: it is not the library's own any more.
+    pub fn into_owned(mut self) -> OwnedFd {
+        let Some(fd) = self.0.take() else { unreachable!("emptied only by drop") };
+        if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
+            mark.store(0, Ordering::Relaxed);
+        }
+        fd
     }
 }

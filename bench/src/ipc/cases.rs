@@ -1,0 +1,300 @@
+//! What is measured: the tests of the published table, the ways to do them, and where they run.
+
+use super::cli::Args;
+use crate::cores::Cores;
+use crate::failure::Failure;
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+
+/// Bytes of a Mach message's header, which is all of a null message.
+const HEADER: usize = 32;
+/// Bytes of the descriptor before a message's data.
+const DESCRIPTOR: usize = 8;
+
+/// What crosses, there and back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Test {
+    /// Nothing in particular: what the machine itself takes.
+    Floor,
+    /// A message with so many longwords (of 4 bytes) of data; 0: the header alone.
+    Longwords(u32),
+    /// A message with so many rights to ports of the sender, which the receiver deallocates.
+    Ports(u32),
+}
+
+impl Test {
+    /// In the order of the published table, the floor first.
+    pub const ALL: [Self; 8] = [
+        Self::Floor,
+        Self::Longwords(0),
+        Self::Longwords(16),
+        Self::Longwords(256),
+        Self::Longwords(4095),
+        Self::Ports(1),
+        Self::Ports(16),
+        Self::Ports(256),
+    ];
+
+    /// The name that the options and the results use.
+    pub fn name(self) -> String {
+        match self {
+            Self::Floor => "floor".to_owned(),
+            Self::Longwords(0) => "null".to_owned(),
+            Self::Longwords(count) => format!("{count}-longwords"),
+            Self::Ports(1) => "1-port".to_owned(),
+            Self::Ports(count) => format!("{count}-ports"),
+        }
+    }
+
+    /// As the published table calls it.
+    pub fn title(self) -> String {
+        match self {
+            Self::Floor => "floor".to_owned(),
+            Self::Longwords(0) => "null message".to_owned(),
+            Self::Longwords(count) => format!("{count} longwords"),
+            Self::Ports(1) => "1 port".to_owned(),
+            Self::Ports(count) => format!("{count} ports"),
+        }
+    }
+
+    /// The test called `name`: "null", "256-longwords", "256", "16-ports".
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] when there is none.
+    pub fn find(name: &str) -> Result<Self, Failure> {
+        let known = Self::ALL.into_iter().find(|test| test.name() == name || format!("{name}-longwords") == test.name());
+        known.ok_or_else(|| {
+            let names = Self::ALL.map(Self::name).join(", ");
+            Failure::Usage(format!("there is no test '{name}'; there are {names}"))
+        })
+    }
+
+    /// Bytes of the Mach message that carries the test's data: every way carries as many.
+    pub fn bytes(self) -> usize {
+        match self {
+            Self::Floor | Self::Longwords(0) => HEADER,
+            Self::Longwords(count) => (HEADER + DESCRIPTOR + 4 * count as usize).next_multiple_of(8),
+            Self::Ports(count) => HEADER + DESCRIPTOR + 8 * count as usize,
+        }
+    }
+}
+
+/// How it crosses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Method {
+    /// A word in shared memory that both ends watch without a pause
+    CacheLine,
+    /// Two futexes
+    Futex,
+    /// A word in shared memory, and sched_yield until it changes
+    Yield,
+    /// Copying 16 KB within a core, once
+    Copy,
+    /// Reading the clock, twice in each timed round trip
+    Clock,
+    /// Two pipes
+    Pipe,
+    /// AF_UNIX, SOCK_SEQPACKET; rights are descriptors
+    Socket,
+    /// A bare line of the fabric: two rings in a shared segment, nothing of Mach
+    Fabric,
+    /// The crate ipc-channel; data by its byte channels, rights by its channels of senders
+    IpcChannel,
+    /// The crate iceoryx2, publish and subscribe, busy polling; received data is read where it lies
+    Iceoryx2,
+    /// Mach messages between two tasks, a process each
+    Mach,
+    /// The same, where a waiter sleeps at once
+    MachSleep,
+    /// Mach messages between two tasks in one process, a thread each
+    MachOneProcess,
+}
+
+impl Method {
+    /// For a narrow heading.
+    pub fn heading(self) -> &'static str {
+        match self {
+            Self::CacheLine => "cache line",
+            Self::Futex => "futex",
+            Self::Yield => "yield",
+            Self::Copy => "copy 16 KB",
+            Self::Clock => "clock",
+            Self::Pipe => "pipe",
+            Self::Socket => "AF_UNIX",
+            Self::Fabric => "bare line",
+            Self::IpcChannel => "ipc-channel",
+            Self::Iceoryx2 => "iceoryx2",
+            Self::Mach => "Mach",
+            Self::MachSleep => "Mach\nno spin",
+            Self::MachOneProcess => "Mach\none proc.",
+        }
+    }
+
+    /// The name that the options and the results use.
+    pub fn name(self) -> String {
+        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    }
+
+    /// Whether this way can do `test`.
+    fn does(self, test: Test) -> bool {
+        use Method::{CacheLine, Clock, Copy, Fabric, Futex, Iceoryx2, IpcChannel, Pipe, Socket, Yield};
+        match test {
+            Test::Floor => matches!(self, CacheLine | Futex | Yield | Copy | Clock),
+            Test::Longwords(_) => matches!(self, Pipe | Socket | Fabric | IpcChannel | Iceoryx2),
+            Test::Ports(_) => matches!(self, Socket | IpcChannel),
+        }
+    }
+
+    /// Whether this way can be used with both ends at `placement`.
+    fn runs(self, placement: Placement) -> bool {
+        match self {
+            // Ends that never sleep would each use up their turns on a shared core.
+            Self::CacheLine | Self::Iceoryx2 => placement == Placement::Different,
+            Self::Copy | Self::Clock | Self::Yield => placement == Placement::OneCore,
+            _ => true,
+        }
+    }
+
+    /// Whether its instructions are the same in every run, when both ends share a core: nothing is
+    /// polled in vain.
+    pub fn counts(self) -> bool {
+        !matches!(self, Self::CacheLine | Self::Iceoryx2 | Self::Yield | Self::Clock | Self::Copy)
+    }
+}
+
+/// Where the two ends run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// On two cores.
+    Different,
+    /// On one core.
+    OneCore,
+}
+
+impl Placement {
+    /// In the order of the report.
+    pub const ALL: [Self; 2] = [Self::Different, Self::OneCore];
+
+    /// The name that the results use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Different => "different",
+            Self::OneCore => "one-core",
+        }
+    }
+
+    /// The heading over its results.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Different => "two processes on different cores",
+            Self::OneCore => "two processes on one core",
+        }
+    }
+}
+
+/// One thing to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct Case {
+    /// What crosses.
+    pub test: Test,
+    /// How.
+    pub method: Method,
+    /// Where.
+    pub placement: Placement,
+}
+
+impl Case {
+    /// The results' name of how and where: "socket/one-core".
+    pub fn variant(&self) -> String {
+        format!("{}/{}", self.method.name(), self.placement.name())
+    }
+
+    /// For progress and errors: "null, socket/one-core".
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.test.name(), self.variant())
+    }
+}
+
+/// What `args` ask for, as far as `cores` allow it.
+///
+/// # Errors
+/// [`Failure::Usage`] for a test that there isn't, or when nothing is left to measure.
+pub fn plan(args: &Args, cores: &Cores) -> Result<Vec<Case>, Failure> {
+    let tests = match args.only.is_empty() {
+        true => Test::ALL.to_vec(),
+        false => args.only.iter().map(|name| Test::find(name.trim())).collect::<Result<_, _>>()?,
+    };
+    let methods = match args.variants.is_empty() {
+        true => Method::value_variants(),
+        false => &args.variants[..],
+    };
+    let mut cases = Vec::new();
+    for &test in &tests {
+        for &method in methods {
+            for placement in Placement::ALL {
+                let room = placement == Placement::OneCore || cores.second.is_some();
+                if room && method.does(test) && method.runs(placement) {
+                    cases.push(Case { test, method, placement });
+                }
+            }
+        }
+    }
+    match cases.is_empty() {
+        true => Err(Failure::Usage("none of the tests asked for can be done in any of those ways here".to_owned())),
+        false => Ok(cases),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::cli::tests::parse;
+
+    const TWO: Cores = Cores { first: 0, second: Some(1) };
+
+    #[test]
+    fn messages_are_as_long_as_mach_makes_them() {
+        let bytes = Test::ALL.map(Test::bytes);
+        assert_eq!(bytes, [32, 32, 104, 1064, 16_424, 48, 168, 2088]);
+    }
+
+    #[test]
+    fn every_test_is_found_by_its_name() {
+        for test in Test::ALL {
+            assert_eq!(Test::find(&test.name()).unwrap(), test);
+        }
+        assert_eq!(Test::find("256").unwrap(), Test::Longwords(256));
+        let error = Test::find("17").unwrap_err().to_string();
+        assert!(error.contains("'17'") && error.contains("16-ports"), "{error}");
+    }
+
+    #[test]
+    fn everything_is_planned_once_and_only_where_it_can_be_done() {
+        let cases = plan(&parse("").unwrap(), &TWO).unwrap();
+        for (index, case) in cases.iter().enumerate() {
+            assert!(!cases[..index].contains(case), "{case:?}");
+        }
+        let has = |test, method, placement| cases.contains(&Case { test, method, placement });
+        assert!(has(Test::Longwords(4095), Method::Pipe, Placement::OneCore));
+        assert!(has(Test::Ports(256), Method::Socket, Placement::Different));
+        assert!(!has(Test::Ports(1), Method::Pipe, Placement::Different));
+        assert!(!has(Test::Longwords(0), Method::Iceoryx2, Placement::OneCore));
+        assert!(!has(Test::Longwords(0), Method::Futex, Placement::OneCore));
+    }
+
+    #[test]
+    fn one_core_is_enough_for_half_of_it() {
+        let alone = Cores { first: 3, second: None };
+        let cases = plan(&parse("--only null,floor").unwrap(), &alone).unwrap();
+        assert!(cases.iter().all(|case| case.placement == Placement::OneCore));
+        assert!(cases.iter().any(|case| case.method == Method::Socket));
+    }
+
+    #[test]
+    fn a_plan_without_a_case_is_refused() {
+        assert!(plan(&parse("--only 1-port --variants pipe").unwrap(), &TWO).is_err());
+        assert!(plan(&parse("--only nonsense").unwrap(), &TWO).is_err());
+    }
+}

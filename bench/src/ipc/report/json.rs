@@ -1,0 +1,86 @@
+//! The results for programs.
+
+use crate::ipc::cases::Test;
+use crate::ipc::results::{Missing, Results, Row, Settings};
+use crate::ipc::seed::{self, Published};
+use crate::machine::Machine;
+use crate::report::file::write_json;
+use crate::targets::Judgement;
+use serde::Serialize;
+use std::path::Path;
+
+#[derive(Serialize)]
+struct Document<'a> {
+    machine: &'a Machine,
+    date: &'a str,
+    settings: &'a Settings,
+    rows: &'a [Row],
+    published: PublishedTable,
+    targets: &'a [Judgement],
+    failed: &'a [Missing],
+}
+
+#[derive(Serialize)]
+struct PublishedTable {
+    source: &'static str,
+    rows: Vec<PublishedRow>,
+}
+
+#[derive(Serialize)]
+struct PublishedRow {
+    test: String,
+    #[serde(flatten)]
+    published: Published,
+}
+
+/// Writes `results` to `file`.
+///
+/// # Errors
+/// When the file can't be written.
+pub fn write(file: &Path, results: &Results, targets: &[Judgement]) -> anyhow::Result<()> {
+    write_json(file, &document(results, targets))
+}
+
+fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a> {
+    let row = |test: Test| Some(PublishedRow { test: test.name(), published: seed::published(test)? });
+    Document {
+        machine: &results.machine,
+        date: &results.date,
+        settings: &results.settings,
+        rows: &results.rows,
+        published: PublishedTable { source: seed::SOURCE, rows: Test::ALL.into_iter().filter_map(row).collect() },
+        targets,
+        failed: &results.failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::results;
+    use super::*;
+    use crate::ipc::targets::judge;
+
+    #[test]
+    fn the_shape_that_readers_rely_on() {
+        let results = results();
+        let judged = judge(&results);
+        let value = serde_json::to_value(document(&results, &judged)).unwrap();
+        let row = &value["rows"][2];
+        assert_eq!(row["test"], "null");
+        assert_eq!(row["variant"], "socket/different");
+        assert_eq!(row["unit"], "us");
+        for (key, expected) in [("value", 40.0), ("p50", 36.0), ("p99", 120.0)] {
+            assert_eq!(row[key].as_f64(), Some(expected), "{key}: {row}");
+        }
+        let counted = value["rows"].as_array().unwrap().last().unwrap();
+        assert_eq!((counted["unit"].as_str(), counted["value"].as_f64()), (Some("instructions"), Some(740.0)));
+        assert!(counted["p50"].is_null());
+        assert_eq!(value["published"]["rows"][0]["test"], "null");
+        assert_eq!(value["published"]["rows"][0]["l3_native_ms"], 0.039);
+        assert!(value["published"]["rows"][6]["l3_native_ms"].is_null());
+        assert_eq!(value["machine"]["cores"], 2);
+        assert_eq!(value["date"], "2026-01-02T03:04:05Z");
+        assert_eq!(value["failed"][0]["variant"], "pipe/one-core");
+        assert_eq!(value["targets"].as_array().unwrap().len(), judged.len());
+    }
+}

@@ -1,0 +1,120 @@
+//! What Mach messages should reach, and whether a run did.
+
+use super::cases::{Method, Placement, Test};
+use super::results::{Results, Unit};
+use crate::report::format::microseconds;
+use crate::targets::{Judgement, Verdict};
+
+use Method::{CacheLine, Copy, Fabric, Iceoryx2, IpcChannel, Mach, MachSleep, Socket};
+use Placement::{Different, OneCore};
+
+const NULL: Test = Test::Longwords(0);
+const LARGE: Test = Test::Longwords(4095);
+
+/// Which side of the bound is good.
+#[derive(Clone, Copy)]
+enum Bound {
+    AtMost(f64),
+    AtLeast(f64),
+}
+
+fn judgement(what: &str, bound: Bound, reached: Option<f64>, detail: String) -> Judgement {
+    let (wanted, good) = match bound {
+        Bound::AtMost(bound) => (format!("<= {bound}"), reached.is_some_and(|value| value <= bound)),
+        Bound::AtLeast(bound) => (format!(">= {bound}"), reached.is_some_and(|value| value >= bound)),
+    };
+    let verdict = match (reached, good) {
+        (None, _) => Verdict::NotMeasured,
+        (Some(_), true) => Verdict::Met,
+        (Some(_), false) => Verdict::Missed,
+    };
+    let detail = if reached.is_some() { detail } else { String::new() };
+    Judgement { what: what.to_owned(), wanted, reached, verdict, detail }
+}
+
+/// How `part` relates to `whole`, both in microseconds.
+fn ratio(what: &str, bound: Bound, part: Option<f64>, whole: Option<f64>) -> Judgement {
+    let detail = || Some(format!("{} us to {} us", microseconds(part?), microseconds(whole?)));
+    let reached = part.zip(whole).map(|(part, whole)| part / whole);
+    judgement(what, bound, reached, detail().unwrap_or_default())
+}
+
+/// The large message; the bare line tells how much of its time is the way from core to core.
+fn large(mach: Option<f64>, copies: Option<f64>, line: Option<f64>) -> Judgement {
+    let mut judged = ratio("4095 longwords / 4 copies and a null message", Bound::AtMost(1.0), mach, copies);
+    if let (Some(line), Some(_)) = (line, judged.reached) {
+        judged.detail.push_str(&format!("; the bare line takes {} us", microseconds(line)));
+    }
+    judged
+}
+
+/// Holds `results` against every target.
+pub fn judge(results: &Results) -> Vec<Judgement> {
+    use Bound::{AtLeast, AtMost};
+    let us = |test, method, placement| results.us(test, method, placement);
+    let mach = us(NULL, Mach, Different);
+    let floor = us(Test::Floor, CacheLine, Different);
+    let copies = us(NULL, Mach, Different).zip(us(Test::Floor, Copy, OneCore)).map(|(null, copy)| null + 4.0 * copy);
+    let instructions = |test, method| results.row(test, method, OneCore, Unit::Instructions).map(|row| row.value);
+    let each = |count| results.right_us(Test::Ports(count), Mach, Different);
+    let right = instructions(NULL, MachSleep)
+        .zip(instructions(Test::Ports(256), MachSleep))
+        .map(|(null, rights)| (rights - null) / 2.0 / 256.0);
+    vec![
+        ratio("null message / cache-line round trip", AtMost(4.0), mach, floor),
+        ratio("AF_UNIX / null message", AtLeast(60.0), us(NULL, Socket, Different), mach),
+        ratio("null message / iceoryx2, busy polling", AtMost(0.5), mach, us(NULL, Iceoryx2, Different)),
+        ratio("ipc-channel / null message", AtLeast(100.0), us(NULL, IpcChannel, Different), mach),
+        ratio("no spinning, one core / AF_UNIX", AtMost(0.6), us(NULL, MachSleep, OneCore), us(NULL, Socket, OneCore)),
+        ratio("no spinning, different cores / AF_UNIX", AtMost(1.0), us(NULL, MachSleep, Different), us(NULL, Socket, Different)),
+        judgement(
+            "instructions of a null message, both sides",
+            AtMost(1000.0),
+            instructions(NULL, MachSleep),
+            "no spinning, without the kernel's; GNU Mach 2,985 with them".to_owned(),
+        ),
+        large(us(LARGE, Mach, Different), copies, us(LARGE, Fabric, Different)),
+        judgement("us a right, of 256 that the owner gives", AtMost(0.1), each(256), "different cores".to_owned()),
+        judgement("us a right, alone", AtMost(4.0), each(1), "different cores".to_owned()),
+        judgement(
+            "instructions a right, of 256",
+            AtMost(2390.0),
+            right,
+            "without the kernel's; the bound is GNU Mach's with them".to_owned(),
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ipc::report::sample::results;
+
+    fn judged(results: &Results, what: &str) -> Judgement {
+        let found = judge(results).into_iter().find(|judgement| judgement.what.starts_with(what));
+        found.unwrap_or_else(|| panic!("no target '{what}'"))
+    }
+
+    #[test]
+    fn bounds_hold_on_their_good_side() {
+        let results = results();
+        // The sample: cache line 0.1, Mach 0.5, AF_UNIX 40, iceoryx2 0.9, ipc-channel 45 us.
+        let line = judged(&results, "null message / cache-line");
+        assert_eq!((line.reached, line.verdict), (Some(5.0), Verdict::Missed));
+        assert_eq!(line.detail, "0.50 us to 0.10 us");
+        let socket = judged(&results, "AF_UNIX");
+        assert_eq!((socket.reached, socket.verdict), (Some(80.0), Verdict::Met));
+        assert_eq!(judged(&results, "null message / iceoryx2").verdict, Verdict::Missed);
+        assert_eq!(judged(&results, "ipc-channel").verdict, Verdict::Missed);
+        assert_eq!(judged(&results, "instructions of a null").verdict, Verdict::Met);
+    }
+
+    #[test]
+    fn what_was_not_measured_is_not_judged() {
+        let mut results = results();
+        results.rows.retain(|row| row.case.method != Mach);
+        let unmeasured = judged(&results, "AF_UNIX");
+        assert_eq!((unmeasured.verdict, unmeasured.detail.as_str()), (Verdict::NotMeasured, ""));
+        assert_eq!(judged(&results, "4095 longwords").verdict, Verdict::NotMeasured);
+    }
+}

@@ -1,0 +1,2 @@
+//! The name server.
+fn main() {}

@@ -1,0 +1,30 @@
+//! Where this user's processes find each other.
+
+use std::path::PathBuf;
+
+/// The directory of this user's sockets: his own, closed to others. Made if `make` says so.
+///
+/// None if there is no such directory, or if it could be another user's doing.
+pub fn runtime_dir(make: bool) -> Option<PathBuf> {
+    let uid = rustix::process::geteuid();
+    let owned = |path: &std::path::Path| {
+        rustix::fs::lstat(path).is_ok_and(|s| {
+            s.st_uid == uid.as_raw() && s.st_mode & 0o077 == 0 && rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir()
+        })
+    };
+    let dir = if let Some(dir) = std::env::var_os("SLIPWAY_RUNTIME_DIR").filter(|d| !d.is_empty()) {
+        PathBuf::from(dir)
+    } else {
+        // The same answer whether or not a login session set XDG_RUNTIME_DIR: a program started by
+        // cron must find the server that a session started.
+        [std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), Some(format!("/run/user/{}", uid.as_raw()).into())]
+            .into_iter()
+            .flatten()
+            .find(|dir| dir.is_absolute() && owned(dir))
+            .map_or_else(|| PathBuf::from(format!("/tmp/slipway-{}", uid.as_raw())), |dir| dir.join("slipway"))
+    };
+    if make {
+        let _ = rustix::fs::mkdir(&dir, rustix::fs::Mode::RWXU);
+    }
+    owned(&dir).then_some(dir)
+}

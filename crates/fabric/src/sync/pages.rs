@@ -1,0 +1,105 @@
+//! Whole pages of the program's own address space, by address: what Mach's `vm_*` calls and out-of-line
+//! memory need. Addresses come from programs, so nothing here follows one: the kernel copies, and says
+//! if there is no memory.
+#![allow(unsafe_code, clippy::disallowed_methods, reason = "mappings belong to this module")]
+
+use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
+use std::{
+    io,
+    os::fd::{AsRawFd, BorrowedFd},
+};
+
+/// The size of a page in bytes.
+pub fn page_size() -> usize {
+    rustix::param::page_size()
+}
+
+/// `len` rounded up to whole pages; None if that is no number of bytes.
+pub fn whole_pages(len: usize) -> Option<usize> {
+    Some(len.checked_add(page_size() - 1)? & !(page_size() - 1))
+}
+
+fn address(wanted: Option<usize>) -> (*mut std::ffi::c_void, MapFlags) {
+    match wanted {
+        Some(at) => (std::ptr::without_provenance_mut(at), MapFlags::FIXED_NOREPLACE),
+        None => (std::ptr::null_mut(), MapFlags::empty()),
+    }
+}
+
+/// Fresh zeroed memory, readable and writable, at `wanted` or anywhere: its address.
+/// `EEXIST` if there is something at `wanted` already.
+pub fn allocate(wanted: Option<usize>, len: usize) -> io::Result<usize> {
+    let (at, flags) = address(wanted);
+    // SAFETY: a new mapping, which replaces nothing.
+    let start = unsafe { mmap_anonymous(at, len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | flags)? };
+    Ok(start as usize)
+}
+
+/// Memory that begins as `len` bytes of a file and then belongs to this process alone.
+/// The file must be sealed against shrinking, or a touch may kill the process.
+pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
+    let prot = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: as in `allocate`.
+    let start = unsafe { mmap(std::ptr::null_mut(), len, prot, MapFlags::PRIVATE, file, 0)? };
+    Ok(start as usize)
+}
+
+/// Gives memory back. The caller of this process's `vm_deallocate` says that nothing needs it.
+pub fn deallocate(at: usize, len: usize) -> io::Result<()> {
+    // SAFETY: giving up memory that is still in use is the program's own error, as free(3) of it would be;
+    // the library calls this only for what it was handed as the program's to give.
+    Ok(unsafe { munmap(std::ptr::without_provenance_mut(at), len)? })
+}
+
+/// Sets whether memory can be read, written and run.
+pub fn protect(at: usize, len: usize, read: bool, write: bool, run: bool) -> io::Result<()> {
+    let mut flags = MprotectFlags::empty();
+    flags.set(MprotectFlags::READ, read);
+    flags.set(MprotectFlags::WRITE, write);
+    flags.set(MprotectFlags::EXEC, run);
+    // SAFETY: as in `deallocate`: it is the program's memory and the program's wish.
+    Ok(unsafe { mprotect(std::ptr::without_provenance_mut(at), len, flags)? })
+}
+
+/// Copies bytes of this process's memory out, `EFAULT` if they are not all there to be read.
+pub fn read(at: usize, to: &mut [u8]) -> io::Result<()> {
+    let own = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
+    let other = libc::iovec { iov_base: std::ptr::without_provenance_mut(at), iov_len: to.len() };
+    // SAFETY: the kernel checks both ranges and fails with EFAULT; `own` is writable memory of ours.
+    whole(to.len(), unsafe { libc::process_vm_readv(libc::getpid(), &own, 1, &other, 1, 0) })
+}
+
+/// Copies bytes into this process's memory, `EFAULT` if it is not all there to be written.
+pub fn write(at: usize, from: &[u8]) -> io::Result<()> {
+    let own = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
+    let other = libc::iovec { iov_base: std::ptr::without_provenance_mut(at), iov_len: from.len() };
+    // SAFETY: the kernel checks both ranges and fails with EFAULT; `own` is only read.
+    whole(from.len(), unsafe { libc::process_vm_writev(libc::getpid(), &own, 1, &other, 1, 0) })
+}
+
+/// Copies bytes of this process's memory into a file at `offset`, `EFAULT` if they are not all there.
+pub fn write_to_file(file: BorrowedFd<'_>, offset: u64, at: usize, len: usize) -> io::Result<()> {
+    let mut done = 0;
+    while done < len {
+        // SAFETY: the kernel checks the range and fails with EFAULT.
+        let n = unsafe {
+            libc::pwrite(file.as_raw_fd(), std::ptr::without_provenance(at + done), len - done, (offset + done as u64) as libc::off_t)
+        };
+        match n {
+            1.. => done += n as usize,
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            _ if io::Error::last_os_error().kind() == io::ErrorKind::Interrupted => {}
+            _ => return Err(io::Error::last_os_error()),
+        }
+    }
+    Ok(())
+}
+
+/// The outcome of a copy of `len` bytes of which `n` were made, or none.
+fn whole(len: usize, n: isize) -> io::Result<()> {
+    match usize::try_from(n) {
+        Ok(n) if n == len => Ok(()),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}

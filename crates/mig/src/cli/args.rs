@@ -1,0 +1,287 @@
+//! Options. They are words behind one dash, as in every MIG, so they are read here by hand.
+
+use std::ffi::OsString;
+
+use super::Failure;
+use crate::emit::c;
+use crate::syntax::Grammar;
+
+const HELP: &str = "\
+mig: compiles interface definitions (.defs) into stubs
+Usage: mig [OPTIONS] FILE.defs...
+
+What is written (default: NAMEUser.c, NAMEServer.c, NAME.h for the subsystem NAME; /dev/null for none, - for stdout)
+  -user FILE        stubs for callers
+  -server FILE      stubs and demultiplexer for the server
+  -header FILE      header for callers
+  -sheader FILE     header for the server
+  -iheader FILE     header that the stubs themselves include
+  -dheader FILE     header with numbers and dimported files only
+  -defaults FILE    weak default definitions of the server's routines
+  -list FILE        the names of the callers' routines
+  -i PREFIX         one file of callers' stubs for each routine: PREFIXname.c
+  --lang LANGUAGE   c (default) or rust; with rust, -rust FILE names the module that is written
+How it is written
+  -prefix P         prefix of the callers' routines
+  -subrprefix P     prefix of the routines of libmach that stubs call
+  -maxonstack N     largest message on the stack, in bytes (default 32768)
+  -s                a table of routine names in the server's file
+What is read
+  -D -U -I -include -isystem ...   for the C preprocessor
+  -cc COMMAND       the C compiler that preprocesses (default: $CC, or cc)
+  -grammar G        gnu or osf (default: as the file shows)
+  -E                preprocess only
+  -check            check only; also for files without a subsystem
+  -MD, -MF FILE     write a make rule with the files that were read
+  -v, -q            say more, say less
+  --help, --version
+Accepted without effect: -Q -V -S -n -N -d -k -K -l -L -x -X -split -novouchers -arch A -target T -migcom P
+Exit status: 0 done, 1 errors in the interface, 2 wrong command line, 3 a file or program failed
+";
+
+/// What language the stubs are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Language {
+    /// C.
+    C,
+    /// Rust.
+    Rust,
+}
+
+/// The files to write; `None` for the default.
+#[derive(Debug, Default)]
+pub struct Outputs {
+    /// `-user`
+    pub user: Option<String>,
+    /// `-server`
+    pub server: Option<String>,
+    /// `-header`
+    pub header: Option<String>,
+    /// `-sheader`
+    pub server_header: Option<String>,
+    /// `-iheader`
+    pub internal_header: Option<String>,
+    /// `-dheader`
+    pub definitions: Option<String>,
+    /// `-defaults`
+    pub defaults: Option<String>,
+    /// `-list`
+    pub list: Option<String>,
+    /// `-i`
+    pub individual: Option<String>,
+    /// `-rust`
+    pub rust: Option<String>,
+}
+
+/// The command line.
+#[derive(Debug)]
+pub struct Args {
+    /// The .defs files.
+    pub files: Vec<String>,
+    /// What is written.
+    pub outputs: Outputs,
+    /// How the C text is written.
+    pub c: c::Options,
+    /// Options for the preprocessor.
+    pub cpp: Vec<OsString>,
+    /// The command that preprocesses, with its first arguments.
+    pub cc: Vec<String>,
+    /// The grammar, if it was said.
+    pub grammar: Option<Grammar>,
+    /// The language of the stubs.
+    pub language: Language,
+    /// `-E`
+    pub preprocess_only: bool,
+    /// `-check`
+    pub check_only: bool,
+    /// `-MD`
+    pub dependencies: bool,
+    /// `-MF`
+    pub dependency_file: Option<String>,
+    /// `-v`
+    pub verbose: bool,
+    information: Option<String>,
+}
+
+/// Preprocessor options whose operand is the next word, if it is not in the same one.
+const WITH_OPERAND: [&str; 9] =
+    ["-D", "-U", "-I", "-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-isysroot"];
+
+/// Beginnings of other options that are passed on.
+const PASSED_ON: [&str; 6] = ["-W", "-f", "-m", "-std", "-nostd", "-undef"];
+
+/// Options of other compilers that have no meaning here.
+const IGNORED: [&str; 15] =
+    ["-q", "-Q", "-V", "-S", "-n", "-N", "-d", "-k", "-K", "-l", "-L", "-x", "-X", "-split", "-novouchers"];
+
+impl Args {
+    /// Reads the words behind the program's name.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`] with what is wrong.
+    pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Failure> {
+        let cc = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()).unwrap_or_else(|| "cc".to_owned());
+        let mut args = Args {
+            files: Vec::new(),
+            outputs: Outputs::default(),
+            c: c::Options::default(),
+            cpp: Vec::new(),
+            cc: split(&cc),
+            grammar: None,
+            language: Language::C,
+            preprocess_only: false,
+            check_only: false,
+            dependencies: false,
+            dependency_file: None,
+            verbose: false,
+            information: None,
+        };
+        let mut words = words.into_iter();
+        while let Some(word) = words.next() {
+            args.word(word, &mut words)?;
+        }
+        if args.files.is_empty() && args.information.is_none() {
+            return Err(usage("no .defs file was given"));
+        }
+        if args.files.len() > 1 && args.outputs.any() {
+            return Err(usage("options that name an output go with one .defs file only"));
+        }
+        Ok(args)
+    }
+
+    /// Text to print instead of compiling.
+    pub fn information(&self) -> Option<&str> {
+        self.information.as_deref()
+    }
+
+    fn word(&mut self, word: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), Failure> {
+        let Some(text) = word.to_str().map(str::to_owned) else {
+            return Err(usage(&format!("{} is not UTF-8", word.to_string_lossy())));
+        };
+        if text == "-" || !text.starts_with('-') {
+            self.files.push(text);
+            return Ok(());
+        }
+        if let Some(option) = WITH_OPERAND.iter().find(|o| text.starts_with(**o) && (text.len() == o.len() || o.len() == 2)) {
+            let alone = text.len() == option.len();
+            self.cpp.push(word);
+            if alone {
+                self.cpp.push(rest.next().ok_or_else(|| needs_operand(&text))?);
+            }
+            return Ok(());
+        }
+        let mut operand = || -> Result<String, Failure> {
+            let word = rest.next().ok_or_else(|| needs_operand(&text))?;
+            word.into_string().map_err(|w| usage(&format!("{} is not UTF-8", w.to_string_lossy())))
+        };
+        match text.as_str() {
+            "--help" | "-help" | "-h" => self.information = Some(HELP.to_owned()),
+            "--version" | "-version" => self.information = Some(format!("mig (Slipway) {}\n", env!("CARGO_PKG_VERSION"))),
+            "-user" => self.outputs.user = Some(operand()?),
+            "-server" => self.outputs.server = Some(operand()?),
+            "-header" => self.outputs.header = Some(operand()?),
+            "-sheader" => self.outputs.server_header = Some(operand()?),
+            "-iheader" => self.outputs.internal_header = Some(operand()?),
+            "-dheader" => self.outputs.definitions = Some(operand()?),
+            "-defaults" => self.outputs.defaults = Some(operand()?),
+            "-list" => self.outputs.list = Some(operand()?),
+            "-i" => self.outputs.individual = Some(operand()?),
+            "-rust" => {
+                self.outputs.rust = Some(operand()?);
+                self.language = Language::Rust;
+            }
+            "--lang" | "-lang" => self.language = language(&operand()?)?,
+            "--lang=c" => self.language = Language::C,
+            "--lang=rust" => self.language = Language::Rust,
+            "-prefix" => self.c.routine_prefix = operand()?,
+            "-subrprefix" => self.c.support_prefix = operand()?,
+            "-maxonstack" => self.c.stack_limit = number(&operand()?)?,
+            "-s" => self.c.symbols = true,
+            "-cc" => self.cc = split(&operand()?),
+            "-grammar" => self.grammar = Some(grammar(&operand()?)?),
+            "-migcom" | "-arch" | "-target" => drop(operand()?),
+            "-E" => self.preprocess_only = true,
+            "-check" => self.check_only = true,
+            "-MD" | "-MMD" => self.dependencies = true,
+            "-MF" => self.dependency_file = Some(operand()?),
+            "-v" => self.verbose = true,
+            other if IGNORED.contains(&other) => {}
+            other if PASSED_ON.iter().any(|p| other.starts_with(p)) => self.cpp.push(word),
+            other => return Err(usage(&format!("unknown option {other}"))),
+        }
+        Ok(())
+    }
+}
+
+impl Outputs {
+    fn any(&self) -> bool {
+        let all = [&self.user, &self.server, &self.header, &self.server_header, &self.internal_header, &self.definitions];
+        all.into_iter().chain([&self.defaults, &self.list, &self.rust]).any(Option::is_some)
+    }
+}
+
+fn usage(message: &str) -> Failure {
+    Failure::Usage(format!("{message}; `mig --help` lists the options"))
+}
+
+fn needs_operand(option: &str) -> Failure {
+    usage(&format!("{option} needs an operand"))
+}
+
+fn split(command: &str) -> Vec<String> {
+    command.split_whitespace().map(str::to_owned).collect()
+}
+
+fn number(text: &str) -> Result<u32, Failure> {
+    text.parse().map_err(|_| usage(&format!("`{text}` is no number of bytes")))
+}
+
+fn language(text: &str) -> Result<Language, Failure> {
+    match text {
+        "c" => Ok(Language::C),
+        "rust" => Ok(Language::Rust),
+        _ => Err(usage(&format!("`{text}` is no language; there are c and rust"))),
+    }
+}
+
+fn grammar(text: &str) -> Result<Grammar, Failure> {
+    match text {
+        "gnu" => Ok(Grammar::Gnu),
+        "osf" | "apple" => Ok(Grammar::Osf),
+        _ => Err(usage(&format!("`{text}` is no grammar; there are gnu and osf"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(words: &str) -> Result<Args, Failure> {
+        Args::parse(words.split_whitespace().map(OsString::from))
+    }
+
+    #[test]
+    fn options_of_other_compilers_are_taken() {
+        let line = "-DX=1 -I inc -I. -q -V -arch x86_64 -cc gcc\u{20}-user u.c -server /dev/null -subrprefix __ -MD -Wall a.defs";
+        let args = parse(line).unwrap();
+        assert_eq!(args.files, ["a.defs"]);
+        assert_eq!(args.cpp, ["-DX=1", "-I", "inc", "-I.", "-Wall"]);
+        assert_eq!((args.outputs.user.as_deref(), args.c.support_prefix.as_str()), (Some("u.c"), "__"));
+        assert!(args.dependencies);
+    }
+
+    #[test]
+    fn a_wrong_command_line_says_why() {
+        for (line, why) in [
+            ("", "no .defs file was given"),
+            ("-frobnicate -zzz a.defs", "unknown option -zzz"),
+            ("a.defs -user", "-user needs an operand"),
+            ("-maxonstack much a.defs", "`much` is no number of bytes"),
+            ("-user u.c a.defs b.defs", "one .defs file only"),
+        ] {
+            let failure = parse(line).expect_err(line);
+            assert_eq!(failure.code(), 2);
+            assert!(failure.to_string().contains(why), "{failure}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Default routines of a server: those that its author leaves out answer that they do not exist.
+
+use super::text;
+use super::view::{Side, parameters, prototype};
+use super::writer::Writer;
+use super::Options;
+use crate::model::{ImportKind, Interface};
+
+/// A file with a weak definition of each server routine.
+pub fn defaults(interface: &Interface, options: &Options) -> String {
+    let mut w = Writer::default();
+    for routine in interface.routines() {
+        w.gap();
+        w.line(text::comment(routine));
+        let prototype = prototype(routine, &routine.server_name, Side::Server);
+        w.line(format!("extern {prototype};"));
+        w.line(format!("__attribute__((weak)) {prototype}"));
+        w.block("", "", |w| {
+            let args = routine.args.iter().filter(|a| Side::Server.has(a));
+            for (_, name) in args.flat_map(|a| parameters(a, Side::Server)) {
+                w.line(format!("(void) {name};"));
+            }
+            w.line("return MIG_BAD_ID;");
+        });
+    }
+    let mut head = text::banner(interface, "Default server routines");
+    head.push_str("#include <mach/message.h>\n#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n");
+    head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
+    head.push('\n');
+    w.finish(&head, &options.support_prefix)
+}

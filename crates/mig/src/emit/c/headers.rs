@@ -1,0 +1,87 @@
+//! Headers, and the list of routines.
+
+use super::Options;
+use super::text;
+use super::view::{Side, prototype};
+use crate::layout::Message;
+use crate::model::{ImportKind, Interface};
+
+/// Who includes a header.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Audience {
+    /// Callers of the user stubs.
+    Users,
+    /// Those who write a server.
+    Servers,
+    /// The stubs' own files.
+    Internal,
+    /// Those who need the numbers only.
+    Definitions,
+}
+
+/// A header.
+pub fn header(interface: &Interface, options: &Options, audience: Audience) -> String {
+    let (what, guard, side, kinds): (_, _, _, &[ImportKind]) = match audience {
+        Audience::Users => ("User routines", "user", Side::User, &[ImportKind::All, ImportKind::User]),
+        Audience::Servers => ("Server routines", "server", Side::Server, &[ImportKind::All, ImportKind::Server]),
+        Audience::Internal => ("Internal declarations", "internal", Side::User, &[ImportKind::All, ImportKind::User, ImportKind::Internal]),
+        Audience::Definitions => ("Definitions", "defs", Side::User, &[ImportKind::Definitions]),
+    };
+    let mut out = text::banner(interface, what);
+    out.push_str(&format!("#ifndef _mig_{0}_{guard}_h_\n#define _mig_{0}_{guard}_h_\n\n", interface.name));
+    if audience != Audience::Definitions {
+        out.push_str("#include <mach/kern_return.h>\n#include <mach/port.h>\n#include <mach/message.h>\n");
+        out.push_str("#include <mach/mig_errors.h>\n");
+    }
+    out.push_str(&text::imports(interface, kinds));
+    out.push_str(&numbers(interface));
+    if audience != Audience::Definitions {
+        out.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
+        for routine in interface.routines() {
+            let name = match side {
+                Side::User => format!("{}{}", options.routine_prefix, routine.user_name),
+                Side::Server => routine.server_name.clone(),
+            };
+            let prototype = prototype(routine, &name, side);
+            out.push_str(&format!("\n{}\nextern {prototype};\n", text::comment(routine)));
+        }
+        if audience == Audience::Servers {
+            out.push_str(&demux(interface));
+        }
+        out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
+    }
+    out.push_str("\n#endif\n");
+    out
+}
+
+/// The sizes that a server's buffers need.
+fn numbers(interface: &Interface) -> String {
+    let most = |size: fn(&crate::model::Routine) -> u32| interface.routines().map(size).max().unwrap_or(48);
+    let request = most(|r| Message::request(r).most);
+    let reply = most(|r| if r.one_way { 48 } else { Message::reply(r).most });
+    let name = &interface.name;
+    let count = interface.routines.len();
+    format!(
+        "\n/* Identifiers of requests begin with this one; those of replies are 100 higher. */\n\
+         #define {name}_base_id {base}\n#define {name}_routine_count {count}\n\
+         /* The largest request and reply, in bytes: what the buffers of a server must hold. */\n\
+         #define {name}_max_request_size {request}\n#define {name}_max_reply_size {reply}\n\n",
+        base = interface.base,
+    )
+}
+
+fn demux(interface: &Interface) -> String {
+    let demux = &interface.demux;
+    format!(
+        "\n/* Serves a request and builds its reply; FALSE if no routine has the request's identifier. */\n\
+         extern boolean_t {demux}(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP);\n\
+         /* The stub for a request, or 0. */\n\
+         extern mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP);\n\
+         extern const mig_routine_t {demux}_routines[];\n"
+    )
+}
+
+/// The names of the user routines, one a line.
+pub fn list(interface: &Interface, options: &Options) -> String {
+    interface.routines().map(|r| format!("{}{}\n", options.routine_prefix, r.user_name)).collect()
+}

@@ -1,0 +1,157 @@
+//! Messages as C structures, and the constant type words.
+
+use super::view::Side;
+use super::writer::Writer;
+use crate::layout::{Item, Message, inline_elements};
+use crate::model::{Arg, Count, Dealloc, Routine, Type, Wire};
+
+/// Which message of a routine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// From the user to the server.
+    Request,
+    /// Back.
+    Reply,
+}
+
+impl Kind {
+    /// The C name of the structure of a part.
+    pub fn structure(self, part: usize) -> String {
+        let name = if self == Kind::Request { "Request" } else { "Reply" };
+        if part == 0 { name.to_owned() } else { format!("{name}{part}") }
+    }
+
+    /// The C name of the pointer to a part. The server's request is `In0P`, as in other compilers' stubs.
+    pub fn pointer(self, part: usize, side: Side) -> String {
+        match (self, part, side) {
+            (Kind::Request, 0, Side::User) => "InP".to_owned(),
+            (Kind::Request, n, _) => format!("In{n}P"),
+            (Kind::Reply, 0, _) => "OutP".to_owned(),
+            (Kind::Reply, n, _) => format!("Out{n}P"),
+        }
+    }
+}
+
+/// Defines the structures of a message's parts.
+pub fn structures(w: &mut Writer, routine: &Routine, message: &Message, kind: Kind, side: Side) {
+    for (index, part) in message.parts.iter().enumerate() {
+        w.block("typedef struct", &format!(" {};", kind.structure(index)), |w| {
+            if index == 0 {
+                w.line("mach_msg_header_t Head;");
+            }
+            for item in &part.items {
+                members(w, routine, *item, side);
+            }
+        });
+    }
+}
+
+fn members(w: &mut Writer, routine: &Routine, item: Item, side: Side) {
+    match item {
+        Item::RetCode => {
+            w.lines(["mach_msg_type_t RetCodeType;", "kern_return_t RetCode;", "char RetCodePad[4];"]);
+        }
+        Item::Room(index) => {
+            let name = &routine.args[index].name;
+            w.line(format!("mach_msg_type_t {name}CntType;"));
+            w.line(format!("mach_msg_type_number_t {name}Cnt;"));
+            w.line(format!("char {name}CntPad[4];"));
+        }
+        Item::Data(index) => {
+            let arg = &routine.args[index];
+            w.line(format!("mach_msg_type_t {}Type;", arg.name));
+            w.line(data_member(arg, side));
+            if let Some(pad) = padding(&arg.ty) {
+                w.line(format!("char {}Pad[{pad}];", arg.name));
+            }
+        }
+    }
+}
+
+fn data_member(arg: &Arg, side: Side) -> String {
+    let (name, ty) = (&arg.name, &arg.ty);
+    let element = if ty.sent.is_right() { "uint64_t" } else { &ty.element };
+    if !ty.inline {
+        return format!("{} {name};", side.message_type(ty));
+    }
+    match ty.count {
+        Count::One => format!("{} {name};", side.message_type(ty)),
+        Count::Fixed(n) | Count::UpTo(n) => format!("{element} {name}[{n}];"),
+        Count::Unlimited => {
+            let n = inline_elements(ty);
+            format!("union {{ {element} data[{n}]; {} address; }} {name};", side.message_type(ty))
+        }
+    }
+}
+
+/// Bytes between the end of fixed data and the next item.
+pub fn padding(ty: &Type) -> Option<u32> {
+    if !ty.inline || ty.varies() {
+        return None;
+    }
+    let bytes = if ty.is_port() { 4 } else { inline_elements(ty) * ty.wire_bytes() };
+    let pad = bytes.next_multiple_of(8) - bytes;
+    (pad > 0).then_some(pad)
+}
+
+/// The constant with the type word of an argument. An InOut argument has one for each way.
+pub fn type_word(arg: &Arg, kind: Kind) -> String {
+    let way = if kind == Kind::Reply && arg.in_request() { "Reply" } else { "" };
+    format!("{}{way}Type", arg.name)
+}
+
+/// The same for an array without a limit that is out of line.
+pub fn outside_type_word(arg: &Arg, kind: Kind) -> String {
+    let way = if kind == Kind::Reply && arg.in_request() { "Reply" } else { "" };
+    format!("{}{way}OutOfLineType", arg.name)
+}
+
+/// Defines the type words of a message as constants.
+pub fn templates(w: &mut Writer, routine: &Routine, message: &Message, kind: Kind, side: Side) {
+    for item in message.parts.iter().flat_map(|p| &p.items) {
+        match item {
+            Item::RetCode => {}
+            Item::Room(index) => {
+                let name = format!("{}CntType", routine.args[*index].name);
+                w.line(template(&name, "MACH_MSG_TYPE_INTEGER_32", 32, true, Some(1), false));
+            }
+            Item::Data(index) => data_templates(w, &routine.args[*index], kind, side),
+        }
+    }
+}
+
+fn data_templates(w: &mut Writer, arg: &Arg, kind: Kind, side: Side) {
+    let ty = &arg.ty;
+    let sends = (kind == Kind::Request) == (side == Side::User);
+    let name = match side.wire(arg, sends) {
+        Wire::Known(name) => format!("MACH_MSG_TYPE_{}", name.name),
+        Wire::Polymorphic => "0".to_owned(),
+    };
+    let number = match ty.count {
+        Count::One => Some(ty.units),
+        // A string of the older form is one unit as large as itself.
+        Count::Fixed(_) if ty.string && ty.bits != 8 => Some(1),
+        Count::Fixed(n) => Some(n * ty.units),
+        Count::UpTo(_) | Count::Unlimited => None,
+    };
+    let frees = sends && arg.dealloc == Dealloc::Yes;
+    w.line(template(&type_word(arg, kind), &name, ty.bits, ty.inline, number, frees && !ty.inline));
+    if ty.inline && ty.count == Count::Unlimited {
+        let bits = if ty.sent.is_right() { 32 } else { ty.bits };
+        w.line(template(&outside_type_word(arg, kind), &name, bits, false, None, frees));
+    }
+}
+
+fn template(variable: &str, name: &str, bits: u32, inline: bool, number: Option<u32>, deallocate: bool) -> String {
+    let mut fields = vec![format!(".msgt_name = {name}"), format!(".msgt_size = {bits}")];
+    if inline {
+        fields.push(".msgt_inline = TRUE".to_owned());
+    }
+    if deallocate {
+        fields.push(".msgt_deallocate = TRUE".to_owned());
+    }
+    if let Some(number) = number {
+        fields.push(format!(".msgt_number = {number}"));
+    }
+    format!("static const mach_msg_type_t {variable} = {{ {} }};", fields.join(", "))
+}

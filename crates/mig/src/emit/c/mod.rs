@@ -1,0 +1,53 @@
+//! C stubs for the typed dialect.
+//!
+//! One module makes one kind of text; they share the C view of arguments ([`view`]), of messages ([`messages`]) and
+//! the checks of what was received ([`checks`]). Another dialect would replace these three, `user` and `server`.
+
+mod checks;
+mod defaults;
+mod headers;
+mod helpers;
+mod messages;
+mod server;
+mod server_reply;
+mod text;
+mod user;
+mod user_receive;
+mod user_send;
+mod view;
+mod writer;
+
+pub use defaults::defaults;
+pub use headers::{Audience, header, list};
+pub use server::server;
+pub use user::{user, user_routine};
+
+/// The largest message on the stack where neither the file nor the command line says it, in bytes.
+pub const STACK_LIMIT: u32 = 32 * 1024;
+
+/// What the command line says about the text.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Prefix of the names of user stubs.
+    pub routine_prefix: String,
+    /// Prefix of the routines of libmach that stubs call.
+    pub support_prefix: String,
+    /// The largest message on the stack, in bytes.
+    pub stack_limit: u32,
+    /// Whether a table of the server's routine names is made.
+    pub symbols: bool,
+    /// The header that the stubs include, as written in the `#include`.
+    pub header: Option<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            routine_prefix: String::new(),
+            support_prefix: String::new(),
+            stack_limit: STACK_LIMIT,
+            symbols: false,
+            header: None,
+        }
+    }
+}

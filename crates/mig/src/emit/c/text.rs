@@ -1,0 +1,69 @@
+//! What several kinds of files have in common: banners, comments, includes.
+
+use std::collections::BTreeSet;
+
+use super::view::Side;
+use crate::model::{ImportKind, Interface, Routine};
+
+/// The comment at the top of a file.
+pub fn banner(interface: &Interface, what: &str) -> String {
+    format!("/* {what} of the subsystem {}, made by mig. Do not edit: change the .defs file. */\n\n", interface.name)
+}
+
+/// The `#include`s of the files that the interface imports.
+pub fn imports(interface: &Interface, kinds: &[ImportKind]) -> String {
+    let mut seen = BTreeSet::new();
+    let wanted = interface.imports.iter().filter(|i| kinds.contains(&i.kind));
+    wanted.filter(|i| seen.insert(&i.file)).map(|i| format!("#include {}\n", i.file)).collect()
+}
+
+/// The routine's declaration as a comment, broken into lines of a readable length.
+pub fn comment(routine: &Routine) -> String {
+    const WIDTH: usize = 104;
+    let text = routine.text.replace("*/", "* /").replace("/*", "/ *");
+    let mut lines = vec![format!("/* {} (message {}):", routine.place, routine.id)];
+    let mut line = String::from(" *   ");
+    for word in text.split(' ') {
+        if line.len() + word.len() > WIDTH {
+            lines.push(line.trim_end().to_owned());
+            line = String::from(" *       ");
+        }
+        line.push_str(word);
+        line.push(' ');
+    }
+    lines.push(format!("{} */", line.trim_end()));
+    lines.join("\n")
+}
+
+/// Types whose size is known everywhere.
+const FUNDAMENTAL: &[&str] = &[
+    "char", "short", "int", "unsigned", "float", "double", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t",
+    "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t", "mach_port_t", "mach_port_name_t", "kern_return_t",
+    "boolean_t", "natural_t", "integer_t", "vm_offset_t", "vm_size_t", "vm_address_t",
+];
+
+/// Lines that do not compile where a C type is not as large as the interface says.
+pub fn size_checks(interface: &Interface, side: Side) -> String {
+    let mut checks = BTreeSet::new();
+    for ty in interface.routines().flat_map(|r| &r.args).filter(|a| a.in_request() || a.in_reply()).map(|a| &a.ty) {
+        if ty.by_value && ty.inline {
+            checks.insert((side.message_type(ty).to_owned(), ty.bytes));
+        } else {
+            checks.insert((ty.element.clone(), ty.bytes));
+            if !ty.inline {
+                checks.insert((side.message_type(ty).to_owned(), 8));
+            }
+        }
+    }
+    checks.retain(|(name, _)| !FUNDAMENTAL.contains(&name.as_str()));
+    if checks.is_empty() {
+        return String::new();
+    }
+    let mut text = String::from("/* The sizes of C types that the interface counts on. */\n");
+    for (name, bytes) in checks {
+        let word = name.replace(' ', "_");
+        text.push_str(&format!("extern char mig_{word}_has_{bytes}_bytes[sizeof({name}) == {bytes} ? 1 : -1];\n"));
+    }
+    text.push('\n');
+    text
+}

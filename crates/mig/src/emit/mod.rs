@@ -1,0 +1,3 @@
+//! Text of the generated files.
+
+pub mod c;

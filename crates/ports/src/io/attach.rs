@@ -1,0 +1,203 @@
+//! Making a line to a port of another process, and taking one that another process made.
+
+use super::{
+    Inner, Route,
+    line::{InSlot, Line, Peer, RING, TABLE},
+    objects,
+    wire::{Record, kind},
+};
+use crate::state::{Home, PortId};
+use rustix::io::Errno;
+use slipway_fabric::{descriptor::Reserved, segment::Segment};
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The request that goes through a port's sending end. Its descriptors: the segment, the bell, the parcels.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+struct Attach {
+    /// [`MAGIC`].
+    magic: u32,
+    /// The size of each ring in bytes.
+    ring: u32,
+}
+
+/// The protocol's name and version.
+const MAGIC: u32 = 0x534d_0001;
+
+fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+impl Inner {
+    /// Makes a line to a far port: its number, and the port's slot on it.
+    pub(crate) fn attach(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
+        let s = self.io.far(port).and_then(|far| far.s.clone()).ok_or(Errno::NOTCONN)?;
+        self.start_watcher().map_err(|e| errno(&e))?;
+        let made = make_line().map_err(|e| errno(&e))?;
+        let request = Attach { magic: MAGIC, ring: RING as u32 };
+        let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
+        objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
+        let number = self.adopt_line(made.line).map_err(|e| errno(&e))?;
+        if let Some(line) = self.io.lines.get_mut(number as usize) {
+            line.learn(0, port);
+        }
+        if let Some(far) = self.io.far_mut(port) {
+            far.routes.insert(0, Route { line: number, slot: 0, gifts: 0 });
+        }
+        // Whoever makes a line expects an answer on it.
+        self.heat(number);
+        self.send_stranded(port);
+        // What was stranded may have found the port gone again.
+        match self.io.far(port).and_then(|far| far.routes.first()) {
+            Some(route) => Ok((route.line, route.slot)),
+            None => Err(Errno::WOULDBLOCK),
+        }
+    }
+
+    /// Takes attach requests off the receiving end of a port here.
+    pub(crate) fn accept_lines(&mut self, port: PortId) {
+        loop {
+            let Some(exported) = self.io.exported(port) else { return };
+            let mut bytes = [0; size_of::<Attach>()];
+            let mut fds = Vec::new();
+            match objects::receive(exported.r.as_fd(), &mut bytes, &mut fds) {
+                // Everybody who could send is gone, ourselves included: that is found out in another way.
+                Ok(0) => return self.deafen(port),
+                Ok(n) if n == bytes.len() => {
+                    if let Ok(request) = Attach::read_from_bytes(&bytes) {
+                        let _ = self.accept_line(port, request, fds);
+                    }
+                }
+                Ok(_) | Err(Errno::MSGSIZE) => {}
+                Err(Errno::WOULDBLOCK) => return,
+                Err(_) => return self.deafen(port),
+            }
+        }
+    }
+
+    /// Takes a request that was read while the receiving end was looked at.
+    pub(crate) fn accept_early(&mut self, port: PortId, bytes: &[u8], fds: Vec<Reserved>) {
+        if let Ok(request) = Attach::read_from_bytes(bytes) {
+            let _ = self.accept_line(port, request, fds);
+        }
+    }
+
+    /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close.
+    fn accept_line(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) -> io::Result<()> {
+        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
+        let [file, bell, parcels] = <[Reserved; 3]>::try_from(fds).map_err(|_| invalid())?;
+        if request.magic != MAGIC || request.ring as usize != RING || !objects::is_socket(&bell) || !objects::is_socket(&parcels) {
+            return Err(invalid());
+        }
+        for socket in [&bell, &parcels] {
+            rustix::io::ioctl_fionbio(socket, true)?;
+        }
+        let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
+        let peer = peer_of(&bell);
+        let mut line = Line::new(segment, bell, parcels, false, peer)?;
+        line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false }));
+        line.slot_of.insert(port, 0);
+        let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
+        line.ours.gate[0].store(limit + 1, slipway_fabric::sync::Ordering::Release);
+        let number = self.adopt_line(line)?;
+        if let Some(exported) = self.io.exported_mut(port) {
+            exported.slots.push((number, 0));
+        }
+        self.line_stirs(number);
+        Ok(())
+    }
+
+    fn adopt_line(&mut self, line: Line) -> io::Result<u32> {
+        let number = self.io.lines.insert(line) as u32;
+        if let Err(error) = self.listen_line(number) {
+            self.io.lines.remove(number as usize);
+            return Err(error);
+        }
+        Ok(number)
+    }
+
+    /// Writes what was on its way when an earlier line ended.
+    pub(crate) fn send_stranded(&mut self, port: PortId) {
+        let Some(far) = self.io.far_mut(port) else { return };
+        if far.stranded.is_empty() {
+            return;
+        }
+        let stranded = std::mem::take(&mut far.stranded);
+        for message in stranded {
+            match self.state.port(port).home {
+                Home::Far => {}
+                _ => {
+                    let _ = self.send(message);
+                    continue;
+                }
+            }
+            let Some((number, slot)) = self.io.far(port).and_then(|far| far.routes.first()).map(|r| (r.line, r.slot)) else {
+                if let Some(far) = self.io.far_mut(port) {
+                    far.stranded.push(message);
+                }
+                continue;
+            };
+            // They were within the limit before, so they are again; the ring is as large as the one they were in.
+            let _ = self.write_message(number, kind::MESSAGE, slot, message);
+        }
+    }
+
+    /// Forgets a line as a way to a port.
+    pub(crate) fn lose_route(&mut self, port: PortId, number: u32) {
+        if let Some(far) = self.io.far_mut(port) {
+            far.routes.retain(|route| route.line != number);
+        }
+    }
+
+    /// Ends a line that nobody at this end needs, if the other end agrees.
+    pub(crate) fn tidy_line(&mut self, number: u32) {
+        let Some(line) = self.io.lines.get(number as usize) else { return };
+        if line.ended {
+            return self.end_line(number);
+        }
+        if !line.maker || line.said_bye || !line.is_idle() {
+            return;
+        }
+        let used = line.outs.iter().flatten().any(|out| !out.closed && self.in_use(out.port, number));
+        if used {
+            return;
+        }
+        if let Some(line) = self.io.lines.get_mut(number as usize) {
+            line.said_bye = true;
+            line.post(Record { kind: kind::BYE, ..Record::default() }, Vec::new());
+            line.ring_bell();
+        }
+    }
+
+    /// Whether any right here needs the line for the far port.
+    fn in_use(&self, port: PortId, number: u32) -> bool {
+        let it = self.state.port(port);
+        (it.srights > 0 || !it.names.is_empty())
+            && self.io.far(port).is_some_and(|far| far.routes.iter().any(|route| route.line == number))
+    }
+}
+
+struct Made {
+    line: Line,
+    file: OwnedFd,
+    theirs: (OwnedFd, OwnedFd),
+}
+
+fn make_line() -> io::Result<Made> {
+    let (segment, file) = Segment::create_with(TABLE, RING)?;
+    // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
+    segment.rx.disarm_reader();
+    let (bell, their_bell) = objects::socket_pair()?;
+    let (parcels, their_parcels) = objects::socket_pair()?;
+    let line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, Peer::default())?;
+    Ok(Made { line, file, theirs: (their_bell, their_parcels) })
+}
+
+/// Who made the other end of a socket.
+fn peer_of(socket: impl AsFd) -> Peer {
+    rustix::net::sockopt::socket_peercred(socket).map_or(Peer::default(), |cred| Peer { pid: cred.pid.as_raw_nonzero().get() })
+}

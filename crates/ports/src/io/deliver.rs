@@ -1,0 +1,352 @@
+//! Messages on their way out: to a queue here, over a line, or into a socket.
+
+use super::{
+    Inner, Once,
+    line::{GATE_DEAD, INLINE, NO_SLOT, OutFd, Stall},
+    objects,
+    rights::{Outgoing, shared},
+    wire::{self, ItemHead, RECORD, Record, WireRight, flag, item, kind},
+};
+use crate::{
+    abi,
+    state::{
+        FarOnce, Home, PortId, Right,
+        message::{Item, Memory, Message},
+        port::Kernel,
+    },
+};
+use rustix::io::Errno;
+use std::{
+    os::fd::AsFd,
+    sync::Arc,
+};
+use zerocopy::IntoBytes;
+
+/// Why a message could not be sent at once: whose queue or line has no room.
+#[derive(Debug)]
+pub enum Refused {
+    /// The queue of a port here is full.
+    Queue(PortId, Box<Message>),
+    /// The queue of a far port at the slot is full, or the line to it.
+    Line(u32, u32, Box<Message>),
+    /// There is no line to the port yet, and its socket has no room.
+    Socket(PortId, Box<Message>),
+    /// A resource ran out; the message is destroyed.
+    Resources,
+}
+
+impl Inner {
+    /// Sends a message whose rights are already out of their space. On success it is on its way, or its port
+    /// is dead and it is destroyed.
+    pub fn send(&mut self, message: Box<Message>) -> Result<(), Refused> {
+        match message.dest {
+            Right::Send(port) => match &self.state.port(port).home {
+                Home::Here(local) if local.kernel != Kernel::No => self.answer(message),
+                Home::Here(local) if local.queue.len() as u32 >= local.qlimit => return Err(Refused::Queue(port, message)),
+                Home::Here(_) => self.state.enqueue(port, message),
+                Home::Far => return self.send_far(port, message),
+                Home::Dead => self.state.destroy_message(message),
+            },
+            Right::SendOnce(port) => match &self.state.port(port).home {
+                Home::Here(_) => self.state.enqueue(port, message),
+                _ => self.state.destroy_message(message),
+            },
+            Right::FarOnce(once) => return self.send_far_once(once, message),
+            Right::Null | Right::Dead | Right::Receive(_) => self.state.destroy_message(message),
+        }
+        Ok(())
+    }
+
+    /// The library's own answer to a message for a task, thread or host: it knows no requests.
+    fn answer(&mut self, mut message: Box<Message>) {
+        let reply = std::mem::take(&mut message.reply);
+        let id = message.id.wrapping_add(100);
+        self.state.destroy_message(message);
+        if matches!(reply, Right::Null | Right::Dead) {
+            return self.state.destroy_right(reply);
+        }
+        let mut body = crate::state::notify::type_word(abi::types::INTEGER_32, 32, 1).to_le_bytes().to_vec();
+        body.extend(u64::from(abi::Code::MIG_BAD_ID.0 as u32).to_le_bytes());
+        let answer = Message { id, complex: false, dest: reply, reply: Right::Null, body, items: Default::default(), origin: None };
+        if let Err(Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message)) = self.send(Box::new(answer)) {
+            self.state.destroy_message(message);
+        }
+    }
+
+    /// The line and slot to send to a far port over, made if need be.
+    pub(crate) fn route(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
+        match self.io.far(port).and_then(|far| far.routes.first()) {
+            Some(route) => Ok((route.line, route.slot)),
+            None => self.attach(port),
+        }
+    }
+
+    fn send_far(&mut self, port: PortId, message: Box<Message>) -> Result<(), Refused> {
+        loop {
+            if !matches!(self.state.port(port).home, Home::Far) {
+                // It died, or its receive right came here, while this looked for a way.
+                return self.send(message);
+            }
+            let (number, slot) = match self.route(port) {
+                Ok(route) => route,
+                Err(Errno::WOULDBLOCK) => return Err(Refused::Socket(port, message)),
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN | Errno::CONNREFUSED) => {
+                    self.state.far_port_died(port);
+                    continue;
+                }
+                Err(_) => {
+                    self.state.destroy_message(message);
+                    return Err(Refused::Resources);
+                }
+            };
+            if self.look_at_gate(number, slot) {
+                continue;
+            }
+            let Some(line) = self.io.lines.get_mut(number as usize) else {
+                self.lose_route(port, number);
+                continue;
+            };
+            let (len, fds) = footprint(&message);
+            match line.credit(slot).and_then(|()| line.room(RECORD + len, fds)) {
+                Ok(()) => {}
+                Err(Stall::Broken) => {
+                    self.end_line(number);
+                    continue;
+                }
+                Err(_) => return Err(Refused::Line(number, slot, message)),
+            }
+            return self.write_message(number, kind::MESSAGE, slot, message).map_err(|_| Refused::Resources);
+        }
+    }
+
+    fn send_far_once(&mut self, once: FarOnce, message: Box<Message>) -> Result<(), Refused> {
+        let (len, fds) = footprint(&message);
+        match self.io.onces.get(once.0 as usize) {
+            Some(Once::Token { line: number, token }) => {
+                let (number, token) = (*number, *token);
+                if let Some(line) = self.io.lines.get_mut(number as usize) {
+                    match line.room(RECORD + len, fds) {
+                        Ok(()) => {
+                            line.held.remove(&token);
+                            self.io.onces.remove(once.0 as usize);
+                            let message = Box::new(Message { dest: Right::Null, ..*message });
+                            let sent = self.write_message(number, kind::ONCE, token, message);
+                            self.io.stirred.push(number);
+                            return sent.map_err(|_| Refused::Resources);
+                        }
+                        Err(Stall::Broken) => self.end_line(number),
+                        Err(_) => return Err(Refused::Line(number, NO_SLOT, message)),
+                    }
+                }
+                self.state.destroy_message(message);
+            }
+            Some(Once::Socket(_)) => {
+                let Some(Once::Socket(socket)) = self.io.onces.try_remove(once.0 as usize) else { return Ok(()) };
+                self.send_to_socket(&socket, Box::new(Message { dest: Right::Null, ..*message }));
+            }
+            Some(Once::Dead) | None => self.state.destroy_message(message),
+        }
+        Ok(())
+    }
+
+    /// Sends a message that was made here and that nobody waits for.
+    pub(crate) fn transmit_unasked(&mut self, message: Box<Message>) {
+        match self.send(message) {
+            Ok(()) | Err(Refused::Resources) => {}
+            Err(Refused::Line(number, _, message)) => self.send_later(number, message),
+            Err(Refused::Queue(_, message) | Refused::Socket(_, message)) => self.state.destroy_message(message),
+        }
+    }
+
+    /// Writes a message for a token when there is room for it.
+    fn send_later(&mut self, number: u32, mut message: Box<Message>) {
+        let Right::FarOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
+        let Some(Once::Token { token, .. }) = self.io.onces.try_remove(once.0 as usize) else {
+            return self.state.destroy_message(message);
+        };
+        let (mut record, parts, fds) = self.encode_message(Some(number), *message);
+        (record.kind, record.target) = (kind::ONCE, token);
+        if let Some(line) = self.io.lines.get_mut(number as usize) {
+            line.held.remove(&token);
+            line.post_with(record, &[parts.0, parts.1].concat(), fds);
+        }
+    }
+
+    /// Writes a message for which there is room. The right it is sent with is given up.
+    pub(crate) fn write_message(&mut self, number: u32, kind: u8, target: u32, message: Box<Message>) -> Result<(), Stall> {
+        let mut message = *message;
+        let dest = std::mem::take(&mut message.dest);
+        let (mut record, parts, fds) = self.encode_message(Some(number), message);
+        (record.kind, record.target) = (kind, target);
+        let slot = if kind == wire::kind::MESSAGE { target } else { NO_SLOT };
+        self.io.counters.sent += 1;
+        let line = self.io.lines.get_mut(number as usize).ok_or(Stall::Broken)?;
+        let written = line.write(&record, [&parts.0, &parts.1], slot, fds);
+        if let Some(out) = line.out_slot(target).filter(|_| slot != NO_SLOT) {
+            out.sent = out.sent.wrapping_add(1);
+        }
+        self.state.destroy_right(dest);
+        match written {
+            Ok(()) => {
+                if slot != NO_SLOT {
+                    self.look_at_gate(number, slot);
+                }
+                Ok(())
+            }
+            Err(stall) => Err(self.broken(number, stall)),
+        }
+    }
+
+    /// Turns a message into a record (without kind and target), body and items, and descriptors.
+    pub(crate) fn encode_message(&mut self, line: Option<u32>, message: Message) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
+        let mut out = Outgoing::default();
+        let reply = self.encode_right(line, message.reply, &mut out);
+        for item in message.items {
+            self.encode_item(line, item, &mut out);
+        }
+        let mut flags = if message.complex { flag::COMPLEX } else { 0 };
+        let mut parts = (message.body, out.items);
+        if parts.0.len() + parts.1.len() > INLINE
+            && let Ok(file) = spill(&parts)
+        {
+            flags |= flag::SPILLED;
+            parts = (Vec::new(), Vec::new());
+            out.fds.insert(0, file);
+        }
+        let record = Record {
+            body: parts.0.len() as u32,
+            items: parts.1.len() as u32,
+            kind: 0,
+            flags,
+            fds: out.fds.len() as u16,
+            target: 0,
+            id: message.id,
+            count: 0,
+            reply,
+        };
+        (record, parts, out.fds)
+    }
+
+    pub(crate) fn encode_item(&mut self, line: Option<u32>, item: Item, out: &mut Outgoing) {
+        let head = |kind, at, count: usize| ItemHead { kind, at, count: count as u64 };
+        match item {
+            Item::Ports { at, rights } => {
+                out.items.extend_from_slice(head(item::PORTS, at, rights.len()).as_bytes());
+                self.encode_rights(line, rights, out);
+            }
+            Item::PortArray { at, rights } => {
+                out.items.extend_from_slice(head(item::PORT_ARRAY, at, rights.len()).as_bytes());
+                self.encode_rights(line, rights, out);
+            }
+            Item::Memory { at, memory: Memory::Bytes(bytes) } => {
+                out.items.extend_from_slice(head(item::BYTES, at, bytes.len()).as_bytes());
+                wire::put_bytes(&mut out.items, &bytes);
+            }
+            Item::Memory { at, memory: Memory::Pages(file, len) } => {
+                out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
+                if let Ok(file) = shared(file) {
+                    out.fds.push(OutFd(file));
+                }
+            }
+        }
+    }
+
+    /// The rights' codes, and after them what belongs to receive rights.
+    fn encode_rights(&mut self, line: Option<u32>, rights: impl IntoIterator<Item = Right, IntoIter: ExactSizeIterator>, out: &mut Outgoing) {
+        let rights = rights.into_iter();
+        let mut place = out.items.len();
+        out.items.resize(place + rights.len() * size_of::<WireRight>(), 0);
+        for right in rights {
+            let coded = self.encode_right(line, right, out);
+            out.items[place..place + size_of::<WireRight>()].copy_from_slice(coded.as_bytes());
+            place += size_of::<WireRight>();
+        }
+    }
+
+    /// Sends a message as the one that a send-once right's socket takes.
+    fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
+        let (mut record, mut parts, mut fds) = self.encode_message(None, *message);
+        record.kind = kind::ONCE;
+        if parts.0.len() + parts.1.len() > INLINE / 2
+            && let Ok(file) = spill(&parts)
+        {
+            record.flags |= flag::SPILLED;
+            (record.body, record.items) = (0, 0);
+            parts = (Vec::new(), Vec::new());
+            fds.insert(0, file);
+        }
+        record.fds = fds.len() as u16;
+        let mut rest = fds.as_slice();
+        while rest.len() > objects::PARCEL {
+            let (some, more) = rest.split_at(objects::PARCEL);
+            let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
+            if objects::send(socket.as_fd(), &[&[0]], &some).is_err() {
+                return;
+            }
+            rest = more;
+        }
+        let rest: Vec<_> = rest.iter().map(AsFd::as_fd).collect();
+        let _ = objects::send(socket.as_fd(), &[record.as_bytes(), &parts.0, &parts.1], &rest);
+        self.io.counters.sent += 1;
+    }
+
+    /// Looks whether the owner of a slot has closed it, and does what that asks for. True if it has.
+    #[inline]
+    pub(crate) fn look_at_gate(&mut self, number: u32, slot: u32) -> bool {
+        let closed = self.io.lines.get(number as usize).and_then(|line| line.closed_gate(slot));
+        if let Some(reason) = closed {
+            self.gate_closed(number, slot, reason == GATE_DEAD);
+        }
+        closed.is_some()
+    }
+}
+
+/// Body and items in a sealed memory file: two lengths, and then the bytes.
+fn spill(parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
+    let lengths = [parts.0.len() as u64, parts.1.len() as u64];
+    let file = objects::memory_file(16 + lengths[0] + lengths[1])?;
+    let mut at = 0;
+    for part in [lengths.as_bytes(), &parts.0, &parts.1] {
+        let mut part = part;
+        while !part.is_empty() {
+            let n = rustix::io::pwrite(&file, part, at)?;
+            part = &part[n..];
+            at += n as u64;
+        }
+    }
+    objects::seal(&file)?;
+    Ok(OutFd(Arc::new(slipway_fabric::descriptor::Reserved::new(file)?)))
+}
+
+/// The most bytes that a message takes after its record's head, and whether it may need descriptors.
+fn footprint(message: &Message) -> (usize, usize) {
+    let mut items = 0;
+    let mut fds = 0;
+    for item in &message.items {
+        items += size_of::<ItemHead>();
+        match item {
+            Item::Ports { rights, .. } => {
+                items += rights.len() * size_of::<WireRight>();
+                fds += 1;
+                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
+                    items += INLINE;
+                }
+            }
+            Item::PortArray { rights, .. } => {
+                items += rights.len() * size_of::<WireRight>();
+                fds += 1;
+                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
+                    items += INLINE;
+                }
+            }
+            Item::Memory { memory: Memory::Bytes(bytes), .. } => items += bytes.len().next_multiple_of(8),
+            Item::Memory { memory: Memory::Pages(..), .. } => fds += 1,
+        }
+    }
+    if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {
+        fds += 1;
+    }
+    // What is larger goes in a file, and needs no room at all.
+    let len = message.body.len() + items;
+    if len > INLINE { (INLINE, fds + 1) } else { (len, fds) }
+}

@@ -1,0 +1,464 @@
+//! One line: a segment with two rings between this process and another, and the slots and tokens that
+//! each end may send to.
+//!
+//! A *slot* stands for a port of one end; the other may send any number of messages to it. A *token* stands
+//! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
+
+use super::{objects, wire};
+use crate::{
+    abi,
+    state::{FarOnce, PortId},
+};
+use rustix::io::Errno;
+use slipway_fabric::{
+    Corrupt,
+    descriptor::Reserved,
+    ring::{RxCursor, TxCursor},
+    segment::Segment,
+    spin::Habit,
+    sync::{AtomicU32, Ordering, Shared, Zeroed},
+};
+use std::{
+    collections::VecDeque,
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
+};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Bytes of a ring, each way.
+pub const RING: usize = 256 << 10;
+
+/// What is larger than this goes in a memory file instead of the ring, in bytes.
+pub const INLINE: usize = RING / 4;
+
+/// Slots that each end of a line can have.
+pub const SLOTS: usize = 1024;
+
+/// The bytes of an end's table.
+pub const TABLE: usize = 4 * 4 * SLOTS;
+
+/// A gate's value when the port has moved to another process.
+pub const GATE_MOVED: u32 = !0 - 1;
+/// A gate's value when the port is dead.
+pub const GATE_DEAD: u32 = !0;
+
+/// What one end tells the other about slots. Zero is a fresh table.
+#[derive(Debug)]
+#[repr(C)]
+pub struct SlotTable {
+    /// For each of the writer's slots: messages received by the program (wraps).
+    pub taken: [AtomicU32; SLOTS],
+    /// For each of the writer's slots: messages taken out of the ring (wraps); final once the gate is closed.
+    pub accepted: [AtomicU32; SLOTS],
+    /// For each of the writer's slots: the queue limit plus one (0: the default), [`GATE_MOVED`] or [`GATE_DEAD`].
+    pub gate: [AtomicU32; SLOTS],
+    /// For each of the *other end's* slots: 1 once the writer has seen its gate closed.
+    pub seen: [AtomicU32; SLOTS],
+}
+
+// SAFETY: atomics of integers only.
+#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
+unsafe impl Zeroed for SlotTable {}
+
+/// A port of this end that the other may send to.
+#[derive(Debug)]
+pub struct InSlot {
+    /// The port.
+    pub port: PortId,
+    /// Rights that the other end was given over this line and still has.
+    pub given: u32,
+    /// The other end attached to the port through its sending end.
+    pub primary: bool,
+    /// Messages that the program received.
+    pub taken: u32,
+    /// Messages that left the ring.
+    pub accepted: u32,
+    /// No message for it is taken any more.
+    pub closed: bool,
+}
+
+/// A port of the other end that this end may send to.
+#[derive(Debug, Clone, Copy)]
+pub struct OutSlot {
+    /// The port.
+    pub port: PortId,
+    /// Messages sent (wraps).
+    pub sent: u32,
+    /// Of those, taken, when last looked (wraps).
+    pub taken: u32,
+    /// Whether it is known that the gate is closed.
+    pub closed: bool,
+}
+
+/// A record that was written and may have to be taken back.
+#[derive(Debug)]
+pub struct Kept {
+    /// The position of its first byte in the ring.
+    pub start: u64,
+    /// The position after its last byte.
+    pub end: u64,
+    /// The slot, or [`NO_SLOT`].
+    pub slot: u32,
+    /// The descriptors that went with it.
+    pub fds: Vec<OutFd>,
+}
+
+/// Stands for no slot: a record that is never taken back.
+pub const NO_SLOT: u32 = !0;
+
+/// A descriptor on its way out.
+#[derive(Debug, Clone)]
+pub struct OutFd(pub Arc<Reserved>);
+
+impl AsFd for OutFd {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+/// Why a record could not be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stall {
+    /// There is no room in the ring, or none for descriptors on the socket.
+    Ring,
+    /// The port's queue is full.
+    Queue,
+    /// The other end broke the rules, or is gone.
+    Broken,
+}
+
+impl From<Corrupt> for Stall {
+    fn from(_: Corrupt) -> Self {
+        Self::Broken
+    }
+}
+
+/// One line.
+#[derive(Debug)]
+pub struct Line {
+    /// The shared memory.
+    pub segment: Segment,
+    /// What this end tells the other.
+    pub ours: Shared<SlotTable>,
+    /// What the other end tells this one.
+    pub theirs: Shared<SlotTable>,
+    /// The writing position.
+    pub tx: TxCursor,
+    /// The reading position.
+    pub rx: RxCursor,
+    /// Bells, and the news of the other end's death.
+    pub bell: Reserved,
+    /// Descriptors travel here.
+    pub parcels: Reserved,
+    /// Whether this end made the line.
+    pub maker: bool,
+    /// Ports of this end.
+    pub ins: Vec<Option<InSlot>>,
+    /// The slots of ports of this end.
+    pub slot_of: rustc_hash::FxHashMap<PortId, u32>,
+    /// Ports of the other end.
+    pub outs: Vec<Option<OutSlot>>,
+    /// Send-once rights to ports of this end.
+    pub tokens: slab::Slab<PortId>,
+    /// Send-once rights to ports of the other end, by its token.
+    pub held: rustc_hash::FxHashMap<u32, FarOnce>,
+    /// Records written and not yet consumed, if they may have to be taken back.
+    pub kept: VecDeque<Kept>,
+    /// Control records that found no room.
+    pub backlog: VecDeque<(Vec<u8>, Vec<OutFd>)>,
+    /// Descriptors received for records not yet read.
+    pub fds: VecDeque<Reserved>,
+    /// Whether spinning on it is worth it.
+    pub habit: Habit,
+    /// Who is at the other end.
+    pub peer: Peer,
+    /// Whether the other end is gone; nothing more can be written.
+    pub ended: bool,
+    /// Whether this end has said that it needs the line no more.
+    pub said_bye: bool,
+}
+
+/// Who is at the other end, as the kernel tells.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Peer {
+    /// Its process number; 0 if unknown.
+    pub pid: i32,
+}
+
+impl Line {
+    /// A line over a segment and its sockets.
+    pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, peer: Peer) -> io::Result<Self> {
+        let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(Self {
+            segment,
+            ours,
+            theirs,
+            tx: TxCursor::default(),
+            rx: RxCursor::default(),
+            bell,
+            parcels,
+            maker,
+            ins: Vec::new(),
+            slot_of: rustc_hash::FxHashMap::default(),
+            outs: Vec::new(),
+            tokens: slab::Slab::new(),
+            held: rustc_hash::FxHashMap::default(),
+            kept: VecDeque::new(),
+            backlog: VecDeque::new(),
+            fds: VecDeque::new(),
+            habit: Habit::hopeful(),
+            peer,
+            ended: false,
+            said_bye: false,
+        })
+    }
+
+    /// The slot of a port of this end, made if need be: its number, and whether it is new. None if
+    /// there are no more.
+    pub fn offer(&mut self, port: PortId) -> Option<(u32, bool)> {
+        if let Some(slot) = self.slot_of.get(&port) {
+            return Some((*slot, false));
+        }
+        if self.ins.len() >= SLOTS {
+            return None;
+        }
+        // Slot 0 is for the port that the line was made for; a maker offers none there.
+        if self.ins.is_empty() && self.maker {
+            self.ins.push(None);
+        }
+        let slot = self.ins.len() as u32;
+        self.ins.push(Some(InSlot { port, given: 0, primary: false, taken: 0, accepted: 0, closed: false }));
+        self.slot_of.insert(port, slot);
+        Some((slot, true))
+    }
+
+    /// A slot of this end that is open.
+    #[inline]
+    pub fn in_slot(&mut self, slot: u32) -> Option<&mut InSlot> {
+        self.ins.get_mut(slot as usize)?.as_mut().filter(|it| !it.closed)
+    }
+
+    /// A slot of the other end.
+    #[inline]
+    pub fn out_slot(&mut self, slot: u32) -> Option<&mut OutSlot> {
+        self.outs.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// Notes a slot of the other end; false if that is no slot.
+    pub fn learn(&mut self, slot: u32, port: PortId) -> bool {
+        let index = slot as usize;
+        if index >= SLOTS {
+            return false;
+        }
+        if self.outs.len() <= index {
+            self.outs.resize(index + 1, None);
+        }
+        self.outs[index] = Some(OutSlot { port, sent: 0, taken: 0, closed: false });
+        true
+    }
+
+    /// Whether what is known of the other end's slot stays worth keeping without a right: its sending end
+    /// came over this line and won't come again.
+    pub fn keeps(&self, slot: u32) -> bool {
+        !self.ended && !(slot == 0 && self.maker) && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
+    }
+
+    /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.
+    #[inline]
+    pub fn credit(&mut self, slot: u32) -> Result<(), Stall> {
+        let Some(Some(out)) = self.outs.get_mut(slot as usize) else { return Err(Stall::Broken) };
+        let gate = self.theirs.gate[slot as usize].load(Ordering::Acquire);
+        if gate >= GATE_MOVED {
+            return Err(Stall::Broken);
+        }
+        let limit = if gate == 0 { abi::QLIMIT_DEFAULT } else { gate - 1 };
+        if out.sent.wrapping_sub(out.taken) < limit {
+            return Ok(());
+        }
+        out.taken = self.theirs.taken[slot as usize].load(Ordering::Acquire);
+        if out.sent.wrapping_sub(out.taken) < limit { Ok(()) } else { Err(Stall::Queue) }
+    }
+
+    /// Whether the other end's slot was closed by its owner: the reason.
+    #[inline]
+    pub fn closed_gate(&self, slot: u32) -> Option<u32> {
+        let gate = self.theirs.gate.get(slot as usize)?.load(Ordering::Acquire);
+        (gate >= GATE_MOVED).then_some(gate)
+    }
+
+    /// Whether a record of `len` bytes fits now, and `fds` descriptors on the socket.
+    #[inline]
+    pub fn room(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
+        if self.ended {
+            return Err(Stall::Broken);
+        }
+        if !self.backlog.is_empty() {
+            self.flush()?;
+        }
+        if !self.backlog.is_empty() || self.segment.tx.free(&mut self.tx, len)? < len {
+            return Err(Stall::Ring);
+        }
+        if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// Writes a record for which there is [`Line::room`] and makes it visible; the descriptors go first.
+    #[inline]
+    pub fn write(&mut self, record: &wire::Record, parts: [&[u8]; 2], slot: u32, fds: Vec<OutFd>) -> Result<(), Stall> {
+        if !fds.is_empty() {
+            self.send_parcels(&fds)?;
+        }
+        let start = self.tx.tail;
+        let tx = &self.segment.tx;
+        tx.fill(&mut self.tx, record.as_bytes())?;
+        for part in parts {
+            if !part.is_empty() {
+                tx.fill(&mut self.tx, part)?;
+            }
+        }
+        if slot != NO_SLOT {
+            while self.kept.front().is_some_and(|kept| kept.end <= self.tx.head_seen) {
+                self.kept.pop_front();
+            }
+            self.kept.push_back(Kept { start, end: self.tx.tail, slot, fds });
+        }
+        self.publish();
+        Ok(())
+    }
+
+    fn publish(&mut self) {
+        self.segment.tx.publish(&self.tx);
+        if self.segment.tx.wake_reader() {
+            self.ring_bell();
+        }
+    }
+
+    /// Wakes the other end's watcher.
+    pub fn ring_bell(&self) {
+        // A full socket is full of bells.
+        let _ = objects::send(self.bell.as_fd(), &[&[1]], &[]);
+    }
+
+    fn send_parcels(&mut self, fds: &[OutFd]) -> Result<(), Stall> {
+        for some in fds.chunks(objects::PARCEL) {
+            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+            objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], &some).map_err(|_| Stall::Broken)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a control record, or keeps it until there is room.
+    pub fn post(&mut self, record: wire::Record, fds: Vec<OutFd>) {
+        self.post_with(record, &[], fds);
+    }
+
+    /// As [`Line::post`], with a body.
+    pub fn post_with(&mut self, record: wire::Record, body: &[u8], fds: Vec<OutFd>) {
+        let len = wire::RECORD + body.len();
+        match self.room(len, fds.len()) {
+            Ok(()) => {
+                if self.write(&record, [body, &[]], NO_SLOT, fds).is_err() {
+                    self.ended = true;
+                }
+            }
+            Err(Stall::Broken) => self.ended = true,
+            Err(_) => {
+                let mut bytes = record.as_bytes().to_vec();
+                bytes.extend_from_slice(body);
+                self.backlog.push_back((bytes, fds));
+                // The reader rings when it has made room; the watcher then comes here again.
+                self.segment.tx.arm_writer();
+                self.ring_bell();
+            }
+        }
+    }
+
+    /// Writes what waits for room.
+    pub fn flush(&mut self) -> Result<(), Corrupt> {
+        while let Some((bytes, fds)) = self.backlog.front() {
+            if self.segment.tx.free(&mut self.tx, bytes.len())? < bytes.len() || (!fds.is_empty() && !objects::writable(&self.parcels)) {
+                return Ok(());
+            }
+            let Some((bytes, fds)) = self.backlog.pop_front() else { return Ok(()) };
+            if self.send_parcels(&fds).is_err() {
+                return Err(Corrupt { what: "parcel socket" });
+            }
+            self.segment.tx.fill(&mut self.tx, &bytes)?;
+            self.publish();
+        }
+        Ok(())
+    }
+
+    /// The record at the front of the ring, if there is one: checked to lie there whole.
+    #[inline]
+    pub fn front(&mut self) -> Result<Option<wire::Record>, Corrupt> {
+        let available = self.segment.rx.available(&mut self.rx)?;
+        if available == 0 {
+            return Ok(None);
+        }
+        let mut bytes = [0; wire::RECORD];
+        if available < bytes.len() {
+            return Err(Corrupt { what: "record" });
+        }
+        self.segment.rx.peek(&self.rx, 0, &mut bytes);
+        let record = wire::Record::read_from_bytes(&bytes).map_err(|_| Corrupt { what: "record" })?;
+        let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
+        if len > available as u64 || record.body % 8 != 0 || record.items % 8 != 0 {
+            return Err(Corrupt { what: "record length" });
+        }
+        Ok(Some(record))
+    }
+
+    /// Copies out what follows the front record's head, from `skip` on.
+    #[inline]
+    pub fn copy_out(&self, skip: usize, to: &mut [u8]) {
+        self.segment.rx.peek(&self.rx, (wire::RECORD + skip) as u64, to);
+    }
+
+    /// Consumes the front record.
+    #[inline]
+    pub fn consume(&mut self, record: &wire::Record) {
+        let len = wire::RECORD + record.body as usize + record.items as usize;
+        self.segment.rx.release(&mut self.rx, len);
+        if self.segment.rx.wake_writer() {
+            self.ring_bell();
+        }
+    }
+
+    /// Takes `n` descriptors that belong to the front record; None if they have not all come.
+    pub fn take_fds(&mut self, n: usize) -> Option<Vec<Reserved>> {
+        while self.fds.len() < n {
+            let mut byte = [0; 1];
+            match objects::receive(self.parcels.as_fd(), &mut byte, &mut self.fds) {
+                Ok(1) => {}
+                Ok(_) | Err(_) => return None,
+            }
+        }
+        Some(self.fds.drain(..n).collect())
+    }
+
+    /// Takes bells off the socket; false if the other end is gone.
+    pub fn drain_bells(&mut self) -> bool {
+        loop {
+            let mut bytes = [0; 8];
+            match objects::receive(self.bell.as_fd(), &mut bytes, &mut Vec::new()) {
+                Ok(0) => return false,
+                Ok(_) => {}
+                Err(Errno::WOULDBLOCK) => return true,
+                Err(_) => return false,
+            }
+        }
+    }
+
+    /// A mark of how far the other end has come with the ring and the slot's messages ([`NO_SLOT`]: the ring alone).
+    pub fn consumption_of(ring: &slipway_fabric::ring::Ring, theirs: &SlotTable, slot: u32) -> u64 {
+        let taken = theirs.taken.get(slot as usize).map_or(0, |taken| taken.load(Ordering::Acquire));
+        let gate = theirs.gate.get(slot as usize).map_or(0, |gate| gate.load(Ordering::Acquire));
+        ring.head_mark() ^ u64::from(taken) << 40 ^ u64::from(gate) << 32
+    }
+
+    /// Whether nobody at this end needs the line: no right over it, either way.
+    pub fn is_idle(&self) -> bool {
+        self.tokens.is_empty() && self.held.is_empty() && self.backlog.is_empty() && !self.ins.iter().flatten().any(|it| it.given > 0)
+    }
+}

@@ -1,0 +1,436 @@
+//! Receive rights that move to another process, with their queue and their senders; and messages that come back.
+//!
+//! The old owner closes the port's slots on its lines and hands over the receiving end, the waiting messages and
+//! the pipes that count holders. What senders had written and the old owner not accepted stays theirs: they
+//! read it back out of their own rings and send it again, to wherever the receiving end is by then. So nothing is
+//! lost when the old owner dies, and nothing sent twice.
+
+use super::{
+    Far, Inner, Once,
+    line::{GATE_MOVED, OutFd},
+    objects,
+    rights::{Incoming, Outgoing, corrupt, shared, wire},
+    wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
+};
+use crate::state::{
+    FarOnce, Home, PortId, Right,
+    message::{Item, Memory, Message},
+    port::Local,
+};
+use slipway_fabric::{Corrupt, descriptor::Reserved, sync::Ordering};
+use smallvec::SmallVec;
+use std::{
+    io,
+    os::fd::AsFd,
+    sync::Arc,
+};
+use zerocopy::{FromBytes, IntoBytes};
+
+impl Inner {
+    /// Closes the slots of a port here on all lines: their senders find out at once.
+    pub(crate) fn close_slots(&mut self, port: PortId, gate: u32) {
+        let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
+        for (number, slot) in slots {
+            let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
+            let Some(it) = line.in_slot(slot) else { continue };
+            it.closed = true;
+            it.primary = false;
+            let accepted = it.accepted;
+            line.slot_of.remove(&port);
+            line.ours.accepted[slot as usize].store(accepted, Ordering::Release);
+            line.ours.gate[slot as usize].store(gate, Ordering::Release);
+            line.segment.rx.wake_writer();
+            line.ring_bell();
+        }
+    }
+
+    /// Turns a receive right into what travels. The port is far from here on.
+    pub(crate) fn encode_receive(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> WireRight {
+        match self.pack(line, port, out) {
+            Ok(()) => wire(form::RECEIVE, 0),
+            Err(_) => {
+                self.state.destroy_right(Right::Receive(port));
+                wire(form::DEAD, 0)
+            }
+        }
+    }
+
+    fn pack(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<()> {
+        self.export(port)?;
+        let mut watches = Vec::new();
+        let mut onces = Vec::new();
+        self.part_from_senders(port, &mut watches, &mut onces)?;
+        let own = if self.state.port(port).srights > 0 { Some(pipe(&mut watches)?) } else { None };
+        self.close_slots(port, GATE_MOVED);
+        let exported = self.io.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
+        let ends: Vec<usize> = self.io.once_ends.iter().filter(|(_, end)| end.port == port).map(|(id, _)| id).collect();
+        onces.extend(ends.into_iter().map(|id| Arc::new(self.io.once_ends.remove(id).socket)));
+        watches.extend(exported.watches.into_iter().map(Arc::new));
+        let it = self.state.port_mut(port);
+        it.sorights = 0;
+        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Far) else { return Err(io::ErrorKind::NotFound.into()) };
+        let s = exported.s;
+        let far = Far { s: Some(Arc::clone(&s)), identity: exported.identity, t: own, ..Far::default() };
+        self.io.set_far(port, far);
+        out.fds.extend([OutFd(Arc::new(exported.r)), OutFd(s)]);
+        out.fds.extend(watches.iter().cloned().map(OutFd));
+        out.fds.extend(onces.iter().cloned().map(OutFd));
+        let place = out.items.len();
+        let mut luggage = Luggage {
+            qlimit: local.qlimit,
+            seqno: local.seqno,
+            mscount: local.mscount,
+            onces: onces.len() as u32,
+            watches: watches.len() as u32,
+            protected: u32::from(local.payload.is_some()),
+            payload: local.payload.unwrap_or(0),
+            messages: local.queue.len() as u64,
+            nsrequest: WireRight::default(),
+            pdrequest: WireRight::default(),
+        };
+        out.items.extend_from_slice(luggage.as_bytes());
+        luggage.nsrequest = self.encode_right(line, local.nsrequest, out);
+        luggage.pdrequest = self.encode_right(line, local.pdrequest, out);
+        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
+        for message in local.queue {
+            self.pack_message(line, *message, out);
+        }
+        if self.state.port(port).srights == 0 {
+            self.state.effects.push_back(crate::state::Effect::Forgotten(port));
+        }
+        Ok(())
+    }
+
+    fn pack_message(&mut self, line: Option<u32>, mut message: Message, out: &mut Outgoing) {
+        if let Some(origin) = message.origin.take() {
+            self.give_credit(origin);
+        }
+        let once = message.is_once();
+        match std::mem::take(&mut message.dest) {
+            Right::Send(port) => {
+                let it = self.state.port_mut(port);
+                it.srights = it.srights.saturating_sub(1);
+            }
+            other => drop(other),
+        }
+        let mut inner = Outgoing::default();
+        let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut inner);
+        for item in std::mem::take(&mut message.items) {
+            self.encode_item(line, item, &mut inner);
+        }
+        let record = Record {
+            body: message.body.len() as u32,
+            items: inner.items.len() as u32,
+            kind: if once { kind::ONCE } else { kind::MESSAGE },
+            flags: if message.complex { flag::COMPLEX } else { 0 },
+            fds: inner.fds.len() as u16,
+            id: message.id,
+            reply,
+            ..Record::default()
+        };
+        out.items.extend_from_slice(record.as_bytes());
+        out.items.extend_from_slice(&message.body);
+        out.items.extend_from_slice(&inner.items);
+        out.fds.append(&mut inner.fds);
+    }
+
+    /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel.
+    fn part_from_senders(&mut self, port: PortId, watches: &mut Vec<Arc<Reserved>>, onces: &mut Vec<Arc<Reserved>>) -> io::Result<()> {
+        let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
+        for (number, slot) in slots {
+            let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
+            if line.in_slot(slot).is_none_or(|it| it.given == 0) {
+                continue;
+            }
+            let write = pipe(watches)?;
+            line.post(Record { kind: kind::MOVED, target: slot, fds: 1, ..Record::default() }, vec![OutFd(write)]);
+            line.ring_bell();
+        }
+        let lines: Vec<usize> = self.io.lines.iter().map(|(number, _)| number).collect();
+        for number in lines {
+            let Some(line) = self.io.lines.get_mut(number) else { continue };
+            let tokens: Vec<usize> = line.tokens.iter().filter(|(_, p)| **p == port).map(|(token, _)| token).collect();
+            for token in tokens {
+                let sender = once_pair(onces)?;
+                line.tokens.remove(token);
+                let record = Record { kind: kind::TOKEN_REROUTED, target: token as u32, fds: 1, ..Record::default() };
+                line.post(record, vec![OutFd(Arc::new(sender))]);
+                line.ring_bell();
+            }
+        }
+        self.free_local_onces(port, onces)
+    }
+
+    /// Turns the send-once rights that this process itself holds to a port here into sockets.
+    fn free_local_onces(&mut self, port: PortId, onces: &mut Vec<Arc<Reserved>>) -> io::Result<()> {
+        let mut held = 0;
+        self.state.each_send_once(port, &mut |_| held += 1);
+        let mut sockets = Vec::new();
+        for _ in 0..held {
+            sockets.push(FarOnce(self.io.onces.insert(Once::Socket(once_pair(onces)?)) as u32));
+        }
+        self.state.each_send_once(port, &mut |right| {
+            if let Some(once) = sockets.pop() {
+                *right = Right::FarOnce(once);
+            }
+        });
+        Ok(())
+    }
+
+    /// A receive right that arrived: the port is here from now on.
+    pub(crate) fn decode_receive(&mut self, _: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
+        let luggage: Luggage = wire::take(items).ok_or_else(corrupt)?;
+        let (r, s) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
+        let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        let mut watches = Vec::new();
+        for _ in 0..luggage.watches {
+            watches.push(from.fds.next().ok_or_else(corrupt)?);
+        }
+        let mut onces = Vec::new();
+        for _ in 0..luggage.onces {
+            onces.push(from.fds.next().ok_or_else(corrupt)?);
+        }
+        let port = self.settle_in(identity, &luggage)?;
+        let routes = self.io.take_far(port).map(|far| (far.routes, far.stranded)).unwrap_or_default();
+        self.adopt_receiving_end(port, r, Arc::new(s), identity).map_err(|_| corrupt())?;
+        self.state.port_mut(port).sorights += onces.len() as u32;
+        for socket in onces {
+            if self.adopt_once_end(socket, port).is_err() {
+                self.state.destroy_right(Right::SendOnce(port));
+            }
+        }
+        if let Some(exported) = self.io.exported_mut(port) {
+            exported.watches = watches;
+        }
+        let unpacked = self.unpack_requests(&luggage, port, from, items).and_then(|()| self.unpack_queue(&luggage, port, from, items));
+        // What this process itself had sent, and the old owner not accepted, comes after what was accepted.
+        for route in routes.0 {
+            self.gate_closed(route.line, route.slot, false);
+        }
+        for message in routes.1 {
+            let _ = self.send(message);
+        }
+        self.count_abroad(port);
+        for (bytes, fds) in early {
+            self.accept_early(port, &bytes, fds);
+        }
+        self.accept_lines(port);
+        if unpacked.is_err() {
+            self.state.destroy_right(Right::Receive(port));
+            return Err(corrupt());
+        }
+        Ok(Right::Receive(port))
+    }
+
+    fn settle_in(&mut self, identity: u64, luggage: &Luggage) -> Result<PortId, Corrupt> {
+        let local = Local {
+            qlimit: luggage.qlimit.clamp(0, crate::abi::QLIMIT_MAX),
+            seqno: luggage.seqno,
+            mscount: luggage.mscount,
+            payload: (luggage.protected != 0).then_some(luggage.payload),
+            ..Local::default()
+        };
+        match self.io.identities.get(&identity) {
+            Some(port) if !matches!(self.state.port(*port).home, Home::Far) => Err(corrupt()),
+            Some(port) => {
+                self.state.port_mut(*port).home = Home::Here(local);
+                Ok(*port)
+            }
+            None => {
+                let port = self.state.new_port();
+                self.state.port_mut(port).home = Home::Here(local);
+                Ok(port)
+            }
+        }
+    }
+
+    fn unpack_requests(&mut self, luggage: &Luggage, port: PortId, from: &mut Incoming, items: &mut &[u8]) -> Result<(), Corrupt> {
+        let nsrequest = self.decode_right(luggage.nsrequest, from, items)?;
+        let pdrequest = self.decode_right(luggage.pdrequest, from, items)?;
+        if let Some(local) = self.state.port_mut(port).local_mut() {
+            (local.nsrequest, local.pdrequest) = (nsrequest, pdrequest);
+        }
+        if self.state.port(port).local().is_some_and(|local| local.nsrequest != Right::Null) {
+            self.watch_senders(port);
+        }
+        Ok(())
+    }
+
+    fn unpack_queue(&mut self, luggage: &Luggage, port: PortId, from: &mut Incoming, items: &mut &[u8]) -> Result<(), Corrupt> {
+        for _ in 0..luggage.messages {
+            let record: Record = wire::take(items).ok_or_else(corrupt)?;
+            let body = wire::take_bytes(items, record.body as usize).ok_or_else(corrupt)?.to_vec();
+            let inner = wire::take_bytes(items, record.items as usize).ok_or_else(corrupt)?.to_vec();
+            let fds: Vec<Reserved> = from.fds.by_ref().take(record.fds as usize).collect();
+            let record = Record { flags: record.flags & !flag::SPILLED, ..record };
+            let mut message = self.decode_message(from.line, &record, body, inner, fds)?;
+            if record.kind == kind::ONCE {
+                self.state.port_mut(port).sorights += 1;
+                message.dest = Right::SendOnce(port);
+            } else {
+                self.state.port_mut(port).srights += 1;
+                message.dest = Right::Send(port);
+            }
+            self.state.enqueue(port, message);
+        }
+        Ok(())
+    }
+
+    /// The port behind the other end's slot moved; the pipe counts this process as a holder of it.
+    pub(crate) fn port_moved(&mut self, number: u32, slot: u32, pipe: Reserved) {
+        let Some(port) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)).map(|out| out.port) else { return };
+        if let Some(far) = self.io.far_mut(port) {
+            for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
+                route.gifts = 0;
+            }
+            if self.state.port(port).srights > 0 && far.t.is_none() {
+                far.t = Some(Arc::new(pipe));
+            }
+        }
+        self.look_at_gate(number, slot);
+        self.release_unused(port);
+    }
+
+    fn release_unused(&mut self, port: PortId) {
+        if self.state.ports.get(port.0 as usize).is_some_and(|it| it.srights == 0 && it.names.is_empty()) {
+            self.state.effects.push_back(crate::state::Effect::Forgotten(port));
+        }
+    }
+
+    /// One more pipe that counts holders of a port here, if it is still here.
+    pub(crate) fn add_watch(&mut self, port: PortId, pipe: Reserved) {
+        if let Some(exported) = self.io.exported_mut(port) {
+            exported.watches.push(pipe);
+            let watching = exported.watching;
+            self.count_abroad(port);
+            if watching {
+                self.listen_watches(port);
+            }
+        }
+    }
+
+    /// Makes a message of what this process itself had written into a ring, to be sent again.
+    pub(crate) fn reclaim(&mut self, number: u32, port: PortId, bytes: &[u8], fds: Vec<OutFd>) -> Option<Box<Message>> {
+        let mut rest = bytes;
+        let record: Record = wire::take(&mut rest)?;
+        let mut fds = fds.into_iter().filter_map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 1024).ok()?).ok());
+        let (body, items) = if record.flags & flag::SPILLED != 0 {
+            super::pump::unspill(fds.next()?)?
+        } else {
+            let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
+            (body, wire::take_bytes(&mut rest, record.items as usize)?.to_vec())
+        };
+        let mut from = Incoming { line: Some(number), fds: fds.collect::<Vec<_>>().into_iter() };
+        let reply = self.reclaim_right(record.reply, &mut from, &mut &[][..]);
+        let mut items = items.as_slice();
+        let mut taken = SmallVec::new();
+        while let Some(item) = self.reclaim_item(&mut from, &mut items) {
+            taken.push(item);
+        }
+        self.state.port_mut(port).srights += 1;
+        let complex = record.flags & flag::COMPLEX != 0;
+        Some(Box::new(Message { id: record.id, complex, dest: Right::Send(port), reply, body, items: taken, origin: None }))
+    }
+
+    fn reclaim_item(&mut self, from: &mut Incoming, rest: &mut &[u8]) -> Option<Item> {
+        let head: ItemHead = wire::take(rest)?;
+        let (count, at) = (head.count as usize, head.at);
+        match head.kind {
+            item::PORTS | item::PORT_ARRAY => {
+                let codes = wire::take_bytes(rest, count.checked_mul(8)?)?;
+                let mut rights = SmallVec::new();
+                for code in codes.chunks_exact(8) {
+                    let right = self.reclaim_right(WireRight::read_from_bytes(code).ok()?, from, rest);
+                    rights.push(right);
+                }
+                Some(if head.kind == item::PORTS { Item::Ports { at, rights } } else { Item::PortArray { at, rights: rights.into_vec() } })
+            }
+            item::BYTES => Some(Item::Memory { at, memory: Memory::Bytes(wire::take_bytes(rest, count)?.to_vec()) }),
+            _ => Some(Item::Memory { at, memory: Memory::Pages(from.fds.next()?.into_owned(), head.count) }),
+        }
+    }
+
+    /// A right as its writer sees it again.
+    fn reclaim_right(&mut self, code: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Right {
+        let number = from.line.unwrap_or(!0);
+        let line = self.io.lines.get_mut(number as usize);
+        let port = match code.form {
+            form::GIFT | form::FIRST_GIFT => {
+                if code.form == form::FIRST_GIFT {
+                    drop(from.fds.next());
+                }
+                line.and_then(|line| line.ins.get(code.value as usize)?.as_ref().map(|slot| slot.port))
+            }
+            form::BACK => line.and_then(|line| line.out_slot(code.value).map(|out| out.port)),
+            form::TOKEN => {
+                let port = line.and_then(|line| line.tokens.try_remove(code.value as usize));
+                return port.map_or(Right::Dead, Right::SendOnce);
+            }
+            form::NULL => return Right::Null,
+            form::DEAD => return Right::Dead,
+            form::TOKEN_BACK => {
+                let once = FarOnce(self.io.onces.insert(Once::Token { line: number, token: code.value }) as u32);
+                if let Some(line) = self.io.lines.get_mut(number as usize) {
+                    line.held.insert(code.value, once);
+                }
+                return Right::FarOnce(once);
+            }
+            _ => return self.decode_right(code, from, items).unwrap_or(Right::Dead),
+        };
+        // The other end gives back what it was given with the message that it never took; this is another.
+        match port.filter(|port| self.state.ports.get(port.0 as usize).is_some_and(|it| !it.is_dead())) {
+            Some(port) => {
+                self.state.port_mut(port).srights += 1;
+                Right::Send(port)
+            }
+            None => Right::Dead,
+        }
+    }
+}
+
+/// A new pipe: the read end goes to `watches`.
+fn pipe(watches: &mut Vec<Arc<Reserved>>) -> io::Result<Arc<Reserved>> {
+    let (read, write) = objects::holder_pipe()?;
+    watches.push(shared(read)?);
+    shared(write)
+}
+
+/// A new send-once socket: the receiving end goes to `onces`.
+fn once_pair(onces: &mut Vec<Arc<Reserved>>) -> io::Result<Reserved> {
+    let (sender, receiver) = objects::socket_pair()?;
+    onces.push(shared(receiver)?);
+    Reserved::new(sender)
+}
+
+/// A packet and its descriptors.
+pub(crate) type Packet = (Vec<u8>, Vec<Reserved>);
+
+/// Whether what is sent into `s` comes out of `r`: a peer may claim anything of two sockets. Gives back the
+/// packets that were waiting.
+fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
+    if !objects::is_socket(r) || !objects::is_socket(s) {
+        return None;
+    }
+    let mut nonce = [0; 16];
+    rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty()).ok()?;
+    let mut early = Vec::new();
+    let mut sent = false;
+    // Other holders may be sending at the same time, but not for ever in this moment.
+    for _ in 0..4096 {
+        let mut bytes = [0; 64];
+        let mut fds = Vec::new();
+        match objects::receive(r.as_fd(), &mut bytes, &mut fds) {
+            Ok(n) if bytes[..n] == nonce => return Some(early),
+            Ok(0) => return None,
+            Ok(n) => early.push((bytes[..n].to_vec(), fds)),
+            Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                objects::send(s.as_fd(), &[&nonce], &[]).ok()?;
+                sent = true;
+            }
+            Err(_) => return None,
+        }
+    }
+    None
+}

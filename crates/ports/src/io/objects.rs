@@ -1,0 +1,123 @@
+//! The kernel objects behind rights: sockets, pipes, memory files; and the passing of descriptors.
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    fs::{MemfdFlags, SealFlags},
+    io::Errno,
+    net::{
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+        SocketFlags, SocketType,
+    },
+    pipe::PipeFlags,
+};
+use slipway_fabric::descriptor::Reserved;
+use std::{
+    io::{self, IoSlice, IoSliceMut},
+    mem::MaybeUninit,
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+};
+
+/// Most descriptors in one packet (SCM_MAX_FD).
+pub const PARCEL: usize = 253;
+
+/// Two connected SEQPACKET sockets.
+pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?)
+}
+
+/// A pipe that carries nothing: its read end hangs up when the last copy of the write end is closed.
+/// Read end first.
+pub fn holder_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
+    Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
+}
+
+/// The number that identifies a socket while anybody holds it.
+pub fn identity(fd: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::fs::fstat(fd)?.st_ino)
+}
+
+/// Whether the other side of a socket or pipe is gone for good.
+pub fn hung_up(fd: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&fd, PollFlags::empty())];
+    let ready = rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+}
+
+/// Whether a packet can be sent now.
+pub fn writable(fd: impl AsFd) -> bool {
+    let mut fds = [PollFd::new(&fd, PollFlags::OUT)];
+    let ready = rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
+    ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::OUT)
+}
+
+/// Sends one packet with descriptors, at most [`PARCEL`]. Never waits (`WOULDBLOCK`), never raises SIGPIPE.
+pub fn send(socket: BorrowedFd<'_>, bytes: &[&[u8]], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    let slices: Vec<IoSlice<'_>> = bytes.iter().map(|b| IoSlice::new(b)).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(Errno::INVAL);
+    }
+    loop {
+        match rustix::net::sendmsg(socket, &slices, &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
+/// Takes one packet: its size (0: the other side is gone), and its descriptors, which go to `fds`.
+/// `WOULDBLOCK` if there is none; `MSGSIZE` if the packet is larger than `to`, or lost descriptors.
+pub fn receive(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Reserved>) -> Result<usize, Errno> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let message = loop {
+        match rustix::net::recvmsg(
+            socket,
+            &mut [IoSliceMut::new(to)],
+            &mut control,
+            RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
+        ) {
+            Err(Errno::INTR) => {}
+            other => break other?,
+        }
+    };
+    let mut lost = message.flags.intersects(rustix::net::ReturnFlags::CTRUNC | rustix::net::ReturnFlags::TRUNC);
+    for part in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(received) = part {
+            for fd in received {
+                match Reserved::new(fd) {
+                    Ok(fd) => fds.extend([fd]),
+                    Err(_) => lost = true,
+                }
+            }
+        }
+    }
+    if lost { Err(Errno::MSGSIZE) } else { Ok(message.bytes) }
+}
+
+/// A new memory file, to be filled and then sealed with [`seal`].
+pub fn memory_file(len: u64) -> io::Result<OwnedFd> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    let file = rustix::fs::memfd_create(c"slipway-memory", flags | MemfdFlags::NOEXEC_SEAL)
+        .or_else(|_| rustix::fs::memfd_create(c"slipway-memory", flags))?;
+    rustix::fs::ftruncate(&file, len)?;
+    Ok(file)
+}
+
+/// Makes a memory file unchangeable for good.
+pub fn seal(file: impl AsFd) -> io::Result<()> {
+    let seals = SealFlags::WRITE | SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    Ok(rustix::fs::fcntl_add_seals(file, seals)?)
+}
+
+/// Whether a file that a peer sent is a memory file that nobody can change, of at least `len` bytes.
+pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
+    rustix::fs::fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::WRITE | SealFlags::SHRINK))
+        && rustix::fs::fstat(&file).is_ok_and(|stat| u64::try_from(stat.st_size).is_ok_and(|size| size >= len))
+}
+
+/// Whether a descriptor that a peer sent is a socket: nothing else is used as a port.
+pub fn is_socket(fd: impl AsFd) -> bool {
+    rustix::net::sockopt::socket_type(fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+}

@@ -1,0 +1,422 @@
+//! Rights on their way out of this process and into it.
+//!
+//! A right to a port of this process goes over a line as a number on it (a slot, a token), with the port's sending
+//! end the first time; everywhere else a send right is the sending end and a pipe that counts holders, and a
+//! send-once right a socket of its own.
+
+use super::{
+    Exported, Far, Inner, Once, OnceEnd, Route,
+    line::{OutFd, Stall},
+    objects,
+    wire::{WireRight, form, kind, Record},
+};
+use crate::state::{FarOnce, Home, PortId, Right};
+use slipway_fabric::{Corrupt, descriptor::Reserved};
+use smallvec::SmallVec;
+use std::{collections::VecDeque, io, os::fd::OwnedFd, sync::Arc};
+
+/// What of a message goes beside its bytes.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// The items.
+    pub items: Vec<u8>,
+    /// Descriptors, in the order in which the reader meets them.
+    pub fds: Vec<OutFd>,
+}
+
+/// Descriptors that came with a record, and where it came from.
+#[derive(Debug)]
+pub struct Incoming {
+    /// The line, unless it came from a socket.
+    pub line: Option<u32>,
+    /// The descriptors, in order.
+    pub fds: std::vec::IntoIter<Reserved>,
+}
+
+pub(crate) fn wire(form: u32, value: u32) -> WireRight {
+    WireRight { form, value }
+}
+
+/// The error for a right that no correct peer sends.
+pub(crate) fn corrupt() -> Corrupt {
+    Corrupt { what: "right" }
+}
+
+pub(crate) fn shared(fd: OwnedFd) -> io::Result<Arc<Reserved>> {
+    Ok(Arc::new(Reserved::new(fd)?))
+}
+
+impl Inner {
+    /// Turns a right into what travels over `line`, or anywhere if that is None. The right is gone from here.
+    /// A right that can't travel for want of descriptors arrives dead.
+    pub(crate) fn encode_right(&mut self, line: Option<u32>, right: Right, out: &mut Outgoing) -> WireRight {
+        let coded = match right {
+            Right::Null => return WireRight::default(),
+            Right::Dead => return wire(form::DEAD, 0),
+            Right::Send(port) => self.encode_send(line, port, out),
+            Right::SendOnce(port) => self.encode_send_once(line, port, out),
+            Right::FarOnce(once) => self.encode_far_once(line, once, out),
+            Right::Receive(port) => return self.encode_receive(line, port, out),
+        };
+        coded.unwrap_or_else(|_| wire(form::DEAD, 0))
+    }
+
+    fn encode_send(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        let coded = match self.state.port(port).home {
+            Home::Dead => Ok(wire(form::DEAD, 0)),
+            Home::Here(_) => self.encode_own(line, port, out),
+            Home::Far => self.encode_foreign(line, port, out),
+        };
+        self.state.destroy_right(Right::Send(port));
+        coded
+    }
+
+    fn encode_own(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        if let Some(number) = line
+            && let Some(it) = self.io.lines.get_mut(number as usize)
+            && let Some((slot, new)) = it.offer(port)
+        {
+            if let Some(entry) = it.in_slot(slot) {
+                entry.given += 1;
+            }
+            if !new {
+                if let Some(it) = self.io.lines.get_mut(number as usize).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1) {
+                    let _ = it;
+                    self.count_abroad(port);
+                }
+                return Ok(wire(form::GIFT, slot));
+            }
+            self.export(port)?;
+            if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
+                && let Some(it) = self.io.lines.get(number as usize)
+            {
+                it.ours.gate[slot as usize].store(limit + 1, slipway_fabric::sync::Ordering::Release);
+            }
+            if let Some(exported) = self.io.exported_mut(port) {
+                exported.slots.push((number, slot));
+                out.fds.push(OutFd(Arc::clone(&exported.s)));
+            }
+            self.count_abroad(port);
+            return Ok(wire(form::FIRST_GIFT, slot));
+        }
+        let (s, t) = self.export_pair(port)?;
+        out.fds.extend([OutFd(s), OutFd(t)]);
+        Ok(wire(form::SEND, 0))
+    }
+
+    fn encode_foreign(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        let far = self.io.far(port).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(line) = line
+            && let Some(route) = far.routes.iter().find(|route| route.line == line)
+        {
+            return Ok(wire(form::BACK, route.slot));
+        }
+        let s = far.s.clone().ok_or(io::ErrorKind::NotFound)?;
+        let t = self.holder(port)?;
+        out.fds.extend([OutFd(s), OutFd(t)]);
+        Ok(wire(form::SEND, 0))
+    }
+
+    /// The write end of a pipe that counts the holders of a far port that got it from here.
+    pub(crate) fn holder(&mut self, port: PortId) -> io::Result<Arc<Reserved>> {
+        let far = self.io.far(port).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(t) = &far.t {
+            return Ok(Arc::clone(t));
+        }
+        let route = *far.routes.first().ok_or(io::ErrorKind::NotFound)?;
+        let (read, write) = objects::holder_pipe()?;
+        let (read, write) = (shared(read)?, shared(write)?);
+        let line = self.io.lines.get_mut(route.line as usize).ok_or(io::ErrorKind::NotFound)?;
+        line.post(Record { kind: kind::WATCH, target: route.slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
+        if let Some(far) = self.io.far_mut(port) {
+            far.t = Some(Arc::clone(&write));
+        }
+        Ok(write)
+    }
+
+    fn encode_send_once(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        match self.state.port(port).home {
+            Home::Dead | Home::Far => {
+                self.state.drop_soright(port);
+                Ok(wire(form::DEAD, 0))
+            }
+            Home::Here(_) => {
+                if let Some(it) = line.and_then(|line| self.io.lines.get_mut(line as usize)) {
+                    let token = it.tokens.insert(port);
+                    return Ok(wire(form::TOKEN, token as u32));
+                }
+                match self.once_socket(port) {
+                    Ok(socket) => {
+                        out.fds.push(OutFd(Arc::new(socket)));
+                        Ok(wire(form::ONCE, 0))
+                    }
+                    Err(error) => {
+                        self.state.destroy_right(Right::SendOnce(port));
+                        Err(error)
+                    }
+                }
+            }
+        }
+    }
+
+    /// A socket that stands for one send-once right to a port here. It takes over the count.
+    pub(crate) fn once_socket(&mut self, port: PortId) -> io::Result<Reserved> {
+        let (sender, receiver) = objects::socket_pair()?;
+        let (sender, receiver) = (Reserved::new(sender)?, Reserved::new(receiver)?);
+        self.adopt_once_end(receiver, port)?;
+        Ok(sender)
+    }
+
+    /// Listens to the receiving end of a send-once right to a port here.
+    pub(crate) fn adopt_once_end(&mut self, socket: Reserved, port: PortId) -> io::Result<()> {
+        let entry = self.io.once_ends.vacant_entry();
+        let id = entry.key() as u32;
+        entry.insert(OnceEnd { socket, port, fds: VecDeque::new() });
+        self.listen_once_end(id)
+    }
+
+    fn encode_far_once(&mut self, line: Option<u32>, once: FarOnce, out: &mut Outgoing) -> io::Result<WireRight> {
+        match self.io.onces.try_remove(once.0 as usize) {
+            Some(Once::Token { line: owner, token }) => {
+                if let Some(it) = self.io.lines.get_mut(owner as usize) {
+                    it.held.remove(&token);
+                    if line == Some(owner) {
+                        self.io.stirred.push(owner);
+                        return Ok(wire(form::TOKEN_BACK, token));
+                    }
+                }
+                let socket = self.move_token(owner, token)?;
+                out.fds.push(OutFd(Arc::new(socket)));
+                Ok(wire(form::ONCE, 0))
+            }
+            Some(Once::Socket(socket)) => {
+                out.fds.push(OutFd(Arc::new(socket)));
+                Ok(wire(form::ONCE, 0))
+            }
+            Some(Once::Dead) | None => Ok(wire(form::DEAD, 0)),
+        }
+    }
+
+    /// Turns a token into a socket, for others to send to: the owner listens to its other end.
+    fn move_token(&mut self, line: u32, token: u32) -> io::Result<Reserved> {
+        let (sender, receiver) = objects::socket_pair()?;
+        let (sender, receiver) = (Reserved::new(sender)?, shared(receiver)?);
+        let it = self.io.lines.get_mut(line as usize).ok_or(io::ErrorKind::NotFound)?;
+        it.post(Record { kind: kind::TOKEN_MOVED, target: token, fds: 1, ..Record::default() }, vec![OutFd(receiver)]);
+        self.io.stirred.push(line);
+        Ok(sender)
+    }
+
+    /// The sending end of a port here, and a pipe's write end that counts who gets it.
+    pub(crate) fn export_pair(&mut self, port: PortId) -> io::Result<(Arc<Reserved>, Arc<Reserved>)> {
+        self.export(port)?;
+        let wanted = self.state.port(port).local().is_some_and(|local| local.nsrequest != Right::Null);
+        let exported = self.io.exported_mut(port).ok_or(io::ErrorKind::NotFound)?;
+        let s = Arc::clone(&exported.s);
+        if let Some(t) = &exported.t {
+            return Ok((s, Arc::clone(t)));
+        }
+        let (read, write) = objects::holder_pipe()?;
+        let (read, write) = (Reserved::new(read)?, shared(write)?);
+        exported.watches.push(read);
+        if wanted {
+            // Nobody here may keep the pipe open, or its hang-up would never come.
+            self.listen_watches(port);
+        } else {
+            exported.t = Some(Arc::clone(&write));
+        }
+        self.count_abroad(port);
+        Ok((s, write))
+    }
+
+    /// Gives a port here the sockets that others send to it with.
+    pub(crate) fn export(&mut self, port: PortId) -> io::Result<()> {
+        if self.io.exported(port).is_some() {
+            return Ok(());
+        }
+        let (s, r) = objects::socket_pair()?;
+        let (s, r) = (shared(s)?, Reserved::new(r)?);
+        let identity = objects::identity(&s)?;
+        self.adopt_receiving_end(port, r, s, identity)
+    }
+
+    /// Makes a port here receive from the sockets.
+    pub(crate) fn adopt_receiving_end(&mut self, port: PortId, r: Reserved, s: Arc<Reserved>, identity: u64) -> io::Result<()> {
+        self.io.identities.insert(identity, port);
+        self.io.set_exported(
+            port,
+            Exported { r, s, identity, t: None, watches: Vec::new(), watching: false, slots: SmallVec::new() },
+        );
+        let done = self.listen_receiving_end(port);
+        if done.is_err() {
+            self.io.take_exported(port);
+            self.io.identities.remove(&identity);
+        }
+        done
+    }
+
+    /// Counts the holders of send rights elsewhere again.
+    pub(crate) fn count_abroad(&mut self, port: PortId) {
+        let Some(exported) = self.io.exported(port) else { return };
+        let lines = exported.slots.iter().filter(|(line, slot)| {
+            let slot = self.io.lines.get(*line as usize).and_then(|line| line.ins.get(*slot as usize)?.as_ref());
+            slot.is_some_and(|slot| slot.given > 0)
+        });
+        let holders = lines.count() + exported.watches.len();
+        self.state.set_abroad(port, holders as u32);
+    }
+
+    /// Turns what came over a line, or from a socket, into a right. Descriptors that lack make it dead.
+    pub(crate) fn decode_right(&mut self, coded: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
+        match coded.form {
+            form::NULL => Ok(Right::Null),
+            form::DEAD => Ok(Right::Dead),
+            form::GIFT | form::FIRST_GIFT => self.decode_gift(coded, from),
+            form::TOKEN => {
+                let number = from.line.ok_or_else(corrupt)?;
+                let once = FarOnce(self.io.onces.insert(Once::Token { line: number, token: coded.value }) as u32);
+                let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+                if line.held.insert(coded.value, once).is_some() {
+                    return Err(Corrupt { what: "token" });
+                }
+                Ok(Right::FarOnce(once))
+            }
+            form::BACK => {
+                let line = from.line.and_then(|line| self.io.lines.get_mut(line as usize)).ok_or_else(corrupt)?;
+                // A closed slot's port may have moved on or died, which is no fault of the writer's.
+                let slot = line.ins.get(coded.value as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
+                if !slot.primary && slot.given == 0 {
+                    return Err(corrupt());
+                }
+                let port = slot.port;
+                let known = self.state.ports.contains(port.0 as usize);
+                if !known || self.state.port(port).is_dead() {
+                    return Ok(Right::Dead);
+                }
+                self.state.port_mut(port).srights += 1;
+                Ok(Right::Send(port))
+            }
+            form::TOKEN_BACK => {
+                let line = from.line.and_then(|line| self.io.lines.get_mut(line as usize)).ok_or_else(corrupt)?;
+                let port = line.tokens.try_remove(coded.value as usize).ok_or_else(corrupt)?;
+                Ok(Right::SendOnce(port))
+            }
+            form::SEND => {
+                let (s, t) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
+                self.import_send(s, t)
+            }
+            form::ONCE => {
+                let socket = from.fds.next().ok_or_else(corrupt)?;
+                Ok(Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32)))
+            }
+            form::RECEIVE => self.decode_receive(coded, from, items),
+            _ => Err(corrupt()),
+        }
+    }
+
+    #[inline]
+    fn decode_gift(&mut self, coded: WireRight, from: &mut Incoming) -> Result<Right, Corrupt> {
+        let number = from.line.ok_or_else(corrupt)?;
+        let slot = coded.value;
+        if coded.form == form::FIRST_GIFT {
+            let s = from.fds.next().ok_or_else(corrupt)?;
+            return self.first_gift(number, slot, s);
+        }
+        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+        let port = line.out_slot(slot).ok_or_else(corrupt)?.port;
+        if self.state.port(port).is_dead() {
+            return Ok(Right::Dead);
+        }
+        let far = self.io.far_mut(port).ok_or_else(corrupt)?;
+        let route = far.routes.iter_mut().find(|r| r.line == number && r.slot == slot).ok_or_else(corrupt)?;
+        route.gifts += 1;
+        self.state.port_mut(port).srights += 1;
+        Ok(Right::Send(port))
+    }
+
+    fn first_gift(&mut self, number: u32, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        let known = self.io.identities.get(&identity).copied();
+        let port = match known {
+            // Its owner is this process: no line's other end can give it away as its own.
+            Some(port) if self.io.far(port).is_none() => return Err(corrupt()),
+            Some(port) => port,
+            None => {
+                let port = self.state.new_far_port();
+                self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, ..Far::default() });
+                self.io.identities.insert(identity, port);
+                port
+            }
+        };
+        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+        if line.out_slot(slot).is_some() || !line.learn(slot, port) {
+            return Err(corrupt());
+        }
+        if let Some(far) = self.io.far_mut(port) {
+            far.routes.push(Route { line: number, slot, gifts: 1 });
+        }
+        self.state.port_mut(port).srights += 1;
+        Ok(Right::Send(port))
+    }
+
+    /// A send right that came as descriptors.
+    pub(crate) fn import_send(&mut self, s: Reserved, t: Reserved) -> Result<Right, Corrupt> {
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        if !objects::is_socket(&s) {
+            return Err(corrupt());
+        }
+        let port = match self.io.identities.get(&identity) {
+            Some(port) => *port,
+            None => {
+                let port = self.state.new_far_port();
+                self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, ..Far::default() });
+                self.io.identities.insert(identity, port);
+                port
+            }
+        };
+        if let Some(far) = self.io.far_mut(port)
+            && far.t.is_none()
+        {
+            far.t = Some(Arc::new(t));
+        }
+        if self.state.port(port).is_dead() {
+            return Ok(Right::Dead);
+        }
+        self.state.port_mut(port).srights += 1;
+        Ok(Right::Send(port))
+    }
+
+    /// Gives the rights of a slot back to its owner, and with the last the slot of a line that was made for it.
+    pub(crate) fn release_slot(&mut self, number: u32, slot: u32, gifts: u32) {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        if gifts > 0 {
+            line.post(Record { kind: kind::RELEASE, target: slot, count: gifts, ..Record::default() }, Vec::new());
+        } else if line.maker && slot == 0 {
+            line.post(Record { kind: kind::DETACH, target: slot, ..Record::default() }, Vec::new());
+            line.outs[0] = None;
+        }
+        self.io.stirred.push(number);
+    }
+
+    /// Tells the owner of a token that it was dropped unused.
+    pub(crate) fn drop_token(&mut self, number: u32, token: u32) {
+        if let Some(line) = self.io.lines.get_mut(number as usize) {
+            line.held.remove(&token);
+            line.post(Record { kind: kind::TOKEN_DROPPED, target: token, ..Record::default() }, Vec::new());
+            self.io.stirred.push(number);
+        }
+    }
+
+    /// The port died: its tokens are good for nothing, and are forgotten when they come back.
+    pub(crate) fn drop_tokens_of(&mut self, port: PortId) {
+        let _ = port; // they stay in their lines' tables, and the port with them, until used or dropped
+    }
+
+    /// Whether something could be sent: maps an error of a write to the caller's view.
+    pub(crate) fn broken(&mut self, number: u32, stall: Stall) -> Stall {
+        if stall == Stall::Broken {
+            self.end_line(number);
+        }
+        stall
+    }
+}

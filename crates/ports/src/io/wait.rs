@@ -1,0 +1,462 @@
+//! Threads that wait: for a message, for room in a queue, for room on a line.
+//!
+//! Of the threads that wait for messages one is the *leader*: it looks at the lines that were lately active (the
+//! *hot* ones), first spinning and then asleep on their words. The others sleep on a word of their own and are
+//! woken when a message for them is in a queue. All other lines, and the hot ones when nobody leads
+//! although somebody waits, ring their bell, which the watcher hears.
+
+use super::{Inner, line::Line, objects};
+use crate::{
+    process::Guard,
+    settings,
+    state::{PortId, SetId},
+};
+use rustix::event::{PollFd, PollFlags, Timespec};
+use slipway_fabric::{
+    descriptor::Reserved,
+    ring::{DOZES, Ring},
+    spin::Outcome,
+    sync::{FutexWord, Ordering, spin_loop},
+};
+use smallvec::SmallVec;
+use std::{os::fd::AsFd, sync::Arc};
+
+/// How many lines receivers look at themselves.
+pub const HOT: usize = 4;
+
+/// A thread that waits.
+#[derive(Debug, Default)]
+pub struct Waiter {
+    /// 1 once it was woken.
+    word: FutexWord,
+}
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// A message at a port.
+    Port(PortId),
+    /// A message at a member of a set.
+    Set(SetId),
+    /// Room in the queue of a port here.
+    Room(PortId),
+}
+
+/// Who waits.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    list: Vec<(Arc<Waiter>, For)>,
+    /// The one that looks at the hot lines.
+    leader: Option<Arc<Waiter>>,
+    /// The one line on whose word alone the leader sleeps.
+    dozes_on: Option<u32>,
+}
+
+/// Ports and sets whose readiness programs poll for.
+pub type Pollables = Vec<Pollable>;
+
+/// A port or set that a program polls.
+#[derive(Debug)]
+pub struct Pollable {
+    /// What is polled.
+    pub what: For,
+    /// Readable while there may be a message.
+    pub event: Reserved,
+}
+
+/// Why a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// Something may have changed.
+    Look,
+    /// The time is over.
+    TimedOut,
+    /// A signal came.
+    Interrupted,
+}
+
+/// A time on the monotonic clock, in nanoseconds.
+pub fn now() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The hot lines' rings as the leader looks at them without the lock.
+struct Watched {
+    rings: SmallVec<[(u32, Ring, u64); HOT]>,
+}
+
+impl Watched {
+    fn stirs(&self) -> bool {
+        self.rings.iter().any(|(_, ring, head)| ring.readable(*head))
+    }
+}
+
+thread_local! {
+    static WAITER: Arc<Waiter> = Arc::default();
+}
+
+impl Inner {
+    /// Wakes whoever waits for messages at the port.
+    pub(crate) fn wake_receiver(&mut self, port: PortId) {
+        let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
+        let waits = |what: &For| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set));
+        if let Some((waiter, _)) = self.io.waiting.list.iter().find(|(waiter, what)| waits(what) && waiter.word.load(Ordering::Relaxed) == 0) {
+            let waiter = Arc::clone(waiter);
+            self.wake(&waiter);
+        }
+        for pollable in self.io.pollables.iter().filter(|pollable| waits(&pollable.what)) {
+            let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Wakes everybody who waits on the port in any way.
+    pub(crate) fn wake_all_of(&mut self, port: PortId) {
+        let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
+        let of = |what: &For| matches!(what, For::Port(p) | For::Room(p) if *p == port) || set.is_some_and(|set| *what == For::Set(set));
+        self.wake_where(of);
+        for pollable in self.io.pollables.iter().filter(|pollable| of(&pollable.what)) {
+            let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Wakes everybody who waits on the set.
+    pub(crate) fn wake_all_of_set(&mut self, set: SetId) {
+        self.wake_where(|what| *what == For::Set(set));
+        self.io.pollables.retain(|pollable| pollable.what != For::Set(set));
+    }
+
+    /// Wakes senders that wait for room in the queue.
+    pub(crate) fn wake_senders(&mut self, port: PortId) {
+        self.wake_where(|what| *what == For::Room(port));
+    }
+
+    fn wake_where(&mut self, of: impl Fn(&For) -> bool) {
+        let some: SmallVec<[Arc<Waiter>; 4]> =
+            self.io.waiting.list.iter().filter(|(_, what)| of(what)).map(|(waiter, _)| Arc::clone(waiter)).collect();
+        some.iter().for_each(|waiter| self.wake(waiter));
+    }
+
+    fn wake(&self, waiter: &Arc<Waiter>) {
+        waiter.word.store(1, Ordering::Release);
+        let waiting = &self.io.waiting;
+        let line = waiting.dozes_on.filter(|_| waiting.leader.as_ref().is_some_and(|leader| Arc::ptr_eq(leader, waiter)));
+        match line.and_then(|number| self.io.lines.get(number as usize)) {
+            Some(line) => line.segment.rx.rouse_reader(),
+            None => waiter.word.wake_all(),
+        }
+    }
+
+    /// Wakes the leader, whoever it is: the lines that it looks at are others now.
+    fn wake_leader(&self) {
+        if let Some(leader) = &self.io.waiting.leader {
+            self.wake(leader);
+        }
+    }
+
+    /// Wakes threads of this process that sleep on a line's own words, before it goes.
+    pub(crate) fn wake_writers_of(&self, line: &Line) {
+        line.segment.tx.rouse_writer();
+        line.segment.rx.rouse_reader();
+        self.wake_leader();
+    }
+
+    /// Something came over a line that rings its bell: it is hot from now on.
+    pub(crate) fn heat(&mut self, number: u32) {
+        if self.io.hot.first() == Some(&number) {
+            return;
+        }
+        let known = self.io.hot.contains(&number);
+        self.io.hot.retain(|hot| *hot != number);
+        self.io.hot.insert(0, number);
+        if !known {
+            while self.io.hot.len() > HOT {
+                if let Some(cold) = self.io.hot.pop() {
+                    self.cool(cold);
+                }
+            }
+            self.wake_leader();
+        }
+    }
+
+    /// Has a line ring its bell for the next record, and takes what came before that.
+    fn cool(&mut self, number: u32) {
+        loop {
+            let Some(line) = self.io.lines.get(number as usize) else { return };
+            line.segment.rx.arm_reader();
+            if !line.segment.rx.readable(line.rx.head) {
+                return;
+            }
+            line.segment.rx.disarm_reader();
+            let before = line.rx.head;
+            self.pump(number, None);
+            if self.io.lines.get(number as usize).is_some_and(|line| line.rx.head == before) {
+                // What is left can't be taken yet; whoever makes it so rings.
+                return;
+            }
+        }
+    }
+
+    /// Has all lines ring their bells: nobody looks at them from here on.
+    pub(crate) fn cool_all(&mut self) {
+        while let Some(number) = self.io.hot.pop() {
+            self.cool(number);
+        }
+    }
+
+    /// Called when a receiver is done: if others depend on the lines that it looked at, these ring.
+    #[inline]
+    pub(crate) fn hand_over(&mut self) {
+        if self.io.waiting.leader.is_none() && !self.io.hot.is_empty() && (!self.io.pollables.is_empty() || self.receivers_wait()) {
+            self.cool_all();
+        }
+    }
+
+    /// Takes what lies in lines whose bells the watcher has not heard yet.
+    pub(crate) fn catch_up(&mut self) {
+        let lines: SmallVec<[u32; 16]> =
+            self.io.lines.iter().filter(|(_, line)| line.segment.rx.readable(line.rx.head)).map(|(number, _)| number as u32).collect();
+        for number in lines {
+            self.pump(number, None);
+        }
+    }
+
+    /// Nothing was there to be received: who polls has to wait.
+    pub(crate) fn quiet(&mut self, what: For) {
+        for pollable in self.io.pollables.iter().filter(|pollable| pollable.what == what) {
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&pollable.event, &mut count);
+        }
+    }
+
+    /// A descriptor that is readable while there may be a message to be received.
+    pub(crate) fn pollable(&mut self, what: For) -> std::io::Result<std::os::fd::OwnedFd> {
+        use rustix::event::{EventfdFlags, eventfd};
+        if !self.io.pollables.iter().any(|pollable| pollable.what == what) {
+            let event = Reserved::new(eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
+            self.io.pollables.push(Pollable { what, event });
+        }
+        let pollable = self.io.pollables.iter().find(|pollable| pollable.what == what).ok_or(std::io::ErrorKind::NotFound)?;
+        let copy = rustix::io::fcntl_dupfd_cloexec(&pollable.event, 0)?;
+        if self.io.waiting.leader.is_none() {
+            self.cool_all();
+        }
+        Ok(copy)
+    }
+
+    fn receivers_wait(&self) -> bool {
+        self.io.waiting.list.iter().any(|(_, what)| !matches!(what, For::Room(_)))
+    }
+
+    fn watched(&self) -> Watched {
+        let rings = self.io.hot.iter().filter_map(|number| {
+            let line = self.io.lines.get(*number as usize)?;
+            Some((*number, line.segment.rx.clone(), line.rx.head))
+        });
+        Watched { rings: rings.collect() }
+    }
+}
+
+/// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
+pub fn for_message<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    let waiter = WAITER.with(Arc::clone);
+    waiter.word.store(0, Ordering::Relaxed);
+    let process = guard.process();
+    let leads = guard.io.waiting.leader.is_none();
+    guard.io.waiting.list.push((Arc::clone(&waiter), what));
+    let mut ended = Ended::Look;
+    if leads {
+        guard.io.waiting.leader = Some(Arc::clone(&waiter));
+        let watched = guard.watched();
+        let stirs = || watched.stirs() || waiter.word.load(Ordering::Acquire) != 0;
+        let outlook = outlook(&guard, &watched);
+        let hot = guard.io.hot.first().copied();
+        drop(guard);
+        let outcome = outlook.map(|outlook| look(outlook, deadline, &stirs));
+        guard = process.lock();
+        if let (Some(outcome), Some(line)) = (outcome, hot.and_then(|hot| guard.io.lines.get(hot as usize))) {
+            line.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+        }
+        if !stirs() {
+            (guard, ended) = sleep_as_leader(guard, &waiter, watched, deadline);
+        }
+        guard.io.waiting.leader = None;
+        guard.io.waiting.dozes_on = None;
+    } else {
+        let rest = remaining(deadline);
+        drop(guard);
+        if FutexWord::wait_any(&[(&waiter.word, 0)], rest) {
+            ended = Ended::Interrupted;
+        }
+        guard = process.lock();
+    }
+    if let Some(at) = guard.io.waiting.list.iter().position(|(other, _)| Arc::ptr_eq(other, &waiter)) {
+        guard.io.waiting.list.swap_remove(at);
+    }
+    (guard, overdue(ended, &waiter, deadline))
+}
+
+fn sleep_as_leader<'a>(mut guard: Guard<'a>, waiter: &Arc<Waiter>, watched: Watched, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    let process = guard.process();
+    watched.rings.iter().for_each(|(_, ring, _)| ring.arm_dozing_reader());
+    let mut ended = Ended::Look;
+    if !watched.stirs() {
+        let mut words: SmallVec<[(&FutexWord, u32); HOT + 1]> =
+            watched.rings.iter().map(|(_, ring, _)| (ring.reader_word(), DOZES)).collect();
+        if let [(line, ..)] = watched.rings[..] {
+            guard.io.waiting.dozes_on = Some(line);
+        } else {
+            words.push((&waiter.word, 0));
+        }
+        let rest = remaining(deadline);
+        drop(guard);
+        if FutexWord::wait_any(&words, rest) {
+            ended = Ended::Interrupted;
+        }
+        guard = process.lock();
+    }
+    watched.rings.iter().for_each(|(_, ring, _)| ring.disarm_reader());
+    (guard, ended)
+}
+
+fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
+    if waiter.word.load(Ordering::Relaxed) != 0 {
+        return Ended::Look;
+    }
+    if ended == Ended::Look && deadline.is_some_and(|deadline| now() >= deadline) { Ended::TimedOut } else { ended }
+}
+
+fn remaining(deadline: Option<u64>) -> Option<u64> {
+    deadline.map(|deadline| deadline.saturating_sub(now()))
+}
+
+/// Waits for room in the queue of a port here.
+pub fn for_room<'a>(mut guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    let waiter = WAITER.with(Arc::clone);
+    waiter.word.store(0, Ordering::Relaxed);
+    let process = guard.process();
+    guard.io.waiting.list.push((Arc::clone(&waiter), For::Room(port)));
+    let rest = remaining(deadline);
+    drop(guard);
+    let interrupted = FutexWord::wait_any(&[(&waiter.word, 0)], rest);
+    guard = process.lock();
+    if let Some(at) = guard.io.waiting.list.iter().position(|(other, _)| Arc::ptr_eq(other, &waiter)) {
+        guard.io.waiting.list.swap_remove(at);
+    }
+    let ended = if interrupted { Ended::Interrupted } else { Ended::Look };
+    (guard, overdue(ended, &waiter, deadline))
+}
+
+/// Waits until the other end of a line has taken something. The lock was held since a write was refused.
+pub fn for_line<'a>(guard: Guard<'a>, number: u32, slot: u32, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    let process = guard.process();
+    let Some(line) = guard.io.lines.get(number as usize) else { return (guard, Ended::Look) };
+    let (ring, theirs) = (line.segment.tx.clone(), line.theirs.clone());
+    let consumed = Line::consumption_of(&ring, &theirs, slot);
+    drop(guard);
+    let moved = || Line::consumption_of(&ring, &theirs, slot) != consumed;
+    if look(Outlook::Spin, deadline, &moved) == Outcome::Won {
+        return (process.lock(), Ended::Look);
+    }
+    ring.arm_dozing_writer();
+    let mut ended = Ended::Look;
+    if !moved() {
+        // A peer that was killed in between wakes nobody: the watcher hears of it, and rouses.
+        let rest = remaining(deadline);
+        if FutexWord::wait_any(&[(ring.writer_word(), DOZES)], rest) {
+            ended = Ended::Interrupted;
+        }
+    }
+    let over = ended == Ended::Look && !moved() && deadline.is_some_and(|deadline| now() >= deadline);
+    (process.lock(), if over { Ended::TimedOut } else { ended })
+}
+
+/// Waits until a far port's socket takes a packet.
+pub fn for_socket<'a>(guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    let process = guard.process();
+    let Some(s) = guard.io.far(port).and_then(|far| far.s.clone()) else { return (guard, Ended::Look) };
+    drop(guard);
+    let rest = remaining(deadline).map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+    let ready = rustix::event::poll(&mut [PollFd::from_borrowed_fd((*s).as_fd(), PollFlags::OUT)], rest.as_ref());
+    let ended = match ready {
+        Ok(0) => Ended::TimedOut,
+        Err(rustix::io::Errno::INTR) => Ended::Interrupted,
+        _ => Ended::Look,
+    };
+    let _ = objects::PARCEL;
+    (process.lock(), ended)
+}
+
+/// How to look before a sleep.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Outlook {
+    /// The other end works on another processor.
+    Spin,
+    /// The other end needs this processor.
+    Yield,
+}
+
+/// Whether and how the leader looks before it sleeps; tells the other ends where it is.
+fn outlook(guard: &Guard<'_>, watched: &Watched) -> Option<Outlook> {
+    if settings::spin_ns() == 0 {
+        return None;
+    }
+    let cpu = rustix::thread::sched_getcpu() as u32 + 1;
+    let mut outlook = None;
+    for (number, ..) in &watched.rings {
+        let Some(line) = guard.io.lines.get(*number as usize) else { continue };
+        if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
+            line.segment.own.cpu.store(cpu, Ordering::Relaxed);
+        }
+        if !line.habit.trusts() && !line.habit.spins(now()) {
+            continue;
+        }
+        match line.segment.peer.cpu.load(Ordering::Relaxed) {
+            0 => outlook = outlook.or(Some(Outlook::Yield)),
+            other if other == cpu => outlook = outlook.or(Some(Outlook::Yield)),
+            _ => return Some(Outlook::Spin),
+        }
+    }
+    outlook
+}
+
+/// Looks without pause at first: an answer from another processor takes a fraction of a microsecond.
+const EAGER: u32 = 200;
+/// Looks between two looks at the clock.
+const TURNS: u32 = 16;
+/// Times a waiter lets others run on the processor that it shares with its peer.
+const YIELDS: u32 = 4;
+/// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
+const DEAR: u64 = 700_000;
+
+fn look(outlook: Outlook, deadline: Option<u64>, stirs: &dyn Fn() -> bool) -> Outcome {
+    if outlook == Outlook::Yield {
+        for _ in 0..YIELDS {
+            let start = now();
+            rustix::thread::sched_yield();
+            if now().saturating_sub(start) > DEAR {
+                return Outcome::Burnt;
+            }
+            if stirs() {
+                return Outcome::Won;
+            }
+        }
+        return Outcome::Lost;
+    }
+    if (0..EAGER).any(|_| stirs()) {
+        return Outcome::Won;
+    }
+    let longest = settings::spin_ns();
+    let end = now().saturating_add(longest).min(deadline.unwrap_or(u64::MAX));
+    loop {
+        for _ in 0..TURNS {
+            if stirs() {
+                return Outcome::Won;
+            }
+            spin_loop();
+        }
+        if now() >= end {
+            return Outcome::Lost;
+        }
+    }
+}

@@ -1,0 +1,244 @@
+//! The watcher: one thread of the library's own, asleep until a socket has news.
+//!
+//! It hears of bells, deaths and requests, so that the program's own threads need to look at memory only. It starts
+//! when the process first has to do with another one.
+
+use super::{Exported, Inner};
+use crate::{process::Process, state::{FarOnce, Home, PortId}};
+use rustix::{
+    buffer::spare_capacity,
+    event::epoll,
+    io::Errno,
+};
+use slipway_fabric::descriptor::Reserved;
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
+};
+
+/// The watcher's side that the rest of the process sees.
+#[derive(Debug)]
+pub struct Watcher {
+    epoll: Arc<Reserved>,
+}
+
+/// What a socket is, in the watcher's set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Line,
+    Receiving,
+    OnceEnd,
+    Senders,
+    Death,
+    OnceDeath,
+    Inspect,
+}
+
+const SOURCES: [Source; 7] =
+    [Source::Line, Source::Receiving, Source::OnceEnd, Source::Senders, Source::Death, Source::OnceDeath, Source::Inspect];
+
+fn key(source: Source, id: u32) -> epoll::EventData {
+    let index = SOURCES.iter().position(|it| *it == source).unwrap_or(0);
+    epoll::EventData::new_u64((index as u64) << 32 | u64::from(id))
+}
+
+impl Inner {
+    /// Starts the watcher, if it does not run yet.
+    pub(crate) fn start_watcher(&mut self) -> io::Result<()> {
+        if self.io.watcher.is_some() {
+            return Ok(());
+        }
+        let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
+        let own = Arc::clone(&epoll);
+        spawn(move || watch(&own))?;
+        self.io.watcher = Some(Watcher { epoll });
+        self.io.inspector = super::inspect::Inspector::open().ok();
+        if let Some(inspector) = &self.io.inspector {
+            listen(&self.io.watcher, inspector.socket(), Source::Inspect, 0, epoll::EventFlags::IN)?;
+        }
+        Ok(())
+    }
+
+    pub(crate) fn listen_line(&mut self, number: u32) -> io::Result<()> {
+        self.start_watcher()?;
+        let line = self.io.lines.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
+        listen(&self.io.watcher, line.bell.as_fd(), Source::Line, number, epoll::EventFlags::IN)
+    }
+
+    pub(crate) fn listen_receiving_end(&mut self, port: PortId) -> io::Result<()> {
+        self.start_watcher()?;
+        let exported = self.io.exported(port).ok_or(io::ErrorKind::NotFound)?;
+        listen(&self.io.watcher, exported.r.as_fd(), Source::Receiving, port.0, epoll::EventFlags::IN)
+    }
+
+    pub(crate) fn listen_once_end(&mut self, id: u32) -> io::Result<()> {
+        self.start_watcher()?;
+        let end = self.io.once_ends.get(id as usize).ok_or(io::ErrorKind::NotFound)?;
+        listen(&self.io.watcher, end.socket.as_fd(), Source::OnceEnd, id, epoll::EventFlags::IN)
+    }
+
+    /// Listens to all pipes that count a port's holders.
+    pub(crate) fn listen_watches(&mut self, port: PortId) {
+        let _ = self.start_watcher();
+        if let Some(exported) = self.io.exported(port) {
+            for pipe in &exported.watches {
+                let _ = listen(&self.io.watcher, pipe.as_fd(), Source::Senders, port.0, epoll::EventFlags::empty());
+            }
+        }
+    }
+
+    /// Somebody wants to know when a port here has no senders: nobody here keeps a pipe open any more, and the
+    /// watcher listens to those of others.
+    pub(crate) fn watch_senders(&mut self, port: PortId) {
+        let Some(exported) = self.io.exported_mut(port) else { return };
+        exported.t = None;
+        exported.watching = true;
+        self.refresh_watches(port);
+        self.listen_watches(port);
+    }
+
+    /// Forgets the pipes that nobody holds any more.
+    pub(crate) fn refresh_watches(&mut self, port: PortId) {
+        if let Some(Exported { watches, .. }) = self.io.exported_mut(port) {
+            watches.retain(|pipe| !super::objects::hung_up(pipe));
+            self.count_abroad(port);
+        }
+    }
+
+    /// Finds out how many hold rights to a port here, before somebody asks the state.
+    pub(crate) fn refresh_senders(&mut self, port: PortId) {
+        if let Some(exported) = self.io.exported_mut(port) {
+            exported.t = None;
+            self.refresh_watches(port);
+        }
+    }
+
+    /// Listens for the death of a far port.
+    pub(crate) fn watch_death(&mut self, port: PortId) {
+        if self.start_watcher().is_err() {
+            return;
+        }
+        let Some(far) = self.io.far_mut(port) else { return };
+        if std::mem::replace(&mut far.watched, true) {
+            return;
+        }
+        let Some(s) = far.s.clone() else { return };
+        if super::objects::hung_up(&*s) {
+            return self.state.far_port_died(port);
+        }
+        let _ = listen(&self.io.watcher, (*s).as_fd(), Source::Death, port.0, epoll::EventFlags::empty());
+    }
+
+    /// Listens for the death of the port of a far send-once right.
+    pub(crate) fn watch_once(&mut self, once: FarOnce) {
+        if self.start_watcher().is_err() {
+            return;
+        }
+        if let Some(super::Once::Socket(socket)) = self.io.onces.get(once.0 as usize) {
+            let _ = listen(&self.io.watcher, socket.as_fd(), Source::OnceDeath, once.0, epoll::EventFlags::empty());
+        }
+    }
+
+    /// Looks whether a far port has died since anybody last looked.
+    pub(crate) fn refresh_far(&mut self, port: PortId) {
+        if matches!(self.state.port(port).home, Home::Far)
+            && let Some(far) = self.io.far(port)
+            && far.s.as_ref().is_some_and(|s| super::objects::hung_up(&**s))
+        {
+            self.state.far_port_died(port);
+            self.bury_far(port);
+        }
+    }
+
+    /// Nobody can send to the port's receiving end any more.
+    pub(crate) fn deafen(&mut self, port: PortId) {
+        if let (Some(watcher), Some(exported)) = (&self.io.watcher, self.io.exported(port)) {
+            let _ = epoll::delete(&*watcher.epoll, &exported.r);
+        }
+    }
+
+    /// A line rang, or is new: everything on it that does not wait for a receiver is done.
+    pub(crate) fn line_stirs(&mut self, number: u32) {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        let closed: Vec<u32> = line
+            .outs
+            .iter()
+            .enumerate()
+            .filter(|(slot, out)| out.is_some_and(|out| !out.closed) && line.theirs.gate[*slot].load(slipway_fabric::sync::Ordering::Acquire) >= super::line::GATE_MOVED)
+            .map(|(slot, _)| slot as u32)
+            .collect();
+        if line.flush().is_err() {
+            return self.end_line(number);
+        }
+        if !line.backlog.is_empty() {
+            line.segment.tx.arm_writer();
+        }
+        for slot in closed {
+            self.look_at_gate(number, slot);
+        }
+        self.heat(number);
+        self.pump(number, None);
+        self.hand_over();
+    }
+
+    fn news(&mut self, source: Source, id: u32) {
+        match source {
+            Source::Line => match self.io.lines.get_mut(id as usize).map(super::line::Line::drain_bells) {
+                Some(true) => self.line_stirs(id),
+                Some(false) => self.end_line(id),
+                None => {}
+            },
+            Source::Receiving => self.accept_lines(PortId(id)),
+            Source::OnceEnd => self.pump_once_end(id),
+            Source::Senders => self.refresh_watches(PortId(id)),
+            Source::Death => self.refresh_far_port(PortId(id)),
+            Source::OnceDeath => {
+                if matches!(self.io.onces.get(id as usize), Some(super::Once::Socket(socket)) if super::objects::hung_up(socket))
+                    && self.state.far_once_died(FarOnce(id))
+                {
+                    self.io.onces.try_remove(id as usize);
+                }
+            }
+            Source::Inspect => self.answer_inspection(),
+        }
+    }
+
+    fn refresh_far_port(&mut self, port: PortId) {
+        if self.state.ports.contains(port.0 as usize) {
+            self.refresh_far(port);
+        }
+    }
+}
+
+fn listen(watcher: &Option<Watcher>, fd: BorrowedFd<'_>, source: Source, id: u32, flags: epoll::EventFlags) -> io::Result<()> {
+    let Some(watcher) = watcher else { return Ok(()) };
+    match epoll::add(&*watcher.epoll, fd, key(source, id), flags) {
+        Err(Errno::EXIST) => Ok(epoll::modify(&*watcher.epoll, fd, key(source, id), flags)?),
+        other => Ok(other?),
+    }
+}
+
+/// Starts a thread that no signal of the program's is delivered to.
+fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    crate::signals::without(|| std::thread::Builder::new().name("slipway-watcher".into()).stack_size(256 << 10).spawn(run).map(drop))
+}
+
+fn watch(own: &Reserved) {
+    let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
+    loop {
+        events.clear();
+        match epoll::wait(own, spare_capacity(&mut events), None) {
+            Ok(_) | Err(Errno::INTR) => {}
+            Err(_) => return,
+        }
+        let mut inner = Process::get().lock();
+        for event in &events {
+            let key = event.data.u64();
+            if let Some(source) = SOURCES.get((key >> 32) as usize) {
+                inner.news(*source, key as u32);
+                inner.settle();
+            }
+        }
+    }
+}

@@ -1,0 +1,178 @@
+//! What travels in a line's rings: records, and rights within them.
+//!
+//! All numbers are in the machine's own byte order: a line never leaves the machine. Every field is the
+//! peer's word and checked where it is used.
+
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The head of every record.
+#[derive(Debug, Clone, Copy, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Record {
+    /// Bytes of body that follow, a multiple of 8.
+    pub body: u32,
+    /// Bytes of items that follow the body, a multiple of 8.
+    pub items: u32,
+    /// What it is: a constant of [`kind`].
+    pub kind: u8,
+    /// Bits of [`flag`].
+    pub flags: u8,
+    /// Descriptors that go with it, on the line's parcel socket.
+    pub fds: u16,
+    /// The slot or token it is about.
+    pub target: u32,
+    /// `msgh_id` of a message.
+    pub id: i32,
+    /// A number that some records carry.
+    pub count: u32,
+    /// The reply right of a message.
+    pub reply: WireRight,
+}
+
+/// The size of a record's head in bytes.
+pub const RECORD: usize = 32;
+const _: () = assert!(size_of::<Record>() == RECORD);
+
+/// Kinds of records.
+pub mod kind {
+    /// A message to the port at the reader's slot `target`.
+    pub const MESSAGE: u8 = 1;
+    /// A message for the reader's token `target`, which is used up.
+    pub const ONCE: u8 = 2;
+    /// The writer gives up `count` of the rights that the reader gave it for the reader's slot `target`.
+    pub const RELEASE: u8 = 3;
+    /// The writer dropped the reader's token `target` unused.
+    pub const TOKEN_DROPPED: u8 = 4;
+    /// The writer passed the reader's token `target` on: its messages come from the descriptor.
+    pub const TOKEN_MOVED: u8 = 5;
+    /// The writer passed a right for the reader's slot `target` on to others, who hold it as long as
+    /// the descriptor, the read end of a pipe, does not hang up.
+    pub const WATCH: u8 = 6;
+    /// The port at the *writer's* slot `target` moved away. The descriptor is a pipe's write end that counts as a
+    /// holder of it, for the rights that the reader has.
+    pub const MOVED: u8 = 7;
+    /// The send-once right `target` that the writer gave now leads to the descriptor.
+    pub const TOKEN_REROUTED: u8 = 8;
+    /// The writer's port at slot `target` died, or gate says more: look.
+    pub const LOOK: u8 = 9;
+    /// The writer needs the line no more, if the reader does not either.
+    pub const BYE: u8 = 11;
+    /// The writer needs the slot `target`, which it attached to, no more.
+    pub const DETACH: u8 = 10;
+}
+
+/// Flags of a record.
+pub mod flag {
+    /// `MACH_MSGH_BITS_COMPLEX`.
+    pub const COMPLEX: u8 = 1;
+    /// Body and items lie in a memory file, which is the first descriptor.
+    pub const SPILLED: u8 = 2;
+}
+
+/// A right within a record.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct WireRight {
+    /// What it is: a constant of [`form`].
+    pub form: u32,
+    /// The slot, token or number of descriptors, as the form says.
+    pub value: u32,
+}
+
+/// Forms of rights, seen from the reader of the record.
+pub mod form {
+    /// No right.
+    pub const NULL: u32 = 0;
+    /// A right to a dead port.
+    pub const DEAD: u32 = 1;
+    /// A send right to the writer's port at slot `value`; one more that the reader holds.
+    pub const GIFT: u32 = 2;
+    /// As `GIFT`, for a slot that is new: the port's sending end is the next descriptor.
+    pub const FIRST_GIFT: u32 = 3;
+    /// A send-once right to a port of the writer's: token `value`.
+    pub const TOKEN: u32 = 4;
+    /// A send right to the reader's own port at slot `value`.
+    pub const BACK: u32 = 5;
+    /// The reader's own token `value` comes home.
+    pub const TOKEN_BACK: u32 = 6;
+    /// A send right to a third party's port: its sending end and a pipe's write end are the next descriptors.
+    pub const SEND: u32 = 7;
+    /// A send-once right to a third party's port: the next descriptor.
+    pub const ONCE: u32 = 8;
+    /// A receive right: `value` bytes of what belongs to it follow in the items, and descriptors.
+    pub const RECEIVE: u32 = 9;
+}
+
+/// Kinds of items. An item is a head ([`ItemHead`]) and what belongs to it, padded to 8 bytes.
+pub mod item {
+    /// `count` inline rights.
+    pub const PORTS: u32 = 1;
+    /// `count` rights out of line.
+    pub const PORT_ARRAY: u32 = 2;
+    /// `count` bytes of memory, which follow.
+    pub const BYTES: u32 = 3;
+    /// `count` bytes of memory in the next descriptor, a sealed memory file.
+    pub const PAGES: u32 = 4;
+}
+
+/// The head of an item.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ItemHead {
+    /// A constant of [`item`].
+    pub kind: u32,
+    /// Its place in the body.
+    pub at: u32,
+    /// How many.
+    pub count: u64,
+}
+
+/// What a moved receive right's state is, at the front of what belongs to it.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct Luggage {
+    /// The queue limit.
+    pub qlimit: u32,
+    /// The number of the next message.
+    pub seqno: u32,
+    /// The make-send count.
+    pub mscount: u32,
+    /// Send-once rights that lead to descriptors which follow.
+    pub onces: u32,
+    /// Pipes of holders, which follow.
+    pub watches: u32,
+    /// Whether there is a protected payload.
+    pub protected: u32,
+    /// The protected payload.
+    pub payload: u64,
+    /// Messages in the queue, each a record with body and items, which follow.
+    pub messages: u64,
+    /// The no-senders request's right.
+    pub nsrequest: WireRight,
+    /// The port-destroyed request's right.
+    pub pdrequest: WireRight,
+}
+
+/// Takes a value off the front of `bytes`.
+pub fn take<T: FromBytes>(bytes: &mut &[u8]) -> Option<T> {
+    let (value, rest) = T::read_from_prefix(bytes).ok()?;
+    *bytes = rest;
+    Some(value)
+}
+
+/// Takes `n` bytes, and what pads them to 8, off the front of `bytes`.
+pub fn take_bytes<'a>(bytes: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
+    let padded = n.checked_next_multiple_of(8)?;
+    if padded > bytes.len() {
+        return None;
+    }
+    let (taken, rest) = bytes.split_at(padded);
+    *bytes = rest;
+    Some(&taken[..n])
+}
+
+/// Appends `bytes`, padded to 8 with zeroes.
+pub fn put_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
+    to.extend_from_slice(bytes);
+    to.resize(to.len().next_multiple_of(8), 0);
+}

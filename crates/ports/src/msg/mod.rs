@@ -1,0 +1,365 @@
+//! `mach_msg`: sending and receiving messages as bytes in a buffer.
+
+pub mod direct;
+pub mod header;
+pub mod typed;
+
+use crate::{
+    abi::{self, Code, HEADER, kind, option, types},
+    io::{
+        Inner,
+        deliver::Refused,
+        pump::Pumped,
+        wait::{self, Ended, For},
+    },
+    process::{Guard, Process},
+    state::{
+        Home, PortId, Right, SpaceId,
+        message::Message,
+        space::Object,
+    },
+};
+use direct::Direct;
+use header::{Delivered, Header};
+
+/// What `mach_msg` is asked to do, beside the buffer.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Request {
+    /// `MACH_SEND_*` and `MACH_RCV_*` options.
+    pub option: u32,
+    /// The size of the message to be sent in bytes.
+    pub send_size: usize,
+    /// The most bytes to be received.
+    pub receive_size: usize,
+    /// The port or port set to receive from.
+    pub receive_name: u32,
+    /// The time-out of each half in milliseconds, if its option asks for one.
+    pub timeout: u32,
+    /// The name that MACH_SEND_NOTIFY and MACH_RCV_NOTIFY use.
+    pub notify: u32,
+}
+
+/// Sends the message in `buffer`, receives one into it, or one after the other, for the task with `space`.
+///
+/// Returns what `mach_msg` returns. `buffer` is at least as long as the larger of the two sizes.
+pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    let mut guard = process.lock();
+    if request.option & option::SEND_MSG != 0 {
+        let code;
+        (guard, code) = send(guard, space, buffer, request);
+        if code != Code::SUCCESS {
+            return code;
+        }
+    }
+    if request.option & option::RCV_MSG != 0 {
+        return receive(guard, space, buffer, request);
+    }
+    Code::SUCCESS
+}
+
+fn deadline(asked: bool, milliseconds: u32) -> Option<u64> {
+    asked.then(|| wait::now().saturating_add(u64::from(milliseconds) * 1_000_000))
+}
+
+type Step<'a> = (Guard<'a>, Code);
+
+fn send<'a>(mut guard: Guard<'a>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Step<'a> {
+    if request.send_size < HEADER || request.send_size % abi::SLOT != 0 || request.send_size > buffer.len() {
+        return (guard, Code::SEND_MSG_TOO_SMALL);
+    }
+    if request.send_size > abi::MESSAGE_MAX {
+        return (guard, Code::SEND_NO_BUFFER);
+    }
+    if request.option & option::SEND_CANCEL != 0 && request.option & option::SEND_NOTIFY == 0 {
+        return (guard, Code::SEND_INVALID_NOTIFY);
+    }
+    let prepared = prepare(&mut guard, space, &buffer[..request.send_size]);
+    match prepared {
+        Ok(message) => hand_in(guard, space, message, buffer, request),
+        Err(code) => (guard, code),
+    }
+}
+
+/// Turns a buffer into a message, taking the rights out of the space.
+fn prepare(inner: &mut Inner, space: SpaceId, bytes: &[u8]) -> Result<Box<Message>, Code> {
+    let header = header::parse(bytes)?;
+    let (dest, reply) = take_ports(inner, space, &header)?;
+    let mut body = bytes[HEADER..].to_vec();
+    let items = if header.complex { typed::copyin(inner, space, &mut body) } else { Ok(Default::default()) };
+    match items {
+        Ok(items) => Ok(Box::new(Message { id: header.id, complex: header.complex, dest, reply, body, items, origin: None })),
+        Err(code) => {
+            inner.state.destroy_right(dest);
+            inner.state.destroy_right(reply);
+            Err(code)
+        }
+    }
+}
+
+/// Takes destination and reply port out of the space: both or neither.
+#[inline]
+fn take_ports(inner: &mut Inner, space: SpaceId, header: &Header) -> Result<(Right, Right), Code> {
+    let invalid = Code::SEND_INVALID_DEST;
+    if header.remote == abi::NULL || header.remote == abi::DEAD {
+        return Err(invalid);
+    }
+    look_for_death(inner, space, header.remote);
+    let alive = inner.state.space(space).get(header.remote).is_some_and(|entry| entry.kind != kind::DEAD_NAME);
+    if !alive || !inner.state.can_copyin(space, header.remote, header.remote_type) {
+        return Err(invalid);
+    }
+    let replies = header.local_type != 0;
+    if replies && !inner.state.can_copyin(space, header.local, header.local_type) {
+        return Err(Code::SEND_INVALID_REPLY);
+    }
+    if replies && header.local == header.remote && !enough_for_two(inner, space, header) {
+        return Err(Code::SEND_INVALID_REPLY);
+    }
+    // A copy or a made right first: a moved one may take the name away.
+    let moves = matches!(header.remote_type, types::MOVE_SEND | types::MOVE_SEND_ONCE);
+    let mut reply = Right::Null;
+    if replies && moves {
+        reply = inner.state.copyin(space, header.local, header.local_type).map_err(|_| Code::SEND_INVALID_REPLY)?;
+    }
+    let dest = match inner.state.copyin(space, header.remote, header.remote_type) {
+        Ok(dest) => dest,
+        Err(_) => {
+            inner.state.destroy_right(reply);
+            return Err(invalid);
+        }
+    };
+    if replies && !moves {
+        reply = match inner.state.copyin(space, header.local, header.local_type) {
+            Ok(reply) => reply,
+            Err(_) => {
+                inner.state.destroy_right(dest);
+                return Err(Code::SEND_INVALID_REPLY);
+            }
+        };
+    }
+    Ok((dest, reply))
+}
+
+/// Whether one name has the rights for both ports of a header.
+fn enough_for_two(inner: &Inner, space: SpaceId, header: &Header) -> bool {
+    let Some(entry) = inner.state.space(space).get(header.remote) else { return false };
+    let moved = [header.remote_type, header.local_type];
+    let sends = moved.iter().filter(|it| **it == types::MOVE_SEND).count() as u32;
+    let onces = moved.iter().filter(|it| **it == types::MOVE_SEND_ONCE).count();
+    // A last user reference that one of them moves away is not there for the other to copy.
+    let copies = moved.contains(&types::COPY_SEND);
+    onces < 2 && (sends == 0 || entry.urefs >= sends + u32::from(copies))
+}
+
+/// A port whose owner has closed the way to it: its names become dead names before anything is sent.
+#[inline]
+fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
+    let Some(port) = inner.state.space(space).get(name).and_then(|entry| entry.port()) else { return };
+    if !matches!(inner.state.port(port).home, Home::Far) {
+        return;
+    }
+    let route = inner.io.far(port).and_then(|far| far.routes.first()).map(|route| (route.line, route.slot));
+    match route {
+        Some((line, slot)) => drop(inner.look_at_gate(line, slot)),
+        None => inner.refresh_far(port),
+    }
+}
+
+/// Sends a message, waiting for room if need be.
+fn hand_in<'a>(mut guard: Guard<'a>, space: SpaceId, mut message: Box<Message>, buffer: &mut [u8], request: &Request) -> Step<'a> {
+    let deadline = deadline(request.option & option::SEND_TIMEOUT != 0, request.timeout);
+    loop {
+        let ended;
+        let refused = match guard.send(message) {
+            Ok(()) => return (guard, Code::SUCCESS),
+            Err(refused) => refused,
+        };
+        guard.settle();
+        let waits = deadline.is_none_or(|deadline| wait::now() < deadline);
+        (guard, ended, message) = match refused {
+            Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
+            Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
+                return take_back(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
+            }
+            Refused::Queue(port, message) => {
+                let (guard, ended) = wait::for_room(guard, port, deadline);
+                (guard, ended, message)
+            }
+            Refused::Line(number, slot, message) => {
+                let (guard, ended) = wait::for_line(guard, number, slot, deadline);
+                (guard, ended, message)
+            }
+            Refused::Socket(port, message) => {
+                let (guard, ended) = wait::for_socket(guard, port, deadline);
+                (guard, ended, message)
+            }
+        };
+        if ended == Ended::Interrupted && request.option & option::SEND_INTERRUPT != 0 {
+            return take_back(guard, space, message, buffer, request, Code::SEND_INTERRUPTED);
+        }
+    }
+}
+
+/// Gives the rights of an unsent message back to its sender, as if it had received the message
+/// (Mach calls it a pseudo-receive).
+fn take_back<'a>(mut guard: Guard<'a>, space: SpaceId, message: Box<Message>, buffer: &mut [u8], request: &Request, code: Code) -> Step<'a> {
+    let inner = &mut *guard;
+    let Message { id, complex, dest, reply, mut body, items, .. } = *message;
+    let (dest_type, reply_type) = (dest.received_type(), if reply == Right::Null { 0 } else { reply.received_type() });
+    let mut lost = 0;
+    let remote = typed::place_right(inner, space, dest, &mut lost, 0);
+    let local = typed::place_right(inner, space, reply, &mut lost, 0);
+    let _ = typed::copyout(inner, space, &mut body, items);
+    buffer[HEADER..request.send_size].copy_from_slice(&body);
+    let delivered = Delivered { size: request.send_size, id, complex, dest_type, reply: remote, reply_type: dest_type };
+    header::write(buffer, &delivered, u64::from(local), reply_type, 0);
+    (guard, code)
+}
+
+/// What a name to receive from denotes.
+fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For, Code> {
+    let entry = inner.state.space(space).get(name).ok_or(Code::RCV_INVALID_NAME)?;
+    match entry.object {
+        Object::Set(set) => Ok(For::Set(set)),
+        Object::Port(port) if entry.has(kind::RECEIVE) => match inner.state.port(port).local().and_then(|local| local.set) {
+            Some(_) => Err(Code::RCV_IN_SET),
+            None => Ok(For::Port(port)),
+        },
+        _ => Err(Code::RCV_INVALID_NAME),
+    }
+}
+
+fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    let what = match receivable(&guard, space, request.receive_name) {
+        Ok(what) => what,
+        Err(code) => return code,
+    };
+    let asked = request.option & option::RCV_TIMEOUT != 0;
+    let mut until = None;
+    loop {
+        match receivable(&guard, space, request.receive_name) {
+            Ok(still) if still == what => {}
+            other => return changed(&guard, what, other),
+        }
+        if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
+            guard.hand_over();
+            return code;
+        }
+        guard.settle();
+        if asked && request.timeout == 0 {
+            // Nothing can be there that was sent before this call and not seen: the watcher's part apart.
+            guard.catch_up();
+            let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(Code::RCV_TIMED_OUT);
+            guard.quiet(what);
+            guard.hand_over();
+            return code;
+        }
+        let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
+        let ended;
+        (guard, ended) = wait::for_message(guard, what, deadline);
+        let code = match ended {
+            Ended::TimedOut => Code::RCV_TIMED_OUT,
+            Ended::Interrupted if request.option & option::RCV_INTERRUPT != 0 => Code::RCV_INTERRUPTED,
+            _ => continue,
+        };
+        let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(code);
+        guard.hand_over();
+        return code;
+    }
+}
+
+/// Why what was received from is not there any more.
+fn changed(inner: &Inner, was: For, now: Result<For, Code>) -> Code {
+    match (was, now) {
+        (_, Err(Code::RCV_IN_SET)) | (_, Ok(_)) => Code::RCV_PORT_CHANGED,
+        (For::Port(port), _) if inner.state.ports.get(port.0 as usize).is_some_and(|it| !it.is_dead() && it.local().is_some()) => {
+            Code::RCV_PORT_CHANGED
+        }
+        _ => Code::RCV_PORT_DIED,
+    }
+}
+
+/// Receives what is there: None if nothing is.
+#[inline]
+fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
+    loop {
+        if let Some(port) = waiting_at(inner, what) {
+            return Some(from_queue(inner, space, port, buffer, request));
+        }
+        let room = request.receive_size.min(buffer.len());
+        let mut direct = Direct { space, what, buffer, room };
+        let mut queued = false;
+        for i in 0..inner.io.hot.len() {
+            let Some(number) = inner.io.hot.get(i).copied() else { break };
+            if inner.pump(number, Some(&mut direct)) == Pumped::Delivered {
+                if i > 0 {
+                    inner.heat(number);
+                }
+                return Some(Code::SUCCESS);
+            }
+            queued |= waiting_at(inner, what).is_some();
+        }
+        if !queued {
+            return None;
+        }
+    }
+}
+
+/// The port with a message in its queue, if there is one.
+#[inline]
+fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
+    match what {
+        For::Port(port) => inner.state.port(port).local().filter(|local| !local.queue.is_empty()).map(|_| port),
+        For::Set(set) => {
+            let port = inner.state.next_ready(set)?;
+            // It is looked at again before it is taken.
+            inner.state.still_ready(port);
+            Some(port)
+        }
+        For::Room(_) => None,
+    }
+}
+
+fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, buffer: &mut [u8], request: &Request) -> Code {
+    let size = match inner.state.port(port).local().and_then(|local| local.queue.front()) {
+        Some(message) => message.size(),
+        None => return Code::RCV_TIMED_OUT,
+    };
+    let fits = size <= request.receive_size.min(buffer.len());
+    if !fits && request.option & option::RCV_LARGE != 0 {
+        if buffer.len() >= 8 && request.receive_size >= 8 {
+            buffer[4..8].copy_from_slice(&(size as u32).to_le_bytes());
+        }
+        return Code::RCV_TOO_LARGE;
+    }
+    let set = inner.state.port(port).local().and_then(|local| local.set);
+    if let Some(set) = set {
+        // Its turn is over: it goes to the back if more is there.
+        let _ = inner.state.next_ready(set);
+    }
+    let Some(message) = inner.state.dequeue(port) else { return Code::RCV_TIMED_OUT };
+    let Message { id, complex, dest, reply, mut body, items, .. } = *message;
+    let dest_type = dest.received_type();
+    if !fits {
+        inner.state.destroy_items(items);
+        inner.state.destroy_right(reply);
+        finish_dest(inner, dest);
+        return Code::RCV_TOO_LARGE;
+    }
+    let reply_type = if reply == Right::Null { 0 } else { reply.received_type() };
+    let mut lost = 0;
+    let name = typed::place_right(inner, space, reply, &mut lost, 0x2000);
+    let copied = if items.is_empty() { Ok(()) } else { typed::copyout(inner, space, &mut body, items) };
+    buffer[HEADER..size].copy_from_slice(&body);
+    header::deliver(inner, port, buffer, &Delivered { size, id, complex, dest_type, reply: name, reply_type });
+    finish_dest(inner, dest);
+    copied.err().unwrap_or(Code::SUCCESS)
+}
+
+/// Uses up the right that a message was sent with.
+fn finish_dest(inner: &mut Inner, dest: Right) {
+    match dest {
+        Right::SendOnce(port) => inner.state.drop_soright(port),
+        dest => inner.state.destroy_right(dest),
+    }
+}

@@ -1,0 +1,269 @@
+//! The typed dialect: message bodies that describe themselves, in the 64-bit layout.
+
+use crate::{
+    abi::{self, Code, SLOT, types},
+    io::{Inner, line::INLINE, objects},
+    state::{
+        Right, SpaceId,
+        message::{Item, Memory},
+    },
+};
+use slipway_fabric::sync::pages;
+use smallvec::SmallVec;
+use std::os::fd::AsFd;
+
+/// One `mach_msg_type_t`.
+#[derive(Debug, Clone, Copy)]
+pub struct Descriptor {
+    /// What the elements are.
+    pub name: u32,
+    /// The size of an element in bits.
+    pub bits: u32,
+    /// How many there are.
+    pub number: u32,
+    /// Whether they are in the message.
+    pub inline: bool,
+    /// Whether out-of-line data is given away with the message.
+    pub deallocate: bool,
+}
+
+const NAME_MASK: u64 = 0xff;
+const UNUSED: u64 = 0x1f << 24;
+const INLINE_BIT: u64 = 1 << 29;
+const DEALLOCATE: u64 = 1 << 31;
+
+impl Descriptor {
+    /// Reads one; `SEND_INVALID_TYPE` if it has bits that mean nothing.
+    pub fn parse(word: u64) -> Result<Self, Code> {
+        let it = Self {
+            name: (word & NAME_MASK) as u32,
+            bits: (word >> 8 & 0xffff) as u32,
+            number: (word >> 32) as u32,
+            inline: word & INLINE_BIT != 0,
+            deallocate: word & DEALLOCATE != 0,
+        };
+        let right_size = !it.is_port() || it.bits == if it.inline { 64 } else { 32 };
+        if word & UNUSED != 0 || (it.inline && it.deallocate) || !right_size {
+            return Err(Code::SEND_INVALID_TYPE);
+        }
+        Ok(it)
+    }
+
+    /// Whether the elements are rights.
+    pub fn is_port(&self) -> bool {
+        (types::MOVE_RECEIVE..=types::MAKE_SEND_ONCE).contains(&self.name)
+    }
+
+    /// The size of all elements in bytes.
+    pub fn len(&self) -> u64 {
+        (u64::from(self.number) * u64::from(self.bits)).div_ceil(8)
+    }
+}
+
+fn word(body: &[u8], at: usize) -> Option<u64> {
+    Some(u64::from_le_bytes(body.get(at..at + SLOT)?.try_into().ok()?))
+}
+
+fn set_word(body: &mut [u8], at: usize, value: u64) {
+    if let Some(place) = body.get_mut(at..at + SLOT) {
+        place.copy_from_slice(&value.to_le_bytes());
+    }
+}
+
+/// The rights and memory of a body, taken out of a space.
+pub type Items = SmallVec<[Item; 1]>;
+
+/// Takes the rights and the memory that `body` names out of the sender's space, and marks their places.
+///
+/// On error what was taken before is destroyed, as in Mach: `SEND_INVALID_TYPE`, `SEND_INVALID_RIGHT`,
+/// `SEND_INVALID_MEMORY`, `SEND_MSG_TOO_SMALL` for a body that ends within an item, `SEND_NO_BUFFER`.
+pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8]) -> Result<Items, Code> {
+    let mut items = Items::new();
+    match walk(inner, space, body, &mut items) {
+        Ok(()) => Ok(items),
+        Err(code) => {
+            inner.state.destroy_items(items);
+            Err(code)
+        }
+    }
+}
+
+fn walk(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -> Result<(), Code> {
+    let mut at = 0;
+    while at < body.len() {
+        let type_at = at;
+        let bits = word(body, at).ok_or(Code::SEND_MSG_TOO_SMALL)?;
+        let descriptor = Descriptor::parse(bits)?;
+        at += SLOT;
+        let len = descriptor.len();
+        let size = if descriptor.inline { len.next_multiple_of(SLOT as u64) } else { SLOT as u64 };
+        let end = (at as u64).checked_add(size).filter(|end| *end <= body.len() as u64).ok_or(Code::SEND_MSG_TOO_SMALL)? as usize;
+        match (descriptor.is_port(), descriptor.inline) {
+            (false, true) => {}
+            (true, true) => {
+                let mut rights = SmallVec::new();
+                let taken = inline_rights(inner, space, &descriptor, &mut body[at..end], &mut rights);
+                items.push(Item::Ports { at: at as u32, rights });
+                taken?;
+                received_as(body, type_at, &descriptor);
+            }
+            (true, false) => {
+                let mut rights = Vec::new();
+                let address = word(body, at).unwrap_or(0) as usize;
+                let taken = remote_rights(inner, space, &descriptor, address, &mut rights);
+                items.push(Item::PortArray { at: at as u32, rights });
+                taken?;
+                received_as(body, type_at, &descriptor);
+                set_word(body, at, 0);
+            }
+            (false, false) => {
+                let address = word(body, at).unwrap_or(0) as usize;
+                let memory = take_memory(address, len, descriptor.deallocate)?;
+                items.push(Item::Memory { at: at as u32, memory });
+                set_word(body, at, 0);
+            }
+        }
+        at = end;
+    }
+    Ok(())
+}
+
+/// Rewrites a type word as the receiver sees it.
+fn received_as(body: &mut [u8], at: usize, descriptor: &Descriptor) {
+    let name = match descriptor.name {
+        types::MOVE_RECEIVE => types::PORT_RECEIVE,
+        types::MOVE_SEND_ONCE | types::MAKE_SEND_ONCE => types::PORT_SEND_ONCE,
+        _ => types::PORT_SEND,
+    };
+    let old = word(body, at).unwrap_or(0) & !NAME_MASK;
+    set_word(body, at, old | u64::from(name) | if descriptor.inline { 0 } else { DEALLOCATE });
+}
+
+fn take_right(inner: &mut Inner, space: SpaceId, name: u32, disposition: u32) -> Result<Right, Code> {
+    inner.state.copyin(space, name, disposition).map_err(|_| Code::SEND_INVALID_RIGHT)
+}
+
+fn inline_rights(
+    inner: &mut Inner,
+    space: SpaceId,
+    descriptor: &Descriptor,
+    places: &mut [u8],
+    rights: &mut SmallVec<[Right; 1]>,
+) -> Result<(), Code> {
+    rights.reserve(places.len() / SLOT);
+    for place in places.chunks_exact_mut(SLOT) {
+        let name = u32::from_le_bytes([place[0], place[1], place[2], place[3]]);
+        rights.push(take_right(inner, space, name, descriptor.name)?);
+        place.fill(0);
+    }
+    Ok(())
+}
+
+fn remote_rights(inner: &mut Inner, space: SpaceId, descriptor: &Descriptor, at: usize, rights: &mut Vec<Right>) -> Result<(), Code> {
+    let len = descriptor.len() as usize;
+    if len > abi::MESSAGE_MAX {
+        return Err(Code::SEND_NO_BUFFER);
+    }
+    let mut names = vec![0; len];
+    pages::read(at, &mut names).map_err(|_| Code::SEND_INVALID_MEMORY)?;
+    for name in names.chunks_exact(4) {
+        let name = u32::from_le_bytes([name[0], name[1], name[2], name[3]]);
+        rights.push(take_right(inner, space, name, descriptor.name)?);
+    }
+    if descriptor.deallocate {
+        give_back(at, len);
+    }
+    Ok(())
+}
+
+/// The pages that the sender gives away with their contents.
+fn give_back(at: usize, len: usize) {
+    if let Some(len) = pages::whole_pages(len + at % pages::page_size()).filter(|len| *len > 0) {
+        let _ = pages::deallocate(at - at % pages::page_size(), len);
+    }
+}
+
+/// Copies out-of-line memory as it is now. What is large goes in a memory file, which the receiver maps:
+/// one copy instead of two.
+fn take_memory(at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
+    let size = usize::try_from(len).map_err(|_| Code::SEND_INVALID_MEMORY)?;
+    let memory = if size <= INLINE / 2 {
+        let mut bytes = vec![0; size];
+        if size > 0 {
+            pages::read(at, &mut bytes).map_err(|_| Code::SEND_INVALID_MEMORY)?;
+        }
+        Memory::Bytes(bytes)
+    } else {
+        let file = objects::memory_file(len).map_err(|_| Code::SEND_NO_BUFFER)?;
+        pages::write_to_file(file.as_fd(), 0, at, size).map_err(|error| match error.raw_os_error() {
+            Some(libc::EFAULT) => Code::SEND_INVALID_MEMORY,
+            _ => Code::SEND_NO_BUFFER,
+        })?;
+        objects::seal(&file).map_err(|_| Code::SEND_NO_BUFFER)?;
+        Memory::Pages(file, len)
+    };
+    if deallocate && size > 0 {
+        give_back(at, size);
+    }
+    Ok(memory)
+}
+
+/// Puts rights and memory into the receiver's space, and their names and addresses into `body`. What finds no
+/// place is destroyed; the code says so (`RCV_BODY_ERROR` with a resource bit).
+pub fn copyout(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: Items) -> Result<(), Code> {
+    const IPC_SPACE: i32 = 0x2000;
+    const VM_SPACE: i32 = 0x1000;
+    let mut lost = 0;
+    for item in items {
+        match item {
+            Item::Ports { at, rights } => {
+                for (i, right) in rights.into_iter().enumerate() {
+                    let name = place_right(inner, space, right, &mut lost, IPC_SPACE);
+                    set_word(body, at as usize + i * SLOT, u64::from(name));
+                }
+            }
+            Item::PortArray { at, rights } => {
+                let mut names = Vec::with_capacity(rights.len() * 4);
+                for right in rights {
+                    names.extend(place_right(inner, space, right, &mut lost, IPC_SPACE).to_le_bytes());
+                }
+                set_word(body, at as usize, place(&names).unwrap_or_else(|| note(&mut lost, VM_SPACE)));
+            }
+            Item::Memory { at, memory } => {
+                let address = match &memory {
+                    Memory::Bytes(bytes) => place(bytes),
+                    Memory::Pages(file, len) => {
+                        let len = pages::whole_pages(*len as usize);
+                        len.and_then(|len| pages::map_private(file.as_fd(), len).ok()).map(|at| at as u64)
+                    }
+                };
+                set_word(body, at as usize, address.unwrap_or_else(|| note(&mut lost, VM_SPACE)));
+            }
+        }
+    }
+    if lost == 0 { Ok(()) } else { Err(Code(Code::RCV_BODY_ERROR.0 | lost)) }
+}
+
+fn note(lost: &mut i32, bit: i32) -> u64 {
+    *lost |= bit;
+    0
+}
+
+/// Puts one right into a space; null, with `bit` noted, if there is no name for it.
+pub fn place_right(inner: &mut Inner, space: SpaceId, right: Right, lost: &mut i32, bit: i32) -> u32 {
+    inner.state.copyout(space, right).unwrap_or_else(|right| {
+        *lost |= bit;
+        inner.state.destroy_right(right);
+        abi::NULL
+    })
+}
+
+/// Fresh memory of this process with the bytes in it; null for none.
+fn place(bytes: &[u8]) -> Option<u64> {
+    if bytes.is_empty() {
+        return Some(0);
+    }
+    let at = pages::allocate(None, pages::whole_pages(bytes.len())?).ok()?;
+    pages::write(at, bytes).ok()?;
+    Some(at as u64)
+}

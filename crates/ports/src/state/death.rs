@@ -1,0 +1,184 @@
+//! The end of rights and ports.
+
+use super::{Effect, FarOnce, Home, PortId, Right, SpaceId, State, port::Local, space::Object};
+use crate::abi::{self, kind};
+
+impl State {
+    /// Destroys a right: its port is told, as Mach would.
+    pub fn destroy_right(&mut self, right: Right) {
+        match right {
+            Right::Null | Right::Dead => {}
+            Right::Send(port) => self.drop_sright(port),
+            Right::SendOnce(port) if self.port(port).is_dead() => self.drop_soright(port),
+            Right::SendOnce(_) => self.notify_send_once(right),
+            Right::FarOnce(once) => self.effect(Effect::OnceDropped(once)),
+            Right::Receive(port) => self.destroy_receive(port),
+        }
+    }
+
+    /// One send-once right of this process less: it was used, or its port is dead.
+    pub fn drop_soright(&mut self, port: PortId) {
+        let it = self.port_mut(port);
+        it.sorights = it.sorights.saturating_sub(1);
+        if !matches!(it.home, Home::Here(_)) {
+            self.forget_unused(port);
+        }
+    }
+
+    /// Reports a far or dead port that no right here refers to any more.
+    pub(crate) fn forget_unused(&mut self, port: PortId) {
+        let it = self.port(port);
+        if it.names.is_empty() && it.srights == 0 && it.sorights == 0 {
+            self.effect(Effect::Forgotten(port));
+        }
+    }
+
+    /// Destroys a receive right that is in no space: the port dies, unless somebody wants it.
+    fn destroy_receive(&mut self, port: PortId) {
+        let Some(local) = self.port_mut(port).local_mut() else { return };
+        local.receiver = None;
+        let to = std::mem::take(&mut local.pdrequest);
+        match to {
+            Right::Null => self.kill(port),
+            Right::SendOnce(backup) if self.would_circle(port, backup) => {
+                self.drop_soright(backup);
+                self.kill(port);
+            }
+            to => self.notify_port_destroyed(to, port),
+        }
+    }
+
+    /// Whether a message to `dest` that carries the receive right of `port` would wait in a queue
+    /// that nobody can ever receive from: its own, or one that itself waits there.
+    pub fn would_circle(&self, port: PortId, dest: PortId) -> bool {
+        let mut at = dest;
+        while at != port {
+            match self.port(at).local() {
+                Some(Local { receiver: None, towards: Some(next), .. }) => at = *next,
+                _ => return false,
+            }
+        }
+        true
+    }
+
+    /// The port dies: its queue is destroyed, and the names that are left denote nothing any more.
+    fn kill(&mut self, port: PortId) {
+        self.leave_set(port);
+        let it = self.port_mut(port);
+        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Dead) else { return };
+        // What is destroyed here may be the last that refers to the port, which is needed to the end.
+        it.srights += 1;
+        self.effect(Effect::Changed(port));
+        self.effect(Effect::Died(port));
+        self.destroy_right(local.nsrequest);
+        for message in local.queue {
+            self.destroy_message(message);
+        }
+        self.bury(port);
+        self.drop_sright(port);
+    }
+
+    /// Turns all names of a dead port into dead names, in the order of spaces and names. Also called by the
+    /// I/O layer, when a far port has died (its home is then [`Home::Dead`] already).
+    pub fn bury(&mut self, port: PortId) {
+        let it = self.port_mut(port);
+        it.srights += 1;
+        let mut names = std::mem::take(&mut it.names);
+        names.sort_unstable();
+        for (space, name) in names {
+            let Some(entry) = self.space_mut(space).get_mut(name) else { continue };
+            let was = entry.kind;
+            let it = self.port_mut(port);
+            if was & kind::SEND != 0 {
+                it.srights = it.srights.saturating_sub(1);
+            } else if was == kind::SEND_ONCE {
+                it.sorights = it.sorights.saturating_sub(1);
+            }
+            self.entomb(space, name);
+        }
+        self.drop_sright(port);
+    }
+
+    /// Turns one name into a dead name, and tells who asked for it.
+    pub(crate) fn entomb(&mut self, space: SpaceId, name: u32) {
+        let Some(entry) = self.space_mut(space).get_mut(name) else { return };
+        entry.kind = kind::DEAD_NAME;
+        entry.object = Object::None;
+        let request = std::mem::take(&mut entry.request);
+        if request != 0 {
+            // The notification carries a reference of its own.
+            entry.urefs = (entry.urefs + 1).min(abi::UREFS_MAX);
+            let to = self.space_mut(space).requests.remove(request as usize - 1);
+            self.notify_dead_name(to, name);
+        }
+    }
+
+    /// A far port turned out to be dead.
+    pub fn far_port_died(&mut self, port: PortId) {
+        if matches!(self.port(port).home, Home::Far) {
+            self.port_mut(port).home = Home::Dead;
+            self.bury(port);
+        }
+    }
+
+    /// The port of a far send-once right turned out to be dead, or took no notice of it in time: a name that
+    /// denotes the right becomes a dead name. False if it has no name, being in a message.
+    pub fn far_once_died(&mut self, once: FarOnce) -> bool {
+        let mut found = None;
+        for (id, space) in &self.spaces {
+            let name = space.iter().find(|(_, entry)| entry.object == Object::Once(once)).map(|(name, _)| name);
+            if let Some(name) = name {
+                found = Some((SpaceId(id as u32), name));
+                break;
+            }
+        }
+        if let Some((space, name)) = found {
+            self.entomb(space, name);
+        }
+        found.is_some()
+    }
+}
+
+impl State {
+    /// Shows every send-once right to `port` in this process, in spaces and in messages. The caller
+    /// may put another right in its place; names follow.
+    pub fn each_send_once(&mut self, port: PortId, see: &mut dyn FnMut(&mut Right)) {
+        let names: Vec<(SpaceId, u32)> = self.port(port).names.to_vec();
+        for (space, name) in names {
+            let Some(entry) = self.space_mut(space).get_mut(name).filter(|entry| entry.kind == kind::SEND_ONCE) else { continue };
+            let mut right = Right::SendOnce(port);
+            see(&mut right);
+            if let Right::FarOnce(once) = right {
+                entry.object = Object::Once(once);
+                self.forget_name(port, space, name);
+            }
+        }
+        let mut see = |right: &mut Right| {
+            if *right == Right::SendOnce(port) {
+                see(right);
+            }
+        };
+        for (_, space) in &mut self.spaces {
+            space.requests.iter_mut().for_each(|(_, right)| see(right));
+        }
+        for (id, it) in &mut self.ports {
+            let own = id == port.0 as usize;
+            let Home::Here(local) = &mut it.home else { continue };
+            see(&mut local.nsrequest);
+            see(&mut local.pdrequest);
+            for message in &mut local.queue {
+                if !own {
+                    see(&mut message.dest);
+                }
+                see(&mut message.reply);
+                for item in &mut message.items {
+                    match item {
+                        super::message::Item::Ports { rights, .. } => rights.iter_mut().for_each(&mut see),
+                        super::message::Item::PortArray { rights, .. } => rights.iter_mut().for_each(&mut see),
+                        super::message::Item::Memory { .. } => {}
+                    }
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Messages on their way: taken apart, with rights instead of names.
+
+use super::{Right, State};
+use smallvec::SmallVec;
+use std::os::fd::OwnedFd;
+
+/// A message between the send and the receive.
+#[derive(Debug)]
+pub struct Message {
+    /// `msgh_id`.
+    pub id: i32,
+    /// Whether `MACH_MSGH_BITS_COMPLEX` was set.
+    pub complex: bool,
+    /// The right it was sent with, which says where to; used up by the delivery.
+    pub dest: Right,
+    /// The right that the receiver may answer with.
+    pub reply: Right,
+    /// What follows the header, as the receiver will see it, with the places of names and pointers
+    /// still to be filled in.
+    pub body: Vec<u8>,
+    /// What goes into these places, in order.
+    pub items: SmallVec<[Item; 1]>,
+    /// The line it came over, if it counts against a sender's limit there.
+    pub origin: Option<Origin>,
+}
+
+/// Where a message came in: the number of the line, and the slot on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Origin {
+    /// The line.
+    pub line: u32,
+    /// The slot.
+    pub slot: u32,
+}
+
+/// Rights or memory in a message's body. `at` is an offset in [`Message::body`].
+#[derive(Debug)]
+pub enum Item {
+    /// Inline rights, in places of 8 bytes each from `at` on.
+    Ports {
+        /// Where the first is.
+        at: u32,
+        /// The rights.
+        rights: SmallVec<[Right; 1]>,
+    },
+    /// Rights out of line; the pointer is at `at`.
+    PortArray {
+        /// Where the pointer is.
+        at: u32,
+        /// The rights.
+        rights: Vec<Right>,
+    },
+    /// Memory out of line; the pointer is at `at`.
+    Memory {
+        /// Where the pointer is.
+        at: u32,
+        /// The bytes.
+        memory: Memory,
+    },
+}
+
+/// Out-of-line memory on its way.
+#[derive(Debug)]
+pub enum Memory {
+    /// A copy.
+    Bytes(Vec<u8>),
+    /// A sealed memory file of at least so many bytes, which can change no more.
+    Pages(OwnedFd, u64),
+}
+
+impl Item {
+    /// The rights that go here.
+    pub fn rights(&self) -> &[Right] {
+        match self {
+            Self::Ports { rights, .. } => rights,
+            Self::PortArray { rights, .. } => rights,
+            Self::Memory { .. } => &[],
+        }
+    }
+}
+
+impl Memory {
+    /// The size in bytes.
+    pub fn len(&self) -> u64 {
+        match self {
+            Self::Bytes(bytes) => bytes.len() as u64,
+            Self::Pages(_, len) => *len,
+        }
+    }
+
+    /// Whether there are no bytes.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+}
+
+impl Message {
+    /// The size of the whole message as the receiver sees it, in bytes.
+    pub fn size(&self) -> usize {
+        crate::abi::HEADER + self.body.len()
+    }
+
+    /// Whether it was sent with a send-once right: then it waits for no limit.
+    pub fn is_once(&self) -> bool {
+        matches!(self.dest, Right::SendOnce(_) | Right::FarOnce(_))
+    }
+}
+
+impl State {
+    /// Destroys a message: every right in it, the one it was sent with included. As in Mach, messages in the
+    /// queues of ports that die with it come after it, one by one: a chain of them is no chain of calls.
+    pub fn destroy_message(&mut self, message: Box<Message>) {
+        self.doomed.push_back(message);
+        if !std::mem::replace(&mut self.destroying, true) {
+            while let Some(message) = self.doomed.pop_front() {
+                self.clean_message(*message);
+            }
+            self.destroying = false;
+        }
+    }
+
+    fn clean_message(&mut self, message: Message) {
+        if let Some(origin) = message.origin {
+            self.effect(super::Effect::Taken(origin));
+        }
+        let Message { dest, reply, items, .. } = message;
+        self.destroy_right(dest);
+        self.destroy_right(reply);
+        self.destroy_items(items);
+    }
+
+    /// Destroys the rights among `items`.
+    pub fn destroy_items(&mut self, items: SmallVec<[Item; 1]>) {
+        for item in items {
+            match item {
+                Item::Ports { rights, .. } => rights.into_iter().for_each(|right| self.destroy_right(right)),
+                Item::PortArray { rights, .. } => rights.into_iter().for_each(|right| self.destroy_right(right)),
+                Item::Memory { .. } => {}
+            }
+        }
+    }
+}

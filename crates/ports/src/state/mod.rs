@@ -1,0 +1,130 @@
+//! What a process knows of Mach: its spaces, and the ports that they hold rights to.
+//!
+//! Everything here is bookkeeping under one lock. It does no I/O and never waits: what must happen
+//! outside is left as an [`Effect`] for the caller, in order. A port whose receive right is in another process
+//! is a [`Home::Far`]; the same rules hold for its names, and messages to it become effects.
+//!
+//! * [`space`]: a task's names. * [`port`]: ports and port sets. * [`right`]: taking rights out of a
+//!   space, putting them into one, destroying them. * [`message`]: messages on their way.
+//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls.
+
+mod death;
+pub mod message;
+pub mod notify;
+pub mod port;
+pub mod right;
+pub mod routines;
+pub mod space;
+
+use message::{Message, Origin};
+use port::{Port, Set};
+pub use port::Home;
+pub use right::Right;
+use slab::Slab;
+use space::Space;
+use std::collections::VecDeque;
+
+/// A port as this process knows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PortId(pub u32);
+
+/// A port set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SetId(pub u32);
+
+/// A task's space.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct SpaceId(pub u32);
+
+/// A send-once right to a port in another process: the I/O layer's number for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct FarOnce(pub u32);
+
+/// Something that must happen outside of the state. Effects are carried out in order, under the
+/// same lock, before it is released.
+#[derive(Debug)]
+pub enum Effect {
+    /// A message waits at the port, which is here: wake a receiver.
+    Arrived(PortId),
+    /// The port's queue has room: wake a sender.
+    Room(PortId),
+    /// A message made here (a notification) for a right to another process. Never waits.
+    Transmit(Box<Message>),
+    /// No right to the far port is left in this process: no name, and none in a message.
+    Forgotten(PortId),
+    /// A far send-once right was dropped unused: its port gets a send-once notification.
+    OnceDropped(FarOnce),
+    /// The port, which was here, is dead: its senders elsewhere must learn of it.
+    Died(PortId),
+    /// Receivers on the port must look again: it died, moved away, or joined or left a set.
+    Changed(PortId),
+    /// Receivers on the set must look again: it is gone.
+    SetGone(SetId),
+    /// Somebody wants to know when the port has no senders: watch those in other processes.
+    WatchSenders(PortId),
+    /// Somebody wants to know when the far port dies: the first dead-name request for a name of it.
+    WatchDeath(PortId),
+    /// As [`Effect::WatchDeath`], for the port of a far send-once right.
+    WatchOnce(FarOnce),
+    /// A message that came over a line left the port's queue.
+    Taken(Origin),
+}
+
+/// All that a process knows of Mach.
+#[derive(Debug, Default)]
+pub struct State {
+    /// Ports, by [`PortId`].
+    pub ports: Slab<Port>,
+    /// Port sets, by [`SetId`].
+    pub sets: Slab<Set>,
+    /// Spaces, by [`SpaceId`].
+    pub spaces: Slab<Space>,
+    /// What the caller still has to do.
+    pub effects: VecDeque<Effect>,
+    /// Messages to be destroyed after the one that is being destroyed.
+    doomed: VecDeque<Box<Message>>,
+    /// Whether [`State::destroy_message`] is at work further up.
+    destroying: bool,
+}
+
+impl State {
+    /// A new, empty space.
+    pub fn new_space(&mut self) -> SpaceId {
+        SpaceId(self.spaces.insert(Space::default()) as u32)
+    }
+
+    /// The port, which the caller got from an entry or a right, so it is there.
+    pub fn port(&self, id: PortId) -> &Port {
+        &self.ports[id.0 as usize]
+    }
+
+    /// As [`State::port`].
+    pub fn port_mut(&mut self, id: PortId) -> &mut Port {
+        &mut self.ports[id.0 as usize]
+    }
+
+    /// The set, which the caller got from an entry or a member, so it is there.
+    pub fn set(&self, id: SetId) -> &Set {
+        &self.sets[id.0 as usize]
+    }
+
+    /// As [`State::set`].
+    pub fn set_mut(&mut self, id: SetId) -> &mut Set {
+        &mut self.sets[id.0 as usize]
+    }
+
+    /// The space, which the caller made.
+    pub fn space(&self, id: SpaceId) -> &Space {
+        &self.spaces[id.0 as usize]
+    }
+
+    /// As [`State::space`].
+    pub fn space_mut(&mut self, id: SpaceId) -> &mut Space {
+        &mut self.spaces[id.0 as usize]
+    }
+
+    /// Leaves something to do outside.
+    pub(crate) fn effect(&mut self, effect: Effect) {
+        self.effects.push_back(effect);
+    }
+}

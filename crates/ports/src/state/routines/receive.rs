@@ -1,0 +1,133 @@
+//! What a receive right or a port set has: limits, counts, members.
+
+use crate::{
+    abi::{self, Code},
+    state::{Effect, Right, SpaceId, State, space::Object},
+};
+
+/// `mach_port_status_t`: what is known of a receive right.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Status {
+    /// The name of the set that it is in; NULL if it is in none.
+    pub pset: u32,
+    /// The number of the next message.
+    pub seqno: u32,
+    /// The make-send count.
+    pub mscount: u32,
+    /// The queue limit.
+    pub qlimit: u32,
+    /// Messages in the queue; those that lie in lines are not among them.
+    pub msgcount: u32,
+    /// Send-once rights.
+    pub sorights: u32,
+    /// Whether there are send rights.
+    pub srights: bool,
+    /// Whether a port-destroyed notification is asked for.
+    pub pdrequest: bool,
+    /// Whether a no-senders notification is asked for.
+    pub nsrequest: bool,
+}
+
+impl State {
+    /// `mach_port_set_qlimit`: how many messages wait before senders do; senders that may now send are woken.
+    ///
+    /// `INVALID_VALUE` above [`abi::QLIMIT_MAX`].
+    pub fn port_set_qlimit(&mut self, space: SpaceId, name: u32, limit: u32) -> Result<(), Code> {
+        if limit > abi::QLIMIT_MAX {
+            return Err(Code::INVALID_VALUE);
+        }
+        let port = self.receive_of(space, name)?;
+        if let Some(local) = self.port_mut(port).local_mut()
+            && std::mem::replace(&mut local.qlimit, limit) < limit
+        {
+            self.effect(Effect::Room(port));
+        }
+        Ok(())
+    }
+
+    /// `mach_port_set_mscount`: sets the make-send count.
+    pub fn port_set_mscount(&mut self, space: SpaceId, name: u32, count: u32) -> Result<(), Code> {
+        let port = self.receive_of(space, name)?;
+        if let Some(local) = self.port_mut(port).local_mut() {
+            local.mscount = count;
+        }
+        Ok(())
+    }
+
+    /// `mach_port_set_seqno`: sets the number of the next message.
+    pub fn port_set_seqno(&mut self, space: SpaceId, name: u32, seqno: u32) -> Result<(), Code> {
+        let port = self.receive_of(space, name)?;
+        if let Some(local) = self.port_mut(port).local_mut() {
+            local.seqno = seqno;
+        }
+        Ok(())
+    }
+
+    /// `mach_port_set_protected_payload`: received messages show the payload in place of the port's name.
+    pub fn port_set_protected_payload(&mut self, space: SpaceId, name: u32, payload: u64) -> Result<(), Code> {
+        self.put_payload(space, name, Some(payload))
+    }
+
+    /// `mach_port_clear_protected_payload`: received messages show the port's name again.
+    pub fn port_clear_protected_payload(&mut self, space: SpaceId, name: u32) -> Result<(), Code> {
+        self.put_payload(space, name, None)
+    }
+
+    fn put_payload(&mut self, space: SpaceId, name: u32, payload: Option<u64>) -> Result<(), Code> {
+        let port = self.receive_of(space, name)?;
+        if let Some(local) = self.port_mut(port).local_mut() {
+            local.payload = payload;
+        }
+        Ok(())
+    }
+
+    /// `mach_port_get_set_status`: the names of a set's members, in no order.
+    pub fn port_get_set_status(&self, space: SpaceId, name: u32) -> Result<Vec<u32>, Code> {
+        let Object::Set(set) = self.entry_of(space, name)?.object else { return Err(Code::INVALID_RIGHT) };
+        let names = self.set(set).members.iter().filter_map(|port| self.port(*port).local()?.receiver);
+        Ok(names.map(|(_, name)| name).collect())
+    }
+
+    /// `mach_port_move_member`: puts a receive right into the set `after`, out of the one that it is in; into none if
+    /// `after` is NULL.
+    ///
+    /// `NOT_IN_SET` if it should leave a set but is in none.
+    pub fn port_move_member(&mut self, space: SpaceId, member: u32, after: u32) -> Result<(), Code> {
+        let port = self.receive_of(space, member)?;
+        let set = match after {
+            abi::NULL => None,
+            _ => match self.entry_of(space, after)?.object {
+                Object::Set(set) => Some(set),
+                _ => return Err(Code::INVALID_RIGHT),
+            },
+        };
+        let old = self.port(port).local().and_then(|local| local.set);
+        match set {
+            None if old.is_none() => return Err(Code::NOT_IN_SET),
+            None => self.leave_set(port),
+            Some(set) if old == Some(set) => {}
+            Some(set) => {
+                self.leave_set(port);
+                self.join_set(port, set);
+            }
+        }
+        Ok(())
+    }
+
+    /// `mach_port_get_receive_status`: what is known of a receive right.
+    pub fn port_get_receive_status(&self, space: SpaceId, name: u32) -> Result<Status, Code> {
+        let port = self.port(self.receive_of(space, name)?);
+        let local = port.local().ok_or(Code::INVALID_RIGHT)?;
+        Ok(Status {
+            pset: local.set.map_or(abi::NULL, |set| self.set(set).holder.1),
+            seqno: local.seqno,
+            mscount: local.mscount,
+            qlimit: local.qlimit,
+            msgcount: local.queue.len() as u32,
+            sorights: port.sorights,
+            srights: port.srights > 0 || local.abroad > 0,
+            pdrequest: local.pdrequest != Right::Null,
+            nsrequest: local.nsrequest != Right::Null,
+        })
+    }
+}

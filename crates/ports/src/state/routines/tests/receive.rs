@@ -1,0 +1,98 @@
+//! What a receive right or a port set has.
+
+use super::*;
+use crate::abi;
+
+#[test]
+fn status_tells_all() {
+    let mut w = World::new();
+    let (a, b) = (w.a, w.b);
+    let (name, note) = (w.port(a), w.port(a));
+    let status = w.state.port_get_receive_status(a, name).expect("a status");
+    assert_eq!((status.qlimit, status.msgcount, status.srights, status.nsrequest), (abi::QLIMIT_DEFAULT, 0, false, false));
+    let held = w.give(a, name, types::MAKE_SEND, b);
+    w.give(a, name, types::MAKE_SEND_ONCE, b);
+    w.request(a, name, notify::NO_SENDERS, note);
+    w.request(a, name, notify::PORT_DESTROYED, note);
+    w.send(b, held, types::COPY_SEND, 1, Vec::new());
+    let status = w.state.port_get_receive_status(a, name).expect("a status");
+    assert_eq!((status.mscount, status.sorights, status.msgcount, status.srights), (1, 1, 1, true));
+    assert!(status.nsrequest && status.pdrequest);
+    assert_eq!(w.state.port_get_receive_status(b, held), Err(Code::INVALID_RIGHT));
+    assert_eq!(w.state.port_get_receive_status(b, 5), Err(Code::INVALID_NAME));
+}
+
+#[test]
+fn counts_can_be_set_and_begin_anew_when_the_right_moves() {
+    let mut w = World::new();
+    let (a, b) = (w.a, w.b);
+    let name = w.port(a);
+    assert_eq!(w.state.port_set_mscount(a, name, 7), Ok(()));
+    assert_eq!(w.state.port_set_seqno(a, name, 8), Ok(()));
+    assert_eq!(w.state.port_set_qlimit(a, name, 9), Ok(()));
+    assert_eq!(w.state.port_set_protected_payload(a, name, 10), Ok(()));
+    let status = w.state.port_get_receive_status(a, name).expect("a status");
+    assert_eq!((status.mscount, status.seqno, status.qlimit), (7, 8, 9));
+    let moved = w.give(a, name, types::MOVE_RECEIVE, b);
+    let status = w.state.port_get_receive_status(b, moved).expect("a status");
+    assert_eq!((status.mscount, status.seqno, status.qlimit), (0, 0, 9));
+    let port = w.state.space(b).get(moved).and_then(|entry| entry.port()).expect("a port");
+    assert_eq!(w.state.port(port).local().map(|local| local.payload), Some(None));
+    for code in [
+        w.state.port_set_mscount(a, name, 1),
+        w.state.port_set_seqno(a, name, 1),
+        w.state.port_set_qlimit(a, name, 1),
+        w.state.port_set_protected_payload(a, name, 1),
+        w.state.port_clear_protected_payload(a, name),
+    ] {
+        assert_eq!(code, Err(Code::INVALID_NAME));
+    }
+}
+
+#[test]
+fn a_raised_limit_wakes_senders() {
+    let mut w = World::new();
+    let name = w.port(w.a);
+    assert_eq!(w.state.port_set_qlimit(w.a, 5, abi::QLIMIT_MAX + 1), Err(Code::INVALID_VALUE));
+    assert_eq!(w.state.port_set_qlimit(w.a, name, abi::QLIMIT_MAX), Ok(()));
+    assert!(matches!(w.settle()[..], [Effect::Room(_)]));
+    assert_eq!(w.state.port_set_qlimit(w.a, name, 0), Ok(()));
+    assert!(w.settle().is_empty());
+}
+
+#[test]
+fn members_move_between_sets() {
+    let mut w = World::new();
+    let a = w.a;
+    let (name, other) = (w.port(a), w.port(a));
+    let one = w.state.port_allocate(a, right::PORT_SET).expect("a set");
+    let two = w.state.port_allocate(a, right::PORT_SET).expect("a set");
+    assert_eq!(w.state.port_move_member(a, name, abi::NULL), Err(Code::NOT_IN_SET));
+    assert_eq!(w.state.port_move_member(a, name, other), Err(Code::INVALID_RIGHT));
+    assert_eq!(w.state.port_move_member(a, name, 5), Err(Code::INVALID_NAME));
+    assert_eq!(w.state.port_move_member(a, one, two), Err(Code::INVALID_RIGHT));
+    assert_eq!(w.state.port_move_member(a, 5, two), Err(Code::INVALID_NAME));
+    assert_eq!(w.state.port_move_member(a, name, one), Ok(()));
+    assert_eq!(w.state.port_move_member(a, name, one), Ok(()));
+    assert_eq!(w.state.port_get_set_status(a, one), Ok(vec![name]));
+    assert_eq!(w.state.port_move_member(a, name, two), Ok(()));
+    assert_eq!(w.state.port_get_set_status(a, one), Ok(vec![]));
+    assert_eq!(w.state.port_get_receive_status(a, name).map(|status| status.pset), Ok(two));
+    assert_eq!(w.state.port_get_set_status(a, name), Err(Code::INVALID_RIGHT));
+    w.settle();
+    assert_eq!(w.state.port_destroy(a, two), Ok(()));
+    assert!(w.settle().iter().any(|effect| matches!(effect, Effect::SetGone(_))));
+    assert_eq!(w.state.port_get_receive_status(a, name).map(|status| status.pset), Ok(abi::NULL));
+    assert_eq!(w.state.port_move_member(a, name, abi::NULL), Err(Code::NOT_IN_SET));
+}
+
+#[test]
+fn a_receive_right_leaves_its_set_when_it_moves() {
+    let mut w = World::new();
+    let (a, b) = (w.a, w.b);
+    let name = w.port(a);
+    let set = w.state.port_allocate(a, right::PORT_SET).expect("a set");
+    assert_eq!(w.state.port_move_member(a, name, set), Ok(()));
+    w.give(a, name, types::MOVE_RECEIVE, b);
+    assert_eq!(w.state.port_get_set_status(a, set), Ok(vec![]));
+}

@@ -1,0 +1,235 @@
+//! A task's names for rights.
+//!
+//! A name that the space chose is an index and a generation, so that a stale name is not taken for
+//! the next right at its place. Names that the program chose itself lie in a map.
+
+use super::{FarOnce, PortId, SetId};
+use crate::abi::{self, kind};
+use rustc_hash::FxHashMap;
+
+/// What a name refers to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Object {
+    /// Nothing: a dead name.
+    None,
+    /// A port: send, receive, or a send-once right whose port was here when it was made.
+    Port(PortId),
+    /// A send-once right to a port in another process.
+    Once(FarOnce),
+    /// A port set.
+    Set(SetId),
+}
+
+/// One name's meaning.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Entry {
+    /// `MACH_PORT_TYPE_*` bits of the rights it denotes, without DNREQUEST.
+    pub kind: u32,
+    /// User references: of a send right or dead name; 1 for a send-once right; 0 else.
+    pub urefs: u32,
+    /// What it refers to.
+    pub object: Object,
+    /// The dead-name request, as an index into [`Space::requests`] plus one; 0 for none.
+    pub request: u32,
+}
+
+impl Entry {
+    /// A new entry without a request.
+    pub fn new(kind: u32, urefs: u32, object: Object) -> Self {
+        Self { kind, urefs, object, request: 0 }
+    }
+
+    /// The port it refers to, if it is one.
+    pub fn port(&self) -> Option<PortId> {
+        match self.object {
+            Object::Port(port) => Some(port),
+            _ => None,
+        }
+    }
+
+    /// Its kind as `mach_port_type` tells it, with DNREQUEST.
+    pub fn shown_kind(&self) -> u32 {
+        self.kind | if self.request == 0 { 0 } else { kind::DNREQUEST }
+    }
+
+    /// Whether all of `kinds` are among its rights.
+    pub fn has(&self, kinds: u32) -> bool {
+        self.kind & kinds == kinds
+    }
+}
+
+const GENERATION_BITS: u32 = 8;
+const GENERATIONS: u32 = 1 << GENERATION_BITS;
+/// No free place.
+const END: u32 = !0;
+
+#[derive(Debug)]
+enum Place {
+    Used(u8, Entry),
+    /// Generation of the last user, and the next free place.
+    Free(u8, u32),
+    /// The program has taken all names of the place; it is on no list until it gives one back.
+    Barred,
+}
+
+/// A task's names.
+#[derive(Debug)]
+pub struct Space {
+    places: Vec<Place>,
+    free: u32,
+    used: usize,
+    chosen: FxHashMap<u32, Entry>,
+    /// Dead-name requests: the send-once rights that get the notifications.
+    pub requests: slab::Slab<super::Right>,
+    /// `mach_task_self`: a name in this space.
+    pub self_name: u32,
+    /// The task's bootstrap port, if it has one.
+    pub bootstrap: super::Right,
+    /// Whether the task is gone.
+    pub dead: bool,
+}
+
+impl Default for Space {
+    fn default() -> Self {
+        Self {
+            places: Vec::new(),
+            free: END,
+            used: 0,
+            chosen: FxHashMap::default(),
+            requests: slab::Slab::new(),
+            self_name: abi::NULL,
+            bootstrap: super::Right::Null,
+            dead: false,
+        }
+    }
+}
+
+fn join(index: u32, generation: u8) -> u32 {
+    // Index 0 would make names below 256: programs use small numbers for their own ends.
+    (index + 1) << GENERATION_BITS | u32::from(generation)
+}
+
+fn split(name: u32) -> Option<(usize, u8)> {
+    Some(((name >> GENERATION_BITS).checked_sub(1)? as usize, (name % GENERATIONS) as u8))
+}
+
+impl Space {
+    /// The entry of a name.
+    #[inline]
+    pub fn get(&self, name: u32) -> Option<&Entry> {
+        if let Some((index, generation)) = split(name)
+            && let Some(Place::Used(own, entry)) = self.places.get(index)
+            && *own == generation
+        {
+            return Some(entry);
+        }
+        if self.chosen.is_empty() { None } else { self.chosen.get(&name) }
+    }
+
+    /// As [`Space::get`].
+    #[inline]
+    pub fn get_mut(&mut self, name: u32) -> Option<&mut Entry> {
+        if let Some((index, generation)) = split(name)
+            && let Some(Place::Used(own, entry)) = self.places.get_mut(index)
+            && *own == generation
+        {
+            return Some(entry);
+        }
+        if self.chosen.is_empty() { None } else { self.chosen.get_mut(&name) }
+    }
+
+    /// Gives an entry a name of the space's choice; None if there are too many names, or the task is gone.
+    pub fn insert(&mut self, entry: Entry) -> Option<u32> {
+        if self.dead {
+            return None;
+        }
+        loop {
+            let (index, mut generation) = self.claim()?;
+            if !self.chosen.is_empty() {
+                // Names that the program has taken are passed over.
+                let mut free = (0..GENERATIONS).map(|n| generation.wrapping_add(n as u8));
+                let Some(next) = free.find(|next| !self.chosen.contains_key(&join(index, *next))) else {
+                    self.places[index as usize] = Place::Barred;
+                    continue;
+                };
+                generation = next;
+            }
+            self.places[index as usize] = Place::Used(generation, entry);
+            self.used += 1;
+            return Some(join(index, generation));
+        }
+    }
+
+    /// Takes a free place: its index, and the generation after its last user's.
+    fn claim(&mut self) -> Option<(u32, u8)> {
+        if self.free == END {
+            let index = self.places.len() as u32;
+            if index >= (1 << (32 - GENERATION_BITS)) - 3 {
+                return None;
+            }
+            self.places.push(Place::Free(0, END));
+            return Some((index, 1));
+        }
+        let index = self.free;
+        let Place::Free(generation, next) = self.places[index as usize] else {
+            unreachable!("the list of free places holds free places");
+        };
+        self.free = next;
+        Some((index, generation.wrapping_add(1)))
+    }
+
+    /// Gives an entry the name that the program chose; false if the name is taken or can't be used, or the task is gone.
+    pub fn insert_at(&mut self, name: u32, entry: Entry) -> bool {
+        let free = name != abi::NULL && name != abi::DEAD && !self.dead && self.get(name).is_none();
+        if free {
+            self.chosen.insert(name, entry);
+        }
+        free
+    }
+
+    /// Removes a name.
+    pub fn remove(&mut self, name: u32) -> Option<Entry> {
+        if let Some((index, generation)) = split(name)
+            && let Some(Place::Used(own, entry)) = self.places.get(index)
+            && *own == generation
+        {
+            let entry = *entry;
+            self.places[index] = Place::Free(generation, self.free);
+            self.free = index as u32;
+            self.used -= 1;
+            return Some(entry);
+        }
+        let entry = self.chosen.remove(&name)?;
+        if let Some((index, generation)) = split(name)
+            && let Some(place @ Place::Barred) = self.places.get_mut(index)
+        {
+            *place = Place::Free(generation.wrapping_sub(1), self.free);
+            self.free = index as u32;
+        }
+        Some(entry)
+    }
+
+    /// All names and their entries, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &Entry)> {
+        let own = self.places.iter().enumerate().filter_map(|(index, place)| match place {
+            Place::Used(generation, entry) => Some((join(index as u32, *generation), entry)),
+            Place::Free(..) | Place::Barred => None,
+        });
+        own.chain(self.chosen.iter().map(|(name, entry)| (*name, entry)))
+    }
+
+    /// How many names there are.
+    pub fn len(&self) -> usize {
+        self.used + self.chosen.len()
+    }
+
+    /// Whether there is no name.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The kind of a name as `mach_port_type` tells it.
+    pub fn kind(&self, name: u32) -> Option<u32> {
+        self.get(name).map(Entry::shown_kind)
+    }
+}

@@ -1,0 +1,372 @@
+//! A task's calls: `mach_msg`, and the `mach_port_*` routines on its own space.
+
+use crate::{
+    abi::{Code, kind, notify},
+    io::{Inner, wait::For},
+    msg::{self, Request},
+    process::{Guard, Process},
+    state::{
+        PortId, Right, SpaceId,
+        port::Kernel,
+        routines::Status,
+        space::{Entry, Object},
+    },
+};
+use slipway_fabric::sync::Ordering;
+use std::{cell::Cell, io, os::fd::OwnedFd};
+
+thread_local! {
+    /// The space that this thread works for, if that is not the process's first.
+    static CURRENT: Cell<Option<SpaceId>> = const { Cell::new(None) };
+}
+
+/// A task of this process: a space, and the calls on it. Copies stand for the same task.
+///
+/// Any thread may make any call at any time.
+#[derive(Debug, Clone, Copy)]
+pub struct Task {
+    process: &'static Process,
+    space: SpaceId,
+}
+
+impl Inner {
+    /// A new space, with a port that stands for its task.
+    pub(crate) fn new_task(&mut self) -> SpaceId {
+        let space = self.state.new_space();
+        let name = self.kernel_port(space, Kernel::Task(space));
+        self.state.space_mut(space).self_name = name;
+        space
+    }
+
+    /// A send right in `space` to a new port that the library itself serves.
+    fn kernel_port(&mut self, space: SpaceId, kernel: Kernel) -> u32 {
+        let port = self.state.new_port();
+        if let Some(local) = self.state.port_mut(port).local_mut() {
+            local.kernel = kernel;
+        }
+        self.state.make_send(port).and_then(|right| self.state.copyout(space, right).ok()).unwrap_or(crate::abi::NULL)
+    }
+
+    /// The port behind a name with a receive right.
+    fn own_port(&self, space: SpaceId, name: u32) -> Option<PortId> {
+        self.state.space(space).get(name).filter(|entry| entry.has(kind::RECEIVE)).and_then(Entry::port)
+    }
+
+    /// Looks for deaths that the routine about to be called would otherwise not know of.
+    fn refresh(&mut self, space: SpaceId, name: u32) {
+        let Some(entry) = self.state.space(space).get(name).copied() else { return };
+        match entry.object {
+            Object::Port(port) => {
+                self.refresh_far(port);
+                let route = self.io.far(port).and_then(|far| far.routes.first()).map(|route| (route.line, route.slot));
+                if let Some((line, slot)) = route {
+                    self.look_at_gate(line, slot);
+                }
+            }
+            Object::Once(_) | Object::None | Object::Set(_) => {}
+        }
+        self.settle();
+    }
+}
+
+impl Task {
+    /// The task that this thread works for.
+    #[inline]
+    pub fn current() -> Self {
+        let process = Process::get();
+        Self { process, space: CURRENT.get().unwrap_or(process.first_space()) }
+    }
+
+    /// A further task in this process, with an empty space.
+    pub fn new() -> Self {
+        let process = Process::get();
+        let space = process.lock().new_task();
+        Self { process, space }
+    }
+
+    /// Makes this the task that the calling thread works for; the one before.
+    pub fn enter(self) -> Self {
+        let before = Self::current();
+        CURRENT.set(Some(self.space));
+        before
+    }
+
+    /// Ends the task: every right it has is given up. Its threads get errors from then on.
+    pub fn terminate(self) {
+        let mut guard = self.process.lock();
+        let bootstrap = std::mem::take(&mut guard.state.space_mut(self.space).bootstrap);
+        guard.state.destroy_right(bootstrap);
+        guard.state.terminate(self.space);
+    }
+
+    /// The lock on the process that the task is in.
+    pub(crate) fn lock(&self) -> Guard<'static> {
+        self.process.lock()
+    }
+
+    /// The task's space.
+    pub fn space(&self) -> SpaceId {
+        self.space
+    }
+
+    /// `mach_msg`: see [`msg::mach_msg`].
+    #[inline]
+    pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
+        msg::mach_msg(self.process, self.space, buffer, request)
+    }
+
+    /// `mach_task_self`.
+    pub fn self_name(&self) -> u32 {
+        self.lock().state.space(self.space).self_name
+    }
+
+    /// Runs `call` on the state, for a routine that concerns the one name.
+    fn with<T>(&self, name: u32, call: impl FnOnce(&mut Inner, SpaceId) -> Result<T, Code>) -> Result<T, Code> {
+        let mut guard = self.lock();
+        guard.refresh(self.space, name);
+        call(&mut guard, self.space)
+    }
+
+    /// The task in this process that a name of this task stands for: `mach_task_self`'s name, or another's.
+    pub fn named(&self, task: u32) -> Option<Self> {
+        let guard = self.lock();
+        let port = guard.state.space(self.space).get(task).and_then(Entry::port)?;
+        match guard.state.port(port).local()?.kernel {
+            Kernel::Task(space) => Some(Self { process: self.process, space }),
+            _ => None,
+        }
+    }
+
+    /// A new name for a port that stands for a thread of the process (`mach_thread_self`).
+    pub fn thread_name(&self) -> u32 {
+        self.lock().kernel_port(self.space, Kernel::Thread)
+    }
+
+    /// A name for a port that stands for the host (`mach_host_self`).
+    pub fn host_name(&self) -> u32 {
+        self.lock().kernel_port(self.space, Kernel::Host)
+    }
+
+    /// `mach_port_names`: every name and its type.
+    pub fn names(&self) -> Result<Vec<(u32, u32)>, Code> {
+        let mut guard = self.lock();
+        let names: Vec<u32> = guard.state.space(self.space).iter().map(|(name, _)| name).collect();
+        names.into_iter().for_each(|name| guard.refresh(self.space, name));
+        guard.state.port_names(self.space)
+    }
+
+    /// `mach_port_type`.
+    pub fn kind(&self, name: u32) -> Result<u32, Code> {
+        self.with(name, |inner, space| inner.state.port_type(space, name))
+    }
+
+    /// `mach_port_rename`.
+    pub fn rename(&self, old: u32, new: u32) -> Result<(), Code> {
+        self.with(old, |inner, space| inner.state.port_rename(space, old, new))
+    }
+
+    /// `mach_port_allocate`: `which` is a number of [`crate::abi::right`].
+    pub fn allocate(&self, which: u32) -> Result<u32, Code> {
+        self.lock().state.port_allocate(self.space, which)
+    }
+
+    /// `mach_port_allocate_name`.
+    pub fn allocate_name(&self, which: u32, name: u32) -> Result<(), Code> {
+        self.lock().state.port_allocate_name(self.space, which, name)
+    }
+
+    /// `mach_reply_port`.
+    pub fn reply_port(&self) -> Result<u32, Code> {
+        self.lock().state.reply_port(self.space)
+    }
+
+    /// `mach_port_destroy`.
+    pub fn destroy(&self, name: u32) -> Result<(), Code> {
+        self.with(name, |inner, space| inner.state.port_destroy(space, name))
+    }
+
+    /// `mach_port_deallocate`.
+    pub fn deallocate(&self, name: u32) -> Result<(), Code> {
+        self.lock().state.port_deallocate(self.space, name)
+    }
+
+    /// `mach_port_get_refs`.
+    pub fn get_refs(&self, name: u32, which: u32) -> Result<u32, Code> {
+        self.with(name, |inner, space| inner.state.port_get_refs(space, name, which))
+    }
+
+    /// `mach_port_mod_refs`.
+    pub fn mod_refs(&self, name: u32, which: u32, delta: i32) -> Result<(), Code> {
+        self.with(name, |inner, space| inner.state.port_mod_refs(space, name, which, delta))
+    }
+
+    /// `mach_port_set_qlimit`. Senders in other processes learn of it with their next message.
+    pub fn set_qlimit(&self, name: u32, limit: u32) -> Result<(), Code> {
+        self.with(name, |inner, space| {
+            inner.state.port_set_qlimit(space, name, limit)?;
+            if let Some(port) = inner.own_port(space, name) {
+                inner.announce_limit(port, limit);
+            }
+            Ok(())
+        })
+    }
+
+    /// `mach_port_set_mscount`.
+    pub fn set_mscount(&self, name: u32, count: u32) -> Result<(), Code> {
+        self.lock().state.port_set_mscount(self.space, name, count)
+    }
+
+    /// `mach_port_set_seqno`.
+    pub fn set_seqno(&self, name: u32, seqno: u32) -> Result<(), Code> {
+        self.lock().state.port_set_seqno(self.space, name, seqno)
+    }
+
+    /// `mach_port_set_protected_payload`.
+    pub fn set_payload(&self, name: u32, payload: u64) -> Result<(), Code> {
+        self.lock().state.port_set_protected_payload(self.space, name, payload)
+    }
+
+    /// `mach_port_clear_protected_payload`.
+    pub fn clear_payload(&self, name: u32) -> Result<(), Code> {
+        self.lock().state.port_clear_protected_payload(self.space, name)
+    }
+
+    /// `mach_port_get_set_status`.
+    pub fn set_status(&self, name: u32) -> Result<Vec<u32>, Code> {
+        self.lock().state.port_get_set_status(self.space, name)
+    }
+
+    /// `mach_port_move_member`.
+    pub fn move_member(&self, member: u32, after: u32) -> Result<(), Code> {
+        self.lock().state.port_move_member(self.space, member, after)
+    }
+
+    /// `mach_port_get_receive_status`. Messages that still lie in lines are counted once they are seen.
+    pub fn receive_status(&self, name: u32) -> Result<Status, Code> {
+        self.with(name, |inner, space| {
+            inner.catch_up();
+            if let Some(port) = inner.own_port(space, name) {
+                inner.refresh_senders(port);
+            }
+            inner.state.port_get_receive_status(space, name)
+        })
+    }
+
+    /// `mach_port_request_notification`: `to` is a name of this task with the disposition `how`. The name of the
+    /// send-once right that was registered before, or null.
+    pub fn request_notification(&self, name: u32, id: i32, sync: u32, to: u32, how: u32) -> Result<u32, Code> {
+        self.with(name, |inner, space| {
+            if id == notify::NO_SENDERS
+                && let Some(port) = inner.own_port(space, name)
+            {
+                inner.refresh_senders(port);
+            }
+            let to = inner.state.copyin(space, to, how).map_err(|_| Code::INVALID_CAPABILITY)?;
+            let before = inner.state.port_request_notification(space, name, id, sync, to)?;
+            inner.settle();
+            inner.state.copyout(space, before).map_err(|right| {
+                inner.state.destroy_right(right);
+                Code::RESOURCE_SHORTAGE
+            })
+        })
+    }
+
+    /// `mach_port_insert_right`: puts the right that `from` has as `right_name`, taken as `how` says, into this task
+    /// under `name`.
+    pub fn insert_right(&self, name: u32, from: Self, right_name: u32, how: u32) -> Result<(), Code> {
+        let mut guard = self.lock();
+        let moved = guard.state.copyin(from.space, right_name, how).map_err(|_| Code::INVALID_CAPABILITY)?;
+        guard.state.port_insert_right(self.space, name, moved)
+    }
+
+    /// `mach_port_extract_right`: takes a right of this task out, as `how` says, and gives it to `to`: its name there.
+    pub fn extract_right(&self, name: u32, how: u32, to: Self) -> Result<u32, Code> {
+        let mut guard = self.lock();
+        let taken = guard.state.port_extract_right(self.space, name, how)?;
+        let guard = &mut *guard;
+        guard.state.copyout(to.space, taken).map_err(|right| {
+            guard.state.destroy_right(right);
+            Code::RESOURCE_SHORTAGE
+        })
+    }
+
+    /// A descriptor that polls as readable while there may be a message at the port or set. It may be
+    /// readable without one: receive with a time-out of 0 until nothing comes.
+    pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
+        let mut guard = self.lock();
+        let what = match guard.state.space(self.space).get(name) {
+            Some(Entry { object: Object::Set(set), .. }) => For::Set(*set),
+            Some(entry) if entry.has(kind::RECEIVE) => entry.port().map(For::Port).ok_or(io::ErrorKind::InvalidInput)?,
+            _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name has no receive right")),
+        };
+        guard.pollable(what)
+    }
+
+    /// The task's bootstrap port, as a new reference; null if it has none.
+    pub fn bootstrap(&self) -> Result<u32, Code> {
+        let mut guard = self.lock();
+        let Right::Send(port) = guard.state.space(self.space).bootstrap else { return Ok(crate::abi::NULL) };
+        guard.refresh_far(port);
+        guard.state.port_mut(port).srights += 1;
+        let guard = &mut *guard;
+        guard.state.copyout(self.space, Right::Send(port)).map_err(|right| {
+            guard.state.destroy_right(right);
+            Code::RESOURCE_SHORTAGE
+        })
+    }
+
+    /// Makes the port that `name` has a send right to the task's bootstrap port. Children inherit it.
+    pub fn set_bootstrap(&self, name: u32) -> Result<(), Code> {
+        let mut guard = self.lock();
+        let new = guard.state.copyin(self.space, name, crate::abi::types::COPY_SEND)?;
+        let old = std::mem::replace(&mut guard.state.space_mut(self.space).bootstrap, new);
+        guard.state.destroy_right(old);
+        Ok(())
+    }
+
+    /// Takes a send right that came as two descriptors from outside of Mach, as the name server gives the first:
+    /// its name.
+    pub fn import(&self, sending: OwnedFd, holder: OwnedFd) -> io::Result<u32> {
+        use slipway_fabric::descriptor::Reserved;
+        let (s, t) = (Reserved::new(sending)?, Reserved::new(holder)?);
+        let mut guard = self.lock();
+        let inner = &mut *guard;
+        let right = inner.import_send(s, t).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
+        inner.state.copyout(self.space, right).map_err(|right| {
+            inner.state.destroy_right(right);
+            io::ErrorKind::OutOfMemory.into()
+        })
+    }
+
+    /// The descriptors that stand for a send right to the port that `name` receives from, for [`Task::import`] in
+    /// another process. Each export counts as a sender while its descriptors are open.
+    pub fn export(&self, name: u32) -> io::Result<(OwnedFd, OwnedFd)> {
+        let mut guard = self.lock();
+        let port = guard.own_port(self.space, name).ok_or(io::ErrorKind::InvalidInput)?;
+        if let Some(local) = guard.state.port_mut(port).local_mut() {
+            local.mscount = local.mscount.wrapping_add(1);
+        }
+        let (s, t) = guard.export_pair(port)?;
+        Ok((rustix::io::fcntl_dupfd_cloexec(&*s, 0)?, rustix::io::fcntl_dupfd_cloexec(&*t, 0)?))
+    }
+}
+
+impl Default for Task {
+    fn default() -> Self {
+        Self::current()
+    }
+}
+
+impl Inner {
+    /// Tells senders elsewhere the new limit of a port's queue.
+    fn announce_limit(&mut self, port: PortId, limit: u32) {
+        let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
+        for (number, slot) in slots {
+            let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
+            line.ours.gate[slot as usize].store(limit + 1, Ordering::Release);
+            if line.segment.rx.wake_writer() {
+                line.ring_bell();
+            }
+        }
+    }
+}

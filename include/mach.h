@@ -1,0 +1,2 @@
+/* All of libmach but the name server's calls. */
+#include <mach/mach.h>

@@ -1,0 +1,2 @@
+/* For programs that include it: the message types are in <mach/message.h>. */
+#include <mach/message.h>

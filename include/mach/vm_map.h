@@ -1,0 +1,33 @@
+/* Memory of a task. libmach acts on the calling task only: any other gives KERN_INVALID_TASK. */
+#ifndef MACH_VM_MAP_H
+#define MACH_VM_MAP_H
+
+#include <mach/mach_types.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* New memory, filled with zeros: anywhere, or at *address, which must be free. */
+extern kern_return_t vm_allocate(vm_task_t target_task, vm_address_t *address, vm_size_t size, boolean_t anywhere);
+/* Takes pages away. Out-of-line data that was received is given back so. */
+extern kern_return_t vm_deallocate(vm_task_t target_task, vm_address_t address, vm_size_t size);
+/* Copies memory into new memory of the caller's, to be deallocated. */
+extern kern_return_t vm_read(vm_task_t target_task, vm_address_t address, vm_size_t size, vm_offset_t *data,
+                             mach_msg_type_number_t *data_count);
+extern kern_return_t vm_write(vm_task_t target_task, vm_address_t address, vm_offset_t data,
+                              mach_msg_type_number_t data_count);
+extern kern_return_t vm_copy(vm_task_t target_task, vm_address_t source_address, vm_size_t size,
+                             vm_address_t dest_address);
+extern kern_return_t vm_protect(vm_task_t target_task, vm_address_t address, vm_size_t size, boolean_t set_maximum,
+                                vm_prot_t new_protection);
+/* Maps a memory object, or with MACH_PORT_NULL memory filled with zeros, at an address that has no bit of mask. */
+extern kern_return_t vm_map(vm_task_t target_task, vm_address_t *address, vm_size_t size, vm_address_t mask,
+                            boolean_t anywhere, memory_object_t memory_object, vm_offset_t offset, boolean_t copy,
+                            vm_prot_t cur_protection, vm_prot_t max_protection, vm_inherit_t inheritance);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
