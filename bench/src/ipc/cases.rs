@@ -20,11 +20,17 @@ pub enum Test {
     Longwords(u32),
     /// A message with so many rights to ports of the sender, which the receiver deallocates.
     Ports(u32),
+    /// A request with a send-once right, to which the answer goes.
+    Rpc,
+    /// A message with so many rights to ports of a third process, which the receiver deallocates.
+    PassedOn(u32),
+    /// A port that is made and destroyed, and never leaves its task.
+    MakePort,
 }
 
 impl Test {
-    /// In the order of the published table, the floor first.
-    pub const ALL: [Self; 8] = [
+    /// In the order of the published table, the floor first, what it doesn't have last.
+    pub const ALL: [Self; 12] = [
         Self::Floor,
         Self::Longwords(0),
         Self::Longwords(16),
@@ -33,6 +39,10 @@ impl Test {
         Self::Ports(1),
         Self::Ports(16),
         Self::Ports(256),
+        Self::Rpc,
+        Self::PassedOn(1),
+        Self::PassedOn(256),
+        Self::MakePort,
     ];
 
     /// The name that the options and the results use.
@@ -43,6 +53,9 @@ impl Test {
             Self::Longwords(count) => format!("{count}-longwords"),
             Self::Ports(1) => "1-port".to_owned(),
             Self::Ports(count) => format!("{count}-ports"),
+            Self::Rpc => "rpc".to_owned(),
+            Self::PassedOn(count) => format!("{count}-passed-on"),
+            Self::MakePort => "make-port".to_owned(),
         }
     }
 
@@ -54,6 +67,10 @@ impl Test {
             Self::Longwords(count) => format!("{count} longwords"),
             Self::Ports(1) => "1 port".to_owned(),
             Self::Ports(count) => format!("{count} ports"),
+            Self::Rpc => "RPC".to_owned(),
+            Self::PassedOn(1) => "1 port passed on".to_owned(),
+            Self::PassedOn(count) => format!("{count} ports passed on"),
+            Self::MakePort => "make a port".to_owned(),
         }
     }
 
@@ -72,9 +89,9 @@ impl Test {
     /// Bytes of the Mach message that carries the test's data: every way carries as many.
     pub fn bytes(self) -> usize {
         match self {
-            Self::Floor | Self::Longwords(0) => HEADER,
+            Self::Floor | Self::Longwords(0) | Self::Rpc | Self::MakePort => HEADER,
             Self::Longwords(count) => (HEADER + DESCRIPTOR + 4 * count as usize).next_multiple_of(8),
-            Self::Ports(count) => HEADER + DESCRIPTOR + 8 * count as usize,
+            Self::Ports(count) | Self::PassedOn(count) => HEADER + DESCRIPTOR + 8 * count as usize,
         }
     }
 }
@@ -138,11 +155,17 @@ impl Method {
 
     /// Whether this way can do `test`.
     fn does(self, test: Test) -> bool {
-        use Method::{CacheLine, Clock, Copy, Fabric, Futex, Iceoryx2, IpcChannel, Pipe, Socket, Yield};
+        use Method::{
+            CacheLine, Clock, Copy, Fabric, Futex, Iceoryx2, IpcChannel, Mach, MachOneProcess, MachSleep, Pipe, Socket, Yield,
+        };
+        let mach = matches!(self, Mach | MachSleep | MachOneProcess);
         match test {
             Test::Floor => matches!(self, CacheLine | Futex | Yield | Copy | Clock),
-            Test::Longwords(_) => matches!(self, Pipe | Socket | Fabric | IpcChannel | Iceoryx2),
-            Test::Ports(_) => matches!(self, Socket | IpcChannel),
+            Test::Longwords(_) => mach || matches!(self, Pipe | Socket | Fabric | IpcChannel | Iceoryx2),
+            Test::Ports(_) => mach || matches!(self, Socket | IpcChannel),
+            Test::Rpc => mach,
+            Test::PassedOn(_) => matches!(self, Mach | MachSleep),
+            Test::MakePort => self == Mach,
         }
     }
 
@@ -158,8 +181,9 @@ impl Method {
 
     /// Whether its instructions are the same in every run, when both ends share a core: nothing is
     /// polled in vain.
-    pub fn counts(self) -> bool {
-        !matches!(self, Self::CacheLine | Self::Iceoryx2 | Self::Yield | Self::Clock | Self::Copy)
+    fn counts(self) -> bool {
+        use Method::{CacheLine, Clock, Copy, Iceoryx2, Mach, MachOneProcess, Yield};
+        !matches!(self, CacheLine | Iceoryx2 | Yield | Clock | Copy | Mach | MachOneProcess)
     }
 }
 
@@ -206,6 +230,17 @@ pub struct Case {
 }
 
 impl Case {
+    /// Whether it can be measured where there are two cores.
+    fn is_possible(&self) -> bool {
+        let local = self.test == Test::MakePort && self.placement == Placement::Different;
+        self.method.does(self.test) && self.method.runs(self.placement) && !local
+    }
+
+    /// Whether its instructions can be counted.
+    pub fn counts(&self) -> bool {
+        self.placement == Placement::OneCore && (self.method.counts() || self.test == Test::MakePort)
+    }
+
     /// The results' name of how and where: "socket/one-core".
     pub fn variant(&self) -> String {
         format!("{}/{}", self.method.name(), self.placement.name())
@@ -235,8 +270,9 @@ pub fn plan(args: &Args, cores: &Cores) -> Result<Vec<Case>, Failure> {
         for &method in methods {
             for placement in Placement::ALL {
                 let room = placement == Placement::OneCore || cores.second.is_some();
-                if room && method.does(test) && method.runs(placement) {
-                    cases.push(Case { test, method, placement });
+                let case = Case { test, method, placement };
+                if room && case.is_possible() {
+                    cases.push(case);
                 }
             }
         }
@@ -257,7 +293,7 @@ mod tests {
     #[test]
     fn messages_are_as_long_as_mach_makes_them() {
         let bytes = Test::ALL.map(Test::bytes);
-        assert_eq!(bytes, [32, 32, 104, 1064, 16_424, 48, 168, 2088]);
+        assert_eq!(bytes, [32, 32, 104, 1064, 16_424, 48, 168, 2088, 32, 48, 2088, 32]);
     }
 
     #[test]

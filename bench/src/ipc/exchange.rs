@@ -26,6 +26,14 @@ pub trait Exchange: Sized {
     /// # Errors
     /// When it can't.
     fn serve(&mut self) -> anyhow::Result<()>;
+
+    /// The server's half of `count` round trips, for what answers one and waits for the next with one call.
+    ///
+    /// # Errors
+    /// As [`Exchange::serve`].
+    fn serve_all(&mut self, count: u64) -> anyhow::Result<()> {
+        (0..count).try_for_each(|_| self.serve())
+    }
 }
 
 /// What moves bytes from one process to the other and keeps the messages apart.

@@ -19,7 +19,7 @@ use crate::process::{Interrupt, find_program};
 use crate::report::format::microseconds;
 use crate::report::progress::Progress;
 use anyhow::Context;
-use cases::{Case, Placement};
+use cases::Case;
 use cli::Args;
 use exchange::Timing;
 use pair::Bench;
@@ -50,7 +50,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     time_all(&bench, &cases, &mut results)?;
     if let Some(valgrind) = valgrind {
-        for case in cases.into_iter().filter(|case| case.placement == Placement::OneCore && case.method.counts()) {
+        for case in cases.into_iter().filter(|case| case.counts()) {
             eprintln!("instructions: {}", case.name());
             match instructions::count(&bench, &valgrind, case) {
                 Ok(count) => results.rows.push(Row::counted(case, count)),

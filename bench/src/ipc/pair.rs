@@ -49,6 +49,15 @@ impl Bench<'_> {
         serde_json::from_str(&output).with_context(|| format!("no timing: '{output}'"))
     }
 
+    /// Bytes of memory that each of `count` ports takes.
+    ///
+    /// # Errors
+    /// As [`Bench::time`].
+    pub fn weigh(&self, case: Case, count: u64) -> anyhow::Result<f64> {
+        let output = self.measure(case, Work::Weigh(count), |_| Command::new(&self.program))?;
+        output.trim().parse().with_context(|| format!("no number: '{output}'"))
+    }
+
     /// Does so many round trips of `case`, with the processes started by what `wrap` makes.
     ///
     /// # Errors
@@ -113,6 +122,9 @@ impl Bench<'_> {
         let said = tempfile::tempfile().context("temporary file")?;
         let mut command = wrap(side);
         command.arg("ipc-peer").arg(serde_json::to_string(&job)?);
+        if case.method == Method::MachSleep {
+            command.env("SLIPWAY_SPIN", "0");
+        }
         command.stdin(socket).stdout(Stdio::piped()).stderr(said.try_clone()?);
         Ok(Peer { process: Guarded::spawn(&mut command, None)?, side, said })
     }

@@ -3,7 +3,7 @@
 use super::cases::{Case, Method, Test};
 use super::exchange::{Echo, Exchange, Timing, repeat, time};
 use super::link::Link;
-use super::methods::{floors, futex, iceoryx, ipc_channel, line, pipe, socket};
+use super::methods::{floors, futex, iceoryx, ipc_channel, line, mach, pipe, socket};
 use crate::cores::pin;
 use anyhow::{Context, bail};
 use rustix::process::{Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit};
@@ -21,7 +21,7 @@ pub enum Side {
     Server,
 }
 
-/// What the client does with its round trips.
+/// What the client does with its round trips, or a process that has none does.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Work {
@@ -29,6 +29,10 @@ pub enum Work {
     Time(f64),
     /// Does just so many: somebody else counts.
     Count(u64),
+    /// Makes so many ports and says how many bytes each takes.
+    Weigh(u64),
+    /// Has the ports that the two of a measurement pass on rights to: a third process.
+    Own,
 }
 
 /// What a process is started for.
@@ -64,6 +68,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     pin(job.cpu)?;
     let socket = std::io::stdin().as_fd().try_clone_to_owned().context("standard input")?;
     let mut link = Link::new(socket);
+    if let (Work::Own, Test::PassedOn(count)) = (job.work, job.case.test) {
+        return mach::owner::own(&mut link, count);
+    }
     match (job.case.method, job.case.test) {
         (Method::CacheLine, _) => work::<floors::CacheLine>(&mut link, &job),
         (Method::Futex, _) => work::<futex::Futex>(&mut link, &job),
@@ -77,6 +84,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         (Method::IpcChannel, Test::Longwords(_)) => work::<Echo<ipc_channel::Bytes>>(&mut link, &job),
         (Method::IpcChannel, Test::Ports(_)) => work::<ipc_channel::Rights>(&mut link, &job),
         (Method::Iceoryx2, Test::Longwords(_)) => work::<iceoryx::Iceoryx>(&mut link, &job),
+        (Method::Mach, Test::MakePort) => work::<mach::local::MakePort>(&mut link, &job),
+        (Method::Mach | Method::MachSleep, _) => work::<mach::Mach>(&mut link, &job),
+        (Method::MachOneProcess, _) => work::<mach::OneProcess>(&mut link, &job),
         _ => bail!("{} can't be done", job.case.name()),
     }
 }
@@ -85,9 +95,7 @@ fn work<E: Exchange>(link: &mut Link, job: &Job) -> anyhow::Result<()> {
     let mut exchange = E::prepare(link, job).context("set-up")?;
     if job.side == Side::Server {
         while let Some(count) = link.announced()? {
-            for _ in 0..count {
-                exchange.serve()?;
-            }
+            exchange.serve_all(count)?;
         }
         return Ok(());
     }
@@ -100,6 +108,8 @@ fn work<E: Exchange>(link: &mut Link, job: &Job) -> anyhow::Result<()> {
             link.announce(count)?;
             repeat(&mut exchange, count)?;
         }
+        Work::Weigh(count) => println!("{}", mach::local::weigh(count)?),
+        Work::Own => bail!("no test of rights that are passed on"),
     }
     Ok(())
 }

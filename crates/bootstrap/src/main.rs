@@ -1,2 +1,175 @@
-//! The name server.
-fn main() {}
+//! The name server: services by name, and the programs that serve them.
+//!
+//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::protocol`). It
+//! starts by itself when a program first needs it.
+
+mod config;
+mod job;
+mod mach;
+mod registry;
+mod seat;
+mod server;
+
+use anyhow::{Context, Result, bail};
+use clap::Parser;
+use config::{Directory, Program};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use seat::Seat;
+use server::Server;
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use slipway_ports::bootstrap::{Place, launch};
+use std::{
+    env,
+    fs::OpenOptions,
+    io::{self, Write},
+    os::unix::{fs::OpenOptionsExt, net::UnixStream},
+    path::{Path, PathBuf},
+    process::{Command, ExitCode, Stdio},
+};
+
+const HELP: &str = "\
+It prints \"ready\" once it, or another server at the same socket, can be connected to.
+
+Services are configured by files in $XDG_CONFIG_HOME/slipway/services, one a file:
+  name = \"org.example.kv\"            the service
+  program = \"/usr/libexec/kvd\"       started by the first message; checks in
+  args = [\"--db\", \"/var/kv\"]         (optional, as all that follows)
+  directory = \"/var\"                 where it runs
+  output = \"/var/log/kvd.log\"        where its output goes
+  restart = \"on-crash\"               or on-demand, with the next message [default]
+  [env]                              variables
+  KEY = \"value\"
+New files are found when their service is asked for; SIGHUP has all files read again.
+
+Exit status: 0 ended by SIGTERM or SIGINT, or another server listens; 1 it can't serve; 2 wrong options.";
+
+/// The name server of Mach IPC on Linux. Programs start it by themselves
+#[derive(Debug, Parser)]
+#[command(version, after_help = HELP)]
+struct Options {
+    /// Listen here [default: $SLIPWAY_BOOTSTRAP, else bootstrap in the runtime directory]
+    #[arg(long, value_name = "PATH")]
+    socket: Option<PathBuf>,
+    /// Run in the background, in a session of its own; messages go to PATH.log
+    #[arg(long)]
+    detach: bool,
+    /// Serve NAME by PROGRAM, started by the first message; may be repeated
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Program::parse)]
+    service: Vec<Program>,
+    /// Read service files in this directory too; may be repeated
+    #[arg(long, value_name = "DIR")]
+    services: Vec<PathBuf>,
+    /// Read the service files, say what is wrong with them, and end (with 1 if something is)
+    #[arg(long)]
+    check: bool,
+    /// Become a session of its own (started by --detach, never by hand)
+    #[arg(long, hide = true)]
+    session: bool,
+}
+
+fn main() -> ExitCode {
+    let options = Options::parse();
+    let session = options.session;
+    match run(options) {
+        Ok(code) => code,
+        Err(error) => {
+            eprintln!("slipway-bootstrap: {error:#}");
+            if session {
+                // Whoever waits for the server reads its standard output.
+                println!("{error:#}");
+            }
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(options: Options) -> Result<ExitCode> {
+    let place = match &options.socket {
+        Some(path) => {
+            let socket = std::path::absolute(path).context("--socket")?;
+            Place { named: Place::own().ok().is_none_or(|own| own.socket != socket), socket }
+        }
+        None => Place::find()?,
+    };
+    // A private server knows what it is told only.
+    let mut directories: Vec<Directory> = options.services.iter().cloned().map(Directory::new).collect();
+    if !place.named {
+        directories.extend(Directory::of_user());
+    }
+    if options.check {
+        return Ok(check(directories));
+    }
+    if options.detach {
+        return detach(&place.socket);
+    }
+    if options.session {
+        rustix::process::setsid().context("setsid")?;
+    }
+    serve(&place, options, directories)
+}
+
+fn check(directories: Vec<Directory>) -> ExitCode {
+    let mut wrong = Vec::new();
+    for mut directory in directories {
+        let (programs, errors) = directory.read();
+        programs.iter().for_each(|program| println!("{}: {}", program.name, program.shown()));
+        wrong.extend(errors);
+    }
+    wrong.iter().for_each(|text| eprintln!("slipway-bootstrap: {text}"));
+    if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Starts this program again with the same options, as a process that nobody waits for.
+fn detach(socket: &Path) -> Result<ExitCode> {
+    let mut path = socket.as_os_str().to_owned();
+    path.push(".log");
+    let log = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    let mut command = Command::new(env::current_exe().context("/proc/self/exe")?);
+    command.args(env::args_os().skip(1).filter(|argument| argument != "--detach")).arg("--session");
+    command.stdin(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
+    command.spawn().context("cannot start in the background")?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result<ExitCode> {
+    let (stop, reload) = (signals(&[SIGTERM, SIGINT])?, signals(&[SIGHUP])?);
+    raise_limit();
+    let Some(seat) = Seat::take(&place.socket)? else {
+        eprintln!("slipway-bootstrap: another server listens at {}", place.socket.display());
+        say_ready()?;
+        return Ok(ExitCode::SUCCESS);
+    };
+    let mut server = Server::new(seat, directories, options.service)?;
+    say_ready()?;
+    let socket = place.named.then_some(place.socket.as_os_str());
+    server.run(&stop, &reload, socket, !options.session)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// Readable when one of the signals came.
+fn signals(numbers: &[i32]) -> Result<UnixStream> {
+    let (read, write) = UnixStream::pair().context("signals")?;
+    read.set_nonblocking(true).context("signals")?;
+    for number in numbers {
+        signal_hook::low_level::pipe::register(*number, write.try_clone().context("signals")?).context("signals")?;
+    }
+    Ok(read)
+}
+
+/// A few descriptors for each client: as many as allowed.
+fn raise_limit() {
+    let limit = getrlimit(Resource::Nofile);
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+}
+
+/// Tells who started the server that clients can connect, and lets go of the pipe that says so.
+fn say_ready() -> Result<()> {
+    let mut out = io::stdout();
+    match writeln!(out, "{}", launch::READY).and_then(|()| out.flush()) {
+        // Nobody waits for it any more.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {}
+        other => other.context("standard output")?,
+    }
+    let Ok(null) = OpenOptions::new().write(true).open("/dev/null") else { bail!("cannot open /dev/null") };
+    rustix::stdio::dup2_stdout(&null).context("standard output")
+}

@@ -3,11 +3,11 @@
 //! Programs close "all" descriptors, keep tables indexed by them, and hold them in `fd_set`s. So ours
 //! get high numbers, are closed on exec, and are marked here: the hooks on close(2) and its kin skip them.
 
+use crate::sync::{AtomicU8, Ordering};
 use rustix::{
     io::fcntl_dupfd_cloexec,
     process::{Resource, getrlimit},
 };
-use crate::sync::{AtomicU8, Ordering};
 use std::{
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},

@@ -144,6 +144,7 @@ impl Ring {
 
     /// Bytes that can be written now; loads the reader's cursor only if fewer than `want` are
     /// known to be free (W1).
+    #[inline]
     pub fn free(&self, tx: &mut TxCursor, want: usize) -> Result<usize, Corrupt> {
         let size = self.bytes.size() as u64;
         if (size - (tx.tail - tx.head_seen)) < want as u64 {
@@ -169,6 +170,24 @@ impl Ring {
 
     /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the room.
     pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
+        self.rewind(tx)?;
+        self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
+        tx.tail += from.len() as u64;
+        Ok(())
+    }
+
+    /// As [`Ring::fill`], for a number of bytes that is known beforehand.
+    #[inline]
+    pub fn fill_array<const N: usize>(&self, tx: &mut TxCursor, from: &[u8; N]) -> Result<(), Corrupt> {
+        self.rewind(tx)?;
+        self.bytes.store(tx.tail.wrapping_sub(tx.base), from);
+        tx.tail += N as u64;
+        Ok(())
+    }
+
+    /// Begins at the front of the area again if the ring is empty and light traffic has come far enough.
+    #[inline]
+    fn rewind(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {
         if tx.tail.wrapping_sub(tx.base) >= REWIND.min(self.bytes.size() as u64 / 2) {
             if tx.head_seen != tx.tail {
                 self.refresh_head(tx)?;
@@ -178,8 +197,6 @@ impl Ring {
                 self.control.producer.base.store(tx.base, Ordering::Relaxed); // ordered by W3
             }
         }
-        self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
-        tx.tail += from.len() as u64;
         Ok(())
     }
 
@@ -189,6 +206,7 @@ impl Ring {
     }
 
     /// Makes all that was filled in visible (W3).
+    #[inline]
     pub fn publish(&self, tx: &TxCursor) {
         self.control.producer.tail.store(tx.tail, Ordering::Release); // W3, SYNC POINT: publish
     }
@@ -201,6 +219,7 @@ impl Ring {
     }
 
     /// As [`Ring::take_sleeping_reader`], for readers that may doze: those are woken here.
+    #[inline]
     pub fn wake_reader(&self) -> bool {
         fence(Ordering::SeqCst); // W4
         Self::wake(&self.control.reader.waits)
@@ -291,6 +310,7 @@ impl Ring {
     }
 
     /// Bytes that can be read now; loads the writer's cursor only if none are known (R1).
+    #[inline]
     pub fn available(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
         if rx.tail_seen == rx.head {
             return self.refresh_tail(rx);
@@ -315,6 +335,7 @@ impl Ring {
     }
 
     /// Whether bytes lie there unread. A look only: nothing is taken over (R1).
+    #[inline]
     pub fn readable(&self, head: u64) -> bool {
         self.control.producer.tail.load(Ordering::Acquire) != head
     }
@@ -334,7 +355,14 @@ impl Ring {
         self.bytes.copy_out(rx.head.wrapping_add(skip).wrapping_sub(rx.base), to);
     }
 
+    /// As [`Ring::peek`] at `head`, for a number of bytes that is known beforehand.
+    #[inline]
+    pub fn peek_array<const N: usize>(&self, rx: &RxCursor) -> [u8; N] {
+        self.bytes.load(rx.head.wrapping_sub(rx.base))
+    }
+
     /// Consumes `n` bytes and shows it to the writer (R4).
+    #[inline]
     pub fn release(&self, rx: &mut RxCursor, n: usize) {
         rx.head += n as u64;
         self.control.consumer.head.store(rx.head, Ordering::Release); // R4, SYNC POINT: release
@@ -353,6 +381,7 @@ impl Ring {
 
     /// Wakes a writer that waits for anything the reader did (R5, R6): room, or a message taken. Whether
     /// the caller must ring its bell instead.
+    #[inline]
     pub fn wake_writer(&self) -> bool {
         fence(Ordering::SeqCst); // R5
         Self::wake(&self.control.writer.waits)
@@ -392,7 +421,9 @@ impl Ring {
 
     /// Wakes the readers of this very end that doze: something happened that the writer doesn't know of.
     pub fn rouse_reader(&self) {
-        if self.control.reader.waits.load(Ordering::Relaxed) == DOZES && self.control.reader.waits.swap(0, Ordering::Relaxed) == DOZES {
+        if self.control.reader.waits.load(Ordering::Relaxed) == DOZES
+            && self.control.reader.waits.swap(0, Ordering::Relaxed) == DOZES
+        {
             self.control.reader.waits.wake_all();
         }
     }

@@ -1,1 +1,27 @@
-//! The C face of Mach IPC.
+//! The C face of Mach IPC: the functions behind `include/mach/*.h`, `include/servers/*.h` and `include/cthreads.h`.
+//!
+//! Each function is thin: it checks what C passed, calls [`slipway_ports`], and turns the outcome into a return code. What
+//! they share is in [`call`]: null pointers, tasks by name, and the boundary that no panic crosses.
+//!
+//! * [`message`]: `mach_msg`; [`buffer`]: the memory that it is given; [`destroy`]: `mach_msg_destroy`;
+//!   [`server`]: `mach_msg_server`.
+//! * [`names`], [`rights`], [`transfer`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
+//! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
+//! * [`cthreads`]: C Threads.
+
+pub mod bootstrap;
+pub mod buffer;
+pub mod call;
+pub mod cthreads;
+pub mod destroy;
+pub mod error;
+pub mod memory;
+pub mod message;
+pub mod mig;
+pub mod names;
+pub mod netname;
+pub mod pollable;
+pub mod rights;
+pub mod server;
+pub mod task;
+pub mod transfer;

@@ -1,14 +1,15 @@
 //! The conformance table, in C against libmach.so: every routine on every kind of name, with Mach's return
 //! codes and what Mach leaves behind. `CONFORMANCE_WRAPPER="valgrind -q --error-exitcode=9"` runs it under valgrind.
 
-use std::{path::Path, process::Command, sync::OnceLock};
+use std::{path::PathBuf, process::Command, sync::OnceLock};
 
 mod support;
 
-const SOURCES: [&str; 13] = [
+const SOURCES: [&str; 14] = [
     "check.c",
     "conformance/main.c",
     "conformance/fixtures.c",
+    "conformance/far.c",
     "conformance/names.c",
     "conformance/references.c",
     "conformance/rights.c",
@@ -21,9 +22,9 @@ const SOURCES: [&str; 13] = [
     "conformance/calls.c",
 ];
 
-fn run(part: &str) {
-    static PROGRAM: OnceLock<std::path::PathBuf> = OnceLock::new();
-    let program: &Path = PROGRAM.get_or_init(|| support::compile("conformance", &SOURCES, &[]));
+fn run(part: &[&str]) {
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    let program = PROGRAM.get_or_init(|| support::compile("conformance", &SOURCES, &[]));
     let wrapper = std::env::var("CONFORMANCE_WRAPPER").unwrap_or_default();
     let mut words = wrapper.split_whitespace();
     let mut command = match words.next() {
@@ -34,55 +35,43 @@ fn run(part: &str) {
         }
         None => Command::new(program),
     };
-    support::succeed(command.arg(part));
+    support::succeed(command.args(part));
 }
 
-#[test]
-fn names() {
-    run("names");
+/// With send rights to ports of the same process, and to ports of another.
+macro_rules! parts {
+    ($($test:ident, $far:ident: $part:literal;)*) => {
+        $(
+            #[test]
+            fn $test() {
+                run(&[$part]);
+            }
+
+            #[test]
+            fn $far() {
+                run(&[$part, "far"]);
+            }
+        )*
+    };
 }
 
-#[test]
-fn user_references() {
-    run("references");
-}
-
-#[test]
-fn rights_inserted_and_extracted() {
-    run("rights");
-}
-
-#[test]
-fn requests_for_notifications() {
-    run("requests");
-}
-
-#[test]
-fn notifications() {
-    run("notifications");
-}
-
-#[test]
-fn headers_sent() {
-    run("send");
-}
-
-#[test]
-fn bodies_sent() {
-    run("bodies");
-}
-
-#[test]
-fn receiving() {
-    run("receive");
+parts! {
+    names, names_far: "names";
+    user_references, user_references_far: "references";
+    rights_inserted_and_extracted, rights_inserted_and_extracted_far: "rights";
+    requests_for_notifications, requests_for_notifications_far: "requests";
+    notifications, notifications_far: "notifications";
+    headers_sent, headers_sent_far: "send";
+    bodies_sent, bodies_sent_far: "bodies";
+    receiving, receiving_far: "receive";
 }
 
 #[test]
 fn memory() {
-    run("memory");
+    run(&["memory"]);
 }
 
 #[test]
 fn remaining_calls() {
-    run("calls");
+    run(&["calls"]);
 }

@@ -54,6 +54,14 @@ pub const WIRE_NAMES: &[WireName] = &[
     right("PORT_SEND_ONCE", 18, "PORT_SEND_ONCE"),
 ];
 
+impl WireName {
+    /// The C macro with its value: the typed dialect has one for both lengths of reals.
+    pub fn c_macro(&self) -> String {
+        let name = if self.name.starts_with("REAL") { "REAL" } else { self.name };
+        format!("MACH_MSG_TYPE_{name}")
+    }
+}
+
 /// The transmission type of that name (behind `MACH_MSG_TYPE_`).
 pub fn wire_name(name: &str) -> Option<&'static WireName> {
     WIRE_NAMES.iter().find(|w| w.name.eq_ignore_ascii_case(name))
@@ -131,6 +139,8 @@ pub struct Type {
     pub align: u32,
     /// C type of an element.
     pub element: String,
+    /// Whether the element has a name in the interface, so that C programs know it by that.
+    pub element_named: bool,
     /// C type in user stubs.
     pub user_type: String,
     /// C type in server routines.

@@ -106,6 +106,8 @@ pub mod types {
     #![allow(missing_docs, reason = "Mach's own names")]
     pub const BIT: u32 = 0;
     pub const INTEGER_32: u32 = 2;
+    pub const BYTE: u32 = 9;
+    pub const INTEGER_64: u32 = 11;
     pub const PORT_NAME: u32 = 15;
     pub const MOVE_RECEIVE: u32 = 16;
     pub const MOVE_SEND: u32 = 17;

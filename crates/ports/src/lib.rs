@@ -2,13 +2,20 @@
 //!
 //! * [`abi`]: Mach's numbers. * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
 //! * [`io`]: that state connected to other processes. * [`msg`]: `mach_msg`. * [`task`]: the calls of a task.
+//! * [`rights`]: rights as owned values, for programs in Rust. * [`special`]: ports that stand for a task, thread or host.
 //! * [`process`]: the one lock, and fork.
 
 pub mod abi;
+pub mod bootstrap;
 pub mod io;
 pub mod msg;
 pub mod process;
+pub mod rights;
 pub mod settings;
 mod signals;
+pub mod special;
 pub mod state;
 pub mod task;
+
+/// Memory by address, and atomics, for the faces of this crate.
+pub use slipway_fabric::sync::{AtomicU32, Ordering, pages};

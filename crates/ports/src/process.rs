@@ -3,7 +3,8 @@
 
 use crate::{
     io::{Inner, objects},
-    state::{Right, SpaceId},
+    special::Special,
+    state::{PortId, Right, SpaceId},
 };
 use slipway_fabric::{
     descriptor::{Reserved, close_in_child},
@@ -13,7 +14,7 @@ use std::{
     cell::RefCell,
     ops::{Deref, DerefMut},
     os::fd::{AsFd, OwnedFd},
-    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError},
 };
 
 /// A process's Mach.
@@ -22,7 +23,14 @@ pub struct Process {
     inner: Mutex<Inner>,
     /// The space of the task that the process began as.
     first: SpaceId,
+    /// The port that stands for the host, once somebody has asked for it.
+    pub(crate) host: OnceLock<PortId>,
 }
+
+/// The two descriptors that stand for a send right outside of Mach.
+type Pair = (OwnedFd, OwnedFd);
+/// The special ports that a child inherits, in the order of [`Special::ALL`].
+type Heirlooms = [Option<Pair>; 2];
 
 /// The lock on a process's [`Inner`]. What the state left to do is done before it is released.
 #[derive(Debug)]
@@ -49,7 +57,7 @@ impl Process {
     #[cold]
     fn start() -> &'static Self {
         START.call_once(|| {
-            Self::install(None);
+            Self::install([None, None]);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
         });
@@ -57,13 +65,15 @@ impl Process {
     }
 
     /// Makes a fresh `Process` the current one. The old one, if any, is left as it is, and leaks.
-    fn install(bootstrap: Option<(OwnedFd, OwnedFd)>) {
+    fn install(heirlooms: Heirlooms) {
         let mut inner = Inner::default();
         let first = inner.new_task();
-        let bootstrap = bootstrap.and_then(|(s, t)| inner.import_send(Reserved::new(s).ok()?, Reserved::new(t).ok()?).ok());
-        inner.state.space_mut(first).bootstrap = bootstrap.unwrap_or(Right::Null);
+        for (which, heirloom) in Special::ALL.into_iter().zip(heirlooms) {
+            let right = heirloom.and_then(|(s, t)| inner.import_send(Reserved::new(s).ok()?, Reserved::new(t).ok()?).ok());
+            *which.of(inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
+        }
         inner.settle();
-        let process = Box::new(Self { inner: Mutex::new(inner), first });
+        let process = Box::new(Self { inner: Mutex::new(inner), first, host: OnceLock::new() });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -106,41 +116,41 @@ impl DerefMut for Guard<'_> {
 impl Drop for Guard<'_> {
     #[inline]
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if self.inner.is_unsettled() && !std::thread::panicking() {
             self.inner.settle();
         }
     }
 }
 
 thread_local! {
-    /// The lock, held over a fork, and the bootstrap port that the child inherits.
-    static FORKING: RefCell<Option<(Guard<'static>, Option<(OwnedFd, OwnedFd)>)>> = const { RefCell::new(None) };
+    /// The lock, held over a fork, and what the child inherits.
+    static FORKING: RefCell<Option<(Guard<'static>, Heirlooms)>> = const { RefCell::new(None) };
 }
 
 extern "C" fn before_fork() {
     let process = Process::get();
     let mut guard = process.lock();
-    let heirloom = guard.heirloom(process.first);
-    FORKING.set(Some((guard, heirloom)));
+    let heirlooms = Special::ALL.map(|which| guard.heirloom(process.first, which));
+    FORKING.set(Some((guard, heirlooms)));
 }
 
 extern "C" fn after_fork_in_parent() {
     FORKING.take();
 }
 
-/// The child has an empty space of its own, and its parent's bootstrap port.
+/// The child has an empty space of its own, and its parent's special ports.
 extern "C" fn after_fork_in_child() {
-    let Some((guard, heirloom)) = FORKING.take() else { return };
+    let Some((guard, heirlooms)) = FORKING.take() else { return };
     // The lock, the lines and the waiters are the parent's; only its copy of the descriptors must go.
     std::mem::forget(guard);
     close_in_child();
-    Process::install(heirloom);
+    Process::install(heirlooms);
 }
 
 impl Inner {
-    /// Copies of a space's bootstrap port, if it was set, as descriptors for the child.
-    fn heirloom(&mut self, space: SpaceId) -> Option<(OwnedFd, OwnedFd)> {
-        let Right::Send(port) = self.state.space(space).bootstrap else { return None };
+    /// Copies of a special port of a space, if it was set, as descriptors for the child.
+    fn heirloom(&mut self, space: SpaceId, which: Special) -> Option<Pair> {
+        let Right::Send(port) = *which.of(self.state.space_mut(space)) else { return None };
         let (s, t): (Arc<Reserved>, Arc<Reserved>) = if self.io.far(port).is_some() {
             (self.io.far(port)?.s.clone()?, self.holder(port).ok()?)
         } else {

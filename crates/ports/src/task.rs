@@ -5,8 +5,9 @@ use crate::{
     io::{Inner, wait::For},
     msg::{self, Request},
     process::{Guard, Process},
+    special::Special,
     state::{
-        PortId, Right, SpaceId,
+        PortId, SpaceId,
         port::Kernel,
         routines::Status,
         space::{Entry, Object},
@@ -33,18 +34,10 @@ impl Inner {
     /// A new space, with a port that stands for its task.
     pub(crate) fn new_task(&mut self) -> SpaceId {
         let space = self.state.new_space();
-        let name = self.kernel_port(space, Kernel::Task(space));
+        let port = self.new_kernel_port(Kernel::Task(space));
+        let name = self.name_kernel_port(space, port);
         self.state.space_mut(space).self_name = name;
         space
-    }
-
-    /// A send right in `space` to a new port that the library itself serves.
-    fn kernel_port(&mut self, space: SpaceId, kernel: Kernel) -> u32 {
-        let port = self.state.new_port();
-        if let Some(local) = self.state.port_mut(port).local_mut() {
-            local.kernel = kernel;
-        }
-        self.state.make_send(port).and_then(|right| self.state.copyout(space, right).ok()).unwrap_or(crate::abi::NULL)
     }
 
     /// The port behind a name with a receive right.
@@ -94,8 +87,10 @@ impl Task {
     /// Ends the task: every right it has is given up. Its threads get errors from then on.
     pub fn terminate(self) {
         let mut guard = self.process.lock();
-        let bootstrap = std::mem::take(&mut guard.state.space_mut(self.space).bootstrap);
-        guard.state.destroy_right(bootstrap);
+        for which in Special::ALL {
+            let right = std::mem::take(which.of(guard.state.space_mut(self.space)));
+            guard.state.destroy_right(right);
+        }
         guard.state.terminate(self.space);
     }
 
@@ -135,16 +130,6 @@ impl Task {
             Kernel::Task(space) => Some(Self { process: self.process, space }),
             _ => None,
         }
-    }
-
-    /// A new name for a port that stands for a thread of the process (`mach_thread_self`).
-    pub fn thread_name(&self) -> u32 {
-        self.lock().kernel_port(self.space, Kernel::Thread)
-    }
-
-    /// A name for a port that stands for the host (`mach_host_self`).
-    pub fn host_name(&self) -> u32 {
-        self.lock().kernel_port(self.space, Kernel::Host)
     }
 
     /// `mach_port_names`: every name and its type.
@@ -275,7 +260,7 @@ impl Task {
     /// under `name`.
     pub fn insert_right(&self, name: u32, from: Self, right_name: u32, how: u32) -> Result<(), Code> {
         let mut guard = self.lock();
-        let moved = guard.state.copyin(from.space, right_name, how).map_err(|_| Code::INVALID_CAPABILITY)?;
+        let moved = guard.state.copyin(from.space, right_name, how)?;
         guard.state.port_insert_right(self.space, name, moved)
     }
 
@@ -300,28 +285,6 @@ impl Task {
             _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name has no receive right")),
         };
         guard.pollable(what)
-    }
-
-    /// The task's bootstrap port, as a new reference; null if it has none.
-    pub fn bootstrap(&self) -> Result<u32, Code> {
-        let mut guard = self.lock();
-        let Right::Send(port) = guard.state.space(self.space).bootstrap else { return Ok(crate::abi::NULL) };
-        guard.refresh_far(port);
-        guard.state.port_mut(port).srights += 1;
-        let guard = &mut *guard;
-        guard.state.copyout(self.space, Right::Send(port)).map_err(|right| {
-            guard.state.destroy_right(right);
-            Code::RESOURCE_SHORTAGE
-        })
-    }
-
-    /// Makes the port that `name` has a send right to the task's bootstrap port. Children inherit it.
-    pub fn set_bootstrap(&self, name: u32) -> Result<(), Code> {
-        let mut guard = self.lock();
-        let new = guard.state.copyin(self.space, name, crate::abi::types::COPY_SEND)?;
-        let old = std::mem::replace(&mut guard.state.space_mut(self.space).bootstrap, new);
-        guard.state.destroy_right(old);
-        Ok(())
     }
 
     /// Takes a send right that came as two descriptors from outside of Mach, as the name server gives the first:
@@ -350,6 +313,14 @@ impl Task {
         Ok((rustix::io::fcntl_dupfd_cloexec(&*s, 0)?, rustix::io::fcntl_dupfd_cloexec(&*t, 0)?))
     }
 }
+
+impl PartialEq for Task {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.process, other.process) && self.space == other.space
+    }
+}
+
+impl Eq for Task {}
 
 impl Default for Task {
     fn default() -> Self {

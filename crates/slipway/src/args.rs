@@ -2,10 +2,11 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use crate::size::{parse_count, parse_size, parse_spin};
+use crate::size::{parse_count, parse_interval, parse_size, parse_spin};
 use crate::x11::Screen;
 
 /// X11 over shared memory, for unmodified programs.
@@ -19,6 +20,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     X11(X11),
+    Ports(PortsOptions),
     /// Measure: run slipway-bench with ARGS (try `slipway bench --help`)
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Bench {
@@ -100,6 +102,42 @@ pub struct StatusOptions {
     /// Print again every second until the server ends (with --json: one object a line)
     #[arg(long)]
     pub watch: bool,
+}
+
+const PORTS_HELP: &str = "\
+Columns:
+  name      the task's name for the right; of a port set, its members are under peers
+  right     receive, send, send-once, port-set or dead-name; `task', `thread' and `host' are
+            ports that the library itself serves
+  urefs     user references
+  queue     messages that wait at the port; of a port elsewhere, those that this process sent
+  limit     the queue limit: so many messages of each sending process may wait
+  messages  received from the port; of a port elsewhere, sent to it
+  per s     messages a second since the last look (with --watch)
+  asked     notifications asked for: d dead name, n no senders, p port destroyed
+  peers     processes that may send to the port, or the one that receives from it
+
+A process can be asked once it has exchanged a right with another. What it says of itself is
+not checked. Processes of other users are shown to root only.
+
+Exit status:
+  0; 1 no such process; 2 wrong options; 3 the process has no Mach ports that others know;
+  4 it belongs to another user; 5 it does not answer; 125 the processes can't be looked for.";
+
+/// Show the Mach ports of running programs: rights, queues, peers, and the lines between processes
+#[derive(Debug, Args)]
+#[command(after_help = PORTS_HELP)]
+pub struct PortsOptions {
+    /// Process to show [default: every process of this user that has ports, or of everybody for root]
+    #[arg(value_parser = clap::value_parser!(u32).range(1..))]
+    pub pid: Option<u32>,
+    /// Print everything as one JSON object, for programs
+    #[arg(long)]
+    pub json: bool,
+    /// Print again every so many seconds, with message rates, until PID ends (with --json: one object a line) [default: 1]
+    #[arg(long, value_name = "SECONDS", num_args = 0..=1, require_equals = true, default_missing_value = "1",
+          value_parser = parse_interval)]
+    pub watch: Option<Duration>,
 }
 
 /// One option for each variable of the hooks.
@@ -227,7 +265,8 @@ mod tests {
         let cli = Cli::command();
         let x11 = cli.find_subcommand("x11").expect("x11");
         let status = x11.find_subcommand("status").expect("status");
-        for argument in x11.get_arguments().chain(status.get_arguments()) {
+        let ports = cli.find_subcommand("ports").expect("ports");
+        for argument in x11.get_arguments().chain(status.get_arguments()).chain(ports.get_arguments()) {
             if let Some(long) = argument.get_long().filter(|long| *long != "help") {
                 assert!(MANUAL.contains(&format!("Fl -{long}")), "--{long}");
             }
@@ -273,6 +312,22 @@ mod tests {
         assert_eq!(x11(&["--", "status"]).expect("parses").program, ["status"]);
         assert_eq!(x11(&["--log", "off", "status"]).expect("parses").program, ["status"]);
         assert_eq!(x11(&["xterm", "status"]).expect("parses").program, ["xterm", "status"]);
+    }
+
+    #[test]
+    fn a_process_is_no_interval() {
+        let ports = |args: &[&str]| match Cli::try_parse_from(["slipway", "ports"].iter().chain(args))?.command {
+            Command::Ports(options) => Ok((options.pid, options.watch)),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(ports(&[]).expect("parses"), (None, None));
+        assert_eq!(ports(&["--watch", "12"]).expect("parses"), (Some(12), Some(Duration::from_secs(1))));
+        assert_eq!(ports(&["--watch=0.5"]).expect("parses"), (None, Some(Duration::from_millis(500))));
+        for wrong in
+            [&["0"][..], &["x"], &["1", "2"], &["--watch=0"], &["--watch=x"], &["--watch=-1"], &["--watch=nan"], &["--watch=1e9"]]
+        {
+            assert!(ports(wrong).is_err_and(|error: clap::Error| !one_line(&error).contains('\n')), "{wrong:?}");
+        }
     }
 
     #[test]

@@ -2,10 +2,16 @@
 
 use std::fmt::Display;
 
-/// No server to ask.
+/// No server or process to ask.
 pub const NO_SERVER: u8 = 1;
 /// A wrong option or value (as clap's own errors).
 pub const USAGE: u8 = 2;
+/// The process has no Mach ports that others know.
+pub const NOT_MACH: u8 = 3;
+/// The process belongs to another user.
+pub const NOT_PERMITTED: u8 = 4;
+/// The process does not answer, or nothing that makes sense.
+pub const NO_ANSWER: u8 = 5;
 /// Slipway itself could not do its part (a server that does not start, no temporary directory).
 pub const OWN: u8 = 125;
 /// The program was found and could not be executed (as shells do).

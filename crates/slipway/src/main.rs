@@ -7,6 +7,7 @@ mod failure;
 mod hooks;
 mod inspect;
 mod locate;
+mod ports;
 mod program;
 mod settings;
 mod size;
@@ -33,6 +34,7 @@ fn run(cli: Cli) -> Result<u8, Failure> {
     match cli.command {
         Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => status::run(&options),
         Command::X11(args) => x11::run(args),
+        Command::Ports(options) => ports::run(&options),
         Command::Bench { args } => Err(bench::exec(&args)),
         Command::Guard { dir } => x11::guard(&dir),
     }

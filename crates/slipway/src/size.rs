@@ -1,4 +1,6 @@
-//! Sizes and counts on the command line and in the environment.
+//! Sizes, counts and times on the command line and in the environment.
+
+use std::time::Duration;
 
 /// What to do instead of a limit of 0.
 const ZERO: &str = "0 would leave no shared memory; to run without it, use --off or SLIPWAY_X11=off";
@@ -46,6 +48,15 @@ pub fn parse_count(text: &str) -> Result<u32, String> {
 pub fn parse_spin(text: &str) -> Result<u32, String> {
     let number = text.parse().ok().filter(|&number| number <= 1_000_000);
     number.ok_or_else(|| "expected microseconds as a whole number from 0 to 1000000".to_owned())
+}
+
+/// Reads a time between two looks in seconds, which may be a fraction.
+///
+/// # Errors
+/// Not a number, less than 0.05, or more than a day.
+pub fn parse_interval(text: &str) -> Result<Duration, String> {
+    let seconds = text.parse::<f64>().ok().filter(|seconds| (0.05..=86_400.0).contains(seconds));
+    seconds.map(Duration::from_secs_f64).ok_or_else(|| "expected seconds from 0.05 to 86400, such as 0.5".to_owned())
 }
 
 fn bad_size() -> String {

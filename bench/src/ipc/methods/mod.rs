@@ -5,6 +5,7 @@ pub mod futex;
 pub mod iceoryx;
 pub mod ipc_channel;
 pub mod line;
+pub mod mach;
 pub mod pipe;
 pub mod socket;
 mod words;

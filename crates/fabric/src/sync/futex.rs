@@ -45,8 +45,8 @@ impl FutexWord {
     pub fn wait_any(words: &[(&Self, u32)], timeout_ns: Option<u64>) -> bool {
         use rustix::thread::futex;
         if let [(word, expected)] = words {
-            let timeout =
-                timeout_ns.map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+            let timeout = timeout_ns
+                .map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
             let woken = futex::wait(&word.word, futex::Flags::empty(), *expected, timeout.as_ref());
             return woken == Err(rustix::io::Errno::INTR);
         }

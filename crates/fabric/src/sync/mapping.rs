@@ -134,6 +134,32 @@ impl Bytes {
         }
     }
 
+    /// The `N` bytes at `at`, going round the end.
+    #[inline]
+    pub fn load<const N: usize>(&self, at: u64) -> [u8; N] {
+        let offset = at as usize & (self.len - 1);
+        let mut bytes = [0; N];
+        if N <= self.len - offset {
+            // SAFETY: `offset + N <= len`; an array of bytes has no alignment and no wrong values.
+            bytes = unsafe { self.start.as_ptr().add(offset).cast::<[u8; N]>().read() };
+        } else {
+            self.copy_out(at, &mut bytes);
+        }
+        bytes
+    }
+
+    /// Stores `N` bytes at `at`, going round the end.
+    #[inline]
+    pub fn store<const N: usize>(&self, at: u64, bytes: &[u8; N]) {
+        let offset = at as usize & (self.len - 1);
+        if N <= self.len - offset {
+            // SAFETY: `offset + N <= len`; as in `load`.
+            unsafe { self.start.as_ptr().add(offset).cast::<[u8; N]>().write(*bytes) };
+        } else {
+            self.copy_in(at, bytes);
+        }
+    }
+
     /// Copies the bytes at `at` out into `to`, going round the end. At most `size` bytes.
     pub fn copy_out(&self, at: u64, to: &mut [u8]) {
         let len = to.len().min(self.len);

@@ -33,6 +33,18 @@ impl<T> std::ops::Deref for Shared<T> {
 pub struct Bytes(Arc<Vec<UnsafeCell<u8>>>);
 
 impl Bytes {
+    /// As the native one.
+    pub fn load<const N: usize>(&self, at: u64) -> [u8; N] {
+        let mut bytes = [0; N];
+        self.copy_out(at, &mut bytes);
+        bytes
+    }
+
+    /// As the native one.
+    pub fn store<const N: usize>(&self, at: u64, bytes: &[u8; N]) {
+        self.copy_in(at, bytes);
+    }
+
     /// `size` zeroed bytes, a power of two.
     #[allow(clippy::arc_with_non_send_sync, reason = "loom gives it to its own threads, and finds the races")]
     pub fn fresh(size: usize) -> Self {

@@ -3,7 +3,10 @@
 //! if there is no memory.
 #![allow(unsafe_code, clippy::disallowed_methods, reason = "mappings belong to this module")]
 
-use rustix::mm::{MapFlags, MprotectFlags, ProtFlags, mmap, mmap_anonymous, mprotect, munmap};
+use rustix::{
+    io::Errno,
+    mm::{Advice, MapFlags, MprotectFlags, MsyncFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, msync, munmap},
+};
 use std::{
     io,
     os::fd::{AsRawFd, BorrowedFd},
@@ -35,6 +38,14 @@ pub fn allocate(wanted: Option<usize>, len: usize) -> io::Result<usize> {
     Ok(start as usize)
 }
 
+/// As [`allocate`]; children made by fork see the same memory, and not a copy of it.
+pub fn allocate_shared(wanted: Option<usize>, len: usize) -> io::Result<usize> {
+    let (at, flags) = address(wanted);
+    // SAFETY: as in `allocate`.
+    let start = unsafe { mmap_anonymous(at, len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | flags)? };
+    Ok(start as usize)
+}
+
 /// Memory that begins as `len` bytes of a file and then belongs to this process alone.
 /// The file must be sealed against shrinking, or a touch may kill the process.
 pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
@@ -48,7 +59,8 @@ pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
 pub fn deallocate(at: usize, len: usize) -> io::Result<()> {
     // SAFETY: giving up memory that is still in use is the program's own error, as free(3) of it would be;
     // the library calls this only for what it was handed as the program's to give.
-    Ok(unsafe { munmap(std::ptr::without_provenance_mut(at), len)? })
+    unsafe { munmap(std::ptr::without_provenance_mut(at), len)? };
+    Ok(())
 }
 
 /// Sets whether memory can be read, written and run.
@@ -58,7 +70,64 @@ pub fn protect(at: usize, len: usize, read: bool, write: bool, run: bool) -> io:
     flags.set(MprotectFlags::WRITE, write);
     flags.set(MprotectFlags::EXEC, run);
     // SAFETY: as in `deallocate`: it is the program's memory and the program's wish.
-    Ok(unsafe { mprotect(std::ptr::without_provenance_mut(at), len, flags)? })
+    unsafe { mprotect(std::ptr::without_provenance_mut(at), len, flags)? };
+    Ok(())
+}
+
+/// Children made by fork don't get the memory.
+pub fn keep_from_children(at: usize, len: usize) -> io::Result<()> {
+    // SAFETY: as in `protect`.
+    unsafe { madvise(std::ptr::without_provenance_mut(at), len, Advice::LinuxDontFork)? };
+    Ok(())
+}
+
+/// Whether something is mapped everywhere in the range, accessible or not.
+pub fn is_mapped(at: usize, len: usize) -> bool {
+    let start = at & !(page_size() - 1);
+    // SAFETY: with ASYNC the kernel looks at its map of the range and does nothing else.
+    unsafe { msync(std::ptr::without_provenance_mut(start), len + (at - start), MsyncFlags::ASYNC).is_ok() }
+}
+
+/// Has the kernel make the memory of a range present as a read or a write of all of it would, without changing
+/// it: `EFAULT` where that would fail. A kernel that can't (before 5.14) says yes.
+pub fn populate(at: usize, len: usize, write: bool) -> io::Result<()> {
+    let start = at & !(page_size() - 1);
+    let advice = if write { Advice::LinuxPopulateWrite } else { Advice::LinuxPopulateRead };
+    let len = len.checked_add(at - start).ok_or(Errno::FAULT)?;
+    // SAFETY: it changes no byte that the program can see.
+    let done = unsafe { madvise(std::ptr::without_provenance_mut(start), len, advice) };
+    match done {
+        Ok(()) => Ok(()),
+        // The memory may not be used so, or the kernel knows no such advice: then not for memory that may, either.
+        Err(Errno::INVAL) if !populates() => Ok(()),
+        Err(_) => Err(Errno::FAULT.into()),
+    }
+}
+
+/// Whether the kernel populates at all, tried on the stack.
+fn populates() -> bool {
+    let here = 0u8;
+    let page = std::ptr::from_ref(&here).addr() & !(page_size() - 1);
+    // SAFETY: as in `populate`.
+    unsafe { madvise(std::ptr::without_provenance_mut(page), page_size(), Advice::LinuxPopulateRead).is_ok() }
+}
+
+/// Copies bytes from one place of this process's memory to another, which doesn't overlap it. `EFAULT` if not all is
+/// there, with an unknown part of them copied.
+pub fn copy(from: usize, to: usize, len: usize) -> io::Result<()> {
+    /// The kernel copies no more than 2 GiB at once.
+    const MOST: usize = 1 << 30;
+    let mut done = 0;
+    while done < len {
+        let part = (len - done).min(MOST);
+        let own = libc::iovec { iov_base: std::ptr::without_provenance_mut(to + done), iov_len: part };
+        let other = libc::iovec { iov_base: std::ptr::without_provenance_mut(from + done), iov_len: part };
+        // SAFETY: the kernel checks both ranges and fails with EFAULT. That the program wants its memory written is
+        // the caller's to know, as in `write`.
+        whole(part, unsafe { libc::process_vm_readv(libc::getpid(), &own, 1, &other, 1, 0) })?;
+        done += part;
+    }
+    Ok(())
 }
 
 /// Copies bytes of this process's memory out, `EFAULT` if they are not all there to be read.
@@ -83,7 +152,12 @@ pub fn write_to_file(file: BorrowedFd<'_>, offset: u64, at: usize, len: usize) -
     while done < len {
         // SAFETY: the kernel checks the range and fails with EFAULT.
         let n = unsafe {
-            libc::pwrite(file.as_raw_fd(), std::ptr::without_provenance(at + done), len - done, (offset + done as u64) as libc::off_t)
+            libc::pwrite(
+                file.as_raw_fd(),
+                std::ptr::without_provenance(at + done),
+                len - done,
+                (offset + done as u64) as libc::off_t,
+            )
         };
         match n {
             1.. => done += n as usize,

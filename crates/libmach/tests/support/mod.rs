@@ -49,7 +49,12 @@ pub fn compile(name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
     cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"]).arg(repository("include"));
     cc.args(flags).arg("-o").arg(&output).args(sources.iter().map(|name| source(name)));
     cc.arg("-L").arg(&library).args(["-lmach", "-lpthread"]);
-    cc.arg(format!("-Wl,-rpath,{}", library.display()));
+    // An rpath of the old kind comes before LD_LIBRARY_PATH, where Cargo may have an older build of the library.
+    cc.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", library.display()));
+    let by_soname = library.join("libmach.so.1");
+    if let Err(error) = std::os::unix::fs::symlink("libmach.so", &by_soname) {
+        assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists, "{}: {error}", by_soname.display());
+    }
     succeed(&mut cc);
     output
 }

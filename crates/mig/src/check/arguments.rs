@@ -19,7 +19,7 @@ pub(super) fn c_names(arg: &Arg) -> Vec<String> {
     add(arg.server_copy, "SCopy");
     add(ty.sent == Wire::Polymorphic || ty.received == Wire::Polymorphic, "Poly");
     let body = matches!(arg.role, Role::Data { .. });
-    for suffix in ["Type", "ReplyType", "Pad", "Size", "Number", "Memory", "Arg", "CntType"] {
+    for suffix in ["Type", "ReplyType", "Pad", "Wide", "Size", "Number", "Memory", "Arg", "CntType"] {
         add(body, suffix);
     }
     names
@@ -46,9 +46,8 @@ impl Checker<'_> {
         ] {
             good &= self.once(&args, |a| a.role == role, what);
         }
-        let reply = |user: bool| {
-            move |a: &Arg| matches!(a.role, Role::ReplyPort { user: u, server: s } if if user { u } else { s })
-        };
+        let reply =
+            |user: bool| move |a: &Arg| matches!(a.role, Role::ReplyPort { user: u, server: s } if if user { u } else { s });
         good &= self.once(&args, reply(true), "a reply port of the user");
         good &= self.once(&args, reply(false), "a reply port of the server");
         if good {

@@ -123,7 +123,7 @@ impl Checker<'_> {
             self.diagnostics.push(diagnostic);
             return;
         }
-        names::check_c_name(&subsystem.name, "subsystem", self.diagnostics);
+        names::check_c_name(&subsystem.name, "a subsystem", self.diagnostics);
         let what = "the base of a subsystem";
         let base = numbers::in_range(&subsystem.base, 0, i32::MAX as u64, what, self.diagnostics).unwrap_or(0);
         self.subsystem = Some((subsystem.name.text.clone(), base as i32, subsystem.name.span));
@@ -158,9 +158,8 @@ impl Checker<'_> {
             }
             SettingKind::RcsId => self.rcs_id(setting),
             SettingKind::Error => {
-                self.diagnostics.push(
-                    Diagnostic::warning(setting.span, "`error` has no effect: only procedures call it").help("remove it"),
-                );
+                self.diagnostics
+                    .push(Diagnostic::warning(setting.span, "`error` has no effect: only procedures call it").help("remove it"));
             }
             SettingKind::ConsumeOnSendError => self.consume(setting),
             SettingKind::OnStackLimit => self.settings.stack_limit = self.number(setting),
@@ -222,8 +221,8 @@ impl Checker<'_> {
             }
             let at = self.routines.iter().flatten().next().map(|r| self.names[&r.name]);
             let at = at.unwrap_or_default();
-            let diagnostic = Diagnostic::error(at, "the file has routines and no subsystem")
-                .help("begin it with `subsystem NAME BASE;`");
+            let diagnostic =
+                Diagnostic::error(at, "the file has routines and no subsystem").help("begin it with `subsystem NAME BASE;`");
             self.diagnostics.push(diagnostic);
             return None;
         };

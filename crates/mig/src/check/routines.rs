@@ -15,7 +15,7 @@ impl Checker<'_> {
     /// Checks a routine. `None` when an error was reported; its place in the table stays empty then.
     pub(super) fn operation(&mut self, operation: &Operation) -> Option<Routine> {
         let name = &operation.name;
-        names::check_c_name(name, "routine", self.diagnostics);
+        names::check_c_name(name, "a routine", self.diagnostics);
         if let Some(first) = self.names.insert(name.text.clone(), name.span) {
             let diagnostic = Diagnostic::error(name.span, format!("the routine `{}` is declared twice", name.text))
                 .related(first, "previously declared here");
@@ -69,8 +69,9 @@ impl Checker<'_> {
             OperationKind::Function => "routine` with an `out` argument instead of `function",
         };
         let word = operation.kind.word();
-        let diagnostic = Diagnostic::error(operation.name.span, format!("`{word}` is of the oldest MIG and has no way to report an error"))
-            .help(format!("use `{instead}`"));
+        let diagnostic =
+            Diagnostic::error(operation.name.span, format!("`{word}` is of the oldest MIG and has no way to report an error"))
+                .help(format!("use `{instead}`"));
         self.diagnostics.push(diagnostic);
         None
     }
@@ -79,8 +80,8 @@ impl Checker<'_> {
         let mut explicit = args.iter().enumerate().filter(|(_, a)| a.role == Role::RequestPort);
         if let Some((index, first)) = explicit.next() {
             if let Some((_, second)) = explicit.next() {
-                let diagnostic = Diagnostic::error(second.span, "a routine has one request port")
-                    .related(first.span, "the first is here");
+                let diagnostic =
+                    Diagnostic::error(second.span, "a routine has one request port").related(first.span, "the first is here");
                 self.diagnostics.push(diagnostic);
                 return None;
             }
@@ -90,8 +91,8 @@ impl Checker<'_> {
         let found = args.iter().position(implied);
         if found.is_none() {
             let message = format!("`{}` has no port to send the request to", operation.name.text);
-            let diagnostic = Diagnostic::error(operation.name.span, message)
-                .help("its first argument must be a port: `server : mach_port_t`");
+            let diagnostic =
+                Diagnostic::error(operation.name.span, message).help("its first argument must be a port: `server : mach_port_t`");
             self.diagnostics.push(diagnostic);
         }
         found
@@ -104,8 +105,9 @@ impl Checker<'_> {
         };
         let most = total(Arg::in_request).max(total(Arg::in_reply));
         if most > MOST_BYTES {
-            let diagnostic = Diagnostic::error(span, format!("a message of this routine is {most} bytes; at most {MOST_BYTES} are possible"))
-                .help("send large data out of line: `^array[] of ...`");
+            let diagnostic =
+                Diagnostic::error(span, format!("a message of this routine is {most} bytes; at most {MOST_BYTES} are possible"))
+                    .help("send large data out of line: `^array[] of ...`");
             self.diagnostics.push(diagnostic);
             return None;
         }
@@ -117,8 +119,8 @@ impl Checker<'_> {
         let mut text = String::new();
         let mut rest = self.source.slice(span);
         while !rest.is_empty() {
-            let comment = if rest.starts_with("/*") {
-                rest[2..].find("*/").map(|end| end + 4)
+            let comment = if let Some(inside) = rest.strip_prefix("/*") {
+                inside.find("*/").map(|end| end + 4)
             } else if rest.starts_with("//") || (rest.starts_with('#') && text.ends_with(' ')) {
                 Some(rest.find('\n').unwrap_or(rest.len()))
             } else {

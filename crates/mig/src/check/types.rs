@@ -1,10 +1,10 @@
 //! Types: what each name stands for.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{names, numbers};
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::model::{Conversion, Count, Type, Wire, wire_name};
+use crate::model::{Conversion, Count, Type, WIRE_NAMES, Wire, WireName, wire_name};
 use crate::source::Span;
 use crate::spelling::nearest;
 use crate::syntax::ast::{ArrayLen, Expr, Field, Ident, OptionKind, TypeBody, TypeDecl, TypeOption, TypeSpec};
@@ -34,7 +34,7 @@ pub struct Types {
 impl Default for Types {
     fn default() -> Self {
         let known = BUILT_IN.iter().filter_map(|(name, wire, c_type)| {
-            let mut ty = scalar(wire_name(wire)?, None, Span::default());
+            let mut ty = scalar(wire_name(wire)?, Span::default());
             ty.set_name(c_type);
             Some(((*name).to_owned(), ty))
         });
@@ -83,7 +83,8 @@ impl Types {
         }
         if !self.broken.contains(&name.text) {
             let mut diagnostic = Diagnostic::error(name.span, format!("unknown type `{}`", name.text));
-            if let Some(near) = nearest(&name.text, self.known.keys().map(String::as_str).collect::<std::collections::BTreeSet<_>>()) {
+            let known: BTreeSet<_> = self.known.keys().map(String::as_str).collect();
+            if let Some(near) = nearest(&name.text, known) {
                 diagnostic = diagnostic.help(format!("did you mean `{near}`?"));
             } else if !self.known.contains_key("mach_port_t") {
                 diagnostic = diagnostic.help("the usual types come from `#include <mach/std_types.defs>`");
@@ -163,7 +164,7 @@ impl Types {
         let mut members = Vec::new();
         let mut good = true;
         for field in fields {
-            names::check_c_name(&field.name, "field", diagnostics);
+            names::check_c_name(&field.name, "a field", diagnostics);
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
                 let diagnostic = Diagnostic::error(field.name.span, format!("two fields are called `{}`", field.name.text))
                     .related(first, "the first is here");
@@ -213,14 +214,9 @@ fn fits(span: Span, bytes: u64, diagnostics: &mut Diagnostics) -> Option<()> {
     None
 }
 
-fn scalar(sent: &'static crate::model::WireName, received: Option<Wire>, span: Span) -> Type {
-    let known = Wire::Known(sent);
-    let received = received.unwrap_or_else(|| match sent.right {
-        Some(name) => wire_name(name).map_or(known, Wire::Known),
-        None => known,
-    });
-    let bytes = if sent.right.is_some() { 4 } else { sent.bits / 8 };
-    blank(known, received, sent.bits, bytes, sent.c_type, span)
+fn scalar(name: &'static WireName, span: Span) -> Type {
+    let bytes = if name.right.is_some() { 4 } else { name.bits / 8 };
+    blank(Wire::Known(name), Wire::Known(name), name.bits, bytes, name.c_type, span)
 }
 
 fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: Span) -> Type {
@@ -238,6 +234,7 @@ fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: 
         bytes,
         align: bytes.max(1),
         element: c_type.to_owned(),
+        element_named: false,
         user_type: c_type.to_owned(),
         server_type: c_type.to_owned(),
         message_type: c_type.to_owned(),
@@ -249,13 +246,7 @@ fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: 
 }
 
 /// `MACH_MSG_TYPE_X`, `X|Y`, `polymorphic`, `(X, bits)`
-fn wire(
-    span: Span,
-    sent: &Ident,
-    received: Option<&Ident>,
-    bits: Option<&Expr>,
-    diagnostics: &mut Diagnostics,
-) -> Option<Type> {
+fn wire(span: Span, sent: &Ident, received: Option<&Ident>, bits: Option<&Expr>, diagnostics: &mut Diagnostics) -> Option<Type> {
     let first = wire_of(sent, diagnostics);
     let second = received.map(|name| wire_of(name, diagnostics));
     let bits = match bits {
@@ -267,15 +258,21 @@ fn wire(
         Some(wire) => Some(wire?),
         None => None,
     };
-    if let Some(second) = second.filter(|s| s.is_right() != first.is_right()) {
-        let _ = second;
+    if second.is_some_and(|s| s.is_right() != first.is_right()) {
         diagnostics.push(Diagnostic::error(span, "a right can't become something else on its way"));
         return None;
     }
-    let Wire::Known(name) = first else {
-        return Some(blank(first, second.unwrap_or(Wire::Polymorphic), 64, 4, "mach_port_t", span));
+    // What is said by its name at the receiver can be sent in more than one way: the sender says which.
+    let ends = |wire: Wire| match wire {
+        Wire::Known(name) if name.name.starts_with("PORT_") && name.right.is_some() => (Wire::Polymorphic, wire),
+        Wire::Known(name) => (wire, name.right.and_then(wire_name).map_or(wire, Wire::Known)),
+        Wire::Polymorphic => (wire, wire),
     };
-    let ty = scalar(name, second, span);
+    let (sent_as, received_as) = (ends(first).0, ends(second.unwrap_or(first)).1);
+    let Wire::Known(name) = first else {
+        return Some(blank(sent_as, received_as, 64, 4, "mach_port_t", span));
+    };
+    let ty = Type { sent: sent_as, received: received_as, ..scalar(name, span) };
     match bits {
         Some((bits, at)) => sized(ty, name.name, bits, at, diagnostics),
         None if name.bits == 0 => {
@@ -295,7 +292,7 @@ fn wire_of(name: &Ident, diagnostics: &mut Diagnostics) -> Option<Wire> {
     let known = name.text.get(14..).and_then(wire_name);
     if known.is_none() {
         let mut diagnostic = Diagnostic::error(name.span, format!("unknown transmission type `{}`", name.text));
-        let all = crate::model::WIRE_NAMES.iter().map(|w| w.name);
+        let all = WIRE_NAMES.iter().map(|w| w.name);
         let short = name.text.get(14..).unwrap_or("").to_ascii_uppercase();
         if let Some(near) = nearest(&short, all) {
             diagnostic = diagnostic.help(format!("did you mean `MACH_MSG_TYPE_{near}`?"));
@@ -308,7 +305,7 @@ fn wire_of(name: &Ident, diagnostics: &mut Diagnostics) -> Option<Wire> {
 /// The form with a size: strings keep it in the type word, other data becomes a number of units.
 fn sized(ty: Type, name: &str, bits: u32, at: Span, diagnostics: &mut Diagnostics) -> Option<Type> {
     let unit = if ty.bits == 0 { 8 } else { ty.bits };
-    if bits % unit != 0 {
+    if !bits.is_multiple_of(unit) {
         let message = format!("{bits} bits are no whole number of units of {unit} bits");
         diagnostics.push(Diagnostic::error(at, message));
         return None;
@@ -327,7 +324,7 @@ fn sized(ty: Type, name: &str, bits: u32, at: Span, diagnostics: &mut Diagnostic
 fn c_string(span: Span, varying: bool, size: &Expr, diagnostics: &mut Diagnostics) -> Option<Type> {
     let n = numbers::in_range(size, 1, u64::from(u32::MAX), "the size of the string", diagnostics)?;
     fits(span, n, diagnostics)?;
-    let mut ty = scalar(wire_name("STRING_C")?, None, span);
+    let mut ty = scalar(wire_name("STRING_C")?, span);
     (ty.bits, ty.bytes, ty.align) = (8, 1, 1);
     (ty.string, ty.by_value) = (true, false);
     ty.count = if varying { Count::UpTo(n as u32) } else { Count::Fixed(n as u32) };
@@ -339,7 +336,8 @@ fn as_element(ty: &Type, span: Span) -> Type {
     let count = if let Count::Fixed(n) = ty.count { n } else { 1 };
     let element = if ty.name.is_empty() { ty.element.clone() } else { ty.message_type.clone() };
     let (bits, units) = if ty.string { (8, count) } else { (ty.bits, ty.units * count) };
-    Type { bits, units, bytes: ty.bytes * count, element, count: Count::One, ..Type { span, ..ty.clone() } }
+    let element_named = ty.element_named || !ty.name.is_empty();
+    Type { bits, units, bytes: ty.bytes * count, element, element_named, count: Count::One, ..Type { span, ..ty.clone() } }
 }
 
 fn repeated(span: Span, element: &Type, count: u64, diagnostics: &mut Diagnostics) -> Option<Type> {

@@ -104,8 +104,7 @@ pub struct Args {
 }
 
 /// Preprocessor options whose operand is the next word, if it is not in the same one.
-const WITH_OPERAND: [&str; 9] =
-    ["-D", "-U", "-I", "-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-isysroot"];
+const WITH_OPERAND: [&str; 9] = ["-D", "-U", "-I", "-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-isysroot"];
 
 /// Beginnings of other options that are passed on.
 const PASSED_ON: [&str; 6] = ["-W", "-f", "-m", "-std", "-nostd", "-undef"];

@@ -44,7 +44,8 @@ fn groups<'a>(diagnostic: &'a Diagnostic, source: &'a Source) -> Vec<Group<'a>> 
         let note = Severity::NOTE.secondary_title(text.as_str());
         groups.push(note.element(snippet(source, *span, AnnotationKind::Primary, "")));
     }
-    if let (Some(help), Some(last)) = (help, groups.pop()) {
+    if let Some(help) = help {
+        let last = groups.pop().unwrap_or_else(|| Group::with_level(Severity::HELP));
         groups.push(last.element(help));
     }
     groups

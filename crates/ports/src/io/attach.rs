@@ -1,7 +1,7 @@
 //! Making a line to a port of another process, and taking one that another process made.
 
 use super::{
-    Inner, Route,
+    Inner, Route, credentials,
     line::{InSlot, Line, Peer, RING, TABLE},
     objects,
     wire::{Record, kind},
@@ -90,7 +90,8 @@ impl Inner {
     fn accept_line(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) -> io::Result<()> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
         let [file, bell, parcels] = <[Reserved; 3]>::try_from(fds).map_err(|_| invalid())?;
-        if request.magic != MAGIC || request.ring as usize != RING || !objects::is_socket(&bell) || !objects::is_socket(&parcels) {
+        if request.magic != MAGIC || request.ring as usize != RING || !objects::is_socket(&bell) || !objects::is_socket(&parcels)
+        {
             return Err(invalid());
         }
         for socket in [&bell, &parcels] {
@@ -193,11 +194,13 @@ fn make_line() -> io::Result<Made> {
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
     let (parcels, their_parcels) = objects::socket_pair()?;
-    let line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, Peer::default())?;
+    let peer = Peer { bell: objects::identity(&their_bell)?, ..Peer::default() };
+    let line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, peer)?;
     Ok(Made { line, file, theirs: (their_bell, their_parcels) })
 }
 
 /// Who made the other end of a socket.
 fn peer_of(socket: impl AsFd) -> Peer {
-    rustix::net::sockopt::socket_peercred(socket).map_or(Peer::default(), |cred| Peer { pid: cred.pid.as_raw_nonzero().get() })
+    let pid = credentials::peer(socket).ok().and_then(|peer| peer.pid).unwrap_or(0);
+    Peer { pid: pid as i32, bell: 0 }
 }

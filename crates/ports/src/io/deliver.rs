@@ -16,10 +16,7 @@ use crate::{
     },
 };
 use rustix::io::Errno;
-use std::{
-    os::fd::AsFd,
-    sync::Arc,
-};
+use std::{os::fd::AsFd, sync::Arc};
 use zerocopy::IntoBytes;
 
 /// Why a message could not be sent at once: whose queue or line has no room.
@@ -67,8 +64,11 @@ impl Inner {
         }
         let mut body = crate::state::notify::type_word(abi::types::INTEGER_32, 32, 1).to_le_bytes().to_vec();
         body.extend(u64::from(abi::Code::MIG_BAD_ID.0 as u32).to_le_bytes());
-        let answer = Message { id, complex: false, dest: reply, reply: Right::Null, body, items: Default::default(), origin: None };
-        if let Err(Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message)) = self.send(Box::new(answer)) {
+        let answer =
+            Message { id, complex: false, dest: reply, reply: Right::Null, body, items: Default::default(), origin: None };
+        if let Err(Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message)) =
+            self.send(Box::new(answer))
+        {
             self.state.destroy_message(message);
         }
     }
@@ -252,7 +252,12 @@ impl Inner {
     }
 
     /// The rights' codes, and after them what belongs to receive rights.
-    fn encode_rights(&mut self, line: Option<u32>, rights: impl IntoIterator<Item = Right, IntoIter: ExactSizeIterator>, out: &mut Outgoing) {
+    fn encode_rights(
+        &mut self,
+        line: Option<u32>,
+        rights: impl IntoIterator<Item = Right, IntoIter: ExactSizeIterator>,
+        out: &mut Outgoing,
+    ) {
         let rights = rights.into_iter();
         let mut place = out.items.len();
         out.items.resize(place + rights.len() * size_of::<WireRight>(), 0);

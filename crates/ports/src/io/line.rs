@@ -24,7 +24,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
     sync::Arc,
 };
-use zerocopy::{FromBytes, IntoBytes};
+use zerocopy::IntoBytes;
 
 /// Bytes of a ring, each way.
 pub const RING: usize = 256 << 10;
@@ -91,15 +91,11 @@ pub struct OutSlot {
     pub closed: bool,
 }
 
-/// A record that was written and may have to be taken back.
+/// The descriptors of a record that was written and may have to be taken back.
 #[derive(Debug)]
 pub struct Kept {
-    /// The position of its first byte in the ring.
-    pub start: u64,
-    /// The position after its last byte.
+    /// The position after the record's last byte.
     pub end: u64,
-    /// The slot, or [`NO_SLOT`].
-    pub slot: u32,
     /// The descriptors that went with it.
     pub fds: Vec<OutFd>,
 }
@@ -163,7 +159,7 @@ pub struct Line {
     pub tokens: slab::Slab<PortId>,
     /// Send-once rights to ports of the other end, by its token.
     pub held: rustc_hash::FxHashMap<u32, FarOnce>,
-    /// Records written and not yet consumed, if they may have to be taken back.
+    /// Descriptors of records that were written and may have to be taken back.
     pub kept: VecDeque<Kept>,
     /// Control records that found no room.
     pub backlog: VecDeque<(Vec<u8>, Vec<OutFd>)>,
@@ -177,6 +173,8 @@ pub struct Line {
     pub ended: bool,
     /// Whether this end has said that it needs the line no more.
     pub said_bye: bool,
+    /// The front record has to stay until the other end has rung.
+    pub blocked: bool,
 }
 
 /// Who is at the other end, as the kernel tells.
@@ -184,6 +182,8 @@ pub struct Line {
 pub struct Peer {
     /// Its process number; 0 if unknown.
     pub pid: i32,
+    /// The identity of its bell, if this end made it; 0 else.
+    pub bell: u64,
 }
 
 impl Line {
@@ -211,6 +211,7 @@ impl Line {
             peer,
             ended: false,
             said_bye: false,
+            blocked: false,
         })
     }
 
@@ -261,7 +262,9 @@ impl Line {
     /// Whether what is known of the other end's slot stays worth keeping without a right: its sending end
     /// came over this line and won't come again.
     pub fn keeps(&self, slot: u32) -> bool {
-        !self.ended && !(slot == 0 && self.maker) && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
+        !self.ended
+            && !(slot == 0 && self.maker)
+            && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
     }
 
     /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.
@@ -295,8 +298,11 @@ impl Line {
         }
         if !self.backlog.is_empty() {
             self.flush()?;
+            if !self.backlog.is_empty() {
+                return Err(Stall::Ring);
+            }
         }
-        if !self.backlog.is_empty() || self.segment.tx.free(&mut self.tx, len)? < len {
+        if self.segment.tx.free(&mut self.tx, len)? < len {
             return Err(Stall::Ring);
         }
         if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
@@ -308,24 +314,61 @@ impl Line {
         if !fds.is_empty() {
             self.send_parcels(&fds)?;
         }
-        let start = self.tx.tail;
         let tx = &self.segment.tx;
-        tx.fill(&mut self.tx, record.as_bytes())?;
+        let head: [u8; wire::RECORD] = zerocopy::transmute!(*record);
+        tx.fill_array(&mut self.tx, &head)?;
         for part in parts {
             if !part.is_empty() {
                 tx.fill(&mut self.tx, part)?;
             }
         }
-        if slot != NO_SLOT {
+        if slot != NO_SLOT && !fds.is_empty() {
             while self.kept.front().is_some_and(|kept| kept.end <= self.tx.head_seen) {
                 self.kept.pop_front();
             }
-            self.kept.push_back(Kept { start, end: self.tx.tail, slot, fds });
+            self.kept.push_back(Kept { end: self.tx.tail, fds });
         }
         self.publish();
         Ok(())
     }
 
+    /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
+    #[inline]
+    pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
+        let head: [u8; wire::RECORD] = zerocopy::transmute!(*record);
+        self.segment.tx.fill_array(&mut self.tx, &head)?;
+        if !body.is_empty() {
+            self.segment.tx.fill(&mut self.tx, body)?;
+        }
+        self.publish();
+        Ok(())
+    }
+
+    /// The messages to a slot that lie in the ring from position `from` on, read back out of it with their
+    /// descriptors. The other end can write there: what is read is its word.
+    pub fn read_back(&self, slot: u32, from: u64) -> Vec<(Vec<u8>, Vec<OutFd>)> {
+        let mut found = Vec::new();
+        let mut at = from;
+        while at < self.tx.tail {
+            let mut head = [0; wire::RECORD];
+            self.segment.tx.recall(&self.tx, at, &mut head);
+            let record: wire::Record = zerocopy::transmute!(head);
+            let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
+            if len > self.tx.tail - at {
+                break;
+            }
+            at += len;
+            if record.kind == wire::kind::MESSAGE && record.target == slot {
+                let mut bytes = vec![0; len as usize];
+                self.segment.tx.recall(&self.tx, at - len, &mut bytes);
+                let fds = self.kept.iter().find(|kept| kept.end == at).map(|kept| kept.fds.clone()).unwrap_or_default();
+                found.push((bytes, fds));
+            }
+        }
+        found
+    }
+
+    #[inline]
     fn publish(&mut self) {
         self.segment.tx.publish(&self.tx);
         if self.segment.tx.wake_reader() {
@@ -334,6 +377,7 @@ impl Line {
     }
 
     /// Wakes the other end's watcher.
+    #[cold]
     pub fn ring_bell(&self) {
         // A full socket is full of bells.
         let _ = objects::send(self.bell.as_fd(), &[&[1]], &[]);
@@ -376,7 +420,9 @@ impl Line {
     /// Writes what waits for room.
     pub fn flush(&mut self) -> Result<(), Corrupt> {
         while let Some((bytes, fds)) = self.backlog.front() {
-            if self.segment.tx.free(&mut self.tx, bytes.len())? < bytes.len() || (!fds.is_empty() && !objects::writable(&self.parcels)) {
+            if self.segment.tx.free(&mut self.tx, bytes.len())? < bytes.len()
+                || (!fds.is_empty() && !objects::writable(&self.parcels))
+            {
                 return Ok(());
             }
             let Some((bytes, fds)) = self.backlog.pop_front() else { return Ok(()) };
@@ -396,12 +442,10 @@ impl Line {
         if available == 0 {
             return Ok(None);
         }
-        let mut bytes = [0; wire::RECORD];
-        if available < bytes.len() {
+        if available < wire::RECORD {
             return Err(Corrupt { what: "record" });
         }
-        self.segment.rx.peek(&self.rx, 0, &mut bytes);
-        let record = wire::Record::read_from_bytes(&bytes).map_err(|_| Corrupt { what: "record" })?;
+        let record: wire::Record = zerocopy::transmute!(self.segment.rx.peek_array::<{ wire::RECORD }>(&self.rx));
         let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
         if len > available as u64 || record.body % 8 != 0 || record.items % 8 != 0 {
             return Err(Corrupt { what: "record length" });
@@ -413,6 +457,11 @@ impl Line {
     #[inline]
     pub fn copy_out(&self, skip: usize, to: &mut [u8]) {
         self.segment.rx.peek(&self.rx, (wire::RECORD + skip) as u64, to);
+    }
+
+    /// The position that a waiter compares the other end's with: what it can't take yet is no news to it.
+    pub fn looked_at(&self) -> u64 {
+        if self.blocked { self.segment.rx.tail_mark() } else { self.rx.head }
     }
 
     /// Consumes the front record.
@@ -459,6 +508,9 @@ impl Line {
 
     /// Whether nobody at this end needs the line: no right over it, either way.
     pub fn is_idle(&self) -> bool {
-        self.tokens.is_empty() && self.held.is_empty() && self.backlog.is_empty() && !self.ins.iter().flatten().any(|it| it.given > 0)
+        self.tokens.is_empty()
+            && self.held.is_empty()
+            && self.backlog.is_empty()
+            && !self.ins.iter().flatten().any(|it| it.given > 0)
     }
 }

@@ -3,10 +3,11 @@
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
 //! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`line`] one line and its slots;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
-//! lines; [`attach`] makes lines; [`moves`] receive rights on the move; [`watcher`] the thread that hears of
-//! deaths and bells; [`wait`] sleeping and waking.
+//! lines; [`attach`] makes lines; [`moves`] receive rights on the move; [`spare`] those that come back; [`watcher`] the thread that hears of
+//! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
 pub mod attach;
+pub mod credentials;
 pub mod deliver;
 pub mod inspect;
 pub mod line;
@@ -14,6 +15,7 @@ pub mod moves;
 pub mod objects;
 pub mod pump;
 pub mod rights;
+pub mod spare;
 pub mod wait;
 pub mod watcher;
 pub mod wire;
@@ -90,6 +92,8 @@ pub struct Far {
     pub watched: bool,
     /// Messages that were on their way when the line ended; they go first on the next one.
     pub stranded: Vec<Box<crate::state::message::Message>>,
+    /// What is kept of its receive right, if that was given away from here and is wanted back.
+    pub spare: Option<spare::Spare>,
 }
 
 /// A way to a far port.
@@ -214,11 +218,18 @@ impl Inner {
     /// Carries out what the state left to do. To be called before the lock is released.
     #[inline]
     pub fn settle(&mut self) {
-        if !self.state.effects.is_empty() || !self.io.stirred.is_empty() {
+        if self.is_unsettled() {
             self.run_effects();
         }
     }
 
+    /// Whether there is anything to carry out.
+    #[inline]
+    pub fn is_unsettled(&self) -> bool {
+        !self.state.effects.is_empty() || !self.io.stirred.is_empty()
+    }
+
+    #[cold]
     fn run_effects(&mut self) {
         loop {
             while let Some(effect) = self.state.effects.pop_front() {

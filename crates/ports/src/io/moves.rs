@@ -19,11 +19,7 @@ use crate::state::{
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved, sync::Ordering};
 use smallvec::SmallVec;
-use std::{
-    io,
-    os::fd::AsFd,
-    sync::Arc,
-};
+use std::{io, os::fd::AsFd, sync::Arc};
 use zerocopy::{FromBytes, IntoBytes};
 
 impl Inner {
@@ -64,14 +60,20 @@ impl Inner {
         self.close_slots(port, GATE_MOVED);
         let exported = self.io.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
         let ends: Vec<usize> = self.io.once_ends.iter().filter(|(_, end)| end.port == port).map(|(id, _)| id).collect();
+        // The new owner's copies would keep these in the watcher's set.
+        self.unlisten(&exported.r);
+        exported.watches.iter().for_each(|pipe| self.unlisten(pipe));
+        ends.iter().for_each(|id| self.unlisten(&self.io.once_ends[*id].socket));
         onces.extend(ends.into_iter().map(|id| Arc::new(self.io.once_ends.remove(id).socket)));
         watches.extend(exported.watches.into_iter().map(Arc::new));
         let it = self.state.port_mut(port);
         it.sorights = 0;
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Far) else { return Err(io::ErrorKind::NotFound.into()) };
         let s = exported.s;
-        let far = Far { s: Some(Arc::clone(&s)), identity: exported.identity, t: own, ..Far::default() };
+        let spare = if own.is_some() { self.spare_of(&local, &exported.r) } else { None };
+        let far = Far { s: Some(Arc::clone(&s)), identity: exported.identity, t: own, spare, ..Far::default() };
         self.io.set_far(port, far);
+        self.listen_holder(port);
         out.fds.extend([OutFd(Arc::new(exported.r)), OutFd(s)]);
         out.fds.extend(watches.iter().cloned().map(OutFd));
         out.fds.extend(onces.iter().cloned().map(OutFd));
@@ -135,7 +137,12 @@ impl Inner {
     }
 
     /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel.
-    fn part_from_senders(&mut self, port: PortId, watches: &mut Vec<Arc<Reserved>>, onces: &mut Vec<Arc<Reserved>>) -> io::Result<()> {
+    fn part_from_senders(
+        &mut self,
+        port: PortId,
+        watches: &mut Vec<Arc<Reserved>>,
+        onces: &mut Vec<Arc<Reserved>>,
+    ) -> io::Result<()> {
         let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         for (number, slot) in slots {
             let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
@@ -203,7 +210,8 @@ impl Inner {
         if let Some(exported) = self.io.exported_mut(port) {
             exported.watches = watches;
         }
-        let unpacked = self.unpack_requests(&luggage, port, from, items).and_then(|()| self.unpack_queue(&luggage, port, from, items));
+        let unpacked =
+            self.unpack_requests(&luggage, port, from, items).and_then(|()| self.unpack_queue(&luggage, port, from, items));
         // What this process itself had sent, and the old owner not accepted, comes after what was accepted.
         for route in routes.0 {
             self.gate_closed(route.line, route.slot, false);
@@ -245,7 +253,13 @@ impl Inner {
         }
     }
 
-    fn unpack_requests(&mut self, luggage: &Luggage, port: PortId, from: &mut Incoming, items: &mut &[u8]) -> Result<(), Corrupt> {
+    fn unpack_requests(
+        &mut self,
+        luggage: &Luggage,
+        port: PortId,
+        from: &mut Incoming,
+        items: &mut &[u8],
+    ) -> Result<(), Corrupt> {
         let nsrequest = self.decode_right(luggage.nsrequest, from, items)?;
         let pdrequest = self.decode_right(luggage.pdrequest, from, items)?;
         if let Some(local) = self.state.port_mut(port).local_mut() {
@@ -279,7 +293,9 @@ impl Inner {
 
     /// The port behind the other end's slot moved; the pipe counts this process as a holder of it.
     pub(crate) fn port_moved(&mut self, number: u32, slot: u32, pipe: Reserved) {
-        let Some(port) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)).map(|out| out.port) else { return };
+        let Some(port) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)).map(|out| out.port) else {
+            return;
+        };
         if let Some(far) = self.io.far_mut(port) {
             for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
                 route.gifts = 0;
@@ -314,7 +330,8 @@ impl Inner {
     pub(crate) fn reclaim(&mut self, number: u32, port: PortId, bytes: &[u8], fds: Vec<OutFd>) -> Option<Box<Message>> {
         let mut rest = bytes;
         let record: Record = wire::take(&mut rest)?;
-        let mut fds = fds.into_iter().filter_map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 1024).ok()?).ok());
+        let mut fds =
+            fds.into_iter().filter_map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 1024).ok()?).ok());
         let (body, items) = if record.flags & flag::SPILLED != 0 {
             super::pump::unspill(fds.next()?)?
         } else {
@@ -344,7 +361,11 @@ impl Inner {
                     let right = self.reclaim_right(WireRight::read_from_bytes(code).ok()?, from, rest);
                     rights.push(right);
                 }
-                Some(if head.kind == item::PORTS { Item::Ports { at, rights } } else { Item::PortArray { at, rights: rights.into_vec() } })
+                Some(if head.kind == item::PORTS {
+                    Item::Ports { at, rights }
+                } else {
+                    Item::PortArray { at, rights: rights.into_vec() }
+                })
             }
             item::BYTES => Some(Item::Memory { at, memory: Memory::Bytes(wire::take_bytes(rest, count)?.to_vec()) }),
             _ => Some(Item::Memory { at, memory: Memory::Pages(from.fds.next()?.into_owned(), head.count) }),
@@ -360,7 +381,10 @@ impl Inner {
                 if code.form == form::FIRST_GIFT {
                     drop(from.fds.next());
                 }
-                line.and_then(|line| line.ins.get(code.value as usize)?.as_ref().map(|slot| slot.port))
+                // Only what the other end was given: the code was read back from memory that it can write.
+                line.and_then(|line| {
+                    line.ins.get(code.value as usize)?.as_ref().filter(|slot| slot.given > 0).map(|slot| slot.port)
+                })
             }
             form::BACK => line.and_then(|line| line.out_slot(code.value).map(|out| out.port)),
             form::TOKEN => {

@@ -5,8 +5,8 @@ use rustix::{
     fs::{MemfdFlags, SealFlags},
     io::Errno,
     net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
-        SocketFlags, SocketType,
+        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+        SendFlags, SocketFlags, SocketType,
     },
     pipe::PipeFlags,
 };

@@ -161,7 +161,8 @@ impl Inner {
         let slot = line.ins.get(record.target as usize).and_then(Option::as_ref).ok_or(Corrupt { what: "slot" })?;
         if slot.closed {
             if line.theirs.seen[record.target as usize % super::line::SLOTS].load(Ordering::Acquire) == 0 {
-                // The sender takes it back; nothing behind it is looked at before.
+                // The sender takes it back, and rings; nothing behind it is looked at before.
+                line.blocked = true;
                 return Ok(false);
             }
             return self.discard(number, record);
@@ -464,7 +465,7 @@ impl Inner {
             // What lies in the ring was sent while the sender lived.
             self.pump(number, None);
         }
-        self.io.hot.retain(|hot| *hot != number);
+        self.forget_hot(number);
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
         let outs: Vec<(u32, u32)> =
             line.outs.iter().enumerate().filter_map(|(i, out)| out.filter(|o| !o.closed).map(|o| (i as u32, o.sent))).collect();
@@ -472,12 +473,11 @@ impl Inner {
         for (slot, sent) in outs {
             let Some(line) = self.io.lines.get_mut(number as usize) else { return };
             let gate = line.theirs.gate[slot as usize].load(Ordering::Acquire);
-            // Without a closed gate, what left the ring was accepted.
-            let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
+            // Without a closed gate, what left the ring was accepted, and the rest is taken back.
             let open = if gate >= GATE_MOVED {
                 sent.wrapping_sub(line.theirs.accepted[slot as usize].load(Ordering::Acquire)) as usize
             } else {
-                line.kept.iter().filter(|kept| kept.slot == slot && kept.start >= consumed).count()
+                usize::MAX
             };
             let port = line.out_slot(slot).map(|out| out.port);
             let back = self.take_back(number, slot, open);
@@ -521,16 +521,9 @@ impl Inner {
     /// Reads back the last `open` messages to a slot, which its owner did not accept.
     fn take_back(&mut self, number: u32, slot: u32, open: usize) -> Vec<Box<Message>> {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return Vec::new() };
-        let all: Vec<usize> = line.kept.iter().enumerate().filter(|(_, kept)| kept.slot == slot).map(|(i, _)| i).collect();
-        let first = all.len().saturating_sub(open);
-        let mut records = Vec::new();
-        for index in &all[first..] {
-            let kept = &line.kept[*index];
-            let mut bytes = vec![0; (kept.end - kept.start) as usize];
-            line.segment.tx.recall(&line.tx, kept.start, &mut bytes);
-            records.push((bytes, kept.fds.clone()));
-        }
-        line.kept.retain(|kept| kept.slot != slot);
+        let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
+        let mut records = line.read_back(slot, consumed);
+        records.drain(..records.len().saturating_sub(open));
         let Some(port) = line.out_slot(slot).map(|out| out.port) else { return Vec::new() };
         records.into_iter().filter_map(|(bytes, fds)| self.reclaim(number, port, &bytes, fds)).collect()
     }

@@ -8,7 +8,7 @@ use super::{
     Exported, Far, Inner, Once, OnceEnd, Route,
     line::{OutFd, Stall},
     objects,
-    wire::{WireRight, form, kind, Record},
+    wire::{Record, WireRight, form, kind},
 };
 use crate::state::{FarOnce, Home, PortId, Right};
 use slipway_fabric::{Corrupt, descriptor::Reserved};
@@ -80,7 +80,9 @@ impl Inner {
                 entry.given += 1;
             }
             if !new {
-                if let Some(it) = self.io.lines.get_mut(number as usize).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1) {
+                if let Some(it) =
+                    self.io.lines.get_mut(number as usize).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1)
+                {
                     let _ = it;
                     self.count_abroad(port);
                 }

@@ -7,11 +7,12 @@
 
 use super::{Inner, line::Line, objects};
 use crate::{
-    process::Guard,
+    process::{Guard, Process},
     settings,
     state::{PortId, SetId},
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
+use slab::Slab;
 use slipway_fabric::{
     descriptor::Reserved,
     ring::{DOZES, Ring},
@@ -19,7 +20,7 @@ use slipway_fabric::{
     sync::{FutexWord, Ordering, spin_loop},
 };
 use smallvec::SmallVec;
-use std::{os::fd::AsFd, sync::Arc};
+use std::{cell::Cell, os::fd::AsFd, sync::Arc};
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
@@ -45,11 +46,15 @@ pub enum For {
 /// Who waits.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    list: Vec<(Arc<Waiter>, For)>,
+    list: Vec<(u32, For)>,
     /// The one that looks at the hot lines.
-    leader: Option<Arc<Waiter>>,
+    leader: Option<u32>,
     /// The one line on whose word alone the leader sleeps.
     dozes_on: Option<u32>,
+    /// Every thread that ever waited and lives.
+    threads: Slab<Arc<Waiter>>,
+    /// Changes with the list of hot lines.
+    epoch: u64,
 }
 
 /// Ports and sets whose readiness programs poll for.
@@ -67,7 +72,9 @@ pub struct Pollable {
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// Something may have changed.
+    /// There is something on a line.
+    Stirred,
+    /// Somebody woke the thread: anything may have changed.
     Look,
     /// The time is over.
     TimedOut,
@@ -81,19 +88,77 @@ pub fn now() -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
-/// The hot lines' rings as the leader looks at them without the lock.
-struct Watched {
+/// What a thread keeps between its waits.
+#[derive(Debug)]
+struct Me {
+    process: &'static Process,
+    /// Its number among the process's waiters.
+    number: u32,
+    waiter: Arc<Waiter>,
+    /// The hot lines, as of `epoch`, and how far each was read when the wait began.
+    epoch: u64,
     rings: SmallVec<[(u32, Ring, u64); HOT]>,
+    /// Whether the last wait was won by spinning: then the next begins with it.
+    eager: bool,
 }
 
-impl Watched {
+impl Me {
+    /// This thread, as `process` knows it.
+    fn get(guard: &mut Guard<'_>) -> Box<Self> {
+        let process = guard.process();
+        match ME.with(Slot::take).filter(|me| std::ptr::eq(me.process, process)) {
+            Some(me) => me,
+            None => {
+                let waiter = Arc::new(Waiter::default());
+                let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
+                Box::new(Self { process, number, waiter, epoch: u64::MAX, rings: SmallVec::new(), eager: false })
+            }
+        }
+    }
+
+    /// Takes note of the hot lines as they are now.
+    #[inline]
+    fn note(&mut self, inner: &Inner) {
+        if self.epoch == inner.io.waiting.epoch {
+            for (number, _, head) in &mut self.rings {
+                *head = inner.io.lines.get(*number as usize).map_or(0, Line::looked_at);
+            }
+            return;
+        }
+        self.epoch = inner.io.waiting.epoch;
+        let rings = inner.io.hot.iter().filter_map(|number| {
+            let line = inner.io.lines.get(*number as usize)?;
+            Some((*number, line.segment.rx.clone(), line.looked_at()))
+        });
+        self.rings = rings.collect();
+    }
+
+    #[inline]
     fn stirs(&self) -> bool {
-        self.rings.iter().any(|(_, ring, head)| ring.readable(*head))
+        self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.word.load(Ordering::Acquire) != 0
+    }
+}
+
+/// Takes a thread that ends out of its process's list.
+#[derive(Default)]
+struct Slot(Cell<Option<Box<Me>>>);
+
+impl Slot {
+    fn take(&self) -> Option<Box<Me>> {
+        self.0.take()
+    }
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(me) = self.0.take().filter(|me| std::ptr::eq(me.process, Process::get())) {
+            me.process.lock().io.waiting.threads.try_remove(me.number as usize);
+        }
     }
 }
 
 thread_local! {
-    static WAITER: Arc<Waiter> = Arc::default();
+    static ME: Slot = Slot::default();
 }
 
 impl Inner {
@@ -101,9 +166,11 @@ impl Inner {
     pub(crate) fn wake_receiver(&mut self, port: PortId) {
         let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
         let waits = |what: &For| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set));
-        if let Some((waiter, _)) = self.io.waiting.list.iter().find(|(waiter, what)| waits(what) && waiter.word.load(Ordering::Relaxed) == 0) {
-            let waiter = Arc::clone(waiter);
-            self.wake(&waiter);
+        let asleep = |number: &u32| self.io.waiting.word(*number).is_some_and(|it| it.word.load(Ordering::Relaxed) == 0);
+        if let Some(number) =
+            self.io.waiting.list.iter().find(|(number, what)| waits(what) && asleep(number)).map(|(number, _)| *number)
+        {
+            self.wake(number);
         }
         for pollable in self.io.pollables.iter().filter(|pollable| waits(&pollable.what)) {
             let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
@@ -113,7 +180,9 @@ impl Inner {
     /// Wakes everybody who waits on the port in any way.
     pub(crate) fn wake_all_of(&mut self, port: PortId) {
         let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
-        let of = |what: &For| matches!(what, For::Port(p) | For::Room(p) if *p == port) || set.is_some_and(|set| *what == For::Set(set));
+        let of = |what: &For| {
+            matches!(what, For::Port(p) | For::Room(p) if *p == port) || set.is_some_and(|set| *what == For::Set(set))
+        };
         self.wake_where(of);
         for pollable in self.io.pollables.iter().filter(|pollable| of(&pollable.what)) {
             let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
@@ -132,15 +201,15 @@ impl Inner {
     }
 
     fn wake_where(&mut self, of: impl Fn(&For) -> bool) {
-        let some: SmallVec<[Arc<Waiter>; 4]> =
-            self.io.waiting.list.iter().filter(|(_, what)| of(what)).map(|(waiter, _)| Arc::clone(waiter)).collect();
-        some.iter().for_each(|waiter| self.wake(waiter));
+        let some = self.io.waiting.list.iter().filter(|(_, what)| of(what));
+        some.for_each(|(number, _)| self.wake(*number));
     }
 
-    fn wake(&self, waiter: &Arc<Waiter>) {
-        waiter.word.store(1, Ordering::Release);
+    fn wake(&self, number: u32) {
         let waiting = &self.io.waiting;
-        let line = waiting.dozes_on.filter(|_| waiting.leader.as_ref().is_some_and(|leader| Arc::ptr_eq(leader, waiter)));
+        let Some(waiter) = waiting.word(number) else { return };
+        waiter.word.store(1, Ordering::Release);
+        let line = waiting.dozes_on.filter(|_| waiting.leader == Some(number));
         match line.and_then(|number| self.io.lines.get(number as usize)) {
             Some(line) => line.segment.rx.rouse_reader(),
             None => waiter.word.wake_all(),
@@ -149,7 +218,7 @@ impl Inner {
 
     /// Wakes the leader, whoever it is: the lines that it looks at are others now.
     fn wake_leader(&self) {
-        if let Some(leader) = &self.io.waiting.leader {
+        if let Some(leader) = self.io.waiting.leader {
             self.wake(leader);
         }
     }
@@ -167,6 +236,7 @@ impl Inner {
             return;
         }
         let known = self.io.hot.contains(&number);
+        self.io.waiting.epoch += 1;
         self.io.hot.retain(|hot| *hot != number);
         self.io.hot.insert(0, number);
         if !known {
@@ -177,6 +247,12 @@ impl Inner {
             }
             self.wake_leader();
         }
+    }
+
+    /// The line is gone: nobody looks at it any more.
+    pub(crate) fn forget_hot(&mut self, number: u32) {
+        self.io.waiting.epoch += 1;
+        self.io.hot.retain(|hot| *hot != number);
     }
 
     /// Has a line ring its bell for the next record, and takes what came before that.
@@ -199,6 +275,7 @@ impl Inner {
 
     /// Has all lines ring their bells: nobody looks at them from here on.
     pub(crate) fn cool_all(&mut self) {
+        self.io.waiting.epoch += 1;
         while let Some(number) = self.io.hot.pop() {
             self.cool(number);
         }
@@ -207,15 +284,21 @@ impl Inner {
     /// Called when a receiver is done: if others depend on the lines that it looked at, these ring.
     #[inline]
     pub(crate) fn hand_over(&mut self) {
-        if self.io.waiting.leader.is_none() && !self.io.hot.is_empty() && (!self.io.pollables.is_empty() || self.receivers_wait()) {
+        if self.io.waiting.leader.is_none() && !self.io.hot.is_empty() && (!self.io.pollables.is_empty() || self.receivers_wait())
+        {
             self.cool_all();
         }
     }
 
     /// Takes what lies in lines whose bells the watcher has not heard yet.
     pub(crate) fn catch_up(&mut self) {
-        let lines: SmallVec<[u32; 16]> =
-            self.io.lines.iter().filter(|(_, line)| line.segment.rx.readable(line.rx.head)).map(|(number, _)| number as u32).collect();
+        let lines: SmallVec<[u32; 16]> = self
+            .io
+            .lines
+            .iter()
+            .filter(|(_, line)| line.segment.rx.readable(line.rx.head))
+            .map(|(number, _)| number as u32)
+            .collect();
         for number in lines {
             self.pump(number, None);
         }
@@ -247,83 +330,112 @@ impl Inner {
     fn receivers_wait(&self) -> bool {
         self.io.waiting.list.iter().any(|(_, what)| !matches!(what, For::Room(_)))
     }
+}
 
-    fn watched(&self) -> Watched {
-        let rings = self.io.hot.iter().filter_map(|number| {
-            let line = self.io.lines.get(*number as usize)?;
-            Some((*number, line.segment.rx.clone(), line.rx.head))
-        });
-        Watched { rings: rings.collect() }
+impl Waiting {
+    fn word(&self, number: u32) -> Option<&Waiter> {
+        self.threads.get(number as usize).map(|waiter| &**waiter)
+    }
+
+    fn forget(&mut self, number: u32) {
+        if let Some(at) = self.list.iter().position(|(other, _)| *other == number) {
+            self.list.swap_remove(at);
+        }
     }
 }
 
 /// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
-pub fn for_message<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    let waiter = WAITER.with(Arc::clone);
-    waiter.word.store(0, Ordering::Relaxed);
-    let process = guard.process();
-    let leads = guard.io.waiting.leader.is_none();
-    guard.io.waiting.list.push((Arc::clone(&waiter), what));
+pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    let mut me = Me::get(&mut guard);
+    me.waiter.word.store(0, Ordering::Relaxed);
+    guard.io.waiting.list.push((me.number, what));
     let mut ended = Ended::Look;
-    if leads {
-        guard.io.waiting.leader = Some(Arc::clone(&waiter));
-        let watched = guard.watched();
-        let stirs = || watched.stirs() || waiter.word.load(Ordering::Acquire) != 0;
-        let outlook = outlook(&guard, &watched);
-        let hot = guard.io.hot.first().copied();
-        drop(guard);
-        let outcome = outlook.map(|outlook| look(outlook, deadline, &stirs));
-        guard = process.lock();
-        if let (Some(outcome), Some(line)) = (outcome, hot.and_then(|hot| guard.io.lines.get(hot as usize))) {
-            line.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
-        }
-        if !stirs() {
-            (guard, ended) = sleep_as_leader(guard, &waiter, watched, deadline);
-        }
-        guard.io.waiting.leader = None;
-        guard.io.waiting.dozes_on = None;
+    if guard.io.waiting.leader.is_none() {
+        (guard, ended) = lead(guard, &mut me, deadline);
     } else {
         let rest = remaining(deadline);
         drop(guard);
-        if FutexWord::wait_any(&[(&waiter.word, 0)], rest) {
+        if FutexWord::wait_any(&[(&me.waiter.word, 0)], rest) {
             ended = Ended::Interrupted;
         }
-        guard = process.lock();
+        guard = me.process.lock();
     }
-    if let Some(at) = guard.io.waiting.list.iter().position(|(other, _)| Arc::ptr_eq(other, &waiter)) {
-        guard.io.waiting.list.swap_remove(at);
-    }
-    (guard, overdue(ended, &waiter, deadline))
+    guard.io.waiting.forget(me.number);
+    let ended = overdue(ended, &me.waiter, deadline);
+    ME.with(|slot| slot.0.set(Some(me)));
+    (guard, ended)
 }
 
-fn sleep_as_leader<'a>(mut guard: Guard<'a>, waiter: &Arc<Waiter>, watched: Watched, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    let process = guard.process();
-    watched.rings.iter().for_each(|(_, ring, _)| ring.arm_dozing_reader());
+/// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    guard.io.waiting.leader = Some(me.number);
+    me.note(&guard);
     let mut ended = Ended::Look;
-    if !watched.stirs() {
-        let mut words: SmallVec<[(&FutexWord, u32); HOT + 1]> =
-            watched.rings.iter().map(|(_, ring, _)| (ring.reader_word(), DOZES)).collect();
-        if let [(line, ..)] = watched.rings[..] {
-            guard.io.waiting.dozes_on = Some(line);
-        } else {
-            words.push((&waiter.word, 0));
+    let mut won = false;
+    if me.eager && deadline.is_none() {
+        drop(guard);
+        won = (0..EAGER).any(|_| me.stirs());
+        guard = me.process.lock();
+    }
+    if !won {
+        if let Some(outlook) = outlook(&guard, me) {
+            let hot = guard.io.hot.first().copied();
+            drop(guard);
+            let outcome = look(outlook, deadline, &|| me.stirs());
+            guard = me.process.lock();
+            me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
+            if let Some(line) = hot.and_then(|hot| guard.io.lines.get(hot as usize)) {
+                line.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+            }
+            // The lines may be others by now.
+            me.note(&guard);
         }
+        if !me.stirs() {
+            (guard, ended) = sleep_as_leader(guard, me, deadline);
+        }
+    }
+    guard.io.waiting.leader = None;
+    guard.io.waiting.dozes_on = None;
+    (guard, ended)
+}
+
+fn sleep_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    if let [(line, ring, head)] = &me.rings[..] {
+        ring.arm_dozing_reader();
+        let mut interrupted = false;
+        if !ring.readable(*head) {
+            guard.io.waiting.dozes_on = Some(*line);
+            let rest = remaining(deadline);
+            drop(guard);
+            interrupted = FutexWord::wait_any(&[(ring.reader_word(), DOZES)], rest);
+            guard = me.process.lock();
+        }
+        ring.disarm_reader();
+        return (guard, if interrupted { Ended::Interrupted } else { Ended::Look });
+    }
+    me.rings.iter().for_each(|(_, ring, _)| ring.arm_dozing_reader());
+    let mut ended = Ended::Look;
+    if !me.stirs() {
+        let rings = me.rings.iter().map(|(_, ring, _)| (ring.reader_word(), DOZES));
+        let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, 0)]).collect();
         let rest = remaining(deadline);
         drop(guard);
         if FutexWord::wait_any(&words, rest) {
             ended = Ended::Interrupted;
         }
-        guard = process.lock();
+        guard = me.process.lock();
     }
-    watched.rings.iter().for_each(|(_, ring, _)| ring.disarm_reader());
+    me.rings.iter().for_each(|(_, ring, _)| ring.disarm_reader());
     (guard, ended)
 }
 
 fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
-    if waiter.word.load(Ordering::Relaxed) != 0 {
-        return Ended::Look;
+    match ended {
+        _ if waiter.word.load(Ordering::Relaxed) != 0 => Ended::Look,
+        Ended::Look if deadline.is_some_and(|deadline| now() >= deadline) => Ended::TimedOut,
+        Ended::Look => Ended::Stirred,
+        ended => ended,
     }
-    if ended == Ended::Look && deadline.is_some_and(|deadline| now() >= deadline) { Ended::TimedOut } else { ended }
 }
 
 fn remaining(deadline: Option<u64>) -> Option<u64> {
@@ -331,20 +443,18 @@ fn remaining(deadline: Option<u64>) -> Option<u64> {
 }
 
 /// Waits for room in the queue of a port here.
-pub fn for_room<'a>(mut guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    let waiter = WAITER.with(Arc::clone);
-    waiter.word.store(0, Ordering::Relaxed);
-    let process = guard.process();
-    guard.io.waiting.list.push((Arc::clone(&waiter), For::Room(port)));
+pub fn for_room(mut guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    let me = Me::get(&mut guard);
+    me.waiter.word.store(0, Ordering::Relaxed);
+    guard.io.waiting.list.push((me.number, For::Room(port)));
     let rest = remaining(deadline);
     drop(guard);
-    let interrupted = FutexWord::wait_any(&[(&waiter.word, 0)], rest);
-    guard = process.lock();
-    if let Some(at) = guard.io.waiting.list.iter().position(|(other, _)| Arc::ptr_eq(other, &waiter)) {
-        guard.io.waiting.list.swap_remove(at);
-    }
-    let ended = if interrupted { Ended::Interrupted } else { Ended::Look };
-    (guard, overdue(ended, &waiter, deadline))
+    let interrupted = FutexWord::wait_any(&[(&me.waiter.word, 0)], rest);
+    guard = me.process.lock();
+    guard.io.waiting.forget(me.number);
+    let ended = overdue(if interrupted { Ended::Interrupted } else { Ended::Look }, &me.waiter, deadline);
+    ME.with(|slot| slot.0.set(Some(me)));
+    (guard, ended)
 }
 
 /// Waits until the other end of a line has taken something. The lock was held since a write was refused.
@@ -376,7 +486,8 @@ pub fn for_socket<'a>(guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> 
     let process = guard.process();
     let Some(s) = guard.io.far(port).and_then(|far| far.s.clone()) else { return (guard, Ended::Look) };
     drop(guard);
-    let rest = remaining(deadline).map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+    let rest =
+        remaining(deadline).map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
     let ready = rustix::event::poll(&mut [PollFd::from_borrowed_fd((*s).as_fd(), PollFlags::OUT)], rest.as_ref());
     let ended = match ready {
         Ok(0) => Ended::TimedOut,
@@ -397,13 +508,13 @@ enum Outlook {
 }
 
 /// Whether and how the leader looks before it sleeps; tells the other ends where it is.
-fn outlook(guard: &Guard<'_>, watched: &Watched) -> Option<Outlook> {
+fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
     if settings::spin_ns() == 0 {
         return None;
     }
     let cpu = rustix::thread::sched_getcpu() as u32 + 1;
     let mut outlook = None;
-    for (number, ..) in &watched.rings {
+    for (number, ..) in &me.rings {
         let Some(line) = guard.io.lines.get(*number as usize) else { continue };
         if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
             line.segment.own.cpu.store(cpu, Ordering::Relaxed);

@@ -3,13 +3,15 @@
 //! It hears of bells, deaths and requests, so that the program's own threads need to look at memory only. It starts
 //! when the process first has to do with another one.
 
-use super::{Exported, Inner};
-use crate::{process::Process, state::{FarOnce, Home, PortId}};
-use rustix::{
-    buffer::spare_capacity,
-    event::epoll,
-    io::Errno,
+use super::{
+    Exported, Far, Inner,
+    inspect::{self, Inspector},
 };
+use crate::{
+    process::Process,
+    state::{FarOnce, Home, PortId},
+};
+use rustix::{buffer::spare_capacity, event::epoll, io::Errno};
 use slipway_fabric::descriptor::Reserved;
 use std::{
     io,
@@ -32,11 +34,20 @@ enum Source {
     Senders,
     Death,
     OnceDeath,
+    Holder,
     Inspect,
 }
 
-const SOURCES: [Source; 7] =
-    [Source::Line, Source::Receiving, Source::OnceEnd, Source::Senders, Source::Death, Source::OnceDeath, Source::Inspect];
+const SOURCES: [Source; 8] = [
+    Source::Line,
+    Source::Receiving,
+    Source::OnceEnd,
+    Source::Senders,
+    Source::Death,
+    Source::OnceDeath,
+    Source::Holder,
+    Source::Inspect,
+];
 
 fn key(source: Source, id: u32) -> epoll::EventData {
     let index = SOURCES.iter().position(|it| *it == source).unwrap_or(0);
@@ -51,9 +62,12 @@ impl Inner {
         }
         let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
         let own = Arc::clone(&epoll);
-        spawn(move || watch(&own))?;
+        // Without it nobody can ask what ports there are, and all else works.
+        let inspector = Inspector::open().ok();
+        let desk = inspector.as_ref().map(Inspector::listener);
+        spawn(move || watch(&own, desk.as_deref()))?;
         self.io.watcher = Some(Watcher { epoll });
-        self.io.inspector = super::inspect::Inspector::open().ok();
+        self.io.inspector = inspector;
         if let Some(inspector) = &self.io.inspector {
             listen(&self.io.watcher, inspector.socket(), Source::Inspect, 0, epoll::EventFlags::IN)?;
         }
@@ -151,6 +165,20 @@ impl Inner {
         }
     }
 
+    /// Listens for the death of who has a receive right that is wanted back.
+    pub(crate) fn listen_holder(&mut self, port: PortId) {
+        let Some(Far { spare: Some(_), t: Some(t), .. }) = self.io.far(port) else { return };
+        // Once: other holders' copies of the pipe's end keep it in the set.
+        let _ = listen(&self.io.watcher, (**t).as_fd(), Source::Holder, port.0, epoll::EventFlags::ONESHOT);
+    }
+
+    /// Stops listening to a descriptor that goes to another process.
+    pub(crate) fn unlisten(&self, fd: &Reserved) {
+        if let Some(watcher) = &self.io.watcher {
+            let _ = epoll::delete(&*watcher.epoll, fd);
+        }
+    }
+
     /// Nobody can send to the port's receiving end any more.
     pub(crate) fn deafen(&mut self, port: PortId) {
         if let (Some(watcher), Some(exported)) = (&self.io.watcher, self.io.exported(port)) {
@@ -161,11 +189,15 @@ impl Inner {
     /// A line rang, or is new: everything on it that does not wait for a receiver is done.
     pub(crate) fn line_stirs(&mut self, number: u32) {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        line.blocked = false;
         let closed: Vec<u32> = line
             .outs
             .iter()
             .enumerate()
-            .filter(|(slot, out)| out.is_some_and(|out| !out.closed) && line.theirs.gate[*slot].load(slipway_fabric::sync::Ordering::Acquire) >= super::line::GATE_MOVED)
+            .filter(|(slot, out)| {
+                out.is_some_and(|out| !out.closed)
+                    && line.theirs.gate[*slot].load(slipway_fabric::sync::Ordering::Acquire) >= super::line::GATE_MOVED
+            })
             .map(|(slot, _)| slot as u32)
             .collect();
         if line.flush().is_err() {
@@ -200,7 +232,9 @@ impl Inner {
                     self.io.onces.try_remove(id as usize);
                 }
             }
-            Source::Inspect => self.answer_inspection(),
+            Source::Holder => self.regain(PortId(id)),
+            // Answered without the lock, after this.
+            Source::Inspect => {}
         }
     }
 
@@ -221,11 +255,14 @@ fn listen(watcher: &Option<Watcher>, fd: BorrowedFd<'_>, source: Source, id: u32
 
 /// Starts a thread that no signal of the program's is delivered to.
 fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    crate::signals::without(|| std::thread::Builder::new().name("slipway-watcher".into()).stack_size(256 << 10).spawn(run).map(drop))
+    crate::signals::without(|| {
+        std::thread::Builder::new().name("slipway-watcher".into()).stack_size(256 << 10).spawn(run).map(drop)
+    })
 }
 
-fn watch(own: &Reserved) {
+fn watch(own: &Reserved, desk: Option<&Reserved>) {
     let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
+    let mut muted = false;
     loop {
         events.clear();
         match epoll::wait(own, spare_capacity(&mut events), None) {
@@ -240,5 +277,24 @@ fn watch(own: &Reserved) {
                 inner.settle();
             }
         }
+        drop(inner);
+        if let Some(desk) = desk {
+            muted = answer(own, desk, muted, &events);
+        }
     }
+}
+
+/// Answers who asks what ports there are. Whether the desk is now muted: while there are no descriptors to accept
+/// anybody with, it would not let the watcher sleep; it is tried again with the next event of any kind.
+fn answer(own: &Reserved, desk: &Reserved, muted: bool, events: &[epoll::Event]) -> bool {
+    let inspects = key(Source::Inspect, 0).u64();
+    if !muted && !events.iter().any(|event| event.data.u64() == inspects) {
+        return false;
+    }
+    let fails = inspect::answer(desk).is_err();
+    if fails != muted {
+        let flags = if fails { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
+        let _ = epoll::modify(own, desk, key(Source::Inspect, 0), flags);
+    }
+    fails
 }

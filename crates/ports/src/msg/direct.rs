@@ -52,7 +52,8 @@ impl Direct<'_> {
             For::Set(set) => local.set == Some(set),
             For::Room(_) => false,
         };
-        mine && local.queue.is_empty() && matches!(record.reply.form, form::NULL | form::DEAD | form::TOKEN | form::GIFT | form::BACK)
+        mine && local.queue.is_empty()
+            && matches!(record.reply.form, form::NULL | form::DEAD | form::TOKEN | form::GIFT | form::BACK)
     }
 
     /// Takes the record that is [wanted](Direct::wants).
@@ -85,14 +86,19 @@ impl Direct<'_> {
             }
         }
         let dest_type = if once { types::PORT_SEND_ONCE } else { types::PORT_SEND };
-        header::deliver(inner, port, self.buffer, &header::Delivered {
-            size: end,
-            id: record.id,
-            complex: record.flags & crate::io::wire::flag::COMPLEX != 0,
-            dest_type,
-            reply,
-            reply_type,
-        });
+        header::deliver(
+            inner,
+            port,
+            self.buffer,
+            &header::Delivered {
+                size: end,
+                id: record.id,
+                complex: record.flags & crate::io::wire::flag::COMPLEX != 0,
+                dest_type,
+                reply,
+                reply_type,
+            },
+        );
     }
 
     /// The name of the reply right.

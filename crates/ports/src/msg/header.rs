@@ -23,29 +23,30 @@ pub struct Header {
     pub id: i32,
 }
 
-fn u32_at(bytes: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes([bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]])
-}
-
 /// Whether a disposition is one that a message can be sent with.
+#[inline]
 fn sends(disposition: u32) -> bool {
-    matches!(
-        disposition,
-        types::MOVE_SEND | types::MOVE_SEND_ONCE | types::COPY_SEND | types::MAKE_SEND | types::MAKE_SEND_ONCE
-    )
+    const SENDS: u32 = 1 << types::MOVE_SEND
+        | 1 << types::MOVE_SEND_ONCE
+        | 1 << types::COPY_SEND
+        | 1 << types::MAKE_SEND
+        | 1 << types::MAKE_SEND_ONCE;
+    disposition < 32 && SENDS >> disposition & 1 != 0
 }
 
 /// Reads a header; `SEND_INVALID_HEADER` if its bits make no sense. `buffer` has at least [`HEADER`] bytes.
 #[inline]
 pub fn parse(buffer: &[u8]) -> Result<Header, Code> {
-    let bits = u32_at(buffer, 0);
+    let bytes = buffer.first_chunk::<HEADER>().ok_or(Code::SEND_MSG_TOO_SMALL)?;
+    let words: [u32; HEADER / 4] = zerocopy::transmute!(*bytes);
+    let bits = words[0];
     let header = Header {
         remote_type: bits & REMOTE_MASK,
         local_type: (bits & LOCAL_MASK) >> 8,
         complex: bits & COMPLEX != 0,
-        remote: u32_at(buffer, 8),
-        local: u32_at(buffer, 16),
-        id: u32_at(buffer, 28) as i32,
+        remote: words[2],
+        local: words[4],
+        id: words[7] as i32,
     };
     let reply = if header.local_type == 0 { header.local == 0 } else { sends(header.local_type) };
     let unknown = bits & !(REMOTE_MASK | LOCAL_MASK | COMPLEX) != 0;
@@ -77,6 +78,7 @@ pub fn deliver(inner: &mut Inner, port: PortId, buffer: &mut [u8], message: &Del
     if let Some(it) = inner.state.port_mut(port).local_mut() {
         seqno = it.seqno;
         it.seqno = it.seqno.wrapping_add(1);
+        it.received = it.received.wrapping_add(1);
         local = it.receiver.map_or(0, |(_, name)| u64::from(name));
         if let Some(payload) = it.payload {
             (local, local_type) = (payload, types::PROTECTED_PAYLOAD);
@@ -89,12 +91,9 @@ pub fn deliver(inner: &mut Inner, port: PortId, buffer: &mut [u8], message: &Del
 #[inline]
 pub fn write(buffer: &mut [u8], message: &Delivered, local: u64, local_type: u32, seqno: u32) {
     let bits = message.reply_type | local_type << 8 | if message.complex { COMPLEX } else { 0 };
-    let mut header = [0; HEADER];
-    header[0..4].copy_from_slice(&bits.to_le_bytes());
-    header[4..8].copy_from_slice(&(message.size as u32).to_le_bytes());
-    header[8..16].copy_from_slice(&u64::from(message.reply).to_le_bytes());
-    header[16..24].copy_from_slice(&local.to_le_bytes());
-    header[24..28].copy_from_slice(&seqno.to_le_bytes());
-    header[28..32].copy_from_slice(&message.id.to_le_bytes());
-    buffer[..HEADER].copy_from_slice(&header);
+    let words = [bits, message.size as u32, message.reply, 0, local as u32, (local >> 32) as u32, seqno, message.id as u32];
+    let header: [u8; HEADER] = zerocopy::transmute!(words);
+    if let Some(place) = buffer.first_chunk_mut::<HEADER>() {
+        *place = header;
+    }
 }

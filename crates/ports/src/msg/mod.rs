@@ -1,6 +1,7 @@
 //! `mach_msg`: sending and receiving messages as bytes in a buffer.
 
 pub mod direct;
+mod fast;
 pub mod header;
 pub mod typed;
 
@@ -13,13 +14,10 @@ use crate::{
         wait::{self, Ended, For},
     },
     process::{Guard, Process},
-    state::{
-        Home, PortId, Right, SpaceId,
-        message::Message,
-        space::Object,
-    },
+    state::{Home, PortId, Right, SpaceId, message::Message, space::Object},
 };
 use direct::Direct;
+use fast::Short;
 use header::{Delivered, Header};
 
 /// What `mach_msg` is asked to do, beside the buffer.
@@ -44,7 +42,7 @@ pub struct Request {
 /// Returns what `mach_msg` returns. `buffer` is at least as long as the larger of the two sizes.
 pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
     let mut guard = process.lock();
-    if request.option & option::SEND_MSG != 0 {
+    if request.option & option::SEND_MSG != 0 && !fast::send(&mut guard, space, buffer, request.send_size) {
         let code;
         (guard, code) = send(guard, space, buffer, request);
         if code != Code::SUCCESS {
@@ -166,7 +164,13 @@ fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
 }
 
 /// Sends a message, waiting for room if need be.
-fn hand_in<'a>(mut guard: Guard<'a>, space: SpaceId, mut message: Box<Message>, buffer: &mut [u8], request: &Request) -> Step<'a> {
+fn hand_in<'a>(
+    mut guard: Guard<'a>,
+    space: SpaceId,
+    mut message: Box<Message>,
+    buffer: &mut [u8],
+    request: &Request,
+) -> Step<'a> {
     let deadline = deadline(request.option & option::SEND_TIMEOUT != 0, request.timeout);
     loop {
         let ended;
@@ -202,7 +206,14 @@ fn hand_in<'a>(mut guard: Guard<'a>, space: SpaceId, mut message: Box<Message>, 
 
 /// Gives the rights of an unsent message back to its sender, as if it had received the message
 /// (Mach calls it a pseudo-receive).
-fn take_back<'a>(mut guard: Guard<'a>, space: SpaceId, message: Box<Message>, buffer: &mut [u8], request: &Request, code: Code) -> Step<'a> {
+fn take_back<'a>(
+    mut guard: Guard<'a>,
+    space: SpaceId,
+    message: Box<Message>,
+    buffer: &mut [u8],
+    request: &Request,
+    code: Code,
+) -> Step<'a> {
     let inner = &mut *guard;
     let Message { id, complex, dest, reply, mut body, items, .. } = *message;
     let (dest_type, reply_type) = (dest.received_type(), if reply == Right::Null { 0 } else { reply.received_type() });
@@ -237,10 +248,6 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
     let asked = request.option & option::RCV_TIMEOUT != 0;
     let mut until = None;
     loop {
-        match receivable(&guard, space, request.receive_name) {
-            Ok(still) if still == what => {}
-            other => return changed(&guard, what, other),
-        }
         if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
             guard.hand_over();
             return code;
@@ -257,6 +264,12 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
         let ended;
         (guard, ended) = wait::for_message(guard, what, deadline);
+        if ended != Ended::Stirred {
+            match receivable(&guard, space, request.receive_name) {
+                Ok(still) if still == what => {}
+                other => return changed(&guard, space, what, other),
+            }
+        }
         let code = match ended {
             Ended::TimedOut => Code::RCV_TIMED_OUT,
             Ended::Interrupted if request.option & option::RCV_INTERRUPT != 0 => Code::RCV_INTERRUPTED,
@@ -268,13 +281,17 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
     }
 }
 
-/// Why what was received from is not there any more.
-fn changed(inner: &Inner, was: For, now: Result<For, Code>) -> Code {
-    match (was, now) {
-        (_, Err(Code::RCV_IN_SET)) | (_, Ok(_)) => Code::RCV_PORT_CHANGED,
-        (For::Port(port), _) if inner.state.ports.get(port.0 as usize).is_some_and(|it| !it.is_dead() && it.local().is_some()) => {
-            Code::RCV_PORT_CHANGED
-        }
+/// Why what was received from is not there any more. A receive right on its way elsewhere is gone, as in Mach.
+fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> Code {
+    let held = match was {
+        For::Port(port) => inner.state.ports.get(port.0 as usize).and_then(|port| port.local()?.receiver),
+        For::Set(set) => inner.state.sets.get(set.0 as usize).map(|set| set.holder),
+        For::Room(_) => None,
+    };
+    match now {
+        Err(Code::RCV_IN_SET) => Code::RCV_PORT_CHANGED,
+        // Another name, or another port under its name.
+        _ if held.is_some_and(|(holder, _)| holder == space) => Code::RCV_PORT_CHANGED,
         _ => Code::RCV_PORT_DIED,
     }
 }
@@ -282,6 +299,27 @@ fn changed(inner: &Inner, was: For, now: Result<For, Code>) -> Code {
 /// Receives what is there: None if nothing is.
 #[inline]
 fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
+    match fast::receive(inner, space, what, buffer, request.receive_size) {
+        Short::Received => return Some(Code::SUCCESS),
+        // The only line is empty; so may be the queue.
+        Short::Nothing if inner.io.hot.len() == 1 && is_empty(inner, what) => return None,
+        Short::Nothing | Short::Other => {}
+    }
+    take_any(inner, space, what, buffer, request)
+}
+
+/// Whether a port's queue is empty, at a look.
+#[inline]
+fn is_empty(inner: &Inner, what: For) -> bool {
+    match what {
+        For::Port(port) => inner.state.port(port).local().is_none_or(|local| local.queue.is_empty()),
+        For::Set(set) => inner.state.set(set).ready.is_empty(),
+        For::Room(_) => true,
+    }
+}
+
+/// As [`try_receive`], from wherever a message is.
+fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
     loop {
         if let Some(port) = waiting_at(inner, what) {
             return Some(from_queue(inner, space, port, buffer, request));
@@ -291,6 +329,10 @@ fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
         let mut queued = false;
         for i in 0..inner.io.hot.len() {
             let Some(number) = inner.io.hot.get(i).copied() else { break };
+            let Some(line) = inner.io.lines.get(number as usize) else { continue };
+            if !line.segment.rx.readable(line.rx.head) {
+                continue;
+            }
             if inner.pump(number, Some(&mut direct)) == Pumped::Delivered {
                 if i > 0 {
                     inner.heat(number);

@@ -120,6 +120,7 @@ fn walk(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -
                 let address = word(body, at).unwrap_or(0) as usize;
                 let memory = take_memory(address, len, descriptor.deallocate)?;
                 items.push(Item::Memory { at: at as u32, memory });
+                set_word(body, type_at, bits | DEALLOCATE);
                 set_word(body, at, 0);
             }
         }
@@ -159,7 +160,13 @@ fn inline_rights(
     Ok(())
 }
 
-fn remote_rights(inner: &mut Inner, space: SpaceId, descriptor: &Descriptor, at: usize, rights: &mut Vec<Right>) -> Result<(), Code> {
+fn remote_rights(
+    inner: &mut Inner,
+    space: SpaceId,
+    descriptor: &Descriptor,
+    at: usize,
+    rights: &mut Vec<Right>,
+) -> Result<(), Code> {
     let len = descriptor.len() as usize;
     if len > abi::MESSAGE_MAX {
         return Err(Code::SEND_NO_BUFFER);

@@ -17,8 +17,8 @@ pub mod routines;
 pub mod space;
 
 use message::{Message, Origin};
-use port::{Port, Set};
 pub use port::Home;
+use port::{Port, Set};
 pub use right::Right;
 use slab::Slab;
 use space::Space;

@@ -47,6 +47,8 @@ pub struct Local {
     pub qlimit: u32,
     /// The number of the next message to be received.
     pub seqno: u32,
+    /// Messages received since the port is here (wraps).
+    pub received: u32,
     /// How many send rights were made since the count was last set.
     pub mscount: u32,
     /// Holders of send rights in other processes, as far as known: see [`State::set_abroad`].
@@ -97,6 +99,7 @@ impl Default for Local {
             queue: VecDeque::new(),
             qlimit: abi::QLIMIT_DEFAULT,
             seqno: 0,
+            received: 0,
             mscount: 0,
             abroad: 0,
             set: None,
@@ -227,9 +230,13 @@ impl State {
     pub fn still_ready(&mut self, port: PortId) {
         if let Some(local) = self.port_mut(port).local_mut()
             && let Some(set) = local.set
-            && !std::mem::replace(&mut local.listed, true)
         {
-            self.set_mut(set).ready.push_front(port);
+            let listed = std::mem::replace(&mut local.listed, true);
+            let ready = &mut self.set_mut(set).ready;
+            if listed {
+                ready.retain(|member| *member != port);
+            }
+            ready.push_front(port);
         }
     }
 

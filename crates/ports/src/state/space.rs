@@ -85,6 +85,8 @@ pub struct Space {
     pub self_name: u32,
     /// The task's bootstrap port, if it has one.
     pub bootstrap: super::Right,
+    /// Where its exceptions would be told, if it has set that.
+    pub exception: super::Right,
     /// Whether the task is gone.
     pub dead: bool,
 }
@@ -99,6 +101,7 @@ impl Default for Space {
             requests: slab::Slab::new(),
             self_name: abi::NULL,
             bootstrap: super::Right::Null,
+            exception: super::Right::Null,
             dead: false,
         }
     }

@@ -1,6 +1,8 @@
 //! Tasks as processes of their own, and messages as tests write them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod tools;
+
 use rustix::io::FdFlags;
 use slipway_ports::{
     abi::{self, Code, option, right, types},

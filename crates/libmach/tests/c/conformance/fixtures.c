@@ -87,8 +87,8 @@ mach_port_t make(enum kind kind) {
     case DEAD_VALUE: return MACH_PORT_DEAD;
     case RECEIVE: return make_receive();
     case SEND_RECEIVE: return make_port();
-    case SEND: return make_send();
-    case SEND_ONCE: return make_once(make_receive());
+    case SEND: return far_mode() ? far_send() : make_send();
+    case SEND_ONCE: return far_mode() ? far_once() : make_once(make_receive());
     case PORT_SET: MUST(mach_port_allocate(self, MACH_PORT_RIGHT_PORT_SET, &name) == KERN_SUCCESS); return name;
     case DEAD_NAME: MUST(mach_port_allocate(self, MACH_PORT_RIGHT_DEAD_NAME, &name) == KERN_SUCCESS); return name;
     case MEMBER:
@@ -97,6 +97,7 @@ mach_port_t make(enum kind kind) {
         MUST(mach_port_move_member(self, name, set) == KERN_SUCCESS);
         return name;
     case DIED:
+        if (far_mode()) return far_died();
         name = make_port();
         MUST(mach_port_mod_refs(self, name, MACH_PORT_RIGHT_RECEIVE, -1) == KERN_SUCCESS);
         return name;

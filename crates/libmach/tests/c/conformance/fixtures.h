@@ -93,6 +93,14 @@ mach_msg_type_t region_type(unsigned bytes);
 /* A send-once right to a port. */
 mach_port_t make_once(mach_port_t port);
 
+/* Rights whose ports are in another process: then make() uses these. */
+void far_start(void);
+void far_end(void);
+int far_mode(void);
+mach_port_t far_send(void);
+mach_port_t far_once(void);
+mach_port_t far_died(void);
+
 /* The parts of the table. */
 void test_names(void);
 void test_references(void);

@@ -99,7 +99,10 @@ static void test_sizes(void) {
     CHECK_CODE(mach_msg(&message.header, MACH_SEND_MSG, 48, 0, 0, 0, 0), S);
     CHECK_CODE(mach_msg(&message.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, 40, port, 0, 0), MACH_RCV_TOO_LARGE);
     CHECK(waits(reply, &id) && id == MACH_NOTIFY_SEND_ONCE);
-    /* A buffer that can't be written. */
+    CHECK_CODE(send_empty(port, COPY, 5), S);
+    /* No buffer. */
+    CHECK_CODE(mach_msg(NULL, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, 32, port, 0, 0), MACH_RCV_INVALID_DATA);
+    /* Nor one that can't be written. */
     CHECK_CODE(send_empty(port, COPY, 5), S);
     void *wall = mmap(NULL, 4096, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     MUST(wall != MAP_FAILED);
@@ -233,6 +236,13 @@ static mach_msg_return_t end_waiter(struct waiter *w) {
     return w->code;
 }
 
+/* Either of two codes. */
+#define CHECK_ENDED(w, one, other) \
+    do { \
+        mach_msg_return_t code = end_waiter(w); \
+        CHECK_CODE(code == (other) ? (one) : code, one); \
+    } while (0)
+
 /*
  * The thread may not wait yet when its port goes: then the receive finds no such name, or the set. Both codes
  * are Mach's, so each case runs several times and takes either.
@@ -243,16 +253,16 @@ static void test_changes(void) {
         mach_port_t port = make_port(), set = make(PORT_SET), member = make_port();
         start_waiter(&w, port, 0);
         CHECK_CODE(mach_port_mod_refs(self, port, MACH_PORT_RIGHT_RECEIVE, -1), KERN_SUCCESS);
-        CHECK(end_waiter(&w) == MACH_RCV_PORT_DIED || w.code == N);
+        CHECK_ENDED(&w, MACH_RCV_PORT_DIED, N);
 
         port = make_port();
         start_waiter(&w, port, 0);
         CHECK_CODE(mach_port_move_member(self, port, set), KERN_SUCCESS);
-        CHECK(end_waiter(&w) == MACH_RCV_PORT_CHANGED || w.code == MACH_RCV_IN_SET);
+        CHECK_ENDED(&w, MACH_RCV_PORT_CHANGED, MACH_RCV_IN_SET);
 
         start_waiter(&w, set, 0);
         CHECK_CODE(mach_port_destroy(self, set), KERN_SUCCESS);
-        CHECK(end_waiter(&w) == MACH_RCV_PORT_DIED || w.code == N);
+        CHECK_ENDED(&w, MACH_RCV_PORT_DIED, N);
 
         start_waiter(&w, member, 0);
         CHECK_CODE(send_empty(member, COPY, 12), S);
@@ -269,7 +279,7 @@ static void test_changes(void) {
     message.ports.type = port_type(MACH_MSG_TYPE_MOVE_RECEIVE, 1);
     message.ports.port[0].name = port;
     CHECK_CODE(mach_msg(&message.header, MACH_SEND_MSG, 48, 0, 0, 0, 0), S);
-    CHECK(end_waiter(&w) == MACH_RCV_PORT_DIED || w.code == N);
+    CHECK_ENDED(&w, MACH_RCV_PORT_DIED, N);
     sweep();
 }
 

@@ -1,9 +1,9 @@
 //! Default routines of a server: those that its author leaves out answer that they do not exist.
 
+use super::Options;
 use super::text;
 use super::view::{Side, parameters, prototype};
 use super::writer::Writer;
-use super::Options;
 use crate::model::{ImportKind, Interface};
 
 /// A file with a weak definition of each server routine.

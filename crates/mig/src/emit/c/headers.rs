@@ -24,7 +24,9 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
     let (what, guard, side, kinds): (_, _, _, &[ImportKind]) = match audience {
         Audience::Users => ("User routines", "user", Side::User, &[ImportKind::All, ImportKind::User]),
         Audience::Servers => ("Server routines", "server", Side::Server, &[ImportKind::All, ImportKind::Server]),
-        Audience::Internal => ("Internal declarations", "internal", Side::User, &[ImportKind::All, ImportKind::User, ImportKind::Internal]),
+        Audience::Internal => {
+            ("Internal declarations", "internal", Side::User, &[ImportKind::All, ImportKind::User, ImportKind::Internal])
+        }
         Audience::Definitions => ("Definitions", "defs", Side::User, &[ImportKind::Definitions]),
     };
     let mut out = text::banner(interface, what);

@@ -54,12 +54,16 @@ fn members(w: &mut Writer, routine: &Routine, item: Item, side: Side) {
         Item::Room(index) => {
             let name = &routine.args[index].name;
             w.line(format!("mach_msg_type_t {name}CntType;"));
-            w.line(format!("mach_msg_type_number_t {name}Cnt;"));
-            w.line(format!("char {name}CntPad[4];"));
+            w.line(format!("__extension__ union {{ mach_msg_type_number_t {name}Cnt; uint64_t {name}CntWide; }};"));
         }
         Item::Data(index) => {
             let arg = &routine.args[index];
             w.line(format!("mach_msg_type_t {}Type;", arg.name));
+            if is_wide(&arg.ty) {
+                let c_type = side.message_type(&arg.ty);
+                w.line(format!("__extension__ union {{ {c_type} {0}; uint64_t {0}Wide; }};", arg.name));
+                return;
+            }
             w.line(data_member(arg, side));
             if let Some(pad) = padding(&arg.ty) {
                 w.line(format!("char {}Pad[{pad}];", arg.name));
@@ -84,12 +88,18 @@ fn data_member(arg: &Arg, side: Side) -> String {
     }
 }
 
+/// Whether the data is one number or port of 4 bytes. Its member is a union with the whole 8 bytes, which are written
+/// at once.
+pub fn is_wide(ty: &Type) -> bool {
+    ty.inline && ty.count == Count::One && ty.bytes == 4
+}
+
 /// Bytes between the end of fixed data and the next item.
 pub fn padding(ty: &Type) -> Option<u32> {
-    if !ty.inline || ty.varies() {
+    if !ty.inline || ty.varies() || is_wide(ty) {
         return None;
     }
-    let bytes = if ty.is_port() { 4 } else { inline_elements(ty) * ty.wire_bytes() };
+    let bytes = inline_elements(ty) * ty.wire_bytes();
     let pad = bytes.next_multiple_of(8) - bytes;
     (pad > 0).then_some(pad)
 }
@@ -124,7 +134,7 @@ fn data_templates(w: &mut Writer, arg: &Arg, kind: Kind, side: Side) {
     let ty = &arg.ty;
     let sends = (kind == Kind::Request) == (side == Side::User);
     let name = match side.wire(arg, sends) {
-        Wire::Known(name) => format!("MACH_MSG_TYPE_{}", name.name),
+        Wire::Known(name) => name.c_macro(),
         Wire::Polymorphic => "0".to_owned(),
     };
     let number = match ty.count {

@@ -94,7 +94,10 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
     head.push('\n');
     if let Some(id) = &interface.rcs_id {
-        head.push_str(&format!("extern const char mig_{0}_server_rcsid[];\nconst char mig_{0}_server_rcsid[] = {id};\n\n", interface.name));
+        head.push_str(&format!(
+            "extern const char mig_{0}_server_rcsid[];\nconst char mig_{0}_server_rcsid[] = {id};\n\n",
+            interface.name
+        ));
     }
     head.push_str(&text::size_checks(interface, Side::Server));
     w.finish(&head, &options.support_prefix)
@@ -115,7 +118,7 @@ fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
 fn declarations(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
     messages::structures(w, routine, &stub.request, Kind::Request, Side::Server);
-    let has_reply = stub.outputs().first().is_some();
+    let has_reply = !stub.outputs().is_empty();
     if has_reply {
         messages::structures(w, routine, &stub.reply, Kind::Reply, Side::Server);
     }
@@ -302,7 +305,12 @@ fn symbols(w: &mut Writer, interface: &Interface) {
     w.line(format!("extern const mig_symtab_t _{}_symtab[];", interface.name));
     w.block(&format!("const mig_symtab_t _{}_symtab[] =", interface.name), ";", |w| {
         for routine in interface.routines() {
-            w.line(format!("{{ \"{0}\", {1}, (void (*)(void)) {2} }},", routine.name, routine.id - interface.base, routine.server_name));
+            w.line(format!(
+                "{{ \"{0}\", {1}, (void (*)(void)) {2} }},",
+                routine.name,
+                routine.id - interface.base,
+                routine.server_name
+            ));
         }
         w.line("{ 0, 0, 0 }");
     });

@@ -2,7 +2,7 @@
 
 use super::checks::{received_count, times};
 use super::helpers::Helper;
-use super::messages::{Kind, outside_type_word, padding, type_word};
+use super::messages::{Kind, is_wide, outside_type_word, padding, type_word};
 use super::server::{Stub, convert, is_unlimited, local_value};
 use super::view::{Side, has_count};
 use super::writer::Writer;
@@ -115,6 +115,9 @@ fn in_out(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, to: &str) {
         return;
     }
     if !ty.inline || ty.by_value {
+        if is_wide(ty) {
+            w.line(format!("{to}->{name}Wide = 0;"));
+        }
         w.line(format!("{to}->{name} = {from}->{name};"));
         return;
     }
@@ -147,6 +150,8 @@ fn out(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         w.line(format!("{name}Arg = ({}) (uintptr_t) {pointer}->{name}.data;", ty.server_type));
     } else if has_out_local(arg) {
         w.line(format!("memset(&{name}Arg, 0, sizeof {name}Arg);"));
+    } else if is_wide(ty) {
+        w.line(format!("{pointer}->{name}Wide = 0;"));
     } else if !ty.inline || ty.by_value {
         w.line(format!("memset(&{pointer}->{name}, 0, sizeof {pointer}->{name});"));
     } else if ty.string {
@@ -291,6 +296,9 @@ fn item(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
     polymorphic(w, arg, pointer);
     if has_out_local(arg) {
         let value = ty.out_tran.as_ref().map_or(format!("{name}Arg"), |t| format!("{}({name}Arg)", t.function));
+        if is_wide(ty) {
+            w.line(format!("{pointer}->{name}Wide = 0;"));
+        }
         w.line(format!("{pointer}->{name} = {value};"));
     }
     if ty.string && ty.inline {

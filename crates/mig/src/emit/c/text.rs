@@ -37,10 +37,39 @@ pub fn comment(routine: &Routine) -> String {
 
 /// Types whose size is known everywhere.
 const FUNDAMENTAL: &[&str] = &[
-    "char", "short", "int", "unsigned", "float", "double", "int8_t", "int16_t", "int32_t", "int64_t", "uint8_t",
-    "uint16_t", "uint32_t", "uint64_t", "intptr_t", "uintptr_t", "mach_port_t", "mach_port_name_t", "kern_return_t",
-    "boolean_t", "natural_t", "integer_t", "vm_offset_t", "vm_size_t", "vm_address_t",
+    "char",
+    "short",
+    "int",
+    "unsigned",
+    "float",
+    "double",
+    "int8_t",
+    "int16_t",
+    "int32_t",
+    "int64_t",
+    "uint8_t",
+    "uint16_t",
+    "uint32_t",
+    "uint64_t",
+    "intptr_t",
+    "uintptr_t",
+    "mach_port_t",
+    "mach_port_name_t",
+    "kern_return_t",
+    "boolean_t",
+    "natural_t",
+    "integer_t",
+    "vm_offset_t",
+    "vm_size_t",
+    "vm_address_t",
 ];
+
+/// Whether a C type of that name is an integer of 4 bytes.
+pub fn is_integer(name: &str) -> bool {
+    const MORE: &[&str] = &["mach_msg_type_number_t", "mach_msg_id_t", "vm_prot_t", "vm_inherit_t", "task_t", "ipc_space_t"];
+    let wide = ["int64_t", "uint64_t", "intptr_t", "uintptr_t", "double", "float", "vm_offset_t", "vm_size_t", "vm_address_t"];
+    MORE.contains(&name) || FUNDAMENTAL.contains(&name) && !wide.contains(&name)
+}
 
 /// Lines that do not compile where a C type is not as large as the interface says.
 pub fn size_checks(interface: &Interface, side: Side) -> String {

@@ -25,11 +25,7 @@ pub(super) struct Stub<'a> {
 impl Stub<'_> {
     /// Statements that leave the stub with the value of a C expression.
     pub fn leave(&self, value: &str) -> Vec<String> {
-        if self.heap {
-            vec![format!("msg_result = {value};"), "goto done;".to_owned()]
-        } else {
-            vec![format!("return {value};")]
-        }
+        if self.heap { vec![format!("msg_result = {value};"), "goto done;".to_owned()] } else { vec![format!("return {value};")] }
     }
 
     /// Name of a routine of libmach.
@@ -88,7 +84,10 @@ fn one_file<'a>(interface: &Interface, options: &Options, routines: impl Iterato
     }
     head.push('\n');
     if let Some(id) = &interface.rcs_id {
-        head.push_str(&format!("extern const char mig_{0}_user_rcsid[];\nconst char mig_{0}_user_rcsid[] = {id};\n\n", interface.name));
+        head.push_str(&format!(
+            "extern const char mig_{0}_user_rcsid[];\nconst char mig_{0}_user_rcsid[] = {id};\n\n",
+            interface.name
+        ));
     }
     head.push_str(&text::size_checks(interface, Side::User));
     w.finish(&head, &options.support_prefix)

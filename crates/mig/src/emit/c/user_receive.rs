@@ -117,7 +117,12 @@ fn copy(w: &mut Writer, arg: &Arg, to: &str, from: &str, count: &str) {
     } else {
         let bytes = match count.parse::<u32>() {
             Ok(n) => (n * arg.ty.bytes).to_string(),
-            Err(_) => times(count, arg.ty.bytes),
+            Err(_) => {
+                // Without elements there may be no array.
+                w.line(format!("if ({count} != 0)"));
+                w.line(format!("\tmemcpy({to}, {from}, {});", times(count, arg.ty.bytes)));
+                return;
+            }
         };
         w.line(format!("memcpy({to}, {from}, {bytes});"));
     }
@@ -142,6 +147,7 @@ fn unlimited(w: &mut Writer, arg: &Arg, pointer: &str) {
 fn overwrite(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
     let name = &arg.name;
     let bytes = times(&received_count(arg), arg.ty.bytes);
-    w.line(format!("memcpy((void *) (uintptr_t) *{name}, (const void *) (uintptr_t) {pointer}->{name}, {bytes});"));
+    w.line(format!("if ({} != 0)", received_count(arg)));
+    w.line(format!("\tmemcpy((void *) (uintptr_t) *{name}, (const void *) (uintptr_t) {pointer}->{name}, {bytes});"));
     w.line(format!("{}((vm_address_t) {pointer}->{name}, {bytes});", stub.support("mig_deallocate")));
 }

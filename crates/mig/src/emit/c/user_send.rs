@@ -2,7 +2,8 @@
 
 use super::checks::{sent_count, times};
 use super::helpers::Helper;
-use super::messages::Kind;
+use super::messages::{Kind, is_wide};
+use super::text::is_integer;
 use super::user::Stub;
 use super::view::Side;
 use super::writer::Writer;
@@ -62,8 +63,7 @@ pub fn pack(w: &mut Writer, stub: &Stub<'_>) {
                 Item::Room(arg) => {
                     let name = &stub.routine.args[*arg].name;
                     w.line(format!("{pointer}->{name}CntType = {name}CntType;"));
-                    w.line(format!("{pointer}->{name}Cnt = *{name}Cnt;"));
-                    w.line(format!("memset({pointer}->{name}CntPad, 0, 4);"));
+                    w.line(format!("{pointer}->{name}CntWide = *{name}Cnt;"));
                 }
                 Item::RetCode => {}
             }
@@ -80,7 +80,7 @@ fn next_part(w: &mut Writer, arg: &Arg, index: usize, pointer: &str) {
 
 fn disposition(arg: &Arg) -> String {
     match arg.ty.sent {
-        Wire::Known(name) => format!("MACH_MSG_TYPE_{}", name.name),
+        Wire::Known(name) => name.c_macro(),
         Wire::Polymorphic => format!("{}Poly", arg.name),
     }
 }
@@ -128,8 +128,18 @@ fn data(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         return;
     }
     match ty.count {
-        Count::One => w.line(format!("{pointer}->{name} = {};", value(arg))),
-        Count::Fixed(n) if ty.string => w.line(format!("{}({pointer}->{name}, {name}, {n});", stub.support("mig_strncpy_zerofill"))),
+        Count::One if is_wide(ty) && is_integer(&ty.user_type) => {
+            w.line(format!("{pointer}->{name}Wide = (uint32_t) {};", value(arg)));
+        }
+        Count::One => {
+            if is_wide(ty) {
+                w.line(format!("{pointer}->{name}Wide = 0;"));
+            }
+            w.line(format!("{pointer}->{name} = {};", value(arg)));
+        }
+        Count::Fixed(n) if ty.string => {
+            w.line(format!("{}({pointer}->{name}, {name}, {n});", stub.support("mig_strncpy_zerofill")))
+        }
         Count::Fixed(n) if ty.sent.is_right() => {
             let widen = w.call(Helper::Widen);
             w.line(format!("{widen}({pointer}->{name}, {name}, {n});"));
@@ -162,7 +172,9 @@ fn elements(w: &mut Writer, arg: &Arg, count: &str, to: &str, from: &str) {
         let widen = w.call(Helper::Widen);
         w.line(format!("{widen}({to}, {from}, {count});"));
     } else {
-        w.line(format!("memcpy({to}, {from}, {bytes});"));
+        // Without elements there may be no array.
+        w.line(format!("if ({count} != 0)"));
+        w.line(format!("\tmemcpy({to}, {from}, {bytes});"));
     }
     if ty.wire_bytes() % 8 == 0 {
         w.line(format!("{name}Size = {bytes};"));

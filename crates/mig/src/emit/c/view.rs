@@ -30,7 +30,9 @@ impl Side {
     /// Whether the argument's kind of right is one more parameter on this side.
     fn polymorphic(self, arg: &Arg) -> bool {
         let wire = match (arg.role, self) {
-            (Role::Data { request: true, reply: true }, _) => return arg.ty.sent == Wire::Polymorphic || arg.ty.received == Wire::Polymorphic,
+            (Role::Data { request: true, reply: true }, _) => {
+                return arg.ty.sent == Wire::Polymorphic || arg.ty.received == Wire::Polymorphic;
+            }
             (Role::Data { reply: true, .. }, Side::User) => arg.ty.received,
             (Role::Data { reply: true, .. }, Side::Server) => arg.ty.sent,
             (_, Side::User) => arg.ty.sent,
@@ -67,15 +69,31 @@ pub fn by_reference(arg: &Arg) -> bool {
     arg.in_reply() && (arg.ty.by_value || !arg.ty.inline || arg.ty.count == Count::Unlimited)
 }
 
+/// The C type of the parameter itself, up to its name. Arrays that go in are pointers to constants for the user: with
+/// the name of an array type the compiler would take shorter arrays for mistakes.
+fn own_type(arg: &Arg, side: Side) -> String {
+    let ty = &arg.ty;
+    let named = side.parameter_type(ty);
+    let array = ty.inline && !ty.by_value && !arg.in_reply() && ty.count != Count::Unlimited;
+    if array && side == Side::User && named == ty.name {
+        if ty.string {
+            return "const char *".to_owned();
+        }
+        if ty.element_named {
+            return format!("const {} *", ty.element);
+        }
+    }
+    let constant = if arg.constant || (array && side == Side::User) { "const " } else { "" };
+    let pointer = if by_reference(arg) { " *" } else { " " };
+    format!("{constant}{named}{pointer}")
+}
+
 /// What the parameters of one argument are called on a side, each with its C type.
 pub fn parameters(arg: &Arg, side: Side) -> Vec<(String, String)> {
     let out = arg.in_reply();
     let pointer = if out { " *" } else { " " };
     let mut list = Vec::new();
-    let own = if by_reference(arg) { " *" } else { " " };
-    let array = arg.ty.inline && !arg.ty.by_value && !out && arg.ty.count != Count::Unlimited;
-    let constant = if arg.constant || (array && side == Side::User) { "const " } else { "" };
-    list.push((format!("{constant}{}{own}", side.parameter_type(&arg.ty)), arg.name.clone()));
+    list.push((own_type(arg, side), arg.name.clone()));
     if side.polymorphic(arg) {
         list.push((format!("mach_msg_type_name_t{pointer}"), format!("{}Poly", arg.name)));
     }

@@ -3,8 +3,8 @@
 use super::super::ast::{Argument, Ident};
 use super::super::lexer::Kind;
 use super::{Grammar, Parsed, Parser};
-use crate::spelling::nearest;
 use crate::diagnostics::Diagnostic;
+use crate::spelling::nearest;
 
 /// Directions of both grammars.
 const DIRECTIONS: [&str; 11] = [
@@ -90,6 +90,8 @@ impl Parser<'_> {
         if OSF_DIRECTIONS.contains(&word.as_str()) {
             let what = format!("`{}`", self.text(token));
             self.only_in(Grammar::Osf, token.span, &what);
+        } else if self.begins_statement(token) {
+            return Err(self.unexpected("`)` behind the arguments"));
         } else if !DIRECTIONS.contains(&word.as_str()) {
             let text = self.text(token).to_owned();
             let mut diagnostic = Diagnostic::error(token.span, format!("`{text}` is no direction"));

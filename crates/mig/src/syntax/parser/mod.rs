@@ -170,7 +170,8 @@ impl Parser<'_> {
         Ok(Ident { text: self.text(token).to_owned(), span: token.span })
     }
 
-    /// Reports that something else was expected. A missing semicolon is shown where it belongs: behind the token before.
+    /// Reports that something else was expected. A missing bracket or semicolon is shown where it
+    /// belongs: behind the token before.
     fn unexpected(&mut self, expected: &str) -> Failed {
         let token = self.peek();
         let found = match token.kind {
@@ -178,7 +179,7 @@ impl Parser<'_> {
             _ => format!("`{}`", self.text(token)),
         };
         let mut span = token.span;
-        if expected.starts_with("`;`") && self.at > 0 {
+        if expected.contains("` behind") && self.at > 0 {
             let before = self.tokens[self.at - 1].span;
             span = Span::new(before.end.saturating_sub(1), before.end);
         }

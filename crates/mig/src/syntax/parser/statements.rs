@@ -1,8 +1,6 @@
 //! What stands at the top of a file: the subsystem, types, routines, settings, imports.
 
-use super::super::ast::{
-    Expr, Import, ImportKind, Item, Operation, OperationKind, Setting, SettingKind, Subsystem, TypeDecl,
-};
+use super::super::ast::{Expr, Import, ImportKind, Item, Operation, OperationKind, Setting, SettingKind, Subsystem, TypeDecl};
 use super::super::lexer::Kind;
 use super::{Grammar, Parsed, Parser};
 use crate::diagnostics::Diagnostic;
@@ -45,8 +43,12 @@ fn find<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     table.iter().find(|(name, _)| *name == word).map(|(_, kind)| *kind)
 }
 
-/// Whether the word, in lower case, can begin a statement.
+/// Whether the word, in lower case, can begin a statement and nothing else.
 pub(super) fn is_statement(word: &str) -> bool {
+    if matches!(word, "waittime" | "sendtime" | "msgoption") {
+        // These are also directions of arguments.
+        return false;
+    }
     matches!(word, "subsystem" | "type" | "skip")
         || find(&OPERATIONS, word).is_some()
         || find(&IMPORTS, word).is_some()

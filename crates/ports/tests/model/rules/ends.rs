@@ -89,26 +89,15 @@ impl Model {
         self.forget_receiver(port);
         let it = self.port(port);
         it.alive = false;
-        let queue = std::mem::take(&mut it.queue);
         if let Some(to) = it.no_senders.take() {
-            // The queue dies after this: its rights are still there.
-            let kept = self.hand.len();
-            self.hand.extend(queue.iter().flat_map(|it| it.rights.iter().chain([&it.dest, &it.reply])));
             self.destroy(to);
-            self.hand.truncate(kept);
         }
-        // One after the other, but each as long as the others are there.
-        let mut queue = queue;
-        while let Some(message) = queue.pop_front() {
-            let kept = self.hand.len();
-            self.hand.extend(queue.iter().flat_map(|it| it.rights.iter().chain([&it.dest, &it.reply])));
-            let rest = self.hand.split_off(kept);
-            self.hand.splice(0..0, rest.iter().copied());
+        while let Some(message) = self.port(port).queue.pop_front() {
             self.destroy_message(message);
-            self.hand.drain(..rest.len());
         }
         for task in 0..self.tasks.len() {
-            let names: Vec<u32> = self.tasks[task].names.iter().filter(|(_, it)| it.port == Some(port)).map(|(name, _)| *name).collect();
+            let names: Vec<u32> =
+                self.tasks[task].names.iter().filter(|(_, it)| it.port == Some(port)).map(|(name, _)| *name).collect();
             for name in names {
                 let entry = self.entry_mut(task, name);
                 let request = entry.request.take();

@@ -85,8 +85,8 @@ pub struct Task {
 pub struct Model {
     pub tasks: Vec<Task>,
     pub ports: BTreeMap<PortNo, Port>,
-    /// Rights in hand: out of a space or message, and not yet anywhere else or destroyed.
-    hand: Vec<Right>,
+    /// Rights of a message that is being received.
+    hand: VecDeque<Right>,
     /// Messages to be destroyed, the one that is being destroyed first.
     doomed: VecDeque<Message>,
     destroying: bool,
@@ -185,18 +185,33 @@ impl Model {
         in_messages.chain(requests).chain(entries).chain(&self.hand)
     }
 
-    /// How many send rights a port has: one for each name, one for each outside of spaces.
-    pub fn senders(&self, port: PortNo) -> usize {
+    /// All send and send-once rights: one for each name, one for each outside of spaces.
+    fn rights(&self) -> impl Iterator<Item = Right> {
         let names = self.tasks.iter().flat_map(|task| task.names.values());
-        names.filter(|entry| entry.port == Some(port) && entry.send > 0).count()
-            + self.loose().filter(|right| **right == Right::Send(port)).count()
+        let named = names.filter_map(|entry| match entry.port {
+            Some(port) if entry.send > 0 => Some(Right::Send(port)),
+            Some(port) if entry.once => Some(Right::Once(port)),
+            _ => None,
+        });
+        named.chain(self.loose().copied())
     }
 
-    /// How many send-once rights a port has.
-    pub fn onces(&self, port: PortNo) -> usize {
-        let names = self.tasks.iter().flat_map(|task| task.names.values());
-        names.filter(|entry| entry.port == Some(port) && entry.once).count()
-            + self.loose().filter(|right| **right == Right::Once(port)).count()
+    /// How many send rights a port has.
+    fn senders(&self, port: PortNo) -> usize {
+        self.rights().filter(|right| *right == Right::Send(port)).count()
+    }
+
+    /// How many send and send-once rights each port has, if any.
+    pub fn census(&self) -> BTreeMap<PortNo, (usize, usize)> {
+        let mut census = BTreeMap::<_, (usize, usize)>::new();
+        for right in self.rights() {
+            match right {
+                Right::Send(port) => census.entry(port).or_default().0 += 1,
+                Right::Once(port) => census.entry(port).or_default().1 += 1,
+                _ => {}
+            }
+        }
+        census
     }
 
     /// The port whose queue a port's receive right waits in.
@@ -254,18 +269,10 @@ impl Model {
             }
             _ => return Err(Code::INVALID_RIGHT),
         };
-        self.hand.push(right);
         if emptied {
             self.drop_if_empty(task, name);
         }
-        self.out_of_hand(right);
         Ok(right)
-    }
-
-    /// A right in hand goes somewhere else.
-    fn out_of_hand(&mut self, right: Right) {
-        let at = self.hand.iter().rposition(|it| *it == right).expect("the right is in hand");
-        self.hand.remove(at);
     }
 
     /// What a receive right loses that leaves its space.

@@ -96,3 +96,41 @@ fn a_receive_right_leaves_its_set_when_it_moves() {
     w.give(a, name, types::MOVE_RECEIVE, b);
     assert_eq!(w.state.port_get_set_status(a, set), Ok(vec![]));
 }
+
+#[test]
+fn members_of_a_set_take_turns() {
+    let mut w = World::new();
+    let a = w.a;
+    let set = w.state.port_allocate(a, right::PORT_SET).expect("a set");
+    let names: Vec<u32> = (0..3).map(|_| w.port(a)).collect();
+    for name in &names[..2] {
+        // The first has its messages before it joins, the others after.
+        if *name != names[0] {
+            assert_eq!(w.state.port_move_member(a, *name, set), Ok(()));
+        }
+        for id in 1..=3 {
+            w.send(a, *name, types::MAKE_SEND, id, Vec::new());
+        }
+        assert_eq!(w.state.port_move_member(a, *name, set), Ok(()));
+    }
+    assert_eq!(w.state.port_move_member(a, names[2], set), Ok(()));
+    let Some(crate::state::space::Object::Set(id)) = w.state.space(a).get(set).map(|entry| entry.object) else {
+        panic!("no set")
+    };
+    let mut turns = Vec::new();
+    while let Some(port) = w.state.next_ready(id) {
+        let name = w.state.port(port).local().and_then(|local| local.receiver).map(|(_, name)| name).expect("a name");
+        turns.push((name, w.receive(a, name).expect("a message").id));
+    }
+    let (one, two) = (names[0], names[1]);
+    assert_eq!(turns, [(one, 1), (two, 1), (one, 2), (two, 2), (one, 3), (two, 3)]);
+    // One whose message was looked at and left is next.
+    for _ in 0..2 {
+        w.send(a, one, types::MAKE_SEND, 4, Vec::new());
+        w.send(a, two, types::MAKE_SEND, 4, Vec::new());
+        let port = w.state.next_ready(id).expect("a member");
+        w.state.still_ready(port);
+        assert_eq!(w.state.next_ready(id), Some(port));
+        w.state.still_ready(port);
+    }
+}

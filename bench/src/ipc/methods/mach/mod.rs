@@ -1,0 +1,258 @@
+//! Mach messages: each end has a port, and a send right to the other's.
+//!
+//! As a Mach program would, an end has one buffer, and sends from it and receives into it with one call.
+
+mod first;
+pub mod local;
+pub mod owner;
+
+use crate::cores::pin;
+use crate::ipc::cases::Test;
+use crate::ipc::exchange::Exchange;
+use crate::ipc::link::Link;
+use crate::ipc::peer::{Job, Side};
+use anyhow::{Context, anyhow, ensure};
+use owner::Owner;
+use slipway_ports::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
+use slipway_ports::msg::Request;
+use slipway_ports::state::notify::type_word;
+use slipway_ports::task::Task;
+
+/// Where in a header the fields are, bytes.
+const BITS: usize = 0;
+const SIZE: usize = 4;
+const REMOTE: usize = 8;
+const LOCAL: usize = 16;
+const ID: usize = 28;
+/// Where a message's data begins, after its descriptor.
+const DATA: usize = HEADER + SLOT;
+
+/// Longest wait for a message of the set-up, milliseconds.
+const SOON: u32 = 20_000;
+
+/// What a message carries.
+enum Body {
+    /// Nothing.
+    Empty,
+    /// Longwords; the first and the last tell one message from the next.
+    Data,
+    /// Rights, sent as this disposition says.
+    Rights(u32, Vec<u32>),
+}
+
+/// What a message is addressed to, beside the body.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    /// Each end sends to the other's port.
+    Plain,
+    /// The request has a send-once right, to which the answer goes.
+    Once,
+}
+
+/// One end.
+struct End {
+    task: Task,
+    own: u32,
+    other: u32,
+    body: Body,
+    reply: Reply,
+    buffer: Vec<u8>,
+    turn: u32,
+}
+
+impl End {
+    fn new(task: Task, test: Test, own: u32, other: u32) -> anyhow::Result<Self> {
+        let mut buffer = vec![0; test.bytes()];
+        let body = match test {
+            Test::Longwords(count) if count > 0 => {
+                buffer[HEADER..DATA].copy_from_slice(&type_word(types::INTEGER_32, 32, count).to_le_bytes());
+                Body::Data
+            }
+            Test::Ports(count) => {
+                let ports = (0..count).map(|_| task.allocate(right::RECEIVE));
+                Body::Rights(types::MAKE_SEND, ports.collect::<Result<_, _>>().context("mach_port_allocate")?)
+            }
+            _ => Body::Empty,
+        };
+        let reply = if test == Test::Rpc { Reply::Once } else { Reply::Plain };
+        Ok(Self { task, own, other, body, reply, buffer, turn: 0 })
+    }
+
+    fn get(&self, at: usize) -> u32 {
+        u32::from_le_bytes(self.buffer[at..at + 4].try_into().unwrap_or_default())
+    }
+
+    fn put(&mut self, at: usize, value: u32) {
+        self.buffer[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    }
+
+    fn address(&mut self, remote: (u32, u32), local: (u32, u32)) {
+        let complex = if matches!(self.body, Body::Rights(..)) { COMPLEX } else { 0 };
+        self.put(BITS, remote.1 | local.1 << 8 | complex);
+        self.put(REMOTE, remote.0);
+        self.put(LOCAL, local.0);
+        if let Body::Rights(disposition, names) = &self.body {
+            let word = type_word(*disposition, 64, names.len() as u32);
+            self.buffer[HEADER..DATA].copy_from_slice(&word.to_le_bytes());
+            for (slot, name) in self.buffer[DATA..].chunks_exact_mut(SLOT).zip(names) {
+                slot.copy_from_slice(&u64::from(*name).to_le_bytes());
+            }
+        }
+    }
+
+    /// Writes the next request.
+    fn ask(&mut self) {
+        let local = match self.reply {
+            Reply::Plain => (0, 0),
+            Reply::Once => (self.own, types::MAKE_SEND_ONCE),
+        };
+        self.address((self.other, types::COPY_SEND), local);
+        self.turn = self.turn.wrapping_add(1);
+        self.put(ID, self.turn);
+        if matches!(self.body, Body::Data) {
+            self.put(DATA, self.turn);
+            self.put(self.buffer.len() - SLOT, self.turn);
+        }
+    }
+
+    /// Turns the request that came into its answer; the data stays.
+    fn answer(&mut self) {
+        let remote = match self.reply {
+            Reply::Plain => (self.other, types::COPY_SEND),
+            Reply::Once => (self.get(REMOTE), types::MOVE_SEND_ONCE),
+        };
+        self.address(remote, (0, 0));
+    }
+
+    /// Sends what is in the buffer, receives into it, or one after the other.
+    fn call(&mut self, option: u32) -> anyhow::Result<()> {
+        let size = self.buffer.len();
+        let request = Request { option, send_size: size, receive_size: size, receive_name: self.own, timeout: 0, notify: 0 };
+        match self.task.mach_msg(&mut self.buffer, &request) {
+            Code::SUCCESS => Ok(()),
+            code => Err(anyhow!("mach_msg: {code}")),
+        }
+    }
+
+    /// Gives up the rights of the message that came.
+    fn take(&mut self) -> anyhow::Result<()> {
+        ensure!(self.get(SIZE) as usize == self.buffer.len(), "a message of {} bytes", self.get(SIZE));
+        if matches!(self.body, Body::Rights(..)) {
+            for slot in self.buffer[DATA..].chunks_exact(SLOT) {
+                let name = u32::from_le_bytes(slot[..4].try_into().unwrap_or_default());
+                self.task.deallocate(name).context("mach_port_deallocate")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn round_trip(&mut self) -> anyhow::Result<()> {
+        self.ask();
+        self.call(option::SEND_MSG | option::RCV_MSG)?;
+        let torn =
+            matches!(self.body, Body::Data) && (self.get(DATA) != self.turn || self.get(self.buffer.len() - SLOT) != self.turn);
+        ensure!(self.get(ID) == self.turn && !torn, "the answer is not that to the request");
+        self.take()
+    }
+
+    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
+        if count == 0 {
+            return Ok(());
+        }
+        self.call(option::RCV_MSG)?;
+        self.take()?;
+        for _ in 1..count {
+            self.answer();
+            self.call(option::SEND_MSG | option::RCV_MSG)?;
+            self.take()?;
+        }
+        self.answer();
+        self.call(option::SEND_MSG)
+    }
+}
+
+/// An end in a process of its own.
+pub struct Mach {
+    end: End,
+    _owner: Option<Owner>,
+}
+
+impl Exchange for Mach {
+    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
+        let task = Task::current();
+        let (own, other) = first::meet(task, link, job.side)?;
+        let mut end = End::new(task, job.case.test, own, other)?;
+        let mut owner = None;
+        if let Test::PassedOn(count) = job.case.test {
+            let names;
+            (names, owner) = owner::rights(task, link, job, count)?;
+            end.body = Body::Rights(types::COPY_SEND, names);
+        }
+        Ok(Self { end, _owner: owner })
+    }
+
+    fn round_trip(&mut self) -> anyhow::Result<()> {
+        self.end.round_trip()
+    }
+
+    fn serve(&mut self) -> anyhow::Result<()> {
+        self.end.serve(1)
+    }
+
+    fn serve_all(&mut self, count: u64) -> anyhow::Result<()> {
+        self.end.serve(count)
+    }
+}
+
+/// Both ends in the client's process, a thread and a space each. The server's process lends its CPU.
+pub enum OneProcess {
+    /// The client's end.
+    Client(Box<ClientEnd>),
+    /// In the server's process.
+    Nothing,
+}
+
+/// The client's end, where the server's has a thread.
+pub struct ClientEnd(End);
+
+impl Exchange for OneProcess {
+    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
+        if job.side == Side::Server {
+            link.tell(&job.cpu.to_string())?;
+            return Ok(Self::Nothing);
+        }
+        let cpu = link.hear()?.parse().context("the server's CPU")?;
+        let (ours, theirs) = (Task::new(), Task::new());
+        let port = |task: Task| task.allocate(right::RECEIVE).context("mach_port_allocate");
+        let (our_port, their_port) = (port(ours)?, port(theirs)?);
+        let give = |from: Task, name, to| from.extract_right(name, types::MAKE_SEND, to).context("mach_port_extract_right");
+        let (to_us, to_them) = (give(ours, our_port, theirs)?, give(theirs, their_port, ours)?);
+        let mut server = End::new(theirs, job.case.test, their_port, to_us)?;
+        let client = End::new(ours, job.case.test, our_port, to_them)?;
+        std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+            theirs.enter();
+            // It ends with the process.
+            if let Err(error) = pin(cpu).and_then(|()| server.serve(u64::MAX)) {
+                eprintln!("slipway-bench: the server's thread: {error:#}");
+                std::process::exit(1);
+            }
+        })?;
+        ours.enter();
+        Ok(Self::Client(Box::new(ClientEnd(client))))
+    }
+
+    fn round_trip(&mut self) -> anyhow::Result<()> {
+        match self {
+            Self::Client(end) => end.0.round_trip(),
+            Self::Nothing => Ok(()),
+        }
+    }
+
+    fn serve(&mut self) -> anyhow::Result<()> {
+        Ok(())
+    }
+
+    fn serve_all(&mut self, _: u64) -> anyhow::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,298 @@
+//! A user of his own: a runtime directory that nobody else uses, and tasks in it.
+//!
+//! A task is the test's own binary once more, told its part by a variable. Nothing sleeps: a test waits for a line, for
+//! an end or for a message, with [`PATIENCE`] as the limit.
+#![allow(dead_code, reason = "each test program uses its part")]
+
+use rustix::{
+    event::{PollFd, PollFlags, Timespec},
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_peercred},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use slipway_ports::{
+    abi::{Code, option, right, types},
+    bootstrap::{
+        self,
+        protocol::{header, u32_at},
+    },
+    msg::Request,
+    state::notify::type_word,
+    task::Task,
+};
+use std::{
+    fs,
+    io::{BufRead, BufReader, Write},
+    os::{
+        fd::{AsFd, OwnedFd},
+        unix::fs::PermissionsExt,
+    },
+    path::PathBuf,
+    process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    time::Duration,
+};
+
+/// When a wait has failed: many times what it takes on a busy machine.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+const ROLE: &str = "SLIPWAY_TEST_ROLE";
+/// What a task says begins with this; the test harness's own lines don't.
+const MARK: &str = "> ";
+
+/// The server under test.
+pub const SERVER: &str = env!("CARGO_BIN_EXE_slipway-bootstrap");
+
+/// The part that this process plays, if it is a task of a test.
+pub fn role() -> Option<String> {
+    std::env::var(ROLE).ok()
+}
+
+/// A user's surroundings. His server is killed in the end.
+pub struct User {
+    pub dir: tempfile::TempDir,
+    test: &'static str,
+}
+
+impl User {
+    /// The tasks run the test `test` again.
+    pub fn new(test: &'static str) -> Self {
+        let dir = tempfile::Builder::new().permissions(fs::Permissions::from_mode(0o700)).tempdir().expect("a directory");
+        fs::create_dir_all(dir.path().join("config/slipway/services")).expect("a directory");
+        Self { dir, test }
+    }
+
+    pub fn socket(&self) -> PathBuf {
+        self.dir.path().join("bootstrap")
+    }
+
+    /// A command with this user's environment.
+    pub fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
+        let mut command = Command::new(program);
+        command
+            .env("SLIPWAY_RUNTIME_DIR", self.dir.path())
+            .env("SLIPWAY_BOOTSTRAP_SERVER", SERVER)
+            .env("XDG_CONFIG_HOME", self.dir.path().join("config"))
+            .env_remove("SLIPWAY_BOOTSTRAP")
+            .env_remove(ROLE);
+        command
+    }
+
+    /// A task, not yet started.
+    pub fn task(&self, role: &str) -> Command {
+        let mut command = self.command(std::env::current_exe().expect("the test's own path"));
+        command.args([self.test, "--exact", "--nocapture"]).env(ROLE, role);
+        command
+    }
+
+    pub fn start(&self, role: &str) -> Running {
+        Running::start(self.task(role))
+    }
+
+    /// Runs a task to its end, which must be a good one.
+    pub fn run(&self, role: &str) {
+        self.start(role).succeeds();
+    }
+
+    /// Has `name` served by a task with a part to play.
+    pub fn configure(&self, name: &str, role: &str, more: &str) {
+        let exe = std::env::current_exe().expect("the test's own path");
+        let text = format!(
+            "name = '{name}'\nprogram = '{}'\nargs = ['{}', '--exact', '--nocapture']\noutput = '{}'\n{more}\n[env]\n{ROLE} = '{role}'\n",
+            exe.display(),
+            self.test,
+            self.dir.path().join(format!("{name}.output")).display(),
+        );
+        fs::write(self.dir.path().join(format!("config/slipway/services/{name}.toml")), text).expect("a file");
+    }
+
+    /// The process that listens at the socket.
+    pub fn server(&self) -> Option<Pid> {
+        let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+        connect(&socket, &SocketAddrUnix::new(self.socket()).expect("a path")).ok()?;
+        Some(socket_peercred(&socket).expect("the peer").pid)
+    }
+
+    /// Ends the server and waits for that.
+    pub fn end_server(&self, signal: Signal) {
+        let pid = self.server().expect("a server");
+        let pidfd = pidfd_open(pid, PidfdFlags::empty()).expect("a process");
+        pidfd_send_signal(&pidfd, signal).expect("a signal");
+        assert!(readable(&pidfd), "the server did not end");
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        if let Some(pid) = self.server()
+            && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
+        {
+            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+            readable(&pidfd);
+        }
+        if std::thread::panicking()
+            && let Ok(log) = fs::read_to_string(self.dir.path().join("bootstrap.log"))
+        {
+            eprintln!("the server's log:\n{log}");
+        }
+    }
+}
+
+fn readable(fd: impl AsFd) -> bool {
+    let timeout = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    rustix::event::poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).is_ok_and(|n| n > 0)
+}
+
+/// A task that runs. It is killed when this is dropped.
+pub struct Running {
+    child: Child,
+    pidfd: OwnedFd,
+    stdin: Option<ChildStdin>,
+    stdout: BufReader<ChildStdout>,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the task starts");
+        let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).expect("a process");
+        let stdin = child.stdin.take();
+        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
+        Self { child, pidfd, stdin, stdout }
+    }
+
+    /// The next thing that the task says; None at its end.
+    pub fn try_hear(&mut self) -> Option<String> {
+        loop {
+            if self.stdout.buffer().is_empty() {
+                assert!(readable(self.stdout.get_ref()), "the task says nothing");
+            }
+            let mut line = String::new();
+            if self.stdout.read_line(&mut line).expect("a line") == 0 {
+                return None;
+            }
+            // The harness prints the test's name without a line's end first.
+            if let Some(at) = line.find(MARK) {
+                return Some(line[at + MARK.len()..].trim_end().to_owned());
+            }
+        }
+    }
+
+    /// The next line of a program that is no task.
+    pub fn line(&mut self) -> String {
+        assert!(!self.stdout.buffer().is_empty() || readable(self.stdout.get_ref()), "the program says nothing");
+        let mut line = String::new();
+        self.stdout.read_line(&mut line).expect("a line");
+        line.trim_end().to_owned()
+    }
+
+    pub fn hear(&mut self) -> String {
+        self.try_hear().expect("the task ended instead of saying something")
+    }
+
+    pub fn hears(&mut self, line: &str) {
+        assert_eq!(self.hear(), line);
+    }
+
+    /// Says something to the task.
+    pub fn tell(&mut self, line: &str) {
+        writeln!(self.stdin.as_mut().expect("a pipe"), "{line}").expect("the task listens");
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> ExitStatus {
+        drop(self.stdin.take());
+        assert!(readable(&self.pidfd), "the task does not end");
+        self.child.wait().expect("its end")
+    }
+
+    pub fn succeeds(self) {
+        let status = self.end();
+        assert!(status.success(), "the task failed: {status}");
+    }
+
+    pub fn kill(mut self) {
+        self.child.kill().expect("a signal");
+        assert!(readable(&self.pidfd), "the task does not end");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// In a task: says something to the test.
+pub fn say(line: &str) {
+    println!("{MARK}{line}");
+}
+
+/// In a task: waits for what the test says.
+pub fn listen() -> String {
+    let mut line = String::new();
+    std::io::stdin().read_line(&mut line).expect("a line");
+    line.trim_end().to_owned()
+}
+
+/// In a task: this process's.
+pub fn me() -> Task {
+    Task::current()
+}
+
+pub fn receive_right() -> u32 {
+    me().allocate(right::RECEIVE).expect("a port")
+}
+
+/// In a task: makes a fresh port known under `name`; its receive right.
+pub fn registered(name: &str) -> u32 {
+    let port = receive_right();
+    bootstrap::register(me(), None, name, port, types::MAKE_SEND).expect("registered");
+    port
+}
+
+/// In a task: looks up a service that must be there.
+pub fn found(name: &str) -> u32 {
+    bootstrap::look_up(me(), None, name).expect("the service")
+}
+
+/// In a task: the code with which a call was refused.
+pub fn refused<T: std::fmt::Debug>(result: Result<T, bootstrap::Error>) -> Code {
+    result.expect_err("refused").code()
+}
+
+/// In a task: sends a number, with a right to be answered at if `reply` is not null.
+pub fn send(to: u32, number: u64, reply: u32) {
+    let local = if reply == 0 { (0, 0) } else { (reply, types::MAKE_SEND_ONCE) };
+    let mut message = header(1000, (to, types::COPY_SEND), local);
+    message.extend(type_word(11, 64, 1).to_le_bytes());
+    message.extend(number.to_le_bytes());
+    assert_eq!(send_raw(message), Code::SUCCESS);
+}
+
+pub fn send_raw(mut message: Vec<u8>) -> Code {
+    let request = Request { option: option::SEND_MSG, send_size: message.len(), ..Request::default() };
+    me().mach_msg(&mut message, &request)
+}
+
+/// In a task: receives a message that must come.
+pub fn receive(from: u32) -> Vec<u8> {
+    let mut buffer = vec![0; 64 << 10];
+    let timeout = PATIENCE.as_millis() as u32;
+    let option = option::RCV_MSG | option::RCV_TIMEOUT;
+    let request = Request { option, receive_size: buffer.len(), receive_name: from, timeout, ..Request::default() };
+    assert_eq!(me().mach_msg(&mut buffer, &request), Code::SUCCESS);
+    buffer.truncate(u32_at(&buffer, 4) as usize);
+    buffer
+}
+
+/// The number in a message, and its reply right.
+pub fn number(message: &[u8]) -> (u64, u32) {
+    (u64::from(u32_at(message, 40)) | u64::from(u32_at(message, 44)) << 32, u32_at(message, 8))
+}
+
+/// In a task: answers a message with a number.
+pub fn answer(message: &[u8], number: u64) {
+    let mut out = header(1100, (u32_at(message, 8), types::MOVE_SEND_ONCE), (0, 0));
+    out.extend(type_word(11, 64, 1).to_le_bytes());
+    out.extend(number.to_le_bytes());
+    assert_eq!(send_raw(out), Code::SUCCESS);
+}

@@ -1,0 +1,126 @@
+//! `mach_port_*` on names: what they denote, how they come and go, their user references.
+#![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
+
+use crate::call::{Name, Out, Return, array, count, routine, task};
+use slipway_ports::{abi::Code, pages};
+
+/// All names of a task and their types, in two arrays of as many elements, which are the caller's.
+///
+/// # Safety
+/// Each result has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_port_names(
+    of: Name,
+    names: *mut *mut u32,
+    names_count: *mut u32,
+    types: *mut *mut u32,
+    types_count: *mut u32,
+) -> Return {
+    routine(|| {
+        let task = task(of)?;
+        // SAFETY: the caller's promise, for all four.
+        let (names, names_count, types, types_count) =
+            unsafe { (Out::new(names)?, Out::new(names_count)?, Out::new(types)?, Out::new(types_count)?) };
+        let (all, kinds): (Vec<u32>, Vec<u32>) = task.names()?.into_iter().unzip();
+        let n = count(all.len())?;
+        let first = array(&all)?;
+        let second = array(&kinds).inspect_err(|_| give_back(first, all.len()))?;
+        names.set(first);
+        names_count.set(n);
+        types.set(second);
+        types_count.set(n);
+        Ok(())
+    })
+}
+
+fn give_back(array: *mut u32, len: usize) {
+    if let Some(len) = pages::whole_pages(len * size_of::<u32>()).filter(|len| *len > 0) {
+        let _ = pages::deallocate(array.addr(), len);
+    }
+}
+
+/// The rights that a name denotes.
+///
+/// # Safety
+/// The result has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_port_type(of: Name, name: Name, port_type: *mut u32) -> Return {
+    routine(|| {
+        let task = task(of)?;
+        // SAFETY: the caller's promise.
+        let port_type = unsafe { Out::new(port_type)? };
+        port_type.set(task.kind(name)?);
+        Ok(())
+    })
+}
+
+/// Gives what a name denotes another name.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_port_rename(of: Name, old_name: Name, new_name: Name) -> Return {
+    routine(|| task(of)?.rename(old_name, new_name))
+}
+
+/// A new port, port set or dead name, under a given name.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_port_allocate_name(of: Name, right: u32, name: Name) -> Return {
+    routine(|| task(of)?.allocate_name(right, name))
+}
+
+/// A new port, port set or dead name.
+///
+/// # Safety
+/// The result has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_port_allocate(of: Name, right: u32, name: *mut Name) -> Return {
+    routine(|| {
+        let task = task(of)?;
+        // SAFETY: the caller's promise.
+        let name = unsafe { Out::new(name)? };
+        name.set(task.allocate(right)?);
+        Ok(())
+    })
+}
+
+/// Destroys all rights of a name.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_port_destroy(of: Name, name: Name) -> Return {
+    routine(|| task(of)?.destroy(name))
+}
+
+/// Gives up one user reference of a send right, send-once right or dead name.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_port_deallocate(of: Name, name: Name) -> Return {
+    routine(|| task(of)?.deallocate(name))
+}
+
+/// The user references of one right of a name.
+///
+/// # Safety
+/// The result has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_port_get_refs(of: Name, name: Name, right: u32, refs: *mut u32) -> Return {
+    routine(|| {
+        let task = task(of)?;
+        // SAFETY: the caller's promise.
+        let refs = unsafe { Out::new(refs)? };
+        refs.set(task.get_refs(name, right)?);
+        Ok(())
+    })
+}
+
+/// Changes the user references of one right of a name.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_port_mod_refs(of: Name, name: Name, right: u32, delta: i32) -> Return {
+    routine(|| task(of)?.mod_refs(name, right, delta))
+}
+
+/// A new port for replies; null if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn mach_reply_port() -> Name {
+    let mut name = 0;
+    routine(|| {
+        name = slipway_ports::task::Task::current().reply_port()?;
+        Ok::<(), Code>(())
+    });
+    name
+}

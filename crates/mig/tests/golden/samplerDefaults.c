@@ -1,0 +1,547 @@
+/* Default server routines of the subsystem sampler, made by mig. Do not edit: change the .defs file. */
+
+#include <mach/message.h>
+#include <mach/mig_errors.h>
+#include <mach/mig_support.h>
+#include <mach/std_types.h>
+#include "sampler_types.h"
+
+/* sampler.defs:43 (message 7000):
+ *   routine null(server: mach_port_t); */
+extern kern_return_t s_null(
+	mach_port_t server);
+__attribute__((weak)) kern_return_t s_null(
+	mach_port_t server)
+{
+	(void) server;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:46 (message 7001):
+ *   routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int; out y:
+ *       int; out z: int); */
+extern kern_return_t s_four(
+	mach_port_t server,
+	int a,
+	int b,
+	int c,
+	int d,
+	int *w,
+	int *x,
+	int *y,
+	int *z);
+__attribute__((weak)) kern_return_t s_four(
+	mach_port_t server,
+	int a,
+	int b,
+	int c,
+	int d,
+	int *w,
+	int *x,
+	int *y,
+	int *z)
+{
+	(void) server;
+	(void) a;
+	(void) b;
+	(void) c;
+	(void) d;
+	(void) w;
+	(void) x;
+	(void) y;
+	(void) z;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:51 (message 7002):
+ *   routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c: int64; inout
+ *       d: boolean_t; inout e: double); */
+extern kern_return_t s_sizes(
+	mach_port_t server,
+	char *a,
+	short *b,
+	int64_t *c,
+	boolean_t *d,
+	double *e);
+__attribute__((weak)) kern_return_t s_sizes(
+	mach_port_t server,
+	char *a,
+	short *b,
+	int64_t *c,
+	boolean_t *d,
+	double *e)
+{
+	(void) server;
+	(void) a;
+	(void) b;
+	(void) c;
+	(void) d;
+	(void) e;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:61 (message 7004):
+ *   routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out word_out:
+ *       word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t); */
+extern kern_return_t s_strings(
+	mach_port_t server,
+	word_t word,
+	label_t label,
+	old_string_t old,
+	word_t word_out,
+	label_t label_out,
+	old_string_t old_out,
+	word_t both);
+__attribute__((weak)) kern_return_t s_strings(
+	mach_port_t server,
+	word_t word,
+	label_t label,
+	old_string_t old,
+	word_t word_out,
+	label_t label_out,
+	old_string_t old_out,
+	word_t both)
+{
+	(void) server;
+	(void) word;
+	(void) label;
+	(void) old;
+	(void) word_out;
+	(void) label_out;
+	(void) old_out;
+	(void) both;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:71 (message 7005):
+ *   routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t; inout
+ *       record: record_t; list: record_array_t; out list_out: record_array_t); */
+extern kern_return_t s_structures(
+	mach_port_t server,
+	short_pair_t pair,
+	short_pair_t *pair_out,
+	record_t *record,
+	record_array_t list,
+	mach_msg_type_number_t listCnt,
+	record_array_t list_out,
+	mach_msg_type_number_t *list_outCnt);
+__attribute__((weak)) kern_return_t s_structures(
+	mach_port_t server,
+	short_pair_t pair,
+	short_pair_t *pair_out,
+	record_t *record,
+	record_array_t list,
+	mach_msg_type_number_t listCnt,
+	record_array_t list_out,
+	mach_msg_type_number_t *list_outCnt)
+{
+	(void) server;
+	(void) pair;
+	(void) pair_out;
+	(void) record;
+	(void) list;
+	(void) listCnt;
+	(void) list_out;
+	(void) list_outCnt;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:80 (message 7006):
+ *   routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more: ints_t; out
+ *       four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both: ints_t; out last:
+ *       int); */
+extern kern_return_t s_arrays(
+	mach_port_t server,
+	four_ints_t four,
+	bytes_t bytes,
+	mach_msg_type_number_t bytesCnt,
+	int add,
+	ints_t more,
+	mach_msg_type_number_t moreCnt,
+	four_ints_t four_out,
+	bytes_t bytes_out,
+	mach_msg_type_number_t *bytes_outCnt,
+	int64_t *sum,
+	ints_t both,
+	mach_msg_type_number_t *bothCnt,
+	int *last);
+__attribute__((weak)) kern_return_t s_arrays(
+	mach_port_t server,
+	four_ints_t four,
+	bytes_t bytes,
+	mach_msg_type_number_t bytesCnt,
+	int add,
+	ints_t more,
+	mach_msg_type_number_t moreCnt,
+	four_ints_t four_out,
+	bytes_t bytes_out,
+	mach_msg_type_number_t *bytes_outCnt,
+	int64_t *sum,
+	ints_t both,
+	mach_msg_type_number_t *bothCnt,
+	int *last)
+{
+	(void) server;
+	(void) four;
+	(void) bytes;
+	(void) bytesCnt;
+	(void) add;
+	(void) more;
+	(void) moreCnt;
+	(void) four_out;
+	(void) bytes_out;
+	(void) bytes_outCnt;
+	(void) sum;
+	(void) both;
+	(void) bothCnt;
+	(void) last;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:93 (message 7007):
+ *   routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t); */
+extern kern_return_t s_room(
+	mach_port_t server,
+	ints_t list,
+	mach_msg_type_number_t *listCnt,
+	natural_t *told);
+__attribute__((weak)) kern_return_t s_room(
+	mach_port_t server,
+	ints_t list,
+	mach_msg_type_number_t *listCnt,
+	natural_t *told)
+{
+	(void) server;
+	(void) list;
+	(void) listCnt;
+	(void) told;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:99 (message 7008):
+ *   routine unlimited(server: mach_port_t; list: any_ints_t; copied: any_ints_t, servercopy; given:
+ *       any_ints_t, dealloc[]; out where: natural_t; out list_out: any_ints_t, dealloc; count:
+ *       natural_t); */
+extern kern_return_t s_unlimited(
+	mach_port_t server,
+	any_ints_t list,
+	mach_msg_type_number_t listCnt,
+	any_ints_t copied,
+	mach_msg_type_number_t copiedCnt,
+	boolean_t copiedSCopy,
+	any_ints_t given,
+	mach_msg_type_number_t givenCnt,
+	natural_t *where,
+	any_ints_t *list_out,
+	mach_msg_type_number_t *list_outCnt,
+	natural_t count);
+__attribute__((weak)) kern_return_t s_unlimited(
+	mach_port_t server,
+	any_ints_t list,
+	mach_msg_type_number_t listCnt,
+	any_ints_t copied,
+	mach_msg_type_number_t copiedCnt,
+	boolean_t copiedSCopy,
+	any_ints_t given,
+	mach_msg_type_number_t givenCnt,
+	natural_t *where,
+	any_ints_t *list_out,
+	mach_msg_type_number_t *list_outCnt,
+	natural_t count)
+{
+	(void) server;
+	(void) list;
+	(void) listCnt;
+	(void) copied;
+	(void) copiedCnt;
+	(void) copiedSCopy;
+	(void) given;
+	(void) givenCnt;
+	(void) where;
+	(void) list_out;
+	(void) list_outCnt;
+	(void) count;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:108 (message 7009):
+ *   routine out_of_line(server: mach_port_t; list: far_ints_t; given: far_ints_t, dealloc; block:
+ *       far_block_t; out sum: int64; out list_out: far_ints_t, dealloc); */
+extern kern_return_t s_out_of_line(
+	mach_port_t server,
+	far_ints_t list,
+	mach_msg_type_number_t listCnt,
+	far_ints_t given,
+	mach_msg_type_number_t givenCnt,
+	far_block_t block,
+	int64_t *sum,
+	far_ints_t *list_out,
+	mach_msg_type_number_t *list_outCnt);
+__attribute__((weak)) kern_return_t s_out_of_line(
+	mach_port_t server,
+	far_ints_t list,
+	mach_msg_type_number_t listCnt,
+	far_ints_t given,
+	mach_msg_type_number_t givenCnt,
+	far_block_t block,
+	int64_t *sum,
+	far_ints_t *list_out,
+	mach_msg_type_number_t *list_outCnt)
+{
+	(void) server;
+	(void) list;
+	(void) listCnt;
+	(void) given;
+	(void) givenCnt;
+	(void) block;
+	(void) sum;
+	(void) list_out;
+	(void) list_outCnt;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:117 (message 7010):
+ *   routine ports(server: mach_port_t; copy: mach_port_t; made: mach_port_make_send_t; out copy_out:
+ *       mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; out made_out: mach_port_t =
+ *       MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; any: mach_port_poly_t; out any_out:
+ *       mach_port_poly_t); */
+extern kern_return_t s_ports(
+	mach_port_t server,
+	mach_port_t copy,
+	mach_port_t made,
+	mach_port_t *copy_out,
+	mach_port_t *made_out,
+	mach_port_t any,
+	mach_msg_type_name_t anyPoly,
+	mach_port_t *any_out,
+	mach_msg_type_name_t *any_outPoly);
+__attribute__((weak)) kern_return_t s_ports(
+	mach_port_t server,
+	mach_port_t copy,
+	mach_port_t made,
+	mach_port_t *copy_out,
+	mach_port_t *made_out,
+	mach_port_t any,
+	mach_msg_type_name_t anyPoly,
+	mach_port_t *any_out,
+	mach_msg_type_name_t *any_outPoly)
+{
+	(void) server;
+	(void) copy;
+	(void) made;
+	(void) copy_out;
+	(void) made_out;
+	(void) any;
+	(void) anyPoly;
+	(void) any_out;
+	(void) any_outPoly;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:126 (message 7011):
+ *   routine port_arrays(server: mach_port_t; three: three_ports_t; some: some_ports_t; out some_out:
+ *       some_ports_t = array[*:8] of mach_port_move_send_t; far: far_ports_t; out far_out: far_ports_t
+ *       = ^array[] of mach_port_move_send_t, dealloc; either: any_ports_t; out either_out: any_ports_t
+ *       = array[] of mach_port_move_send_t, dealloc); */
+extern kern_return_t s_port_arrays(
+	mach_port_t server,
+	three_ports_t three,
+	some_ports_t some,
+	mach_msg_type_number_t someCnt,
+	some_ports_t some_out,
+	mach_msg_type_number_t *some_outCnt,
+	far_ports_t far,
+	mach_msg_type_number_t farCnt,
+	far_ports_t *far_out,
+	mach_msg_type_number_t *far_outCnt,
+	any_ports_t either,
+	mach_msg_type_number_t eitherCnt,
+	any_ports_t *either_out,
+	mach_msg_type_number_t *either_outCnt);
+__attribute__((weak)) kern_return_t s_port_arrays(
+	mach_port_t server,
+	three_ports_t three,
+	some_ports_t some,
+	mach_msg_type_number_t someCnt,
+	some_ports_t some_out,
+	mach_msg_type_number_t *some_outCnt,
+	far_ports_t far,
+	mach_msg_type_number_t farCnt,
+	far_ports_t *far_out,
+	mach_msg_type_number_t *far_outCnt,
+	any_ports_t either,
+	mach_msg_type_number_t eitherCnt,
+	any_ports_t *either_out,
+	mach_msg_type_number_t *either_outCnt)
+{
+	(void) server;
+	(void) three;
+	(void) some;
+	(void) someCnt;
+	(void) some_out;
+	(void) some_outCnt;
+	(void) far;
+	(void) farCnt;
+	(void) far_out;
+	(void) far_outCnt;
+	(void) either;
+	(void) eitherCnt;
+	(void) either_out;
+	(void) either_outCnt;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:137 (message 7012):
+ *   routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out third:
+ *       account_t); */
+extern kern_return_t s_accounts(
+	mach_port_t server,
+	struct account account,
+	struct account *other,
+	struct account *third);
+__attribute__((weak)) kern_return_t s_accounts(
+	mach_port_t server,
+	struct account account,
+	struct account *other,
+	struct account *third)
+{
+	(void) server;
+	(void) account;
+	(void) other;
+	(void) third;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:144 (message 7013):
+ *   routine sequence(server: mach_port_t; msgseqno seqno: mach_port_seqno_t; out seqno_out:
+ *       mach_port_seqno_t); */
+extern kern_return_t s_sequence(
+	mach_port_t server,
+	mach_port_seqno_t seqno,
+	mach_port_seqno_t *seqno_out);
+__attribute__((weak)) kern_return_t s_sequence(
+	mach_port_t server,
+	mach_port_seqno_t seqno,
+	mach_port_seqno_t *seqno_out)
+{
+	(void) server;
+	(void) seqno;
+	(void) seqno_out;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:150 (message 7014):
+ *   simpleroutine tell(server: mach_port_t; word: word_t); */
+extern kern_return_t s_tell(
+	mach_port_t server,
+	word_t word);
+__attribute__((weak)) kern_return_t s_tell(
+	mach_port_t server,
+	word_t word)
+{
+	(void) server;
+	(void) word;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:154 (message 7015):
+ *   routine told(server: mach_port_t; out word: word_t); */
+extern kern_return_t s_told(
+	mach_port_t server,
+	word_t word);
+__attribute__((weak)) kern_return_t s_told(
+	mach_port_t server,
+	word_t word)
+{
+	(void) server;
+	(void) word;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:159 (message 7016):
+ *   routine later(server: mach_port_t; sreplyport reply: mach_port_move_send_once_t; waittime time:
+ *       natural_t; value: int; out doubled: int); */
+extern kern_return_t s_later(
+	mach_port_t server,
+	mach_port_t reply,
+	int value,
+	int *doubled);
+__attribute__((weak)) kern_return_t s_later(
+	mach_port_t server,
+	mach_port_t reply,
+	int value,
+	int *doubled)
+{
+	(void) server;
+	(void) reply;
+	(void) value;
+	(void) doubled;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:166 (message 7017):
+ *   simpleroutine release(server: mach_port_t); */
+extern kern_return_t s_release(
+	mach_port_t server);
+__attribute__((weak)) kern_return_t s_release(
+	mach_port_t server)
+{
+	(void) server;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:170 (message 7018):
+ *   routine refuse(server: mach_port_t; code: int; right: mach_port_make_send_t; list: any_ints_t; far:
+ *       far_ints_t; ports: some_ports_t; out nothing: int); */
+extern kern_return_t s_refuse(
+	mach_port_t server,
+	int code,
+	mach_port_t right,
+	any_ints_t list,
+	mach_msg_type_number_t listCnt,
+	far_ints_t far,
+	mach_msg_type_number_t farCnt,
+	some_ports_t ports,
+	mach_msg_type_number_t portsCnt,
+	int *nothing);
+__attribute__((weak)) kern_return_t s_refuse(
+	mach_port_t server,
+	int code,
+	mach_port_t right,
+	any_ints_t list,
+	mach_msg_type_number_t listCnt,
+	far_ints_t far,
+	mach_msg_type_number_t farCnt,
+	some_ports_t ports,
+	mach_msg_type_number_t portsCnt,
+	int *nothing)
+{
+	(void) server;
+	(void) code;
+	(void) right;
+	(void) list;
+	(void) listCnt;
+	(void) far;
+	(void) farCnt;
+	(void) ports;
+	(void) portsCnt;
+	(void) nothing;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:182 (message 7019):
+ *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
+extern kern_return_t s_timed(
+	mach_port_t server,
+	int value,
+	int *same);
+__attribute__((weak)) kern_return_t s_timed(
+	mach_port_t server,
+	int value,
+	int *same)
+{
+	(void) server;
+	(void) value;
+	(void) same;
+	return MIG_BAD_ID;
+}

@@ -1,0 +1,131 @@
+//! Generated code: it compiles without a warning, runs, and stands hostile messages.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use crate::support::{c_files, compile_strictly, compilers, include, mig, root, run};
+
+fn generate(dir: &Path) {
+    let defs = root().join("examples/mig/sampler.defs");
+    run(mig().arg(defs).args(["-sheader", "samplerServer.h", "-defaults", "samplerDefaults.c"]).current_dir(dir));
+}
+
+/// Builds the sampler's client and server into one program.
+fn build(dir: &Path, compiler: &str, options: &[&str]) -> std::path::PathBuf {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
+    let program = dir.join(format!("sampler-{compiler}"));
+    let mut command = Command::new(compiler);
+    command.args(["-std=gnu99", "-g", "-o"]).arg(&program).args(options);
+    for place in [include(), root().join("examples/mig"), tests.clone(), dir.to_owned()] {
+        command.arg("-I").arg(place);
+    }
+    command.args(["samplerUser.c", "samplerServer.c"]).args(["fake_mach.c", "sampler_main.c"].map(|f| tests.join(f)));
+    command.args(["sampler_server.c", "sampler_client.c"].map(|f| root().join("examples/mig").join(f)));
+    run(command.current_dir(dir));
+    program
+}
+
+const SANITIZERS: &str = "-fsanitize=address,undefined";
+
+#[test]
+fn there_is_no_warning() {
+    let dir = tempfile::tempdir().unwrap();
+    generate(dir.path());
+    let types = root().join("examples/mig");
+    let files = c_files(dir.path());
+    assert_eq!(files.len(), 3);
+    compile_strictly(dir.path(), &files, &["-I".as_ref(), types.as_os_str()]);
+}
+
+#[test]
+fn the_definitions_of_libmach_compile() {
+    for name in ["mach_port", "notify", "exc", "bootstrap"] {
+        let dir = tempfile::tempdir().unwrap();
+        let defs = include().join(format!("mach/{name}.defs"));
+        run(mig().arg(&defs).args(["-DSERVERPREFIX=s_", "-sheader", "s.h", "-defaults", "d.c"]).current_dir(dir.path()));
+        compile_strictly(dir.path(), &c_files(dir.path()), &[]);
+    }
+    for name in ["std_types", "mach_types"] {
+        run(mig().arg("-check").arg(include().join(format!("mach/{name}.defs"))));
+    }
+}
+
+#[test]
+fn headers_suit_cxx() {
+    let dir = tempfile::tempdir().unwrap();
+    generate(dir.path());
+    std::fs::write(dir.path().join("x.cc"), "#include \"sampler.h\"\nint main() { return sampler_base_id != 7000; }\n").unwrap();
+    let mut command = Command::new("c++");
+    command.args(["-std=c++11", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", "x.cc", "-I"]).arg(include());
+    run(command.arg("-I").arg(root().join("examples/mig")).current_dir(dir.path()));
+}
+
+#[test]
+fn every_feature_works_in_one_process() {
+    for compiler in compilers() {
+        for optimised in ["-O0", "-O2"] {
+            let dir = tempfile::tempdir().unwrap();
+            generate(dir.path());
+            // Clang's sanitizers are a package of their own.
+            let checks: &[&str] = if compiler == "gcc" { &[SANITIZERS, "-fno-sanitize-recover=undefined"] } else { &[] };
+            let program = build(dir.path(), compiler, &[&[optimised], checks].concat());
+            assert_eq!(run(&mut Command::new(program)), "good\n");
+        }
+    }
+}
+
+/// The sampler over the real libmach, where it was built beside the compiler.
+#[test]
+fn every_feature_works_over_libmach() {
+    let built = Path::new(env!("CARGO_BIN_EXE_mig")).with_file_name("libmach.so");
+    if !built.is_file() {
+        eprintln!("skipped: there is no {}; `cargo build -p slipway-libmach` makes it", built.display());
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    generate(dir.path());
+    for name in ["libmach.so", "libmach.so.1"] {
+        std::os::unix::fs::symlink(&built, dir.path().join(name)).unwrap();
+    }
+    let mut command = Command::new("cc");
+    command.args(["-std=gnu99", "-g", "-O2", "-o", "threads", "samplerUser.c", "samplerServer.c"]);
+    command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/sampler_threads.c"));
+    for place in [include(), root().join("examples/mig"), dir.path().to_owned()] {
+        command.arg("-I").arg(place);
+    }
+    command.args(["sampler_server.c", "sampler_client.c"].map(|f| root().join("examples/mig").join(f)));
+    run(command.args(["-L.", "-lmach", "-lpthread"]).current_dir(dir.path()));
+    let mut command = Command::new("timeout");
+    command.arg("60").arg(dir.path().join("threads")).env("LD_LIBRARY_PATH", dir.path());
+    assert_eq!(run(&mut command), "good\n");
+}
+
+#[test]
+fn large_messages_leave_the_stack() {
+    let dir = tempfile::tempdir().unwrap();
+    let defs = root().join("examples/mig/sampler.defs");
+    run(mig().arg(defs).args(["-maxonstack", "100", "-sheader", "samplerServer.h"]).current_dir(dir.path()));
+    let user = std::fs::read_to_string(dir.path().join("samplerUser.c")).unwrap();
+    assert!(user.contains("malloc(sizeof *Mess)"));
+    let types = root().join("examples/mig");
+    compile_strictly(dir.path(), &c_files(dir.path()), &["-I".as_ref(), types.as_os_str()]);
+    let program = build(dir.path(), "cc", &["-O1", SANITIZERS, "-fno-sanitize-recover=undefined"]);
+    assert_eq!(run(&mut Command::new(program)), "good\n");
+}
+
+#[test]
+fn hostile_messages_do_no_harm() {
+    let dir = tempfile::tempdir().unwrap();
+    generate(dir.path());
+    let program = build(dir.path(), "cc", &["-O2", SANITIZERS, "-fno-sanitize-recover=undefined"]);
+    let rounds = std::env::var("MIG_FUZZ_ROUNDS").unwrap_or_else(|_| "60".to_owned());
+    for mode in ["fuzz-requests", "fuzz-replies"] {
+        for seed in ["1", "2", "3"] {
+            // What a check complains of is not the question, so leaks of the checks themselves do not count.
+            let mut command = Command::new("timeout");
+            command.arg(Duration::from_secs(600).as_secs().to_string()).arg(&program).args([mode, seed, &rounds]);
+            run(command.env("ASAN_OPTIONS", "detect_leaks=0"));
+        }
+    }
+}

@@ -1,0 +1,11 @@
+//! Tests of the compiler as its users run it, and of the code it makes.
+
+mod apple;
+mod command;
+mod diagnostics;
+mod fuzz;
+mod generated;
+mod gnumach;
+mod golden;
+mod property;
+mod support;

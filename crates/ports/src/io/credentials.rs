@@ -1,0 +1,33 @@
+//! Who is at the other end of a socket.
+#![allow(unsafe_code, reason = "getsockopt: the safe face of SO_PEERCRED can't say that a process has no number here")]
+
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd},
+};
+
+/// The process that made the other end of a socket, or listened at it, or connected to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Credentials {
+    /// Its number at that time; None if it has none in this process's PID namespace.
+    pub pid: Option<u32>,
+    /// Its effective user at that time.
+    pub uid: u32,
+}
+
+/// Asks the kernel who made the other end of a Unix socket.
+///
+/// # Errors
+/// As getsockopt(2): it is no Unix socket.
+pub fn peer(socket: impl AsFd) -> io::Result<Credentials> {
+    let mut found = libc::ucred { pid: 0, uid: 0, gid: 0 };
+    let mut size = size_of::<libc::ucred>() as libc::socklen_t;
+    let fd = socket.as_fd().as_raw_fd();
+    // SAFETY: the kernel writes at most `size` bytes to `found`, which is plain integers and lives until the end of
+    // the call, as do `size` and the borrowed descriptor.
+    let done = unsafe { libc::getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut found).cast(), &raw mut size) };
+    if done != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(Credentials { pid: u32::try_from(found.pid).ok().filter(|pid| *pid != 0), uid: found.uid })
+}

@@ -1,0 +1,147 @@
+//! The ports that stand for a task, its threads and the host, and those that a task keeps for its special purposes.
+
+use crate::{
+    abi::{self, Code, types},
+    io::Inner,
+    process::Process,
+    state::{PortId, Right, SpaceId, port::Kernel, space::Space},
+    task::Task,
+};
+use std::cell::Cell;
+
+/// A port that a task keeps apart from its names. Children made by fork inherit it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// Where the task's exceptions would be told. Nothing here tells any.
+    Exception,
+    /// Where the task looks up services.
+    Bootstrap,
+}
+
+impl Special {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Exception, Self::Bootstrap];
+
+    /// The place for it in a space.
+    pub(crate) fn of(self, space: &mut Space) -> &mut Right {
+        match self {
+            Self::Exception => &mut space.exception,
+            Self::Bootstrap => &mut space.bootstrap,
+        }
+    }
+}
+
+/// The port of the calling thread, which dies with it.
+struct ThreadPort(Cell<Option<(&'static Process, PortId)>>);
+
+thread_local! {
+    static THREAD: ThreadPort = const { ThreadPort(Cell::new(None)) };
+}
+
+impl ThreadPort {
+    /// The port, if it was made in this process: fork copies the thread, and not its port.
+    fn get(&self, process: &'static Process) -> Option<PortId> {
+        self.0.get().filter(|(maker, _)| std::ptr::eq(*maker, process)).map(|(_, port)| port)
+    }
+}
+
+impl Drop for ThreadPort {
+    fn drop(&mut self) {
+        if self.0.get().is_some() {
+            let process = Process::get();
+            if let Some(port) = self.get(process) {
+                process.lock().state.destroy_right(Right::Receive(port));
+            }
+        }
+    }
+}
+
+impl Inner {
+    /// A new port that the library itself serves, and whose receive right has no name.
+    pub(crate) fn new_kernel_port(&mut self, kernel: Kernel) -> PortId {
+        let port = self.state.new_port();
+        if let Some(local) = self.state.port_mut(port).local_mut() {
+            local.kernel = kernel;
+        }
+        port
+    }
+
+    /// A send right in a space to such a port: its name, null if there is none.
+    pub(crate) fn name_kernel_port(&mut self, space: SpaceId, port: PortId) -> u32 {
+        let Some(right) = self.state.make_send(port) else { return abi::NULL };
+        self.state.copyout(space, right).unwrap_or_else(|right| {
+            self.state.destroy_right(right);
+            abi::NULL
+        })
+    }
+}
+
+impl Task {
+    /// `mach_thread_self`: a name for the port of the calling thread, with a user reference more; null if there is none.
+    /// The port dies when the thread ends.
+    pub fn thread_name(&self) -> u32 {
+        let process = Process::get();
+        let mut guard = self.lock();
+        // A thread that is being taken down has lost its port.
+        let port = THREAD.try_with(|thread| {
+            thread.get(process).unwrap_or_else(|| {
+                let port = guard.new_kernel_port(Kernel::Thread);
+                thread.0.set(Some((process, port)));
+                port
+            })
+        });
+        port.map_or(abi::NULL, |port| guard.name_kernel_port(self.space(), port))
+    }
+
+    /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.
+    pub fn host_name(&self) -> u32 {
+        let mut guard = self.lock();
+        let port = *guard.process().host.get_or_init(|| guard.new_kernel_port(Kernel::Host));
+        guard.name_kernel_port(self.space(), port)
+    }
+
+    /// The task's own port, with a user reference more.
+    pub fn self_right(&self) -> Result<u32, Code> {
+        let mut guard = self.lock();
+        let name = guard.state.space(self.space()).self_name;
+        let right = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
+        give(&mut guard, self.space(), right)
+    }
+
+    /// A special port, as a new reference; null if there is none.
+    pub fn special(&self, which: Special) -> Result<u32, Code> {
+        let mut guard = self.lock();
+        let Right::Send(port) = *which.of(guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
+        guard.refresh_far(port);
+        guard.state.port_mut(port).srights += 1;
+        give(&mut guard, self.space(), Right::Send(port))
+    }
+
+    /// Makes the port that `name` has a send right to a special port of the task, in place of the one before; null for
+    /// none. `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
+    pub fn set_special(&self, which: Special, name: u32) -> Result<(), Code> {
+        let mut guard = self.lock();
+        let new = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
+        let old = std::mem::replace(which.of(guard.state.space_mut(self.space())), new);
+        guard.state.destroy_right(old);
+        Ok(())
+    }
+
+    /// The task's bootstrap port, as a new reference; null if it has none.
+    pub fn bootstrap(&self) -> Result<u32, Code> {
+        self.special(Special::Bootstrap)
+    }
+
+    /// Makes the port that `name` has a send right to the task's bootstrap port. Children inherit it.
+    pub fn set_bootstrap(&self, name: u32) -> Result<(), Code> {
+        self.set_special(Special::Bootstrap, name)
+    }
+}
+
+/// Gives a right to a space: its name there.
+fn give(inner: &mut Inner, space: SpaceId, right: Right) -> Result<u32, Code> {
+    inner.state.copyout(space, right).map_err(|right| {
+        inner.state.destroy_right(right);
+        Code::RESOURCE_SHORTAGE
+    })
+}

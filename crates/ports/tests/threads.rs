@@ -1,0 +1,598 @@
+//! Many threads of one task at once: waiting for messages, for room, and being woken by what happens to the port.
+
+mod support;
+
+use slipway_fabric::sync::{AtomicU64, Ordering::SeqCst};
+use slipway_ports::{
+    abi::{Code, notify, right, types},
+    task::Task,
+};
+use std::{
+    collections::HashMap,
+    process::Child,
+    sync::Mutex,
+    thread::{scope, spawn},
+};
+use support::{tools::*, *};
+
+/// Says hello to the starter with a send right to a new port of this task: the port.
+fn hello() -> (u32, u32) {
+    let parent = inherited();
+    let own = receive_right();
+    assert_eq!(send(&Msg::new(1, (parent, types::COPY_SEND), (own, types::MAKE_SEND))), Code::SUCCESS);
+    (parent, own)
+}
+
+fn well(children: Vec<Child>) {
+    for mut child in children {
+        assert!(child.wait().expect("the child's end").success());
+    }
+}
+
+/// Which thread of which task a number comes from, and its place there.
+fn number(task: u64, thread: u64, at: u64) -> u64 {
+    task << 48 | thread << 40 | at
+}
+
+/// What several receivers got: every number once, and those of each sender in order, by the port's own count.
+#[derive(Default)]
+struct Got(Mutex<HashMap<u32, Vec<(u32, u64)>>>);
+
+impl Got {
+    fn add(&self, msg: &Msg) {
+        let port = msg.u32(16);
+        self.0.lock().expect("no panic").entry(port).or_default().push((msg.u32(24), msg.u64(40)));
+    }
+
+    fn check(self, ports: usize, senders: usize, each: u64) {
+        let by_port = self.0.into_inner().expect("no panic");
+        assert_eq!(by_port.len(), ports);
+        let mut next: HashMap<(u32, u64), u64> = HashMap::new();
+        for (port, mut messages) in by_port {
+            messages.sort_unstable();
+            for (i, (seqno, number)) in messages.into_iter().enumerate() {
+                assert_eq!(seqno as usize, i, "a number of the port's count is missing or double");
+                let expected = next.entry((port, number >> 40)).or_default();
+                assert_eq!(number & 0xff_ffff, *expected, "port {port:#x}, sender {:#x}", number >> 40);
+                *expected += 1;
+            }
+        }
+        assert_eq!(next.len(), ports * senders);
+        assert!(next.values().all(|n| *n == each));
+    }
+}
+
+const EACH: u64 = 1_500;
+
+/// A helper with threads that all send to the port that it was given, and to those in the answer.
+fn senders(threads: u64) {
+    let (parent, own) = hello();
+    let start = receive(own);
+    let ports: Vec<u32> = (0..start.u64(40)).map(|i| start.u32(56 + 8 * i as usize)).collect();
+    let ports = if ports.is_empty() { vec![parent] } else { ports };
+    let task = u64::from(std::process::id());
+    scope(|scope| {
+        for thread in 0..threads {
+            let ports = &ports;
+            scope.spawn(move || {
+                for at in 0..EACH {
+                    for port in ports {
+                        let msg = Msg::new(9, (*port, types::COPY_SEND), (0, 0)).int(number(task, thread, at));
+                        assert_eq!(send(&msg), Code::SUCCESS);
+                    }
+                }
+            });
+        }
+    });
+    let _end = receive(own);
+}
+
+/// Receives on several threads until all has come.
+fn receive_all(from: u32, threads: usize, total: u64, got: &Got) {
+    let count = AtomicU64::new(0);
+    let stop = receive_right();
+    scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                while count.load(SeqCst) < total {
+                    // The last to come may go to others: so not without an end.
+                    match receive_within(from, 200) {
+                        Ok(msg) => {
+                            got.add(&msg);
+                            count.fetch_add(1, SeqCst);
+                        }
+                        Err(code) => assert_eq!(code, Code::RCV_TIMED_OUT),
+                    }
+                }
+            });
+        }
+    });
+    assert_eq!(Task::current().mod_refs(stop, right::RECEIVE, -1), Ok(()));
+}
+
+#[test]
+fn one_port_many_receivers_and_senders() {
+    let test = "one_port_many_receivers_and_senders";
+    if role().is_some() {
+        return senders(3);
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let hello = receive_right();
+    let port = receive_right();
+    let children: Vec<Child> = (0..2).map(|_| start(test, "senders", hello)).collect();
+    let controls: Vec<u32> = children.iter().map(|_| receive(hello).reply()).collect();
+    for control in &controls {
+        let go = Msg::new(2, (*control, types::COPY_SEND), (0, 0)).int(1).ports(types::MAKE_SEND, &[port]);
+        assert_eq!(send(&go), Code::SUCCESS);
+    }
+    let got = Got::default();
+    receive_all(port, 4, 2 * 3 * EACH, &got);
+    got.check(1, 6, EACH);
+    for control in controls {
+        assert_eq!(send(&Msg::new(0, (control, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    }
+    well(children);
+}
+
+#[test]
+fn one_set_many_receivers_lines_and_ports() {
+    let test = "one_set_many_receivers_lines_and_ports";
+    if role().is_some() {
+        return senders(2);
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let task = Task::current();
+    let hello = receive_right();
+    let set = task.allocate(right::PORT_SET).expect("a set");
+    let ports: Vec<u32> = (0..3).map(|_| receive_right()).collect();
+    for port in &ports {
+        assert_eq!(task.move_member(*port, set), Ok(()));
+    }
+    // More lines than receivers look at themselves.
+    let children: Vec<Child> = (0..6).map(|_| start(test, "senders", hello)).collect();
+    let controls: Vec<u32> = children.iter().map(|_| receive(hello).reply()).collect();
+    for control in &controls {
+        let go = Msg::new(2, (*control, types::COPY_SEND), (0, 0)).int(3).ports(types::MAKE_SEND, &ports);
+        assert_eq!(send(&go), Code::SUCCESS);
+    }
+    let got = Got::default();
+    receive_all(set, 3, 6 * 2 * 3 * EACH, &got);
+    got.check(3, 12, EACH);
+    for control in controls {
+        assert_eq!(send(&Msg::new(0, (control, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    }
+    well(children);
+}
+
+/// Threads that each wait for the answers to their own requests, all over one line, to a server with several threads.
+#[test]
+fn callers_share_a_line() {
+    let test = "callers_share_a_line";
+    if role().is_some() {
+        let (_, own) = hello();
+        scope(|scope| {
+            for _ in 0..3 {
+                scope.spawn(|| {
+                    loop {
+                        let msg = receive(own);
+                        if msg.id() == 0 {
+                            return;
+                        }
+                        let answer = Msg::new(msg.id() + 1, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0)).int(msg.u64(40));
+                        assert_eq!(send(&answer), Code::SUCCESS);
+                    }
+                });
+            }
+        });
+        return;
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let hello = receive_right();
+    let child = start(test, "server", hello);
+    let server = receive(hello).reply();
+    scope(|scope| {
+        for thread in 0..5 {
+            scope.spawn(move || {
+                let reply = receive_right();
+                for i in 0..2_000 {
+                    let answer = rpc(10, server, reply, |msg| msg.int(number(0, thread, i)));
+                    assert_eq!((answer.id(), answer.u64(40)), (11, number(0, thread, i)));
+                }
+            });
+        }
+    });
+    for _ in 0..3 {
+        assert_eq!(send(&Msg::new(0, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    }
+    well(vec![child]);
+}
+
+/// The thread that looks at the lines for all gives up: the others still hear of what comes.
+#[test]
+fn a_leader_that_times_out_leaves_nobody_behind() {
+    let test = "a_leader_that_times_out_leaves_nobody_behind";
+    if role().is_some() {
+        let (parent, own) = hello();
+        loop {
+            let msg = receive(own);
+            if msg.id() == 0 {
+                return;
+            }
+            // Not over the reply right: to the port that the message tells of, unasked.
+            assert_eq!(send(&Msg::new(msg.id(), (parent, types::COPY_SEND), (0, 0)).int(msg.u64(40))), Code::SUCCESS);
+        }
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let hello = receive_right();
+    let child = start(test, "sender", hello);
+    let far = receive(hello).reply();
+    for round in 0..50u64 {
+        let other = receive_right();
+        let (tell, told) = std::sync::mpsc::channel();
+        let leader = spawn(move || {
+            tell.send(thread_number()).expect("the test waits");
+            receive_within(other, 20).map(|msg| msg.id())
+        });
+        until_asleep_or_done(told.recv().expect("its number"));
+        let follower = spawn(move || receive(hello));
+        assert_eq!(leader.join().expect("no panic"), Err(Code::RCV_TIMED_OUT));
+        assert_eq!(send(&Msg::new(7, (far, types::COPY_SEND), (0, 0)).int(round)), Code::SUCCESS);
+        assert_eq!(follower.join().expect("no panic").u64(40), round);
+        assert_eq!(Task::current().mod_refs(other, right::RECEIVE, -1), Ok(()));
+    }
+    assert_eq!(send(&Msg::new(0, (far, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    well(vec![child]);
+}
+
+/// Waits until a thread sleeps, or has ended.
+fn until_asleep_or_done(thread: i32) {
+    if std::fs::exists(format!("/proc/self/task/{thread}")).is_ok_and(|there| there) {
+        let result = std::panic::catch_unwind(|| until_asleep(thread));
+        if result.is_err() {
+            assert!(!std::fs::exists(format!("/proc/self/task/{thread}")).is_ok_and(|there| there), "the thread never slept");
+        }
+    }
+}
+
+/// Runs `wait` on a thread of its own and `change` once that sleeps: what `wait` came to.
+fn woken_by<T: Send>(wait: impl FnOnce() -> T + Send, change: impl FnOnce()) -> T {
+    scope(|scope| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiter = scope.spawn(move || {
+            tell.send(thread_number()).expect("the test waits");
+            wait()
+        });
+        until_asleep(told.recv().expect("its number"));
+        change();
+        waiter.join().expect("no panic")
+    })
+}
+
+#[test]
+fn changes_wake_who_waits() {
+    let _dog = watchdog("changes_wake_who_waits", WATCHDOG);
+    let task = Task::current();
+    let set = task.allocate(right::PORT_SET).expect("a set");
+    let code = |from: u32, change: &dyn Fn()| woken_by(move || receive_within(from, SOON).map(|msg| msg.id()), change);
+
+    let port = receive_right();
+    assert_eq!(code(port, &|| task.mod_refs(port, right::RECEIVE, -1).expect("its end")), Err(Code::RCV_PORT_DIED));
+
+    let port = receive_right();
+    assert_eq!(code(port, &|| task.move_member(port, set).expect("a member")), Err(Code::RCV_PORT_CHANGED));
+    assert_eq!(receive_within(port, 0).map(|msg| msg.id()), Err(Code::RCV_IN_SET));
+
+    // A member's end is nothing to who waits on the set, and a message at a member is.
+    let second = receive_right();
+    task.move_member(second, set).expect("a member");
+    let woken = code(set, &|| {
+        task.mod_refs(port, right::RECEIVE, -1).expect("its end");
+        assert_eq!(send(&Msg::new(33, (second, types::MAKE_SEND), (0, 0))), Code::SUCCESS);
+    });
+    assert_eq!(woken, Ok(33));
+
+    // A port that joins the set with a message in its queue.
+    let third = receive_right();
+    assert_eq!(send(&Msg::new(34, (third, types::MAKE_SEND), (0, 0))), Code::SUCCESS);
+    assert_eq!(code(set, &|| task.move_member(third, set).expect("a member")), Ok(34));
+
+    assert_eq!(code(set, &|| task.mod_refs(set, right::PORT_SET, -1).expect("its end")), Err(Code::RCV_PORT_DIED));
+
+    // A receive right that goes away in a message.
+    let port = receive_right();
+    let carrier = receive_right();
+    let away = Msg::new(35, (carrier, types::MAKE_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+    let gone = code(port, &|| assert_eq!(send(&away), Code::SUCCESS));
+    assert!(matches!(gone, Err(Code::RCV_PORT_DIED | Code::RCV_PORT_CHANGED)), "{gone:?}");
+}
+
+#[test]
+fn every_waiter_hears_of_the_end() {
+    let _dog = watchdog("every_waiter_hears_of_the_end", WATCHDOG);
+    let task = Task::current();
+    let port = receive_right();
+    scope(|scope| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiters: Vec<_> = (0..8)
+            .map(|_| {
+                let tell = tell.clone();
+                scope.spawn(move || {
+                    tell.send(thread_number()).expect("the test waits");
+                    receive_within(port, SOON).map(|msg| msg.id())
+                })
+            })
+            .collect();
+        for _ in 0..8 {
+            until_asleep(told.recv().expect("its number"));
+        }
+        task.mod_refs(port, right::RECEIVE, -1).expect("its end");
+        for waiter in waiters {
+            assert_eq!(waiter.join().expect("no panic"), Err(Code::RCV_PORT_DIED));
+        }
+    });
+}
+
+/// A queue in this process: a blocked sender goes on when there is room, when its time is over, when the port dies.
+#[test]
+fn room_time_and_death_end_a_local_send() {
+    let _dog = watchdog("room_time_and_death_end_a_local_send", WATCHDOG);
+    let task = Task::current();
+    let port = receive_right();
+    let to = task.make_send_name(port);
+    let msg = |id| Msg::new(id, (to, types::COPY_SEND), (0, 0)).int(id as u64);
+    for id in 1..=5 {
+        assert_eq!(send_for(&msg(id), Some(0)), Code::SUCCESS);
+    }
+    assert_eq!(send_for(&msg(6), Some(0)), Code::SEND_TIMED_OUT);
+    assert_eq!(send_for(&msg(6), Some(30)), Code::SEND_TIMED_OUT);
+    assert_eq!(woken_by(|| send(&msg(6)), || assert_eq!(receive(port).id(), 1)), Code::SUCCESS);
+    assert_eq!(woken_by(|| send(&msg(7)), || task.set_qlimit(port, 6).expect("a limit")), Code::SUCCESS);
+    // The message of a sender that waits when the port dies counts as sent.
+    assert_eq!(woken_by(|| send(&msg(8)), || task.mod_refs(port, right::RECEIVE, -1).expect("its end")), Code::SUCCESS);
+    assert_eq!(send(&msg(9)), Code::SEND_INVALID_DEST);
+}
+
+trait MakeSend {
+    fn make_send_name(&self, port: u32) -> u32;
+}
+
+impl MakeSend for Task {
+    fn make_send_name(&self, port: u32) -> u32 {
+        self.insert_right(port, *self, port, types::MAKE_SEND).expect("a send right");
+        port
+    }
+}
+
+/// The same with the queue in another process.
+#[test]
+fn room_time_and_death_end_a_far_send() {
+    let test = "room_time_and_death_end_a_far_send";
+    if role().is_some() {
+        let (_, own) = hello();
+        let crowd = receive_right();
+        let ask = receive(own);
+        let given = Msg::new(3, (ask.reply(), types::MOVE_SEND_ONCE), (0, 0)).ports(types::MAKE_SEND, &[crowd]);
+        assert_eq!(send(&given), Code::SUCCESS);
+        let mut next = 1;
+        loop {
+            match receive(own).id() {
+                0 => return,
+                // Takes one.
+                1 => {
+                    assert_eq!(receive(crowd).id(), next);
+                    next += 1;
+                }
+                2 => Task::current().set_qlimit(crowd, 6).expect("a limit"),
+                _ => Task::current().mod_refs(crowd, right::RECEIVE, -1).expect("its end"),
+            }
+        }
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let hello = receive_right();
+    let child = start(test, "owner", hello);
+    let control = receive(hello).reply();
+    let reply = receive_right();
+    let to = rpc(2, control, reply, |msg| msg).u32(40);
+    let tell = |what| assert_eq!(send(&Msg::new(what, (control, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    let msg = |id| Msg::new(id, (to, types::COPY_SEND), (0, 0)).int(id as u64);
+    for id in 1..=5 {
+        assert_eq!(send(&msg(id)), Code::SUCCESS);
+    }
+    assert_eq!(send_for(&msg(6), Some(0)), Code::SEND_TIMED_OUT);
+    assert_eq!(send_for(&msg(6), Some(30)), Code::SEND_TIMED_OUT);
+    assert_eq!(woken_by(|| send(&msg(6)), || tell(1)), Code::SUCCESS);
+    assert_eq!(woken_by(|| send(&msg(7)), || tell(2)), Code::SUCCESS);
+    assert_eq!(woken_by(|| send(&msg(8)), || tell(3)), Code::SUCCESS);
+    assert_eq!(send(&msg(9)), Code::SEND_INVALID_DEST);
+    tell(0);
+    well(vec![child]);
+}
+
+/// Two tasks that fill each other's queues and lines before either receives.
+#[test]
+fn both_directions_full() {
+    const PORTS: usize = 8;
+    let test = "both_directions_full";
+    let fill = |ports: &[u32]| {
+        let mut sent = vec![0u64; ports.len()];
+        for (port, sent) in ports.iter().zip(&mut sent) {
+            loop {
+                let msg = Msg::new(9, (*port, types::COPY_SEND), (0, 0)).int(*sent).bytes(&[5; 50_000]);
+                match send_for(&msg, Some(0)) {
+                    Code::SUCCESS => *sent += 1,
+                    code => break assert_eq!(code, Code::SEND_TIMED_OUT),
+                }
+            }
+        }
+        sent
+    };
+    let empty = |ports: &[u32], sent: &[u64]| {
+        for (port, sent) in ports.iter().zip(sent) {
+            for i in 0..*sent {
+                assert_eq!(receive(*port).u64(40), i);
+            }
+            assert_eq!(receive_within(*port, 0).map(|msg| msg.id()), Err(Code::RCV_TIMED_OUT));
+        }
+    };
+    let give = |to: u32, how: u32, ports: &[u32]| {
+        assert_eq!(send(&Msg::new(3, (to, how), (0, 0)).ports(types::MAKE_SEND, ports)), Code::SUCCESS);
+    };
+    let tell_sent = |to: u32, sent: &[u64]| {
+        let msg = sent.iter().fold(Msg::new(4, (to, types::COPY_SEND), (0, 0)), |msg, n| msg.int(*n));
+        assert_eq!(send(&msg), Code::SUCCESS);
+    };
+    let hear_sent = |from: u32| -> Vec<u64> {
+        let msg = receive(from);
+        (0..PORTS).map(|i| msg.u64(40 + 16 * i)).collect()
+    };
+    let names = |msg: &Msg| -> Vec<u32> { (0..PORTS).map(|i| msg.u32(40 + 8 * i)).collect() };
+    let ports: Vec<u32> = (0..PORTS).map(|_| receive_right()).collect();
+    let (to, own) = if role().is_some() {
+        hello()
+    } else {
+        let own = receive_right();
+        (0, own)
+    };
+    let _dog = watchdog(test, WATCHDOG);
+    let mut children = Vec::new();
+    let to = if role().is_some() {
+        to
+    } else {
+        children.push(start(test, "other", own));
+        receive(own).reply()
+    };
+    give(to, types::COPY_SEND, &ports);
+    let theirs = names(&receive(own));
+    for _ in 0..20 {
+        let sent = fill(&theirs);
+        assert!(sent.iter().all(|n| *n > 0) || sent.iter().sum::<u64>() >= 4, "{sent:?}");
+        tell_sent(to, &sent);
+        let there = hear_sent(own);
+        empty(&ports, &there);
+        // The other has emptied its own before it fills these again.
+        give(to, types::COPY_SEND, &[]);
+        let _done = receive(own);
+    }
+    well(children);
+}
+
+/// The reader of a line stops. A sender waits for room; another thread gives rights back meanwhile, which need room too.
+#[test]
+fn what_waits_behind_a_full_line_gets_out_when_it_moves() {
+    let test = "what_waits_behind_a_full_line_gets_out_when_it_moves";
+    const GIVEN: usize = 200;
+    if role().is_some() {
+        let (parent, own) = hello();
+        let task = Task::current();
+        for round in 0.. {
+            let msg = receive(own);
+            if msg.id() == 0 {
+                return;
+            }
+            let given: Vec<u32> = (0..GIVEN).map(|_| receive_right()).collect();
+            let answer = Msg::new(3, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0)).ports(types::MAKE_SEND, &given);
+            assert_eq!(send(&answer), Code::SUCCESS);
+            for port in &given {
+                task.request_notification(*port, notify::NO_SENDERS, 0, *port, types::MAKE_SEND_ONCE).expect("a request");
+            }
+            let crowd = receive(own);
+            assert_eq!(crowd.id(), 5);
+            let mut next = 1;
+            while next <= crowd.u64(40) {
+                let msg = receive(own);
+                assert_eq!((msg.id(), msg.u64(40)), (6, next), "round {round}");
+                next += 1;
+            }
+            for port in given {
+                assert_eq!(receive(port).id(), notify::NO_SENDERS, "round {round}");
+                task.mod_refs(port, right::RECEIVE, -1).expect("its end");
+            }
+            assert_eq!(send(&Msg::new(8, (parent, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        }
+        return;
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let task = Task::current();
+    let hello = receive_right();
+    let child = start(test, "reader", hello);
+    let pid = rustix::process::Pid::from_child(&child);
+    let to = receive(hello).reply();
+    let reply = receive_right();
+    for round in 0..20u64 {
+        let given = rpc(2, to, reply, |msg| msg);
+        let names: Vec<u32> = (0..GIVEN).map(|i| given.u32(40 + 8 * i)).collect();
+        // More than the limit of the queue: the sender of the last ones waits, by time-outs or without.
+        const MANY: u64 = 12;
+        assert_eq!(send(&Msg::new(5, (to, types::COPY_SEND), (0, 0)).int(MANY)), Code::SUCCESS);
+        rustix::process::kill_process(pid, rustix::process::Signal::STOP).expect("it lives");
+        let sender = move || {
+            for i in 1..=MANY {
+                let msg = Msg::new(6, (to, types::COPY_SEND), (0, 0)).int(i).bytes(&vec![1; 60_000]);
+                while send_for(&msg, (round % 2 == 0).then_some(5)) == Code::SEND_TIMED_OUT {}
+            }
+        };
+        scope(|scope| {
+            let (tell, told) = std::sync::mpsc::channel();
+            let sender = scope.spawn(move || {
+                tell.send(thread_number()).expect("the test waits");
+                sender();
+            });
+            until_asleep(told.recv().expect("its number"));
+            for name in names {
+                task.deallocate(name).expect("a right");
+            }
+            rustix::process::kill_process(pid, rustix::process::Signal::CONT).expect("it lives");
+            sender.join().expect("no panic");
+        });
+        assert_eq!(receive(hello).id(), 8);
+    }
+    assert_eq!(send(&Msg::new(0, (to, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    well(vec![child]);
+}
+
+/// Ports go in and out of a set under load, which costs no message and no waiter.
+#[test]
+fn a_set_that_changes_under_load() {
+    let test = "a_set_that_changes_under_load";
+    if role().is_some() {
+        return senders(2);
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let task = Task::current();
+    let hello = receive_right();
+    let set = task.allocate(right::PORT_SET).expect("a set");
+    let ports: Vec<u32> = (0..4).map(|_| receive_right()).collect();
+    ports.iter().for_each(|port| task.move_member(*port, set).expect("a member"));
+    let child = start(test, "senders", hello);
+    let control = receive(hello).reply();
+    let go = Msg::new(2, (control, types::COPY_SEND), (0, 0)).int(4).ports(types::MAKE_SEND, &ports);
+    assert_eq!(send(&go), Code::SUCCESS);
+    let got = Got::default();
+    let total = 2 * 4 * EACH;
+    let count = AtomicU64::new(0);
+    let mut dice = Dice::new(seed());
+    scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while count.load(SeqCst) < total {
+                    match receive_within(set, 200) {
+                        Ok(msg) => {
+                            got.add(&msg);
+                            count.fetch_add(1, SeqCst);
+                        }
+                        Err(code) => assert_eq!(code, Code::RCV_TIMED_OUT),
+                    }
+                }
+            });
+        }
+        while count.load(SeqCst) < total {
+            let port = dice.of(&ports);
+            task.move_member(port, 0).expect("it leaves");
+            std::thread::yield_now();
+            task.move_member(port, set).expect("it comes back");
+        }
+    });
+    got.check(4, 2, EACH);
+    assert_eq!(send(&Msg::new(0, (control, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    well(vec![child]);
+}
