@@ -3,12 +3,14 @@ CARGO  ?= cargo
 PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 REL    := $(TARGET)/release
-BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so
+BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so $(REL)/libmach.so $(REL)/libmach.a
 MAN    := $(wildcard docs/man/*.1)
+HEADERS := $(shell cd include && find * -name '*.h' -o -name '*.defs')
+VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 DEST    = $(DESTDIR)$(PREFIX)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo install uninstall fuzz-short clean
+.PHONY: help setup build test lint demo demo-kv install uninstall fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -29,6 +31,15 @@ demo: build ## one minute: X11 over the socket and over shared memory, side by s
 	$(REL)/slipway bench x11 --demo --svg demo.svg --json demo.json
 	@echo "The chart is $(CURDIR)/demo.svg, its numbers are $(CURDIR)/demo.json."
 
+demo-kv: build ## the key-value service of examples/kv, used by its client in C and by the one in Rust
+	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage >/dev/null
+	$(CARGO) build --release --locked -p slipway-ports --example kv-client
+	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
+	$(MAKE) --no-print-directory -C examples/kv all && \
+	slipway run --private -- examples/kv/demo.sh && \
+	echo && echo "The same with the client in Rust:" && \
+	KV_CLIENT=$(REL)/examples/kv-client slipway run --private -- examples/kv/demo.sh
+
 fuzz-short: build ## the hostile-peer tests, for a short time
 	@scripts/fuzz.sh
 
@@ -37,6 +48,13 @@ install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 755 $(REL)/slipway $(DEST)/bin/slipway
 	install -D -m 755 $(REL)/slipway-bench $(DEST)/libexec/slipway/slipway-bench
 	install -D -m 644 $(REL)/libslipway_preload.so $(DEST)/lib/slipway/libslipway_preload.so
+	install -D -m 755 $(REL)/libmach.so $(DEST)/lib/libmach.so.1
+	ln -sf libmach.so.1 $(DEST)/lib/libmach.so
+	install -D -m 644 $(REL)/libmach.a $(DEST)/lib/libmach.a
+	for header in $(HEADERS); do install -D -m 644 include/$$header $(DEST)/include/$$header || exit 1; done
+	install -d $(DEST)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/mach.pc.in >$(DEST)/lib/pkgconfig/mach.pc
+	chmod 644 $(DEST)/lib/pkgconfig/mach.pc
 	install -d $(DEST)/share/doc/slipway
 	install -m 644 README.md LICENSE-MIT LICENSE-APACHE $(wildcard docs/*.md) $(DEST)/share/doc/slipway
 	$(if $(MAN),install -d $(DEST)/share/man/man1 && install -m 644 $(MAN) $(DEST)/share/man/man1)
@@ -47,6 +65,8 @@ $(BUILT):
 uninstall: ## remove what install put below PREFIX
 	rm -f $(DEST)/bin/slipway $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
 	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(DEST)/share/doc/slipway
+	rm -f $(addprefix $(DEST)/lib/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
+	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers 2>/dev/null
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -28,10 +28,8 @@ static void __attribute__((noreturn)) fail(const char *what, const char *why) {
 }
 
 static mach_port_t look_up(const char *name) {
-    mach_port_t bootstrap, service;
-    kern_return_t code = task_get_bootstrap_port(mach_task_self(), &bootstrap);
-    if (code != KERN_SUCCESS) fail("find the name server", mach_error_string(code));
-    code = bootstrap_look_up(bootstrap, name, &service);
+    mach_port_t service;
+    kern_return_t code = bootstrap_look_up(bootstrap_port, name, &service);
     if (code == BOOTSTRAP_UNKNOWN_SERVICE) {
         fprintf(stderr, "kv-client: no service \"%s\". Start kv-server first.\n", name);
         exit(FAILED);

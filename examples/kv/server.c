@@ -44,13 +44,12 @@ static mach_port_t make_port(void) {
  * of one that it starts by itself; otherwise a new one, which is registered.
  */
 static mach_port_t open_service(const char *name) {
-    mach_port_t bootstrap, service = MACH_PORT_NULL;
-    must("find the name server", task_get_bootstrap_port(mach_task_self(), &bootstrap));
-    kern_return_t code = bootstrap_check_in(bootstrap, name, &service);
+    mach_port_t service = MACH_PORT_NULL;
+    kern_return_t code = bootstrap_check_in(bootstrap_port, name, &service);
     if (code == BOOTSTRAP_UNKNOWN_SERVICE) {
         service = make_port();
         must("make a send right", mach_port_insert_right(mach_task_self(), service, service, MACH_MSG_TYPE_MAKE_SEND));
-        code = bootstrap_register(bootstrap, name, service);
+        code = bootstrap_register(bootstrap_port, name, service);
         /* The name server has its own now. */
         if (code == KERN_SUCCESS) must("give up the send right", mach_port_deallocate(mach_task_self(), service));
     }

@@ -166,6 +166,34 @@ static int check_memory(mach_port_t server)
     return 0;
 }
 
+static mach_port_t new_port(void);
+
+static int check_both_ways(mach_port_t server)
+{
+    static const mach_msg_type_number_t lengths[] = {1, 512, 513, 5000};
+    mach_msg_type_number_t n;
+    mach_port_t port = new_port();
+    char words[100];
+
+    for (n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
+        natural_t how;
+
+        for (how = 0; how < 3; how++) {
+            mach_msg_type_number_t length = lengths[n], count = length, words_count;
+            int *list = numbers(length);
+            kern_return_t result = f_both_ways(server, &list, &count, how, port, words, &words_count);
+
+            CHECK(result == (how == 2 ? MIG_ARRAY_TOO_LARGE : KERN_SUCCESS));
+            if (how < 2) {
+                CHECK(words_count == 3 && count == length * (how + 1) && list[count - 1] == 1);
+                mig_deallocate((vm_address_t) list, count * sizeof(int));
+            }
+        }
+    }
+    (void) mach_port_destroy(mach_task_self(), port);
+    return 0;
+}
+
 static mach_port_t new_port(void)
 {
     mach_port_t port;
@@ -231,7 +259,7 @@ int sampler_check(mach_port_t server)
 {
     int failed = check_numbers(server) + check_strings(server) + check_structures(server) + check_arrays(server);
 
-    return failed + check_memory(server) + check_ports(server) + check_errors(server) != 0;
+    return failed + check_memory(server) + check_both_ways(server) + check_ports(server) + check_errors(server) != 0;
 }
 
 #ifdef MAIN

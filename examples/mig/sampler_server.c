@@ -141,6 +141,9 @@ kern_return_t s_unlimited(mach_port_t server, any_ints_t list, mach_msg_type_num
     int64_t sum = sum_of(list, listCnt) + sum_of(copied, copiedCnt) + sum_of(given, givenCnt);
 
     (void) server;
+    /* A number from outside: without a limit any caller could make this task use all memory there is. */
+    if (count > 1000000)
+        return KERN_INVALID_ARGUMENT;
     *where = copiedSCopy ? 1 : 0;
     if (count > *list_outCnt) {
         vm_address_t memory;
@@ -210,7 +213,9 @@ kern_return_t s_port_arrays(mach_port_t server, three_ports_t three, some_ports_
             return KERN_RESOURCE_SHORTAGE;
         *either_out = (mach_port_t *) memory;
     }
-    memcpy(*either_out, either, eitherCnt * sizeof(mach_port_t));
+    /* Out of line without elements is possible, and then there is no address. */
+    if (eitherCnt > 0)
+        memcpy(*either_out, either, eitherCnt * sizeof(mach_port_t));
     *either_outCnt = eitherCnt;
     for (i = 0; i < someCnt; i++)
         some_out[i] = some[someCnt - 1 - i];
@@ -282,6 +287,28 @@ kern_return_t s_refuse(mach_port_t server, int code, mach_port_t right, any_ints
     (void) server, (void) right, (void) list, (void) listCnt, (void) far, (void) farCnt, (void) ports, (void) portsCnt;
     *nothing = 1;
     return code == KERN_SUCCESS ? KERN_FAILURE : code;
+}
+
+kern_return_t s_both_ways(mach_port_t server, any_ints_t *list, mach_msg_type_number_t *listCnt, natural_t how, mach_port_t right,
+                          bytes_t words, mach_msg_type_number_t *wordsCnt)
+{
+    (void) server;
+    (void) mach_port_deallocate(mach_task_self(), right);
+    memset(words, 'w', 3);
+    *wordsCnt = how == 2 ? 101 : 3;
+    if (how == 1 && *listCnt > 0) {
+        mach_msg_type_number_t count = *listCnt;
+        vm_address_t memory;
+
+        mig_allocate(&memory, 2 * count * sizeof(int));
+        if (memory != 0) {
+            memcpy((void *) memory, *list, count * sizeof(int));
+            memcpy((char *) memory + count * sizeof(int), *list, count * sizeof(int));
+            *list = (int *) memory;
+            *listCnt = 2 * count;
+        }
+    }
+    return KERN_SUCCESS;
 }
 
 kern_return_t s_timed(mach_port_t server, int value, int *same)

@@ -1,6 +1,6 @@
 /*
- * Services by name. The first argument is the task's bootstrap port (task_get_bootstrap_port(), or the
- * variable bootstrap_port); the name server behind it starts by itself.
+ * Services by name. The first argument is the port of a name server, or MACH_PORT_NULL for the task's own: the
+ * bootstrap port that it inherited or set, else its user's name server, which is started if it doesn't run.
  */
 #ifndef MACH_BOOTSTRAP_H
 #define MACH_BOOTSTRAP_H
@@ -32,7 +32,7 @@ typedef boolean_t bootstrap_status_t;
 extern "C" {
 #endif
 
-/* The calling task's bootstrap port, as it was when the task began. */
+/* For the first argument. It is MACH_PORT_NULL until the program sets it. */
 extern mach_port_t bootstrap_port;
 
 /*
@@ -55,7 +55,10 @@ extern kern_return_t bootstrap_look_up(mach_port_t bp, const char *service_name,
 
 extern kern_return_t bootstrap_status(mach_port_t bp, const char *service_name, bootstrap_status_t *service_active);
 
-/* What a code of these calls means, in words. */
+/*
+ * What a code of these calls means, in words. For MACH_SEND_INVALID_DEST after a call of this thread found no name server:
+ * which socket was tried, and what to do. The text lasts until the thread's next call of these.
+ */
 extern const char *bootstrap_strerror(kern_return_t code);
 
 #ifdef __cplusplus

@@ -31,16 +31,18 @@ extern void mig_deallocate(vm_address_t address, vm_size_t size);
 extern vm_size_t mig_strncpy(char *destination, const char *source, vm_size_t size);
 extern vm_size_t mig_strncpy_zerofill(char *destination, const char *source, vm_size_t size);
 
-/* Names that stubs generated with -subrprefix __ use. */
-#define __mach_msg mach_msg
-#define __mig_init mig_init
-#define __mig_get_reply_port mig_get_reply_port
-#define __mig_put_reply_port mig_put_reply_port
-#define __mig_dealloc_reply_port mig_dealloc_reply_port
-#define __mig_allocate mig_allocate
-#define __mig_deallocate mig_deallocate
-#define __mig_strncpy mig_strncpy
-#define __mig_strncpy_zerofill mig_strncpy_zerofill
+/* The same for stubs generated with -subrprefix __. */
+extern void __mig_init(void *first);
+extern mach_port_t __mig_get_reply_port(void);
+extern void __mig_put_reply_port(mach_port_t reply_port);
+extern void __mig_dealloc_reply_port(mach_port_t reply_port);
+extern void __mig_allocate(vm_address_t *address, vm_size_t size);
+extern void __mig_deallocate(vm_address_t address, vm_size_t size);
+extern vm_size_t __mig_strncpy(char *destination, const char *source, vm_size_t size);
+extern vm_size_t __mig_strncpy_zerofill(char *destination, const char *source, vm_size_t size);
+extern mach_msg_return_t __mach_msg(mach_msg_header_t *msg, mach_msg_option_t option, mach_msg_size_t send_size,
+                                    mach_msg_size_t rcv_size, mach_port_name_t rcv_name, mach_msg_timeout_t timeout,
+                                    mach_port_name_t notify);
 
 #ifdef __cplusplus
 }

@@ -7,7 +7,9 @@ use std::path::PathBuf;
 /// Messages and rights between two processes, there and back, beside what was published for Mach.
 ///
 /// The tests are those of Hohmuth and Rudolph's table: a null message (the header), 16, 256 and 4095
-/// longwords, and 1, 16 and 256 rights that the receiver deallocates. Every variant is measured in
+/// longwords, and 1, 16 and 256 rights that the receiver deallocates. Beyond them: an RPC, whose answer
+/// goes to a send-once right; rights to ports of a third process, passed on; a port that is made and
+/// destroyed and never leaves its task, and the memory that it takes. Every variant is measured in
 /// each repetition by two fresh processes, so that all of them see the same weather. A value is the
 /// mean of one run, the median of the repetitions; p50 and p99 are of round trips timed one by one.
 #[derive(clap::Args, Debug)]
@@ -15,7 +17,8 @@ pub struct Args {
     /// Short runs, under a minute
     #[arg(long)]
     pub quick: bool,
-    /// Only these tests: floor, null, 16, 256, 4095, 1-port, 16-ports, 256-ports
+    /// Only these tests: floor, null, 16, 256, 4095, 1-port, 16-ports, 256-ports, rpc, 1-passed-on,
+    /// 256-passed-on, make-port
     #[arg(long, value_name = "TEST", value_delimiter = ',')]
     pub only: Vec<String>,
     /// Only these ways
@@ -28,7 +31,8 @@ pub struct Args {
     #[arg(long, value_name = "S", value_parser = seconds)]
     pub seconds: Option<f64>,
     /// Count the instructions that both processes execute in a round trip, with valgrind: system calls
-    /// count as one. Only for ways that poll nothing, with both ends on one core
+    /// count as one. Only for ways that poll nothing, with both ends on one core; of Mach messages those
+    /// without spinning
     #[arg(long)]
     pub instructions: bool,
 

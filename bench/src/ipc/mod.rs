@@ -19,16 +19,19 @@ use crate::process::{Interrupt, find_program};
 use crate::report::format::microseconds;
 use crate::report::progress::Progress;
 use anyhow::Context;
-use cases::Case;
+use cases::{Case, Test};
 use cli::Args;
 use exchange::Timing;
 use pair::Bench;
-use results::{Missing, Results, Row, Settings};
+use results::{Missing, Results, Row, Settings, Unit};
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// What a measurement takes beside its two timed runs, seconds: two processes, and finding the length.
 const START_SECONDS: f64 = 0.06;
+
+/// Ports whose memory is measured.
+const WEIGHED: u64 = 100_000;
 
 /// Measures what `args` ask for and reports it.
 ///
@@ -49,11 +52,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         failed: Vec::new(),
     };
     time_all(&bench, &cases, &mut results)?;
+    for &case in cases.iter().filter(|case| case.test == Test::MakePort) {
+        match bench.weigh(case, WEIGHED) {
+            Ok(bytes) => results.rows.push(Row::counted(case, Unit::Bytes, bytes)),
+            Err(error) => fail(&bench, case, &error, &mut results)?,
+        }
+    }
     if let Some(valgrind) = valgrind {
         for case in cases.into_iter().filter(|case| case.counts()) {
             eprintln!("instructions: {}", case.name());
             match instructions::count(&bench, &valgrind, case) {
-                Ok(count) => results.rows.push(Row::counted(case, count)),
+                Ok(count) => results.rows.push(Row::counted(case, Unit::Instructions, count)),
                 Err(error) => fail(&bench, case, &error, &mut results)?,
             }
         }

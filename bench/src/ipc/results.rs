@@ -15,6 +15,9 @@ pub enum Unit {
     /// Instructions of both processes in a round trip, those of the kernel left out.
     #[serde(rename = "instructions")]
     Instructions,
+    /// Bytes of memory that a port takes.
+    #[serde(rename = "bytes")]
+    Bytes,
 }
 
 /// One value.
@@ -56,17 +59,17 @@ impl Row {
         })
     }
 
-    /// The row of a case whose instructions were counted.
-    pub fn counted(case: Case, instructions: f64) -> Self {
+    /// The row of a case in which something was counted, once.
+    pub fn counted(case: Case, unit: Unit, count: f64) -> Self {
         Self {
             case,
             test: case.test.name(),
             variant: case.variant(),
-            unit: Unit::Instructions,
-            value: instructions,
+            unit,
+            value: count,
             p50: None,
             p99: None,
-            range: [instructions; 2],
+            range: [count; 2],
         }
     }
 }
@@ -123,7 +126,7 @@ impl Results {
     /// Microseconds of one right, there and deallocated, among as many as `test` sends: half of what the
     /// round trip takes above a null message. None for tests without rights, or when one was not measured.
     pub fn right_us(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
-        let Test::Ports(count) = test else { return None };
+        let (Test::Ports(count) | Test::PassedOn(count)) = test else { return None };
         let null = self.us(Test::Longwords(0), method, placement)?;
         Some((self.us(test, method, placement)? - null) / 2.0 / f64::from(count))
     }

@@ -56,7 +56,10 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
     let floor = us(Test::Floor, CacheLine, Different);
     let copies = us(NULL, Mach, Different).zip(us(Test::Floor, Copy, OneCore)).map(|(null, copy)| null + 4.0 * copy);
     let instructions = |test, method| results.row(test, method, OneCore, Unit::Instructions).map(|row| row.value);
-    let each = |count| results.right_us(Test::Ports(count), Mach, Different);
+    let each = |test| results.right_us(test, Mach, Different);
+    let between = "different cores, there and deallocated";
+    let stays = "one that never leaves its task";
+    let bytes = results.row(Test::MakePort, Mach, OneCore, Unit::Bytes).map(|row| row.value);
     let right = instructions(NULL, MachSleep)
         .zip(instructions(Test::Ports(256), MachSleep))
         .map(|(null, rights)| (rights - null) / 2.0 / 256.0);
@@ -74,14 +77,18 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
             "no spinning, without the kernel's; GNU Mach 2,985 with them".to_owned(),
         ),
         large(us(LARGE, Mach, Different), copies, us(LARGE, Fabric, Different)),
-        judgement("us a right, of 256 that the owner gives", AtMost(0.1), each(256), "different cores".to_owned()),
-        judgement("us a right, alone", AtMost(4.0), each(1), "different cores".to_owned()),
+        judgement("us a right, of 256 that the owner gives", AtMost(0.1), each(Test::Ports(256)), between.to_owned()),
+        judgement("us a right, of 256 passed on", AtMost(1.0), each(Test::PassedOn(256)), between.to_owned()),
+        judgement("us a right that the owner gives, alone", AtMost(4.0), each(Test::Ports(1)), between.to_owned()),
+        judgement("us a right passed on, alone", AtMost(4.0), each(Test::PassedOn(1)), between.to_owned()),
         judgement(
             "instructions a right, of 256",
             AtMost(2390.0),
             right,
             "without the kernel's; the bound is GNU Mach's with them".to_owned(),
         ),
+        judgement("us to make and destroy a port", AtMost(0.1), us(Test::MakePort, Mach, OneCore), stays.to_owned()),
+        judgement("bytes of memory a port", AtMost(200.0), bytes, stays.to_owned()),
     ]
 }
 
@@ -107,6 +114,19 @@ mod tests {
         assert_eq!(judged(&results, "null message / iceoryx2").verdict, Verdict::Missed);
         assert_eq!(judged(&results, "ipc-channel").verdict, Verdict::Missed);
         assert_eq!(judged(&results, "instructions of a null").verdict, Verdict::Met);
+    }
+
+    #[test]
+    fn rights_and_ports_are_held_against_their_bounds() {
+        let results = results();
+        // The sample: null 0.5 us, 256 rights 25 us, passed on 800 us; a port 0.08 us, 185 bytes.
+        let owned = judged(&results, "us a right, of 256 that the owner gives");
+        assert_eq!((owned.reached, owned.verdict), (Some(24.5 / 512.0), Verdict::Met));
+        let passed_on = judged(&results, "us a right, of 256 passed on");
+        assert_eq!((passed_on.reached, passed_on.verdict), (Some(799.5 / 512.0), Verdict::Missed));
+        assert_eq!(judged(&results, "us a right passed on, alone").verdict, Verdict::NotMeasured);
+        assert_eq!(judged(&results, "us to make and destroy a port").verdict, Verdict::Met);
+        assert_eq!(judged(&results, "bytes of memory a port").reached, Some(185.0));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn check(directories: Vec<Directory>) -> ExitCode {
 fn detach(socket: &Path) -> Result<ExitCode> {
     let mut path = socket.as_os_str().to_owned();
     path.push(".log");
-    let log = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(path);
+    let log = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     let mut command = Command::new(env::current_exe().context("/proc/self/exe")?);
     command.args(env::args_os().skip(1).filter(|argument| argument != "--detach")).arg("--session");
     command.stdin(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
@@ -135,10 +135,16 @@ fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result
     let (stop, reload) = (signals(&[SIGTERM, SIGINT])?, signals(&[SIGHUP])?);
     raise_limit();
     let Some(seat) = Seat::take(&place.socket)? else {
-        eprintln!("slipway-bootstrap: another server listens at {}", place.socket.display());
+        if !options.session {
+            eprintln!("slipway-bootstrap: another server listens at {}", place.socket.display());
+        }
         say_ready()?;
         return Ok(ExitCode::SUCCESS);
     };
+    if options.session {
+        // The log is this server's now. It may be no file, and then needs no emptying.
+        let _ = rustix::fs::ftruncate(io::stderr(), 0);
+    }
     let mut server = Server::new(seat, directories, options.service)?;
     say_ready()?;
     let socket = place.named.then_some(place.socket.as_os_str());

@@ -105,6 +105,8 @@ impl Registry {
             Entry::Own(own) if own.is_here(task) => {
                 mach::want_back(task, own.port, own.home).map_err(|_| protocol::NO_MEMORY)?;
                 own.job.iter_mut().for_each(Job::served);
+                // It would ring for ever: nothing more is received here.
+                own.bell = None;
                 Ok(Answer::Right(own.port, types::MOVE_RECEIVE))
             }
             Entry::Own(_) | Entry::Registered(_) => Err(protocol::SERVICE_ACTIVE),

@@ -30,7 +30,10 @@ fn a_service_is_found_by_its_name() {
             assert_eq!(number(&receive(reply)).0, 42);
             assert_eq!(found("org.example.echo"), port, "one name for one port");
             assert_eq!(bootstrap::status(me(), None, "org.example.echo"), Ok(Status::Active));
-            assert_eq!(refused(bootstrap::register(me(), None, "org.example.echo", reply, types::MAKE_SEND)), protocol::NAME_IN_USE);
+            assert_eq!(
+                refused(bootstrap::register(me(), None, "org.example.echo", reply, types::MAKE_SEND)),
+                protocol::NAME_IN_USE
+            );
             assert_eq!(refused(bootstrap::create_service(me(), None, "org.example.echo")), protocol::NAME_IN_USE);
             assert_eq!(refused(bootstrap::check_in(me(), None, "org.example.echo")), protocol::SERVICE_ACTIVE);
             assert_eq!(refused(bootstrap::look_up(me(), None, "org.example.other")), protocol::UNKNOWN_SERVICE);
@@ -76,7 +79,8 @@ fn names_are_given_back() {
         assert!((0..100_000).any(|_| bootstrap::look_up(me(), None, name).is_err()), "{name} is still known");
     }
     registered("d");
-    let names: Vec<_> = bootstrap::services(me(), None).expect("the services").into_iter().map(|it| it.name.to_string()).collect();
+    let names: Vec<_> =
+        bootstrap::services(me(), None).expect("the services").into_iter().map(|it| it.name.to_string()).collect();
     assert_eq!(names, ["a", "d"]);
     let longest = "x".repeat(NAME_MAX - 1);
     let port = registered(&longest);

@@ -7,7 +7,10 @@ use slipway_ports::{
     abi::Code,
     bootstrap::{self, protocol},
 };
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 use support::*;
 
 #[test]
@@ -20,6 +23,8 @@ fn many_start_it_at_once() {
         for i in 0..8 {
             found(&format!("task{i}"));
         }
+        say("found");
+        listen();
         return;
     }
     let user = User::new("many_start_it_at_once");
@@ -28,6 +33,7 @@ fn many_start_it_at_once() {
     tasks.iter_mut().for_each(|task| task.tell("go"));
     tasks.iter_mut().for_each(|task| task.hears("registered"));
     tasks.iter_mut().for_each(|task| task.tell("look"));
+    tasks.iter_mut().for_each(|task| task.hears("found"));
     tasks.into_iter().for_each(Running::succeeds);
     let left: Vec<_> = fs::read_dir(user.dir.path()).expect("the directory").flatten().map(|it| it.file_name()).collect();
     for name in ["bootstrap", "bootstrap.lock", "bootstrap.log"] {
@@ -95,9 +101,11 @@ fn a_forked_child_inherits_it() {
         let mut task = user.start("parent");
         task.hears("ready");
         // Without its socket the server can be asked by inheritance only.
-        fs::remove_file(user.socket()).expect("removed");
+        let elsewhere = user.dir.path().join("elsewhere");
+        fs::rename(user.socket(), &elsewhere).expect("renamed");
         task.tell("fork");
-        return task.succeeds();
+        task.succeeds();
+        return fs::rename(elsewhere, user.socket()).expect("renamed");
     }
     let port = registered("parent");
     say("ready");
@@ -117,7 +125,7 @@ fn a_forked_child_inherits_it() {
 }
 
 /// What a task is told that can't reach a server.
-fn complaint(user: &User, prepare: impl FnOnce(&mut std::process::Command)) -> String {
+fn complaint(user: &User, prepare: impl FnOnce(&mut Command) -> &mut Command) -> String {
     let mut command = user.task("complains");
     prepare(&mut command);
     let mut task = Running::start(command);
@@ -137,24 +145,24 @@ fn errors_say_what_was_tried_and_what_to_do() {
     let named = user.dir.path().join("private");
     let contains = |said: String, parts: &[&str]| parts.iter().for_each(|part| assert!(said.contains(part), "{part}: {said}"));
 
-    let said = complaint(&user, |command| drop(command.env("SLIPWAY_BOOTSTRAP", &named)));
+    let said = complaint(&user, |command| command.env("SLIPWAY_BOOTSTRAP", &named));
     contains(said, &[&named.display().to_string(), "SLIPWAY_BOOTSTRAP", "nobody listens", "slipway-bootstrap --socket"]);
 
-    let said = complaint(&user, |command| drop(command.env("SLIPWAY_BOOTSTRAP_SERVER", "/nonexistent/server")));
+    let said = complaint(&user, |command| command.env("SLIPWAY_BOOTSTRAP_SERVER", "/nonexistent/server"));
     contains(said, &[&user.socket().display().to_string(), "/nonexistent/server", "start it with `slipway-bootstrap`"]);
 
-    let said = complaint(&user, |command| drop(command.env_remove("SLIPWAY_BOOTSTRAP_SERVER").env("PATH", "/nonexistent")));
+    let said = complaint(&user, |command| command.env_remove("SLIPWAY_BOOTSTRAP_SERVER").env("PATH", "/nonexistent"));
     contains(said, &["not installed", "/nonexistent/slipway-bootstrap", "SLIPWAY_BOOTSTRAP_SERVER"]);
 
-    let said = complaint(&user, |command| drop(command.env("SLIPWAY_BOOTSTRAP_SERVER", "/bin/true")));
+    let said = complaint(&user, |command| command.env("SLIPWAY_BOOTSTRAP_SERVER", "/bin/true"));
     contains(said, &["/bin/true ended at once"]);
 
-    let said = complaint(&user, |command| drop(command.env("SLIPWAY_RUNTIME_DIR", "/nonexistent/dir")));
+    let said = complaint(&user, |command| command.env("SLIPWAY_RUNTIME_DIR", "/nonexistent/dir"));
     contains(said, &["mode 0700", "SLIPWAY_RUNTIME_DIR"]);
 
     // The server itself says what it lacks: its lock is a directory.
     fs::create_dir(user.dir.path().join("bootstrap.lock")).expect("a directory");
-    contains(complaint(&user, |_| {}), &["bootstrap.lock", "directory"]);
+    contains(complaint(&user, |command| command), &["bootstrap.lock", "directory"]);
     fs::remove_dir(user.dir.path().join("bootstrap.lock")).expect("removed");
 
     // Something else listens there.
@@ -166,7 +174,7 @@ fn errors_say_what_was_tried_and_what_to_do() {
         let connection = net::accept(&stranger).expect("a connection");
         net::send(&connection, b"what do you want", net::SendFlags::NOSIGNAL).expect("an answer");
     });
-    let said = complaint(&user, |command| drop(command.env("SLIPWAY_BOOTSTRAP", &named)));
+    let said = complaint(&user, |command| command.env("SLIPWAY_BOOTSTRAP", &named));
     contains(said, &["no name server of this version"]);
     answering.join().expect("the stranger");
 }
@@ -174,11 +182,13 @@ fn errors_say_what_was_tried_and_what_to_do() {
 #[test]
 fn a_second_server_leaves_it_to_the_first() {
     let user = User::new("a_second_server_leaves_it_to_the_first");
-    let start = || Running::start({
-        let mut command = user.command(SERVER);
-        command.stderr(Stdio::null());
-        command
-    });
+    let start = || {
+        Running::start({
+            let mut command = user.command(SERVER);
+            command.stderr(Stdio::null());
+            command
+        })
+    };
     let mut first = start();
     assert_eq!(first.line(), "ready");
     let pid = user.server();
@@ -203,7 +213,9 @@ fn an_idle_server_does_nothing() {
     let spent = || {
         let threads = fs::read_dir(format!("/proc/{pid}/task")).expect("threads").flatten();
         let status = threads.map(|thread| fs::read_to_string(thread.path().join("status")).expect("a status"));
-        status.flat_map(|text| text.lines().filter(|line| line.contains("ctxt_switches")).map(str::to_owned).collect::<Vec<_>>()).collect::<Vec<_>>()
+        status
+            .flat_map(|text| text.lines().filter(|line| line.contains("ctxt_switches")).map(str::to_owned).collect::<Vec<_>>())
+            .collect::<Vec<_>>()
     };
     // Asking who listens was a connection, which it has answered once it sleeps again.
     let mut before = spent();
@@ -219,7 +231,7 @@ fn an_idle_server_does_nothing() {
 /// Whether nothing changes while other processes come and go.
 fn stays_so<T: PartialEq>(before: &T, spent: &dyn Fn() -> T) -> bool {
     for _ in 0..50 {
-        assert!(std::process::Command::new("/bin/true").status().expect("a program").success());
+        assert!(Command::new("/bin/true").status().expect("a program").success());
     }
     *before == spent()
 }

@@ -413,19 +413,21 @@ impl Ring {
     }
 
     /// Wakes the writers of this very end that doze: something happened that the reader doesn't know of.
+    ///
+    /// Whatever the flag says: a peer that was killed may have lowered it and not woken anybody.
     pub fn rouse_writer(&self) {
-        if self.control.writer.waits.swap(0, Ordering::Relaxed) == DOZES {
-            self.control.writer.waits.wake_all();
-        }
+        self.control.writer.waits.swap(0, Ordering::Relaxed);
+        self.control.writer.waits.wake_all();
     }
 
     /// Wakes the readers of this very end that doze: something happened that the writer doesn't know of.
+    ///
+    /// As in [`Ring::rouse_writer`], a flag that is down is no proof.
     pub fn rouse_reader(&self) {
-        if self.control.reader.waits.load(Ordering::Relaxed) == DOZES
-            && self.control.reader.waits.swap(0, Ordering::Relaxed) == DOZES
-        {
-            self.control.reader.waits.wake_all();
+        if self.control.reader.waits.load(Ordering::Relaxed) == DOZES {
+            self.control.reader.waits.swap(0, Ordering::Relaxed);
         }
+        self.control.reader.waits.wake_all();
     }
 
     /// Arms the reader's flag for a nap (R7), which ends by itself soon, unless it is up for one who

@@ -1,7 +1,7 @@
 //! Services by name, as Mach 3.0's name server gives them: `netname_*`, over the services of [`bootstrap`](mod@crate::bootstrap).
 //!
-//! The name server knows which task made a name known, and lets no other change it. So a signature adds nothing, and
-//! is not looked at.
+//! The name server knows which task made a name known, and lets no other change it. Within the task the signature is
+//! compared, which so need not leave it.
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
@@ -9,6 +9,7 @@ use crate::{
     call::{Name, Out, Return, routine, string},
 };
 use slipway_ports::{
+    AtomicPtr, Ordering,
     abi::{self, Code, kind, types},
     bootstrap::{
         self,
@@ -16,7 +17,11 @@ use slipway_ports::{
     },
     task::Task,
 };
-use std::ffi::c_char;
+use std::{
+    collections::HashMap,
+    ffi::c_char,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
 
 /// The size of `netname_name_t` in bytes, its NUL included.
 const NAME_MAX: usize = 80;
@@ -38,6 +43,46 @@ unsafe fn service<'a>(name: *const c_char) -> Result<&'a [u8], Code> {
     if name.len() < NAME_MAX { Ok(name) } else { Err(Code::INVALID_ARGUMENT) }
 }
 
+/// With which signature tasks of this process checked names in.
+struct Signatures {
+    process: u32,
+    by_name: Mutex<HashMap<Vec<u8>, (Task, Name)>>,
+}
+
+static SIGNATURES: AtomicPtr<Signatures> = AtomicPtr::new(std::ptr::null_mut());
+
+/// This process's signatures. A child made by fork has none, and its parent's may be locked for ever there.
+fn signatures() -> MutexGuard<'static, HashMap<Vec<u8>, (Task, Name)>> {
+    let process = std::process::id();
+    loop {
+        let known = SIGNATURES.load(Ordering::Acquire);
+        // SAFETY: it is null, or was leaked below.
+        if let Some(known) = unsafe { known.as_ref() }
+            && known.process == process
+        {
+            return known.by_name.lock().unwrap_or_else(PoisonError::into_inner);
+        }
+        let fresh = Box::into_raw(Box::new(Signatures { process, by_name: Mutex::default() }));
+        if SIGNATURES.compare_exchange(known, fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // SAFETY: nobody else has seen it.
+            drop(unsafe { Box::from_raw(fresh) });
+        }
+    }
+}
+
+/// `NOT_YOURS` if this task has checked the name in with another signature, and the name is still known.
+fn check_signature(task: Task, server: Option<u32>, name: &[u8], signature: Name) -> Result<(), Code> {
+    let other = signatures().get(name).is_some_and(|(by, with)| *by == task && *with != signature);
+    if !other {
+        return Ok(());
+    }
+    match bootstrap::status(task, server, name).map_err(netname) {
+        Err(NOT_CHECKED_IN) => Ok(()),
+        Err(code) => Err(code),
+        Ok(_) => Err(NOT_YOURS),
+    }
+}
+
 /// The codes of these calls for those of the name server.
 fn netname(error: bootstrap::Error) -> Code {
     match code(error) {
@@ -52,12 +97,7 @@ fn netname(error: bootstrap::Error) -> Code {
 /// # Safety
 /// The name is a string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn netname_check_in(
-    server_port: Name,
-    port_name: *const c_char,
-    _signature: Name,
-    port_id: Name,
-) -> Return {
+pub unsafe extern "C" fn netname_check_in(server_port: Name, port_name: *const c_char, signature: Name, port_id: Name) -> Return {
     routine(|| {
         let task = Task::current();
         // SAFETY: the caller's promise.
@@ -66,11 +106,14 @@ pub unsafe extern "C" fn netname_check_in(
         if !task.kind(port_id).is_ok_and(|kind| kind & kind::SEND != 0) {
             return Err(INVALID_PORT);
         }
+        check_signature(task, server, name, signature)?;
         let register = |port| bootstrap::register(task, server, name, port, types::COPY_SEND).map_err(netname);
         match register(port_id) {
-            Err(NOT_YOURS) => register(abi::NULL).and_then(|()| register(port_id)),
-            done => done,
+            Err(NOT_YOURS) => register(abi::NULL).and_then(|()| register(port_id))?,
+            done => done?,
         }
+        signatures().insert(name.to_vec(), (task, signature));
+        Ok(())
     })
 }
 
@@ -108,10 +151,15 @@ fn is_this_host(name: &[u8]) -> bool {
 /// # Safety
 /// The name is a string.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn netname_check_out(server_port: Name, port_name: *const c_char, _signature: Name) -> Return {
+pub unsafe extern "C" fn netname_check_out(server_port: Name, port_name: *const c_char, signature: Name) -> Return {
     routine(|| {
+        let task = Task::current();
         // SAFETY: the caller's promise.
         let name = unsafe { service(port_name)? };
-        bootstrap::register(Task::current(), server(server_port)?, name, abi::NULL, types::COPY_SEND).map_err(netname)
+        let server = server(server_port)?;
+        check_signature(task, server, name, signature)?;
+        bootstrap::register(task, server, name, abi::NULL, types::COPY_SEND).map_err(netname)?;
+        signatures().remove(name);
+        Ok(())
     })
 }

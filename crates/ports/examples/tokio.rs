@@ -18,7 +18,8 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     });
 
     // Readable while there may be a message; then receive until there is none.
-    let events = AsyncFd::register(port.descriptor()?)?;
+    #[allow(deprecated, reason = "safe here: the descriptor stays open as long as it is registered")]
+    let events = AsyncFd::new(port.descriptor()?)?;
     let mut served = 0;
     while served < 4 {
         let mut ready = events.readable().await?;

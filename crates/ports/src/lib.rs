@@ -18,4 +18,4 @@ pub mod state;
 pub mod task;
 
 /// Memory by address, and atomics, for the faces of this crate.
-pub use slipway_fabric::sync::{AtomicU32, Ordering, pages};
+pub use slipway_fabric::sync::{AtomicPtr, AtomicU32, Ordering, pages};

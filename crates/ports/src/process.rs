@@ -2,9 +2,10 @@
 #![allow(unsafe_code, reason = "the current process is a pointer that fork replaces")]
 
 use crate::{
+    abi,
     io::{Inner, objects},
     special::Special,
-    state::{PortId, Right, SpaceId},
+    state::{PortId, Right, SpaceId, space::SelfName},
 };
 use slipway_fabric::{
     descriptor::{Reserved, close_in_child},
@@ -23,6 +24,8 @@ pub struct Process {
     inner: Mutex<Inner>,
     /// The space of the task that the process began as.
     first: SpaceId,
+    /// By which name that task knows itself.
+    self_name: SelfName,
     /// The port that stands for the host, once somebody has asked for it.
     pub(crate) host: OnceLock<PortId>,
 }
@@ -60,6 +63,8 @@ impl Process {
             Self::install([None, None]);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
+            // SAFETY: as above.
+            unsafe { libc::atexit(at_exit) };
         });
         Self::get()
     }
@@ -73,7 +78,8 @@ impl Process {
             *which.of(inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
         }
         inner.settle();
-        let process = Box::new(Self { inner: Mutex::new(inner), first, host: OnceLock::new() });
+        let self_name = inner.state.space(first).self_name.clone();
+        let process = Box::new(Self { inner: Mutex::new(inner), first, self_name, host: OnceLock::new() });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -88,6 +94,14 @@ impl Process {
     #[inline]
     pub fn first_space(&self) -> SpaceId {
         self.first
+    }
+}
+
+impl Process {
+    /// By which name the task with the space knows itself, without the lock; null if that is not known so.
+    #[inline]
+    pub(crate) fn self_name(&self, space: SpaceId) -> u32 {
+        if space == self.first { self.self_name.get() } else { abi::NULL }
     }
 }
 
@@ -125,6 +139,11 @@ impl Drop for Guard<'_> {
 thread_local! {
     /// The lock, held over a fork, and what the child inherits.
     static FORKING: RefCell<Option<(Guard<'static>, Heirlooms)>> = const { RefCell::new(None) };
+}
+
+/// What others want back goes to them whole, instead of as the kernel would leave it.
+extern "C" fn at_exit() {
+    Process::get().lock().give_back();
 }
 
 extern "C" fn before_fork() {

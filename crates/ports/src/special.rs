@@ -103,9 +103,25 @@ impl Task {
     /// The task's own port, with a user reference more.
     pub fn self_right(&self) -> Result<u32, Code> {
         let mut guard = self.lock();
-        let name = guard.state.space(self.space()).self_name;
-        let right = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
+        let port = guard.state.space(self.space()).task_port.ok_or(Code::INVALID_TASK)?;
+        let right = guard.state.make_send(port).ok_or(Code::INVALID_TASK)?;
         give(&mut guard, self.space(), right)
+    }
+
+    /// The task's name for itself, made anew if there is none.
+    #[cold]
+    pub(crate) fn name_self(&self) -> u32 {
+        let mut guard = self.lock();
+        let space = guard.state.space(self.space());
+        let (name, port) = (space.self_name.get(), space.task_port);
+        match port {
+            Some(port) if name == abi::NULL => {
+                let name = guard.name_kernel_port(self.space(), port);
+                guard.state.space(self.space()).self_name.set(name);
+                name
+            }
+            _ => name,
+        }
     }
 
     /// A special port, as a new reference; null if there is none.

@@ -36,7 +36,9 @@ impl Inner {
         let space = self.state.new_space();
         let port = self.new_kernel_port(Kernel::Task(space));
         let name = self.name_kernel_port(space, port);
-        self.state.space_mut(space).self_name = name;
+        let it = self.state.space_mut(space);
+        it.self_name.set(name);
+        it.task_port = Some(port);
         space
     }
 
@@ -110,9 +112,13 @@ impl Task {
         msg::mach_msg(self.process, self.space, buffer, request)
     }
 
-    /// `mach_task_self`.
+    /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.
+    #[inline]
     pub fn self_name(&self) -> u32 {
-        self.lock().state.space(self.space).self_name
+        match self.process.self_name(self.space) {
+            crate::abi::NULL => self.name_self(),
+            name => name,
+        }
     }
 
     /// Runs `call` on the state, for a routine that concerns the one name.
@@ -123,7 +129,15 @@ impl Task {
     }
 
     /// The task in this process that a name of this task stands for: `mach_task_self`'s name, or another's.
+    #[inline]
     pub fn named(&self, task: u32) -> Option<Self> {
+        if task != crate::abi::NULL && task == self.process.self_name(self.space) {
+            return Some(*self);
+        }
+        self.named_otherwise(task)
+    }
+
+    fn named_otherwise(&self, task: u32) -> Option<Self> {
         let guard = self.lock();
         let port = guard.state.space(self.space).get(task).and_then(Entry::port)?;
         match guard.state.port(port).local()?.kernel {

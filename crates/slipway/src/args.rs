@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::run::{RunOptions, ServicesOptions};
 use crate::size::{parse_count, parse_interval, parse_size, parse_spin};
 use crate::x11::Screen;
 
@@ -20,6 +21,8 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     X11(X11),
+    Run(RunOptions),
+    Services(ServicesOptions),
     Ports(PortsOptions),
     /// Measure: run slipway-bench with ARGS (try `slipway bench --help`)
     #[command(disable_help_flag = true, disable_version_flag = true)]

@@ -9,6 +9,7 @@ mod inspect;
 mod locate;
 mod ports;
 mod program;
+mod run;
 mod settings;
 mod size;
 mod status;
@@ -35,6 +36,8 @@ fn run(cli: Cli) -> Result<u8, Failure> {
         Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => status::run(&options),
         Command::X11(args) => x11::run(args),
         Command::Ports(options) => ports::run(&options),
+        Command::Run(args) => run::run(args),
+        Command::Services(options) => run::services(&options),
         Command::Bench { args } => Err(bench::exec(&args)),
         Command::Guard { dir } => x11::guard(&dir),
     }

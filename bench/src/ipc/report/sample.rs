@@ -2,7 +2,7 @@
 
 use crate::ipc::cases::{Case, Method, Placement, Test};
 use crate::ipc::exchange::Timing;
-use crate::ipc::results::{Missing, Results, Row, Settings};
+use crate::ipc::results::{Missing, Results, Row, Settings, Unit};
 use crate::machine::Machine;
 
 /// Some tests, both placements, a count of instructions, a failure.
@@ -21,12 +21,16 @@ pub fn results() -> Results {
         (case(null, Mach, Different), 0.5),
         (case(Test::Longwords(4095), Mach, Different), 1.5),
         (case(Test::Ports(256), Socket, OneCore), 290.0),
+        (case(Test::Ports(256), Mach, Different), 25.0),
+        (case(Test::PassedOn(256), Mach, Different), 800.0),
+        (case(Test::MakePort, Mach, OneCore), 0.08),
     ];
     let mut rows: Vec<Row> = timed
         .into_iter()
         .filter_map(|(case, us)| Row::timed(case, &[Timing { mean_us: us, p50_us: us * 0.9, p99_us: us * 3.0 }]))
         .collect();
-    rows.push(Row::counted(case(null, MachSleep, OneCore), 740.0));
+    rows.push(Row::counted(case(Test::MakePort, Mach, OneCore), Unit::Bytes, 185.0));
+    rows.push(Row::counted(case(null, MachSleep, OneCore), Unit::Instructions, 740.0));
     Results {
         machine: Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) },
         date: "2026-01-02T03:04:05Z".to_owned(),

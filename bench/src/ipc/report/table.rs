@@ -15,6 +15,7 @@ pub fn render(results: &Results, judgements: &[Judgement]) -> String {
     for placement in Placement::ALL {
         out.push_str(&section(results, placement));
     }
+    out.push_str(&bytes(results));
     out.push_str(&instructions(results));
     out.push_str(&format!("\nMach, L3: round trips in milliseconds, {}\n", seed::SOURCE));
     out.push_str(&format!("\nTargets\n{}\n", target_table(judgements)));
@@ -58,7 +59,9 @@ fn floors(results: &Results) -> String {
 }
 
 fn section(results: &Results, placement: Placement) -> String {
-    let tests: Vec<Test> = results.tests(Unit::Microseconds).into_iter().filter(|test| *test != Test::Floor).collect();
+    let here = |test: &Test| Method::value_variants().iter().any(|method| results.us(*test, *method, placement).is_some());
+    let wanted = |test: &Test| *test != Test::Floor && here(test);
+    let tests: Vec<Test> = results.tests(Unit::Microseconds).into_iter().filter(wanted).collect();
     let measured = |method: &&Method| tests.iter().any(|&test| results.us(test, **method, placement).is_some());
     let methods: Vec<Method> = Method::value_variants().iter().filter(measured).copied().collect();
     if methods.is_empty() {
@@ -107,6 +110,12 @@ fn rights_ms(test: Test) -> [Option<f64>; 3] {
     [each[0], each[1], each[2]]
 }
 
+/// What a port takes, in one line.
+fn bytes(results: &Results) -> String {
+    let row = results.row(Test::MakePort, Method::Mach, Placement::OneCore, Unit::Bytes);
+    row.map_or(String::new(), |row| format!("\na port that never leaves its task: {:.0} bytes of memory\n", row.value))
+}
+
 fn instructions(results: &Results) -> String {
     let tests = results.tests(Unit::Instructions);
     if tests.is_empty() {
@@ -147,6 +156,8 @@ mod tests {
             "72.35",
             "a right, of 256 ports",
             "0.057",
+            "a right, of 256 ports passed on",
+            "never leaves its task: 185 bytes",
             "instructions of both processes",
             "740",
             "MISSED",
@@ -155,6 +166,14 @@ mod tests {
         ] {
             assert!(text.contains(part), "'{part}' is not in\n{text}");
         }
+    }
+
+    #[test]
+    fn a_test_has_a_line_where_it_was_measured() {
+        let text = render(&results(), &[]);
+        let (different, one_core) = text.split_once("one-core:").unwrap();
+        assert!(!different.contains("make a port") && one_core.contains("make a port"), "{text}");
+        assert!(different.contains("256 ports passed on") && !one_core.contains("256 ports passed on"), "{text}");
     }
 
     #[test]

@@ -40,6 +40,15 @@ impl FutexWord {
         let _ = rustix::thread::futex::wake(&self.word, rustix::thread::futex::Flags::empty(), i32::MAX as u32);
     }
 
+    /// Whether this kernel can sleep on several words (Linux 5.16 and later).
+    pub fn can_wait_any() -> bool {
+        use rustix::thread::futex;
+        static CAN: std::sync::OnceLock<bool> = std::sync::OnceLock::new();
+        // No words at all are refused by a kernel that knows the call.
+        let probe = || futex::waitv(&[], futex::WaitvFlags::empty(), None, rustix::thread::ClockId::Monotonic);
+        *CAN.get_or_init(|| probe() != Err(rustix::io::Errno::NOSYS))
+    }
+
     /// Sleeps while each of the words has the value beside it; returns as [`FutexWord::wait`] does,
     /// and tells whether a signal ended the sleep. At most 128 words. `timeout_ns` is from now.
     pub fn wait_any(words: &[(&Self, u32)], timeout_ns: Option<u64>) -> bool {

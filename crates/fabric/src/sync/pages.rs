@@ -5,7 +5,7 @@
 
 use rustix::{
     io::Errno,
-    mm::{Advice, MapFlags, MprotectFlags, MsyncFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, msync, munmap},
+    mm::{Advice, MapFlags, MprotectFlags, ProtFlags, madvise, mmap, mmap_anonymous, mprotect, munmap},
 };
 use std::{
     io,
@@ -35,7 +35,7 @@ pub fn allocate(wanted: Option<usize>, len: usize) -> io::Result<usize> {
     let (at, flags) = address(wanted);
     // SAFETY: a new mapping, which replaces nothing.
     let start = unsafe { mmap_anonymous(at, len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::PRIVATE | flags)? };
-    Ok(start as usize)
+    as_wanted(start as usize, len, wanted)
 }
 
 /// As [`allocate`]; children made by fork see the same memory, and not a copy of it.
@@ -43,7 +43,16 @@ pub fn allocate_shared(wanted: Option<usize>, len: usize) -> io::Result<usize> {
     let (at, flags) = address(wanted);
     // SAFETY: as in `allocate`.
     let start = unsafe { mmap_anonymous(at, len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED | flags)? };
-    Ok(start as usize)
+    as_wanted(start as usize, len, wanted)
+}
+
+/// A kernel before 4.17 takes a wanted address for a hint.
+fn as_wanted(start: usize, len: usize, wanted: Option<usize>) -> io::Result<usize> {
+    if wanted.is_none_or(|wanted| wanted == start) {
+        return Ok(start);
+    }
+    deallocate(start, len)?;
+    Err(Errno::EXIST.into())
 }
 
 /// Memory that begins as `len` bytes of a file and then belongs to this process alone.
@@ -83,9 +92,20 @@ pub fn keep_from_children(at: usize, len: usize) -> io::Result<()> {
 
 /// Whether something is mapped everywhere in the range, accessible or not.
 pub fn is_mapped(at: usize, len: usize) -> bool {
-    let start = at & !(page_size() - 1);
-    // SAFETY: with ASYNC the kernel looks at its map of the range and does nothing else.
-    unsafe { msync(std::ptr::without_provenance_mut(start), len + (at - start), MsyncFlags::ASYNC).is_ok() }
+    /// Pages that are asked for at once: one byte each comes back.
+    const PAGES: usize = 512;
+    let mut resident = [0u8; PAGES];
+    let end = at.saturating_add(len);
+    let mut at = at & !(page_size() - 1);
+    while at < end {
+        let part = (end - at).min(PAGES * page_size());
+        // SAFETY: the kernel looks at its map of the range, and writes one byte for each page of it.
+        if unsafe { libc::mincore(std::ptr::without_provenance_mut(at), part, resident.as_mut_ptr()) } != 0 {
+            return false;
+        }
+        at += part;
+    }
+    true
 }
 
 /// Has the kernel make the memory of a range present as a read or a write of all of it would, without changing

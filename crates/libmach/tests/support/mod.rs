@@ -3,6 +3,7 @@
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::OnceLock,
 };
 
 /// A file of this repository.
@@ -15,22 +16,42 @@ pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// The directory where Cargo has put libmach.so, beside this test.
+/// The directory where Cargo has put a file of this build, beside this test or one above.
+#[allow(dead_code, reason = "not every test links")]
+pub fn built(name: &str) -> Option<PathBuf> {
+    let test = std::env::current_exe().expect("the path of this test");
+    test.ancestors().skip(1).take(2).map(|directory| directory.join(name)).find(|file| file.exists())
+}
+
+/// A directory with the library under the names by which it is linked and loaded.
 #[allow(dead_code, reason = "not every test links")]
 pub fn library() -> PathBuf {
-    let test = std::env::current_exe().expect("the path of this test");
-    let beside = test.ancestors().skip(1).take(2).find(|directory| directory.join("libmach.so").exists());
-    beside.unwrap_or_else(|| panic!("no libmach.so beside {}: build the package first", test.display())).to_owned()
+    static MADE: OnceLock<PathBuf> = OnceLock::new();
+    let make = || {
+        let directory = program("lib");
+        std::fs::create_dir_all(&directory).expect("make a directory");
+        for (name, link) in [("libmach.so", "libmach.so"), ("libmach.so", "libmach.so.1"), ("libmach.a", "libmach.a")] {
+            let file = built(name).unwrap_or_else(|| panic!("no {name} beside this test: build the package first"));
+            let link = directory.join(link);
+            let _ = std::fs::remove_file(&link);
+            std::os::unix::fs::symlink(&file, &link).unwrap_or_else(|error| panic!("{}: {error}", link.display()));
+        }
+        directory
+    };
+    MADE.get_or_init(make).clone()
 }
 
 /// A place for a program of this name.
-#[allow(dead_code, reason = "not every test links")]
 pub fn program(name: &str) -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(name)
 }
 
 /// Runs a command to its end. The programs have watchdogs of their own; so has `timeout`, for the rest.
 pub fn run(command: &mut Command) -> Output {
+    // No test starts the user's own name server, or asks it: this is a socket where nobody is.
+    if !command.get_envs().any(|(name, _)| name == "SLIPWAY_BOOTSTRAP") {
+        command.env("SLIPWAY_BOOTSTRAP", program("no-name-server"));
+    }
     command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"))
 }
 
@@ -41,20 +62,30 @@ pub fn succeed(command: &mut Command) {
     assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
 }
 
-/// Compiles C sources and links them with the library.
+/// Gives the library the name by which programs ask for it.
 #[allow(dead_code, reason = "not every test links")]
-pub fn compile(name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
-    let (output, library) = (program(name), library());
-    let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-I"]).arg(repository("include"));
-    cc.args(flags).arg("-o").arg(&output).args(sources.iter().map(|name| source(name)));
-    cc.arg("-L").arg(&library).args(["-lmach", "-lpthread"]);
-    // An rpath of the old kind comes before LD_LIBRARY_PATH, where Cargo may have an older build of the library.
-    cc.arg(format!("-Wl,--disable-new-dtags,-rpath,{}", library.display()));
+pub fn link_soname(library: &Path) {
     let by_soname = library.join("libmach.so.1");
     if let Err(error) = std::os::unix::fs::symlink("libmach.so", &by_soname) {
         assert_eq!(error.kind(), std::io::ErrorKind::AlreadyExists, "{}: {error}", by_soname.display());
     }
-    succeed(&mut cc);
+}
+
+/// Compiles C sources and links them with the library.
+#[allow(dead_code, reason = "not every test links")]
+pub fn compile(name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
+    let library = library();
+    let path = format!("-Wl,-rpath,{}", library.display());
+    link(name, sources, &[flags, &["-L", &library.display().to_string(), "-lmach", "-lpthread", &path]].concat())
+}
+
+/// Compiles C sources and links them as the last of the flags say.
+#[allow(dead_code, reason = "not every test links")]
+pub fn link(name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
+    let output = program(name);
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"]);
+    cc.arg(repository("include")).arg("-o").arg(&output);
+    succeed(cc.args(sources.iter().map(|name| source(name))).args(flags));
     output
 }

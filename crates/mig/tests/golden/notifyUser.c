@@ -35,12 +35,13 @@ kern_return_t mach_notify_port_deleted(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = notify;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 65;
 
 	InP->nameType = nameType;
 	InP->nameWide = (uint32_t) name;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		48, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -71,12 +72,13 @@ kern_return_t mach_notify_msg_accepted(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = notify;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 66;
 
 	InP->nameType = nameType;
 	InP->nameWide = (uint32_t) name;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		48, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -108,13 +110,14 @@ kern_return_t mach_notify_port_destroyed(
 	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = notify;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 69;
 
 	InP->rightsType = rightsType;
 	InP->rightsType.msgt_name = rightsPoly & 0xff;
 	InP->rightsWide = (uint32_t) rights;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		48, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -145,13 +148,14 @@ kern_return_t mach_notify_no_senders(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = notify;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 70;
 
 	InP->mscountType = mscountType;
 	InP->mscountWide = 0;
 	InP->mscount = mscount;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		48, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -178,9 +182,10 @@ kern_return_t mach_notify_send_once(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
 	InP->Head.msgh_size = 32;
 	InP->Head.msgh_remote_slot = notify;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 71;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		32, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -211,12 +216,13 @@ kern_return_t mach_notify_dead_name(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = notify;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 72;
 
 	InP->nameType = nameType;
 	InP->nameWide = (uint32_t) name;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		48, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);

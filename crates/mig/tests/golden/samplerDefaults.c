@@ -529,7 +529,37 @@ __attribute__((weak)) kern_return_t s_refuse(
 	return MIG_BAD_ID;
 }
 
-/* sampler.defs:182 (message 7019):
+/* sampler.defs:180 (message 7019):
+ *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
+ *       mach_port_make_send_t; out words: bytes_t); */
+extern kern_return_t s_both_ways(
+	mach_port_t server,
+	any_ints_t *list,
+	mach_msg_type_number_t *listCnt,
+	natural_t how,
+	mach_port_t right,
+	bytes_t words,
+	mach_msg_type_number_t *wordsCnt);
+__attribute__((weak)) kern_return_t s_both_ways(
+	mach_port_t server,
+	any_ints_t *list,
+	mach_msg_type_number_t *listCnt,
+	natural_t how,
+	mach_port_t right,
+	bytes_t words,
+	mach_msg_type_number_t *wordsCnt)
+{
+	(void) server;
+	(void) list;
+	(void) listCnt;
+	(void) how;
+	(void) right;
+	(void) words;
+	(void) wordsCnt;
+	return MIG_BAD_ID;
+}
+
+/* sampler.defs:190 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 extern kern_return_t s_timed(
 	mach_port_t server,

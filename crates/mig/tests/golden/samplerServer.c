@@ -168,9 +168,13 @@ static void _Xfour(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->wType = wType;
 	OutP->wWide = 0;
+	OutP->xType = xType;
 	OutP->xWide = 0;
+	OutP->yType = yType;
 	OutP->yWide = 0;
+	OutP->zType = zType;
 	OutP->zWide = 0;
 
 	OutP->RetCode = s_four(
@@ -186,10 +190,6 @@ static void _Xfour(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->wType = wType;
-	OutP->xType = xType;
-	OutP->yType = yType;
-	OutP->zType = zType;
 	OutP->Head.msgh_size = 112;
 }
 
@@ -267,11 +267,16 @@ static void _Xsizes(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->aType = aReplyType;
 	OutP->a = In0P->a;
+	OutP->bType = bReplyType;
 	OutP->b = In0P->b;
+	OutP->cType = cReplyType;
 	OutP->c = In0P->c;
+	OutP->dType = dReplyType;
 	OutP->dWide = 0;
 	OutP->d = In0P->d;
+	OutP->eType = eReplyType;
 	OutP->e = In0P->e;
 
 	OutP->RetCode = s_sizes(
@@ -284,13 +289,8 @@ static void _Xsizes(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->aType = aReplyType;
 	memset(OutP->aPad, 0, 7);
-	OutP->bType = bReplyType;
 	memset(OutP->bPad, 0, 6);
-	OutP->cType = cReplyType;
-	OutP->dType = dReplyType;
-	OutP->eType = eReplyType;
 	OutP->Head.msgh_size = 128;
 }
 
@@ -408,9 +408,13 @@ static void _Xstrings(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	}
 
 	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 120);
+	OutP->word_outType = word_outType;
 	OutP->word_out[0] = '\0';
+	Out1P->label_outType = label_outType;
 	Out1P->label_out[0] = '\0';
+	Out1P->old_outType = old_outType;
 	Out1P->old_out[0] = '\0';
+	Out1P->bothType = bothReplyType;
 	memcpy(Out1P->both, In1P->both, bothNumber);
 
 	OutP->RetCode = s_strings(
@@ -425,18 +429,14 @@ static void _Xstrings(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->word_outType = word_outType;
 	OutP->word_out[63] = '\0';
 	word_outSize = (mach_msg_size_t) strlen(OutP->word_out) + 1;
 	OutP->word_outType.msgt_number = word_outSize;
 	word_outSize = mig_clear_tail(OutP->word_out, word_outSize);
-	Out1P->label_outType = label_outType;
 	Out1P->label_out[15] = '\0';
 	memset(Out1P->label_out + strlen(Out1P->label_out), 0, 16 - strlen(Out1P->label_out));
-	Out1P->old_outType = old_outType;
 	Out1P->old_out[23] = '\0';
 	memset(Out1P->old_out + strlen(Out1P->old_out), 0, 24 - strlen(Out1P->old_out));
-	Out1P->bothType = bothReplyType;
 	Out1P->both[63] = '\0';
 	bothSize = (mach_msg_size_t) strlen(Out1P->both) + 1;
 	Out1P->bothType.msgt_number = bothSize;
@@ -524,8 +524,11 @@ static void _Xstructures(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP
 		return;
 	}
 
+	OutP->pair_outType = pair_outType;
 	OutP->pair_outWide = 0;
+	OutP->recordType = recordReplyType;
 	OutP->record = In0P->record;
+	OutP->list_outType = list_outType;
 	list_outNumber = 8;
 
 	OutP->RetCode = s_structures(
@@ -544,9 +547,6 @@ static void _Xstructures(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP
 		return;
 	}
 
-	OutP->pair_outType = pair_outType;
-	OutP->recordType = recordReplyType;
-	OutP->list_outType = list_outType;
 	OutP->list_outType.msgt_number = list_outNumber * 24;
 	list_outSize = list_outNumber * 24;
 	OutP->Head.msgh_size = 104 + list_outSize;
@@ -692,10 +692,15 @@ static void _Xarrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 
 	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 184);
 	Out2P = (Reply2 *) (void *) ((char *) OutHeadP + 16592);
+	OutP->four_outType = four_outType;
 	memset(OutP->four_out, 0, sizeof OutP->four_out);
+	OutP->bytes_outType = bytes_outType;
 	bytes_outNumber = 100;
+	Out1P->sumType = sumType;
 	memset(&Out1P->sum, 0, sizeof Out1P->sum);
+	Out1P->bothType = bothReplyType;
 	memcpy(Out1P->both, In2P->both, bothNumber * 4);
+	Out2P->lastType = lastType;
 	Out2P->lastWide = 0;
 
 	OutP->RetCode = s_arrays(
@@ -721,15 +726,10 @@ static void _Xarrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
-	OutP->four_outType = four_outType;
-	OutP->bytes_outType = bytes_outType;
 	OutP->bytes_outType.msgt_number = bytes_outNumber;
 	bytes_outSize = mig_clear_tail(OutP->bytes_out, bytes_outNumber);
-	Out1P->sumType = sumType;
-	Out1P->bothType = bothReplyType;
 	Out1P->bothType.msgt_number = bothNumber;
 	bothSize = mig_clear_tail(Out1P->both, bothNumber * 4);
-	Out2P->lastType = lastType;
 	mig_at = 80 + bytes_outSize;
 	memmove((char *) OutHeadP + mig_at, Out1P, 24 + bothSize);
 	mig_at += 24 + bothSize;
@@ -787,7 +787,9 @@ static void _Xroom(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	}
 
 	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 16440);
+	OutP->listType = listType;
 	listNumber = In0P->listCnt < 4095 ? In0P->listCnt : 4095;
+	Out1P->toldType = toldType;
 	Out1P->toldWide = 0;
 
 	OutP->RetCode = s_room(
@@ -802,10 +804,8 @@ static void _Xroom(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
-	OutP->listType = listType;
 	OutP->listType.msgt_number = listNumber;
 	listSize = mig_clear_tail(OutP->list, listNumber * 4);
-	Out1P->toldType = toldType;
 	mig_at = 56 + listSize;
 	memmove((char *) OutHeadP + mig_at, Out1P, 16);
 	mig_at += 16;
@@ -975,6 +975,7 @@ static void _Xunlimited(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	givenArg = In2P->givenType.msgt_inline
 		? (any_ints_t) (uintptr_t) In2P->given.data
 		: (any_ints_t) (uintptr_t) In2P->given.address;
+	OutP->whereType = whereType;
 	OutP->whereWide = 0;
 	list_outNumber = 512;
 	list_outArg = (any_ints_t) (uintptr_t) OutP->list_out.data;
@@ -1001,11 +1002,11 @@ static void _Xunlimited(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 	if (((uintptr_t) list_outArg == (uintptr_t) OutP->list_out.data && list_outNumber > 512)) {
+		In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;
 		OutP->RetCode = MIG_ARRAY_TOO_LARGE;
 		return;
 	}
 
-	OutP->whereType = whereType;
 	if ((uintptr_t) list_outArg == (uintptr_t) OutP->list_out.data) {
 		OutP->list_outType = list_outType;
 		list_outSize = mig_clear_tail(OutP->list_out.data, list_outNumber * 4);
@@ -1080,7 +1081,9 @@ static void _Xout_of_line(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHead
 	listNumber = In0P->listType.msgt_number;
 	givenNumber = In0P->givenType.msgt_number;
 
+	OutP->sumType = sumType;
 	memset(&OutP->sum, 0, sizeof OutP->sum);
+	OutP->list_outType = list_outType;
 	list_outNumber = 0;
 	memset(&OutP->list_out, 0, sizeof OutP->list_out);
 
@@ -1098,8 +1101,6 @@ static void _Xout_of_line(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHead
 		return;
 
 	OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
-	OutP->sumType = sumType;
-	OutP->list_outType = list_outType;
 	OutP->list_outType.msgt_number = list_outNumber;
 	OutP->Head.msgh_size = 80;
 }
@@ -1167,8 +1168,11 @@ static void _Xports(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->copy_outType = copy_outType;
 	OutP->copy_outWide = 0;
+	OutP->made_outType = made_outType;
 	OutP->made_outWide = 0;
+	OutP->any_outType = any_outType;
 	OutP->any_outWide = 0;
 
 	OutP->RetCode = s_ports(
@@ -1185,9 +1189,6 @@ static void _Xports(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 
 	OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
-	OutP->copy_outType = copy_outType;
-	OutP->made_outType = made_outType;
-	OutP->any_outType = any_outType;
 	OutP->any_outType.msgt_name = any_outPoly & 0xff;
 	OutP->Head.msgh_size = 96;
 }
@@ -1327,7 +1328,9 @@ static void _Xport_arrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHead
 		? (any_ports_t) (uintptr_t) mig_narrow(In1P->either.data, In1P->either.data, eitherNumber)
 		: (any_ports_t) (uintptr_t) In1P->either.address;
 	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 120);
+	OutP->some_outType = some_outType;
 	some_outNumber = 8;
+	Out1P->far_outType = far_outType;
 	far_outNumber = 0;
 	memset(&Out1P->far_out, 0, sizeof Out1P->far_out);
 	either_outNumber = 256;
@@ -1362,16 +1365,15 @@ static void _Xport_arrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHead
 		return;
 	if (some_outNumber > 8
 	    || ((uintptr_t) either_outArg == (uintptr_t) Out1P->either_out.data && either_outNumber > 256)) {
+		In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;
 		OutP->RetCode = MIG_ARRAY_TOO_LARGE;
 		return;
 	}
 
 	OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
-	OutP->some_outType = some_outType;
 	mig_widen(OutP->some_out, OutP->some_out, some_outNumber);
 	OutP->some_outType.msgt_number = some_outNumber;
 	some_outSize = some_outNumber * 8;
-	Out1P->far_outType = far_outType;
 	Out1P->far_outType.msgt_number = far_outNumber;
 	if ((uintptr_t) either_outArg == (uintptr_t) Out1P->either_out.data) {
 		Out1P->either_outType = either_outType;
@@ -1442,6 +1444,8 @@ static void _Xaccounts(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 
 	accountArg = account_by_number(In0P->account);
 	otherArg = account_by_number(In0P->other);
+	OutP->otherType = otherReplyType;
+	OutP->thirdType = thirdType;
 	memset(&thirdArg, 0, sizeof thirdArg);
 
 	OutP->RetCode = s_accounts(
@@ -1453,10 +1457,8 @@ static void _Xaccounts(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->otherType = otherReplyType;
 	OutP->otherWide = 0;
 	OutP->other = account_number(otherArg);
-	OutP->thirdType = thirdType;
 	OutP->thirdWide = 0;
 	OutP->third = account_number(thirdArg);
 	OutP->Head.msgh_size = 80;
@@ -1494,6 +1496,7 @@ static void _Xsequence(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->seqno_outType = seqno_outType;
 	OutP->seqno_outWide = 0;
 
 	OutP->RetCode = s_sequence(
@@ -1503,7 +1506,6 @@ static void _Xsequence(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->seqno_outType = seqno_outType;
 	OutP->Head.msgh_size = 64;
 }
 
@@ -1591,6 +1593,7 @@ static void _Xtold(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->wordType = wordType;
 	OutP->word[0] = '\0';
 
 	OutP->RetCode = s_told(
@@ -1599,7 +1602,6 @@ static void _Xtold(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->wordType = wordType;
 	OutP->word[63] = '\0';
 	wordSize = (mach_msg_size_t) strlen(OutP->word) + 1;
 	OutP->wordType.msgt_number = wordSize;
@@ -1647,6 +1649,7 @@ static void _Xlater(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->doubledType = doubledType;
 	OutP->doubledWide = 0;
 
 	OutP->RetCode = s_later(
@@ -1657,7 +1660,6 @@ static void _Xlater(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->doubledType = doubledType;
 	OutP->Head.msgh_size = 64;
 }
 
@@ -1799,6 +1801,7 @@ static void _Xrefuse(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		? (any_ints_t) (uintptr_t) In0P->list.data
 		: (any_ints_t) (uintptr_t) In0P->list.address;
 	mig_narrow(In1P->ports, In1P->ports, portsNumber);
+	OutP->nothingType = nothingType;
 	OutP->nothingWide = 0;
 
 	OutP->RetCode = s_refuse(
@@ -1822,11 +1825,157 @@ static void _Xrefuse(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->nothingType = nothingType;
 	OutP->Head.msgh_size = 64;
 }
 
-/* sampler.defs:182 (message 7019):
+/* sampler.defs:180 (message 7019):
+ *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
+ *       mach_port_make_send_t; out words: bytes_t); */
+extern kern_return_t s_both_ways(
+	mach_port_t server,
+	any_ints_t *list,
+	mach_msg_type_number_t *listCnt,
+	natural_t how,
+	mach_port_t right,
+	bytes_t words,
+	mach_msg_type_number_t *wordsCnt);
+
+static void _Xboth_ways(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t listType;
+		union { int data[512]; any_ints_t address; } list;
+	} Request;
+	typedef struct {
+		mach_msg_type_t howType;
+		__extension__ union { natural_t how; uint64_t howWide; };
+		mach_msg_type_t rightType;
+		__extension__ union { mach_port_t right; uint64_t rightWide; };
+	} Request1;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t listType;
+		union { int data[512]; any_ints_t address; } list;
+	} Reply;
+	typedef struct {
+		mach_msg_type_t wordsType;
+		char words[100];
+	} Reply1;
+	static const mach_msg_type_t listType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t listOutOfLineType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32 };
+	static const mach_msg_type_t howType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t rightType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t listReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t listReplyOutOfLineType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_deallocate = TRUE };
+	static const mach_msg_type_t wordsType = { .msgt_name = MACH_MSG_TYPE_CHAR, .msgt_size = 8, .msgt_inline = TRUE };
+
+	Request *const In0P = (Request *) (void *) InHeadP;
+	Reply *const OutP = (Reply *) (void *) OutHeadP;
+	Request1 *In1P;
+	mach_msg_type_number_t listNumber;
+	mach_msg_size_t listSize;
+	mach_msg_size_t mig_more;
+	any_ints_t listArg;
+	Reply1 *Out1P;
+	mach_msg_type_number_t wordsNumber;
+	mach_msg_size_t wordsSize;
+	mach_msg_size_t mig_at;
+
+	if (In0P->Head.msgh_size < 72
+	    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	mig_more = In0P->Head.msgh_size - 72;
+	if (In0P->listType.msgt_inline) {
+		if (mig_type_differs(&In0P->listType, &listType, MIG_VARY_NUMBER)
+		    || In0P->listType.msgt_number > 512) {
+			OutP->RetCode = MIG_BAD_ARGUMENTS;
+			return;
+		}
+	} else {
+		if (mig_type_differs(&In0P->listType, &listOutOfLineType, MIG_VARY_NUMBER | MIG_VARY_DEALLOCATE)
+		    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0) {
+			OutP->RetCode = MIG_BAD_ARGUMENTS;
+			return;
+		}
+	}
+	listNumber = In0P->listType.msgt_number;
+	listSize = In0P->listType.msgt_inline ? mig_round8(listNumber * 4) : 8;
+	if (listSize > mig_more) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	mig_more -= listSize;
+	In1P = (Request1 *) (void *) ((char *) In0P + offsetof(Request, list) + listSize);
+	if (mig_type_differs(&In1P->howType, &howType, 0)
+	    || mig_type_differs(&In1P->rightType, &rightType, 0)) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	if (mig_more != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+
+	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 2104);
+	if (In0P->listType.msgt_inline) {
+		memcpy(OutP->list.data, In0P->list.data, listNumber * 4);
+		listArg = (any_ints_t) (uintptr_t) OutP->list.data;
+	} else {
+		listArg = In0P->list.address;
+	}
+	Out1P->wordsType = wordsType;
+	wordsNumber = 100;
+
+	OutP->RetCode = s_both_ways(
+		In0P->Head.msgh_local_port,
+		&listArg,
+		&listNumber,
+		In1P->how,
+		In1P->right,
+		Out1P->words,
+		&wordsNumber);
+	if (OutP->RetCode == KERN_SUCCESS || OutP->RetCode == MIG_NO_REPLY) {
+		if (!In0P->listType.msgt_inline && listArg != In0P->list.address)
+			mig_deallocate((vm_address_t) In0P->list.address, In0P->listType.msgt_number * 4);
+	}
+	if (OutP->RetCode != KERN_SUCCESS)
+		return;
+	if (((uintptr_t) listArg == (uintptr_t) OutP->list.data && listNumber > 512)
+	    || wordsNumber > 100) {
+		In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;
+		if (!In0P->listType.msgt_inline && listArg == In0P->list.address)
+			mig_deallocate((vm_address_t) listArg, In0P->listType.msgt_number * 4);
+		OutP->RetCode = MIG_ARRAY_TOO_LARGE;
+		return;
+	}
+
+	if ((uintptr_t) listArg == (uintptr_t) OutP->list.data) {
+		OutP->listType = listReplyType;
+		listSize = mig_clear_tail(OutP->list.data, listNumber * 4);
+	} else {
+		OutP->listType = listReplyOutOfLineType;
+		if (!In0P->listType.msgt_inline && listArg == In0P->list.address)
+			OutP->listType.msgt_deallocate = TRUE;
+		OutP->list.address = listArg;
+		listSize = 8;
+		OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+	}
+	OutP->listType.msgt_number = listNumber;
+	Out1P->wordsType.msgt_number = wordsNumber;
+	wordsSize = mig_clear_tail(Out1P->words, wordsNumber);
+	mig_at = 56 + listSize;
+	memmove((char *) OutHeadP + mig_at, Out1P, 8 + wordsSize);
+	mig_at += 8 + wordsSize;
+	OutP->Head.msgh_size = mig_at;
+}
+
+/* sampler.defs:190 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 extern kern_return_t s_timed(
 	mach_port_t server,
@@ -1864,6 +2013,7 @@ static void _Xtimed(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		return;
 	}
 
+	OutP->sameType = sameType;
 	OutP->sameWide = 0;
 
 	OutP->RetCode = s_timed(
@@ -1873,7 +2023,6 @@ static void _Xtimed(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	if (OutP->RetCode != KERN_SUCCESS)
 		return;
 
-	OutP->sameType = sameType;
 	OutP->Head.msgh_size = 64;
 }
 
@@ -1899,6 +2048,7 @@ const mig_routine_t sampler_server_routines[] = {
 	_Xlater,
 	_Xrelease,
 	_Xrefuse,
+	_Xboth_ways,
 	_Xtimed,
 };
 
@@ -1908,7 +2058,7 @@ mig_routine_t sampler_server_routine(const mach_msg_header_t *InHeadP)
 {
 	const uint32_t index = (uint32_t) InHeadP->msgh_id - 7000u;
 
-	return index < 20 ? sampler_server_routines[index] : 0;
+	return index < 21 ? sampler_server_routines[index] : 0;
 }
 
 /*

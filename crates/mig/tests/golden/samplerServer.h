@@ -12,7 +12,7 @@
 
 /* Identifiers of requests begin with this one; those of replies are 100 higher. */
 #define sampler_base_id 7000
-#define sampler_routine_count 20
+#define sampler_routine_count 21
 /* The largest request and reply, in bytes: what the buffers of a server must hold. */
 #define sampler_max_request_size 32968
 #define sampler_max_reply_size 16608
@@ -232,7 +232,19 @@ extern kern_return_t s_refuse(
 	mach_msg_type_number_t portsCnt,
 	int *nothing);
 
-/* sampler.defs:182 (message 7019):
+/* sampler.defs:180 (message 7019):
+ *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
+ *       mach_port_make_send_t; out words: bytes_t); */
+extern kern_return_t s_both_ways(
+	mach_port_t server,
+	any_ints_t *list,
+	mach_msg_type_number_t *listCnt,
+	natural_t how,
+	mach_port_t right,
+	bytes_t words,
+	mach_msg_type_number_t *wordsCnt);
+
+/* sampler.defs:190 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 extern kern_return_t s_timed(
 	mach_port_t server,

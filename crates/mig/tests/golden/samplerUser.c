@@ -137,13 +137,14 @@ kern_return_t f_null(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 32;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7000;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		32, 48, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -219,11 +220,9 @@ kern_return_t f_four(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 96;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7001;
 
@@ -238,6 +237,9 @@ kern_return_t f_four(
 
 	InP->dType = dType;
 	InP->dWide = (uint32_t) d;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		96, 112, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -330,11 +332,9 @@ kern_return_t f_sizes(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 112;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7002;
 
@@ -354,6 +354,9 @@ kern_return_t f_sizes(
 
 	InP->eType = eType;
 	InP->e = *e;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		112, 128, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -452,11 +455,9 @@ kern_return_t f_strings(
 	mach_msg_size_t mig_more;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 104;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7004;
 
@@ -476,6 +477,9 @@ kern_return_t f_strings(
 	bothSize = (mach_msg_size_t) mig_strncpy(In1P->both, both, 64) + 1;
 	In1P->bothType.msgt_number = bothSize;
 	bothSize = mig_clear_tail(In1P->both, bothSize);
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		104 + wordSize + bothSize, 248, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -584,11 +588,9 @@ kern_return_t f_structures(
 	if (listCnt > 8)
 		return MIG_ARRAY_TOO_LARGE;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 88;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7005;
 
@@ -601,8 +603,12 @@ kern_return_t f_structures(
 
 	InP->listType = listType;
 	InP->listType.msgt_number = listCnt * 24;
-	memcpy(InP->list, list, listCnt * 24);
+	if (listCnt != 0)
+		memcpy(InP->list, list, listCnt * 24);
 	listSize = listCnt * 24;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		88 + listSize, 296, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -633,7 +639,8 @@ kern_return_t f_structures(
 
 	*pair_out = OutP->pair_out;
 	*record = OutP->record;
-	memcpy(list_out, OutP->list_out, list_outNumber * 24);
+	if (list_outNumber != 0)
+		memcpy(list_out, OutP->list_out, list_outNumber * 24);
 	*list_outCnt = list_outNumber;
 
 	return KERN_SUCCESS;
@@ -740,11 +747,9 @@ kern_return_t f_arrays(
 	InP = &Mess->In;
 	OutP = &Mess->Out;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 96;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7006;
 
@@ -753,7 +758,8 @@ kern_return_t f_arrays(
 
 	InP->bytesType = bytesType;
 	InP->bytesType.msgt_number = bytesCnt;
-	memcpy(InP->bytes, bytes, bytesCnt);
+	if (bytesCnt != 0)
+		memcpy(InP->bytes, bytes, bytesCnt);
 	bytesSize = mig_clear_tail(InP->bytes, bytesCnt);
 	In1P = (Request1 *) (void *) ((char *) InP + offsetof(Request, bytes) + bytesSize);
 
@@ -762,14 +768,19 @@ kern_return_t f_arrays(
 
 	In1P->moreType = moreType;
 	In1P->moreType.msgt_number = moreCnt;
-	memcpy(In1P->more, more, moreCnt * 4);
+	if (moreCnt != 0)
+		memcpy(In1P->more, more, moreCnt * 4);
 	moreSize = mig_clear_tail(In1P->more, moreCnt * 4);
 	In2P = (Request2 *) (void *) ((char *) In1P + offsetof(Request1, more) + moreSize);
 
 	In2P->bothType = bothType;
 	In2P->bothType.msgt_number = *bothCnt;
-	memcpy(In2P->both, both, *bothCnt * 4);
+	if (*bothCnt != 0)
+		memcpy(In2P->both, both, *bothCnt * 4);
 	bothSize = mig_clear_tail(In2P->both, *bothCnt * 4);
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		96 + bytesSize + moreSize + bothSize, 16608, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -826,10 +837,12 @@ kern_return_t f_arrays(
 	}
 
 	memcpy(four_out, OutP->four_out, 16);
-	memcpy(bytes_out, OutP->bytes_out, bytes_outNumber);
+	if (bytes_outNumber != 0)
+		memcpy(bytes_out, OutP->bytes_out, bytes_outNumber);
 	*bytes_outCnt = bytes_outNumber;
 	*sum = Out1P->sum;
-	memcpy(both, Out1P->both, bothNumber * 4);
+	if (bothNumber != 0)
+		memcpy(both, Out1P->both, bothNumber * 4);
 	*bothCnt = bothNumber;
 	*last = Out2P->last;
 
@@ -882,15 +895,16 @@ kern_return_t f_room(
 	mach_msg_size_t mig_more;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7007;
 	InP->listCntType = listCntType;
 	InP->listCntWide = *listCnt;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		48, 16456, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -921,7 +935,8 @@ kern_return_t f_room(
 	if (listNumber > *listCnt)
 		return mig_reply_reject(&OutP->Head, MIG_ARRAY_TOO_LARGE);
 
-	memcpy(list, OutP->list, listNumber * 4);
+	if (listNumber != 0)
+		memcpy(list, OutP->list, listNumber * 4);
 	*listCnt = listNumber;
 	*told = Out1P->told;
 
@@ -1004,17 +1019,16 @@ kern_return_t f_unlimited(
 	vm_address_t list_outMemory = 0;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 72;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7008;
 
 	if (listCnt <= 512) {
 		InP->listType = listType;
-		memcpy(InP->list.data, (const void *) (uintptr_t) list, listCnt * 4);
+		if (listCnt != 0)
+			memcpy(InP->list.data, (const void *) (uintptr_t) list, listCnt * 4);
 		listSize = mig_clear_tail(InP->list.data, listCnt * 4);
 	} else {
 		InP->listType = listOutOfLineType;
@@ -1027,7 +1041,8 @@ kern_return_t f_unlimited(
 
 	if (copiedCnt <= 512) {
 		In1P->copiedType = copiedType;
-		memcpy(In1P->copied.data, (const void *) (uintptr_t) copied, copiedCnt * 4);
+		if (copiedCnt != 0)
+			memcpy(In1P->copied.data, (const void *) (uintptr_t) copied, copiedCnt * 4);
 		copiedSize = mig_clear_tail(In1P->copied.data, copiedCnt * 4);
 	} else {
 		In1P->copiedType = copiedOutOfLineType;
@@ -1040,7 +1055,8 @@ kern_return_t f_unlimited(
 
 	if (givenCnt <= 512) {
 		In2P->givenType = givenType;
-		memcpy(In2P->given.data, (const void *) (uintptr_t) given, givenCnt * 4);
+		if (givenCnt != 0)
+			memcpy(In2P->given.data, (const void *) (uintptr_t) given, givenCnt * 4);
 		givenSize = mig_clear_tail(In2P->given.data, givenCnt * 4);
 		if (givenDealloc)
 			mig_deallocate((vm_address_t) given, givenCnt * 4);
@@ -1056,6 +1072,9 @@ kern_return_t f_unlimited(
 
 	In3P->countType = countType;
 	In3P->countWide = (uint32_t) count;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		72 + listSize + copiedSize + givenSize, 2120, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1098,7 +1117,8 @@ kern_return_t f_unlimited(
 	if (OutP->list_outType.msgt_inline) {
 		if (list_outMemory != 0)
 			*list_out = (any_ints_t) list_outMemory;
-		memcpy((void *) (uintptr_t) *list_out, OutP->list_out.data, list_outNumber * 4);
+		if (list_outNumber != 0)
+			memcpy((void *) (uintptr_t) *list_out, OutP->list_out.data, list_outNumber * 4);
 	} else {
 		*list_out = OutP->list_out.address;
 	}
@@ -1157,11 +1177,9 @@ kern_return_t f_out_of_line(
 	mach_msg_type_number_t list_outNumber;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 80;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7009;
 
@@ -1175,6 +1193,9 @@ kern_return_t f_out_of_line(
 
 	InP->blockType = blockType;
 	InP->block = block;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		80, 80, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1254,11 +1275,9 @@ kern_return_t f_ports(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 80;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7010;
 
@@ -1271,6 +1290,9 @@ kern_return_t f_ports(
 	InP->anyType = anyType;
 	InP->anyType.msgt_name = anyPoly & 0xff;
 	InP->anyWide = (uint32_t) any;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		80, 96, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1380,11 +1402,9 @@ kern_return_t f_port_arrays(
 	if (someCnt > 8)
 		return MIG_ARRAY_TOO_LARGE;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 96;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7011;
 
@@ -1412,6 +1432,9 @@ kern_return_t f_port_arrays(
 		InP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
 	}
 	In1P->eitherType.msgt_number = eitherCnt;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		96 + someSize + eitherSize, 2192, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1518,11 +1541,9 @@ kern_return_t f_accounts(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 64;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7012;
 
@@ -1533,6 +1554,9 @@ kern_return_t f_accounts(
 	InP->otherType = otherType;
 	InP->otherWide = 0;
 	InP->other = *other;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		64, 80, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1586,13 +1610,14 @@ kern_return_t f_sequence(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 32;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7013;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		32, 64, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1638,7 +1663,6 @@ kern_return_t f_tell(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, 0);
 	InP->Head.msgh_size = 40;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7014;
 
@@ -1646,6 +1670,8 @@ kern_return_t f_tell(
 	wordSize = (mach_msg_size_t) mig_strncpy(InP->word, word, 64) + 1;
 	InP->wordType.msgt_number = wordSize;
 	wordSize = mig_clear_tail(InP->word, wordSize);
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		40 + wordSize, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1685,13 +1711,14 @@ kern_return_t f_told(
 	mach_msg_size_t mig_more;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 32;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7015;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		32, 120, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1759,16 +1786,17 @@ kern_return_t f_later(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7016;
 
 	InP->valueType = valueType;
 	InP->valueWide = (uint32_t) value;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG | MACH_RCV_TIMEOUT,
 		48, 64, mig_reply_port, time, MACH_PORT_NULL);
@@ -1809,9 +1837,10 @@ kern_return_t f_release(
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, 0);
 	InP->Head.msgh_size = 32;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7017;
+
+	InP->Head.msgh_protected_payload = MACH_PORT_NULL;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
 		32, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1881,11 +1910,9 @@ kern_return_t f_refuse(
 	if (portsCnt > 8)
 		return MIG_ARRAY_TOO_LARGE;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 96;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
 	InP->Head.msgh_id = 7018;
 
@@ -1897,7 +1924,8 @@ kern_return_t f_refuse(
 
 	if (listCnt <= 512) {
 		InP->listType = listType;
-		memcpy(InP->list.data, (const void *) (uintptr_t) list, listCnt * 4);
+		if (listCnt != 0)
+			memcpy(InP->list.data, (const void *) (uintptr_t) list, listCnt * 4);
 		listSize = mig_clear_tail(InP->list.data, listCnt * 4);
 	} else {
 		InP->listType = listOutOfLineType;
@@ -1916,6 +1944,9 @@ kern_return_t f_refuse(
 	In1P->portsType.msgt_number = portsCnt;
 	mig_widen(In1P->ports, ports, portsCnt);
 	portsSize = portsCnt * 8;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
 		96 + listSize + portsSize, 64, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
@@ -1937,7 +1968,157 @@ kern_return_t f_refuse(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:182 (message 7019):
+/* sampler.defs:180 (message 7019):
+ *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
+ *       mach_port_make_send_t; out words: bytes_t); */
+kern_return_t f_both_ways(
+	mach_port_t server,
+	any_ints_t *list,
+	mach_msg_type_number_t *listCnt,
+	natural_t how,
+	mach_port_t right,
+	bytes_t words,
+	mach_msg_type_number_t *wordsCnt)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t listType;
+		union { int data[512]; any_ints_t address; } list;
+	} Request;
+	typedef struct {
+		mach_msg_type_t howType;
+		__extension__ union { natural_t how; uint64_t howWide; };
+		mach_msg_type_t rightType;
+		__extension__ union { mach_port_t right; uint64_t rightWide; };
+	} Request1;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t listType;
+		union { int data[512]; any_ints_t address; } list;
+	} Reply;
+	typedef struct {
+		mach_msg_type_t wordsType;
+		char words[100];
+	} Reply1;
+	static const mach_msg_type_t listType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t listOutOfLineType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_deallocate = TRUE };
+	static const mach_msg_type_t howType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t rightType = { .msgt_name = MACH_MSG_TYPE_MAKE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t listReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t listReplyOutOfLineType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32 };
+	static const mach_msg_type_t wordsType = { .msgt_name = MACH_MSG_TYPE_CHAR, .msgt_size = 8, .msgt_inline = TRUE };
+
+	union {
+		Request In;
+		Reply Out;
+		char Room[2216];
+	} Mess;
+	Request *const InP = &Mess.In;
+	Reply *const OutP = &Mess.Out;
+	Request1 *In1P;
+	mach_msg_size_t listSize;
+	mach_port_t mig_reply_port;
+	Reply1 *Out1P;
+	mach_msg_type_number_t listNumber;
+	mach_msg_type_number_t wordsNumber;
+	mach_msg_size_t wordsSize;
+	mach_msg_size_t mig_more;
+	vm_address_t listMemory = 0;
+	mach_msg_return_t msg_result;
+
+	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+	InP->Head.msgh_size = 72;
+	InP->Head.msgh_remote_slot = server;
+	InP->Head.msgh_seqno = 0;
+	InP->Head.msgh_id = 7019;
+
+	if (*listCnt <= 512) {
+		InP->listType = listType;
+		if (*listCnt != 0)
+			memcpy(InP->list.data, (const void *) (uintptr_t) *list, *listCnt * 4);
+		listSize = mig_clear_tail(InP->list.data, *listCnt * 4);
+		mig_deallocate((vm_address_t) *list, *listCnt * 4);
+	} else {
+		InP->listType = listOutOfLineType;
+		InP->list.address = *list;
+		listSize = 8;
+		InP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+	}
+	InP->listType.msgt_number = *listCnt;
+	In1P = (Request1 *) (void *) ((char *) InP + offsetof(Request, list) + listSize);
+
+	In1P->howType = howType;
+	In1P->howWide = (uint32_t) how;
+
+	In1P->rightType = rightType;
+	In1P->rightWide = (uint32_t) right;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
+
+	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
+		72 + listSize, 2216, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+	if (msg_result != MACH_MSG_SUCCESS)
+		return mig_call_failed(mig_reply_port, msg_result);
+	mig_put_reply_port(mig_reply_port);
+
+	if (OutP->Head.msgh_id != 7119
+	    || OutP->Head.msgh_size < 64
+	    || mig_type_differs(&OutP->RetCodeType, &mig_code_type, 0)
+	    || OutP->RetCode != KERN_SUCCESS)
+		return mig_reply_fault(&OutP->Head, 7119);
+	mig_more = OutP->Head.msgh_size - 64;
+	if (OutP->listType.msgt_inline) {
+		if (mig_type_differs(&OutP->listType, &listReplyType, MIG_VARY_NUMBER)
+		    || OutP->listType.msgt_number > 512)
+			return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	} else {
+		if (mig_type_differs(&OutP->listType, &listReplyOutOfLineType, MIG_VARY_NUMBER | MIG_VARY_DEALLOCATE)
+		    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0)
+			return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	}
+	listNumber = OutP->listType.msgt_number;
+	listSize = OutP->listType.msgt_inline ? mig_round8(listNumber * 4) : 8;
+	if (listSize > mig_more)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	mig_more -= listSize;
+	Out1P = (Reply1 *) (void *) ((char *) OutP + offsetof(Reply, list) + listSize);
+	if (mig_type_differs(&Out1P->wordsType, &wordsType, MIG_VARY_NUMBER)
+	    || Out1P->wordsType.msgt_number > 100)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	wordsNumber = Out1P->wordsType.msgt_number;
+	wordsSize = mig_round8(wordsNumber);
+	if (wordsSize > mig_more)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	mig_more -= wordsSize;
+	if (mig_more != 0)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	if (OutP->listType.msgt_inline && listNumber != 0) {
+		mig_allocate(&listMemory, listNumber * 4);
+		if (listMemory == 0) {
+			return mig_reply_reject(&OutP->Head, KERN_RESOURCE_SHORTAGE);
+		}
+	}
+
+	if (OutP->listType.msgt_inline) {
+		*list = (any_ints_t) listMemory;
+		if (listNumber != 0)
+			memcpy((void *) (uintptr_t) *list, OutP->list.data, listNumber * 4);
+	} else {
+		*list = OutP->list.address;
+	}
+	*listCnt = listNumber;
+	if (wordsNumber != 0)
+		memcpy(words, Out1P->words, wordsNumber);
+	*wordsCnt = wordsNumber;
+
+	return KERN_SUCCESS;
+}
+
+/* sampler.defs:190 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 kern_return_t f_timed(
 	mach_port_t server,
@@ -1971,16 +2152,17 @@ kern_return_t f_timed(
 	mach_port_t mig_reply_port;
 	mach_msg_return_t msg_result;
 
-	mig_reply_port = mig_get_reply_port();
 	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
 	InP->Head.msgh_size = 48;
 	InP->Head.msgh_remote_slot = server;
-	InP->Head.msgh_protected_payload = mig_reply_port;
 	InP->Head.msgh_seqno = 0;
-	InP->Head.msgh_id = 7019;
+	InP->Head.msgh_id = 7020;
 
 	InP->valueType = valueType;
 	InP->valueWide = (uint32_t) value;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
 
 	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG | MACH_RCV_TIMEOUT | (MACH_SEND_TIMEOUT) | option,
 		48, 64, mig_reply_port, 1000, MACH_PORT_NULL);
@@ -1988,12 +2170,12 @@ kern_return_t f_timed(
 		return mig_call_failed(mig_reply_port, msg_result);
 	mig_put_reply_port(mig_reply_port);
 
-	if (OutP->Head.msgh_id != 7119
+	if (OutP->Head.msgh_id != 7120
 	    || OutP->Head.msgh_size != 64
 	    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0
 	    || mig_type_differs(&OutP->RetCodeType, &mig_code_type, 0)
 	    || OutP->RetCode != KERN_SUCCESS)
-		return mig_reply_fault(&OutP->Head, 7119);
+		return mig_reply_fault(&OutP->Head, 7120);
 	if (mig_type_differs(&OutP->sameType, &sameType, 0))
 		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
 

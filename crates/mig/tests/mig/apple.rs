@@ -6,6 +6,7 @@ use crate::support::{c_files, compile_strictly, mig, output, run};
 const FILE: &str = "
 subsystem old 900;
 type int = MACH_MSG_TYPE_INTEGER_32;
+type int64 = MACH_MSG_TYPE_INTEGER_64;
 type char = MACH_MSG_TYPE_CHAR;
 #include <mach/std_types.defs>
 type real_t = MACH_MSG_TYPE_REAL_64 ctype: double;
@@ -27,6 +28,7 @@ ConsumeOnSendError Any;
 Routine shared(server : mach_port_t; in x : list_t; in y : list_t, SameCount; out z : list_t; out w : list_t, SameCount);
 nowaittime;
 Routine auto_far(server : mach_port_t; in x : far_t, Auto; inout const : int; out y : far_t, Overwrite; SendTime s : natural_t);
+Routine sized(server : mach_port_t; in a : int32; in b : unsigned64; out c : mach_msg_size_t; out d : mach_msg_options_t);
 simpleroutine told(server : mach_port_t; in x : list_t, const; MsgOption o : int);
 simpleroutine answer(server : mach_port_t; ureplyport r : mach_port_make_send_once_t; in code : kern_return_t, RetCode);
 ";

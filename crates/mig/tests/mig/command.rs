@@ -69,7 +69,7 @@ fn exit_codes_tell_what_was_wrong() {
         ("itself.defs", 1, "itself.defs"),
         ("types.defs", 1, "there is no subsystem"),
         ("empty.defs", 1, "there is no subsystem"),
-        ("-frob small.defs", 2, "unknown option -frob"),
+        ("-zfrob small.defs", 2, "unknown option -zfrob"),
         ("none.defs", 3, "can't read none.defs"),
         (".", 3, "it is a directory"),
         ("-user no/such/u.c small.defs", 3, "can't write no/such/u.c"),

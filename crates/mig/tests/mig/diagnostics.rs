@@ -23,6 +23,7 @@ fn every_diagnostic_is_as_it_was() {
         assert!(text.contains(&format!("{name}:")), "{name} is not named with a line:\n{text}");
         let left = std::fs::read_dir(empty.path()).unwrap().count();
         assert_eq!(left, if warned { 4 } else { 1 }, "{name}: files were left behind, or not written");
+        assert!(!text.contains("std_types.defs:"), "{name} must not depend on another file's lines:\n{text}");
         golden(&file.with_extension("txt"), &text);
     }
 }

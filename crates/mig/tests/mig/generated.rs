@@ -119,7 +119,7 @@ fn hostile_messages_do_no_harm() {
     let dir = tempfile::tempdir().unwrap();
     generate(dir.path());
     let program = build(dir.path(), "cc", &["-O2", SANITIZERS, "-fno-sanitize-recover=undefined"]);
-    let rounds = std::env::var("MIG_FUZZ_ROUNDS").unwrap_or_else(|_| "60".to_owned());
+    let rounds = std::env::var("MIG_FUZZ_ROUNDS").unwrap_or_else(|_| "25".to_owned());
     for mode in ["fuzz-requests", "fuzz-replies"] {
         for seed in ["1", "2", "3"] {
             // What a check complains of is not the question, so leaks of the checks themselves do not count.

@@ -22,7 +22,10 @@ use crate::{
 };
 use contact::Failed;
 use protocol::{Answer, Request, u32_at};
-use std::sync::{Mutex, PoisonError};
+use std::{
+    os::fd::OwnedFd,
+    sync::{Mutex, PoisonError},
+};
 
 /// Why a call of the name server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -105,6 +108,16 @@ pub fn port(task: Task) -> Result<u32, Error> {
 /// Connects to the name server, started if need be: the name of a send right to its port.
 fn connect(task: Task) -> Result<u32, Error> {
     let place = Place::find()?;
+    let (s, t) = reach(&place)?;
+    match task.import(s, t) {
+        Ok(abi::DEAD) => Err(place.unreachable("it ended just now").into()),
+        Ok(name) => Ok(name),
+        Err(error) => Err(place.unreachable(error).into()),
+    }
+}
+
+/// What stands for a send right to the name server at a place. The user's own is started if nobody listens there.
+pub fn reach(place: &Place) -> Result<(OwnedFd, OwnedFd), Unreachable> {
     let fds = match contact::greet(&place.socket) {
         Err(Failed::Nobody) if !place.named => {
             launch::launch(&place.socket).map_err(|why| place.unreachable(why))?;
@@ -112,12 +125,7 @@ fn connect(task: Task) -> Result<u32, Error> {
         }
         other => other,
     };
-    let (s, t) = fds.map_err(|why| place.unreachable(why))?;
-    match task.import(s, t) {
-        Ok(abi::DEAD) => Err(place.unreachable("it ended just now").into()),
-        Ok(name) => Ok(name),
-        Err(error) => Err(place.unreachable(error).into()),
-    }
+    fds.map_err(|why| place.unreachable(why))
 }
 
 /// A send right for a service, as a new reference of the caller's. `server` is a name of a send right to the name

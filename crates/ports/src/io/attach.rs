@@ -41,7 +41,9 @@ impl Inner {
         let request = Attach { magic: MAGIC, ring: RING as u32 };
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
-        let number = self.adopt_line(made.line).map_err(|e| errno(&e))?;
+        let mut line = made.line;
+        line.file = objects::identity(&made.file).map_err(|e| errno(&e))?;
+        let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.learn(0, port);
         }
@@ -79,11 +81,15 @@ impl Inner {
         }
     }
 
-    /// Takes a request that was read while the receiving end was looked at.
-    pub(crate) fn accept_early(&mut self, port: PortId, bytes: &[u8], fds: Vec<Reserved>) {
-        if let Ok(request) = Attach::read_from_bytes(bytes) {
-            let _ = self.accept_line(port, request, fds);
+    /// Takes the requests to a port whose receive right has just come here.
+    pub(crate) fn accept_first(&mut self, port: PortId) {
+        let early = self.io.exported_mut(port).map(|exported| std::mem::take(&mut exported.early));
+        for (bytes, fds) in early.unwrap_or_default() {
+            if let Ok(request) = Attach::read_from_bytes(&bytes) {
+                let _ = self.accept_line(port, request, fds);
+            }
         }
+        self.accept_lines(port);
     }
 
     /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close.
@@ -97,10 +103,17 @@ impl Inner {
         for socket in [&bell, &parcels] {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
+        let own = objects::identity(&file)?;
+        if let Some((number, _)) = self.io.lines.iter().find(|(_, line)| line.maker && line.file == own) {
+            // This process asked while the receive right was on its way here: no line leads to oneself.
+            self.gate_closed(number as u32, 0, false);
+            self.end_line(number as u32);
+            return Ok(());
+        }
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
         let peer = peer_of(&bell);
         let mut line = Line::new(segment, bell, parcels, false, peer)?;
-        line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false }));
+        line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false, identity: 0 }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
         line.ours.gate[0].store(limit + 1, slipway_fabric::sync::Ordering::Release);

@@ -115,7 +115,7 @@ impl Inner {
                 }
                 Err(_) => return Err(Refused::Line(number, slot, message)),
             }
-            return self.write_message(number, kind::MESSAGE, slot, message).map_err(|_| Refused::Resources);
+            return written(self.write_message(number, kind::MESSAGE, slot, message));
         }
     }
 
@@ -132,7 +132,7 @@ impl Inner {
                             let message = Box::new(Message { dest: Right::Null, ..*message });
                             let sent = self.write_message(number, kind::ONCE, token, message);
                             self.io.stirred.push(number);
-                            return sent.map_err(|_| Refused::Resources);
+                            return written(sent);
                         }
                         Err(Stall::Broken) => self.end_line(number),
                         Err(_) => return Err(Refused::Line(number, NO_SLOT, message)),
@@ -306,6 +306,14 @@ impl Inner {
     }
 }
 
+/// What a write came to for the message: one whose line turned out to be lost went to a dead port.
+fn written(result: Result<(), Stall>) -> Result<(), Refused> {
+    match result {
+        Ok(()) | Err(Stall::Broken) => Ok(()),
+        Err(_) => Err(Refused::Resources),
+    }
+}
+
 /// Body and items in a sealed memory file: two lengths, and then the bytes.
 fn spill(parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
     let lengths = [parts.0.len() as u64, parts.1.len() as u64];
@@ -324,7 +332,7 @@ fn spill(parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
 }
 
 /// The most bytes that a message takes after its record's head, and whether it may need descriptors.
-fn footprint(message: &Message) -> (usize, usize) {
+pub(crate) fn footprint(message: &Message) -> (usize, usize) {
     let mut items = 0;
     let mut fds = 0;
     for item in &message.items {

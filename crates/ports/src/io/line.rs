@@ -76,6 +76,8 @@ pub struct InSlot {
     pub accepted: u32,
     /// No message for it is taken any more.
     pub closed: bool,
+    /// Of a closed slot whose port moved: the port's identity. Its number may be another port's by now.
+    pub identity: u64,
 }
 
 /// A port of the other end that this end may send to.
@@ -89,6 +91,8 @@ pub struct OutSlot {
     pub taken: u32,
     /// Whether it is known that the gate is closed.
     pub closed: bool,
+    /// As [`InSlot::identity`].
+    pub identity: u64,
 }
 
 /// The descriptors of a record that was written and may have to be taken back.
@@ -122,6 +126,8 @@ pub enum Stall {
     Queue,
     /// The other end broke the rules, or is gone.
     Broken,
+    /// The kernel takes no more descriptors.
+    Short,
 }
 
 impl From<Corrupt> for Stall {
@@ -173,6 +179,8 @@ pub struct Line {
     pub ended: bool,
     /// Whether this end has said that it needs the line no more.
     pub said_bye: bool,
+    /// The identity of the segment's file, at the end that made it.
+    pub file: u64,
     /// The front record has to stay until the other end has rung.
     pub blocked: bool,
 }
@@ -211,6 +219,7 @@ impl Line {
             peer,
             ended: false,
             said_bye: false,
+            file: 0,
             blocked: false,
         })
     }
@@ -229,7 +238,7 @@ impl Line {
             self.ins.push(None);
         }
         let slot = self.ins.len() as u32;
-        self.ins.push(Some(InSlot { port, given: 0, primary: false, taken: 0, accepted: 0, closed: false }));
+        self.ins.push(Some(InSlot { port, given: 0, primary: false, taken: 0, accepted: 0, closed: false, identity: 0 }));
         self.slot_of.insert(port, slot);
         Some((slot, true))
     }
@@ -255,7 +264,7 @@ impl Line {
         if self.outs.len() <= index {
             self.outs.resize(index + 1, None);
         }
-        self.outs[index] = Some(OutSlot { port, sent: 0, taken: 0, closed: false });
+        self.outs[index] = Some(OutSlot { port, sent: 0, taken: 0, closed: false, identity: 0 });
         true
     }
 
@@ -323,13 +332,30 @@ impl Line {
             }
         }
         if slot != NO_SLOT && !fds.is_empty() {
-            while self.kept.front().is_some_and(|kept| kept.end <= self.tx.head_seen) {
-                self.kept.pop_front();
-            }
             self.kept.push_back(Kept { end: self.tx.tail, fds });
         }
         self.publish();
+        self.release_kept();
         Ok(())
+    }
+
+    /// Closes the descriptors of records that the other end has taken: as long as they are open here, a pipe does
+    /// not hang up and a port does not die. If some are left, the bell tells when they are taken too.
+    pub fn release_kept(&mut self) {
+        for armed in [false, true] {
+            if self.kept.is_empty() {
+                return;
+            }
+            if armed {
+                self.segment.tx.arm_writer();
+            }
+            if self.segment.tx.unread(&mut self.tx).is_err() {
+                return;
+            }
+            while self.kept.front().is_some_and(|kept| kept.end <= self.tx.head_seen) {
+                self.kept.pop_front();
+            }
+        }
     }
 
     /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
@@ -386,7 +412,10 @@ impl Line {
     fn send_parcels(&mut self, fds: &[OutFd]) -> Result<(), Stall> {
         for some in fds.chunks(objects::PARCEL) {
             let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
-            objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], &some).map_err(|_| Stall::Broken)?;
+            objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], &some).map_err(|error| match error {
+                Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => Stall::Broken,
+                _ => Stall::Short,
+            })?;
         }
         Ok(())
     }

@@ -125,6 +125,8 @@ pub struct Exported {
     pub watching: bool,
     /// Lines and slots over which others can send to it.
     pub slots: SmallVec<[(u32, u32); 2]>,
+    /// Requests that were read off `r` while it was looked at on its arrival.
+    pub early: Vec<moves::Packet>,
 }
 
 /// A send-once right to a port elsewhere.
@@ -254,6 +256,7 @@ impl Inner {
             Effect::WatchDeath(port) => self.watch_death(port),
             Effect::WatchOnce(once) => self.watch_once(once),
             Effect::Taken(origin) => self.give_credit(origin),
+            Effect::Adopted(port) => self.accept_first(port),
         }
     }
 
@@ -267,10 +270,27 @@ impl Inner {
         match it.home {
             Home::Here(_) => {}
             Home::Dead => {
-                self.drop_far(port);
-                self.state.free_port(port);
+                self.leave_routes(port);
+                let Some(it) = self.state.ports.get(port.0 as usize) else { return };
+                if it.srights == 0 && it.sorights == 0 && it.names.is_empty() {
+                    self.drop_far(port);
+                    self.state.free_port(port);
+                }
             }
             Home::Far => self.release_far(port),
+        }
+    }
+
+    /// A far port died: takes what was not accepted back from the lines that led to it, before its number is another's.
+    fn leave_routes(&mut self, port: PortId) {
+        while let Some(route) = self.io.far(port).and_then(|far| far.routes.first().copied()) {
+            if let Some(far) = self.io.far_mut(port) {
+                far.routes.remove(0);
+            }
+            if !self.look_at_gate(route.line, route.slot) {
+                // Nobody closed the gate: the other end is ending, with everything on the line.
+                self.end_line(route.line);
+            }
         }
     }
 

@@ -22,14 +22,32 @@ use smallvec::SmallVec;
 use std::{io, os::fd::AsFd, sync::Arc};
 use zerocopy::{FromBytes, IntoBytes};
 
+/// Stands for no port, in a slot that is closed.
+pub(crate) const GONE: PortId = PortId(!0);
+
 impl Inner {
+    /// The port at a slot of this end, wherever it is by now.
+    pub(crate) fn port_of_in(&self, number: u32, slot: u32) -> Option<PortId> {
+        let it = self.io.lines.get(number as usize)?.ins.get(slot as usize)?.as_ref()?;
+        if it.closed { self.io.identities.get(&it.identity).copied() } else { Some(it.port) }
+    }
+
+    /// The port at a slot of the other end, wherever it is by now.
+    pub(crate) fn port_of_out(&self, number: u32, slot: u32) -> Option<PortId> {
+        let it = self.io.lines.get(number as usize)?.outs.get(slot as usize)?.as_ref()?;
+        if it.closed { self.io.identities.get(&it.identity).copied() } else { Some(it.port) }
+    }
+
     /// Closes the slots of a port here on all lines: their senders find out at once.
     pub(crate) fn close_slots(&mut self, port: PortId, gate: u32) {
-        let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
-        for (number, slot) in slots {
+        let Some(exported) = self.io.exported(port) else { return };
+        let identity = if gate == GATE_MOVED { exported.identity } else { 0 };
+        for (number, slot) in exported.slots.clone() {
             let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
             let Some(it) = line.in_slot(slot) else { continue };
             it.closed = true;
+            it.identity = identity;
+            it.port = GONE;
             it.primary = false;
             let accepted = it.accepted;
             line.slot_of.remove(&port);
@@ -209,6 +227,7 @@ impl Inner {
         }
         if let Some(exported) = self.io.exported_mut(port) {
             exported.watches = watches;
+            exported.early = early;
         }
         let unpacked =
             self.unpack_requests(&luggage, port, from, items).and_then(|()| self.unpack_queue(&luggage, port, from, items));
@@ -216,14 +235,10 @@ impl Inner {
         for route in routes.0 {
             self.gate_closed(route.line, route.slot, false);
         }
-        for message in routes.1 {
-            let _ = self.send(message);
-        }
+        self.put_back(port, routes.1);
         self.count_abroad(port);
-        for (bytes, fds) in early {
-            self.accept_early(port, &bytes, fds);
-        }
-        self.accept_lines(port);
+        // Not now: new lines stir the others, also the one whose record this is a part of.
+        self.state.effects.push_back(crate::state::Effect::Adopted(port));
         if unpacked.is_err() {
             self.state.destroy_right(Right::Receive(port));
             return Err(corrupt());
@@ -235,6 +250,7 @@ impl Inner {
         let local = Local {
             qlimit: luggage.qlimit.clamp(0, crate::abi::QLIMIT_MAX),
             seqno: luggage.seqno,
+            seqno_lead: luggage.seqno,
             mscount: luggage.mscount,
             payload: (luggage.protected != 0).then_some(luggage.payload),
             ..Local::default()
@@ -293,9 +309,7 @@ impl Inner {
 
     /// The port behind the other end's slot moved; the pipe counts this process as a holder of it.
     pub(crate) fn port_moved(&mut self, number: u32, slot: u32, pipe: Reserved) {
-        let Some(port) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)).map(|out| out.port) else {
-            return;
-        };
+        let Some(port) = self.port_of_out(number, slot) else { return };
         if let Some(far) = self.io.far_mut(port) {
             for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
                 route.gifts = 0;
@@ -382,11 +396,10 @@ impl Inner {
                     drop(from.fds.next());
                 }
                 // Only what the other end was given: the code was read back from memory that it can write.
-                line.and_then(|line| {
-                    line.ins.get(code.value as usize)?.as_ref().filter(|slot| slot.given > 0).map(|slot| slot.port)
-                })
+                let given = line.is_some_and(|line| matches!(line.ins.get(code.value as usize), Some(Some(slot)) if slot.given > 0));
+                self.port_of_in(number, code.value).filter(|_| given)
             }
-            form::BACK => line.and_then(|line| line.out_slot(code.value).map(|out| out.port)),
+            form::BACK => self.port_of_out(number, code.value),
             form::TOKEN => {
                 let port = line.and_then(|line| line.tokens.try_remove(code.value as usize));
                 return port.map_or(Right::Dead, Right::SendOnce);

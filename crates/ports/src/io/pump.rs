@@ -3,6 +3,7 @@
 use super::{
     Inner,
     line::{GATE_MOVED, Line},
+    moves::GONE,
     objects,
     rights::{Incoming, corrupt},
     wire::{self, ItemHead, Record, WireRight, flag, form, item, kind},
@@ -82,8 +83,8 @@ impl Inner {
             kind::RELEASE => {
                 let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
                 slot.given = slot.given.checked_sub(record.count).ok_or_else(corrupt)?;
-                let port = slot.port;
-                if slot.given == 0 {
+                let (port, gone) = (slot.port, slot.given == 0);
+                if gone {
                     self.count_abroad_if_here(port);
                     self.io.stirred.push(number);
                 }
@@ -406,8 +407,12 @@ impl Inner {
         let accepted = line.theirs.accepted[slot as usize % super::line::SLOTS].load(Ordering::Acquire);
         let Some(out) = line.out_slot(slot).filter(|out| !out.closed) else { return };
         out.closed = true;
-        let (port, open) = (out.port, out.sent.wrapping_sub(accepted) as usize);
-        let back = self.take_back(number, slot, open);
+        let (port, open) = (std::mem::replace(&mut out.port, GONE), out.sent.wrapping_sub(accepted) as usize);
+        let identity = if dead { 0 } else { self.identity_of(port) };
+        if let Some(out) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)) {
+            out.identity = identity;
+        }
+        let back = self.take_back(number, slot, port, open);
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.ours.seen[slot as usize].store(1, Ordering::Release);
             line.ring_bell();
@@ -416,17 +421,20 @@ impl Inner {
         self.reroute(port, number, slot, back, dead);
     }
 
+    /// The identity of a port that others know; 0 for none.
+    fn identity_of(&self, port: PortId) -> u64 {
+        let far = self.io.far(port).map(|far| far.identity);
+        far.or_else(|| self.io.exported(port).map(|exported| exported.identity)).unwrap_or(0)
+    }
+
     /// Finds another way for what was sent over a line that leads to the port no more.
     fn reroute(&mut self, port: PortId, number: u32, slot: u32, back: Vec<Box<Message>>, dead: bool) {
         if let Some(far) = self.io.far_mut(port) {
             far.routes.retain(|route| !(route.line == number && route.slot == slot));
             far.stranded.extend(back);
         } else {
-            // The port is here by now: it moved to this process.
-            for message in back {
-                let _ = self.send(message);
-            }
-            return;
+            // The port is here by now: it moved to this process. These were within the limit where it was.
+            return self.put_back(port, back);
         }
         if dead {
             self.state.far_port_died(port);
@@ -434,6 +442,18 @@ impl Inner {
         } else if self.io.far(port).is_some_and(|far| !far.stranded.is_empty()) {
             // Now, not with the next message: perhaps there is none.
             self.resend(port);
+        }
+    }
+
+    /// Puts messages that never left this process into the queue of a port that has come here.
+    pub(crate) fn put_back(&mut self, port: PortId, messages: Vec<Box<Message>>) {
+        let here = self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_)));
+        for message in messages {
+            if here {
+                self.state.enqueue(port, message);
+            } else {
+                self.state.destroy_message(message);
+            }
         }
     }
 
@@ -479,24 +499,33 @@ impl Inner {
             } else {
                 usize::MAX
             };
-            let port = line.out_slot(slot).map(|out| out.port);
-            let back = self.take_back(number, slot, open);
-            lost.extend(port.map(|port| (port, slot, back)));
+            let Some(port) = line.out_slot(slot).map(|out| out.port) else { continue };
+            let back = self.take_back(number, slot, port, open);
+            lost.push((port, slot, back));
         }
         let line = self.io.lines.remove(number as usize);
-        self.wake_writers_of(&line);
+        self.wake_writers_of(number, &line);
         for (port, slot, back) in lost {
             let gone = self.io.far(port).is_none_or(|far| far.s.as_ref().is_none_or(|s| objects::hung_up(&**s)));
             self.reroute(port, number, slot, back, gone);
             self.release_if_unused(port);
         }
         for (_, once) in line.held {
-            if !self.state.far_once_died(once) {
-                if let Some(once) = self.io.onces.get_mut(once.0 as usize) {
-                    *once = super::Once::Dead;
-                }
-            } else {
+            let mut found = self.state.far_once_died(once);
+            if !found {
+                // It waits in a message: who receives it gets a dead name.
+                self.state.each_waiting(None, &mut |right| {
+                    if *right == Right::FarOnce(once) {
+                        *right = Right::Dead;
+                        found = true;
+                    }
+                });
+            }
+            if found {
                 self.io.onces.try_remove(once.0 as usize);
+            } else if let Some(once) = self.io.onces.get_mut(once.0 as usize) {
+                // A thread is about to send it.
+                *once = super::Once::Dead;
             }
         }
         for (_, port) in line.tokens {
@@ -519,12 +548,11 @@ impl Inner {
     }
 
     /// Reads back the last `open` messages to a slot, which its owner did not accept.
-    fn take_back(&mut self, number: u32, slot: u32, open: usize) -> Vec<Box<Message>> {
+    fn take_back(&mut self, number: u32, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return Vec::new() };
         let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
         let mut records = line.read_back(slot, consumed);
         records.drain(..records.len().saturating_sub(open));
-        let Some(port) = line.out_slot(slot).map(|out| out.port) else { return Vec::new() };
         records.into_iter().filter_map(|(bytes, fds)| self.reclaim(number, port, &bytes, fds)).collect()
     }
 }

@@ -6,7 +6,7 @@
 
 use super::{
     Exported, Far, Inner, Once, OnceEnd, Route,
-    line::{OutFd, Stall},
+    line::{OutFd, SLOTS, Stall},
     objects,
     wire::{Record, WireRight, form, kind},
 };
@@ -247,7 +247,7 @@ impl Inner {
         self.io.identities.insert(identity, port);
         self.io.set_exported(
             port,
-            Exported { r, s, identity, t: None, watches: Vec::new(), watching: false, slots: SmallVec::new() },
+            Exported { r, s, identity, t: None, watches: Vec::new(), watching: false, slots: SmallVec::new(), early: Vec::new() },
         );
         let done = self.listen_receiving_end(port);
         if done.is_err() {
@@ -276,6 +276,11 @@ impl Inner {
             form::GIFT | form::FIRST_GIFT => self.decode_gift(coded, from),
             form::TOKEN => {
                 let number = from.line.ok_or_else(corrupt)?;
+                let line = self.io.lines.get(number as usize).ok_or_else(corrupt)?;
+                // It would take the place of the one that somebody here holds.
+                if line.held.contains_key(&coded.value) {
+                    return Err(Corrupt { what: "token" });
+                }
                 let once = FarOnce(self.io.onces.insert(Once::Token { line: number, token: coded.value }) as u32);
                 let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
                 if line.held.insert(coded.value, once).is_some() {
@@ -287,14 +292,13 @@ impl Inner {
                 let line = from.line.and_then(|line| self.io.lines.get_mut(line as usize)).ok_or_else(corrupt)?;
                 // A closed slot's port may have moved on or died, which is no fault of the writer's.
                 let slot = line.ins.get(coded.value as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
-                if !slot.primary && slot.given == 0 {
+                if !slot.primary && !slot.closed && slot.given == 0 {
                     return Err(corrupt());
                 }
-                let port = slot.port;
-                let known = self.state.ports.contains(port.0 as usize);
-                if !known || self.state.port(port).is_dead() {
+                let number = from.line.unwrap_or(!0);
+                let Some(port) = self.port_of_in(number, coded.value).filter(|port| !self.is_gone(*port)) else {
                     return Ok(Right::Dead);
-                }
+                };
                 self.state.port_mut(port).srights += 1;
                 Ok(Right::Send(port))
             }
@@ -325,18 +329,30 @@ impl Inner {
             return self.first_gift(number, slot, s);
         }
         let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
-        let port = line.out_slot(slot).ok_or_else(corrupt)?.port;
-        if self.state.port(port).is_dead() {
-            return Ok(Right::Dead);
+        let closed = line.out_slot(slot).ok_or_else(corrupt)?.closed;
+        // The port may have died, or moved on, even to here, since the giver wrote this.
+        let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
+        if let Some(far) = self.io.far_mut(port) {
+            match far.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
+                Some(route) => route.gifts += 1,
+                None if closed => {}
+                None => return Err(corrupt()),
+            }
         }
-        let far = self.io.far_mut(port).ok_or_else(corrupt)?;
-        let route = far.routes.iter_mut().find(|r| r.line == number && r.slot == slot).ok_or_else(corrupt)?;
-        route.gifts += 1;
         self.state.port_mut(port).srights += 1;
         Ok(Right::Send(port))
     }
 
+    /// Whether nothing is known of the port any more, or that it is dead.
+    pub(crate) fn is_gone(&self, port: PortId) -> bool {
+        self.state.ports.get(port.0 as usize).is_none_or(|it| it.is_dead())
+    }
+
     fn first_gift(&mut self, number: u32, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
+        let new = self.io.lines.get_mut(number as usize).is_some_and(|line| line.out_slot(slot).is_none());
+        if !new || slot as usize >= SLOTS || !objects::is_socket(&s) {
+            return Err(corrupt());
+        }
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.io.identities.get(&identity).copied();
         let port = match known {
@@ -393,7 +409,8 @@ impl Inner {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
         if gifts > 0 {
             line.post(Record { kind: kind::RELEASE, target: slot, count: gifts, ..Record::default() }, Vec::new());
-        } else if line.maker && slot == 0 {
+        }
+        if line.maker && slot == 0 {
             line.post(Record { kind: kind::DETACH, target: slot, ..Record::default() }, Vec::new());
             line.outs[0] = None;
         }
@@ -416,9 +433,8 @@ impl Inner {
 
     /// Whether something could be sent: maps an error of a write to the caller's view.
     pub(crate) fn broken(&mut self, number: u32, stall: Stall) -> Stall {
-        if stall == Stall::Broken {
-            self.end_line(number);
-        }
+        // Some of a record's descriptors may be on their way: nothing can follow them but the rest.
+        self.end_line(number);
         stall
     }
 }

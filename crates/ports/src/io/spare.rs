@@ -7,7 +7,10 @@
 //! not taken.
 
 use super::{Far, Inner, objects};
-use crate::state::{Effect, Home, PortId, Right, port::Local};
+use crate::{
+    abi::right,
+    state::{Effect, Home, PortId, Right, port::Local},
+};
 use slipway_fabric::descriptor::Reserved;
 use std::os::fd::AsFd;
 
@@ -23,6 +26,20 @@ pub struct Spare {
 }
 
 impl Inner {
+    /// The process ends in order: receive rights with a port-destroyed request go where it says, with what waits in
+    /// their queues.
+    pub(crate) fn give_back(&mut self) {
+        let wanted = self.state.ports.iter().filter_map(|(_, port)| {
+            let local = port.local()?;
+            local.receiver.filter(|_| local.pdrequest != Right::Null)
+        });
+        for (space, name) in wanted.collect::<Vec<_>>() {
+            // Nobody is left to be told of an error.
+            let _ = self.state.port_mod_refs(space, name, right::RECEIVE, -1);
+            self.settle();
+        }
+    }
+
     /// A spare for a receive right that is about to travel, if a port here wants it back.
     pub(crate) fn spare_of(&self, local: &Local, r: &Reserved) -> Option<Spare> {
         let Right::SendOnce(to) = local.pdrequest else { return None };

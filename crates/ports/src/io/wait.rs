@@ -5,7 +5,11 @@
 //! woken when a message for them is in a queue. All other lines, and the hot ones when nobody leads
 //! although somebody waits, ring their bell, which the watcher hears.
 
-use super::{Inner, line::Line, objects};
+use super::{
+    Inner,
+    line::{Line, NO_SLOT, Stall},
+    objects,
+};
 use crate::{
     process::{Guard, Process},
     settings,
@@ -16,20 +20,58 @@ use slab::Slab;
 use slipway_fabric::{
     descriptor::Reserved,
     ring::{DOZES, Ring},
-    spin::Outcome,
+    spin::{Habit, Outcome},
     sync::{FutexWord, Ordering, spin_loop},
 };
 use smallvec::SmallVec;
-use std::{cell::Cell, os::fd::AsFd, sync::Arc};
+use std::{
+    cell::Cell,
+    os::fd::AsFd,
+    sync::{Arc, OnceLock},
+};
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
 
 /// A thread that waits.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Waiter {
-    /// 1 once it was woken.
+    /// 0 while it looks, [`WOKEN`] or [`ASLEEP`].
     word: FutexWord,
+    /// Whether looking for what other threads of the process do is worth it.
+    habit: Habit,
+}
+
+/// Somebody has something for the waiter.
+const WOKEN: u32 = 1;
+/// The waiter sleeps on its word.
+const ASLEEP: u32 = 2;
+
+impl Waiter {
+    fn is_woken(&self) -> bool {
+        self.word.load(Ordering::Acquire) == WOKEN
+    }
+
+    /// Sleeps until it is woken, the time is over or a signal comes, which is told.
+    fn sleep(&self, timeout_ns: Option<u64>) -> bool {
+        self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
+    }
+
+    /// Looks before it sleeps, if others of its process can run meanwhile. Whether it was woken.
+    fn look(&self, deadline: Option<u64>) -> bool {
+        if settings::spin_ns() == 0 || processors() < 2 || !(self.habit.trusts() || self.habit.spins(now())) {
+            return self.is_woken();
+        }
+        let outcome = look(Outlook::Spin, deadline, &|| self.is_woken());
+        self.habit.learn(outcome, 0);
+        outcome == Outcome::Won
+    }
+}
+
+/// How many processors this process may use, as of its first wait.
+fn processors() -> usize {
+    static COUNT: OnceLock<usize> = OnceLock::new();
+    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
 }
 
 /// What a thread waits for.
@@ -41,6 +83,15 @@ pub enum For {
     Set(SetId),
     /// Room in the queue of a port here.
     Room(PortId),
+    /// Room on a line, or in the queue that it leads to.
+    Line(u32),
+}
+
+impl For {
+    /// Whether a message is waited for.
+    pub fn receives(&self) -> bool {
+        matches!(self, Self::Port(_) | Self::Set(_))
+    }
 }
 
 /// Who waits.
@@ -109,7 +160,7 @@ impl Me {
         match ME.with(Slot::take).filter(|me| std::ptr::eq(me.process, process)) {
             Some(me) => me,
             None => {
-                let waiter = Arc::new(Waiter::default());
+                let waiter = Arc::new(Waiter { word: FutexWord::default(), habit: Habit::hopeful() });
                 let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
                 Box::new(Self { process, number, waiter, epoch: u64::MAX, rings: SmallVec::new(), eager: false })
             }
@@ -133,9 +184,16 @@ impl Me {
         self.rings = rings.collect();
     }
 
+    /// Lowers the flags of the lines that it slept on. One that was cooled meanwhile is to ring its bell.
+    fn disarm(&self, inner: &Inner) {
+        for (_, ring, _) in self.rings.iter().filter(|(number, ..)| inner.io.hot.contains(number)) {
+            ring.disarm_reader();
+        }
+    }
+
     #[inline]
     fn stirs(&self) -> bool {
-        self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.word.load(Ordering::Acquire) != 0
+        self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.is_woken()
     }
 }
 
@@ -166,7 +224,7 @@ impl Inner {
     pub(crate) fn wake_receiver(&mut self, port: PortId) {
         let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
         let waits = |what: &For| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set));
-        let asleep = |number: &u32| self.io.waiting.word(*number).is_some_and(|it| it.word.load(Ordering::Relaxed) == 0);
+        let asleep = |number: &u32| self.io.waiting.word(*number).is_some_and(|it| !it.is_woken());
         if let Some(number) =
             self.io.waiting.list.iter().find(|(number, what)| waits(what) && asleep(number)).map(|(number, _)| *number)
         {
@@ -200,7 +258,7 @@ impl Inner {
         self.wake_where(|what| *what == For::Room(port));
     }
 
-    fn wake_where(&mut self, of: impl Fn(&For) -> bool) {
+    fn wake_where(&self, of: impl Fn(&For) -> bool) {
         let some = self.io.waiting.list.iter().filter(|(_, what)| of(what));
         some.for_each(|(number, _)| self.wake(*number));
     }
@@ -208,11 +266,12 @@ impl Inner {
     fn wake(&self, number: u32) {
         let waiting = &self.io.waiting;
         let Some(waiter) = waiting.word(number) else { return };
-        waiter.word.store(1, Ordering::Release);
+        let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
         let line = waiting.dozes_on.filter(|_| waiting.leader == Some(number));
         match line.and_then(|number| self.io.lines.get(number as usize)) {
             Some(line) => line.segment.rx.rouse_reader(),
-            None => waiter.word.wake_all(),
+            None if asleep => waiter.word.wake_all(),
+            None => {}
         }
     }
 
@@ -223,11 +282,16 @@ impl Inner {
         }
     }
 
-    /// Wakes threads of this process that sleep on a line's own words, before it goes.
-    pub(crate) fn wake_writers_of(&self, line: &Line) {
-        line.segment.tx.rouse_writer();
+    /// Wakes threads of this process that sleep on a line's own words: it is gone.
+    pub(crate) fn wake_writers_of(&self, number: u32, line: &Line) {
         line.segment.rx.rouse_reader();
         self.wake_leader();
+        self.wake_line_senders(number);
+    }
+
+    /// Wakes whoever waits for room on the line.
+    pub(crate) fn wake_line_senders(&self, number: u32) {
+        self.wake_where(|what| *what == For::Line(number));
     }
 
     /// Something came over a line that rings its bell: it is hot from now on.
@@ -328,7 +392,7 @@ impl Inner {
     }
 
     fn receivers_wait(&self) -> bool {
-        self.io.waiting.list.iter().any(|(_, what)| !matches!(what, For::Room(_)))
+        self.io.waiting.list.iter().any(|(_, what)| what.receives())
     }
 }
 
@@ -353,9 +417,8 @@ pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (G
     if guard.io.waiting.leader.is_none() {
         (guard, ended) = lead(guard, &mut me, deadline);
     } else {
-        let rest = remaining(deadline);
         drop(guard);
-        if FutexWord::wait_any(&[(&me.waiter.word, 0)], rest) {
+        if !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline)) {
             ended = Ended::Interrupted;
         }
         guard = me.process.lock();
@@ -376,6 +439,13 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<
         drop(guard);
         won = (0..EAGER).any(|_| me.stirs());
         guard = me.process.lock();
+    }
+    if !won && me.rings.is_empty() {
+        // Only this process can send: there is no line to look at.
+        drop(guard);
+        won = me.waiter.look(deadline);
+        guard = me.process.lock();
+        me.note(&guard);
     }
     if !won {
         if let Some(outlook) = outlook(&guard, me) {
@@ -410,28 +480,30 @@ fn sleep_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>)
             interrupted = FutexWord::wait_any(&[(ring.reader_word(), DOZES)], rest);
             guard = me.process.lock();
         }
-        ring.disarm_reader();
+        me.disarm(&guard);
         return (guard, if interrupted { Ended::Interrupted } else { Ended::Look });
     }
-    me.rings.iter().for_each(|(_, ring, _)| ring.arm_dozing_reader());
+    // A kernel that can't sleep on several words has the watcher hear bells for us.
+    let several = FutexWord::can_wait_any();
+    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_dozing_reader() } else { ring.arm_reader() });
     let mut ended = Ended::Look;
     if !me.stirs() {
-        let rings = me.rings.iter().map(|(_, ring, _)| (ring.reader_word(), DOZES));
-        let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, 0)]).collect();
+        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), DOZES));
+        let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
         let rest = remaining(deadline);
         drop(guard);
-        if FutexWord::wait_any(&words, rest) {
+        if me.waiter.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&words, rest) {
             ended = Ended::Interrupted;
         }
         guard = me.process.lock();
     }
-    me.rings.iter().for_each(|(_, ring, _)| ring.disarm_reader());
+    me.disarm(&guard);
     (guard, ended)
 }
 
 fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
     match ended {
-        _ if waiter.word.load(Ordering::Relaxed) != 0 => Ended::Look,
+        _ if waiter.is_woken() => Ended::Look,
         Ended::Look if deadline.is_some_and(|deadline| now() >= deadline) => Ended::TimedOut,
         Ended::Look => Ended::Stirred,
         ended => ended,
@@ -447,9 +519,8 @@ pub fn for_room(mut guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (G
     let me = Me::get(&mut guard);
     me.waiter.word.store(0, Ordering::Relaxed);
     guard.io.waiting.list.push((me.number, For::Room(port)));
-    let rest = remaining(deadline);
     drop(guard);
-    let interrupted = FutexWord::wait_any(&[(&me.waiter.word, 0)], rest);
+    let interrupted = !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline));
     guard = me.process.lock();
     guard.io.waiting.forget(me.number);
     let ended = overdue(if interrupted { Ended::Interrupted } else { Ended::Look }, &me.waiter, deadline);
@@ -457,28 +528,58 @@ pub fn for_room(mut guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (G
     (guard, ended)
 }
 
-/// Waits until the other end of a line has taken something. The lock was held since a write was refused.
-pub fn for_line<'a>(guard: Guard<'a>, number: u32, slot: u32, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    let process = guard.process();
-    let Some(line) = guard.io.lines.get(number as usize) else { return (guard, Ended::Look) };
+/// Waits until the other end of a line has taken something, if a record of `len` bytes with `fds` descriptors
+/// still finds no room. The line's own word is the other end's to write, and good only for being woken
+/// sooner: what must be heard in any case comes to the thread's.
+pub fn for_line(
+    mut guard: Guard<'_>,
+    number: u32,
+    slot: u32,
+    (len, fds): (usize, usize),
+    deadline: Option<u64>,
+) -> (Guard<'_>, Ended) {
+    let Some(line) = guard.io.lines.get_mut(number as usize) else { return (guard, Ended::Look) };
     let (ring, theirs) = (line.segment.tx.clone(), line.theirs.clone());
     let consumed = Line::consumption_of(&ring, &theirs, slot);
-    drop(guard);
-    let moved = || Line::consumption_of(&ring, &theirs, slot) != consumed;
-    if look(Outlook::Spin, deadline, &moved) == Outcome::Won {
-        return (process.lock(), Ended::Look);
+    // What was taken between the refusal and this mark would be no news to it.
+    let credit = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
+    if !matches!(credit.and_then(|()| line.room(len, fds)), Err(Stall::Ring | Stall::Queue)) {
+        return (guard, Ended::Look);
     }
-    ring.arm_dozing_writer();
+    let me = Me::get(&mut guard);
+    me.waiter.word.store(0, Ordering::Relaxed);
+    guard.io.waiting.list.push((me.number, For::Line(number)));
+    drop(guard);
+    let moved = || Line::consumption_of(&ring, &theirs, slot) != consumed || me.waiter.is_woken();
     let mut ended = Ended::Look;
-    if !moved() {
-        // A peer that was killed in between wakes nobody: the watcher hears of it, and rouses.
-        let rest = remaining(deadline);
-        if FutexWord::wait_any(&[(ring.writer_word(), DOZES)], rest) {
-            ended = Ended::Interrupted;
+    if look(Outlook::Spin, deadline, &moved) != Outcome::Won {
+        ring.arm_dozing_writer();
+        let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
+        if !moved() && me.waiter.word.claim(0, ASLEEP).is_ok() {
+            let interrupted = if FutexWord::can_wait_any() {
+                FutexWord::wait_any(&words, remaining(deadline))
+            } else {
+                // An old kernel: the thread's own word has to be heard, so the line's is looked at now and then.
+                FutexWord::wait_any(&words[1..], Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE)))
+            };
+            if interrupted {
+                ended = Ended::Interrupted;
+            }
         }
     }
     let over = ended == Ended::Look && !moved() && deadline.is_some_and(|deadline| now() >= deadline);
-    (process.lock(), if over { Ended::TimedOut } else { ended })
+    guard = me.process.lock();
+    guard.io.waiting.forget(me.number);
+    ME.with(|place| place.0.set(Some(me)));
+    if let Some(line) = guard.io.lines.get_mut(number as usize) {
+        // The flag was up for these too, and may be down now, or nobody's.
+        line.release_kept();
+        if !line.backlog.is_empty() {
+            line.segment.tx.arm_writer();
+            line.ring_bell();
+        }
+    }
+    (guard, if over { Ended::TimedOut } else { ended })
 }
 
 /// Waits until a far port's socket takes a packet.
@@ -531,6 +632,8 @@ fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
     outlook
 }
 
+/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
+const GLANCE: u64 = 1_000_000;
 /// Looks without pause at first: an answer from another processor takes a fraction of a microsecond.
 const EAGER: u32 = 200;
 /// Looks between two looks at the clock.

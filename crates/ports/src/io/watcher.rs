@@ -190,6 +190,7 @@ impl Inner {
     pub(crate) fn line_stirs(&mut self, number: u32) {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
         line.blocked = false;
+        line.release_kept();
         let closed: Vec<u32> = line
             .outs
             .iter()
@@ -209,6 +210,8 @@ impl Inner {
         for slot in closed {
             self.look_at_gate(number, slot);
         }
+        // The bell may be for room that a thread dozed for, when a backlog took the flag over.
+        self.wake_line_senders(number);
         self.heat(number);
         self.pump(number, None);
         self.hand_over();
@@ -285,7 +288,7 @@ fn watch(own: &Reserved, desk: Option<&Reserved>) {
 }
 
 /// Answers who asks what ports there are. Whether the desk is now muted: while there are no descriptors to accept
-/// anybody with, it would not let the watcher sleep; it is tried again with the next event of any kind.
+/// anybody with, those who wait would not let the watcher sleep. It is tried again with the next event of any kind.
 fn answer(own: &Reserved, desk: &Reserved, muted: bool, events: &[epoll::Event]) -> bool {
     let inspects = key(Source::Inspect, 0).u64();
     if !muted && !events.iter().any(|event| event.data.u64() == inspects) {
@@ -293,7 +296,7 @@ fn answer(own: &Reserved, desk: &Reserved, muted: bool, events: &[epoll::Event])
     }
     let fails = inspect::answer(desk).is_err();
     if fails != muted {
-        let flags = if fails { epoll::EventFlags::empty() } else { epoll::EventFlags::IN };
+        let flags = if fails { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
         let _ = epoll::modify(own, desk, key(Source::Inspect, 0), flags);
     }
     fails

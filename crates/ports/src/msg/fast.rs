@@ -183,7 +183,7 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
     let mine = match what {
         For::Port(own) => own == slot.port,
         For::Set(set) => local.set == Some(set),
-        For::Room(_) => false,
+        For::Room(_) | For::Line(_) => false,
     };
     if !mine || !local.queue.is_empty() || local.payload.is_some() {
         return Short::Other;
@@ -193,7 +193,9 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
     slot.accepted = slot.accepted.wrapping_add(1);
     slot.taken = slot.taken.wrapping_add(1);
     let (accepted, taken) = (slot.accepted, slot.taken);
-    line.copy_out(0, &mut buffer[HEADER..size]);
+    if size > HEADER {
+        line.copy_out(0, &mut buffer[HEADER..size]);
+    }
     line.ours.accepted[record.target as usize].store(accepted, Ordering::Relaxed); // ordered by the next
     line.ours.taken[record.target as usize].store(taken, Ordering::Release);
     line.consume(&record);

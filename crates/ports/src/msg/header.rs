@@ -78,7 +78,6 @@ pub fn deliver(inner: &mut Inner, port: PortId, buffer: &mut [u8], message: &Del
     if let Some(it) = inner.state.port_mut(port).local_mut() {
         seqno = it.seqno;
         it.seqno = it.seqno.wrapping_add(1);
-        it.received = it.received.wrapping_add(1);
         local = it.receiver.map_or(0, |(_, name)| u64::from(name));
         if let Some(payload) = it.payload {
             (local, local_type) = (payload, types::PROTECTED_PAYLOAD);

@@ -9,7 +9,7 @@ use crate::{
     abi::{self, Code, HEADER, kind, option, types},
     io::{
         Inner,
-        deliver::Refused,
+        deliver::{Refused, footprint},
         pump::Pumped,
         wait::{self, Ended, For},
     },
@@ -190,7 +190,7 @@ fn hand_in<'a>(
                 (guard, ended, message)
             }
             Refused::Line(number, slot, message) => {
-                let (guard, ended) = wait::for_line(guard, number, slot, deadline);
+                let (guard, ended) = wait::for_line(guard, number, slot, footprint(&message), deadline);
                 (guard, ended, message)
             }
             Refused::Socket(port, message) => {
@@ -228,6 +228,7 @@ fn take_back<'a>(
 }
 
 /// What a name to receive from denotes.
+#[inline]
 fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For, Code> {
     let entry = inner.state.space(space).get(name).ok_or(Code::RCV_INVALID_NAME)?;
     match entry.object {
@@ -286,7 +287,7 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
     let held = match was {
         For::Port(port) => inner.state.ports.get(port.0 as usize).and_then(|port| port.local()?.receiver),
         For::Set(set) => inner.state.sets.get(set.0 as usize).map(|set| set.holder),
-        For::Room(_) => None,
+        For::Room(_) | For::Line(_) => None,
     };
     match now {
         Err(Code::RCV_IN_SET) => Code::RCV_PORT_CHANGED,
@@ -314,7 +315,7 @@ fn is_empty(inner: &Inner, what: For) -> bool {
     match what {
         For::Port(port) => inner.state.port(port).local().is_none_or(|local| local.queue.is_empty()),
         For::Set(set) => inner.state.set(set).ready.is_empty(),
-        For::Room(_) => true,
+        For::Room(_) | For::Line(_) => true,
     }
 }
 
@@ -358,7 +359,7 @@ fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
             inner.state.still_ready(port);
             Some(port)
         }
-        For::Room(_) => None,
+        For::Room(_) | For::Line(_) => None,
     }
 }
 

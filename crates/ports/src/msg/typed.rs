@@ -2,7 +2,7 @@
 
 use crate::{
     abi::{self, Code, SLOT, types},
-    io::{Inner, line::INLINE, objects},
+    io::{Inner, Once, line::INLINE, objects},
     state::{
         Right, SpaceId,
         message::{Item, Memory},
@@ -258,11 +258,24 @@ fn note(lost: &mut i32, bit: i32) -> u64 {
 
 /// Puts one right into a space; null, with `bit` noted, if there is no name for it.
 pub fn place_right(inner: &mut Inner, space: SpaceId, right: Right, lost: &mut i32, bit: i32) -> u32 {
+    let right = living(inner, right);
     inner.state.copyout(space, right).unwrap_or_else(|right| {
         *lost |= bit;
         inner.state.destroy_right(right);
         abi::NULL
     })
+}
+
+/// A send-once right whose port died while the right waited in a message is dead.
+#[inline]
+fn living(inner: &mut Inner, right: Right) -> Right {
+    match right {
+        Right::FarOnce(once) if matches!(inner.io.onces.get(once.0 as usize), Some(Once::Dead)) => {
+            inner.io.onces.remove(once.0 as usize);
+            Right::Dead
+        }
+        right => right,
+    }
 }
 
 /// Fresh memory of this process with the bytes in it; null for none.

@@ -2,7 +2,7 @@
 
 use super::{Error, ReceiveRight, SendOnceRight, SendRight};
 use crate::{
-    abi::{COMPLEX, Code, HEADER, SLOT, option, types},
+    abi::{self, COMPLEX, Code, HEADER, SLOT, option, types},
     msg::Request,
     state::notify::type_word,
     task::Task,
@@ -59,6 +59,16 @@ impl Outgoing {
     /// Adds bytes, inline.
     pub fn bytes(self, bytes: &[u8]) -> Self {
         self.typed(type_word(types::BYTE, 8, bytes.len() as u32), bytes)
+    }
+
+    /// Adds `number` elements of a type (`MACH_MSG_TYPE_*`) of `bits` bits each, as they lie in memory.
+    pub fn data(self, name: u32, bits: u32, number: u32, elements: &[u8]) -> Self {
+        self.typed(type_word(name, bits, number), elements)
+    }
+
+    /// Adds the null right, where a receiver expects a send right or none.
+    pub fn no_right(self) -> Self {
+        self.right(types::COPY_SEND, abi::NULL)
     }
 
     fn right(mut self, disposition: u32, name: u32) -> Self {

@@ -153,28 +153,33 @@ impl State {
                 self.forget_name(port, space, name);
             }
         }
-        let mut see = |right: &mut Right| {
+        // What its own queue was sent with goes with the queue.
+        self.each_waiting(Some(port), &mut |right| {
             if *right == Right::SendOnce(port) {
                 see(right);
             }
-        };
+        });
+    }
+
+    /// Shows every right that waits in a request or a message of this process. The rights that messages in the
+    /// queue of `except` were sent with are left out.
+    pub fn each_waiting(&mut self, except: Option<PortId>, see: &mut dyn FnMut(&mut Right)) {
         for (_, space) in &mut self.spaces {
             space.requests.iter_mut().for_each(|(_, right)| see(right));
         }
         for (id, it) in &mut self.ports {
-            let own = id == port.0 as usize;
             let Home::Here(local) = &mut it.home else { continue };
             see(&mut local.nsrequest);
             see(&mut local.pdrequest);
             for message in &mut local.queue {
-                if !own {
+                if except != Some(PortId(id as u32)) {
                     see(&mut message.dest);
                 }
                 see(&mut message.reply);
                 for item in &mut message.items {
                     match item {
-                        super::message::Item::Ports { rights, .. } => rights.iter_mut().for_each(&mut see),
-                        super::message::Item::PortArray { rights, .. } => rights.iter_mut().for_each(&mut see),
+                        super::message::Item::Ports { rights, .. } => rights.iter_mut().for_each(&mut *see),
+                        super::message::Item::PortArray { rights, .. } => rights.iter_mut().for_each(&mut *see),
                         super::message::Item::Memory { .. } => {}
                     }
                 }

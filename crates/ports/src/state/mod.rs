@@ -68,6 +68,8 @@ pub enum Effect {
     WatchOnce(FarOnce),
     /// A message that came over a line left the port's queue.
     Taken(Origin),
+    /// The port's receive right came here from another process: its senders' requests can be taken.
+    Adopted(PortId),
 }
 
 /// All that a process knows of Mach.

@@ -45,10 +45,10 @@ pub struct Local {
     pub queue: VecDeque<Box<Message>>,
     /// How many messages may wait before senders do.
     pub qlimit: u32,
-    /// The number of the next message to be received.
+    /// The number of the next message to be received. Programs set it with [`Local::set_seqno`].
     pub seqno: u32,
-    /// Messages received since the port is here (wraps).
-    pub received: u32,
+    /// How far `seqno` is ahead of the messages received since the port is here (wraps).
+    pub seqno_lead: u32,
     /// How many send rights were made since the count was last set.
     pub mscount: u32,
     /// Holders of send rights in other processes, as far as known: see [`State::set_abroad`].
@@ -99,7 +99,7 @@ impl Default for Local {
             queue: VecDeque::new(),
             qlimit: abi::QLIMIT_DEFAULT,
             seqno: 0,
-            received: 0,
+            seqno_lead: 0,
             mscount: 0,
             abroad: 0,
             set: None,
@@ -109,6 +109,19 @@ impl Default for Local {
             payload: None,
             kernel: Kernel::No,
         }
+    }
+}
+
+impl Local {
+    /// Sets the number of the next message.
+    pub fn set_seqno(&mut self, seqno: u32) {
+        self.seqno_lead = seqno.wrapping_sub(self.received());
+        self.seqno = seqno;
+    }
+
+    /// Messages received since the port is here (wraps).
+    pub fn received(&self) -> u32 {
+        self.seqno.wrapping_sub(self.seqno_lead)
     }
 }
 

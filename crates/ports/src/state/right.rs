@@ -221,7 +221,7 @@ impl State {
         if let Some(local) = self.port_mut(port).local_mut() {
             local.receiver = None;
             local.mscount = 0;
-            local.seqno = 0;
+            local.set_seqno(0);
             local.payload = None;
         }
         self.effect(Effect::Changed(port));

@@ -6,6 +6,8 @@
 use super::{FarOnce, PortId, SetId};
 use crate::abi::{self, kind};
 use rustc_hash::FxHashMap;
+use slipway_fabric::sync::{AtomicU32, Ordering};
+use std::sync::Arc;
 
 /// What a name refers to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,6 +74,24 @@ enum Place {
     Barred,
 }
 
+/// The name by which a task knows itself; null once the task has given that name up. Copies are the same, and may be
+/// read without the lock.
+#[derive(Debug, Clone, Default)]
+pub struct SelfName(Arc<AtomicU32>);
+
+impl SelfName {
+    /// The name, as it is or was just now.
+    #[inline]
+    pub fn get(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    /// Sets it, with the lock held.
+    pub fn set(&self, name: u32) {
+        self.0.store(name, Ordering::Relaxed);
+    }
+}
+
 /// A task's names.
 #[derive(Debug)]
 pub struct Space {
@@ -82,7 +102,9 @@ pub struct Space {
     /// Dead-name requests: the send-once rights that get the notifications.
     pub requests: slab::Slab<super::Right>,
     /// `mach_task_self`: a name in this space.
-    pub self_name: u32,
+    pub self_name: SelfName,
+    /// The port that stands for the task.
+    pub task_port: Option<PortId>,
     /// The task's bootstrap port, if it has one.
     pub bootstrap: super::Right,
     /// Where its exceptions would be told, if it has set that.
@@ -99,7 +121,8 @@ impl Default for Space {
             used: 0,
             chosen: FxHashMap::default(),
             requests: slab::Slab::new(),
-            self_name: abi::NULL,
+            self_name: SelfName::default(),
+            task_port: None,
             bootstrap: super::Right::Null,
             exception: super::Right::Null,
             dead: false,
@@ -192,6 +215,9 @@ impl Space {
 
     /// Removes a name.
     pub fn remove(&mut self, name: u32) -> Option<Entry> {
+        if name == self.self_name.get() {
+            self.self_name.set(abi::NULL);
+        }
         if let Some((index, generation)) = split(name)
             && let Some(Place::Used(own, entry)) = self.places.get(index)
             && *own == generation

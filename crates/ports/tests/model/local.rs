@@ -159,7 +159,7 @@ impl Local {
         // The notification of a destroyed port has no word but the name itself.
         let word = message.body.get(8..12).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")));
         let word = word.filter(|_| message.id != abi::notify::PORT_DESTROYED);
-        Ok(Got { from, id: message.id, seqno, word, reply, rights })
+        Ok(Got { from, payload: None, id: message.id, seqno, word, reply, rights })
     }
 
     /// Does what the I/O layer does: nothing, but to free what no right refers to any more.
@@ -252,6 +252,7 @@ impl Local {
             reply: right(&message.reply)?,
             rights: message.items.iter().flat_map(Item::rights).map(right).collect::<Result<_, _>>()?,
             word: word.filter(|_| message.id != abi::notify::PORT_DESTROYED),
+            sender: None,
         })
     }
 }

@@ -6,8 +6,12 @@
 
 mod local;
 mod ops;
+mod player;
+mod processes;
 mod rules;
 mod step;
+#[path = "../support/mod.rs"]
+mod support;
 
 use local::Local;
 use ops::{Act, Op, Outcome};

@@ -5,6 +5,7 @@
 
 use crate::rules::{Entry, Model};
 use proptest::prelude::*;
+use serde::{Deserialize, Serialize};
 use slipway_ports::abi::{self, Code, notify, right, types};
 
 /// Something that a task will do.
@@ -39,7 +40,7 @@ enum What {
 pub type Taken = (u32, u32);
 
 /// A message to send.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Send {
     pub id: i32,
     pub word: u32,
@@ -49,7 +50,7 @@ pub struct Send {
 }
 
 /// What a task does, with names.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub enum Act {
     Allocate { right: u32 },
     AllocateName { right: u32, name: u32 },
@@ -79,11 +80,13 @@ pub struct Outcome {
     pub got: Option<Got>,
 }
 
-/// A received message.
-#[derive(Debug, Clone)]
+/// A received message, or one that was not sent and came back.
+#[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct Got {
-    /// The name of the port that it came from.
+    /// The name of the port that it came from; the destination's, if it came back.
     pub from: u32,
+    /// What came in place of that name, if the port has a payload.
+    pub payload: Option<u64>,
     pub id: i32,
     pub seqno: u32,
     pub word: Option<u32>,

@@ -42,7 +42,10 @@ pub fn step(model: &mut Model, task: usize, act: &Act, outcome: &Outcome) -> Che
         Act::SetPayload { name, payload } => set(model, task, *name, |port| port.payload = *payload),
         Act::MoveMember { member, after } => code(model.move_member(task, *member, *after)),
         Act::Request { name, id, sync, to } => {
-            let done = model.take(task, to.0, to.1).and_then(|to| model.request(task, *name, *id, *sync, to));
+            let to = model.take(task, to.0, to.1);
+            // The routine of a task says so of a right that isn't there; the state leaves it to who calls it.
+            let to = if model.apart { to.map_err(|_| Code::INVALID_CAPABILITY) } else { to };
+            let done = to.and_then(|to| model.request(task, *name, *id, *sync, to));
             if let Ok(previous) = done {
                 same("the code", outcome.code, Code::SUCCESS)?;
                 return model.put(task, previous, outcome.name);
@@ -60,7 +63,7 @@ pub fn step(model: &mut Model, task: usize, act: &Act, outcome: &Outcome) -> Che
             }
             code(done.map(drop))
         }
-        Act::Send(send) => model.send(task, send),
+        Act::Send(send) => return model.send(task, send, outcome),
         Act::Receive { name } => return model.receive(task, *name, outcome),
         Act::Terminate => {
             model.terminate(task);
@@ -109,6 +112,11 @@ pub fn seen(model: &Model, census: &BTreeMap<PortNo, (usize, usize)>, task: usiz
         seen.status.insert(*name, status);
     }
     seen
+}
+
+/// Compares what a task sees with what it would by the rules.
+pub fn same_view(task: usize, subject: &Seen, by_rules: &Seen) -> Check {
+    same(&format!("what task {task} sees"), subject, by_rules)
 }
 
 /// The rights that a name with these types may be asked the references of.

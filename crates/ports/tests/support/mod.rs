@@ -1,6 +1,7 @@
 //! Tasks as processes of their own, and messages as tests write them.
 #![allow(dead_code, reason = "each test uses some of it")]
 
+pub mod nursery;
 pub mod tools;
 
 use rustix::io::FdFlags;

@@ -135,6 +135,7 @@ fn others(name: &Name, port: Option<&PortView>, process: &Process) -> String {
         some.extend(line.and_then(|line| line.peer).map(|pid| known(pid, process)));
     }
     match some.len() {
+        0 if home == Some(Home::Dead) => "dead".to_owned(),
         0 if home == Some(Home::Far) || name.line.is_some() => "?".to_owned(),
         0 => "-".to_owned(),
         n if n > NAMED => format!("{}, {} more", some[..NAMED].join(", "), n - NAMED),
@@ -311,14 +312,15 @@ mod tests {
     #[test]
     fn what_is_unknown_is_said_to_be() {
         let far = Port { port: 2, home: Home::Far, ..Port::default() };
-        let names = vec![name(0x301, &[Held::Send], Some(2)), name(0x302, &[Held::Send], Some(9))];
-        let mut short = process(names, vec![view(far, None, &[])], vec![Line::default()]);
+        let dead = Port { port: 3, home: Home::Dead, ..Port::default() };
+        let names = [(0x301, 2), (0x302, 9), (0x303, 3)].map(|(it, port)| name(it, &[Held::Send], Some(port)));
+        let mut short = process(names.into(), vec![view(far, None, &[]), view(dead, None, &[])], vec![Line::default()]);
         (short.truncated, short.watcher, short.tasks[0].names_total) = (true, false, 5000);
         let unanswered = (1..=10).map(|pid| Unanswered { pid, why: "it is stopped".into() }).collect();
         let text = render(&Report { seconds: None, processes: vec![short], unanswered });
         let rows = rows(&text);
-        assert_eq!((rows[1][8], rows[2][8], rows[4][1]), ("?", "-", "?"), "{text}");
-        assert!(text.contains("no watcher") && text.contains("2 of 5000 names, 1 of 1 lines"), "{text}");
+        assert_eq!([rows[1][8], rows[2][8], rows[3][8], rows[5][1]], ["?", "-", "dead", "?"], "{text}");
+        assert!(text.contains("no watcher") && text.contains("3 of 5000 names, 1 of 1 lines"), "{text}");
         assert!(text.contains("process 8: it is stopped") && text.contains("2 more did not answer"), "{text}");
     }
 

@@ -1,12 +1,12 @@
 //! `slipway x11`: a program with the hooks, alone or with a private server.
 
 mod auth;
-mod guard;
-mod process;
+pub mod guard;
+pub mod process;
 mod screen;
 mod server;
 mod session;
-mod signals;
+pub mod signals;
 
 use std::env;
 use std::os::unix::process::CommandExt;

@@ -14,6 +14,8 @@ use rustix::process::{
     Pid, PidfdFlags, Signal, getpid, getppid, kill_process_group, pidfd_open, pidfd_send_signal, set_parent_process_death_signal,
 };
 
+use super::signals::Signals;
+
 /// How long a process may take to end after SIGTERM before it gets SIGKILL.
 const GRACE: Duration = Duration::from_secs(5);
 /// How long the kernel may take to end a process after SIGKILL.
@@ -59,6 +61,30 @@ fn end_with_parent(command: &mut Command) {
     // SAFETY: the closure makes two system calls, and neither allocates nor takes a lock, which is
     // what the child of a fork in a process with threads may do.
     unsafe { command.pre_exec(in_child) };
+}
+
+/// Passes signals on to `program` until it ends: its exit code. `look` is called each time that something happened.
+///
+/// # Errors
+/// As poll(2) and waitpid(2).
+pub fn attend(program: &mut Supervised, signals: &mut Signals, look: &mut dyn FnMut()) -> io::Result<u8> {
+    loop {
+        // Handlers were in place before the program was: a child that ended since leaves its mark in `signals`, so
+        // that nothing is missed between this look and the wait.
+        if let Some(status) = program.child.try_wait()? {
+            return Ok(exit_code(status));
+        }
+        look();
+        wait(&mut [PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)], None)?;
+        for request in signals.take() {
+            if request.is_for_us_alone
+                && let Some(signal) = request.signal()
+            {
+                // It may just have ended; the next look tells.
+                let _ = pidfd_send_signal(&program.pidfd, signal);
+            }
+        }
+    }
 }
 
 /// Something to stop at the end of a session.
@@ -134,7 +160,7 @@ pub fn wait(fds: &mut [PollFd<'_>], deadline: Option<Instant>) -> io::Result<boo
 }
 
 /// The exit code that a shell gives for `status`: the program's own, or 128 + the signal's number.
-pub fn exit_code(status: ExitStatus) -> u8 {
+fn exit_code(status: ExitStatus) -> u8 {
     let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }

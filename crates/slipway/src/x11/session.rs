@@ -8,13 +8,11 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags};
-use rustix::process::pidfd_send_signal;
 use tempfile::TempDir;
 
 use super::auth;
 use super::guard::Guard;
-use super::process::{Supervised, Target, exit_code, stop, wait};
+use super::process::{Supervised, Target, attend, stop};
 use super::server::Server;
 use super::signals::Signals;
 use crate::args::{LogLevel, ServerOptions};
@@ -79,31 +77,17 @@ impl Session<'_> {
 
     /// Passes signals on until the program ends.
     fn attend(&mut self, program: &mut Supervised) -> Result<u8, Failure> {
-        let own = |error| Failure::own("waiting for the program", error);
+        let (server, hooks) = (&mut self.server, &self.hooks);
         let mut watches_server = true;
-        loop {
-            // Handlers were in place before the program was: a child that ended since leaves
-            // its mark in `signals`, so that nothing is missed between this look and the wait.
-            if let Some(status) = program.child.try_wait().map_err(own)? {
-                return Ok(exit_code(status));
-            }
-            if watches_server && let Some(how) = self.server.as_mut().and_then(Server::ended) {
+        let mut look = || {
+            if watches_server && let Some(how) = server.as_mut().and_then(Server::ended) {
                 watches_server = false;
-                if self.hooks.says(LogLevel::Error) {
+                if hooks.says(LogLevel::Error) {
                     eprintln!("slipway: {how} while the program runs");
                 }
             }
-            let mut fds = [PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
-            wait(&mut fds, None).map_err(own)?;
-            for request in self.signals.take() {
-                if request.is_for_us_alone
-                    && let Some(signal) = request.signal()
-                {
-                    // It may just have ended; the next look tells.
-                    let _ = pidfd_send_signal(&program.pidfd, signal);
-                }
-            }
-        }
+        };
+        attend(program, &mut self.signals, &mut look).map_err(|error| Failure::own("waiting for the program", error))
     }
 
     fn close(mut self) {

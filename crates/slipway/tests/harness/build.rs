@@ -15,25 +15,30 @@ pub fn preload() -> &'static Path {
         if let Some(given) = std::env::var_os("SLIPWAY_PRELOAD") {
             return given.into();
         }
-        let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
-        let library = profile.join("libslipway_preload.so");
-        if !library.exists() {
-            build_preload(profile);
-        }
-        assert!(library.exists(), "{} was not built", library.display());
-        library
+        beside_slipway("libslipway_preload.so", "slipway-preload")
     })
 }
 
-fn build_preload(profile: &Path) {
+/// The file beside the `slipway` under test that `package` gives, built now if it is not there.
+pub fn beside_slipway(file: &str, package: &str) -> PathBuf {
+    let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
+    let path = profile.join(file);
+    if !path.exists() {
+        build(profile, package);
+    }
+    assert!(path.exists(), "{} was not built", path.display());
+    path
+}
+
+fn build(profile: &Path, package: &str) {
     let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "-p", "slipway-preload", "--target-dir"]);
+    cargo.args(["build", "--locked", "-p", package, "--target-dir"]);
     cargo.arg(profile.parent().expect("a target directory"));
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
     let status = cargo.status().expect("start cargo");
-    assert!(status.success(), "cargo build -p slipway-preload: {status}");
+    assert!(status.success(), "cargo build -p {package}: {status}");
 }
 
 /// Compiles tests/c/`name`.c into `dir` with `flags`.

@@ -8,6 +8,7 @@
 pub mod bench;
 pub mod build;
 pub mod drawing;
+pub mod mach;
 pub mod outcome;
 pub mod process;
 pub mod screen;

@@ -70,6 +70,9 @@ pub fn prepare(w: &mut Writer, stub: &Stub<'_>) {
         w.line(format!("{pointer} = ({structure} *) (void *) ((char *) OutHeadP + {});", part.offset));
     }
     for (arg, pointer) in stub.outputs() {
+        if !is_unlimited(&arg.ty) {
+            w.line(format!("{pointer}->{}Type = {};", arg.name, type_word(arg, Kind::Reply)));
+        }
         if arg.in_request() {
             in_out(w, stub, arg, &pointer);
         } else {
@@ -106,10 +109,12 @@ fn in_out(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, to: &str) {
     if has_poly_local(arg) {
         w.line(format!("{name}Poly = {from}->{name}Type.msgt_name;"));
     }
+    if is_unlimited(ty) {
+        unlimited_in_out(w, arg, &from, to);
+        return;
+    }
     if has_out_local(arg) {
-        if is_unlimited(ty) {
-            input(w, arg, &from);
-        } else if ty.in_tran.is_none() {
+        if ty.in_tran.is_none() {
             w.line(format!("{name}Arg = {};", convert(arg, &format!("{from}->{name}"))));
         }
         return;
@@ -129,6 +134,26 @@ fn in_out(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, to: &str) {
         let bytes = count.parse::<u32>().map_or_else(|_| times(&count, ty.bytes), |n| (n * ty.bytes).to_string());
         w.line(format!("memcpy({to}->{name}, {from}->{name}, {bytes});"));
     }
+}
+
+/// An array that came in the message is copied to where the routine may change it; one that came out of line is there already.
+fn unlimited_in_out(w: &mut Writer, arg: &Arg, from: &str, to: &str) {
+    let (name, ty) = (&arg.name, &arg.ty);
+    let count = received_count(arg);
+    let copy = if ty.sent.is_right() {
+        let narrow = w.call(Helper::Narrow);
+        format!("{narrow}({to}->{name}.data, {from}->{name}.data, {count});")
+    } else {
+        format!("memcpy({to}->{name}.data, {from}->{name}.data, {});", times(&count, ty.bytes))
+    };
+    w.either(
+        &format!("{from}->{name}Type.msgt_inline"),
+        |w| {
+            w.line(copy);
+            w.line(format!("{name}Arg = ({}) (uintptr_t) {to}->{name}.data;", ty.server_type));
+        },
+        |w| w.line(format!("{name}Arg = {from}->{name}.address;")),
+    );
 }
 
 /// An Out argument begins empty, so that nothing of an earlier message can leave with it.
@@ -177,6 +202,8 @@ pub fn release(w: &mut Writer, stub: &Stub<'_>) {
         if arg.in_request() && !arg.in_reply() {
             consumed(stub, arg, &pointer, &mut on_success);
             restored(w, arg, &pointer, &mut on_failure);
+        } else if arg.in_request() && is_unlimited(&arg.ty) {
+            replaced(stub, arg, &pointer, &mut on_success);
         }
     }
     let success = "OutP->RetCode == KERN_SUCCESS || OutP->RetCode == MIG_NO_REPLY";
@@ -231,6 +258,26 @@ fn consumed(stub: &Stub<'_>, arg: &Arg, pointer: &str, statements: &mut Vec<Stri
     }
 }
 
+/// Memory of an InOut array that would have gone back with the reply.
+fn returned(stub: &Stub<'_>, arg: &Arg, statements: &mut Vec<String>) {
+    let (name, from) = (&arg.name, stub.pointer_in(arg));
+    let units = if arg.ty.units == 1 { String::new() } else { format!(" / {}", arg.ty.units) };
+    let bytes = times(&format!("{from}->{name}Type.msgt_number{units}"), arg.ty.bytes);
+    let free = stub.support("mig_deallocate");
+    statements.insert(1, format!("if (!{from}->{name}Type.msgt_inline && {name}Arg == {from}->{name}.address)"));
+    statements.insert(2, format!("\t{free}((vm_address_t) {name}Arg, {bytes});"));
+}
+
+/// Memory of an InOut array for which the routine gave other memory.
+fn replaced(stub: &Stub<'_>, arg: &Arg, pointer: &str, statements: &mut Vec<String>) {
+    let (name, ty) = (&arg.name, &arg.ty);
+    let units = if ty.units == 1 { String::new() } else { format!(" / {}", ty.units) };
+    let bytes = times(&format!("{pointer}->{name}Type.msgt_number{units}"), ty.bytes);
+    let free = stub.support("mig_deallocate");
+    statements.push(format!("if (!{pointer}->{name}Type.msgt_inline && {name}Arg != {pointer}->{name}.address)"));
+    statements.push(format!("\t{free}((vm_address_t) {pointer}->{name}.address, {bytes});"));
+}
+
 fn restored(w: &mut Writer, arg: &Arg, pointer: &str, statements: &mut Vec<String>) {
     let (name, ty) = (&arg.name, &arg.ty);
     if !ty.sent.is_right() || !ty.inline || ty.count == Count::One {
@@ -282,7 +329,15 @@ fn limits(w: &mut Writer, stub: &Stub<'_>) {
             _ => {}
         }
     }
-    let statements = ["OutP->RetCode = MIG_ARRAY_TOO_LARGE;".to_owned(), "return;".to_owned()];
+    let mut statements = vec!["OutP->RetCode = MIG_ARRAY_TOO_LARGE;".to_owned(), "return;".to_owned()];
+    if stub.request.complex != Complex::No {
+        // The routine succeeded, so what was in the request is its own: the caller must not destroy it.
+        let clear = "In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;";
+        statements.insert(0, clear.to_owned());
+        for (arg, _) in stub.outputs().iter().filter(|(a, _)| a.in_request() && is_unlimited(&a.ty)) {
+            returned(stub, arg, &mut statements);
+        }
+    }
     w.guard(&conditions, &statements);
 }
 
@@ -292,7 +347,6 @@ fn item(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         unlimited(w, stub, arg, pointer);
         return;
     }
-    w.line(format!("{pointer}->{name}Type = {};", type_word(arg, Kind::Reply)));
     polymorphic(w, arg, pointer);
     if has_out_local(arg) {
         let value = ty.out_tran.as_ref().map_or(format!("{name}Arg"), |t| format!("{}({name}Arg)", t.function));
@@ -383,6 +437,12 @@ fn unlimited(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         },
         |w| {
             w.line(format!("{pointer}->{name}Type = {};", outside_type_word(arg, Kind::Reply)));
+            if arg.in_request() {
+                // The memory that came with the request goes back with the reply.
+                let from = stub.pointer_in(arg);
+                w.line(format!("if (!{from}->{name}Type.msgt_inline && {name}Arg == {from}->{name}.address)"));
+                w.line(format!("\t{pointer}->{name}Type.msgt_deallocate = TRUE;"));
+            }
             w.line(format!("{pointer}->{name}.address = {name}Arg;"));
             w.line(format!("{name}Size = 8;"));
             w.line("OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;");

@@ -7,7 +7,7 @@ use super::user::Stub;
 use super::view::{Side, count_name, has_count};
 use super::writer::Writer;
 use crate::layout::Item;
-use crate::model::{Arg, Count, Wire};
+use crate::model::{Arg, Count, Dealloc, Wire};
 
 fn outputs<'a>(stub: &Stub<'a>) -> Vec<(&'a Arg, String)> {
     let mut list = Vec::new();
@@ -23,6 +23,11 @@ fn outputs<'a>(stub: &Stub<'a>) -> Vec<(&'a Arg, String)> {
 
 fn is_unlimited(arg: &Arg) -> bool {
     arg.ty.inline && arg.ty.count == Count::Unlimited
+}
+
+/// Whether the caller's array went away with the request.
+fn gave_room(arg: &Arg) -> bool {
+    arg.in_request() && arg.dealloc != Dealloc::No
 }
 
 /// The locals beside those of the checks.
@@ -74,7 +79,9 @@ fn memory(w: &mut Writer, stub: &Stub<'_>) {
         let bytes = times(&count, arg.ty.bytes);
         let reject = w.call(Helper::Reject);
         let owner = count_name(&stub.routine.args, arg);
-        w.block(&format!("if ({pointer}->{name}Type.msgt_inline && {count} > *{owner})"), "", |w| {
+        // What was given away with the request has no room any more.
+        let no_room = if gave_room(arg) { format!("{count} != 0") } else { format!("{count} > *{owner}") };
+        w.block(&format!("if ({pointer}->{name}Type.msgt_inline && {no_room})"), "", |w| {
             w.line(format!("{}(&{name}Memory, {bytes});", stub.support("mig_allocate")));
             w.block(&format!("if ({name}Memory == 0)"), "", |w| {
                 w.lines(&earlier);
@@ -134,8 +141,12 @@ fn unlimited(w: &mut Writer, arg: &Arg, pointer: &str) {
     w.either(
         &format!("{pointer}->{name}Type.msgt_inline"),
         |w| {
-            w.line(format!("if ({name}Memory != 0)"));
-            w.line(format!("\t*{name} = ({c_type}) {name}Memory;"));
+            if gave_room(arg) {
+                w.line(format!("*{name} = ({c_type}) {name}Memory;"));
+            } else {
+                w.line(format!("if ({name}Memory != 0)"));
+                w.line(format!("\t*{name} = ({c_type}) {name}Memory;"));
+            }
             let to = format!("(void *) (uintptr_t) *{name}");
             copy(w, arg, &to, &format!("{pointer}->{name}.data"), &received_count(arg));
         },

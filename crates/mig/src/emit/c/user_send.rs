@@ -69,6 +69,7 @@ pub fn pack(w: &mut Writer, stub: &Stub<'_>) {
             }
         }
     }
+    reply_port(w, stub);
 }
 
 fn next_part(w: &mut Writer, arg: &Arg, index: usize, pointer: &str) {
@@ -88,22 +89,32 @@ fn disposition(arg: &Arg) -> String {
 fn header(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
     let request = &routine.args[routine.request_port];
-    let (reply_bits, reply) = match stub.own_reply_port() {
-        Some(arg) => (disposition(arg), arg.name.clone()),
-        None if routine.one_way => ("0".to_owned(), "MACH_PORT_NULL".to_owned()),
-        None => {
-            w.line(format!("mig_reply_port = {}();", stub.support("mig_get_reply_port")));
-            ("MACH_MSG_TYPE_MAKE_SEND_ONCE".to_owned(), "mig_reply_port".to_owned())
-        }
+    let reply_bits = match stub.own_reply_port() {
+        Some(arg) => disposition(arg),
+        None if routine.one_way => "0".to_owned(),
+        None => "MACH_MSG_TYPE_MAKE_SEND_ONCE".to_owned(),
     };
     let complex = if stub.request.complex == Complex::Yes { "MACH_MSGH_BITS_COMPLEX | " } else { "" };
     w.line(format!("InP->Head.msgh_bits = {complex}MACH_MSGH_BITS({}, {reply_bits});", disposition(request)));
     // The sizes that vary are known only later; mach_msg goes by its argument.
     w.line(format!("InP->Head.msgh_size = {};", stub.request.least()));
     w.line(format!("InP->Head.msgh_remote_slot = {};", request.name));
-    w.line(format!("InP->Head.msgh_protected_payload = {reply};"));
     w.line("InP->Head.msgh_seqno = 0;");
     w.line(format!("InP->Head.msgh_id = {};", routine.id));
+}
+
+/// The reply port comes last: until it is got, nothing of the message has to be kept in registers.
+fn reply_port(w: &mut Writer, stub: &Stub<'_>) {
+    w.gap();
+    let reply = match stub.own_reply_port() {
+        Some(arg) => arg.name.clone(),
+        None if stub.routine.one_way => "MACH_PORT_NULL".to_owned(),
+        None => {
+            w.line(format!("mig_reply_port = {}();", stub.support("mig_get_reply_port")));
+            "mig_reply_port".to_owned()
+        }
+    };
+    w.line(format!("InP->Head.msgh_protected_payload = {reply};"));
 }
 
 /// The C expression of an argument's value: InOut arguments are passed by reference.

@@ -122,7 +122,7 @@ pub enum Home {
     Here,
     /// In another one, or on the way there.
     Far,
-    /// Nowhere: the port is dead.
+    /// Nowhere: the port is dead. A name may still denote a right to it, until somebody uses the name.
     Dead,
 }
 

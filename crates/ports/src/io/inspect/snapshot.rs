@@ -3,7 +3,7 @@
 use super::model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves, Snapshot, Task, Way};
 use crate::{
     abi::kind,
-    io::{Exported, Inner, Once, objects},
+    io::{Exported, Far, Inner, Once, objects},
     state::{
         self, PortId, Right,
         port::{Kernel, Local},
@@ -112,6 +112,8 @@ impl Inner {
         let far = self.io.far(id);
         let (home, here) = match &it.home {
             state::Home::Here(local) => (Home::Here, Some(self.here(local, id, exported, budget))),
+            // Without a line nobody here has been told of its death.
+            state::Home::Far if far.is_some_and(is_orphaned) => (Home::Dead, None),
             state::Home::Far => (Home::Far, None),
             state::Home::Dead => (Home::Dead, None),
         };
@@ -134,7 +136,7 @@ impl Inner {
             qlimit: local.qlimit,
             seqno: local.seqno,
             make_sends: local.mscount,
-            received: local.received,
+            received: local.received(),
             senders_elsewhere: local.abroad,
             set: local.set.map(|set| self.state.set(set).holder.1),
             no_senders_request: local.nsrequest != Right::Null,
@@ -187,4 +189,9 @@ impl Inner {
             ring,
         }
     }
+}
+
+/// Whether a far port has died, and no line told of it.
+fn is_orphaned(far: &Far) -> bool {
+    far.routes.is_empty() && far.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
 }

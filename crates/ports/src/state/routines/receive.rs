@@ -58,7 +58,7 @@ impl State {
     pub fn port_set_seqno(&mut self, space: SpaceId, name: u32, seqno: u32) -> Result<(), Code> {
         let port = self.receive_of(space, name)?;
         if let Some(local) = self.port_mut(port).local_mut() {
-            local.seqno = seqno;
+            local.set_seqno(seqno);
         }
         Ok(())
     }

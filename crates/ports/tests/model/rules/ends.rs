@@ -7,7 +7,7 @@ impl Model {
     /// Sends a notification with a send-once right, if there is one.
     pub(super) fn tell(&mut self, to: Option<Right>, id: i32, word: Option<u32>, rights: Vec<Right>) {
         if let Some(dest @ Right::Once(port)) = to {
-            self.deliver(port, Message { id, dest, reply: Right::Null, rights, word });
+            self.deliver(port, Message { id, dest, reply: Right::Null, rights, word, sender: None });
         }
     }
 

@@ -5,42 +5,72 @@ use crate::ops::{Got, Outcome, Send};
 use slipway_ports::abi::types;
 
 impl Model {
-    /// Sends a message that waits for no room, and says with which code that ends.
+    /// Sends a message that waits for no room. `outcome` is what the subject did.
     ///
     /// A wrong destination or reply changes nothing. A wrong right in the body destroys what was taken before it.
-    pub fn send(&mut self, task: usize, send: &Send) -> Code {
-        if self.tasks[task].dead {
-            return Code::INVALID_TASK;
-        }
-        let dest = match self.tasks[task].names.get(&send.dest.0) {
-            Some(entry) if entry.port.is_some() && self.can_take(entry, send.dest.1) => entry.port,
-            _ => None,
+    pub fn send(&mut self, task: usize, send: &Send, outcome: &Outcome) -> Check {
+        let port = match self.destination(task, send) {
+            Ok(port) => port,
+            Err(code) => return same("the code", outcome.code, code),
         };
-        let Some(port) = dest else { return Code::SEND_INVALID_DEST };
-        let reply_fits = match self.tasks[task].names.get(&send.reply.0) {
-            Some(entry) => self.can_take(entry, send.reply.1),
-            None => matches!(send.reply.0, abi::NULL | abi::DEAD),
-        };
-        if !reply_fits || send.reply.1 == types::MOVE_RECEIVE {
-            return Code::SEND_INVALID_REPLY;
+        let once = matches!(send.dest.1, types::MOVE_SEND_ONCE | types::MAKE_SEND_ONCE);
+        if !self.apart && !once && self.is_full(port) {
+            return same("the code", outcome.code, Code::SEND_TIMED_OUT);
         }
-        if !matches!(send.dest.1, types::MOVE_SEND_ONCE | types::MAKE_SEND_ONCE) && self.is_full(port) {
-            return Code::SEND_TIMED_OUT;
-        }
+        let received_here = self.tasks[task].names.values().any(|entry| entry.receive && entry.port == Some(port));
         let dest = self.take(task, send.dest.0, send.dest.1).expect("it was looked at");
         let reply = self.take(task, send.reply.0, send.reply.1).expect("it was looked at");
-        let mut message = Message { id: send.id, dest, reply, rights: Vec::new(), word: Some(send.word) };
+        let sender = (self.apart && !once).then(|| (task, self.ports[&port].moves));
+        let mut message = Message { id: send.id, dest, reply, rights: Vec::new(), word: Some(send.word), sender };
         for (name, disposition) in &send.rights {
             match self.take(task, *name, *disposition) {
                 Ok(right) => message.rights.push(right),
                 Err(_) => {
                     self.destroy_message(message);
-                    return Code::SEND_INVALID_RIGHT;
+                    return same("the code", outcome.code, Code::SEND_INVALID_RIGHT);
                 }
             }
         }
+        if self.apart && !once && self.is_full(port) {
+            // The limit counts for each sending process by itself, and at the owner's for all that waits there.
+            if outcome.code == Code::SEND_TIMED_OUT {
+                return self.take_back(task, &message, outcome);
+            }
+            let it = &self.ports[&port];
+            let own = it.queue.iter().filter(|other| other.sender == sender).count();
+            if received_here || own >= it.qlimit as usize {
+                return Err(format!("sent though the queue is full, with {own} messages of this task: {}", outcome.code));
+            }
+        }
+        same("the code", outcome.code, Code::SUCCESS)?;
         self.deliver(port, message);
-        Code::SUCCESS
+        Ok(())
+    }
+
+    /// The port that a message would go to, if its header is right.
+    fn destination(&self, task: usize, send: &Send) -> Result<PortNo, Code> {
+        if self.tasks[task].dead {
+            return Err(Code::INVALID_TASK);
+        }
+        let dest = match self.tasks[task].names.get(&send.dest.0) {
+            Some(entry) if self.can_take(entry, send.dest.1) => entry.port,
+            _ => None,
+        };
+        let port = dest.ok_or(Code::SEND_INVALID_DEST)?;
+        let reply_fits = match self.tasks[task].names.get(&send.reply.0) {
+            Some(entry) => self.can_take(entry, send.reply.1),
+            None => matches!(send.reply.0, abi::NULL | abi::DEAD),
+        };
+        if !reply_fits || send.reply.1 == types::MOVE_RECEIVE { Err(Code::SEND_INVALID_REPLY) } else { Ok(port) }
+    }
+
+    /// A message that found no room comes back, as if its sender had received it.
+    fn take_back(&mut self, task: usize, message: &Message, outcome: &Outcome) -> Check {
+        let got = outcome.got.as_ref().ok_or("nothing came back")?;
+        same("the number of rights that came back", got.rights.len(), message.rights.len())?;
+        self.put(task, message.dest, got.from)?;
+        self.put(task, message.reply, got.reply)?;
+        message.rights.iter().zip(&got.rights).try_for_each(|(right, told)| self.put(task, *right, told.0))
     }
 
     fn is_full(&self, port: PortNo) -> bool {
@@ -124,7 +154,9 @@ impl Model {
         for (right, told) in message.rights.iter().zip(&got.rights) {
             self.hand.pop_front();
             self.put(task, *right, told.0)?;
-            same("the type of a right", told.1, received_type(*right))?;
+            if !self.apart || !matches!(right, Right::Null | Right::Dead) {
+                same("the type of a right", told.1, received_type(*right))?;
+            }
         }
         Ok(())
     }

@@ -58,6 +58,8 @@ pub struct Port {
     pub destroyed: Option<Right>,
     /// How often another member of its set was received from while it had a message.
     pub passed_over: usize,
+    /// How often the receive right left a space.
+    pub moves: u32,
 }
 
 /// A message in a queue.
@@ -71,6 +73,8 @@ pub struct Message {
     pub rights: Vec<Right>,
     /// The word of a notification, or what a test put there.
     pub word: Option<u32>,
+    /// If tasks are processes: who sent it with a send right, and how often the port had moved by then.
+    pub sender: Option<(usize, u32)>,
 }
 
 /// A task.
@@ -81,8 +85,12 @@ pub struct Task {
 }
 
 /// All there is.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct Model {
+    /// Whether each task is a process of its own. Then `mach_msg` does what it does there: a message that found no room
+    /// comes back, a type is that of the descriptor also if the right is dead, and a queue limit counts by itself
+    /// for each sending process.
+    pub apart: bool,
     pub tasks: Vec<Task>,
     pub ports: BTreeMap<PortNo, Port>,
     /// Rights of a message that is being received.
@@ -139,12 +147,13 @@ impl Model {
             no_senders: None,
             destroyed: None,
             passed_over: 0,
+            moves: 0,
         };
         self.ports.insert(number, port);
         number
     }
 
-    fn port(&mut self, port: PortNo) -> &mut Port {
+    pub fn port(&mut self, port: PortNo) -> &mut Port {
         self.ports.get_mut(&port).expect("ports are never forgotten")
     }
 
@@ -279,6 +288,7 @@ impl Model {
     fn forget_receiver(&mut self, port: PortNo) {
         let it = self.port(port);
         (it.mscount, it.seqno, it.payload, it.set, it.passed_over) = (0, 0, None, None, 0);
+        it.moves += 1;
     }
 
     /// A name that denotes nothing any more goes; who waits for its death learns that.

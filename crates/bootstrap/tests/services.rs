@@ -1,0 +1,271 @@
+//! Services of the server's own: created, checked in, started on demand; and what becomes of them when tasks die.
+
+mod support;
+
+use slipway_ports::{
+    abi::{Code, kind, notify, right, types},
+    bootstrap::{
+        self, Status,
+        protocol::{self, message_id, u32_at},
+    },
+};
+use std::fs;
+use support::*;
+
+fn status(name: &str) -> Status {
+    bootstrap::status(me(), None, name).expect("the service")
+}
+
+fn checked_in(name: &str) -> u32 {
+    bootstrap::check_in(me(), None, name).expect("the receive right")
+}
+
+/// Answers `count` messages with their number plus one.
+fn serve(port: u32, count: usize) {
+    for _ in 0..count {
+        let message = receive(port);
+        answer(&message, number(&message).0 + 1);
+    }
+}
+
+fn ask(port: u32, reply: u32, number_sent: u64) {
+    send(port, number_sent, reply);
+    let answer = receive(reply);
+    assert_eq!((message_id(&answer), number(&answer).0), (1100, number_sent + 1));
+}
+
+#[test]
+fn messages_wait_until_a_task_checks_in() {
+    match role().as_deref() {
+        Some("client") => {
+            let port = bootstrap::create_service(me(), None, "s").expect("created");
+            assert_eq!(refused(bootstrap::create_service(me(), None, "s")), protocol::NAME_IN_USE);
+            assert_eq!(status("s"), Status::Inactive);
+            assert_eq!(found("s"), port);
+            (0..5).for_each(|i| send(port, i, 0));
+            say("sent");
+            listen();
+            assert_eq!(status("s"), Status::Active);
+            let reply = receive_right();
+            ask(port, reply, 100);
+        }
+        Some("server") => {
+            assert_eq!(refused(bootstrap::check_in(me(), None, "other")), protocol::UNKNOWN_SERVICE);
+            let port = checked_in("s");
+            assert_eq!(me().kind(port), Ok(kind::RECEIVE));
+            assert_eq!(refused(bootstrap::check_in(me(), None, "s")), protocol::SERVICE_ACTIVE);
+            assert_eq!(refused(bootstrap::register(me(), None, "s", 0, types::MAKE_SEND)), protocol::SERVICE_ACTIVE);
+            (0..5).for_each(|i| assert_eq!(number(&receive(port)).0, i));
+            say("in");
+            serve(port, 1);
+            // Given up in order, it goes back.
+            me().mod_refs(port, right::RECEIVE, -1).expect("given up");
+            let port = checked_in("s");
+            me().destroy(port).expect("given up");
+            assert_eq!(status("s"), Status::Inactive);
+            bootstrap::register(me(), None, "s", 0, types::MAKE_SEND).expect("forgotten");
+            assert_eq!(refused(bootstrap::check_in(me(), None, "s")), protocol::UNKNOWN_SERVICE);
+        }
+        _ => {
+            let user = User::new("messages_wait_until_a_task_checks_in");
+            let mut client = user.start("client");
+            client.hears("sent");
+            let mut server = user.start("server");
+            server.hears("in");
+            client.tell("ask");
+            server.succeeds();
+            client.succeeds();
+        }
+    }
+}
+
+#[test]
+fn senders_are_not_cut_off_when_the_task_is_killed() {
+    match role().as_deref() {
+        Some("client") => {
+            let port = bootstrap::create_service(me(), None, "s").expect("created");
+            let reply = receive_right();
+            say("created");
+            for round in 0..4 {
+                listen();
+                ask(port, reply, 10 * round);
+                say("answered");
+                listen();
+                // Nobody answers this one: its server is killed with it, and its reply right says so.
+                send(port, 1, reply);
+                say("asked");
+                assert_eq!(message_id(&receive(reply)), notify::SEND_ONCE);
+                // These wait for the next server, or were read by nobody.
+                (0..3).for_each(|i| send(port, 100 + i, 0));
+                say("sent");
+                assert_eq!(me().kind(port), Ok(kind::SEND), "the port lives");
+            }
+        }
+        Some("server") => {
+            let port =
+                (0..1_000_000).find_map(|_| bootstrap::check_in(me(), None, "s").ok()).expect("the receive right comes back");
+            if listen() == "waiting" {
+                (0..3).for_each(|i| assert_eq!(number(&receive(port)).0, 100 + i));
+            }
+            say("in");
+            serve(port, 1);
+            let _unanswered = receive(port);
+            say("received");
+            listen();
+        }
+        _ => {
+            let user = User::new("senders_are_not_cut_off_when_the_task_is_killed");
+            let mut client = user.start("client");
+            client.hears("created");
+            for round in 0..4 {
+                let mut server = user.start("server");
+                server.tell(if round > 0 { "waiting" } else { "none" });
+                server.hears("in");
+                client.tell("ask");
+                client.hears("answered");
+                client.tell("again");
+                client.hears("asked");
+                server.hears("received");
+                server.kill();
+                client.hears("sent");
+            }
+            client.succeeds();
+        }
+    }
+}
+
+#[test]
+fn a_right_that_was_passed_on_comes_back_too() {
+    match role().as_deref() {
+        Some("middle") => {
+            let port = checked_in("s");
+            let next = found("next");
+            let mut message = protocol::header(7, (next, types::COPY_SEND), (0, 0));
+            message[3] |= 0x80;
+            message.extend(slipway_ports::state::notify::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
+            message.extend(u64::from(port).to_le_bytes());
+            assert_eq!(send_raw(message), Code::SUCCESS);
+        }
+        Some("last") => {
+            let next = registered("next");
+            say("there");
+            let port = u32_at(&receive(next), 40);
+            say("has it");
+            serve(port, 1);
+            say("served");
+            listen();
+        }
+        Some("client") => {
+            let (port, reply) = (bootstrap::create_service(me(), None, "s").expect("created"), receive_right());
+            say("created");
+            listen();
+            ask(port, reply, 1);
+            listen();
+            let again = (0..1_000_000).find_map(|_| bootstrap::check_in(me(), None, "s").ok());
+            assert_eq!(again, Some(port), "the receive right joins the name of the send right");
+            send(port, 5, 0);
+            assert_eq!(number(&receive(port)).0, 5);
+        }
+        _ => {
+            let user = User::new("a_right_that_was_passed_on_comes_back_too");
+            let mut client = user.start("client");
+            client.hears("created");
+            let mut last = user.start("last");
+            last.hears("there");
+            user.run("middle");
+            last.hears("has it");
+            client.tell("ask");
+            last.hears("served");
+            last.kill();
+            client.tell("check in");
+            client.succeeds();
+        }
+    }
+}
+
+#[test]
+fn a_program_starts_with_the_first_message() {
+    match role().as_deref() {
+        Some("service") => serve(checked_in("on.demand"), 2),
+        Some("client") => {
+            assert_eq!(status("on.demand"), Status::OnDemand);
+            assert_eq!(refused(bootstrap::create_service(me(), None, "on.demand")), protocol::NAME_IN_USE);
+            assert_eq!(refused(bootstrap::register(me(), None, "on.demand", 0, types::MAKE_SEND)), protocol::NOT_PRIVILEGED);
+            let (port, reply) = (found("on.demand"), receive_right());
+            // Each process serves two and ends; the next message starts the next one.
+            (0..6).for_each(|i| ask(port, reply, i));
+            let services = bootstrap::services(me(), None).expect("the services");
+            assert_eq!(services[0].note, b"", "{services:?}");
+            assert!(services[0].program.starts_with(b"/"), "{services:?}");
+        }
+        Some("late client") => {
+            assert_eq!(status("late"), Status::OnDemand, "its file is newer than the server");
+            assert_eq!(refused(bootstrap::look_up(me(), None, "broken")), protocol::UNKNOWN_SERVICE);
+        }
+        _ => {
+            let user = User::new("a_program_starts_with_the_first_message");
+            user.configure("on.demand", "service", "");
+            user.run("client");
+            user.configure("late", "service", "");
+            fs::write(user.dir.path().join("config/slipway/services/broken.toml"), "name = 7").expect("a file");
+            user.run("late client");
+            let log = fs::read_to_string(user.dir.path().join("bootstrap.log")).expect("the log");
+            assert!(log.contains("broken.toml") && log.contains("invalid type"), "{log}");
+        }
+    }
+}
+
+#[test]
+fn a_program_that_crashes_is_started_again_after_a_pause() {
+    match role().as_deref() {
+        Some("service") => {
+            let marks = fs::OpenOptions::new().append(true).create(true).open(std::env::var_os("MARKS").expect("a file"));
+            std::io::Write::write_all(&mut marks.expect("a file"), b"x").expect("written");
+            match fs::read(std::env::var_os("MARKS").expect("a file")).expect("read").len() {
+                1 => std::process::abort(),
+                2 => std::process::exit(3),
+                _ => serve(checked_in("crashes"), 1),
+            }
+        }
+        Some("client") => {
+            let (port, reply) = (found("crashes"), receive_right());
+            send(port, 1, reply);
+            let notes: Vec<String> = (0..)
+                .map(|_| String::from_utf8_lossy(&bootstrap::services(me(), None).expect("the services")[0].note).into_owned())
+                .take_while(|note| !note.contains("code 3"))
+                .collect();
+            assert!(notes.iter().any(|note| note.contains("killed by signal 6")), "{:?}", notes.last());
+            assert_eq!(number(&receive(reply)).0, 2);
+        }
+        _ => {
+            let user = User::new("a_program_that_crashes_is_started_again_after_a_pause");
+            let marks = user.dir.path().join("marks");
+            // Without a message, too, as soon as it has crashed once.
+            user.configure("crashes", "service", "restart = 'on-crash'");
+            let mut client = user.task("client");
+            client.env("MARKS", &marks);
+            let start = std::time::Instant::now();
+            Running::start(client).succeeds();
+            assert!(start.elapsed().as_millis() >= 1500, "half a second, and a second, of pause");
+            assert_eq!(fs::read(&marks).expect("the marks").len(), 3);
+        }
+    }
+}
+
+#[test]
+fn a_program_that_cannot_start_is_told_of() {
+    if role().is_some() {
+        let port = found("missing");
+        send(port, 1, 0);
+        let told = (0..).any(|_| {
+            let services = bootstrap::services(me(), None).expect("the services");
+            String::from_utf8_lossy(&services[0].note).contains("cannot start /nonexistent/program")
+        });
+        assert!(told);
+        return;
+    }
+    let user = User::new("a_program_that_cannot_start_is_told_of");
+    let file = user.dir.path().join("config/slipway/services/missing.toml");
+    fs::write(file, "name = 'missing'\nprogram = '/nonexistent/program'").expect("a file");
+    user.run("client");
+}

@@ -1,0 +1,32 @@
+//! `slipway run`: a program with a name server; and `slipway services`, what a name server knows.
+
+mod args;
+mod server;
+mod services;
+mod session;
+
+use std::os::unix::process::CommandExt;
+
+use slipway_ports::bootstrap::{self, Place};
+
+use crate::failure::Failure;
+use crate::program::Program;
+
+pub use args::{RunOptions, ServicesOptions};
+pub use services::run as services;
+
+/// Runs the program; the exit code is its own.
+///
+/// # Errors
+/// The program could not be run, or there is no name server for it; without `--private` this is the only way to return.
+pub fn run(options: RunOptions) -> Result<u8, Failure> {
+    let Some((name, args)) = options.program.split_first() else {
+        return Err(Failure::usage("run: no program given (see slipway run --help)"));
+    };
+    let program = Program::find(name)?;
+    if options.private {
+        return session::run(&options, &program, args);
+    }
+    Place::find().and_then(|place| bootstrap::reach(&place)).map_err(|why| Failure::new(crate::failure::OWN, why.to_string()))?;
+    Err(program.exec_failure(&program.command().args(args).exec()))
+}
