@@ -3,7 +3,7 @@ CARGO  ?= cargo
 PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 REL    := $(TARGET)/release
-BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so $(REL)/libmach.so $(REL)/libmach.a
+BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so $(REL)/libmach.so $(REL)/libmach.a $(REL)/slipway-bootstrap $(REL)/mig
 MAN    := $(wildcard docs/man/*.1)
 HEADERS := $(shell cd include && find * -name '*.h' -o -name '*.defs')
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -46,7 +46,9 @@ fuzz-short: build ## the hostile-peer tests, for a short time
 # Builds only what is not there yet, so that `sudo make install` after `make build` compiles nothing.
 install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 755 $(REL)/slipway $(DEST)/bin/slipway
+	install -D -m 755 $(REL)/mig $(DEST)/bin/mig
 	install -D -m 755 $(REL)/slipway-bench $(DEST)/libexec/slipway/slipway-bench
+	install -D -m 755 $(REL)/slipway-bootstrap $(DEST)/libexec/slipway/slipway-bootstrap
 	install -D -m 644 $(REL)/libslipway_preload.so $(DEST)/lib/slipway/libslipway_preload.so
 	install -D -m 755 $(REL)/libmach.so $(DEST)/lib/libmach.so.1
 	ln -sf libmach.so.1 $(DEST)/lib/libmach.so
@@ -63,7 +65,7 @@ $(BUILT):
 	@$(MAKE) --no-print-directory build
 
 uninstall: ## remove what install put below PREFIX
-	rm -f $(DEST)/bin/slipway $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
+	rm -f $(DEST)/bin/slipway $(DEST)/bin/mig $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
 	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(DEST)/share/doc/slipway
 	rm -f $(addprefix $(DEST)/lib/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
 	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers 2>/dev/null

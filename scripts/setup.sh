@@ -35,6 +35,8 @@ libc_for_static() { test -e "$(gcc -print-file-name=libc.a)"; }
 find_missing() {
     missing=()
     need gcc on_path gcc
+    need g++ on_path g++
+    need clang on_path clang
     need make on_path make
     need libc6-dev libc_for_static
     need pkg-config on_path pkg-config
@@ -53,6 +55,8 @@ find_missing() {
     need default-jdk-headless on_path javac
     need zenity on_path zenity
     need strace on_path strace
+    need valgrind on_path valgrind
+    need gnumach-dev test -e /usr/include/x86_64-linux-gnu/mach/mach_port.defs
     need librsvg2-bin on_path rsvg-convert
     need shellcheck on_path shellcheck
 }

@@ -82,7 +82,12 @@ fn run(args: &[&str]) -> Result<(), Failure> {
         ["get", key] => (GET, *key, None),
         ["delete", key] => (DELETE, *key, None),
         ["list"] => (LIST, "", None),
-        _ => return Err(Failure(USAGE, "usage: kv-client [-s SERVICE] put KEY [VALUE] | hold KEY VALUE | get KEY | delete KEY | list".into())),
+        _ => {
+            return Err(Failure(
+                USAGE,
+                "usage: kv-client [-s SERVICE] put KEY [VALUE] | hold KEY VALUE | get KEY | delete KEY | list".into(),
+            ));
+        }
     };
     let held = ReceiveRight::new()?;
     let mut message = request(id, key)?;

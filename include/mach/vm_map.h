@@ -19,9 +19,13 @@ extern kern_return_t vm_write(vm_task_t target_task, vm_address_t address, vm_of
                               mach_msg_type_number_t data_count);
 extern kern_return_t vm_copy(vm_task_t target_task, vm_address_t source_address, vm_size_t size,
                              vm_address_t dest_address);
+/* Linux keeps no highest protection: set_maximum is refused with KERN_INVALID_ARGUMENT. */
 extern kern_return_t vm_protect(vm_task_t target_task, vm_address_t address, vm_size_t size, boolean_t set_maximum,
                                 vm_prot_t new_protection);
-/* Maps a memory object, or with MACH_PORT_NULL memory filled with zeros, at an address that has no bit of mask. */
+/*
+ * With MACH_PORT_NULL maps memory filled with zeros, at an address that has no bit of mask. There are no memory
+ * objects to map: KERN_INVALID_ARGUMENT.
+ */
 extern kern_return_t vm_map(vm_task_t target_task, vm_address_t *address, vm_size_t size, vm_address_t mask,
                             boolean_t anywhere, memory_object_t memory_object, vm_offset_t offset, boolean_t copy,
                             vm_prot_t cur_protection, vm_prot_t max_protection, vm_inherit_t inheritance);

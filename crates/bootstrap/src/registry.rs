@@ -41,7 +41,7 @@ pub struct Own {
     /// Where the receive right comes back: a receive right.
     home: u32,
     /// The program that serves it, if it is configured.
-    pub job: Option<Job>,
+    pub job: Option<Box<Job>>,
     /// Readable while messages may wait for the program to be started.
     pub bell: Option<OwnedFd>,
 }
@@ -54,6 +54,9 @@ impl Registry {
 
     /// Answers a request. Rights in it that are not kept are the caller's to give up.
     pub fn handle(&mut self, request: &Request) -> Result<Answer, Code> {
+        if let Some(name) = request.name() {
+            self.look_for_death(name);
+        }
         match request {
             Request::LookUp(name) => match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
                 Entry::Registered(port) | Entry::Own(Own { port, .. }) => Ok(Answer::Right(*port, types::COPY_SEND)),
@@ -104,7 +107,7 @@ impl Registry {
         match self.services.get_mut(name).ok_or(protocol::UNKNOWN_SERVICE)? {
             Entry::Own(own) if own.is_here(task) => {
                 mach::want_back(task, own.port, own.home).map_err(|_| protocol::NO_MEMORY)?;
-                own.job.iter_mut().for_each(Job::served);
+                own.job.iter_mut().for_each(|job| job.served());
                 // It would ring for ever: nothing more is received here.
                 own.bell = None;
                 Ok(Answer::Right(own.port, types::MOVE_RECEIVE))
@@ -119,10 +122,10 @@ impl Registry {
         let name = program.name.clone();
         match self.services.get_mut(&name) {
             Some(Entry::Own(Own { job: Some(job), .. })) => job.program = program,
-            Some(Entry::Own(own)) => own.job = Some(Job::new(program)),
+            Some(Entry::Own(own)) => own.job = Some(Box::new(Job::new(program))),
             Some(Entry::Registered(_)) => return Err(protocol::NAME_IN_USE),
             None => {
-                let own = self.make(Some(Job::new(program))).map_err(|_| protocol::NO_MEMORY)?;
+                let own = self.make(Some(Box::new(Job::new(program)))).map_err(|_| protocol::NO_MEMORY)?;
                 self.services.insert(name.clone(), Entry::Own(own));
             }
         }
@@ -135,7 +138,7 @@ impl Registry {
         Ok(())
     }
 
-    fn make(&self, job: Option<Job>) -> Result<Own, Code> {
+    fn make(&self, job: Option<Box<Job>>) -> Result<Own, Code> {
         let own =
             Own { port: mach::port_with_send_right(self.task)?, home: self.task.allocate(right::RECEIVE)?, job, bell: None };
         let made = self.task.move_member(own.home, self.set);
@@ -166,7 +169,7 @@ impl Registry {
     fn list(&self) -> Vec<Service> {
         let services = self.services.iter().map(|(name, entry)| {
             let job = match entry {
-                Entry::Own(own) => own.job.as_ref(),
+                Entry::Own(own) => own.job.as_deref(),
                 Entry::Registered(_) => None,
             };
             Service {
@@ -200,13 +203,27 @@ impl Registry {
         true
     }
 
+    /// A port may have died without that having been told yet.
+    fn look_for_death(&mut self, name: &ServiceName) {
+        if let Some(Entry::Registered(port) | Entry::Own(Own { port, .. })) = self.services.get(name) {
+            let port = *port;
+            if self.is_dead(port) {
+                self.bury(port);
+            }
+        }
+    }
+
+    fn is_dead(&self, name: u32) -> bool {
+        self.task.kind(name).is_ok_and(|it| it & kind::DEAD_NAME != 0)
+    }
+
     /// A port is dead: so are the services that were registered with it, while own ones get another port.
     fn bury(&mut self, name: u32) {
-        self.services.retain(|_, entry| !matches!(entry, Entry::Registered(port) if *port == name));
-        // A forged notification names a live right, which `destroy` must not take away.
-        if !self.task.kind(name).is_ok_and(|it| it & kind::DEAD_NAME != 0) {
+        // A notification that some task made up names what it likes.
+        if !self.is_dead(name) {
             return;
         }
+        self.services.retain(|_, entry| !matches!(entry, Entry::Registered(port) if *port == name));
         let _ = self.task.destroy(name);
         let (task, notify) = (self.task, self.notify);
         for own in self.own().filter(|own| own.port == name) {

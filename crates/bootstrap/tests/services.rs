@@ -134,6 +134,64 @@ fn senders_are_not_cut_off_when_the_task_is_killed() {
     }
 }
 
+/// Every request is answered, or told that it never will be, whenever the server is killed.
+#[test]
+fn servers_killed_under_load() {
+    const ROUNDS: usize = 60;
+    match role().as_deref() {
+        Some("client") => {
+            let port = bootstrap::create_service(me(), None, "s").unwrap_or_else(|_| found("s"));
+            let replies: Vec<u32> = (0..4).map(|_| receive_right()).collect();
+            say("created");
+            let (mut answered, mut lost) = (0u64, 0u64);
+            let stdin = std::io::stdin();
+            rustix::fs::fcntl_setfl(&stdin, rustix::fs::OFlags::NONBLOCK).expect("a flag");
+            // Until the test says something.
+            while rustix::io::read(&stdin, &mut [0; 1]) == Err(rustix::io::Errno::WOULDBLOCK) {
+                replies.iter().for_each(|reply| send(port, answered, *reply));
+                for reply in &replies {
+                    match message_id(&receive(*reply)) {
+                        1100 => answered += 1,
+                        notify::SEND_ONCE => lost += 1,
+                        other => panic!("message {other}"),
+                    }
+                }
+            }
+            assert_eq!(me().kind(port), Ok(kind::SEND), "the port lives");
+            say(&format!("{answered} answered, {lost} lost"));
+            // Of each client only what the dead process had taken.
+            assert!(answered > 0 && lost <= 4 * ROUNDS as u64, "{answered} answered, {lost} lost");
+        }
+        Some("server") => {
+            let port =
+                (0..1_000_000).find_map(|_| bootstrap::check_in(me(), None, "s").ok()).expect("the receive right comes back");
+            for count in 0.. {
+                serve(port, 1);
+                if count == 0 {
+                    say("serves");
+                }
+            }
+        }
+        _ => {
+            let user = User::new("servers_killed_under_load");
+            let mut clients: Vec<_> = (0..3).map(|_| user.start("client")).collect();
+            clients.iter_mut().for_each(|client| client.hears("created"));
+            for round in 0..ROUNDS {
+                let mut server = user.start("server");
+                server.hears("serves");
+                // Killed at once, or a little later: while something else is done.
+                assert!((0..round % 7).all(|_| user.server().is_some()));
+                server.kill();
+            }
+            let server = user.start("server");
+            clients.iter_mut().for_each(|client| client.tell("stop"));
+            clients.iter_mut().for_each(|client| assert!(client.hear().contains("answered")));
+            clients.into_iter().for_each(Running::succeeds);
+            server.kill();
+        }
+    }
+}
+
 #[test]
 fn a_right_that_was_passed_on_comes_back_too() {
     match role().as_deref() {

@@ -207,6 +207,7 @@ fn an_idle_server_does_nothing() {
         return;
     }
     let user = User::new("an_idle_server_does_nothing");
+    user.configure("waits.for.messages", "none", "");
     let mut task = user.start("task");
     task.hears("there");
     let pid = user.server().expect("a server").as_raw_nonzero();

@@ -7,10 +7,13 @@
 //! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
 //! * [`spin`]: how long a waiter looks before it sleeps.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
+//! * [`credentials`]: who is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
 //!
 //! The layout in memory and the numbered steps that comments cite are in `docs/ring-abi.md`.
 
+#[cfg(not(loom))]
+pub mod credentials;
 #[cfg(not(loom))]
 pub mod descriptor;
 pub mod ring;

@@ -235,9 +235,11 @@ fn servers_die() {
             }
             for _ in 0..flooders {
                 // Waits for room most of the time.
-                scope.spawn(move || {
-                    while send(&Msg::new(PLAIN, (server, types::COPY_SEND), (0, 0)).int(7 << 32)) == Code::SUCCESS {}
-                });
+                scope.spawn(
+                    move || {
+                        while send(&Msg::new(PLAIN, (server, types::COPY_SEND), (0, 0)).int(7 << 32)) == Code::SUCCESS {}
+                    },
+                );
             }
             until("the calls before the kill", || calls.load(SeqCst) >= fuse);
             kill(pid);
@@ -302,6 +304,8 @@ fn relays_die() {
             kill(pid);
             killed += 1;
         }
+        // A message that waits is a sender.
+        while receive_within(shared, 0).is_ok() {}
         assert_eq!(task.request_notification(shared, notify::NO_SENDERS, 0, news, types::MAKE_SEND_ONCE), Ok(0));
         for _ in 0..4 {
             let msg = await_message(news, "the news of three deaths and of no senders");

@@ -10,7 +10,7 @@ use crate::run::{RunOptions, ServicesOptions};
 use crate::size::{parse_count, parse_interval, parse_size, parse_spin};
 use crate::x11::Screen;
 
-/// X11 over shared memory, for unmodified programs.
+/// A microkernel's IPC on Linux: X11 over shared memory, and Mach ports.
 #[derive(Debug, Parser)]
 #[command(name = "slipway", version, propagate_version = true)]
 pub struct Cli {
@@ -24,6 +24,12 @@ pub enum Command {
     Run(RunOptions),
     Services(ServicesOptions),
     Ports(PortsOptions),
+    /// Compile an interface: the same as mig (try `slipway mig -help`)
+    #[command(disable_help_flag = true, disable_version_flag = true)]
+    Mig {
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGS")]
+        args: Vec<OsString>,
+    },
     /// Measure: run slipway-bench with ARGS (try `slipway bench --help`)
     #[command(disable_help_flag = true, disable_version_flag = true)]
     Bench {

@@ -25,6 +25,8 @@ use failure::{Failure, USAGE};
 
 fn main() -> ExitCode {
     match Cli::try_parse() {
+        // The compiler has exit codes of its own.
+        Ok(Cli { command: Command::Mig { args } }) => slipway_mig::cli::run(args),
         Ok(cli) => finish(run(cli)),
         Err(error) if is_help(&error) => error.exit(),
         Err(error) => finish(Err(Failure::new(USAGE, args::one_line(&error)))),
@@ -38,6 +40,7 @@ fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Ports(options) => ports::run(&options),
         Command::Run(args) => run::run(args),
         Command::Services(options) => run::services(&options),
+        Command::Mig { .. } => unreachable!("done before"),
         Command::Bench { args } => Err(bench::exec(&args)),
         Command::Guard { dir } => x11::guard(&dir),
     }

@@ -11,7 +11,7 @@ const ALLOWED: [(&str, &[&str]); 9] = [
     ("slipway-mig", &[]),
     ("slipway-transport", &["slipway-fabric"]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"]),
-    ("slipway", &["slipway-ports", "slipway-transport"]),
+    ("slipway", &["slipway-mig", "slipway-ports", "slipway-transport"]),
     ("slipway-bench", &["slipway-fabric", "slipway-ports", "slipway-transport"]),
 ];
 

@@ -12,12 +12,10 @@ use crate::{
 use rustix::{
     event::epoll,
     io::Errno,
-    net::{
-        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, UCred, accept_with, bind, getpeername, listen, socket_with,
-        sockopt::socket_peercred,
-    },
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, getpeername, listen, socket_with},
 };
 use slipway_fabric::{
+    credentials::{self, Credentials},
     segment::{Segment, segment_size},
     sync::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
@@ -63,7 +61,7 @@ struct Granted {
 struct Offer {
     token: [u8; TOKEN],
     ring: u64,
-    from: UCred,
+    from: Credentials,
     line: OwnedFd,
 }
 
@@ -172,7 +170,7 @@ impl Hub {
         match heard {
             Heard::Nothing => state.greetings.push(fd),
             Heard::Message(Message::Offer { token, ring }) => {
-                if let Ok(from) = socket_peercred(&fd) {
+                if let Ok(from) = credentials::peer(&fd) {
                     state.offers.push(Offer { token, ring, from, line: fd });
                 }
             }
@@ -199,8 +197,8 @@ impl Hub {
     /// limits allow. Never waits: an offer is there before its connection.
     pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>, nonblocking: bool) -> Accepted {
         self.serve();
-        let peer = socket_peercred(fd).ok();
-        let pid = peer.map_or(0, |p| p.pid.as_raw_nonzero().get() as u32);
+        let peer = credentials::peer(fd).ok();
+        let pid = peer.and_then(|p| p.pid).unwrap_or(0);
         let token = getpeername(fd).ok().flatten().and_then(|address| {
             let address = SocketAddrUnix::try_from(address).ok()?;
             token_of(address.abstract_name()?)
@@ -213,7 +211,7 @@ impl Hub {
             Some(offer)
         });
         // Only the process that connected may have offered; anything else is somebody's trick.
-        let offer = offer.filter(|o| peer.is_some_and(|p| p.pid == o.from.pid && p.uid == o.from.uid));
+        let offer = offer.filter(|o| peer.is_some_and(|p| p.pid.is_some() && p == o.from));
         if let Some(offer) = offer {
             let line = offer.line;
             match self.grant(line.as_fd(), offer.ring) {

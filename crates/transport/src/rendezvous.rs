@@ -11,7 +11,8 @@ use crate::{
     status::hub_path,
     stream::Stream,
 };
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with, sockopt::socket_peercred};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with};
+use slipway_fabric::credentials;
 use std::os::fd::{AsFd, BorrowedFd};
 
 /// The abstract names of offering clients begin so (after the zero byte).
@@ -43,12 +44,11 @@ impl Offer {
     /// The connection is made: the client's stream, if the process that listens there is the one
     /// that the offer went to.
     pub fn connected(self, fd: BorrowedFd<'_>, nonblocking: bool) -> Option<Stream> {
-        let x = socket_peercred(fd).ok()?;
-        let hub = socket_peercred(&self.line).ok()?;
-        if x.pid != hub.pid || x.uid != hub.uid {
-            return None;
-        }
-        Stream::offered(self.line, x.pid.as_raw_nonzero().get() as u32, nonblocking).ok()
+        let x = credentials::peer(fd).ok()?;
+        let hub = credentials::peer(&self.line).ok()?;
+        // A process of another PID namespace has no number here, and could be any.
+        let pid = x.pid.filter(|_| x == hub)?;
+        Stream::offered(self.line, pid, nonblocking).ok()
     }
 }
 

@@ -9,6 +9,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt},
 };
+use slipway_fabric::credentials;
 use slipway_fabric::{descriptor::Reserved, runtime::runtime_dir};
 use std::{
     env, io,
@@ -138,9 +139,9 @@ pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
             other => break other?,
         }
     }
-    let peer = sockopt::socket_peercred(&connection)?;
-    if peer.uid != rustix::process::geteuid() {
-        let text = format!("it belongs to another user ({})", peer.uid.as_raw());
+    let peer = credentials::peer(&connection)?;
+    if peer.uid != rustix::process::geteuid().as_raw() {
+        let text = format!("it belongs to another user ({})", peer.uid);
         return Err(io::Error::new(io::ErrorKind::PermissionDenied, text).into());
     }
     if !readable(connection.as_fd(), Instant::now() + PATIENCE)? {
@@ -163,8 +164,8 @@ pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
 
 /// The server's side: answers a fresh connection with a send right to `port`, if it is this user's. Never waits.
 pub fn welcome(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {
-    let peer = sockopt::socket_peercred(connection)?;
-    if peer.uid != rustix::process::geteuid() {
+    let peer = credentials::peer(connection)?;
+    if peer.uid != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     let (s, t) = task.export(port)?;

@@ -156,6 +156,18 @@ impl Request {
         }
     }
 
+    /// The service that it is about.
+    pub fn name(&self) -> Option<&ServiceName> {
+        match self {
+            Self::CheckIn(name)
+            | Self::Register(name, _)
+            | Self::LookUp(name)
+            | Self::Status(name)
+            | Self::CreateService(name) => Some(name),
+            Self::Info => None,
+        }
+    }
+
     /// The message to the server, answered at `reply`, a receive right. A right in it is sent as `disposition` says.
     pub fn encode(&self, server: u32, reply: u32, disposition: u32) -> Vec<u8> {
         let mut out = header(self.id(), (server, types::COPY_SEND), (reply, types::MAKE_SEND_ONCE));

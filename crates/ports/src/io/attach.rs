@@ -1,7 +1,7 @@
 //! Making a line to a port of another process, and taking one that another process made.
 
 use super::{
-    Inner, Route, credentials,
+    Inner, Route,
     line::{InSlot, Line, Peer, RING, TABLE},
     objects,
     wire::{Record, kind},
@@ -214,6 +214,6 @@ fn make_line() -> io::Result<Made> {
 
 /// Who made the other end of a socket.
 fn peer_of(socket: impl AsFd) -> Peer {
-    let pid = credentials::peer(socket).ok().and_then(|peer| peer.pid).unwrap_or(0);
+    let pid = slipway_fabric::credentials::peer(socket).ok().and_then(|peer| peer.pid).unwrap_or(0);
     Peer { pid: pid as i32, bell: 0 }
 }

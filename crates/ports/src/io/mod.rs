@@ -7,7 +7,6 @@
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
 pub mod attach;
-pub mod credentials;
 pub mod deliver;
 pub mod inspect;
 pub mod line;

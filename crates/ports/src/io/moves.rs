@@ -396,7 +396,8 @@ impl Inner {
                     drop(from.fds.next());
                 }
                 // Only what the other end was given: the code was read back from memory that it can write.
-                let given = line.is_some_and(|line| matches!(line.ins.get(code.value as usize), Some(Some(slot)) if slot.given > 0));
+                let given =
+                    line.is_some_and(|line| matches!(line.ins.get(code.value as usize), Some(Some(slot)) if slot.given > 0));
                 self.port_of_in(number, code.value).filter(|_| given)
             }
             form::BACK => self.port_of_out(number, code.value),

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     abi,
-    msg::direct::Direct,
+    msg::{direct::Direct, typed},
     state::{
         Home, PortId, Right,
         message::{Item, Memory, Message, Origin},
@@ -253,6 +253,11 @@ impl Inner {
                     return Err(error);
                 }
             }
+        }
+        let consistent = if message.complex { typed::describes(&message.body, &message.items) } else { message.items.is_empty() };
+        if !consistent {
+            self.state.destroy_message(message);
+            return Err(Corrupt { what: "body" });
         }
         Ok(message)
     }

@@ -114,8 +114,16 @@ impl Inner {
 
     /// Forgets the pipes that nobody holds any more.
     pub(crate) fn refresh_watches(&mut self, port: PortId) {
+        let Some(Exported { watches, slots, .. }) = self.io.exported(port) else { return };
+        let gone: Vec<RawFd> = watches.iter().filter(|pipe| super::objects::hung_up(pipe)).map(AsRawFd::as_raw_fd).collect();
+        if !gone.is_empty() {
+            // What they sent while they held the right comes before its end.
+            let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).collect();
+            lines.into_iter().for_each(|line| drop(self.pump(line, None)));
+            self.accept_lines(port);
+        }
         if let Some(Exported { watches, .. }) = self.io.exported_mut(port) {
-            watches.retain(|pipe| !super::objects::hung_up(pipe));
+            watches.retain(|pipe| !gone.contains(&pipe.as_raw_fd()));
             self.count_abroad(port);
         }
     }

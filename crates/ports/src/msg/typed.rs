@@ -129,6 +129,51 @@ fn walk(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -
     Ok(())
 }
 
+/// Whether a body that another process wrote says of its rights and memory just what came with it: else its receiver
+/// would take any name for a right that it was given, and any address for memory of its own.
+pub fn describes(body: &[u8], items: &[Item]) -> bool {
+    let mut items = items.iter();
+    let mut at = 0;
+    while at < body.len() {
+        let Some(Ok(descriptor)) = word(body, at).map(Descriptor::parse) else { return false };
+        at += SLOT;
+        let len = descriptor.len();
+        if descriptor.is_port() || !descriptor.inline {
+            let fits = match items.next() {
+                Some(Item::Ports { at: place, rights }) => {
+                    descriptor.inline && *place as usize == at && all_as_said(&descriptor, rights)
+                }
+                Some(Item::PortArray { at: place, rights }) => {
+                    descriptor.is_port() && !descriptor.inline && *place as usize == at && all_as_said(&descriptor, rights)
+                }
+                Some(Item::Memory { at: place, memory }) => {
+                    let given = match memory {
+                        Memory::Bytes(bytes) => bytes.len() as u64,
+                        Memory::Pages(_, len) => *len,
+                    };
+                    !descriptor.is_port() && *place as usize == at && given == len
+                }
+                None => false,
+            };
+            if !fits {
+                return false;
+            }
+        }
+        let size = if descriptor.inline { len.next_multiple_of(SLOT as u64) } else { SLOT as u64 };
+        match (at as u64).checked_add(size).filter(|end| *end <= body.len() as u64) {
+            Some(end) => at = end as usize,
+            None => return false,
+        }
+    }
+    items.next().is_none()
+}
+
+/// Whether the rights are as many and of the type that the descriptor says. A right that died may have been any.
+fn all_as_said(descriptor: &Descriptor, rights: &[Right]) -> bool {
+    let as_said = |right: &Right| matches!(right, Right::Null | Right::Dead) || right.received_type() == descriptor.name;
+    rights.len() == descriptor.number as usize && rights.iter().all(as_said)
+}
+
 /// Rewrites a type word as the receiver sees it.
 fn received_as(body: &mut [u8], at: usize, descriptor: &Descriptor) {
     let name = match descriptor.name {

@@ -6,6 +6,7 @@ use slipway_ports::{
     abi::{Code, notify, types},
     task::Task,
 };
+use std::collections::VecDeque;
 
 /// Parts.
 pub const CLIENT: i32 = 10;
@@ -162,13 +163,25 @@ fn answer(id: i32, reply: u32) {
     assert_eq!(send(&msg), Code::SUCCESS);
 }
 
+/// The starter's welcome, and what others were quicker to send.
+fn welcomed(own: u32) -> (Msg, VecDeque<Msg>) {
+    let mut early = VecDeque::new();
+    loop {
+        let msg = receive(own);
+        if msg.id() == WELCOME {
+            return (msg, early);
+        }
+        early.push_back(msg);
+    }
+}
+
 /// Passes each message on to the next, the last back to who asked.
 fn relay(own: u32) {
-    let welcome = receive(own);
+    let (welcome, mut early) = welcomed(own);
     let next = (welcome.0.len() > 48).then(|| welcome.u32(56));
     let shared = welcome.u32(40);
     loop {
-        let msg = receive(own);
+        let msg = early.pop_front().unwrap_or_else(|| receive(own));
         let reply = msg.reply();
         // One in a while goes to the port that all know, where nobody listens: it must not disturb the others.
         if msg.u64(40) % 16 == 15 {
@@ -188,18 +201,10 @@ fn relay(own: u32) {
 
 /// Receives some messages from the port that moves, reports them, and hands it on.
 fn holder(own: u32, mut dice: Dice) {
-    // The other holder may be quicker than the one who welcomes.
-    let mut early = None;
-    let welcome = loop {
-        let msg = receive(own);
-        if msg.id() == WELCOME {
-            break msg;
-        }
-        early = Some(msg);
-    };
+    let (welcome, mut early) = welcomed(own);
     let (other, log) = (welcome.u32(40), welcome.u32(56));
     loop {
-        let msg = early.take().unwrap_or_else(|| receive(own));
+        let msg = early.pop_front().unwrap_or_else(|| receive(own));
         assert_eq!(msg.id(), MOVING);
         let moving = msg.u32(40);
         for _ in 0..dice.below(12) {

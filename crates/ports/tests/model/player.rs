@@ -52,10 +52,11 @@ impl Answer {
     }
 
     pub fn seen(self) -> Seen {
-        let status = self.status.into_iter().map(|(name, [pset, seqno, mscount, qlimit, msgcount, sorights, srights, pd, ns])| {
-            let (srights, pdrequest, nsrequest) = (srights != 0, pd != 0, ns != 0);
-            (name, Status { pset, seqno, mscount, qlimit, msgcount, sorights, srights, pdrequest, nsrequest })
-        });
+        let status =
+            self.status.into_iter().map(|(name, [pset, seqno, mscount, qlimit, msgcount, sorights, srights, pd, ns])| {
+                let (srights, pdrequest, nsrequest) = (srights != 0, pd != 0, ns != 0);
+                (name, Status { pset, seqno, mscount, qlimit, msgcount, sorights, srights, pdrequest, nsrequest })
+            });
         Seen {
             names: self.names.into_iter().map(|(name, types, refs)| (name, (types, refs))).collect(),
             status: status.collect(),

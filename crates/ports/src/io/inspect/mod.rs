@@ -15,12 +15,13 @@ mod tests;
 pub use model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves, Snapshot, Task, Way};
 pub use query::{Address, Failure, addresses, ask};
 
-use super::{credentials, objects};
+use super::objects;
 use crate::process::Process;
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType},
 };
+use slipway_fabric::credentials;
 use slipway_fabric::descriptor::Reserved;
 use std::{
     io,

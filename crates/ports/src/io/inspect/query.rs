@@ -1,7 +1,6 @@
 //! Asking: which processes answer, and what. Nothing that comes back is trusted.
 
 use super::{super::objects, HELLO, PREFIX, Snapshot};
-use crate::io::credentials;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     io::Errno,
@@ -10,6 +9,7 @@ use rustix::{
         sockopt::{Timeout, set_socket_timeout},
     },
 };
+use slipway_fabric::credentials;
 use slipway_fabric::descriptor::Reserved;
 use std::{
     io,

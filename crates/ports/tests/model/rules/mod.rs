@@ -300,11 +300,23 @@ impl Model {
         }
     }
 
+    /// A right to a port that died in another process while the right was in a message: as if the port had died when
+    /// the right was there. Several have one name.
+    fn put_dead(&mut self, task: usize, told: u32) -> Check {
+        let entry = self.tasks[task].names.entry(told).or_default();
+        if told == abi::NULL || (entry.dead == 0 && !entry.is_empty()) {
+            return Err(format!("a dead right got the name {told:#x}, which is taken or no name"));
+        }
+        entry.dead += 1;
+        Ok(())
+    }
+
     /// Puts a right into a space, where the subject says that it got the name `told`.
     pub fn put(&mut self, task: usize, right: Right, told: u32) -> Check {
         let port = match right {
             Right::Send(port) | Right::Once(port) | Right::Receive(port) if self.alive(port) => port,
             Right::Null => return same("the name of no right", told, abi::NULL),
+            Right::Send(_) | Right::Once(_) if self.apart && told != abi::DEAD => return self.put_dead(task, told),
             _ => return same("the name of a dead right", told, abi::DEAD),
         };
         let known = self.known_name(task, port).filter(|_| !matches!(right, Right::Once(_)));
