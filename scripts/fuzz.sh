@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs every test target of the workspace that plays a hostile peer: those named hostile* or fuzz*.
+# Runs every test target of the workspace that plays a hostile peer: those named hostile*, forgery* or fuzz*.
 # SLIPWAY_FUZZ_SECONDS (default 20) is for the targets that go on for as long as they are let.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -9,10 +9,10 @@ targets=$(cargo metadata --no-deps --format-version 1 --locked | /usr/bin/python
 import json, sys
 for package in json.load(sys.stdin)["packages"]:
     for target in package["targets"]:
-        if "test" in target["kind"] and target["name"].startswith(("hostile", "fuzz")):
+        if "test" in target["kind"] and target["name"].startswith(("hostile", "fuzz", "forgery")):
             print(package["name"], target["name"])')
 if [ -z "$targets" ]; then
-    echo "fuzz: the workspace has no test target named hostile* or fuzz*" >&2
+    echo "fuzz: the workspace has no test target named hostile*, forgery* or fuzz*" >&2
     exit 1
 fi
 while read -r package name; do

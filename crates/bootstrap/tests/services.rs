@@ -176,13 +176,18 @@ fn servers_killed_under_load() {
             let user = User::new("servers_killed_under_load");
             let mut clients: Vec<_> = (0..3).map(|_| user.start("client")).collect();
             clients.iter_mut().for_each(|client| client.hears("created"));
+            let mut descriptors = Vec::new();
             for round in 0..ROUNDS {
                 let mut server = user.start("server");
                 server.hears("serves");
                 // Killed at once, or a little later: while something else is done.
                 assert!((0..round % 7).all(|_| user.server().is_some()));
+                descriptors.push(user.descriptors());
                 server.kill();
             }
+            // What the dead had is closed: as many are open in each round, some of them late.
+            let (early, late) = (&descriptors[5..15], &descriptors[ROUNDS - 10..]);
+            assert!(late.iter().min() <= early.iter().max(), "{descriptors:?}");
             let server = user.start("server");
             clients.iter_mut().for_each(|client| client.tell("stop"));
             clients.iter_mut().for_each(|client| assert!(client.hear().contains("answered")));

@@ -2,7 +2,10 @@
 
 mod support;
 
-use rustix::{net, process::Signal};
+use rustix::{
+    net,
+    process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
 use slipway_ports::{
     abi::Code,
     bootstrap::{self, protocol},
@@ -235,4 +238,36 @@ fn stays_so<T: PartialEq>(before: &T, spent: &dyn Fn() -> T) -> bool {
         assert!(Command::new("/bin/true").status().expect("a program").success());
     }
     *before == spent()
+}
+
+#[test]
+fn service_files_are_checked_and_read_again() {
+    if role().is_some() {
+        let program = || bootstrap::services(me(), None).expect("the services")[0].program.clone();
+        assert_eq!(program(), b"/bin/one");
+        say("one");
+        listen();
+        // The signal was sent before this was asked; the server may still take up the question first.
+        assert!((0..100_000).any(|_| program() == b"/bin/two"), "the file was not read again");
+        return;
+    }
+    let user = User::new("service_files_are_checked_and_read_again");
+    let file = user.dir.path().join("config/slipway/services/x.toml");
+    let check = || user.command(SERVER).arg("--check").output().expect("an answer");
+    fs::write(&file, "name = 'x'\nprogram = '/bin/one'\ncolour = 'red'").expect("a file");
+    let wrong = check();
+    assert_eq!(wrong.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&wrong.stderr);
+    assert!(said.contains("x.toml") && said.contains("line 3") && said.contains("colour"), "{said}");
+
+    fs::write(&file, "name = 'x'\nprogram = '/bin/one'").expect("a file");
+    let right = check();
+    assert_eq!((right.status.code(), right.stdout.as_slice()), (Some(0), &b"x: /bin/one\n"[..]));
+    let mut task = user.start("asks");
+    task.hears("one");
+    fs::write(&file, "name = 'x'\nprogram = '/bin/two'").expect("a file");
+    let server = pidfd_open(user.server().expect("a server"), PidfdFlags::empty()).expect("a process");
+    pidfd_send_signal(&server, Signal::HUP).expect("a signal");
+    task.tell("read again");
+    task.succeeds();
 }

@@ -3,7 +3,9 @@
 //! * [`abi`]: Mach's numbers. * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
 //! * [`io`]: that state connected to other processes. * [`msg`]: `mach_msg`. * [`task`]: the calls of a task.
 //! * [`rights`]: rights as owned values, for programs in Rust. * [`special`]: ports that stand for a task, thread or host.
-//! * [`process`]: the one lock, and fork.
+//! * [`bootstrap`]: the name server as its clients see it. * [`process`]: the one lock, and fork.
+
+#![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
 pub mod abi;
 pub mod bootstrap;

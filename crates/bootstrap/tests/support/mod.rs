@@ -111,6 +111,12 @@ impl User {
         Some(socket_peercred(&socket).expect("the peer").pid)
     }
 
+    /// How many descriptors the server has open.
+    pub fn descriptors(&self) -> usize {
+        let pid = self.server().expect("a server");
+        fs::read_dir(format!("/proc/{pid}/fd")).expect("its descriptors").count()
+    }
+
     /// Ends the server and waits for that.
     pub fn end_server(&self, signal: Signal) {
         let pid = self.server().expect("a server");

@@ -29,6 +29,9 @@ pub fn launch(socket: &Path) -> Result<(), String> {
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC).map_err(|error| error.to_string())?;
     let mut child = command(&program, socket, write).spawn().map_err(|error| format!("cannot run {shown}: {error}"))?;
     let said = hear(&read);
+    if said.is_err() {
+        let _ = child.kill();
+    }
     // The program that was started is gone once the server runs on its own. Somebody else may have waited for it,
     // or may have asked the kernel to.
     let _ = child.wait();

@@ -347,7 +347,7 @@ impl<'a> Iterator for Items<'a> {
     fn next(&mut self) -> Option<Self::Item> {
         let word = u64::from_le_bytes(self.0.get(..SLOT)?.try_into().ok()?);
         let kind = Descriptor::parse(word).ok()?;
-        let len = if kind.inline { usize::try_from(kind.len()).ok()? } else { SLOT };
+        let len = if kind.inline { usize::try_from(kind.size()).ok()? } else { SLOT };
         let end = len.checked_next_multiple_of(SLOT)?.checked_add(SLOT).filter(|end| *end <= self.0.len())?;
         let bytes = &self.0[SLOT..SLOT + len];
         self.0 = &self.0[end..];
@@ -384,7 +384,7 @@ pub fn discard_right(task: Task, name: u32, kind: u32) {
 }
 
 fn discard_memory(task: Task, kind: &Descriptor, at: u64) {
-    let (at, len) = (at as usize, kind.len() as usize);
+    let (at, len) = (at as usize, kind.size() as usize);
     if at == 0 || len == 0 {
         return;
     }

@@ -198,7 +198,10 @@ impl Inner {
     }
 
     /// Turns a message into a record (without kind and target), body and items, and descriptors.
-    pub(crate) fn encode_message(&mut self, line: Option<u32>, message: Message) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
+    pub(crate) fn encode_message(&mut self, line: Option<u32>, mut message: Message) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
+        if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
+            self.free_onces_with(&mut message);
+        }
         let mut out = Outgoing::default();
         let reply = self.encode_right(line, message.reply, &mut out);
         for item in message.items {

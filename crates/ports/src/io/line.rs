@@ -271,9 +271,8 @@ impl Line {
     /// Whether what is known of the other end's slot stays worth keeping without a right: its sending end
     /// came over this line and won't come again.
     pub fn keeps(&self, slot: u32) -> bool {
-        !self.ended
-            && !(slot == 0 && self.maker)
-            && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
+        let made_for_it = slot == 0 && self.maker;
+        !self.ended && !made_for_it && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
     }
 
     /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.
@@ -476,7 +475,7 @@ impl Line {
         }
         let record: wire::Record = zerocopy::transmute!(self.segment.rx.peek_array::<{ wire::RECORD }>(&self.rx));
         let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
-        if len > available as u64 || record.body % 8 != 0 || record.items % 8 != 0 {
+        if len > available as u64 || !record.body.is_multiple_of(8) || !record.items.is_multiple_of(8) {
             return Err(Corrupt { what: "record length" });
         }
         Ok(Some(record))

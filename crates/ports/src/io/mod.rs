@@ -8,10 +8,13 @@
 
 pub mod attach;
 pub mod deliver;
+mod ends;
 pub mod inspect;
 pub mod line;
+mod look;
 pub mod moves;
 pub mod objects;
+pub mod pollable;
 pub mod pump;
 pub mod rights;
 pub mod spare;
@@ -58,13 +61,15 @@ pub struct Io {
     /// The thread that hears of deaths and bells, once there is need of it.
     pub watcher: Option<watcher::Watcher>,
     /// Ports that this task made pollable, by port or set name.
-    pub pollables: wait::Pollables,
+    pub pollables: pollable::Pollables,
     /// Answers who asks what ports there are.
     pub inspector: Option<inspect::Inspector>,
     /// Messages sent and received by this process.
     pub counters: Counters,
     /// Lines on which something may be left to do when the effects are through.
     pub stirred: SmallVec<[u32; 4]>,
+    /// How deep the receive right that is being packed or unpacked lies in others.
+    nesting: u32,
 }
 
 /// Messages counted.

@@ -22,6 +22,10 @@ use smallvec::SmallVec;
 use std::{io, os::fd::AsFd, sync::Arc};
 use zerocopy::{FromBytes, IntoBytes};
 
+/// How deep receive rights can travel in the queues of others that travel, which the stack pays for. What is
+/// deeper arrives dead.
+const NESTING: u32 = 32;
+
 /// Stands for no port, in a slot that is closed.
 pub(crate) const GONE: PortId = PortId(!0);
 
@@ -60,7 +64,10 @@ impl Inner {
 
     /// Turns a receive right into what travels. The port is far from here on.
     pub(crate) fn encode_receive(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> WireRight {
-        match self.pack(line, port, out) {
+        self.io.nesting += 1;
+        let packed = if self.io.nesting > NESTING { Err(io::ErrorKind::OutOfMemory.into()) } else { self.pack(line, port, out) };
+        self.io.nesting -= 1;
+        match packed {
             Ok(()) => wire(form::RECEIVE, 0),
             Err(_) => {
                 self.state.destroy_right(Right::Receive(port));
@@ -202,15 +209,54 @@ impl Inner {
         Ok(())
     }
 
+    /// Makes sockets of the send-once rights to each port whose receive right goes with the message, or with one that
+    /// waits at such a port. As tokens those in the message would be rerouted before the other end has them.
+    pub(crate) fn free_onces_with(&mut self, message: &mut Message) {
+        let received = |message: &Message, ports: &mut Vec<PortId>| {
+            let rights = message.items.iter().flat_map(Item::rights);
+            ports.extend(rights.filter_map(|right| if let Right::Receive(port) = right { Some(*port) } else { None }));
+        };
+        let mut moving = Vec::new();
+        received(message, &mut moving);
+        let mut next = 0;
+        while let Some(port) = moving.get(next).copied() {
+            next += 1;
+            let queue = self.state.port(port).local().map(|local| &local.queue);
+            queue.into_iter().flatten().for_each(|message| received(message, &mut moving));
+        }
+        for port in &moving {
+            let mut ends = Vec::new();
+            let _ = self.free_local_onces(*port, &mut ends);
+            for end in ends.into_iter().filter_map(Arc::into_inner) {
+                let _ = self.adopt_once_end(end, *port);
+            }
+        }
+        for right in message.items.iter_mut().flat_map(Item::rights_mut).chain([&mut message.reply]) {
+            if let Right::SendOnce(port) = right
+                && moving.contains(port)
+                && let Ok(socket) = self.once_socket(*port)
+            {
+                *right = Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32));
+            }
+        }
+    }
+
     /// A receive right that arrived: the port is here from now on.
     pub(crate) fn decode_receive(&mut self, _: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
+        self.io.nesting += 1;
+        let decoded = if self.io.nesting > NESTING { Err(corrupt()) } else { self.unpack(from, items) };
+        self.io.nesting -= 1;
+        decoded
+    }
+
+    fn unpack(&mut self, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
         let luggage: Luggage = wire::take(items).ok_or_else(corrupt)?;
         let (r, s) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
         let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let mut watches = Vec::new();
         for _ in 0..luggage.watches {
-            watches.push(from.fds.next().ok_or_else(corrupt)?);
+            watches.push(from.fds.next().filter(|pipe| objects::is_holder_pipe(pipe)).ok_or_else(corrupt)?);
         }
         let mut onces = Vec::new();
         for _ in 0..luggage.onces {

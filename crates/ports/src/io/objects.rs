@@ -31,6 +31,13 @@ pub fn holder_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(rustix::pipe::pipe_with(PipeFlags::CLOEXEC | PipeFlags::NONBLOCK)?)
 }
 
+/// Whether a descriptor that a peer sent is a pipe's read end: anything else might never hang up.
+pub fn is_holder_pipe(fd: impl AsFd) -> bool {
+    use rustix::fs::{FileType, OFlags};
+    rustix::fs::fstat(&fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
+        && rustix::fs::fcntl_getfl(&fd).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY)
+}
+
 /// The number that identifies a socket while anybody holds it.
 pub fn identity(fd: impl AsFd) -> io::Result<u64> {
     Ok(rustix::fs::fstat(fd)?.st_ino)

@@ -174,7 +174,11 @@ impl Inner {
         let entry = self.io.once_ends.vacant_entry();
         let id = entry.key() as u32;
         entry.insert(OnceEnd { socket, port, fds: VecDeque::new() });
-        self.listen_once_end(id)
+        let listens = self.listen_once_end(id);
+        if listens.is_err() {
+            self.io.once_ends.remove(id as usize);
+        }
+        listens
     }
 
     fn encode_far_once(&mut self, line: Option<u32>, once: FarOnce, out: &mut Outgoing) -> io::Result<WireRight> {

@@ -5,10 +5,11 @@
 //! woken when a message for them is in a queue. All other lines, and the hot ones when nobody leads
 //! although somebody waits, ring their bell, which the watcher hears.
 
+pub use super::look::now;
 use super::{
     Inner,
     line::{Line, NO_SLOT, Stall},
-    objects,
+    look::{EAGER, Outlook, look},
 };
 use crate::{
     process::{Guard, Process},
@@ -18,10 +19,9 @@ use crate::{
 use rustix::event::{PollFd, PollFlags, Timespec};
 use slab::Slab;
 use slipway_fabric::{
-    descriptor::Reserved,
     ring::{DOZES, Ring},
     spin::{Habit, Outcome},
-    sync::{FutexWord, Ordering, spin_loop},
+    sync::{FutexWord, Ordering},
 };
 use smallvec::SmallVec;
 use std::{
@@ -108,18 +108,6 @@ pub struct Waiting {
     epoch: u64,
 }
 
-/// Ports and sets whose readiness programs poll for.
-pub type Pollables = Vec<Pollable>;
-
-/// A port or set that a program polls.
-#[derive(Debug)]
-pub struct Pollable {
-    /// What is polled.
-    pub what: For,
-    /// Readable while there may be a message.
-    pub event: Reserved,
-}
-
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
@@ -131,12 +119,6 @@ pub enum Ended {
     TimedOut,
     /// A signal came.
     Interrupted,
-}
-
-/// A time on the monotonic clock, in nanoseconds.
-pub fn now() -> u64 {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
 /// What a thread keeps between its waits.
@@ -230,9 +212,7 @@ impl Inner {
         {
             self.wake(number);
         }
-        for pollable in self.io.pollables.iter().filter(|pollable| waits(&pollable.what)) {
-            let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
-        }
+        self.tell_pollers(waits);
     }
 
     /// Wakes everybody who waits on the port in any way.
@@ -242,9 +222,7 @@ impl Inner {
             matches!(what, For::Port(p) | For::Room(p) if *p == port) || set.is_some_and(|set| *what == For::Set(set))
         };
         self.wake_where(of);
-        for pollable in self.io.pollables.iter().filter(|pollable| of(&pollable.what)) {
-            let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
-        }
+        self.tell_pollers(of);
     }
 
     /// Wakes everybody who waits on the set.
@@ -368,35 +346,17 @@ impl Inner {
         }
     }
 
-    /// Nothing was there to be received: who polls has to wait.
-    pub(crate) fn quiet(&mut self, what: For) {
-        for pollable in self.io.pollables.iter().filter(|pollable| pollable.what == what) {
-            let mut count = [0; 8];
-            let _ = rustix::io::read(&pollable.event, &mut count);
-        }
-    }
-
-    /// A descriptor that is readable while there may be a message to be received.
-    pub(crate) fn pollable(&mut self, what: For) -> std::io::Result<std::os::fd::OwnedFd> {
-        use rustix::event::{EventfdFlags, eventfd};
-        if !self.io.pollables.iter().any(|pollable| pollable.what == what) {
-            let event = Reserved::new(eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-            self.io.pollables.push(Pollable { what, event });
-        }
-        let pollable = self.io.pollables.iter().find(|pollable| pollable.what == what).ok_or(std::io::ErrorKind::NotFound)?;
-        let copy = rustix::io::fcntl_dupfd_cloexec(&pollable.event, 0)?;
-        if self.io.waiting.leader.is_none() {
-            self.cool_all();
-        }
-        Ok(copy)
-    }
-
     fn receivers_wait(&self) -> bool {
         self.io.waiting.list.iter().any(|(_, what)| what.receives())
     }
 }
 
 impl Waiting {
+    /// Whether a thread looks at the hot lines.
+    pub(super) fn is_led(&self) -> bool {
+        self.leader.is_some()
+    }
+
     fn word(&self, number: u32) -> Option<&Waiter> {
         self.threads.get(number as usize).map(|waiter| &**waiter)
     }
@@ -595,19 +555,11 @@ pub fn for_socket<'a>(guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> 
         Err(rustix::io::Errno::INTR) => Ended::Interrupted,
         _ => Ended::Look,
     };
-    let _ = objects::PARCEL;
     (process.lock(), ended)
 }
 
-/// How to look before a sleep.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Outlook {
-    /// The other end works on another processor.
-    Spin,
-    /// The other end needs this processor.
-    Yield,
-}
-
+/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
+const GLANCE: u64 = 1_000_000;
 /// Whether and how the leader looks before it sleeps; tells the other ends where it is.
 fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
     if settings::spin_ns() == 0 {
@@ -630,47 +582,4 @@ fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
         }
     }
     outlook
-}
-
-/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
-const GLANCE: u64 = 1_000_000;
-/// Looks without pause at first: an answer from another processor takes a fraction of a microsecond.
-const EAGER: u32 = 200;
-/// Looks between two looks at the clock.
-const TURNS: u32 = 16;
-/// Times a waiter lets others run on the processor that it shares with its peer.
-const YIELDS: u32 = 4;
-/// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
-const DEAR: u64 = 700_000;
-
-fn look(outlook: Outlook, deadline: Option<u64>, stirs: &dyn Fn() -> bool) -> Outcome {
-    if outlook == Outlook::Yield {
-        for _ in 0..YIELDS {
-            let start = now();
-            rustix::thread::sched_yield();
-            if now().saturating_sub(start) > DEAR {
-                return Outcome::Burnt;
-            }
-            if stirs() {
-                return Outcome::Won;
-            }
-        }
-        return Outcome::Lost;
-    }
-    if (0..EAGER).any(|_| stirs()) {
-        return Outcome::Won;
-    }
-    let longest = settings::spin_ns();
-    let end = now().saturating_add(longest).min(deadline.unwrap_or(u64::MAX));
-    loop {
-        for _ in 0..TURNS {
-            if stirs() {
-                return Outcome::Won;
-            }
-            spin_loop();
-        }
-        if now() >= end {
-            return Outcome::Lost;
-        }
-    }
 }

@@ -15,7 +15,7 @@ use rustix::{buffer::spare_capacity, event::epoll, io::Errno};
 use slipway_fabric::descriptor::Reserved;
 use std::{
     io,
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
     sync::Arc,
 };
 
@@ -113,17 +113,28 @@ impl Inner {
     }
 
     /// Forgets the pipes that nobody holds any more.
-    pub(crate) fn refresh_watches(&mut self, port: PortId) {
+    fn refresh_watches(&mut self, port: PortId) {
+        if let Some(Exported { watches, .. }) = self.io.exported_mut(port) {
+            watches.retain(|pipe| !super::objects::hung_up(pipe));
+            self.count_abroad(port);
+        }
+    }
+
+    /// As [`Inner::refresh_watches`], when no record of a line is being read: what holders sent while they held
+    /// the right comes before its end.
+    fn refresh_holders(&mut self, port: PortId) {
         let Some(Exported { watches, slots, .. }) = self.io.exported(port) else { return };
-        let gone: Vec<RawFd> = watches.iter().filter(|pipe| super::objects::hung_up(pipe)).map(AsRawFd::as_raw_fd).collect();
+        let gone: Vec<RawFd> =
+            watches.iter().filter(|pipe| super::objects::hung_up(*pipe)).map(|pipe| pipe.as_fd().as_raw_fd()).collect();
         if !gone.is_empty() {
-            // What they sent while they held the right comes before its end.
             let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).collect();
-            lines.into_iter().for_each(|line| drop(self.pump(line, None)));
+            for line in lines {
+                self.pump(line, None);
+            }
             self.accept_lines(port);
         }
         if let Some(Exported { watches, .. }) = self.io.exported_mut(port) {
-            watches.retain(|pipe| !gone.contains(&pipe.as_raw_fd()));
+            watches.retain(|pipe| !gone.contains(&pipe.as_fd().as_raw_fd()));
             self.count_abroad(port);
         }
     }
@@ -132,7 +143,7 @@ impl Inner {
     pub(crate) fn refresh_senders(&mut self, port: PortId) {
         if let Some(exported) = self.io.exported_mut(port) {
             exported.t = None;
-            self.refresh_watches(port);
+            self.refresh_holders(port);
         }
     }
 
@@ -234,7 +245,7 @@ impl Inner {
             },
             Source::Receiving => self.accept_lines(PortId(id)),
             Source::OnceEnd => self.pump_once_end(id),
-            Source::Senders => self.refresh_watches(PortId(id)),
+            Source::Senders => self.refresh_holders(PortId(id)),
             Source::Death => self.refresh_far_port(PortId(id)),
             Source::OnceDeath => {
                 if matches!(self.io.onces.get(id as usize), Some(super::Once::Socket(socket)) if super::objects::hung_up(socket))

@@ -92,14 +92,7 @@ impl Direct<'_> {
             inner,
             port,
             self.buffer,
-            &header::Delivered {
-                size: end,
-                id: record.id,
-                complex: false,
-                dest_type,
-                reply,
-                reply_type,
-            },
+            &header::Delivered { size: end, id: record.id, complex: false, dest_type, reply, reply_type },
         );
     }
 

@@ -29,7 +29,7 @@ enum Way {
 /// nothing changed, if not.
 #[inline]
 pub fn send(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
-    if size < HEADER || size > INLINE || size % 8 != 0 {
+    if !(HEADER..=INLINE).contains(&size) || !size.is_multiple_of(8) {
         return false;
     }
     let Some(message) = buffer.get(..size) else { return false };

@@ -62,7 +62,7 @@ fn deadline(asked: bool, milliseconds: u32) -> Option<u64> {
 type Step<'a> = (Guard<'a>, Code);
 
 fn send<'a>(mut guard: Guard<'a>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Step<'a> {
-    if request.send_size < HEADER || request.send_size % abi::SLOT != 0 || request.send_size > buffer.len() {
+    if request.send_size < HEADER || !request.send_size.is_multiple_of(abi::SLOT) || request.send_size > buffer.len() {
         return (guard, Code::SEND_MSG_TOO_SMALL);
     }
     if request.send_size > abi::MESSAGE_MAX {

@@ -55,7 +55,7 @@ impl Descriptor {
     }
 
     /// The size of all elements in bytes.
-    pub fn len(&self) -> u64 {
+    pub fn size(&self) -> u64 {
         (u64::from(self.number) * u64::from(self.bits)).div_ceil(8)
     }
 }
@@ -95,7 +95,7 @@ fn walk(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -
         let bits = word(body, at).ok_or(Code::SEND_MSG_TOO_SMALL)?;
         let descriptor = Descriptor::parse(bits)?;
         at += SLOT;
-        let len = descriptor.len();
+        let len = descriptor.size();
         let size = if descriptor.inline { len.next_multiple_of(SLOT as u64) } else { SLOT as u64 };
         let end = (at as u64).checked_add(size).filter(|end| *end <= body.len() as u64).ok_or(Code::SEND_MSG_TOO_SMALL)? as usize;
         match (descriptor.is_port(), descriptor.inline) {
@@ -137,7 +137,7 @@ pub fn describes(body: &[u8], items: &[Item]) -> bool {
     while at < body.len() {
         let Some(Ok(descriptor)) = word(body, at).map(Descriptor::parse) else { return false };
         at += SLOT;
-        let len = descriptor.len();
+        let len = descriptor.size();
         if descriptor.is_port() || !descriptor.inline {
             let fits = match items.next() {
                 Some(Item::Ports { at: place, rights }) => {
@@ -212,7 +212,7 @@ fn remote_rights(
     at: usize,
     rights: &mut Vec<Right>,
 ) -> Result<(), Code> {
-    let len = descriptor.len() as usize;
+    let len = descriptor.size() as usize;
     if len > abi::MESSAGE_MAX {
         return Err(Code::SEND_NO_BUFFER);
     }
@@ -331,4 +331,62 @@ fn place(bytes: &[u8]) -> Option<u64> {
     let at = pages::allocate(None, pages::whole_pages(bytes.len())?).ok()?;
     pages::write(at, bytes).ok()?;
     Some(at as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::state::{FarOnce, PortId, notify::type_word};
+    use smallvec::smallvec;
+
+    fn body(words: &[u64]) -> Vec<u8> {
+        words.iter().flat_map(|word| word.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn a_body_says_what_came_with_it() {
+        let out_of_line = |name, bits, number| type_word(name, bits, number) & !INLINE_BIT;
+        let (send, once) = (Right::Send(PortId(1)), || Right::FarOnce(FarOnce(1)));
+        let words = [
+            type_word(types::INTEGER_32, 32, 1),
+            7,
+            type_word(types::PORT_SEND, 64, 2),
+            0,
+            0,
+            out_of_line(9, 8, 5),
+            0,
+            out_of_line(types::PORT_SEND_ONCE, 32, 1) | DEALLOCATE,
+            0,
+        ];
+        let whole = || {
+            vec![
+                Item::Ports { at: 24, rights: smallvec![Right::Send(PortId(1)), Right::Dead] },
+                Item::Memory { at: 48, memory: Memory::Bytes(vec![1; 5]) },
+                Item::PortArray { at: 64, rights: vec![once()] },
+            ]
+        };
+        assert!(describes(&body(&words), &whole()) && describes(&[], &[]) && describes(&body(&words[..2]), &[]));
+
+        // Names and addresses that nothing came for.
+        assert!(!describes(&body(&words), &whole()[..2]), "a name");
+        assert!(!describes(&body(&words[2..5]), &[]), "two names");
+        assert!(!describes(&body(&words[5..7]), &[]), "an address");
+        assert!(!describes(&body(&words[..7]), &whole()), "a right that is not told of");
+        // Others than came.
+        let with = |at: usize, word: u64| {
+            let mut changed = words;
+            changed[at] = word;
+            describes(&body(&changed), &whole())
+        };
+        assert!(!with(2, type_word(types::PORT_RECEIVE, 64, 2)), "a receive right for a send right");
+        assert!(!with(2, type_word(types::PORT_SEND, 64, 1)), "fewer");
+        assert!(!with(5, out_of_line(9, 8, 6)), "more memory");
+        assert!(!with(5, out_of_line(types::PORT_SEND, 32, 1)), "names for bytes");
+        assert!(!with(7, out_of_line(9, 8, 4)), "bytes for names");
+        assert!(!with(0, type_word(9, 8, 9)), "all of it elsewhere");
+        assert!(!with(0, 0), "no type");
+        assert!(!describes(&body(&words[..8]), &whole()), "cut");
+        let swapped = vec![Item::Ports { at: 8, rights: smallvec![send] }];
+        assert!(!describes(&body(&[type_word(types::PORT_SEND_ONCE, 64, 1), 0]), &swapped), "a send-once right for a send right");
+    }
 }

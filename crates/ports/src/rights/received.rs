@@ -99,7 +99,7 @@ impl Received {
             let Ok(type_of) = Descriptor::parse(word(body, at) & !(1 << 31)) else { return };
             at += SLOT;
             let kind = Kind { name: type_of.name, bits: type_of.bits };
-            let len = type_of.len() as usize;
+            let len = type_of.size() as usize;
             let size = if type_of.inline { len.next_multiple_of(SLOT) } else { SLOT };
             match (type_of.is_port() && complex, type_of.inline) {
                 (true, true) => {

@@ -77,6 +77,15 @@ impl Item {
             Self::Memory { .. } => &[],
         }
     }
+
+    /// As [`Item::rights`].
+    pub fn rights_mut(&mut self) -> &mut [Right] {
+        match self {
+            Self::Ports { rights, .. } => rights,
+            Self::PortArray { rights, .. } => rights,
+            Self::Memory { .. } => &mut [],
+        }
+    }
 }
 
 impl Memory {

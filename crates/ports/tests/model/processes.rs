@@ -25,10 +25,10 @@ use std::{
 
 const TASKS: usize = crate::TASKS;
 const TEST: &str = "processes::any_sequence_follows_the_rules_between_processes";
-/// Lives, if PROPTEST_CASES doesn't say otherwise.
+/// Lives, if PROPTEST_CASES doesn't say otherwise. MODEL_STEPS and MODEL_SHRINK (seconds) help to find small failures.
 const CASES: u32 = 12;
 /// How long what must come about may take; and when a failure is being made smaller.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PATIENCE: Duration = Duration::from_secs(20);
 const LITTLE_PATIENCE: Duration = Duration::from_millis(700);
 /// Payloads are the number of the port in the model and this.
 const PAYLOAD: u64 = 1 << 40;

@@ -117,12 +117,11 @@ pub fn seen(model: &Model, census: &BTreeMap<PortNo, (usize, usize)>, task: usiz
 /// Compares what a task sees with what it would by the rules.
 pub fn same_view(task: usize, subject: &Seen, by_rules: &Seen) -> Check {
     let names = subject.names.keys().chain(by_rules.names.keys());
-    let all = |seen: &Seen, name| {
-        (seen.names.get(&name).copied(), seen.status.get(&name).cloned(), seen.members.get(&name).cloned())
-    };
-    names.copied().try_for_each(|name| {
-        same(&format!("what task {task} sees of {name:x}"), all(subject, name), all(by_rules, name))
-    })
+    let all =
+        |seen: &Seen, name| (seen.names.get(&name).copied(), seen.status.get(&name).cloned(), seen.members.get(&name).cloned());
+    names
+        .copied()
+        .try_for_each(|name| same(&format!("what task {task} sees of {name:x}"), all(subject, name), all(by_rules, name)))
 }
 
 /// The rights that a name with these types may be asked the references of.

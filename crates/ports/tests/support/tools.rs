@@ -141,8 +141,8 @@ pub fn holdings() -> Holdings {
 }
 
 /// What each open descriptor is, for a message about a leak.
-pub fn descriptor_list() -> Vec<String> {
-    let mut all: Vec<String> = std::fs::read_dir("/proc/self/fd")
+pub fn descriptor_list(process: &str) -> Vec<String> {
+    let mut all: Vec<String> = std::fs::read_dir(format!("/proc/{process}/fd"))
         .expect("/proc")
         .flatten()
         .map(|fd| format!("{:?} {:?}", fd.file_name(), std::fs::read_link(fd.path()).unwrap_or_default()))
@@ -163,7 +163,7 @@ pub fn until_held(before: Holdings) {
         if now.fds <= before.fds && now.maps <= before.maps && now.names <= before.names {
             return;
         }
-        assert!(start.elapsed() < WATCHDOG / 3, "held {before:?} before, {now:?} now: {:#?}", descriptor_list());
+        assert!(start.elapsed() < WATCHDOG / 3, "held {before:?} before, {now:?} now: {:#?}", descriptor_list("self"));
         std::thread::yield_now();
     }
 }

@@ -38,7 +38,8 @@ impl Model {
             }
             let it = &self.ports[&port];
             let own = it.queue.iter().filter(|other| other.sender == sender).count();
-            if received_here || own >= it.qlimit as usize {
+            // A new line has the default limit until the owner has heard of it.
+            if received_here || own >= it.qlimit.max(abi::QLIMIT_DEFAULT) as usize {
                 return Err(format!("sent though the queue is full, with {own} messages of this task: {}", outcome.code));
             }
         }

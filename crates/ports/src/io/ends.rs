@@ -1,0 +1,163 @@
+//! Ways that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
+
+use super::{Inner, line::GATE_MOVED, moves::GONE, objects};
+use crate::state::{Home, PortId, Right, message::Message};
+use rustix::io::Errno;
+use slipway_fabric::sync::Ordering;
+
+impl Inner {
+    /// The owner of a slot has closed it: what it did not accept is taken back, and sent again or destroyed.
+    pub(crate) fn gate_closed(&mut self, number: u32, slot: u32, dead: bool) {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        let accepted = line.theirs.accepted[slot as usize % super::line::SLOTS].load(Ordering::Acquire);
+        let Some(out) = line.out_slot(slot).filter(|out| !out.closed) else { return };
+        out.closed = true;
+        let (port, open) = (std::mem::replace(&mut out.port, GONE), out.sent.wrapping_sub(accepted) as usize);
+        let identity = if dead { 0 } else { self.identity_of(port) };
+        if let Some(out) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)) {
+            out.identity = identity;
+        }
+        let back = self.take_back(number, slot, port, open);
+        if let Some(line) = self.io.lines.get_mut(number as usize) {
+            line.ours.seen[slot as usize].store(1, Ordering::Release);
+            line.ring_bell();
+        }
+        self.io.stirred.push(number);
+        self.reroute(port, number, slot, back, dead);
+    }
+
+    /// The identity of a port that others know; 0 for none.
+    fn identity_of(&self, port: PortId) -> u64 {
+        let far = self.io.far(port).map(|far| far.identity);
+        far.or_else(|| self.io.exported(port).map(|exported| exported.identity)).unwrap_or(0)
+    }
+
+    /// Finds another way for what was sent over a line that leads to the port no more.
+    fn reroute(&mut self, port: PortId, number: u32, slot: u32, back: Vec<Box<Message>>, dead: bool) {
+        if let Some(far) = self.io.far_mut(port) {
+            far.routes.retain(|route| !(route.line == number && route.slot == slot));
+            far.stranded.extend(back);
+        } else {
+            // The port is here by now: it moved to this process. These were within the limit where it was.
+            return self.put_back(port, back);
+        }
+        if dead {
+            self.state.far_port_died(port);
+            self.bury_far(port);
+        } else if self.io.far(port).is_some_and(|far| !far.stranded.is_empty()) {
+            // Now, not with the next message: perhaps there is none.
+            self.resend(port);
+        }
+    }
+
+    /// Puts messages that never left this process into the queue of a port that has come here.
+    pub(crate) fn put_back(&mut self, port: PortId, messages: Vec<Box<Message>>) {
+        let here = self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_)));
+        for message in messages {
+            if here {
+                self.state.enqueue(port, message);
+            } else {
+                self.state.destroy_message(message);
+            }
+        }
+    }
+
+    /// What is left of a far port that died: nothing waits for a way to it any more.
+    pub(crate) fn bury_far(&mut self, port: PortId) {
+        if let Some(far) = self.io.far_mut(port) {
+            far.t = None;
+            for message in std::mem::take(&mut far.stranded) {
+                self.state.destroy_message(message);
+            }
+        }
+    }
+
+    fn resend(&mut self, port: PortId) {
+        match self.route(port) {
+            Ok(_) => self.send_stranded(port),
+            Err(Errno::WOULDBLOCK) => {}
+            Err(_) => {
+                self.state.far_port_died(port);
+                self.bury_far(port);
+            }
+        }
+    }
+
+    /// The other end of a line is gone, or broke the rules: what it sent before is taken, and the line closed.
+    pub(crate) fn end_line(&mut self, number: u32) {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        if !std::mem::replace(&mut line.ended, true) {
+            // What lies in the ring was sent while the sender lived.
+            self.pump(number, None);
+        }
+        self.forget_hot(number);
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        let outs: Vec<(u32, u32)> =
+            line.outs.iter().enumerate().filter_map(|(i, out)| out.filter(|o| !o.closed).map(|o| (i as u32, o.sent))).collect();
+        let mut lost = Vec::new();
+        for (slot, sent) in outs {
+            let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+            let gate = line.theirs.gate[slot as usize].load(Ordering::Acquire);
+            // Without a closed gate, what left the ring was accepted, and the rest is taken back.
+            let open = if gate >= GATE_MOVED {
+                sent.wrapping_sub(line.theirs.accepted[slot as usize].load(Ordering::Acquire)) as usize
+            } else {
+                usize::MAX
+            };
+            let Some(port) = line.out_slot(slot).map(|out| out.port) else { continue };
+            let back = self.take_back(number, slot, port, open);
+            lost.push((port, slot, back));
+        }
+        let line = self.io.lines.remove(number as usize);
+        self.wake_writers_of(number, &line);
+        for (port, slot, back) in lost {
+            let gone = self.io.far(port).is_none_or(|far| far.s.as_ref().is_none_or(|s| objects::hung_up(&**s)));
+            self.reroute(port, number, slot, back, gone);
+            self.release_if_unused(port);
+        }
+        for (_, once) in line.held {
+            let mut found = self.state.far_once_died(once);
+            if !found {
+                // It waits in a message: who receives it gets a dead name.
+                self.state.each_waiting(None, &mut |right| {
+                    if *right == Right::FarOnce(once) {
+                        *right = Right::Dead;
+                        found = true;
+                    }
+                });
+            }
+            if found {
+                self.io.onces.try_remove(once.0 as usize);
+            } else if let Some(once) = self.io.onces.get_mut(once.0 as usize) {
+                // A thread is about to send it.
+                *once = super::Once::Dead;
+            }
+        }
+        for (_, port) in line.tokens {
+            self.state.destroy_right(Right::SendOnce(port));
+        }
+        for slot in line.ins.into_iter().flatten() {
+            if let Some(exported) = self.io.exported_mut(slot.port) {
+                exported.slots.retain(|(line, _)| *line != number);
+                self.count_abroad_if_here(slot.port);
+            }
+        }
+    }
+
+    /// Gives a far port up that was kept only for a line that is gone.
+    fn release_if_unused(&mut self, port: PortId) {
+        let Some(it) = self.state.ports.get(port.0 as usize) else { return };
+        if it.srights == 0 && it.sorights == 0 && it.names.is_empty() && !matches!(it.home, Home::Here(_)) {
+            self.state.effects.push_back(crate::state::Effect::Forgotten(port));
+        }
+    }
+
+    /// Reads back the last `open` messages to a slot, which its owner did not accept.
+    fn take_back(&mut self, number: u32, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return Vec::new() };
+        let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
+        let mut records = line.read_back(slot, consumed);
+        records.drain(..records.len().saturating_sub(open));
+        records.into_iter().filter_map(|(bytes, fds)| self.reclaim(number, port, &bytes, fds)).collect()
+    }
+}

@@ -1,0 +1,636 @@
+//! A hostile peer that speaks the protocol by hand, and wrongly: what it forges must not reach a port that it has
+//! no right to, end or stop the victim, or disturb the victim's other lines.
+//!
+//! `SLIPWAY_FUZZ_SECONDS` (default 5) is how long the random test goes on, `SLIPWAY_FUZZ_SEED` repeats a run.
+#![allow(unsafe_code, reason = "the hostile end maps the segment as words")]
+
+#[path = "forgery/peer.rs"]
+mod peer;
+mod support;
+
+use peer::*;
+use slipway_fabric::sync::Ordering::SeqCst;
+use slipway_ports::{
+    abi::{Code, right, types},
+    io::{
+        line::RING,
+        objects,
+        wire::{ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind},
+    },
+    task::Task,
+};
+use std::{
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    process::Child,
+    time::Instant,
+};
+use support::{tools::*, *};
+use zerocopy::IntoBytes;
+
+const GIVE: i32 = 50;
+const GAVE: i32 = 51;
+const ECHO: i32 = 52;
+const STATS: i32 = 54;
+const TELL: i32 = 56;
+
+/// The victim: serves an honest client on one port and whoever has a right to on another; a third is nobody's.
+fn victim() {
+    let task = Task::current();
+    let parent = inherited();
+    let (own, open, secret) = (receive_right(), receive_right(), receive_right());
+    let set = task.allocate(right::PORT_SET).expect("a set");
+    [own, open, secret].iter().for_each(|port| task.move_member(*port, set).expect("a member"));
+    // It is known to the kernel, and held by this task alone.
+    let _held = task.export(secret).expect("sockets");
+    assert_eq!(send(&Msg::new(1, (parent, types::COPY_SEND), (own, types::MAKE_SEND))), Code::SUCCESS);
+    let mut friend = 0;
+    loop {
+        let Ok(msg) = receive_within(set, 5 * SOON) else { return };
+        let port = msg.u32(16);
+        assert_ne!(port, secret, "a message came to a port that nobody has a right to");
+        let reply = |build: Msg| assert_eq!(send(&build), Code::SUCCESS);
+        let answer = || Msg::new(msg.id() + 1, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0));
+        match msg.id() {
+            0 if port == own => return,
+            GIVE if port == own => {
+                let to = msg.u32(40);
+                let given =
+                    Msg::new(GAVE, (to, types::MOVE_SEND), (open, types::MAKE_SEND_ONCE)).ports(types::MAKE_SEND, &[open]);
+                reply(given);
+                reply(answer());
+            }
+            ECHO if port == own => reply(answer().int(msg.u64(40))),
+            STATS if port == own => {
+                destroy_all_but(&[own, open, secret, set, parent, friend, msg.reply()]);
+                let held = holdings();
+                let status = std::fs::read_to_string("/proc/self/statm").expect("/proc");
+                let pages = status.split(' ').nth(1).and_then(|n| n.parse().ok()).unwrap_or(0u64);
+                reply(answer().int(held.fds as u64).int(held.maps as u64).int(held.names as u64).int(pages * 4096));
+            }
+            TELL if port == own => {
+                friend = msg.u32(40);
+                assert_eq!(send(&Msg::new(TELL, (friend, types::COPY_SEND), (0, 0)).int(77)), Code::SUCCESS);
+                reply(answer());
+            }
+            _ => {
+                assert_eq!(port, open, "only the open port is open to it");
+                destroy_all_but(&[own, open, secret, set, parent, friend]);
+            }
+        }
+    }
+}
+
+/// The victim, its honest client, and what the hostile peer was given.
+struct Stage {
+    child: Child,
+    server: u32,
+    reply: u32,
+    hello: u32,
+    /// The sending end of the victim's open port.
+    open: OwnedFd,
+    count: u64,
+}
+
+/// What the victim holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Stats {
+    fds: u64,
+    maps: u64,
+    names: u64,
+    resident: u64,
+}
+
+impl Stage {
+    fn new(test: &str) -> (Self, Line) {
+        let hello = receive_right();
+        let child = start(test, "victim", hello);
+        let server = receive(hello).reply();
+        let reply = receive_right();
+        let (line, open) = Self::introduce(server, reply);
+        let stage = Self { child, server, reply, hello, open, count: 0 };
+        (stage, line)
+    }
+
+    /// The victim makes a line to a hostile port, and gives a right to its open one over it.
+    fn introduce(server: u32, reply: u32) -> (Line, OwnedFd) {
+        let (s, r) = objects::socket_pair().expect("sockets");
+        let (_read, write) = objects::holder_pipe().expect("a pipe");
+        let name = Task::current().import(s, write).expect("a right");
+        let done = rpc(GIVE, server, reply, |msg| msg.ports(types::MOVE_SEND, &[name]));
+        assert_eq!(done.id(), GIVE + 1);
+        let mut line = Line::take(&r);
+        let (record, _, mut fds) = line.read();
+        assert_eq!((record.kind, record.id, record.reply.form), (kind::MESSAGE, GAVE, form::TOKEN));
+        // The sending end of the open port is the one descriptor of the first gift.
+        assert_eq!(fds.len(), 1);
+        (line, fds.remove(0))
+    }
+
+    /// The honest client is served as ever.
+    fn round_trip(&mut self) {
+        self.count += 1;
+        let answer = rpc(ECHO, self.server, self.reply, |msg| msg.int(self.count));
+        assert_eq!((answer.id(), answer.u64(40)), (ECHO + 1, self.count));
+    }
+
+    fn stats(&self) -> Stats {
+        let answer = rpc(STATS, self.server, self.reply, |msg| msg);
+        assert_eq!(answer.id(), STATS + 1);
+        Stats { fds: answer.u64(40), maps: answer.u64(56), names: answer.u64(72), resident: answer.u64(88) }
+    }
+
+    /// With all hostile lines closed the victim holds what it held before.
+    fn until_clean(&mut self, before: Stats) {
+        let start = Instant::now();
+        loop {
+            let now = self.stats();
+            if now.fds <= before.fds && now.maps <= before.maps && now.names <= before.names {
+                return;
+            }
+            let list = || descriptor_list(&self.child.id().to_string());
+            assert!(start.elapsed() < WATCHDOG / 3, "the victim holds {now:?}, and before {before:?}: {:#?}", list());
+        }
+    }
+
+    fn end(mut self) {
+        self.round_trip();
+        assert_eq!(send(&Msg::new(0, (self.server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert!(self.child.wait().expect("the victim's end").success());
+        let task = Task::current();
+        task.mod_refs(self.hello, right::RECEIVE, -1).expect("a port of ours");
+    }
+}
+
+/// Runs `attack` on a new line to the victim's open port and checks that the victim does as ever.
+fn attacked(test: &str, attacks: &[&dyn Fn(&mut Line, &Stage)]) {
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (mut stage, line) = Stage::new(test);
+    drop(line);
+    stage.round_trip();
+    let mut before = stage.stats();
+    for (i, attack) in attacks.iter().enumerate() {
+        let mut line = Line::make(&stage.open);
+        attack(&mut line, &stage);
+        stage.round_trip();
+        drop(line);
+        if i == 0 {
+            // The first time makes what later ones need too.
+            before.names = before.names.max(stage.stats().names);
+        }
+        stage.until_clean(before);
+    }
+    stage.end();
+}
+
+fn message(target: u32) -> Record {
+    Record { kind: kind::MESSAGE, target, id: 9000, ..Record::default() }
+}
+
+fn right(form: u32, value: u32) -> WireRight {
+    WireRight { form, value }
+}
+
+/// One inline right in an otherwise good message: body and item.
+fn one_right(record: Record, right: WireRight, luggage: &[u8]) -> (Record, Vec<u8>) {
+    rights(record, &[right], luggage)
+}
+
+fn rights(record: Record, rights: &[WireRight], luggage: &[u8]) -> (Record, Vec<u8>) {
+    let mut rest = vec![0; 8 + 8 * rights.len()];
+    let head = ItemHead { kind: item::PORTS, at: 8, count: rights.len() as u64 };
+    rest.extend_from_slice(head.as_bytes());
+    rights.iter().for_each(|right| rest.extend_from_slice(right.as_bytes()));
+    rest.extend_from_slice(luggage);
+    let body = 8 + 8 * rights.len() as u32;
+    (Record { body, items: rest.len() as u32 - body, flags: record.flags | flag::COMPLEX, ..record }, rest)
+}
+
+fn refused(line: &Line) {
+    until("the victim closes the line", || line.is_closed());
+}
+
+fn taken(line: &mut Line) {
+    let mut unread = 1;
+    until("the victim takes the record", || {
+        unread = line.unread();
+        unread == 0
+    });
+    assert!(!line.is_closed());
+}
+
+#[test]
+fn good_records_are_taken() {
+    attacked(
+        "good_records_are_taken",
+        &[&|line, _| {
+            line.write(&message(0), &[], &[]);
+            taken(line);
+            let (record, rest) = one_right(message(0), right(form::DEAD, 0), &[]);
+            line.write(&record, &rest, &[]);
+            taken(line);
+        }],
+    );
+}
+
+#[test]
+fn wrong_records_end_the_line() {
+    let bad = |record: Record| {
+        move |line: &mut Line, _: &Stage| {
+            line.write(&record, &[0; 64], &[]);
+            refused(line);
+        }
+    };
+    let mut attacks: Vec<Box<dyn Fn(&mut Line, &Stage)>> = Vec::new();
+    // Slots, tokens and kinds that are none.
+    for target in [1, 2, 1023, 1024, 1 << 31, !0] {
+        attacks.push(Box::new(bad(message(target))));
+        attacks.push(Box::new(bad(Record { kind: kind::ONCE, ..message(target) })));
+        attacks.push(Box::new(bad(Record { kind: kind::RELEASE, count: 1, ..message(target) })));
+    }
+    for number in [0, 12, 77, 255] {
+        attacks.push(Box::new(bad(Record { kind: number, ..message(0) })));
+    }
+    // More than was given.
+    for count in [1, 2, 1 << 31, !0] {
+        attacks.push(Box::new(bad(Record { kind: kind::RELEASE, count, ..message(0) })));
+    }
+    // Lengths: odd, too long, more than the ring.
+    for (body, items) in [(1, 0), (0, 4), (1 << 20, 0), (!7, 0), (!7, !7), (0, !7), (RING as u32, 0)] {
+        attacks.push(Box::new(bad(Record { body, items, ..message(0) })));
+    }
+    // Descriptors that never come.
+    for fds in [1, 253, 254, !0] {
+        attacks.push(Box::new(bad(Record { fds, ..message(0) })));
+        attacks.push(Box::new(bad(Record { fds, kind: kind::WATCH, ..message(0) })));
+    }
+    // Reply rights.
+    for (form, value) in
+        [(form::GIFT, 0), (form::GIFT, !0), (form::BACK, 1), (form::BACK, !0), (form::TOKEN_BACK, 0), (form::RECEIVE, 0), (99, 0)]
+    {
+        attacks.push(Box::new(bad(Record { reply: right(form, value), ..message(0) })));
+    }
+    attacks.push(Box::new(bad(Record { reply: right(form::SEND, 0), ..message(0) })));
+    attacks.push(Box::new(bad(Record { flags: flag::SPILLED, ..message(0) })));
+    let attacks: Vec<&dyn Fn(&mut Line, &Stage)> = attacks.iter().map(|attack| &**attack).collect();
+    attacked("wrong_records_end_the_line", &attacks);
+}
+
+#[test]
+fn wrong_items_end_the_line() {
+    let bad = |kind: u32, at: u32, count: u64, more: usize| {
+        move |line: &mut Line, _: &Stage| {
+            let mut rest = vec![0; 16];
+            rest.extend_from_slice(ItemHead { kind, at, count }.as_bytes());
+            rest.resize(rest.len() + more, 0);
+            let record = Record { body: 16, items: rest.len() as u32 - 16, flags: flag::COMPLEX, ..message(0) };
+            line.write(&record, &rest, &[]);
+            refused(line);
+        }
+    };
+    let mut attacks: Vec<Box<dyn Fn(&mut Line, &Stage)>> = Vec::new();
+    for kind in [item::PORTS, item::PORT_ARRAY, item::BYTES] {
+        for (at, count) in [(4, 1), (16, 1), (!7, 1), (0, 1 << 40), (0, u64::MAX), (0, u64::MAX / 8 + 1)] {
+            attacks.push(Box::new(bad(kind, at, count, 8)));
+        }
+    }
+    attacks.push(Box::new(bad(item::PAGES, 0, 10, 0)));
+    attacks.push(Box::new(bad(0, 0, 0, 0)));
+    attacks.push(Box::new(bad(55, 0, 0, 8)));
+    let attacks: Vec<&dyn Fn(&mut Line, &Stage)> = attacks.iter().map(|attack| &**attack).collect();
+    attacked("wrong_items_end_the_line", &attacks);
+}
+
+/// Memory that can still change, is too short, or claims to be more than anybody has.
+#[test]
+fn wrong_memory_ends_the_line() {
+    let spilled = |file: fn() -> OwnedFd| {
+        move |line: &mut Line, _: &Stage| {
+            let file = file();
+            line.write(&Record { flags: flag::SPILLED, fds: 1, ..message(0) }, &[], &[file.as_fd()]);
+            refused(line);
+        }
+    };
+    let pages = |file: fn() -> OwnedFd| {
+        move |line: &mut Line, _: &Stage| {
+            let file = file();
+            let mut rest = vec![0; 8];
+            rest.extend_from_slice(ItemHead { kind: item::PAGES, at: 0, count: 4096 }.as_bytes());
+            let record = Record { body: 8, items: 16, fds: 1, flags: flag::COMPLEX, ..message(0) };
+            line.write(&record, &rest, &[file.as_fd()]);
+            refused(line);
+        }
+    };
+    let huge = |line: &mut Line, _: &Stage| {
+        // Nothing is in it: it costs its maker no memory.
+        let lengths = [8u64, (1 << 42) - 4096];
+        let file = memory(0, false);
+        rustix::fs::ftruncate(&file, 1 << 42).expect("a hole");
+        rustix::io::pwrite(&file, lengths.as_bytes(), 0).expect("lengths");
+        objects::seal(&file).expect("seals");
+        line.write(&Record { flags: flag::SPILLED, fds: 1, ..message(0) }, &[], &[file.as_fd()]);
+        refused(line);
+    };
+    attacked(
+        "wrong_memory_ends_the_line",
+        &[
+            &spilled(|| memory(4096, false)),
+            &spilled(|| memory(8, true)),
+            &spilled(|| std::fs::File::open("/dev/null").expect("a file").into()),
+            &pages(|| memory(8192, false)),
+            &pages(|| memory(100, true)),
+            &huge,
+        ],
+    );
+}
+
+/// A send-once right that is given twice: the second may take nothing away from whoever has the first.
+#[test]
+fn a_token_given_twice_is_refused_or_dead() {
+    attacked(
+        "a_token_given_twice_is_refused_or_dead",
+        &[
+            &|line, _| {
+                let twice = right(form::TOKEN, 5);
+                let (record, rest) = rights(message(0), &[twice, twice], &[]);
+                line.write(&record, &rest, &[]);
+                refused(line);
+            },
+            &|line, _| {
+                let (record, rest) = one_right(Record { reply: right(form::TOKEN, 6), ..message(0) }, right(form::TOKEN, 6), &[]);
+                line.write(&record, &rest, &[]);
+                refused(line);
+            },
+        ],
+    );
+}
+
+fn luggage(watches: u32, onces: u32, messages: u64) -> Luggage {
+    Luggage {
+        qlimit: 5,
+        seqno: 0,
+        mscount: 0,
+        onces,
+        watches,
+        protected: 0,
+        payload: 0,
+        messages,
+        nsrequest: WireRight::default(),
+        pdrequest: WireRight::default(),
+    }
+}
+
+fn forged_receive(line: &mut Line, fds: &[BorrowedFd<'_>], luggage: &Luggage) {
+    let (record, rest) = one_right(message(0), right(form::RECEIVE, 0), luggage.as_bytes());
+    line.write(&Record { fds: fds.len() as u16, ..record }, &rest, fds);
+}
+
+#[test]
+fn receive_rights_are_not_forged() {
+    attacked(
+        "receive_rights_are_not_forged",
+        &[
+            &|line, _| {
+                // A true one first.
+                let (s, r) = objects::socket_pair().expect("sockets");
+                forged_receive(line, &[r.as_fd(), s.as_fd()], &luggage(0, 0, 0));
+                taken(line);
+            },
+            &|line, _| {
+                let ((s, _a), (_b, r)) = (objects::socket_pair().expect("sockets"), objects::socket_pair().expect("sockets"));
+                forged_receive(line, &[r.as_fd(), s.as_fd()], &luggage(0, 0, 0));
+                refused(line);
+            },
+            &|line, stage| {
+                // The victim's own port.
+                let (_s, r) = objects::socket_pair().expect("sockets");
+                forged_receive(line, &[r.as_fd(), stage.open.as_fd()], &luggage(0, 0, 0));
+                refused(line);
+            },
+            &|line, stage| {
+                forged_receive(line, &[stage.open.as_fd(), stage.open.as_fd()], &luggage(0, 0, 0));
+                refused(line);
+            },
+            &|line, _| {
+                let (s, r) = objects::socket_pair().expect("sockets");
+                forged_receive(line, &[r.as_fd(), s.as_fd()], &luggage(1 << 31, !0, 0));
+                refused(line);
+            },
+            &|line, _| {
+                let (s, r) = objects::socket_pair().expect("sockets");
+                forged_receive(line, &[r.as_fd(), s.as_fd()], &luggage(0, 0, u64::MAX));
+                refused(line);
+            },
+            &|line, _| {
+                let (read, write) = objects::holder_pipe().expect("a pipe");
+                forged_receive(line, &[read.as_fd(), write.as_fd()], &luggage(0, 0, 0));
+                refused(line);
+            },
+        ],
+    );
+}
+
+/// Receive rights within the requests of receive rights: as deep as descriptors allow.
+#[test]
+fn nested_receive_rights_do_not_overflow_the_stack() {
+    attacked(
+        "nested_receive_rights_do_not_overflow_the_stack",
+        &[&|line, _| {
+            const DEPTH: usize = 3000;
+            let inner = Luggage { nsrequest: right(form::RECEIVE, 0), ..luggage(0, 0, 0) };
+            let pairs: Vec<(OwnedFd, OwnedFd)> = (0..DEPTH).map(|_| objects::socket_pair().expect("sockets")).collect();
+            let fds: Vec<BorrowedFd<'_>> = pairs.iter().flat_map(|(s, r)| [r.as_fd(), s.as_fd()]).collect();
+            let all = inner.as_bytes().repeat(DEPTH);
+            let (record, rest) = one_right(message(0), right(form::RECEIVE, 0), &all);
+            line.write(&Record { fds: fds.len() as u16, ..record }, &rest, &fds);
+            refused(line);
+        }],
+    );
+}
+
+/// A peer that has a send right to an honest task's port gives it away as its own.
+#[test]
+fn nobody_elses_port_is_given_away() {
+    let test = "nobody_elses_port_is_given_away";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (mut stage, mut line) = Stage::new(test);
+    let task = Task::current();
+    let honest = receive_right();
+    let (s, _t) = task.export(honest).expect("sockets");
+    // The same goes for a line that the victim made and one that it was made.
+    for which in 0..2 {
+        let mut own = Line::make(&stage.open);
+        let line = if which == 0 { &mut line } else { &mut own };
+        let (record, rest) = one_right(message(0), right(form::FIRST_GIFT, 7), &[]);
+        // The open port has slot 1 on a line that the victim made, where 0 is the hostile port's.
+        line.write(&Record { fds: 1, target: 1 - which, ..record }, &rest, &[s.as_fd()]);
+        until("the victim looks at it", || line.unread() == 0 || line.is_closed());
+        let told = rpc(TELL, stage.server, stage.reply, |msg| msg.ports(types::MAKE_SEND, &[honest]));
+        assert_eq!(told.id(), TELL + 1);
+        let msg = receive(honest);
+        assert_eq!((msg.id(), msg.u64(40)), (TELL, 77));
+        stage.round_trip();
+    }
+    stage.end();
+}
+
+/// Records without an end, and lines without an end: others are served meanwhile.
+#[test]
+fn a_flood_stops_nobody_else() {
+    let test = "a_flood_stops_nobody_else";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (mut stage, line) = Stage::new(test);
+    drop(line);
+    let before = stage.stats();
+    let done = slipway_fabric::sync::AtomicBool::new(false);
+    let open = stage.open.try_clone().expect("a copy");
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut line = Line::make(&open);
+            let look = Record { kind: kind::LOOK, ..Record::default() };
+            for _ in 0..RING / RECORD {
+                line.write(&look, &[], &[]);
+            }
+            // The ring is full of records; from here on it costs one store to write all of them again.
+            while !done.load(SeqCst) {
+                let unread = line.unread();
+                line.claim(RING as u64 - unread);
+                line.ring();
+            }
+        });
+        for _ in 0..200 {
+            stage.round_trip();
+        }
+        done.store(true, SeqCst);
+    });
+    for _ in 0..50 {
+        let some: Vec<Line> = (0..20).map(|_| Line::make(&stage.open)).collect();
+        stage.round_trip();
+        drop(some);
+    }
+    stage.until_clean(Stats { names: before.names + 1, ..before });
+    stage.end();
+}
+
+/// The word that the victim's thread sleeps on lies where a peer can write: it must hear of others all the same.
+#[test]
+fn a_sleeper_is_woken_whatever_its_word_says() {
+    let test = "a_sleeper_is_woken_whatever_its_word_says";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (mut stage, line) = Stage::new(test);
+    drop(line);
+    for round in 0..40u32 {
+        let mut line = Line::make(&stage.open);
+        line.write(&message(0), &[], &[]);
+        taken(&mut line);
+        // The victim's receiver sleeps on this line's word alone by now, or soon.
+        let word = line.sleeping_word();
+        until("the victim sleeps", || word.load(SeqCst) != 0);
+        std::thread::yield_now();
+        word.store([0, 5, 1, 2][round as usize % 4], SeqCst);
+        stage.round_trip();
+    }
+    stage.end();
+}
+
+fn random_record(dice: &mut Dice) -> Record {
+    let small = |dice: &mut Dice| dice.of(&[0u32, 1, 2, 3, 5, 7, 8, 16, 64, 1023, 1024, 1 << 20, 1 << 31, !0]);
+    let multiple = |dice: &mut Dice| dice.of(&[0u32, 0, 8, 16, 24, 64, 72, 4096, 4, !7]);
+    Record {
+        body: multiple(dice),
+        items: multiple(dice),
+        kind: dice.of(&[1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 255]),
+        flags: dice.of(&[0, 0, 1, 1, 2, 3, 255]),
+        fds: dice.of(&[0, 0, 0, 1, 2, 3, 300]),
+        target: small(dice),
+        id: dice.any() as i32 | 0x4000,
+        count: small(dice),
+        reply: right(dice.below(11) as u32, small(dice)),
+    }
+}
+
+fn misbehave(line: &mut Line, stage: &Stage, dice: &mut Dice) {
+    let fds = if dice.below(2) == 0 { odd_descriptors(dice, &[&stage.open]) } else { Vec::new() };
+    let mut borrowed: Vec<BorrowedFd<'_>> = fds.iter().map(AsFd::as_fd).collect();
+    match dice.below(12) {
+        0..4 => {
+            let mut record = random_record(dice);
+            if dice.below(3) > 0 {
+                record.fds = borrowed.len() as u16;
+            }
+            let len = (record.body.wrapping_add(record.items) as usize).min(8192);
+            let rest: Vec<u8> = (0..len).map(|_| if dice.below(3) == 0 { dice.any() as u8 } else { 0 }).collect();
+            line.write(&record, &rest, &borrowed);
+        }
+        4..7 => {
+            // A message that is right but for its rights.
+            let codes: Vec<WireRight> =
+                (0..1 + dice.below(4)).map(|_| right(dice.below(10) as u32, dice.of(&[0, 0, 1, 2, 7, !0]))).collect();
+            let mut inner = luggage(dice.below(3) as u32, dice.below(3) as u32, dice.below(3) as u64);
+            inner.nsrequest = right(dice.below(10) as u32, dice.below(3) as u32);
+            inner.pdrequest = right(dice.below(10) as u32, dice.below(3) as u32);
+            let (record, rest) = rights(message(0), &codes, inner.as_bytes());
+            borrowed.truncate(dice.below(4));
+            line.write(&Record { fds: borrowed.len() as u16, ..record }, &rest, &borrowed);
+        }
+        7 => (0..1 + dice.below(20))
+            .for_each(|_| line.scribble(dice.below(1024), dice.of(&[0, 1, 2, 3, !0, 1 << 18, dice.clone().any() as u32]))),
+        8 => (0..1 + dice.below(20)).for_each(|_| line.scribble(dice.any() as usize, dice.any() as u32)),
+        9 => line.lie(dice.of(&[1, 8, 31, 32, 64, RING as u64, RING as u64 + 1, u64::MAX])),
+        10 => drop(objects::send(line.parcels.as_fd(), &[&vec![7; dice.below(3)]], &borrowed)),
+        _ => {
+            let junk = vec![dice.any() as u8; dice.of(&[0, 1, 7, 8, 16, 64, 500])];
+            let to = if dice.below(2) == 0 { line.bell.as_fd() } else { stage.open.as_fd() };
+            let _ = objects::send(to, &[&junk], &borrowed);
+        }
+    }
+    line.ring();
+}
+
+#[test]
+fn random_misbehaviour_beside_an_honest_client() {
+    let test = "random_misbehaviour_beside_an_honest_client";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG + 2 * fuzz_time());
+    let (mut stage, line) = Stage::new(test);
+    drop(line);
+    stage.round_trip();
+    let before = stage.stats();
+    let (first, start) = (seed(), Instant::now());
+    let mut rounds = 0;
+    while rounds == 0 || (std::env::var_os("SLIPWAY_FUZZ_SEED").is_none() && start.elapsed() < fuzz_time()) {
+        let _named = Named(first + rounds);
+        let mut dice = Dice::new(first + rounds);
+        let mut line = if dice.below(4) == 0 { Stage::introduce(stage.server, stage.reply).0 } else { Line::make(&stage.open) };
+        for step in 0..dice.below(40) {
+            misbehave(&mut line, &stage, &mut dice);
+            if step % 10 == 0 {
+                stage.round_trip();
+            }
+        }
+        stage.round_trip();
+        drop(line);
+        if rounds % 64 == 0 {
+            stage.until_clean(Stats { names: before.names + 1, ..before });
+        }
+        rounds += 1;
+    }
+    stage.until_clean(Stats { names: before.names + 1, ..before });
+    let after = stage.stats();
+    assert!(after.resident < before.resident + (64 << 20), "the victim has grown: {before:?}, {after:?}");
+    eprintln!("forgery: {rounds} rounds from seed {first}; {before:?}, {after:?}");
+    stage.end();
+}
