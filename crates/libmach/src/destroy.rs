@@ -55,7 +55,7 @@ fn destroy_body(task: Task, body: &[u8]) {
     let mut rest = body;
     while let Some((word, after)) = rest.split_first_chunk::<SLOT>() {
         let Ok(item) = Descriptor::parse(u64::from_ne_bytes(*word)) else { return };
-        let len = usize::try_from(item.len()).unwrap_or(usize::MAX);
+        let len = usize::try_from(item.size()).unwrap_or(usize::MAX);
         let size = if item.inline { len.checked_next_multiple_of(SLOT) } else { Some(SLOT) };
         let Some((data, after)) = size.and_then(|size| after.split_at_checked(size)) else { return };
         rest = after;

@@ -149,7 +149,9 @@ extern "C" fn at_exit() {
 extern "C" fn before_fork() {
     let process = Process::get();
     let mut guard = process.lock();
-    let heirlooms = Special::ALL.map(|which| guard.heirloom(process.first, which));
+    // The task that forks is the one that its thread works for.
+    let space = crate::task::Task::current().space();
+    let heirlooms = Special::ALL.map(|which| guard.heirloom(space, which));
     FORKING.set(Some((guard, heirlooms)));
 }
 
@@ -162,6 +164,7 @@ extern "C" fn after_fork_in_child() {
     let Some((guard, heirlooms)) = FORKING.take() else { return };
     // The lock, the lines and the waiters are the parent's; only its copy of the descriptors must go.
     std::mem::forget(guard);
+    crate::task::leave_all();
     close_in_child();
     Process::install(heirlooms);
 }

@@ -21,6 +21,11 @@ thread_local! {
     static CURRENT: Cell<Option<SpaceId>> = const { Cell::new(None) };
 }
 
+/// In a forked child: the calling thread works for the child's own task.
+pub(crate) fn leave_all() {
+    CURRENT.set(None);
+}
+
 /// A task of this process: a space, and the calls on it. Copies stand for the same task.
 ///
 /// Any thread may make any call at any time.

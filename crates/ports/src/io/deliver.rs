@@ -4,7 +4,7 @@ use super::{
     Inner, Once,
     line::{GATE_DEAD, INLINE, NO_SLOT, OutFd, Stall},
     objects,
-    rights::{Outgoing, shared},
+    rights::Outgoing,
     wire::{self, ItemHead, RECORD, Record, WireRight, flag, item, kind},
 };
 use crate::{
@@ -247,9 +247,7 @@ impl Inner {
             }
             Item::Memory { at, memory: Memory::Pages(file, len) } => {
                 out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
-                if let Ok(file) = shared(file) {
-                    out.fds.push(OutFd(file));
-                }
+                out.fds.push(OutFd(Arc::new(file)));
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The state connected to the rest of the machine: lines, kernel objects, waiting threads.
 //!
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
-//! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`line`] one line and its slots;
+//! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
 //! lines; [`attach`] makes lines; [`moves`] receive rights on the move; [`spare`] those that come back; [`watcher`] the thread that hears of
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.

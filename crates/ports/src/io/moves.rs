@@ -428,7 +428,7 @@ impl Inner {
                 })
             }
             item::BYTES => Some(Item::Memory { at, memory: Memory::Bytes(wire::take_bytes(rest, count)?.to_vec()) }),
-            _ => Some(Item::Memory { at, memory: Memory::Pages(from.fds.next()?.into_owned(), head.count) }),
+            _ => Some(Item::Memory { at, memory: Memory::Pages(from.fds.next()?, head.count) }),
         }
     }
 

@@ -279,7 +279,7 @@ impl Inner {
             }
             item::PAGES => {
                 let file = from.fds.next().filter(|file| objects::is_sealed(file, head.count)).ok_or_else(wrong)?;
-                Ok(Item::Memory { at: head.at, memory: Memory::Pages(file.into_owned(), head.count) })
+                Ok(Item::Memory { at: head.at, memory: Memory::Pages(file, head.count) })
             }
             _ => Err(wrong()),
         }

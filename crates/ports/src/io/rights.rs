@@ -171,6 +171,11 @@ impl Inner {
 
     /// Listens to the receiving end of a send-once right to a port here.
     pub(crate) fn adopt_once_end(&mut self, socket: Reserved, port: PortId) -> io::Result<()> {
+        // A port's own sending end would never hang up.
+        let known = objects::identity(&socket)?;
+        if !objects::is_socket(&socket) || self.io.identities.contains_key(&known) {
+            return Err(io::ErrorKind::InvalidData.into());
+        }
         let entry = self.io.once_ends.vacant_entry();
         let id = entry.key() as u32;
         entry.insert(OnceEnd { socket, port, fds: VecDeque::new() });

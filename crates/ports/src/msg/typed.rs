@@ -8,7 +8,7 @@ use crate::{
         message::{Item, Memory},
     },
 };
-use slipway_fabric::sync::pages;
+use slipway_fabric::{descriptor::Reserved, sync::pages};
 use smallvec::SmallVec;
 use std::os::fd::AsFd;
 
@@ -252,7 +252,7 @@ fn take_memory(at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
             _ => Code::SEND_NO_BUFFER,
         })?;
         objects::seal(&file).map_err(|_| Code::SEND_NO_BUFFER)?;
-        Memory::Pages(file, len)
+        Memory::Pages(Reserved::new(file).map_err(|_| Code::SEND_NO_BUFFER)?, len)
     };
     if deallocate && size > 0 {
         give_back(at, size);

@@ -1,8 +1,8 @@
 //! Messages on their way: taken apart, with rights instead of names.
 
 use super::{Right, State};
+use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
-use std::os::fd::OwnedFd;
 
 /// A message between the send and the receive.
 #[derive(Debug)]
@@ -65,7 +65,7 @@ pub enum Memory {
     /// A copy.
     Bytes(Vec<u8>),
     /// A sealed memory file of at least so many bytes, which can change no more.
-    Pages(OwnedFd, u64),
+    Pages(Reserved, u64),
 }
 
 impl Item {

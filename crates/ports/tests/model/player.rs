@@ -273,7 +273,7 @@ fn read(msg: &Msg, back: bool) -> Got {
             got.word = Some(msg.u32(at));
         }
         got.rights.extend(names.into_iter().map(|name| (name, it.name)));
-        at += if it.inline { (it.len() as usize).next_multiple_of(SLOT) } else { SLOT };
+        at += if it.inline { (it.size() as usize).next_multiple_of(SLOT) } else { SLOT };
     }
     debug_assert!(got.id != notify::PORT_DESTROYED || got.rights.len() == 1);
     got

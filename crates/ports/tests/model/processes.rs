@@ -147,7 +147,9 @@ impl Processes {
                     let done = self.0[task].ask(&Command::Act(Act::Destroy { name }))?.outcome();
                     same("the end of a send-once right to a dead port", done.code, Code::SUCCESS)?;
                     seen.names.remove(&name);
-                    models.iter_mut().for_each(|model| drop(model.tasks[task].names.remove(&name)));
+                    for model in models.iter_mut() {
+                        model.tasks[task].names.remove(&name);
+                    }
                 }
             }
         }

@@ -12,7 +12,7 @@ use slipway_ports::{
 };
 use std::{
     os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
-    process::{Child, Command},
+    process::{Child, Command, Stdio},
 };
 
 /// The variable that tells a helper process its part, and the one with its descriptors.
@@ -27,16 +27,25 @@ pub fn role() -> Option<String> {
 /// Starts the test `test` of this binary again in a process of its own, with a part to play and a send right to
 /// `port` of this task.
 pub fn start(test: &str, role: &str, port: u32) -> Child {
+    started(test, role, port, |command| command)
+}
+
+/// As [`start`], with pipes for its input and output.
+pub fn start_piped(test: &str, role: &str, port: u32) -> Child {
+    started(test, role, port, |command| command.stdin(Stdio::piped()).stdout(Stdio::piped()))
+}
+
+fn started(test: &str, role: &str, port: u32, set: fn(&mut Command) -> &mut Command) -> Child {
     let (s, t) = Task::current().export(port).expect("the port can be exported");
     for fd in [&s, &t] {
         rustix::io::fcntl_setfd(fd, FdFlags::empty()).expect("a flag of our descriptor");
     }
-    Command::new(std::env::current_exe().expect("the test's own path"))
+    let mut command = Command::new(std::env::current_exe().expect("the test's own path"));
+    command
         .args([test, "--exact", "--nocapture", "--include-ignored"])
         .env(ROLE, role)
-        .env(FDS, format!("{} {}", s.as_raw_fd(), t.as_raw_fd()))
-        .spawn()
-        .expect("the helper starts")
+        .env(FDS, format!("{} {}", s.as_raw_fd(), t.as_raw_fd()));
+    set(&mut command).spawn().expect("the helper starts")
 }
 
 /// In a helper: the send right that it was started with.
@@ -51,6 +60,21 @@ pub fn inherited() -> u32 {
     };
     let (s, t) = (next(), next());
     Task::current().import(s, t).expect("a send right")
+}
+
+/// Says hello to the starter with a send right to a new port of this task: the port.
+pub fn hello() -> (u32, u32) {
+    let parent = inherited();
+    let own = receive_right();
+    assert_eq!(send(&Msg::new(1, (parent, types::COPY_SEND), (own, types::MAKE_SEND))), Code::SUCCESS);
+    (parent, own)
+}
+
+/// Waits for helpers, which must end well.
+pub fn well(children: Vec<Child>) {
+    for mut child in children {
+        assert!(child.wait().expect("the child's end").success());
+    }
 }
 
 /// A new receive right.

@@ -108,6 +108,20 @@ pub fn until_asleep(thread: i32) {
     });
 }
 
+/// Runs `wait` on a thread of its own and `change` once that sleeps: what `wait` came to.
+pub fn woken_by<T: Send>(wait: impl FnOnce() -> T + Send, change: impl FnOnce()) -> T {
+    std::thread::scope(|scope| {
+        let (tell, told) = std::sync::mpsc::channel();
+        let waiter = scope.spawn(move || {
+            tell.send(thread_number()).expect("the test waits");
+            wait()
+        });
+        until_asleep(told.recv().expect("its number"));
+        change();
+        waiter.join().expect("no panic")
+    })
+}
+
 /// The kernel's number of the calling thread.
 pub fn thread_number() -> i32 {
     rustix::thread::gettid().as_raw_nonzero().get()
