@@ -95,12 +95,13 @@ pub fn until(what: &str, mut come: impl FnMut() -> bool) {
     }
 }
 
-/// Waits until a thread of this process sleeps.
+/// Waits until a thread of this process sleeps, or has ended.
 pub fn until_asleep(thread: i32) {
     let stat = format!("/proc/self/task/{thread}/stat");
     let mut times = 0;
     until("the thread sleeps", || {
-        let text = std::fs::read_to_string(&stat).expect("a thread that lives");
+        // One that is done already waits for nothing any more.
+        let Ok(text) = std::fs::read_to_string(&stat) else { return true };
         let asleep = text.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S'));
         times = if asleep { times + 1 } else { 0 };
         // Once may be a lock that somebody else holds for a moment.
