@@ -224,7 +224,6 @@ fn taken(line: &mut Line) {
 }
 
 #[test]
-#[ignore = "not solved yet: the victim does not take a record of a line made by hand in time"]
 fn good_records_are_taken() {
     attacked(
         "good_records_are_taken",
@@ -391,7 +390,6 @@ fn forged_receive(line: &mut Line, fds: &[BorrowedFd<'_>], luggage: &Luggage) {
 }
 
 #[test]
-#[ignore = "not solved yet: as good_records_are_taken"]
 fn receive_rights_are_not_forged() {
     attacked(
         "receive_rights_are_not_forged",

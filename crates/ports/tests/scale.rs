@@ -223,7 +223,6 @@ fn poor() {
 }
 
 #[test]
-#[ignore = "not solved yet: a send without descriptors can look like a dead port"]
 fn without_descriptors_there_is_a_code_and_no_end() {
     let test = "without_descriptors_there_is_a_code_and_no_end";
     if role().is_some() {

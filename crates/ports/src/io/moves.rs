@@ -376,13 +376,11 @@ impl Inner {
 
     /// One more pipe that counts holders of a port here, if it is still here.
     pub(crate) fn add_watch(&mut self, port: PortId, pipe: Reserved) {
+        // Also while nobody asks for the last sender: a pipe that has hung up is to be closed.
+        self.listen_watch(port, &pipe);
         if let Some(exported) = self.io.exported_mut(port) {
             exported.watches.push(pipe);
-            let watching = exported.watching;
             self.count_abroad(port);
-            if watching {
-                self.listen_watches(port);
-            }
         }
     }
 

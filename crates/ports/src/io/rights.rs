@@ -72,6 +72,8 @@ impl Inner {
     }
 
     fn encode_own(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        // Before it has a slot: one that nobody was told of can't be taken back.
+        self.export(port)?;
         if let Some(number) = line
             && let Some(it) = self.io.lines.get_mut(number as usize)
             && let Some((slot, new)) = it.offer(port)
@@ -88,7 +90,6 @@ impl Inner {
                 }
                 return Ok(wire(form::GIFT, slot));
             }
-            self.export(port)?;
             if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
                 && let Some(it) = self.io.lines.get(number as usize)
             {

@@ -92,6 +92,13 @@ impl Inner {
         listen(&self.io.watcher, end.socket.as_fd(), Source::OnceEnd, id, epoll::EventFlags::IN)
     }
 
+    /// Listens to a pipe that counts a port's holders.
+    pub(crate) fn listen_watch(&mut self, port: PortId, pipe: &Reserved) {
+        if self.start_watcher().is_ok() {
+            let _ = listen(&self.io.watcher, pipe.as_fd(), Source::Senders, port.0, epoll::EventFlags::empty());
+        }
+    }
+
     /// Listens to all pipes that count a port's holders.
     pub(crate) fn listen_watches(&mut self, port: PortId) {
         let _ = self.start_watcher();

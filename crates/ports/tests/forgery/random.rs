@@ -57,7 +57,6 @@ fn misbehave(line: &mut Line, stage: &Stage, dice: &mut Dice) {
 }
 
 #[test]
-#[ignore = "not solved yet: the honest client waits in vain in some runs"]
 fn random_misbehaviour_beside_an_honest_client() {
     let test = "random::random_misbehaviour_beside_an_honest_client";
     if role().is_some() {
