@@ -58,7 +58,7 @@ impl Inner {
         match entry.object {
             Object::Port(port) => {
                 self.refresh_far(port);
-                let route = self.io.far(port).and_then(|far| far.routes.first()).map(|route| (route.line, route.slot));
+                let route = self.io.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
                 if let Some((line, slot)) = route {
                     self.look_at_gate(line, slot);
                 }

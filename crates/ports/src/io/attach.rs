@@ -2,16 +2,18 @@
 
 use super::{
     Inner, Route,
-    line::{InSlot, Line, Peer, RING, TABLE},
+    line::{InSlot, Line, OutFd, Peer, RING, TABLE},
     objects,
+    rights::corrupt,
     wire::{Record, kind},
 };
 use crate::state::{Home, PortId};
 use rustix::io::Errno;
-use slipway_fabric::{descriptor::Reserved, segment::Segment};
+use slipway_fabric::{Corrupt, descriptor::Reserved, segment::Segment};
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
+    sync::Arc,
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
@@ -36,6 +38,9 @@ impl Inner {
     /// Makes a line to a far port: its number, and the port's slot on it.
     pub(crate) fn attach(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
         let s = self.io.far(port).and_then(|far| far.s.clone()).ok_or(Errno::NOTCONN)?;
+        if let Some(way) = self.attach_again(port, &s) {
+            return Ok(way);
+        }
         self.start_watcher().map_err(|e| errno(&e))?;
         let made = make_line().map_err(|e| errno(&e))?;
         let request = Attach { magic: MAGIC, ring: RING as u32 };
@@ -48,16 +53,46 @@ impl Inner {
             line.learn(0, port);
         }
         if let Some(far) = self.io.far_mut(port) {
-            far.routes.insert(0, Route { line: number, slot: 0, gifts: 0 });
+            far.routes.push(Route { line: number, slot: 0, gifts: 0, attached: true });
         }
         // Whoever makes a line expects an answer on it.
         self.heat(number);
         self.send_stranded(port);
         // What was stranded may have found the port gone again.
-        match self.io.far(port).and_then(|far| far.routes.first()) {
+        match self.io.far(port).and_then(|far| far.way()) {
             Some(route) => Ok((route.line, route.slot)),
             None => Err(Errno::WOULDBLOCK),
         }
+    }
+
+    /// Attaches to a port over a line that already knows it, where this process has no right any more. What it sent
+    /// when it had one still comes first.
+    fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(u32, u32)> {
+        let route = self.io.far(port)?.routes.iter().find(|route| !route.is_open()).copied()?;
+        let line = self.io.lines.get_mut(route.line as usize).filter(|line| line.keeps(route.slot))?;
+        let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
+        line.post(record, vec![OutFd(Arc::clone(s))]);
+        let route = self.io.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
+        route.attached = true;
+        Some((route.line, route.slot))
+    }
+
+    /// The other end proves that it may send to the port at a slot here: it has the port's sending end.
+    pub(crate) fn attached(&mut self, number: u32, slot: u32, s: &Reserved) -> Result<(), Corrupt> {
+        let line = self.io.lines.get(number as usize).ok_or_else(corrupt)?;
+        let it = line.ins.get(slot as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
+        if it.closed {
+            // It finds that out by itself.
+            return Ok(());
+        }
+        let own = self.io.exported(it.port).map(|exported| exported.identity);
+        if own != Some(objects::identity(s).map_err(|_| corrupt())?) {
+            return Err(corrupt());
+        }
+        if let Some(it) = self.io.lines.get_mut(number as usize).and_then(|line| line.in_slot(slot)) {
+            it.primary = true;
+        }
+        Ok(())
     }
 
     /// Takes attach requests off the receiving end of a port here.
@@ -149,7 +184,7 @@ impl Inner {
                     continue;
                 }
             }
-            let Some((number, slot)) = self.io.far(port).and_then(|far| far.routes.first()).map(|r| (r.line, r.slot)) else {
+            let Some((number, slot)) = self.io.far(port).and_then(|far| far.way()).map(|r| (r.line, r.slot)) else {
                 if let Some(far) = self.io.far_mut(port) {
                     far.stranded.push(message);
                 }

@@ -75,7 +75,7 @@ impl Inner {
 
     /// The line and slot to send to a far port over, made if need be.
     pub(crate) fn route(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
-        match self.io.far(port).and_then(|far| far.routes.first()) {
+        match self.io.far(port).and_then(|far| far.way()) {
             Some(route) => Ok((route.line, route.slot)),
             None => self.attach(port),
         }

@@ -268,11 +268,10 @@ impl Line {
         true
     }
 
-    /// Whether what is known of the other end's slot stays worth keeping without a right: its sending end
-    /// came over this line and won't come again.
+    /// Whether what is known of the other end's slot stays worth keeping without a right: what was sent there may
+    /// have to be taken back, and the slot is good for the next right.
     pub fn keeps(&self, slot: u32) -> bool {
-        let made_for_it = slot == 0 && self.maker;
-        !self.ended && !made_for_it && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
+        !self.ended && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
     }
 
     /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.

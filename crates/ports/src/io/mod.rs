@@ -90,7 +90,7 @@ pub struct Far {
     pub identity: u64,
     /// A pipe's write end that counts this process as a holder.
     pub t: Option<Arc<Reserved>>,
-    /// The ways to it. Messages go the first.
+    /// The ways to it. Messages go the first that is [open](Route::is_open).
     pub routes: SmallVec<[Route; 1]>,
     /// Whether the watcher listens for its death.
     pub watched: bool,
@@ -109,6 +109,24 @@ pub struct Route {
     pub slot: u32,
     /// Rights that were given to us over it and are still to be given back.
     pub gifts: u32,
+    /// Whether this process attached to the port there, through its sending end.
+    pub attached: bool,
+}
+
+impl Route {
+    /// Whether the port's owner takes messages over it: not without a right that is counted there.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        self.attached || self.gifts > 0
+    }
+}
+
+impl Far {
+    /// The way that messages go now.
+    #[inline]
+    pub fn way(&self) -> Option<&Route> {
+        self.routes.iter().find(|route| route.is_open())
+    }
 }
 
 /// A port here that others may send to.
@@ -305,10 +323,7 @@ impl Inner {
         far.t = None;
         let stranded = std::mem::take(&mut far.stranded);
         let mut routes = std::mem::take(&mut far.routes);
-        for route in &mut routes {
-            let gifts = std::mem::take(&mut route.gifts);
-            self.release_slot(route.line, route.slot, gifts);
-        }
+        routes.iter_mut().for_each(|route| self.release_route(route));
         routes.retain(|route| self.io.lines.get(route.line as usize).is_some_and(|line| line.keeps(route.slot)));
         let kept = !routes.is_empty();
         if let Some(far) = self.io.far_mut(port) {

@@ -128,6 +128,10 @@ impl Inner {
             kind::LOOK => {
                 self.look_at_gate(number, target);
             }
+            kind::ATTACH => {
+                let s = fds.next().ok_or_else(corrupt)?;
+                self.attached(number, target, &s)?;
+            }
             kind::DETACH => {
                 if let Some(slot) = line.ins.get_mut(target as usize).and_then(Option::as_mut) {
                     slot.primary = false;

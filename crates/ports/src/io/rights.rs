@@ -110,7 +110,7 @@ impl Inner {
     fn encode_foreign(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         let far = self.io.far(port).ok_or(io::ErrorKind::NotFound)?;
         if let Some(line) = line
-            && let Some(route) = far.routes.iter().find(|route| route.line == line)
+            && let Some(route) = far.routes.iter().find(|route| route.line == line && route.is_open())
         {
             return Ok(wire(form::BACK, route.slot));
         }
@@ -126,11 +126,12 @@ impl Inner {
         if let Some(t) = &far.t {
             return Ok(Arc::clone(t));
         }
-        let route = *far.routes.first().ok_or(io::ErrorKind::NotFound)?;
+        // It may have moved just now, and the pipe that counts us be on its way.
+        let (number, slot) = self.route(port)?;
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);
-        let line = self.io.lines.get_mut(route.line as usize).ok_or(io::ErrorKind::NotFound)?;
-        line.post(Record { kind: kind::WATCH, target: route.slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
+        let line = self.io.lines.get_mut(number as usize).ok_or(io::ErrorKind::NotFound)?;
+        line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
         if let Some(far) = self.io.far_mut(port) {
             far.t = Some(Arc::clone(&write));
         }
@@ -343,8 +344,19 @@ impl Inner {
         // The port may have died, or moved on, even to here, since the giver wrote this.
         let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
         if let Some(far) = self.io.far_mut(port) {
-            match far.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
-                Some(route) => route.gifts += 1,
+            match far.routes.iter().position(|r| r.line == number && r.slot == slot) {
+                Some(at) => {
+                    let mut route = far.routes[at];
+                    if !route.is_open() {
+                        // After the way that is in use: what went there comes first.
+                        far.routes.remove(at);
+                        far.routes.push(route);
+                    }
+                    route.gifts += 1;
+                    if let Some(it) = far.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
+                        *it = route;
+                    }
+                }
                 None if closed => {}
                 None => return Err(corrupt()),
             }
@@ -381,7 +393,7 @@ impl Inner {
             return Err(corrupt());
         }
         if let Some(far) = self.io.far_mut(port) {
-            far.routes.push(Route { line: number, slot, gifts: 1 });
+            far.routes.push(Route { line: number, slot, gifts: 1, attached: false });
         }
         self.state.port_mut(port).srights += 1;
         Ok(Right::Send(port))
@@ -414,17 +426,17 @@ impl Inner {
         Ok(Right::Send(port))
     }
 
-    /// Gives the rights of a slot back to its owner, and with the last the slot of a line that was made for it.
-    pub(crate) fn release_slot(&mut self, number: u32, slot: u32, gifts: u32) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-        if gifts > 0 {
-            line.post(Record { kind: kind::RELEASE, target: slot, count: gifts, ..Record::default() }, Vec::new());
+    /// Gives the rights of a route back to the port's owner. It knows what was sent before from the order of the records.
+    pub(crate) fn release_route(&mut self, route: &mut Route) {
+        let Some(line) = self.io.lines.get_mut(route.line as usize) else { return };
+        if route.gifts > 0 {
+            let count = std::mem::take(&mut route.gifts);
+            line.post(Record { kind: kind::RELEASE, target: route.slot, count, ..Record::default() }, Vec::new());
         }
-        if line.maker && slot == 0 {
-            line.post(Record { kind: kind::DETACH, target: slot, ..Record::default() }, Vec::new());
-            line.outs[0] = None;
+        if std::mem::take(&mut route.attached) {
+            line.post(Record { kind: kind::DETACH, target: route.slot, ..Record::default() }, Vec::new());
         }
-        self.io.stirred.push(number);
+        self.io.stirred.push(route.line);
     }
 
     /// Tells the owner of a token that it was dropped unused.

@@ -59,6 +59,8 @@ pub mod kind {
     pub const BYE: u8 = 11;
     /// The writer needs the slot `target`, which it attached to, no more.
     pub const DETACH: u8 = 10;
+    /// The writer attaches to the reader's slot `target`, which it knows already. The descriptor is the port's sending end.
+    pub const ATTACH: u8 = 12;
 }
 
 /// Flags of a record.

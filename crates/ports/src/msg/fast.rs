@@ -40,7 +40,7 @@ pub fn send(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bo
     let Some(entry) = inner.state.space(space).get(header.remote) else { return false };
     let way = match (header.remote_type, entry.object) {
         (types::COPY_SEND, Object::Port(port)) if entry.has(kind::SEND) => {
-            let Some(route) = inner.io.far(port).and_then(|far| far.routes.first()) else { return false };
+            let Some(route) = inner.io.far(port).and_then(|far| far.way()) else { return false };
             Way::Slot { line: route.line, slot: route.slot }
         }
         (types::MOVE_SEND_ONCE, Object::Once(once)) if entry.request == 0 => match inner.io.onces.get(once.0 as usize) {
