@@ -63,7 +63,8 @@ impl Inner {
                     self.look_at_gate(line, slot);
                 }
             }
-            Object::Once(_) | Object::None | Object::Set(_) => {}
+            Object::Once(once) => self.refresh_once(once),
+            Object::None | Object::Set(_) => {}
         }
         self.settle();
     }

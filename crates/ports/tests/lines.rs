@@ -11,16 +11,16 @@ use peer::Line;
 use rustix::io::Errno;
 use slipway_fabric::descriptor::Reserved;
 use slipway_ports::{
-    abi::{Code, kind as types_of, types},
+    abi::{Code, kind as types_of, notify, types},
     io::{
         objects,
-        wire::{ItemHead, Record, WireRight, form, item, kind},
+        wire::{ItemHead, Luggage, Record, WireRight, form, item, kind},
     },
     task::Task,
 };
 use std::os::fd::{AsFd, OwnedFd};
 use support::*;
-use zerocopy::IntoBytes;
+use zerocopy::{FromBytes, IntoBytes};
 
 /// A port of the end by hand: its sending end, and its receiving end.
 struct Port {
@@ -82,6 +82,149 @@ fn next(line: &mut Line, kind: u8) -> (Record, Vec<OwnedFd>) {
     let (record, _, fds) = line.read();
     assert_eq!(record.kind, kind, "{record:?}");
     (record, fds)
+}
+
+/// A packet that lies in a socket: the record, and descriptors.
+fn packet(socket: impl AsFd) -> (Record, Vec<Reserved>) {
+    let (mut bytes, mut fds) = ([0; 4096], Vec::new());
+    tools::until("a packet", || objects::receive(socket.as_fd(), &mut bytes, &mut fds).is_ok_and(|n| n > 0));
+    (Record::read_from_prefix(&bytes).expect("a record").0, fds)
+}
+
+/// What is left when the library gave a token to a port and then the port's receive right to us, over another line.
+struct Moved {
+    /// The line with the token.
+    line: Line,
+    /// The library's name for our port at its other end.
+    door: u32,
+    token: u32,
+    /// What the send-once right comes from now.
+    socket: OwnedFd,
+}
+
+fn moved() -> Moved {
+    let (door, other) = (Port::new(), Port::new());
+    let own = receive_right();
+    let (line, door, token) = line_to(&door, own);
+    let (to, _pipe) = other.give();
+    assert_eq!(send(&Msg::new(7, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[own])), Code::SUCCESS);
+    let (record, mut fds) = next(&mut Line::take(&other.r), kind::MESSAGE);
+    // The receiving end, the sending end, and the one send-once right.
+    assert_eq!((record.id, fds.len()), (7, 3));
+    Moved { line, door, token, socket: fds.remove(2) }
+}
+
+fn once(token: u32, id: i32) -> Record {
+    Record { kind: kind::ONCE, target: token, id, ..Record::default() }
+}
+
+#[test]
+fn a_token_is_good_until_its_holder_has_read_that_it_was_rerouted() {
+    let Moved { mut line, token, socket, .. } = moved();
+    line.write(&once(token, 8), &[], &[]);
+    let (record, _) = packet(&socket);
+    assert_eq!((record.kind, record.id), (kind::ONCE, 8), "it was passed on");
+    // It answers only now.
+    assert_eq!(next(&mut line, kind::TOKEN_REROUTED).0.target, token);
+    line.write(&Record { kind: kind::TOKEN_SEEN, target: token, ..Record::default() }, &[], &[]);
+    assert!(!line.is_closed());
+    line.write(&once(token, 8), &[], &[]);
+    tools::until("nothing is left of it, so the line ends", || line.is_closed());
+}
+
+#[test]
+fn a_token_is_used_once_also_when_it_was_rerouted() {
+    let Moved { mut line, token, socket, .. } = moved();
+    line.write(&once(token, 8), &[], &[]);
+    assert_eq!(packet(&socket).0.id, 8);
+    line.write(&once(token, 8), &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+}
+
+#[test]
+fn a_rerouted_token_may_be_passed_on_or_dropped_or_come_back() {
+    let Moved { mut line, token, socket, .. } = moved();
+    let (_s, r) = objects::socket_pair().expect("sockets");
+    line.write(&Record { kind: kind::TOKEN_MOVED, target: token, fds: 1, ..Record::default() }, &[], &[r.as_fd()]);
+    let (record, fds) = packet(&socket);
+    assert_eq!(record.kind, kind::TOKEN_MOVED);
+    assert_eq!(objects::identity(&fds[0]).ok(), objects::identity(&r).ok());
+
+    let Moved { mut line, token, socket, .. } = moved();
+    line.write(&Record { kind: kind::TOKEN_DROPPED, target: token, ..Record::default() }, &[], &[]);
+    drop(next(&mut line, kind::TOKEN_REROUTED));
+    tools::until("the socket hangs up", || objects::hung_up(&socket));
+
+    // Back in a message to a port whose right went over the line, and used.
+    let Moved { mut line, door, token, socket } = moved();
+    let own = receive_right();
+    let gift = Msg::new(10, (door, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[own]);
+    assert_eq!(send(&gift), Code::SUCCESS);
+    assert_eq!(next(&mut line, kind::TOKEN_REROUTED).0.target, token);
+    let (record, rest, _) = line.read();
+    let code = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
+    assert_eq!((record.id, code.form), (10, form::FIRST_GIFT));
+    let message = Record { kind: kind::MESSAGE, target: code.value, id: 11, ..Record::default() };
+    let (record, rest) = with_right(message, WireRight { form: form::TOKEN_BACK, value: token }, &[], 0);
+    line.write(&record, &rest, &[]);
+    let back = receive(own).u32(40);
+    assert_eq!(send(&Msg::new(12, (back, types::MOVE_SEND_ONCE), (0, 0))), Code::SUCCESS);
+    assert_eq!(packet(&socket).0.id, 12);
+}
+
+#[test]
+fn who_holds_a_token_learns_of_its_ports_death() {
+    let task = Task::current();
+    let door = Port::new();
+    let (own, told) = (receive_right(), receive_right());
+    let (mut line, _, answer) = line_to(&door, own);
+    let (record, rest) = with_right(once(answer, 13), WireRight { form: form::TOKEN, value: 77 }, &[], 0);
+    line.write(&record, &rest, &[]);
+    let name = receive(own).u32(40);
+    assert_eq!(task.request_notification(name, notify::DEAD_NAME, 0, told, types::MAKE_SEND_ONCE), Ok(0));
+    line.write(&Record { kind: kind::TOKEN_DEAD, target: 77, ..Record::default() }, &[], &[]);
+    let msg = receive(told);
+    assert_eq!((msg.id(), msg.u32(40)), (notify::DEAD_NAME, name));
+    assert_eq!(task.kind(name), Ok(types_of::DEAD_NAME));
+    assert_eq!(next(&mut line, kind::TOKEN_SEEN).0.target, 77);
+}
+
+#[test]
+fn a_dead_ports_token_is_good_for_nothing_and_no_offence() {
+    let door = Port::new();
+    let own = receive_right();
+    let (mut line, _, token) = line_to(&door, own);
+    Task::current().destroy(own).expect("a port of ours");
+    line.write(&once(token, 14), &[], &[]);
+    assert_eq!(next(&mut line, kind::TOKEN_DEAD).0.target, token);
+    line.write(&Record { kind: kind::TOKEN_SEEN, target: token, ..Record::default() }, &[], &[]);
+    tools::until("all is taken", || line.unread() == 0);
+    assert!(!line.is_closed());
+}
+
+/// A receive right's luggage with one send-once right and nothing else.
+fn luggage() -> Luggage {
+    let none = WireRight::default();
+    let (qlimit, seqno, mscount, onces, watches, protected) = (5, 0, 0, 1, 0, 0);
+    Luggage { qlimit, seqno, mscount, onces, watches, protected, payload: 0, messages: 0, nsrequest: none, pdrequest: none }
+}
+
+#[test]
+fn a_send_once_rights_socket_may_go_on_in_another() {
+    let (door, port) = (Port::new(), Port::new());
+    let own = receive_right();
+    let (mut line, _, answer) = line_to(&door, own);
+    let ((s, r), (s2, r2)) = (objects::socket_pair().expect("sockets"), objects::socket_pair().expect("sockets"));
+    let right = WireRight { form: form::RECEIVE, value: 0 };
+    let (record, rest) = with_right(once(answer, 15), right, luggage().as_bytes(), 3);
+    line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd(), r.as_fd()]);
+    let name = receive(own).u32(40);
+    drop((r, port));
+    let on = Record { kind: kind::TOKEN_MOVED, fds: 1, ..Record::default() };
+    objects::send(s.as_fd(), &[on.as_bytes()], &[r2.as_fd()]).expect("room");
+    drop((s, r2));
+    objects::send(s2.as_fd(), &[once(0, 16).as_bytes()], &[]).expect("room");
+    assert_eq!(receive(name).id(), 16);
 }
 
 #[test]

@@ -270,7 +270,7 @@ impl Inner {
     }
 
     /// Sends a message as the one that a send-once right's socket takes.
-    fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
+    pub(crate) fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
         let (mut record, mut parts, mut fds) = self.encode_message(None, *message);
         record.kind = kind::ONCE;
         if parts.0.len() + parts.1.len() > INLINE / 2

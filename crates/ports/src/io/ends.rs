@@ -1,7 +1,7 @@
 //! Ways that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
 
-use super::{Inner, line::GATE_MOVED, moves::GONE, objects};
-use crate::state::{Home, PortId, Right, message::Message};
+use super::{Inner, line::GATE_MOVED, moves::GONE, objects, tokens::Token};
+use crate::state::{FarOnce, Home, PortId, Right, message::Message};
 use rustix::io::Errno;
 use slipway_fabric::sync::Ordering;
 
@@ -115,26 +115,12 @@ impl Inner {
             self.reroute(port, number, slot, back, gone);
             self.release_if_unused(port);
         }
-        for (_, once) in line.held {
-            let mut found = self.state.far_once_died(once);
-            if !found {
-                // It waits in a message: who receives it gets a dead name.
-                self.state.each_waiting(None, &mut |right| {
-                    if *right == Right::FarOnce(once) {
-                        *right = Right::Dead;
-                        found = true;
-                    }
-                });
+        let held: Vec<FarOnce> = line.held.into_values().collect();
+        self.onces_died(&held);
+        for (_, token) in line.tokens {
+            if let Token::Port(port) = token {
+                self.state.destroy_right(Right::SendOnce(port));
             }
-            if found {
-                self.io.onces.try_remove(once.0 as usize);
-            } else if let Some(once) = self.io.onces.get_mut(once.0 as usize) {
-                // A thread is about to send it.
-                *once = super::Once::Dead;
-            }
-        }
-        for (_, port) in line.tokens {
-            self.state.destroy_right(Right::SendOnce(port));
         }
         for slot in line.ins.into_iter().flatten() {
             if let Some(exported) = self.io.exported_mut(slot.port) {

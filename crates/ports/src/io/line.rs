@@ -4,7 +4,7 @@
 //! A *slot* stands for a port of one end; the other may send any number of messages to it. A *token* stands
 //! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
 
-use super::{objects, wire};
+use super::{objects, tokens::Token, wire};
 use crate::{
     abi,
     state::{FarOnce, PortId},
@@ -162,7 +162,7 @@ pub struct Line {
     /// Ports of the other end.
     pub outs: Vec<Option<OutSlot>>,
     /// Send-once rights to ports of this end.
-    pub tokens: slab::Slab<PortId>,
+    pub tokens: slab::Slab<Token>,
     /// Send-once rights to ports of the other end, by its token.
     pub held: rustc_hash::FxHashMap<u32, FarOnce>,
     /// Descriptors of records that were written and may have to be taken back.

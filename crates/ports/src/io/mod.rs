@@ -3,7 +3,7 @@
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
 //! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
-//! lines; [`attach`] makes lines; [`moves`] receive rights on the move; [`spare`] those that come back; [`watcher`] the thread that hears of
+//! lines; [`attach`] makes lines; [`moves`] receive rights on the move; [`spare`] those that come back; [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
 pub mod attach;
@@ -18,6 +18,7 @@ pub mod pollable;
 pub mod pump;
 pub mod rights;
 pub mod spare;
+pub mod tokens;
 pub mod wait;
 pub mod watcher;
 pub mod wire;
@@ -162,7 +163,7 @@ pub enum Once {
         token: u32,
     },
     /// A socket that takes one message.
-    Socket(Reserved),
+    Socket(Arc<Reserved>),
     /// The port is dead.
     Dead,
 }
@@ -364,6 +365,7 @@ impl Inner {
         let ends: Vec<usize> = self.io.once_ends.iter().filter(|(_, end)| end.port == port).map(|(id, _)| id).collect();
         for id in ends {
             self.io.once_ends.remove(id);
+            self.state.drop_soright(port);
         }
         self.drop_tokens_of(port);
         self.forget_if_unused(port);

@@ -9,7 +9,7 @@ use super::{
     Far, Inner, Once,
     line::{GATE_MOVED, OutFd},
     objects,
-    rights::{Incoming, Outgoing, corrupt, shared, wire},
+    rights::{Incoming, Outgoing, corrupt, once_pair, shared, wire},
     wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
 };
 use crate::state::{
@@ -178,18 +178,7 @@ impl Inner {
             line.post(Record { kind: kind::MOVED, target: slot, fds: 1, ..Record::default() }, vec![OutFd(write)]);
             line.ring_bell();
         }
-        let lines: Vec<usize> = self.io.lines.iter().map(|(number, _)| number).collect();
-        for number in lines {
-            let Some(line) = self.io.lines.get_mut(number) else { continue };
-            let tokens: Vec<usize> = line.tokens.iter().filter(|(_, p)| **p == port).map(|(token, _)| token).collect();
-            for token in tokens {
-                let sender = once_pair(onces)?;
-                line.tokens.remove(token);
-                let record = Record { kind: kind::TOKEN_REROUTED, target: token as u32, fds: 1, ..Record::default() };
-                line.post(record, vec![OutFd(Arc::new(sender))]);
-                line.ring_bell();
-            }
-        }
+        self.reroute_tokens(port, onces)?;
         self.free_local_onces(port, onces)
     }
 
@@ -199,7 +188,7 @@ impl Inner {
         self.state.each_send_once(port, &mut |_| held += 1);
         let mut sockets = Vec::new();
         for _ in 0..held {
-            sockets.push(FarOnce(self.io.onces.insert(Once::Socket(once_pair(onces)?)) as u32));
+            sockets.push(FarOnce(self.io.onces.insert(Once::Socket(Arc::new(once_pair(onces)?))) as u32));
         }
         self.state.each_send_once(port, &mut |right| {
             if let Some(once) = sockets.pop() {
@@ -236,7 +225,7 @@ impl Inner {
                 && moving.contains(port)
                 && let Ok(socket) = self.once_socket(*port)
             {
-                *right = Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32));
+                *right = Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(Arc::new(socket))) as u32));
             }
         }
     }
@@ -445,10 +434,7 @@ impl Inner {
                 self.port_of_in(number, code.value).filter(|_| given)
             }
             form::BACK => self.port_of_out(number, code.value),
-            form::TOKEN => {
-                let port = line.and_then(|line| line.tokens.try_remove(code.value as usize));
-                return port.map_or(Right::Dead, Right::SendOnce);
-            }
+            form::TOKEN => return self.token_back(number, code.value).unwrap_or(Right::Dead),
             form::NULL => return Right::Null,
             form::DEAD => return Right::Dead,
             form::TOKEN_BACK => {
@@ -476,13 +462,6 @@ fn pipe(watches: &mut Vec<Arc<Reserved>>) -> io::Result<Arc<Reserved>> {
     let (read, write) = objects::holder_pipe()?;
     watches.push(shared(read)?);
     shared(write)
-}
-
-/// A new send-once socket: the receiving end goes to `onces`.
-fn once_pair(onces: &mut Vec<Arc<Reserved>>) -> io::Result<Reserved> {
-    let (sender, receiver) = objects::socket_pair()?;
-    onces.push(shared(receiver)?);
-    Reserved::new(sender)
 }
 
 /// A packet and its descriptors.

@@ -5,6 +5,7 @@ use super::{
     line::Line,
     objects,
     rights::{Incoming, corrupt},
+    tokens::Token,
     wire::{self, ItemHead, Record, WireRight, flag, form, item, kind},
 };
 use crate::{
@@ -88,22 +89,8 @@ impl Inner {
                     self.io.stirred.push(number);
                 }
             }
-            kind::TOKEN_DROPPED => {
-                // One that was rerouted or taken back since is not there any more.
-                if let Some(port) = line.tokens.try_remove(target as usize) {
-                    self.state.destroy_right(Right::SendOnce(port));
-                }
-                self.io.stirred.push(number);
-            }
-            kind::TOKEN_MOVED => {
-                let socket = fds.next().ok_or_else(corrupt)?;
-                if let Some(port) = line.tokens.try_remove(target as usize)
-                    && self.adopt_once_end(socket, port).is_err()
-                {
-                    self.state.destroy_right(Right::SendOnce(port));
-                }
-                self.io.stirred.push(number);
-            }
+            kind::TOKEN_DROPPED => self.token_dropped(number, target),
+            kind::TOKEN_MOVED => self.token_moved(number, target, fds.next().ok_or_else(corrupt)?),
             kind::WATCH => {
                 let slot = line.ins.get(target as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
                 let (port, may) = (slot.port, slot.primary || slot.given > 0);
@@ -117,14 +104,9 @@ impl Inner {
                 let pipe = fds.next().ok_or_else(corrupt)?;
                 self.port_moved(number, target, pipe);
             }
-            kind::TOKEN_REROUTED => {
-                let socket = fds.next().ok_or_else(corrupt)?;
-                if let Some(once) = line.held.remove(&target)
-                    && let Some(once) = self.io.onces.get_mut(once.0 as usize)
-                {
-                    *once = super::Once::Socket(socket);
-                }
-            }
+            kind::TOKEN_REROUTED => self.held_changed(number, target, Some(fds.next().ok_or_else(corrupt)?)),
+            kind::TOKEN_DEAD => self.held_changed(number, target, None),
+            kind::TOKEN_SEEN => self.token_seen(number, target)?,
             kind::LOOK => {
                 self.look_at_gate(number, target);
             }
@@ -192,20 +174,21 @@ impl Inner {
     }
 
     fn take_once(&mut self, number: u32, record: &Record) -> Result<bool, Corrupt> {
-        let line = self.line(number)?;
-        if !line.tokens.contains(record.target as usize) {
-            return Err(Corrupt { what: "token" });
+        let unknown = || Corrupt { what: "token" };
+        if matches!(self.line(number)?.tokens.get(record.target as usize), None | Some(Token::Spent)) {
+            return Err(unknown());
         }
         let mut message = self.take_out(number, record)?;
         let line = self.line(number)?;
-        let port = line.tokens.remove(record.target as usize);
+        let token = line.take_token(record.target).ok_or_else(unknown)?;
         line.consume(record);
         self.io.stirred.push(number);
+        let Token::Port(port) = token else {
+            self.forward_once(token, message);
+            return Ok(true);
+        };
         message.dest = Right::SendOnce(port);
-        match self.state.port(port).home {
-            Home::Here(_) => self.state.enqueue(port, message),
-            _ => self.state.destroy_message(message),
-        }
+        self.state.enqueue(port, message);
         Ok(true)
     }
 
@@ -392,7 +375,14 @@ impl Inner {
 
     fn take_from_socket(&mut self, port: PortId, bytes: &[u8], fds: Vec<Reserved>) {
         let mut rest = bytes;
-        let decoded = wire::take::<Record>(&mut rest).and_then(|record| {
+        let record = wire::take::<Record>(&mut rest);
+        if record.is_some_and(|record| record.kind == kind::TOKEN_MOVED) {
+            return match fds.into_iter().next() {
+                Some(socket) => self.adopt_or_destroy(socket, port),
+                None => self.state.destroy_right(Right::SendOnce(port)),
+            };
+        }
+        let decoded = record.and_then(|record| {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
             self.decode_message(None, &record, body, items, fds).ok()

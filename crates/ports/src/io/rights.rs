@@ -146,8 +146,7 @@ impl Inner {
             }
             Home::Here(_) => {
                 if let Some(it) = line.and_then(|line| self.io.lines.get_mut(line as usize)) {
-                    let token = it.tokens.insert(port);
-                    return Ok(wire(form::TOKEN, token as u32));
+                    return Ok(wire(form::TOKEN, it.give_token(port)));
                 }
                 match self.once_socket(port) {
                     Ok(socket) => {
@@ -203,7 +202,9 @@ impl Inner {
                 Ok(wire(form::ONCE, 0))
             }
             Some(Once::Socket(socket)) => {
-                out.fds.push(OutFd(Arc::new(socket)));
+                // The next holder's copy would keep it in the watcher's set.
+                self.unlisten(&socket);
+                out.fds.push(OutFd(socket));
                 Ok(wire(form::ONCE, 0))
             }
             Some(Once::Dead) | None => Ok(wire(form::DEAD, 0)),
@@ -313,17 +314,13 @@ impl Inner {
                 self.state.port_mut(port).srights += 1;
                 Ok(Right::Send(port))
             }
-            form::TOKEN_BACK => {
-                let line = from.line.and_then(|line| self.io.lines.get_mut(line as usize)).ok_or_else(corrupt)?;
-                let port = line.tokens.try_remove(coded.value as usize).ok_or_else(corrupt)?;
-                Ok(Right::SendOnce(port))
-            }
+            form::TOKEN_BACK => from.line.and_then(|line| self.token_back(line, coded.value)).ok_or_else(corrupt),
             form::SEND => {
                 let (s, t) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
                 self.import_send(s, t)
             }
             form::ONCE => {
-                let socket = from.fds.next().ok_or_else(corrupt)?;
+                let socket = Arc::new(from.fds.next().ok_or_else(corrupt)?);
                 Ok(Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32)))
             }
             form::RECEIVE => self.decode_receive(coded, from, items),
@@ -448,15 +445,17 @@ impl Inner {
         }
     }
 
-    /// The port died: its tokens are good for nothing, and are forgotten when they come back.
-    pub(crate) fn drop_tokens_of(&mut self, port: PortId) {
-        let _ = port; // they stay in their lines' tables, and the port with them, until used or dropped
-    }
-
     /// Whether something could be sent: maps an error of a write to the caller's view.
     pub(crate) fn broken(&mut self, number: u32, stall: Stall) -> Stall {
         // Some of a record's descriptors may be on their way: nothing can follow them but the rest.
         self.end_line(number);
         stall
     }
+}
+
+/// A new send-once socket: the receiving end goes to `onces`.
+pub(crate) fn once_pair(onces: &mut Vec<Arc<Reserved>>) -> io::Result<Reserved> {
+    let (sender, receiver) = objects::socket_pair()?;
+    onces.push(shared(receiver)?);
+    Reserved::new(sender)
 }

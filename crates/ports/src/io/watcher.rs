@@ -176,7 +176,16 @@ impl Inner {
             return;
         }
         if let Some(super::Once::Socket(socket)) = self.io.onces.get(once.0 as usize) {
-            let _ = listen(&self.io.watcher, socket.as_fd(), Source::OnceDeath, once.0, epoll::EventFlags::empty());
+            // Once: others' copies of a dead socket would keep it in the set.
+            let _ = listen(&self.io.watcher, (**socket).as_fd(), Source::OnceDeath, once.0, epoll::EventFlags::ONESHOT);
+        }
+    }
+
+    /// Looks whether the port of a far send-once right has died since anybody last looked.
+    pub(crate) fn refresh_once(&mut self, once: FarOnce) {
+        let Some(super::Once::Socket(socket)) = self.io.onces.get(once.0 as usize) else { return };
+        if super::objects::hung_up(&**socket) && self.state.far_once_died(once) {
+            self.io.onces.try_remove(once.0 as usize);
         }
     }
 
@@ -254,13 +263,7 @@ impl Inner {
             Source::OnceEnd => self.pump_once_end(id),
             Source::Senders => self.refresh_holders(PortId(id)),
             Source::Death => self.refresh_far_port(PortId(id)),
-            Source::OnceDeath => {
-                if matches!(self.io.onces.get(id as usize), Some(super::Once::Socket(socket)) if super::objects::hung_up(socket))
-                    && self.state.far_once_died(FarOnce(id))
-                {
-                    self.io.onces.try_remove(id as usize);
-                }
-            }
+            Source::OnceDeath => self.refresh_once(FarOnce(id)),
             Source::Holder => self.regain(PortId(id)),
             // Answered without the lock, after this.
             Source::Inspect => {}

@@ -43,7 +43,8 @@ pub mod kind {
     pub const RELEASE: u8 = 3;
     /// The writer dropped the reader's token `target` unused.
     pub const TOKEN_DROPPED: u8 = 4;
-    /// The writer passed the reader's token `target` on: its messages come from the descriptor.
+    /// The writer passed the reader's token `target` on: its messages come from the descriptor. In a send-once right's
+    /// socket: what it stands for goes on there.
     pub const TOKEN_MOVED: u8 = 5;
     /// The writer passed a right for the reader's slot `target` on to others, who hold it as long as
     /// the descriptor, the read end of a pipe, does not hang up.
@@ -61,6 +62,10 @@ pub mod kind {
     pub const DETACH: u8 = 10;
     /// The writer attaches to the reader's slot `target`, which it knows already. The descriptor is the port's sending end.
     pub const ATTACH: u8 = 12;
+    /// The writer has read that the token `target`, which it was given, was rerouted or died.
+    pub const TOKEN_SEEN: u8 = 13;
+    /// The port of the send-once right `target` that the writer gave is dead.
+    pub const TOKEN_DEAD: u8 = 14;
 }
 
 /// Flags of a record.

@@ -42,8 +42,8 @@ impl Direct<'_> {
                 Some(Some(InSlot { port, closed: false, primary, given, .. })) if *primary || *given > 0 => *port,
                 _ => return false,
             },
-            kind::ONCE => match line.tokens.get(record.target as usize) {
-                Some(port) => *port,
+            kind::ONCE => match line.token_port(record.target) {
+                Some(port) => port,
                 None => return false,
             },
             _ => return false,
@@ -68,7 +68,8 @@ impl Direct<'_> {
             line.copy_out(0, &mut self.buffer[abi::HEADER..end]);
             if record.kind == kind::ONCE {
                 once = true;
-                port = line.tokens.remove(record.target as usize);
+                port = line.token_port(record.target).unwrap_or(port);
+                line.take_token(record.target);
             } else if let Some(slot) = line.in_slot(record.target) {
                 port = slot.port;
                 slot.accepted = slot.accepted.wrapping_add(1);

@@ -69,7 +69,7 @@ fn make_reply(state: &mut State, line: &mut Line, reply: Option<PortId>) -> Wire
     match reply {
         Some(port) => {
             state.port_mut(port).sorights += 1;
-            wire(form::TOKEN, line.tokens.insert(port) as u32)
+            wire(form::TOKEN, line.give_token(port))
         }
         None => wire(form::NULL, 0),
     }

@@ -121,17 +121,10 @@ impl State {
         }
     }
 
-    /// The port of a far send-once right turned out to be dead, or took no notice of it in time: a name that
+    /// The port of a far send-once right turned out to be dead: a name that
     /// denotes the right becomes a dead name. False if it has no name, being in a message.
     pub fn far_once_died(&mut self, once: FarOnce) -> bool {
-        let mut found = None;
-        for (id, space) in &self.spaces {
-            let name = space.iter().find(|(_, entry)| entry.object == Object::Once(once)).map(|(name, _)| name);
-            if let Some(name) = name {
-                found = Some((SpaceId(id as u32), name));
-                break;
-            }
-        }
+        let found = self.name_of_once(once);
         if let Some((space, name)) = found {
             self.entomb(space, name);
         }
@@ -150,7 +143,12 @@ impl State {
             see(&mut right);
             if let Right::FarOnce(once) = right {
                 entry.object = Object::Once(once);
+                let watched = entry.request != 0;
+                self.note_once(once, space, name);
                 self.forget_name(port, space, name);
+                if watched {
+                    self.effect(Effect::WatchOnce(once));
+                }
             }
         }
         // What its own queue was sent with goes with the queue.

@@ -81,6 +81,8 @@ pub struct State {
     pub sets: Slab<Set>,
     /// Spaces, by [`SpaceId`].
     pub spaces: Slab<Space>,
+    /// Which name a far send-once right has, by [`FarOnce`]. May tell of one that it had before.
+    once_names: Vec<(SpaceId, u32)>,
     /// What the caller still has to do.
     pub effects: VecDeque<Effect>,
     /// Messages to be destroyed after the one that is being destroyed.
@@ -123,6 +125,28 @@ impl State {
     /// As [`State::space`].
     pub fn space_mut(&mut self, id: SpaceId) -> &mut Space {
         &mut self.spaces[id.0 as usize]
+    }
+
+    /// Notes the name of a far send-once right.
+    #[inline]
+    fn note_once(&mut self, once: FarOnce, space: SpaceId, name: u32) {
+        let index = once.0 as usize;
+        if self.once_names.len() <= index {
+            self.once_names.resize(index + 1, (space, name));
+        }
+        self.once_names[index] = (space, name);
+    }
+
+    /// The name of a far send-once right, if it has one.
+    fn name_of_once(&self, once: FarOnce) -> Option<(SpaceId, u32)> {
+        let (space, name) = *self.once_names.get(once.0 as usize)?;
+        let entry = self.spaces.get(space.0 as usize)?.get(name)?;
+        (entry.object == space::Object::Once(once)).then_some((space, name))
+    }
+
+    /// Whether somebody asked for the death of the port of a far send-once right.
+    pub(crate) fn is_once_watched(&self, once: FarOnce) -> bool {
+        self.name_of_once(once).is_some_and(|(space, name)| self.space(space).get(name).is_some_and(|it| it.request != 0))
     }
 
     /// Leaves something to do outside.

@@ -195,8 +195,10 @@ impl State {
     /// Gives a right a name of its own; the right itself comes back if there is no name left.
     fn name_new(&mut self, space: SpaceId, entry: Entry, right: Right) -> Result<u32, Right> {
         let Some(name) = self.space_mut(space).insert(entry) else { return Err(right) };
-        if let Some(port) = entry.port() {
-            self.port_mut(port).names.push((space, name));
+        match entry.object {
+            Object::Port(port) => self.port_mut(port).names.push((space, name)),
+            Object::Once(once) => self.note_once(once, space, name),
+            Object::None | Object::Set(_) => {}
         }
         Ok(name)
     }

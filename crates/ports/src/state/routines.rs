@@ -86,7 +86,8 @@ impl State {
                 }
             }
             Object::Set(set) => self.set_mut(set).holder = (space, new),
-            Object::Once(_) | Object::None => {}
+            Object::Once(once) => self.note_once(once, space, new),
+            Object::None => {}
         }
         Ok(())
     }

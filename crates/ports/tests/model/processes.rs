@@ -6,15 +6,15 @@
 use crate::{
     ops::{self, Act, Op, Outcome},
     player::{self, Answer, Command},
-    rules::{Check, Model, same},
-    step::{self, Seen},
+    rules::{Check, Model},
+    step,
     support::{self, Msg},
 };
 use proptest::{
     collection::vec,
     test_runner::{TestCaseError, TestRunner},
 };
-use slipway_ports::abi::{self, Code, kind, notify, types};
+use slipway_ports::abi::{self, Code, types};
 use std::{
     cell::RefCell,
     io::{BufRead as _, BufReader, Write as _},
@@ -135,36 +135,14 @@ impl Processes {
         Ok(self.0[to].ask(&Command::Accept { at, right: (taken.name, right.1) })?.outcome())
     }
 
-    /// Who has a send-once right to a port in another process that dies is not told as long as that process lives:
-    /// the message it would send is destroyed there. So such names are given up, by the rules and in the process.
-    fn forget_unaware(&mut self, models: &mut [Model], seen: &mut [Seen]) -> Check {
-        for (task, seen) in seen.iter_mut().enumerate() {
-            let once: Vec<u32> =
-                seen.names.iter().filter(|(_, (types, _))| *types == kind::SEND_ONCE).map(|(name, _)| *name).collect();
-            for name in once {
-                let is_dead = |model: &Model| model.tasks[task].names.get(&name).is_some_and(|it| it.kind() == kind::DEAD_NAME);
-                if models.iter().all(is_dead) {
-                    let done = self.0[task].ask(&Command::Act(Act::Destroy { name }))?.outcome();
-                    same("the end of a send-once right to a dead port", done.code, Code::SUCCESS)?;
-                    seen.names.remove(&name);
-                    for model in models.iter_mut() {
-                        model.tasks[task].names.remove(&name);
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
     /// Waits until all see what they must by one of `models`: that one.
-    fn settle(&mut self, mut models: Vec<Model>, patience: Duration) -> Check<Model> {
+    fn settle(&mut self, models: Vec<Model>, patience: Duration) -> Check<Model> {
         let start = Instant::now();
         let mut wait = 0;
         loop {
             // All look at the same time.
             self.0.iter_mut().try_for_each(|player| player.tell(&Command::See { wait }))?;
-            let mut seen = self.0.iter_mut().map(|player| Ok(player.hear()?.seen())).collect::<Check<Vec<_>>>()?;
-            self.forget_unaware(&mut models, &mut seen)?;
+            let seen = self.0.iter_mut().map(|player| Ok(player.hear()?.seen())).collect::<Check<Vec<_>>>()?;
             let mut wrong = String::new();
             for model in &models {
                 let census = model.census();
@@ -226,11 +204,6 @@ fn live(subject: &mut Processes, ops: &[Op], patience: Duration, did: &mut Vec<S
     for (number, op) in ops.iter().enumerate() {
         let task = usize::from(op.task) % TASKS;
         let act = op.resolve(&model, number);
-        let names = &model.tasks[task].names;
-        if matches!(act, Act::Request { name, id: notify::DEAD_NAME, .. } if names.get(&name).is_some_and(|it| it.once)) {
-            // See `forget_unaware`.
-            continue;
-        }
         did.push(format!("task {task}: {act:x?}"));
         model = one_step(subject, model, task, &act, patience).map_err(|what| format!("step {number}: {what}"))?;
     }

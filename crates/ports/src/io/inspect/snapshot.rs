@@ -3,7 +3,7 @@
 use super::model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves, Snapshot, Task, Way};
 use crate::{
     abi::kind,
-    io::{Exported, Far, Inner, Once, objects},
+    io::{Exported, Far, Inner, Once, objects, tokens::Token},
     state::{
         self, PortId, Right,
         port::{Kernel, Local},
@@ -180,7 +180,7 @@ impl Inner {
             peer_bell: Some(line.peer.bell).filter(|bell| *bell != 0),
             slots_in: line.ins.iter().flatten().filter(|slot| !slot.closed && (slot.primary || slot.given > 0)).count() as u32,
             slots_out: line.outs.iter().flatten().filter(|slot| !slot.closed).count() as u32,
-            tokens_given: line.tokens.len() as u32,
+            tokens_given: line.tokens.iter().filter(|(_, token)| matches!(token, Token::Port(_))).count() as u32,
             tokens_held: line.held.len() as u32,
             hot: self.io.hot.contains(&number),
             ended: line.ended,

@@ -32,6 +32,9 @@ impl State {
             };
             let placed = self.space_mut(space).insert_at(name, entry);
             debug_assert!(placed, "the name is valid and free");
+            if let Object::Once(once) = entry.object {
+                self.note_once(once, space, name);
+            }
             if let Some(port) = entry.port() {
                 let it = self.port_mut(port);
                 it.names.push((space, name));

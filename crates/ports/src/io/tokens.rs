@@ -1,0 +1,212 @@
+//! Send-once rights on a line, which are numbers: tokens.
+//!
+//! The end with the port gives a number out and finds the port behind it again. When the port moves or dies, the holder
+//! is told, and may have used the number before it hears that. So such a number is not given out again until
+//! the holder has answered (TOKEN_SEEN), and what comes for it meanwhile goes where the right leads by then.
+
+use super::{
+    Inner, Once,
+    line::{Line, OutFd},
+    objects,
+    rights::{corrupt, once_pair},
+    wire::{Record, kind},
+};
+use crate::state::{FarOnce, PortId, Right, message::Message};
+use slipway_fabric::{Corrupt, descriptor::Reserved};
+use std::{io, os::fd::AsFd, sync::Arc};
+use zerocopy::IntoBytes;
+
+/// What a number that was given out stands for.
+#[derive(Debug, Clone)]
+pub enum Token {
+    /// A port here.
+    Port(PortId),
+    /// A port that moved away: the right is this socket by now.
+    Moved(Arc<Reserved>),
+    /// A port that died.
+    Dead,
+    /// Nothing: it was used after its port had moved or died, and the holder has yet to hear of that.
+    Spent,
+}
+
+impl Line {
+    /// Gives out a number for a send-once right to a port here.
+    #[inline]
+    pub fn give_token(&mut self, port: PortId) -> u32 {
+        self.tokens.insert(Token::Port(port)) as u32
+    }
+
+    /// The port behind a number, if it is here.
+    #[inline]
+    pub fn token_port(&self, token: u32) -> Option<PortId> {
+        match self.tokens.get(token as usize) {
+            Some(Token::Port(port)) => Some(*port),
+            _ => None,
+        }
+    }
+
+    /// What the holder's use of a number uses up. `None` if there is nothing to use.
+    #[inline]
+    pub fn take_token(&mut self, token: u32) -> Option<Token> {
+        match self.tokens.get_mut(token as usize)? {
+            Token::Port(_) => Some(self.tokens.remove(token as usize)),
+            Token::Spent => None,
+            other => Some(std::mem::replace(other, Token::Spent)),
+        }
+    }
+
+    /// Numbers that stand for ports here.
+    fn tokens_of(&self, port: PortId) -> Vec<u32> {
+        let of = |token: &Token| matches!(token, Token::Port(other) if *other == port);
+        self.tokens.iter().filter(|(_, token)| of(token)).map(|(number, _)| number as u32).collect()
+    }
+}
+
+impl Inner {
+    /// The port, which is here, is about to move: its send-once rights on lines become sockets, of which the receiving
+    /// ends go to `onces`.
+    pub(crate) fn reroute_tokens(&mut self, port: PortId, onces: &mut Vec<Arc<Reserved>>) -> io::Result<()> {
+        for (number, token) in self.all_tokens_of(port) {
+            let sender = Arc::new(once_pair(onces)?);
+            let record = Record { kind: kind::TOKEN_REROUTED, target: token, fds: 1, ..Record::default() };
+            self.change_token(number, token, Token::Moved(Arc::clone(&sender)), record, vec![OutFd(sender)]);
+        }
+        Ok(())
+    }
+
+    /// The port died: who has send-once rights to it over lines is told.
+    pub(crate) fn drop_tokens_of(&mut self, port: PortId) {
+        for (number, token) in self.all_tokens_of(port) {
+            let record = Record { kind: kind::TOKEN_DEAD, target: token, ..Record::default() };
+            self.change_token(number, token, Token::Dead, record, Vec::new());
+            self.state.drop_soright(port);
+        }
+    }
+
+    /// Lines and numbers of a port's tokens.
+    fn all_tokens_of(&self, port: PortId) -> Vec<(u32, u32)> {
+        let count = self.state.ports.get(port.0 as usize).map_or(0, |it| it.sorights as usize);
+        if count == 0 {
+            return Vec::new();
+        }
+        let lines = self.io.lines.iter();
+        let tokens = lines.flat_map(|(number, line)| line.tokens_of(port).into_iter().map(move |it| (number as u32, it)));
+        tokens.take(count).collect()
+    }
+
+    fn change_token(&mut self, number: u32, token: u32, to: Token, record: Record, fds: Vec<OutFd>) {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        if let Some(it) = line.tokens.get_mut(token as usize) {
+            *it = to;
+        }
+        line.post(record, fds);
+        line.ring_bell();
+    }
+
+    /// The holder knows what became of a token that was rerouted, or whose port died.
+    pub(crate) fn token_seen(&mut self, number: u32, token: u32) -> Result<(), Corrupt> {
+        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+        match line.tokens.get(token as usize) {
+            None | Some(Token::Port(_)) => return Err(Corrupt { what: "token" }),
+            Some(Token::Moved(_) | Token::Dead | Token::Spent) => drop(line.tokens.remove(token as usize)),
+        }
+        self.io.stirred.push(number);
+        Ok(())
+    }
+
+    /// The holder of a token dropped it unused.
+    pub(crate) fn token_dropped(&mut self, number: u32, token: u32) {
+        // A rerouted one's socket hangs up, and so tells the port.
+        if let Some(Token::Port(port)) = self.io.lines.get_mut(number as usize).and_then(|line| line.take_token(token)) {
+            self.state.destroy_right(Right::SendOnce(port));
+        }
+        self.io.stirred.push(number);
+    }
+
+    /// The holder of a token passed it on: who has it now sends through the other end of `socket`.
+    pub(crate) fn token_moved(&mut self, number: u32, token: u32, socket: Reserved) {
+        match self.io.lines.get_mut(number as usize).and_then(|line| line.take_token(token)) {
+            Some(Token::Port(port)) => self.adopt_or_destroy(socket, port),
+            Some(Token::Moved(way)) => {
+                let record = Record { kind: kind::TOKEN_MOVED, fds: 1, ..Record::default() };
+                // If nobody takes it there, its other end hangs up, which is all that can be told.
+                let _ = objects::send((*way).as_fd(), &[record.as_bytes()], &[socket.as_fd()]);
+            }
+            Some(Token::Dead | Token::Spent) | None => {}
+        }
+        self.io.stirred.push(number);
+    }
+
+    /// Listens to a send-once right's socket, or lets the right go.
+    pub(crate) fn adopt_or_destroy(&mut self, socket: Reserved, port: PortId) {
+        if self.adopt_once_end(socket, port).is_err() {
+            self.state.destroy_right(Right::SendOnce(port));
+        }
+    }
+
+    /// The right behind a token that comes back to the end that gave it.
+    pub(crate) fn token_back(&mut self, number: u32, token: u32) -> Option<Right> {
+        Some(match self.io.lines.get_mut(number as usize)?.take_token(token)? {
+            Token::Port(port) => Right::SendOnce(port),
+            Token::Moved(socket) => Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32)),
+            Token::Dead | Token::Spent => Right::Dead,
+        })
+    }
+
+    /// A message came for a token whose port is elsewhere, or dead.
+    pub(crate) fn forward_once(&mut self, token: Token, message: Box<Message>) {
+        match token {
+            Token::Moved(socket) => self.send_to_socket(&socket, message),
+            _ => self.state.destroy_message(message),
+        }
+    }
+
+    /// The right behind a token that this process holds is `to` by now: the socket that it goes on with, or nothing.
+    pub(crate) fn held_changed(&mut self, number: u32, token: u32, to: Option<Reserved>) {
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        line.post(Record { kind: kind::TOKEN_SEEN, target: token, ..Record::default() }, Vec::new());
+        let Some(once) = line.held.remove(&token) else { return };
+        match (to, self.io.onces.get_mut(once.0 as usize)) {
+            (Some(socket), Some(it)) => {
+                *it = Once::Socket(Arc::new(socket));
+                if self.state.is_once_watched(once) {
+                    self.watch_once(once);
+                }
+            }
+            (None, Some(_)) => self.onces_died(&[once]),
+            (_, None) => {}
+        }
+        // Who waits to send with it need not wait for this line.
+        self.wake_line_senders(number);
+        self.io.stirred.push(number);
+    }
+
+    /// The ports of far send-once rights died: their names become dead names, and what waits in messages arrives dead.
+    pub(crate) fn onces_died(&mut self, onces: &[FarOnce]) {
+        let mut left: rustc_hash::FxHashSet<FarOnce> = onces.iter().copied().collect();
+        left.retain(|once| {
+            let named = self.state.far_once_died(*once);
+            if named {
+                self.io.onces.try_remove(once.0 as usize);
+            }
+            !named
+        });
+        if left.is_empty() {
+            return;
+        }
+        self.state.each_waiting(None, &mut |right| {
+            if let Right::FarOnce(once) = right
+                && left.remove(once)
+            {
+                self.io.onces.try_remove(once.0 as usize);
+                *right = Right::Dead;
+            }
+        });
+        for once in left {
+            // A thread is about to send it, or to send it with.
+            if let Some(it) = self.io.onces.get_mut(once.0 as usize) {
+                *it = Once::Dead;
+            }
+        }
+    }
+}
