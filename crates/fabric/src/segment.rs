@@ -5,7 +5,7 @@ use crate::{
     ring::{Ring, RingControl},
     sync::{AtomicU32, Mapping, Padded, Shared, Zeroed},
 };
-use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create};
+use rustix::fs::{FsWord, MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate, memfd_create};
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -16,6 +16,15 @@ const AREAS: usize = 4096;
 
 /// The smallest and largest area of a ring in bytes.
 pub const RING_LIMITS: std::ops::RangeInclusive<usize> = 4096..=(1 << 30);
+
+/// The file system of memory files with pages of the usual size (`TMPFS_MAGIC`).
+const PLAIN: FsWord = 0x0102_1994;
+
+/// Whether a memory file that a peer sent has pages of the usual size. One of huge pages could be sealed as well, but
+/// touching it kills this process if there is no such page left.
+pub fn is_plain_memory(file: impl AsFd) -> bool {
+    fstatfs(file).is_ok_and(|system| system.f_type == PLAIN)
+}
 
 /// What each end of a line tells the other about itself.
 #[derive(Debug, Default)]
@@ -111,6 +120,9 @@ impl Segment {
         }
         if !fcntl_get_seals(fd)?.contains(SealFlags::SHRINK) {
             return Err(invalid("the segment is not sealed against shrinking"));
+        }
+        if !is_plain_memory(fd) {
+            return Err(invalid("the segment is not plain memory"));
         }
         if fstat(fd)?.st_size < size_with(table, ring) as i64 {
             return Err(invalid("the segment is smaller than announced"));

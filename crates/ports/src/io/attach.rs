@@ -47,7 +47,7 @@ impl Inner {
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
         let mut line = made.line;
-        line.file = objects::identity(&made.file).map_err(|e| errno(&e))?;
+        line.file = objects::file_identity(&made.file).map_err(|e| errno(&e))?;
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.learn(0, port);
@@ -138,7 +138,7 @@ impl Inner {
         for socket in [&bell, &parcels] {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
-        let own = objects::identity(&file)?;
+        let own = objects::file_identity(&file)?;
         if let Some((number, _)) = self.io.lines.iter().find(|(_, line)| line.maker && line.file == own) {
             // This process asked while the receive right was on its way here: no line leads to oneself.
             self.gate_closed(number as u32, 0, false);

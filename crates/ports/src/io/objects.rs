@@ -38,9 +38,14 @@ pub fn is_holder_pipe(fd: impl AsFd) -> bool {
         && rustix::fs::fcntl_getfl(&fd).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY)
 }
 
-/// The number that identifies a socket while anybody holds it.
-pub fn identity(fd: impl AsFd) -> io::Result<u64> {
-    Ok(rustix::fs::fstat(fd)?.st_ino)
+/// The number that identifies a socket: the kernel gives no number twice.
+pub fn identity(socket: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::net::sockopt::socket_cookie(socket)?)
+}
+
+/// The number that identifies a memory file among those that are open.
+pub fn file_identity(file: impl AsFd) -> io::Result<u64> {
+    Ok(rustix::fs::fstat(file)?.st_ino)
 }
 
 /// Whether the other side of a socket or pipe is gone for good.
@@ -122,9 +127,44 @@ pub fn seal(file: impl AsFd) -> io::Result<()> {
 pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
     rustix::fs::fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::WRITE | SealFlags::SHRINK))
         && rustix::fs::fstat(&file).is_ok_and(|stat| u64::try_from(stat.st_size).is_ok_and(|size| size >= len))
+        && slipway_fabric::segment::is_plain_memory(&file)
 }
 
 /// Whether a descriptor that a peer sent is a socket: nothing else is used as a port.
 pub fn is_socket(fd: impl AsFd) -> bool {
     rustix::net::sockopt::socket_type(fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_sealed_and_plain() {
+        let file = memory_file(5000).expect("a file");
+        assert!(!is_sealed(&file, 5000), "it can change");
+        seal(&file).expect("seals");
+        assert!(is_sealed(&file, 5000) && !is_sealed(&file, 5001));
+    }
+
+    /// Its pages may not be there when they are touched.
+    #[test]
+    fn huge_pages_are_refused() {
+        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING | MemfdFlags::HUGETLB;
+        // Without huge pages in the kernel nobody can make such a file.
+        let Ok(file) = rustix::fs::memfd_create(c"huge", flags) else { return };
+        rustix::fs::ftruncate(&file, 1 << 30).expect("a size");
+        seal(&file).expect("seals");
+        assert!(!is_sealed(&file, 4096));
+        assert!(slipway_fabric::segment::Segment::open_with(file.as_fd(), 4096, 4096).is_err());
+    }
+
+    #[test]
+    fn sockets_are_told_apart() {
+        let ((a, b), c) = (socket_pair().expect("sockets"), holder_pipe().expect("a pipe").0);
+        let copy = a.try_clone().expect("a copy");
+        assert_eq!(identity(&a).ok(), identity(&copy).ok());
+        assert_ne!(identity(&a).ok(), identity(&b).ok());
+        assert!(identity(&c).is_err(), "no socket");
+    }
 }
