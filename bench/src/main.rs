@@ -12,6 +12,7 @@ mod process;
 mod report;
 mod stats;
 mod targets;
+mod trips;
 mod x11;
 
 use clap::{Parser, Subcommand};
@@ -33,7 +34,7 @@ enum Bench {
     X11(x11::cli::Args),
     /// One of the two processes of a measurement
     #[command(hide = true)]
-    IpcPeer(ipc::peer::Args),
+    IpcPeer(trips::job::Args),
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,

@@ -1,10 +1,13 @@
 //! What is measured: the tests of the published table, the ways to do them, and where they run.
 
 use super::cli::Args;
+use super::methods::iceoryx;
 use crate::cores::Cores;
 use crate::failure::Failure;
+use crate::trips::{self, Placement};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
+use std::path::Path;
 
 /// Bytes of a Mach message's header, which is all of a null message.
 const HEADER: usize = 32;
@@ -187,37 +190,6 @@ impl Method {
     }
 }
 
-/// Where the two ends run.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// On two cores.
-    Different,
-    /// On one core.
-    OneCore,
-}
-
-impl Placement {
-    /// In the order of the report.
-    pub const ALL: [Self; 2] = [Self::Different, Self::OneCore];
-
-    /// The name that the results use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Different => "different",
-            Self::OneCore => "one-core",
-        }
-    }
-
-    /// The heading over its results.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Different => "two processes on different cores",
-            Self::OneCore => "two processes on one core",
-        }
-    }
-}
-
 /// One thing to measure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Case {
@@ -246,15 +218,31 @@ impl Case {
         };
         counts && self.placement == Placement::OneCore
     }
+}
 
-    /// The results' name of how and where: "socket/one-core".
-    pub fn variant(&self) -> String {
-        format!("{}/{}", self.method.name(), self.placement.name())
+impl trips::Case for Case {
+    const PEER: &str = "ipc-peer";
+
+    fn placement(&self) -> Placement {
+        self.placement
     }
 
-    /// For progress and errors: "null, socket/one-core".
-    pub fn name(&self) -> String {
-        format!("{}, {}", self.test.name(), self.variant())
+    fn test(&self) -> String {
+        self.test.name()
+    }
+
+    fn way(&self) -> String {
+        self.method.name()
+    }
+
+    fn sleeps(&self) -> bool {
+        self.method == Method::MachSleep
+    }
+
+    fn clean_up(&self, directory: &Path) {
+        if self.method == Method::Iceoryx2 {
+            iceoryx::clean_up(directory);
+        }
     }
 }
 

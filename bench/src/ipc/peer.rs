@@ -1,75 +1,28 @@
-//! One of the two processes of a measurement: this program again, with a hidden subcommand.
+//! One of the two processes of a measurement.
 
 use super::cases::{Case, Method, Test};
-use super::exchange::{Echo, Exchange, Timing, repeat, time};
-use super::link::Link;
+use super::echo::Echo;
 use super::methods::{floors, futex, iceoryx, ipc_channel, line, mach, pipe, socket};
-use crate::cores::pin;
-use anyhow::{Context, bail};
-use rustix::process::{Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit};
-use serde::{Deserialize, Serialize};
-use std::os::fd::AsFd;
-use std::path::PathBuf;
-
-/// Which of the two.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Side {
-    /// It asks and measures.
-    Client,
-    /// It answers.
-    Server,
-}
-
-/// What the client does with its round trips, or a process that has none does.
-#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Work {
-    /// Times them, in runs of so many seconds.
-    Time(f64),
-    /// Does just so many: somebody else counts.
-    Count(u64),
-    /// Makes so many ports and says how many bytes each takes.
-    Weigh(u64),
-    /// Has the ports that the two of a measurement pass on rights to: a third process.
-    Own,
-}
+use crate::trips::job::{Args, Side, Work, begin, work};
+use crate::trips::{self, Case as _};
+use anyhow::bail;
 
 /// What a process is started for.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-pub struct Job {
-    /// What to measure.
-    pub case: Case,
-    /// Which end this is.
-    pub side: Side,
-    /// The CPU to stay on.
-    pub cpu: usize,
-    /// What to do.
-    pub work: Work,
-    /// A directory that belongs to this measurement alone and goes away after it.
-    pub directory: PathBuf,
-}
+pub type Job = trips::job::Job<Case>;
 
-/// The options of the hidden subcommand.
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    /// A [`Job`] as JSON
-    job: String,
-}
-
-/// Does the job of `args`. The link is standard input; the client writes a [`Timing`] to standard output.
+/// Does the job of `args`.
 ///
 /// # Errors
 /// When the measurement can't be made.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let job: Job = serde_json::from_str(&args.job).context("job")?;
-    die_with_parent()?;
-    raise_descriptor_limit()?;
-    pin(job.cpu)?;
-    let socket = std::io::stdin().as_fd().try_clone_to_owned().context("standard input")?;
-    let mut link = Link::new(socket);
-    if let (Work::Own, Test::PassedOn(count)) = (job.work, job.case.test) {
-        return mach::owner::own(&mut link, count);
+    let (mut link, job) = begin::<Case>(args)?;
+    match (job.work, job.case.test, job.side) {
+        (Work::Own, Test::PassedOn(count), _) => return mach::owner::own(&mut link, count),
+        (Work::Weigh(count), _, Side::Client) => {
+            println!("{}", mach::local::weigh(count)?);
+            return Ok(());
+        }
+        _ => {}
     }
     match (job.case.method, job.case.test) {
         (Method::CacheLine, _) => work::<floors::CacheLine>(&mut link, &job),
@@ -89,40 +42,4 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         (Method::MachOneProcess, _) => work::<mach::OneProcess>(&mut link, &job),
         _ => bail!("{} can't be done", job.case.name()),
     }
-}
-
-fn work<E: Exchange>(link: &mut Link, job: &Job) -> anyhow::Result<()> {
-    let mut exchange = E::prepare(link, job).context("set-up")?;
-    if job.side == Side::Server {
-        while let Some(count) = link.announced()? {
-            exchange.serve_all(count)?;
-        }
-        return Ok(());
-    }
-    match job.work {
-        Work::Time(seconds) => {
-            let timing: Timing = time(&mut exchange, link, seconds)?;
-            println!("{}", serde_json::to_string(&timing)?);
-        }
-        Work::Count(count) => {
-            link.announce(count)?;
-            repeat(&mut exchange, count)?;
-        }
-        Work::Weigh(count) => println!("{}", mach::local::weigh(count)?),
-        Work::Own => bail!("no test of rights that are passed on"),
-    }
-    Ok(())
-}
-
-fn die_with_parent() -> anyhow::Result<()> {
-    let parent = getppid();
-    set_parent_process_death_signal(Some(Signal::KILL)).context("parent-death signal")?;
-    // A parent that died before the call above will never send the signal.
-    if getppid() != parent { bail!("the parent process ended") } else { Ok(()) }
-}
-
-/// The tests of rights hold up to three descriptors for each.
-fn raise_descriptor_limit() -> anyhow::Result<()> {
-    let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
-    setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).context("limit of descriptors")
 }

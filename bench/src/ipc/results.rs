@@ -1,121 +1,18 @@
 //! What a run found.
 
-use super::cases::{Case, Method, Placement, Test};
-use super::exchange::Timing;
-use crate::machine::Machine;
-use crate::stats::median;
-use serde::Serialize;
-
-/// What a value counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-pub enum Unit {
-    /// Microseconds of a round trip.
-    #[serde(rename = "us")]
-    Microseconds,
-    /// Instructions of both processes in a round trip, those of the kernel left out.
-    #[serde(rename = "instructions")]
-    Instructions,
-    /// Bytes of memory that a port takes.
-    #[serde(rename = "bytes")]
-    Bytes,
-}
-
-/// One value.
-#[derive(Debug, Clone, Serialize)]
-pub struct Row {
-    /// What was measured.
-    #[serde(skip)]
-    pub case: Case,
-    /// The test's name.
-    pub test: String,
-    /// How and where: "socket/one-core".
-    pub variant: String,
-    /// What the figures count.
-    pub unit: Unit,
-    /// The mean of a run; the median of the repetitions.
-    pub value: f64,
-    /// The median of single round trips, likewise; null for what isn't timed.
-    pub p50: Option<f64>,
-    /// The 99th percentile of single round trips, likewise.
-    pub p99: Option<f64>,
-    /// Lowest and highest `value` of the repetitions.
-    pub range: [f64; 2],
-}
-
-impl Row {
-    /// The row of a case that was timed so often; None for no timings.
-    pub fn timed(case: Case, timings: &[Timing]) -> Option<Self> {
-        let of = |figure: fn(&Timing) -> f64| -> Vec<f64> { timings.iter().map(figure).collect() };
-        let means = of(|timing| timing.mean_us);
-        Some(Self {
-            case,
-            test: case.test.name(),
-            variant: case.variant(),
-            unit: Unit::Microseconds,
-            value: median(&means)?,
-            p50: median(&of(|timing| timing.p50_us)),
-            p99: median(&of(|timing| timing.p99_us)),
-            range: [means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(0.0, f64::max)],
-        })
-    }
-
-    /// The row of a case in which something was counted, once.
-    pub fn counted(case: Case, unit: Unit, count: f64) -> Self {
-        Self {
-            case,
-            test: case.test.name(),
-            variant: case.variant(),
-            unit,
-            value: count,
-            p50: None,
-            p99: None,
-            range: [count; 2],
-        }
-    }
-}
-
-/// A case that gave no row.
-#[derive(Debug, Clone, Serialize)]
-pub struct Missing {
-    /// The test's name.
-    pub test: String,
-    /// How and where.
-    pub variant: String,
-    /// Why there is no row.
-    pub reason: String,
-}
-
-/// How it was measured.
-#[derive(Debug, Clone, Serialize)]
-pub struct Settings {
-    /// Which CPUs were used.
-    pub cores: String,
-    /// Length that every timed run was made for, seconds.
-    pub seconds: f64,
-    /// Interleaved repetitions that the medians are of.
-    pub repeat: u32,
-}
+use super::cases::{Case, Method, Test};
+use crate::trips::results::Unit;
+use crate::trips::{self, Placement};
 
 /// A whole run.
-#[derive(Debug, Clone)]
-pub struct Results {
-    /// Where.
-    pub machine: Machine,
-    /// When, RFC 3339, UTC.
-    pub date: String,
-    /// How.
-    pub settings: Settings,
-    /// What.
-    pub rows: Vec<Row>,
-    /// What failed.
-    pub failed: Vec<Missing>,
-}
+pub type Results = trips::results::Results<Case>;
+/// One value.
+pub type Row = trips::results::Row<Case>;
 
 impl Results {
     /// The row of that case in that unit.
     pub fn row(&self, test: Test, method: Method, placement: Placement, unit: Unit) -> Option<&Row> {
-        let case = Case { test, method, placement };
-        self.rows.iter().find(|row| row.case == case && row.unit == unit)
+        self.of(Case { test, method, placement }, unit)
     }
 
     /// The microseconds of that case.
@@ -142,6 +39,7 @@ impl Results {
 mod tests {
     use super::*;
     use crate::ipc::report::sample::results;
+    use crate::trips::exchange::Timing;
 
     #[test]
     fn a_row_is_the_median_of_its_repetitions() {

@@ -1,43 +1,17 @@
 //! What Mach messages should reach, and whether a run did.
 
-use super::cases::{Method, Placement, Test};
-use super::results::{Results, Unit};
+use super::cases::{Method, Test};
+use super::results::Results;
 use crate::report::format::microseconds;
-use crate::targets::{Judgement, Verdict};
+use crate::targets::{Bound, Judgement, judgement, ratio};
+use crate::trips::Placement;
+use crate::trips::results::Unit;
 
 use Method::{CacheLine, Copy, Fabric, Iceoryx2, IpcChannel, Mach, MachSleep, Socket};
 use Placement::{Different, OneCore};
 
 const NULL: Test = Test::Longwords(0);
 const LARGE: Test = Test::Longwords(4095);
-
-/// Which side of the bound is good.
-#[derive(Clone, Copy)]
-enum Bound {
-    AtMost(f64),
-    AtLeast(f64),
-}
-
-fn judgement(what: &str, bound: Bound, reached: Option<f64>, detail: String) -> Judgement {
-    let (wanted, good) = match bound {
-        Bound::AtMost(bound) => (format!("<= {bound}"), reached.is_some_and(|value| value <= bound)),
-        Bound::AtLeast(bound) => (format!(">= {bound}"), reached.is_some_and(|value| value >= bound)),
-    };
-    let verdict = match (reached, good) {
-        (None, _) => Verdict::NotMeasured,
-        (Some(_), true) => Verdict::Met,
-        (Some(_), false) => Verdict::Missed,
-    };
-    let detail = if reached.is_some() { detail } else { String::new() };
-    Judgement { what: what.to_owned(), wanted, reached, verdict, detail }
-}
-
-/// How `part` relates to `whole`, both in microseconds.
-fn ratio(what: &str, bound: Bound, part: Option<f64>, whole: Option<f64>) -> Judgement {
-    let detail = || Some(format!("{} us to {} us", microseconds(part?), microseconds(whole?)));
-    let reached = part.zip(whole).map(|(part, whole)| part / whole);
-    judgement(what, bound, reached, detail().unwrap_or_default())
-}
 
 /// The large message; the bare line tells how much of its time is the way from core to core.
 fn large(mach: Option<f64>, copies: Option<f64>, line: Option<f64>) -> Judgement {
@@ -96,6 +70,7 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
 mod tests {
     use super::*;
     use crate::ipc::report::sample::results;
+    use crate::targets::Verdict;
 
     fn judged(results: &Results, what: &str) -> Judgement {
         let found = judge(results).into_iter().find(|judgement| judgement.what.starts_with(what));

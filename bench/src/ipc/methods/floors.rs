@@ -1,10 +1,10 @@
 //! What the machine itself takes: a cache line there and back, a copy, a look at the clock.
 
 use super::words::{Words, share};
-use crate::ipc::cases::Test;
-use crate::ipc::exchange::Exchange;
-use crate::ipc::link::Link;
+use crate::ipc::cases::{Case, Test};
 use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::link::Link;
 use rustix::thread::sched_yield;
 use slipway_fabric::sync::{FutexWord, Ordering, Shared};
 use std::hint::black_box;
@@ -24,6 +24,8 @@ fn watch(word: &FutexWord, until: u32) {
 }
 
 impl Exchange for CacheLine {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         Ok(Self { words: share(link, job.side)?, turn: 0 })
     }
@@ -53,6 +55,8 @@ fn give_way(word: &FutexWord, until: u32) {
 }
 
 impl Exchange for Yield {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         CacheLine::prepare(link, job).map(Self)
     }
@@ -81,6 +85,8 @@ pub struct Copy {
 }
 
 impl Exchange for Copy {
+    type Case = Case;
+
     fn prepare(_: &mut Link, _: &Job) -> anyhow::Result<Self> {
         let length = Test::ALL.map(Test::bytes).into_iter().max().unwrap_or_default();
         Ok(Self { from: vec![1; length], to: vec![0; length] })
@@ -101,6 +107,8 @@ impl Exchange for Copy {
 pub struct Clock;
 
 impl Exchange for Clock {
+    type Case = Case;
+
     fn prepare(_: &mut Link, _: &Job) -> anyhow::Result<Self> {
         Ok(Self)
     }

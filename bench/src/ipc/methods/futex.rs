@@ -1,9 +1,10 @@
 //! Two futexes: what sleeping and waking cost by themselves.
 
 use super::words::{Words, share};
-use crate::ipc::exchange::Exchange;
-use crate::ipc::link::Link;
+use crate::ipc::cases::Case;
 use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::link::Link;
 use slipway_fabric::sync::{FutexWord, Ordering, Shared};
 
 /// Each end sleeps on its word and is woken by the other.
@@ -24,6 +25,8 @@ fn sleep(word: &FutexWord, until: u32) {
 }
 
 impl Exchange for Futex {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         Ok(Self { words: share(link, job.side)?, turn: 0 })
     }

@@ -3,9 +3,12 @@
 //! It copies nothing by itself. The client's data is written into the loaned sample; the server copies
 //! what it got into its answer; the client reads the answer where it lies.
 
-use crate::ipc::exchange::{Exchange, Message};
-use crate::ipc::link::Link;
-use crate::ipc::peer::{Job, Side};
+use crate::ipc::cases::Case;
+use crate::ipc::echo::Message;
+use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::{Context, anyhow};
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
@@ -67,6 +70,8 @@ pub fn clean_up(directory: &std::path::Path) {
 }
 
 impl Exchange for Iceoryx {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         set_log_level(LogLevel::Error);
         let config = config(&job.directory)?;

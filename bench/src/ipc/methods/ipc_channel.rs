@@ -1,9 +1,11 @@
 //! The crate ipc-channel.
 
-use crate::ipc::cases::Test;
-use crate::ipc::exchange::{Carrier, Exchange};
-use crate::ipc::link::Link;
-use crate::ipc::peer::{Job, Side};
+use crate::ipc::cases::{Case, Test};
+use crate::ipc::echo::Carrier;
+use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::{Context, bail, ensure};
 use ipc_channel::IpcError;
 use ipc_channel::ipc::{self, IpcBytesReceiver, IpcBytesSender, IpcOneShotServer, IpcReceiver, IpcSender};
@@ -107,6 +109,8 @@ impl Rights {
 }
 
 impl Exchange for Rights {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         let Test::Ports(count) = job.case.test else { bail!("no test of rights") };
         let (to, from) = meet(link, job.side, || ipc::channel().context("channel"))?;

@@ -4,10 +4,11 @@
 //! sleeps on a futex, which the writer wakes when the flag is up.
 
 use super::words::{Words, share};
-use crate::ipc::cases::Placement;
-use crate::ipc::exchange::Carrier;
-use crate::ipc::link::Link;
-use crate::ipc::peer::{Job, Side};
+use crate::ipc::echo::Carrier;
+use crate::ipc::peer::Job;
+use crate::trips::Placement;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::Context;
 use slipway_fabric::ring::{RxCursor, TxCursor};
 use slipway_fabric::segment::Segment;

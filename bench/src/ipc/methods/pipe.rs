@@ -1,8 +1,9 @@
 //! Two pipes.
 
-use crate::ipc::exchange::Carrier;
-use crate::ipc::link::Link;
-use crate::ipc::peer::{Job, Side};
+use crate::ipc::echo::Carrier;
+use crate::ipc::peer::Job;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::{Context, ensure};
 use rustix::io::{Errno, read, write};
 use rustix::pipe::{PipeFlags, pipe_with};

@@ -1,9 +1,11 @@
 //! An AF_UNIX socket that keeps messages apart. A right is a descriptor.
 
-use crate::ipc::cases::Test;
-use crate::ipc::exchange::{Carrier, Exchange};
-use crate::ipc::link::{self, Link, MOST_DESCRIPTORS};
-use crate::ipc::peer::{Job, Side};
+use crate::ipc::cases::{Case, Test};
+use crate::ipc::echo::Carrier;
+use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::job::Side;
+use crate::trips::link::{self, Link, MOST_DESCRIPTORS};
 use anyhow::{bail, ensure};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -66,6 +68,8 @@ impl Rights {
 }
 
 impl Exchange for Rights {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         let Test::Ports(count) = job.case.test else { bail!("no test of rights") };
         let pairs = (0..count).map(|_| link::pair()).collect::<anyhow::Result<Vec<_>>>()?;

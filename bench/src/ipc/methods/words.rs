@@ -1,8 +1,8 @@
 //! A few words in memory that two processes share.
 #![allow(unsafe_code, reason = "declares the layout fit for shared memory")]
 
-use crate::ipc::link::Link;
-use crate::ipc::peer::Side;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::Context;
 use rustix::fs::{MemfdFlags, SealFlags, fcntl_add_seals, ftruncate, memfd_create};
 use slipway_fabric::sync::{FutexWord, Mapping, Padded, Shared, Zeroed};

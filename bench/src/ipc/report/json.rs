@@ -1,24 +1,12 @@
 //! The results for programs.
 
-use crate::ipc::cases::Test;
-use crate::ipc::results::{Missing, Results, Row, Settings};
+use crate::ipc::cases::{Case, Test};
+use crate::ipc::results::Results;
 use crate::ipc::seed::{self, Published};
-use crate::machine::Machine;
-use crate::report::file::write_json;
 use crate::targets::Judgement;
+use crate::trips::report::Document;
 use serde::Serialize;
 use std::path::Path;
-
-#[derive(Serialize)]
-struct Document<'a> {
-    machine: &'a Machine,
-    date: &'a str,
-    settings: &'a Settings,
-    rows: &'a [Row],
-    published: PublishedTable,
-    targets: &'a [Judgement],
-    failed: &'a [Missing],
-}
 
 #[derive(Serialize)]
 struct PublishedTable {
@@ -38,20 +26,13 @@ struct PublishedRow {
 /// # Errors
 /// When the file can't be written.
 pub fn write(file: &Path, results: &Results, targets: &[Judgement]) -> anyhow::Result<()> {
-    write_json(file, &document(results, targets))
+    document(results, targets).write(file)
 }
 
-fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a> {
+fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a, Case, PublishedTable> {
     let row = |test: Test| Some(PublishedRow { test: test.name(), published: seed::published(test)? });
-    Document {
-        machine: &results.machine,
-        date: &results.date,
-        settings: &results.settings,
-        rows: &results.rows,
-        published: PublishedTable { source: seed::SOURCE, rows: Test::ALL.into_iter().filter_map(row).collect() },
-        targets,
-        failed: &results.failed,
-    }
+    let published = PublishedTable { source: seed::SOURCE, rows: Test::ALL.into_iter().filter_map(row).collect() };
+    Document::new(results, published, targets)
 }
 
 #[cfg(test)]

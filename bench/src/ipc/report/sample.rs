@@ -1,9 +1,11 @@
 //! Results made up for the tests of the reports.
 
-use crate::ipc::cases::{Case, Method, Placement, Test};
-use crate::ipc::exchange::Timing;
-use crate::ipc::results::{Missing, Results, Row, Settings, Unit};
+use crate::ipc::cases::{Case, Method, Test};
+use crate::ipc::results::{Results, Row};
 use crate::machine::Machine;
+use crate::trips::Placement;
+use crate::trips::exchange::Timing;
+use crate::trips::results::{Missing, Settings, Unit};
 
 /// Some tests, both placements, a count of instructions, a failure.
 pub fn results() -> Results {

@@ -1,16 +1,19 @@
 //! The results for people.
 
-use crate::ipc::cases::{Method, Placement, Test};
-use crate::ipc::results::{Results, Unit};
+use crate::ipc::cases::{Method, Test};
+use crate::ipc::results::Results;
 use crate::ipc::seed;
 use crate::report::format::microseconds;
 use crate::report::table::{aligned, new_table, target_table};
 use crate::targets::Judgement;
+use crate::trips::Placement;
+use crate::trips::report::{failures, header};
+use crate::trips::results::Unit;
 use clap::ValueEnum;
 
 /// The whole report.
 pub fn render(results: &Results, judgements: &[Judgement]) -> String {
-    let mut out = header(results);
+    let mut out = header("messages and rights, there and back", results);
     out.push_str(&floors(results));
     for placement in Placement::ALL {
         out.push_str(&section(results, placement));
@@ -19,25 +22,8 @@ pub fn render(results: &Results, judgements: &[Judgement]) -> String {
     out.push_str(&instructions(results));
     out.push_str(&format!("\nMach, L3: round trips in milliseconds, {}\n", seed::SOURCE));
     out.push_str(&format!("\nTargets\n{}\n", target_table(judgements)));
-    for missing in &results.failed {
-        out.push_str(&format!("FAILED: {}, {}: {}\n", missing.test, missing.variant, missing.reason));
-    }
+    out.push_str(&failures(results));
     out
-}
-
-fn header(results: &Results) -> String {
-    let Results { machine, date, settings, .. } = results;
-    format!(
-        "messages and rights, there and back\n\
-         machine    {}\n\
-         date       {date}\n\
-         placement  {}\n\
-         method     medians of {} interleaved runs of {} s\n",
-        machine.line(),
-        settings.cores,
-        settings.repeat,
-        settings.seconds
-    )
 }
 
 /// What the machine itself takes, in one line.

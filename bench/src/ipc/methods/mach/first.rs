@@ -1,8 +1,8 @@
 //! How two tasks come to have send rights to each other's ports, and single messages of the set-up.
 
 use super::{BITS, DATA, HEADER, LOCAL, REMOTE, SIZE, SLOT, SOON};
-use crate::ipc::link::Link;
-use crate::ipc::peer::Side;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::{Context, anyhow, ensure};
 use slipway_ports::abi::{COMPLEX, Code, option, right, types};
 use slipway_ports::msg::Request;

@@ -1,8 +1,9 @@
 //! A port that never leaves its task: what it takes to make and destroy, and to have.
 
-use crate::ipc::exchange::Exchange;
-use crate::ipc::link::Link;
+use crate::ipc::cases::Case;
 use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::link::Link;
 use anyhow::{Context, ensure};
 use slipway_ports::abi::right;
 use slipway_ports::task::Task;
@@ -12,6 +13,8 @@ use std::fs;
 pub struct MakePort(Task);
 
 impl Exchange for MakePort {
+    type Case = Case;
+
     fn prepare(_: &mut Link, _: &Job) -> anyhow::Result<Self> {
         Ok(Self(Task::current()))
     }

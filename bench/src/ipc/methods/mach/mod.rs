@@ -7,10 +7,11 @@ pub mod local;
 pub mod owner;
 
 use crate::cores::pin;
-use crate::ipc::cases::Test;
-use crate::ipc::exchange::Exchange;
-use crate::ipc::link::Link;
-use crate::ipc::peer::{Job, Side};
+use crate::ipc::cases::{Case, Test};
+use crate::ipc::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::job::Side;
+use crate::trips::link::Link;
 use anyhow::{Context, anyhow, ensure};
 use owner::Owner;
 use slipway_ports::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
@@ -178,6 +179,8 @@ pub struct Mach {
 }
 
 impl Exchange for Mach {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         let task = Task::current();
         let (own, other) = first::meet(task, link, job.side)?;
@@ -216,6 +219,8 @@ pub enum OneProcess {
 pub struct ClientEnd(End);
 
 impl Exchange for OneProcess {
+    type Case = Case;
+
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         if job.side == Side::Server {
             link.tell(&job.cpu.to_string())?;

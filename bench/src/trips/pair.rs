@@ -1,10 +1,8 @@
 //! Starts the two processes of a measurement and waits for what they find.
 
-use super::cases::{Case, Method, Placement};
 use super::exchange::Timing;
-use super::link;
-use super::methods::iceoryx;
-use super::peer::{Job, Side, Work};
+use super::job::{Job, Side, Work};
+use super::{Case, Placement, link};
 use crate::cores::Cores;
 use crate::process::{Guarded, Interrupt, read_text};
 use anyhow::{Context, bail};
@@ -44,7 +42,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// When one of the processes fails, or takes too long, or on an interrupt.
-    pub fn time(&self, case: Case, seconds: f64) -> anyhow::Result<Timing> {
+    pub fn time<C: Case>(&self, case: C, seconds: f64) -> anyhow::Result<Timing> {
         let output = self.measure(case, Work::Time(seconds), |_| Command::new(&self.program))?;
         serde_json::from_str(&output).with_context(|| format!("no timing: '{output}'"))
     }
@@ -53,7 +51,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// As [`Bench::time`].
-    pub fn weigh(&self, case: Case, count: u64) -> anyhow::Result<f64> {
+    pub fn weigh<C: Case>(&self, case: C, count: u64) -> anyhow::Result<f64> {
         let output = self.measure(case, Work::Weigh(count), |_| Command::new(&self.program))?;
         output.trim().parse().with_context(|| format!("no number: '{output}'"))
     }
@@ -62,7 +60,7 @@ impl Bench<'_> {
     ///
     /// # Errors
     /// As [`Bench::time`].
-    pub fn count(&self, case: Case, count: u64, wrap: impl Fn(Side) -> Command) -> anyhow::Result<()> {
+    pub fn count<C: Case>(&self, case: C, count: u64, wrap: impl Fn(Side) -> Command) -> anyhow::Result<()> {
         self.measure(case, Work::Count(count), wrap).map(drop)
     }
 
@@ -71,16 +69,20 @@ impl Bench<'_> {
         self.program.as_os_str()
     }
 
-    fn measure(&self, case: Case, work: Work, wrap: impl Fn(Side) -> Command) -> anyhow::Result<String> {
+    fn measure<C: Case>(&self, case: C, work: Work, wrap: impl Fn(Side) -> Command) -> anyhow::Result<String> {
         let directory = tempfile::Builder::new().prefix("slipway-bench-").tempdir().context("temporary directory")?;
         let outcome = self.measure_in(directory.path(), case, work, wrap);
-        if case.method == Method::Iceoryx2 {
-            iceoryx::clean_up(directory.path());
-        }
+        case.clean_up(directory.path());
         outcome
     }
 
-    fn measure_in(&self, directory: &Path, case: Case, work: Work, wrap: impl Fn(Side) -> Command) -> anyhow::Result<String> {
+    fn measure_in<C: Case>(
+        &self,
+        directory: &Path,
+        case: C,
+        work: Work,
+        wrap: impl Fn(Side) -> Command,
+    ) -> anyhow::Result<String> {
         let (near, far) = link::pair()?;
         let server = self.start(case, work, Side::Server, near, directory, &wrap)?;
         let mut client = self.start(case, work, Side::Client, far, directory, &wrap)?;
@@ -105,24 +107,24 @@ impl Bench<'_> {
         }
     }
 
-    fn start(
+    fn start<C: Case>(
         &self,
-        case: Case,
+        case: C,
         work: Work,
         side: Side,
         socket: OwnedFd,
         directory: &Path,
         wrap: impl Fn(Side) -> Command,
     ) -> anyhow::Result<Peer> {
-        let cpu = match (side, case.placement) {
+        let cpu = match (side, case.placement()) {
             (Side::Server, _) | (_, Placement::OneCore) => self.cores.first,
             (Side::Client, Placement::Different) => self.cores.second.context("no second core")?,
         };
         let job = Job { case, side, cpu, work, directory: directory.to_owned() };
         let said = tempfile::tempfile().context("temporary file")?;
         let mut command = wrap(side);
-        command.arg("ipc-peer").arg(serde_json::to_string(&job)?);
-        if case.method == Method::MachSleep {
+        command.arg(C::PEER).arg(serde_json::to_string(&job)?);
+        if case.sleeps() {
             command.env("SLIPWAY_SPIN", "0");
         }
         command.stdin(socket).stdout(Stdio::piped()).stderr(said.try_clone()?);

@@ -3,9 +3,10 @@
 //! Two runs differ in nothing but their number of round trips, so their difference is what the round
 //! trips execute. The kernel's instructions are not seen: a system call counts as the one that enters it.
 
-use super::cases::Case;
+use super::Case;
+use super::callgrind::total;
+use super::job::Side;
 use super::pair::Bench;
-use super::peer::Side;
 use anyhow::{Context, ensure};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,18 +17,43 @@ const FEW: u64 = 300;
 /// Round trips of the longer one.
 const MANY: u64 = 1300;
 
+/// What callgrind wrote of the two processes of a run.
+pub struct Profiles {
+    /// Of the client.
+    pub client: String,
+    /// Of the server.
+    pub server: String,
+}
+
+/// What of a run of [`FEW`] round trips and one of [`MANY`] is in one round trip.
+pub fn each(few: u64, many: u64) -> f64 {
+    (many as f64 - few as f64) / (MANY - FEW) as f64
+}
+
 /// Instructions of both processes together in one round trip of `case`.
 ///
 /// # Errors
 /// When a run fails, or valgrind writes something else than expected.
-pub fn count(bench: &Bench<'_>, valgrind: &Path, case: Case) -> anyhow::Result<f64> {
-    let few = run(bench, valgrind, case, FEW)?;
-    let many = run(bench, valgrind, case, MANY)?;
+pub fn count<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C) -> anyhow::Result<f64> {
+    let (few, many) = profiles(bench, valgrind, case)?;
+    let sum = |profiles: &Profiles| -> anyhow::Result<u64> {
+        let of = |profile: &str, side| total(profile).with_context(|| format!("callgrind wrote no total of the {side}"));
+        Ok(of(&profiles.client, "client")? + of(&profiles.server, "server")?)
+    };
+    let (few, many) = (sum(&few)?, sum(&many)?);
     ensure!(many > few, "{MANY} round trips took {many} instructions, {FEW} took {few}");
-    Ok((many - few) as f64 / (MANY - FEW) as f64)
+    Ok(each(few, many))
 }
 
-fn run(bench: &Bench<'_>, valgrind: &Path, case: Case, round_trips: u64) -> anyhow::Result<u64> {
+/// The profiles of a run of [`FEW`] round trips and of one of [`MANY`].
+///
+/// # Errors
+/// When a run fails, or valgrind writes nothing.
+pub fn profiles<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C) -> anyhow::Result<(Profiles, Profiles)> {
+    Ok((run(bench, valgrind, case, FEW)?, run(bench, valgrind, case, MANY)?))
+}
+
+fn run<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C, round_trips: u64) -> anyhow::Result<Profiles> {
     let directory = tempfile::Builder::new().prefix("slipway-bench-").tempdir().context("temporary directory")?;
     let profile = |side: Side| -> PathBuf { directory.path().join(format!("{side:?}")) };
     bench.count(case, round_trips, |side| {
@@ -40,28 +66,7 @@ fn run(bench: &Bench<'_>, valgrind: &Path, case: Case, round_trips: u64) -> anyh
         command.arg(bench.program());
         command
     })?;
-    let read = |side| -> anyhow::Result<u64> {
-        let file = profile(side);
-        let text = fs::read_to_string(&file).with_context(|| format!("can't read what callgrind wrote of the {side:?}"))?;
-        total(&text).with_context(|| format!("callgrind wrote no total of the {side:?}"))
-    };
-    Ok(read(Side::Client)? + read(Side::Server)?)
-}
-
-/// The total of a callgrind profile: the first figure of its line "totals:", or, in versions that write none, "summary:".
-fn total(profile: &str) -> Option<u64> {
-    let figure = |name: &str| profile.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok());
-    figure("totals:").or_else(|| figure("summary:"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_total_of_a_profile() {
-        assert_eq!(total("version: 1\nevents: Ir\nsummary: 12\nfn=(1) main\n1 5\ntotals: 34\n"), Some(34));
-        assert_eq!(total("summary: 12\n"), Some(12));
-        assert_eq!(total("events: Ir\ntotals:\n"), None);
-    }
+    let read =
+        |side| fs::read_to_string(profile(side)).with_context(|| format!("can't read what callgrind wrote of the {side:?}"));
+    Ok(Profiles { client: read(Side::Client)?, server: read(Side::Server)? })
 }

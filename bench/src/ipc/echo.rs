@@ -1,0 +1,110 @@
+//! Bytes that go there and come back as they are.
+
+use super::cases::Case;
+use super::peer::Job;
+use crate::trips::exchange::Exchange;
+use crate::trips::link::Link;
+use anyhow::ensure;
+
+/// What moves bytes from one process to the other and keeps the messages apart.
+pub trait Carrier: Sized {
+    /// As [`Exchange::prepare`].
+    ///
+    /// # Errors
+    /// As there.
+    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
+
+    /// Sends one message.
+    ///
+    /// # Errors
+    /// When the other end is gone.
+    fn send(&mut self, message: &[u8]) -> anyhow::Result<()>;
+
+    /// Waits for one message of just the length of `into`.
+    ///
+    /// # Errors
+    /// When the other end is gone, or the message has another length.
+    fn receive(&mut self, into: &mut [u8]) -> anyhow::Result<()>;
+}
+
+/// Messages of the test's length, each answered by the same bytes.
+pub struct Echo<C> {
+    carrier: C,
+    sent: Message,
+    got: Vec<u8>,
+}
+
+impl<C: Carrier> Exchange for Echo<C> {
+    type Case = Case;
+
+    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
+        let sent = Message::new(job.case.test.bytes());
+        let got = vec![0; sent.bytes.len()];
+        Ok(Self { carrier: C::prepare(link, job)?, sent, got })
+    }
+
+    fn round_trip(&mut self) -> anyhow::Result<()> {
+        self.carrier.send(self.sent.next())?;
+        self.carrier.receive(&mut self.got)?;
+        self.sent.check(&self.got)
+    }
+
+    fn serve(&mut self) -> anyhow::Result<()> {
+        self.carrier.receive(&mut self.got)?;
+        self.carrier.send(&self.got)
+    }
+}
+
+/// A message that differs from the one before, at both of its ends, so that a late or a partial answer
+/// is not taken for the right one.
+pub struct Message {
+    bytes: Vec<u8>,
+    turn: u32,
+}
+
+impl Message {
+    /// A message of `length` bytes, at least 8.
+    pub fn new(length: usize) -> Self {
+        Self { bytes: (0..length).map(|at| at as u8).collect(), turn: 0 }
+    }
+
+    /// The next one to send.
+    pub fn next(&mut self) -> &[u8] {
+        self.turn = self.turn.wrapping_add(1);
+        let mark = self.turn.to_le_bytes();
+        let end = self.bytes.len() - mark.len();
+        self.bytes[..mark.len()].copy_from_slice(&mark);
+        self.bytes[end..].copy_from_slice(&mark);
+        &self.bytes
+    }
+
+    /// Whether `answer` is the one to the message that was sent last.
+    ///
+    /// # Errors
+    /// When it is not.
+    pub fn check(&self, answer: &[u8]) -> anyhow::Result<()> {
+        let mark = self.turn.to_le_bytes();
+        let right = answer.len() == self.bytes.len() && answer.starts_with(&mark) && answer.ends_with(&mark);
+        ensure!(right, "the answer is not that to the request");
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_answer_to_the_last_request_passes() {
+        let mut message = Message::new(40);
+        let first = message.next().to_vec();
+        message.check(&first).unwrap();
+        let second = message.next().to_vec();
+        assert!(message.check(&first).is_err());
+        assert!(message.check(&second[..32]).is_err());
+        let mut torn = second.clone();
+        torn[36..].copy_from_slice(&first[36..]);
+        assert!(message.check(&torn).is_err());
+        message.check(&second).unwrap();
+    }
+}

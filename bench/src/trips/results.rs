@@ -1,0 +1,156 @@
+//! What a run found.
+
+use super::Case;
+use super::exchange::Timing;
+use super::pair::Bench;
+use crate::cores::Cores;
+use crate::machine::Machine;
+use crate::stats::median;
+use serde::Serialize;
+use time::OffsetDateTime;
+use time::format_description::well_known::Rfc3339;
+
+/// What a value counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub enum Unit {
+    /// Microseconds of a round trip.
+    #[serde(rename = "us")]
+    Microseconds,
+    /// Instructions of both processes in a round trip, those of the kernel left out.
+    #[serde(rename = "instructions")]
+    Instructions,
+    /// Bytes of memory that a port takes.
+    #[serde(rename = "bytes")]
+    Bytes,
+}
+
+/// One value.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row<C> {
+    /// What was measured.
+    #[serde(skip)]
+    pub case: C,
+    /// The test's name.
+    pub test: String,
+    /// How and where: "socket/one-core".
+    pub variant: String,
+    /// What the figures count.
+    pub unit: Unit,
+    /// The mean of a run; the median of the repetitions.
+    pub value: f64,
+    /// The median of single round trips, likewise; null for what isn't timed.
+    pub p50: Option<f64>,
+    /// The 99th percentile of single round trips, likewise.
+    pub p99: Option<f64>,
+    /// Lowest and highest `value` of the repetitions.
+    pub range: [f64; 2],
+}
+
+impl<C: Case> Row<C> {
+    /// The row of a case that was timed so often; None for no timings.
+    pub fn timed(case: C, timings: &[Timing]) -> Option<Self> {
+        let of = |figure: fn(&Timing) -> f64| -> Vec<f64> { timings.iter().map(figure).collect() };
+        let means = of(|timing| timing.mean_us);
+        Some(Self {
+            case,
+            test: case.test(),
+            variant: case.variant(),
+            unit: Unit::Microseconds,
+            value: median(&means)?,
+            p50: median(&of(|timing| timing.p50_us)),
+            p99: median(&of(|timing| timing.p99_us)),
+            range: [means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(0.0, f64::max)],
+        })
+    }
+
+    /// The row of a case in which something was counted, once.
+    pub fn counted(case: C, unit: Unit, count: f64) -> Self {
+        Self { case, test: case.test(), variant: case.variant(), unit, value: count, p50: None, p99: None, range: [count; 2] }
+    }
+}
+
+/// A case that gave no row.
+#[derive(Debug, Clone, Serialize)]
+pub struct Missing {
+    /// The test's name.
+    pub test: String,
+    /// How and where.
+    pub variant: String,
+    /// Why there is no row.
+    pub reason: String,
+}
+
+/// How it was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Settings {
+    /// Which CPUs were used.
+    pub cores: String,
+    /// Length that every timed run was made for, seconds.
+    pub seconds: f64,
+    /// Interleaved repetitions that the medians are of.
+    pub repeat: u32,
+}
+
+/// A whole run.
+#[derive(Debug, Clone)]
+pub struct Results<C> {
+    /// Where.
+    pub machine: Machine,
+    /// When, RFC 3339, UTC.
+    pub date: String,
+    /// How.
+    pub settings: Settings,
+    /// What.
+    pub rows: Vec<Row<C>>,
+    /// What failed.
+    pub failed: Vec<Missing>,
+}
+
+impl<C: Case> Results<C> {
+    /// Those of a run that begins now.
+    ///
+    /// # Errors
+    /// When the date can't be written.
+    pub fn new(cores: &Cores, seconds: f64, repeat: u32) -> anyhow::Result<Self> {
+        Ok(Self {
+            machine: Machine::this(),
+            date: OffsetDateTime::now_utc().replace_nanosecond(0)?.format(&Rfc3339)?,
+            settings: Settings { cores: line(cores), seconds, repeat },
+            rows: Vec::new(),
+            failed: Vec::new(),
+        })
+    }
+
+    /// Notes that `case` failed and goes on.
+    ///
+    /// # Errors
+    /// After an interrupt.
+    pub fn fail(&mut self, bench: &Bench<'_>, case: C, error: &anyhow::Error) -> anyhow::Result<()> {
+        bench.interrupt.check()?;
+        self.failed.push(Missing { test: case.test(), variant: case.variant(), reason: format!("{error:#}") });
+        Ok(())
+    }
+
+    /// The row of that case in that unit.
+    pub fn of(&self, case: C, unit: Unit) -> Option<&Row<C>> {
+        self.rows.iter().find(|row| row.case == case && row.unit == unit)
+    }
+
+    /// Nothing if all went well.
+    ///
+    /// # Errors
+    /// How many measurements failed.
+    pub fn outcome(&self) -> anyhow::Result<()> {
+        match self.failed.len() {
+            0 => Ok(()),
+            count => anyhow::bail!("{count} measurements failed"),
+        }
+    }
+}
+
+fn line(cores: &Cores) -> String {
+    match cores.second {
+        Some(second) => format!("server on CPU {}, client on CPU {second}; one core: both on CPU {}", cores.first, cores.first),
+        None => format!("both on CPU {}, the only one allowed", cores.first),
+    }
+}
