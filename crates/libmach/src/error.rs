@@ -79,6 +79,7 @@ pub(crate) fn text(code: Return) -> Option<&'static CStr> {
         -309 => c"mig: the request is to be destroyed without a reply",
         1000 => c"netname: the name was checked in with another signature",
         1001 => c"netname: nobody checked the name in",
+        0x1000_0100 => c"the call would wait for itself: its server is at work on a call that this one is part of",
         1002 => c"netname: the host is not this one",
         1003 => c"netname: the host was not found",
         1004 => c"netname: the port is no send right",

@@ -7,7 +7,7 @@
 //!   [`server`]: `mach_msg_server`.
 //! * [`names`], [`rights`], [`transfer`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
-//! * [`cthreads`]: C Threads.
+//! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
 
 pub mod bootstrap;
 pub mod buffer;
@@ -25,3 +25,4 @@ pub mod rights;
 pub mod server;
 pub mod task;
 pub mod transfer;
+pub mod trap;

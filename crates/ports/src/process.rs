@@ -164,7 +164,7 @@ extern "C" fn after_fork_in_child() {
     let Some((guard, heirlooms)) = FORKING.take() else { return };
     // The lock, the lines and the waiters are the parent's; only its copy of the descriptors must go.
     std::mem::forget(guard);
-    crate::task::leave_all();
+    crate::trap::leave_all();
     close_in_child();
     Process::install(heirlooms);
 }

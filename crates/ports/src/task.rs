@@ -12,19 +12,10 @@ use crate::{
         routines::Status,
         space::{Entry, Object},
     },
+    trap,
 };
 use slipway_fabric::sync::Ordering;
-use std::{cell::Cell, io, os::fd::OwnedFd};
-
-thread_local! {
-    /// The space that this thread works for, if that is not the process's first.
-    static CURRENT: Cell<Option<SpaceId>> = const { Cell::new(None) };
-}
-
-/// In a forked child: the calling thread works for the child's own task.
-pub(crate) fn leave_all() {
-    CURRENT.set(None);
-}
+use std::{io, os::fd::OwnedFd};
 
 /// A task of this process: a space, and the calls on it. Copies stand for the same task.
 ///
@@ -75,7 +66,7 @@ impl Task {
     #[inline]
     pub fn current() -> Self {
         let process = Process::get();
-        Self { process, space: CURRENT.get().unwrap_or(process.first_space()) }
+        Self { process, space: trap::current().unwrap_or(process.first_space()) }
     }
 
     /// A further task in this process, with an empty space.
@@ -88,7 +79,7 @@ impl Task {
     /// Makes this the task that the calling thread works for; the one before.
     pub fn enter(self) -> Self {
         let before = Self::current();
-        CURRENT.set(Some(self.space));
+        trap::set_current(self.space);
         before
     }
 

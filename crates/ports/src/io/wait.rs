@@ -85,6 +85,8 @@ pub enum For {
     Room(PortId),
     /// Room on a line, or in the queue that it leads to.
     Line(u32),
+    /// The end of a call in a [turn](crate::trap::turn::Turn).
+    Turn(u32),
 }
 
 impl For {
@@ -236,7 +238,7 @@ impl Inner {
         self.wake_where(|what| *what == For::Room(port));
     }
 
-    fn wake_where(&self, of: impl Fn(&For) -> bool) {
+    pub(crate) fn wake_where(&self, of: impl Fn(&For) -> bool) {
         let some = self.io.waiting.list.iter().filter(|(_, what)| of(what));
         some.for_each(|(number, _)| self.wake(*number));
     }
@@ -474,11 +476,21 @@ fn remaining(deadline: Option<u64>) -> Option<u64> {
     deadline.map(|deadline| deadline.saturating_sub(now()))
 }
 
+/// Waits for the end of a call in a turn.
+pub fn for_turn(guard: Guard<'_>, turn: u32) -> Guard<'_> {
+    for_word(guard, For::Turn(turn), None).0
+}
+
 /// Waits for room in the queue of a port here.
-pub fn for_room(mut guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    for_word(guard, For::Room(port), deadline)
+}
+
+/// Waits for what other threads of the process do.
+fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
     let me = Me::get(&mut guard);
     me.waiter.word.store(0, Ordering::Relaxed);
-    guard.io.waiting.list.push((me.number, For::Room(port)));
+    guard.io.waiting.list.push((me.number, what));
     drop(guard);
     let interrupted = !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline));
     guard = me.process.lock();

@@ -52,7 +52,7 @@ impl Direct<'_> {
         let mine = match self.what {
             For::Port(own) => own == port,
             For::Set(set) => local.set == Some(set),
-            For::Room(_) | For::Line(_) => false,
+            For::Room(_) | For::Line(_) | For::Turn(_) => false,
         };
         mine && local.queue.is_empty()
             && matches!(record.reply.form, form::NULL | form::DEAD | form::TOKEN | form::GIFT | form::BACK)

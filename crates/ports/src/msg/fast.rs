@@ -183,7 +183,7 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
     let mine = match what {
         For::Port(own) => own == slot.port,
         For::Set(set) => local.set == Some(set),
-        For::Room(_) | For::Line(_) => false,
+        For::Room(_) | For::Line(_) | For::Turn(_) => false,
     };
     if !mine || !local.queue.is_empty() || local.payload.is_some() {
         return Short::Other;

@@ -246,12 +246,12 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
         Ok(what) => what,
         Err(code) => return code,
     };
+    guard.come_back(what);
     let asked = request.option & option::RCV_TIMEOUT != 0;
     let mut until = None;
     loop {
         if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
-            guard.hand_over();
-            return code;
+            return received(&mut guard, what, code);
         }
         guard.settle();
         if asked && request.timeout == 0 {
@@ -259,12 +259,11 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
             guard.catch_up();
             let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(Code::RCV_TIMED_OUT);
             guard.quiet(what);
-            guard.hand_over();
-            return code;
+            return received(&mut guard, what, code);
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
         let ended;
-        (guard, ended) = wait::for_message(guard, what, deadline);
+        (guard, ended) = crate::trap::wait::for_message(guard, what, deadline);
         if ended != Ended::Stirred {
             match receivable(&guard, space, request.receive_name) {
                 Ok(still) if still == what => {}
@@ -277,9 +276,18 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
             _ => continue,
         };
         let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(code);
-        guard.hand_over();
-        return code;
+        return received(&mut guard, what, code);
     }
+}
+
+/// A receiver is done.
+#[inline]
+fn received(guard: &mut Guard<'_>, what: For, code: Code) -> Code {
+    if code == Code::SUCCESS {
+        guard.go_away(what);
+    }
+    guard.hand_over();
+    code
 }
 
 /// Why what was received from is not there any more. A receive right on its way elsewhere is gone, as in Mach.
@@ -287,7 +295,7 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
     let held = match was {
         For::Port(port) => inner.state.ports.get(port.0 as usize).and_then(|port| port.local()?.receiver),
         For::Set(set) => inner.state.sets.get(set.0 as usize).map(|set| set.holder),
-        For::Room(_) | For::Line(_) => None,
+        For::Room(_) | For::Line(_) | For::Turn(_) => None,
     };
     match now {
         Err(Code::RCV_IN_SET) => Code::RCV_PORT_CHANGED,
@@ -315,7 +323,7 @@ fn is_empty(inner: &Inner, what: For) -> bool {
     match what {
         For::Port(port) => inner.state.port(port).local().is_none_or(|local| local.queue.is_empty()),
         For::Set(set) => inner.state.set(set).ready.is_empty(),
-        For::Room(_) | For::Line(_) => true,
+        For::Room(_) | For::Line(_) | For::Turn(_) => true,
     }
 }
 
@@ -359,7 +367,7 @@ fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
             inner.state.still_ready(port);
             Some(port)
         }
-        For::Room(_) | For::Line(_) => None,
+        For::Room(_) | For::Line(_) | For::Turn(_) => None,
     }
 }
 

@@ -6,7 +6,7 @@
 //!
 //! * [`space`]: a task's names. * [`port`]: ports and port sets. * [`right`]: taking rights out of a
 //!   space, putting them into one, destroying them. * [`message`]: messages on their way.
-//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls.
+//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called.
 
 mod death;
 pub mod message;
@@ -15,6 +15,7 @@ pub mod port;
 pub mod right;
 pub mod routines;
 pub mod space;
+pub mod traps;
 
 use message::{Message, Origin};
 pub use port::Home;
@@ -83,6 +84,8 @@ pub struct State {
     pub spaces: Slab<Space>,
     /// Which name a far send-once right has, by [`FarOnce`]. May tell of one that it had before.
     once_names: Vec<(SpaceId, u32)>,
+    /// Calls to ports of this process.
+    pub turns: traps::Turns,
     /// What the caller still has to do.
     pub effects: VecDeque<Effect>,
     /// Messages to be destroyed after the one that is being destroyed.

@@ -3,10 +3,11 @@
 use super::{
     Effect, PortId, Right, SetId, SpaceId, State,
     message::{Item, Message},
+    traps::Traps,
 };
-use crate::abi;
+use crate::{abi, trap::turn::Turn};
 use smallvec::SmallVec;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// Where a port's receive right is.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub struct Local {
     pub payload: Option<u64>,
     /// What the library itself answers for, if it does.
     pub kernel: Kernel,
+    /// The routines that it has registered.
+    pub traps: Option<Box<Traps>>,
 }
 
 /// What a port that the library itself serves stands for.
@@ -89,6 +92,8 @@ pub struct Set {
     pub members: Vec<PortId>,
     /// Members with messages in their queues, each once; may name some that were emptied since.
     pub ready: VecDeque<PortId>,
+    /// Where calls to its members take their turn, if they are made one at a time.
+    pub turn: Option<Arc<Turn>>,
 }
 
 impl Default for Local {
@@ -108,6 +113,7 @@ impl Default for Local {
             pdrequest: Right::Null,
             payload: None,
             kernel: Kernel::No,
+            traps: None,
         }
     }
 }
@@ -185,6 +191,7 @@ impl State {
         {
             self.set_mut(set).ready.push_back(id);
         }
+        self.queue_changed(id);
         self.effect(Effect::Arrived(id));
     }
 
@@ -210,6 +217,7 @@ impl State {
         if (local.queue.len() as u32) < local.qlimit {
             self.effect(Effect::Room(id));
         }
+        self.queue_changed(id);
         if let Some(origin) = message.origin {
             self.effect(Effect::Taken(origin));
         }
@@ -257,25 +265,32 @@ impl State {
     pub fn leave_set(&mut self, id: PortId) {
         let Some(local) = self.port_mut(id).local_mut() else { return };
         local.listed = false;
-        if let Some(set) = local.set.take() {
-            let set = self.set_mut(set);
+        if let Some(of) = local.set.take() {
+            let set = self.set_mut(of);
             set.members.retain(|member| *member != id);
             set.ready.retain(|member| *member != id);
             self.effect(Effect::Changed(id));
+            if self.turns.any() {
+                self.rebind_set(of);
+                self.rebind(id);
+            }
         }
     }
 
     /// Puts a port that is in no set into one.
-    pub fn join_set(&mut self, id: PortId, set: SetId) {
+    pub fn join_set(&mut self, id: PortId, to: SetId) {
         let Some(local) = self.port_mut(id).local_mut() else { return };
-        local.set = Some(set);
+        local.set = Some(to);
         local.listed = !local.queue.is_empty();
         let listed = local.listed;
-        let set = self.set_mut(set);
+        let set = self.set_mut(to);
         set.members.push(id);
         if listed {
             set.ready.push_back(id);
         }
         self.effect(Effect::Changed(id));
+        if self.turns.any() {
+            self.rebind_set(to);
+        }
     }
 }

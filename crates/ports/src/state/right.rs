@@ -162,6 +162,7 @@ impl State {
                     } else {
                         entry.kind |= kind::SEND;
                         entry.urefs = 1;
+                        self.name_changed(port);
                     }
                     Ok(name)
                 }
@@ -196,7 +197,10 @@ impl State {
     fn name_new(&mut self, space: SpaceId, entry: Entry, right: Right) -> Result<u32, Right> {
         let Some(name) = self.space_mut(space).insert(entry) else { return Err(right) };
         match entry.object {
-            Object::Port(port) => self.port_mut(port).names.push((space, name)),
+            Object::Port(port) => {
+                self.port_mut(port).names.push((space, name));
+                self.name_changed(port);
+            }
             Object::Once(once) => self.note_once(once, space, name),
             Object::None | Object::Set(_) => {}
         }
@@ -219,6 +223,7 @@ impl State {
     /// If the name is gone with it, so is a dead-name request: the right that was to get the notification
     /// comes back, for [`State::notify_port_deleted`].
     pub(crate) fn detach_receive(&mut self, space: SpaceId, name: u32, port: PortId) -> Right {
+        self.withdraw_traps(port);
         self.leave_set(port);
         if let Some(local) = self.port_mut(port).local_mut() {
             local.receiver = None;
@@ -258,6 +263,7 @@ impl State {
         if let Some(at) = names.iter().position(|pair| *pair == (space, name)) {
             names.swap_remove(at);
         }
+        self.name_changed(port);
     }
 
     /// Takes `n` user references off a send right or a dead name, which has at least so many.
@@ -274,6 +280,7 @@ impl State {
                     entry.kind &= !kind::SEND;
                     entry.urefs = 0;
                 }
+                self.name_changed(port);
                 self.drop_sright(port);
             }
             Some(port) => {

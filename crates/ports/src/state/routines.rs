@@ -40,7 +40,7 @@ impl State {
     }
 
     /// The port whose receive right the name denotes.
-    fn receive_of(&self, space: SpaceId, name: u32) -> Result<PortId, Code> {
+    pub(crate) fn receive_of(&self, space: SpaceId, name: u32) -> Result<PortId, Code> {
         let entry = self.entry_of(space, name)?;
         entry.port().filter(|_| entry.has(kind::RECEIVE)).ok_or(Code::INVALID_RIGHT)
     }
@@ -83,7 +83,11 @@ impl State {
                     && let Some(local) = it.local_mut()
                 {
                     local.receiver = Some((space, new));
+                    if local.traps.is_some() {
+                        self.rebind(port);
+                    }
                 }
+                self.name_changed(port);
             }
             Object::Set(set) => self.set_mut(set).holder = (space, new),
             Object::Once(once) => self.note_once(once, space, new),
@@ -147,7 +151,7 @@ impl State {
         match right {
             right::RECEIVE => Entry::new(kind::RECEIVE, 0, Object::Port(self.new_port())),
             right::PORT_SET => {
-                let set = Set { holder: (space, abi::NULL), members: Vec::new(), ready: Default::default() };
+                let set = Set { holder: (space, abi::NULL), members: Vec::new(), ready: Default::default(), turn: None };
                 Entry::new(kind::PORT_SET, 0, Object::Set(SetId(self.sets.insert(set) as u32)))
             }
             _ => Entry::new(kind::DEAD_NAME, 1, Object::None),

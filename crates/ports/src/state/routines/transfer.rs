@@ -44,6 +44,7 @@ impl State {
                     local.receiver = Some((space, name));
                     local.towards = None;
                 }
+                self.name_changed(port);
             }
             return Ok(());
         }

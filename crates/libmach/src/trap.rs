@@ -1,0 +1,103 @@
+//! Calls in place of messages: `include/mach/trap.h`.
+#![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
+
+use crate::call::{Name, Return, routine, task};
+use slipway_ports::{
+    abi::Code,
+    trap::{
+        self,
+        gate::{Entry, Routine, Table},
+    },
+};
+use std::{
+    ffi::{c_int, c_void},
+    slice,
+};
+
+/// `MACH_TRAP_VERSION`.
+const VERSION: u32 = 1;
+/// The most routines in a table.
+const MOST: u32 = 1 << 16;
+const SERIAL: c_int = 0;
+const CONCURRENT: c_int = 1;
+
+/// `struct mach_trap_entry`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TrapEntry {
+    entry: Option<Routine>,
+    signature: u64,
+}
+
+/// `mach_trap_table_t`.
+#[derive(Debug)]
+#[repr(C)]
+pub struct TrapTable {
+    version: u32,
+    base: i32,
+    count: u32,
+    trap: *const TrapEntry,
+}
+
+/// Copies a table.
+///
+/// # Safety
+/// It is what it says, for the time of the call.
+unsafe fn copy(table: &TrapTable) -> Result<Table, Code> {
+    if table.version != VERSION || table.count > MOST || (table.trap.is_null() && table.count > 0) {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    if table.base.checked_add(table.count as i32).is_none() {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    let rows = match table.count {
+        0 => &[],
+        // SAFETY: the caller's promise.
+        count => unsafe { slice::from_raw_parts(table.trap, count as usize) },
+    };
+    let entries = rows.iter().map(|row| Entry { routine: row.entry, signature: row.signature }).collect();
+    Ok(Table { base: table.base, entries })
+}
+
+/// Registers a port's routines; with null it withdraws them, and waits for the calls in them.
+///
+/// # Safety
+/// The table is null, or one whose routines take what their signatures say, for as long as they are registered.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_port_register_traps(of: Name, receive: Name, table: *const TrapTable, flags: c_int) -> Return {
+    routine(|| {
+        let task = task(of)?;
+        if !matches!(flags, SERIAL | CONCURRENT) {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller's promise.
+        match unsafe { table.as_ref() } {
+            None => task.withdraw_traps(receive),
+            // SAFETY: the caller's promise.
+            Some(table) => task.register_traps(receive, unsafe { copy(table)? }, flags == SERIAL),
+        }
+    })
+}
+
+/// Calls a routine of a port in this process. False if a message is to be sent.
+///
+/// # Safety
+/// The arguments are what a routine with the signature takes; the code has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn mach_trap(
+    destination: Name,
+    id: i32,
+    signature: u64,
+    arguments: *mut c_void,
+    code: *mut Return,
+) -> c_int {
+    // SAFETY: the caller's promise.
+    match unsafe { trap::call(destination, id, signature, arguments) } {
+        Some(outcome) => {
+            // SAFETY: the caller's promise.
+            unsafe { code.write(outcome) };
+            1
+        }
+        None => 0,
+    }
+}

@@ -1,0 +1,379 @@
+/*
+ * Calls in place of messages within one task: when a call is made and when a message is sent, order, turns, re-entry,
+ * exceptions, withdrawal. Client and server are threads of this program.
+ */
+#include "check.h"
+
+#include <mach/mach.h>
+#include <mach/trap.h>
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define self mach_task_self()
+#define S KERN_SUCCESS
+
+/* What is sent and answered: an addition, by message as by call. */
+enum { BASE = 5000, ADD = 5000, NEST, FAIL, LEAVE, BYE, SIGNATURE = 77, PATIENCE = 30000 };
+
+typedef struct {
+    int first, second;
+    int *sum;
+} add_arguments;
+
+typedef struct {
+    mach_msg_header_t header;
+    mach_msg_type_t type;
+    int value[2];
+} add_message;
+
+extern kern_return_t throws(mach_port_t request, void *arguments);
+
+static atomic_int inside, most, by_message, by_trap;
+static atomic_int served_by_self;
+static _Thread_local int is_client;
+
+static int enter(void) {
+    int now = atomic_fetch_add(&inside, 1) + 1, seen = atomic_load(&most);
+    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now)) {}
+    return now;
+}
+
+static void leave(void) { atomic_fetch_sub(&inside, 1); }
+
+static kern_return_t add(mach_port_t request, void *arguments) {
+    add_arguments *a = arguments;
+    enter();
+    atomic_fetch_add(&by_trap, 1);
+    *a->sum = a->first + a->second;
+    if (is_client) atomic_fetch_add(&served_by_self, 1);
+    leave();
+    return request == MACH_PORT_NULL ? KERN_FAILURE : S;
+}
+
+/* Calls a port from within a call; the port is in the arguments. */
+static kern_return_t nest(mach_port_t request, void *arguments) {
+    add_arguments *a = arguments, inner = {20, 22, a->sum};
+    kern_return_t code = KERN_ABORTED;
+    (void) request;
+    if (!mach_trap((mach_port_t) a->first, ADD, SIGNATURE, &inner, &code)) return KERN_NOT_RECEIVER;
+    return code;
+}
+
+static kern_return_t fail(mach_port_t request, void *arguments) {
+    (void) request;
+    (void) arguments;
+    return 4711;
+}
+
+static kern_return_t ends_thread(mach_port_t request, void *arguments) {
+    (void) request;
+    (void) arguments;
+    pthread_exit((void *) 99);
+}
+
+static const struct mach_trap_entry entries[] = {
+    {add, SIGNATURE}, {nest, SIGNATURE}, {fail, SIGNATURE}, {ends_thread, SIGNATURE}, {NULL, 0},
+};
+static const mach_trap_table_t table = {MACH_TRAP_VERSION, BASE, 5, entries};
+static const struct mach_trap_entry throwing[] = {{throws, SIGNATURE}};
+static const mach_trap_table_t other_table = {MACH_TRAP_VERSION, 6000, 1, throwing};
+
+static mach_port_t make_port(void) {
+    mach_port_t port;
+    MUST(mach_port_allocate(self, MACH_PORT_RIGHT_RECEIVE, &port) == S);
+    MUST(mach_port_insert_right(self, port, port, MACH_MSG_TYPE_MAKE_SEND) == S);
+    return port;
+}
+
+/* The stub of a routine with a call. */
+static kern_return_t call(mach_port_t port, int id, int first, int second, int *sum) {
+    add_arguments arguments = {first, second, sum};
+    kern_return_t code;
+    if (mach_trap(port, id, SIGNATURE, &arguments, &code)) return code;
+    add_message message;
+    memset(&message, 0, sizeof message);
+    message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+    message.header.msgh_remote_port = port;
+    message.header.msgh_local_port = mig_get_reply_port();
+    message.header.msgh_id = id;
+    message.value[0] = first;
+    message.value[1] = second;
+    code = mach_msg(&message.header, MACH_SEND_MSG | MACH_RCV_MSG | MACH_RCV_TIMEOUT, sizeof message, sizeof message,
+                    message.header.msgh_local_port, PATIENCE, 0);
+    if (code != S) return code;
+    *sum = message.value[0];
+    return S;
+}
+
+/* Sends without a wait for an answer. */
+static kern_return_t cast(mach_port_t port, int id, int value) {
+    add_message message;
+    memset(&message, 0, sizeof message);
+    message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, 0);
+    message.header.msgh_remote_port = port;
+    message.header.msgh_id = id;
+    message.value[0] = value;
+    return mach_msg(&message.header, MACH_SEND_MSG, sizeof message, 0, 0, 0, 0);
+}
+
+/* A message server: adds, until it is told to go. */
+static void *serve(void *of) {
+    mach_port_t port = (mach_port_t) (uintptr_t) of;
+    add_message message;
+    memset(&message, 0, sizeof message);
+    for (;;) {
+        if (mach_msg(&message.header, MACH_RCV_MSG, 0, sizeof message, port, 0, 0) != S) return NULL;
+        if (message.header.msgh_id == BYE) return (void *) 1;
+        enter();
+        atomic_fetch_add(&by_message, 1);
+        int sum = message.value[0] + message.value[1];
+        leave();
+        if (!message.header.msgh_remote_port) continue;
+        message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
+        message.header.msgh_local_port = 0;
+        message.header.msgh_id += 100;
+        message.value[0] = sum;
+        if (mach_msg(&message.header, MACH_SEND_MSG, sizeof message, 0, 0, 0, 0) != S) return NULL;
+    }
+}
+
+static pthread_t start(void *(*run)(void *), mach_port_t port) {
+    pthread_t thread;
+    MUST(pthread_create(&thread, NULL, run, (void *) (uintptr_t) port) == 0);
+    return thread;
+}
+
+/* Calls until one is made as a call: the server has come to its receive. */
+static void await_server(mach_port_t port) {
+    int before = atomic_load(&by_trap), sum;
+    while (atomic_load(&by_trap) == before) MUST(call(port, ADD, 1, 1, &sum) == S && sum == 2);
+}
+
+static void registration(void) {
+    mach_port_t port = make_port(), set;
+    mach_trap_table_t wrong = table;
+    CHECK_CODE(mach_port_register_traps(MACH_PORT_NULL, port, &table, MACH_TRAP_SERIAL), KERN_INVALID_TASK);
+    CHECK_CODE(mach_port_register_traps(self, 12345678, &table, MACH_TRAP_SERIAL), KERN_INVALID_NAME);
+    MUST(mach_port_allocate(self, MACH_PORT_RIGHT_PORT_SET, &set) == S);
+    CHECK_CODE(mach_port_register_traps(self, set, &table, MACH_TRAP_SERIAL), KERN_INVALID_RIGHT);
+    CHECK_CODE(mach_port_register_traps(self, port, &table, 2), KERN_INVALID_ARGUMENT);
+    wrong.version = 2;
+    CHECK_CODE(mach_port_register_traps(self, port, &wrong, 0), KERN_INVALID_ARGUMENT);
+    wrong = table;
+    wrong.trap = NULL;
+    CHECK_CODE(mach_port_register_traps(self, port, &wrong, 0), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(mach_port_register_traps(self, port, NULL, 0), KERN_SUCCESS);
+    mach_port_destroy(self, port);
+}
+
+static void when_a_call_is_made(void) {
+    mach_port_t port = make_port();
+    int sum = 0;
+    add_arguments arguments = {1, 2, &sum};
+    kern_return_t code = -1;
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    MUST(mach_port_register_traps(self, port, &table, MACH_TRAP_CONCURRENT) == S);
+    CHECK(mach_trap(port, ADD, SIGNATURE, &arguments, &code) && code == S && sum == 3);
+    CHECK(mach_trap(port, FAIL, SIGNATURE, &arguments, &code) && code == 4711);
+    CHECK(!mach_trap(port, ADD, SIGNATURE + 1, &arguments, &code));
+    CHECK(!mach_trap(port, BYE, SIGNATURE, &arguments, &code));
+    CHECK(!mach_trap(port, BASE - 1, SIGNATURE, &arguments, &code));
+    CHECK(!mach_trap(port, BASE + 5, SIGNATURE, &arguments, &code));
+    /* A second table beside the first. */
+    MUST(mach_port_register_traps(self, port, &other_table, MACH_TRAP_CONCURRENT) == S);
+    CHECK(mach_trap(port, 6000, SIGNATURE, &arguments, &code) && code == MIG_SERVER_DIED);
+    CHECK(mach_trap(port, ADD, SIGNATURE, &arguments, &code) && code == S);
+    CHECK(mach_trap(port, 6000, SIGNATURE, &arguments, &code) && code == MIG_SERVER_DIED);
+    /* A message that waits goes first. */
+    MUST(cast(port, ADD, 0) == S);
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    add_message message;
+    MUST(mach_msg(&message.header, MACH_RCV_MSG, 0, sizeof message, port, 0, 0) == S);
+    CHECK(mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    /* The name is not a send right any more. */
+    MUST(mach_port_mod_refs(self, port, MACH_PORT_RIGHT_SEND, -1) == S);
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    MUST(mach_port_insert_right(self, port, port, MACH_MSG_TYPE_MAKE_SEND) == S);
+    CHECK(mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    MUST(mach_port_rename(self, port, 0x7654321) == S);
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    CHECK(mach_trap(0x7654321, ADD, SIGNATURE, &arguments, &code));
+    MUST(mach_port_register_traps(self, 0x7654321, NULL, 0) == S);
+    CHECK(!mach_trap(0x7654321, ADD, SIGNATURE, &arguments, &code));
+    MUST(mach_port_register_traps(self, 0x7654321, &table, MACH_TRAP_CONCURRENT) == S);
+    CHECK(mach_trap(0x7654321, ADD, SIGNATURE, &arguments, &code));
+    MUST(mach_port_mod_refs(self, 0x7654321, MACH_PORT_RIGHT_RECEIVE, -1) == S);
+    CHECK(!mach_trap(0x7654321, ADD, SIGNATURE, &arguments, &code));
+    CHECK_CODE(call(0x7654321, ADD, 1, 1, &sum), MACH_SEND_INVALID_DEST);
+}
+
+static void one_at_a_time(void) {
+    mach_port_t port = make_port();
+    int sum = 0;
+    add_arguments arguments = {1, 2, &sum};
+    kern_return_t code;
+    MUST(mach_port_register_traps(self, port, &table, MACH_TRAP_SERIAL) == S);
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    pthread_t server = start(serve, port);
+    is_client = 1;
+    await_server(port);
+    CHECK(atomic_load(&served_by_self) > 0);
+    /* Through a port set, with a port that has no routines. */
+    MUST(cast(port, BYE, 0) == S && pthread_join(server, NULL) == 0);
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    mach_port_t set, plain = make_port();
+    MUST(mach_port_allocate(self, MACH_PORT_RIGHT_PORT_SET, &set) == S);
+    MUST(mach_port_move_member(self, port, set) == S && mach_port_move_member(self, plain, set) == S);
+    server = start(serve, set);
+    await_server(port);
+    MUST(cast(plain, ADD, 1) == S);
+    await_server(port);
+    MUST(cast(plain, BYE, 0) == S && pthread_join(server, NULL) == 0);
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    mach_port_destroy(self, set);
+    server = start(serve, port);
+    await_server(port);
+    MUST(cast(port, BYE, 0) == S && pthread_join(server, NULL) == 0);
+    is_client = 0;
+    mach_port_destroy(self, port);
+    mach_port_destroy(self, plain);
+}
+
+static void *load(void *of) {
+    mach_port_t port = (mach_port_t) (uintptr_t) of;
+    int sum, wrong = 0;
+    for (int i = 0; i < 20000; i++) {
+        if (i % 7 == 0 && cast(port, ADD, i) != S) wrong++;
+        if (call(port, ADD, i, 1, &sum) != S || sum != i + 1) wrong++;
+    }
+    return (void *) (intptr_t) wrong;
+}
+
+static void under_load(void) {
+    mach_port_t port = make_port();
+    MUST(mach_port_register_traps(self, port, &table, MACH_TRAP_SERIAL) == S);
+    pthread_t server = start(serve, port), clients[3];
+    atomic_store(&most, 0);
+    atomic_store(&by_trap, 0);
+    atomic_store(&by_message, 0);
+    for (int i = 0; i < 3; i++) clients[i] = start(load, port);
+    for (int i = 0; i < 3; i++) {
+        void *wrong;
+        MUST(pthread_join(clients[i], &wrong) == 0);
+        CHECK(wrong == NULL);
+    }
+    await_server(port);
+    CHECK(atomic_load(&most) == 1);
+    CHECK(atomic_load(&by_message) > 0 && atomic_load(&by_trap) > 0);
+    CHECK(atomic_load(&by_message) + atomic_load(&by_trap) >= 3 * 20000);
+    fprintf(stderr, "    under load: %d by message, %d by call\n", atomic_load(&by_message), atomic_load(&by_trap));
+    MUST(cast(port, BYE, 0) == S && pthread_join(server, NULL) == 0);
+    mach_port_destroy(self, port);
+}
+
+static void nested_and_circular(void) {
+    mach_port_t outer = make_port(), inner = make_port();
+    int sum = 0;
+    MUST(mach_port_register_traps(self, outer, &table, MACH_TRAP_SERIAL) == S);
+    MUST(mach_port_register_traps(self, inner, &table, MACH_TRAP_SERIAL) == S);
+    pthread_t servers[2] = {start(serve, outer), start(serve, inner)};
+    await_server(outer);
+    await_server(inner);
+    add_arguments to_inner = {(int) inner, 0, &sum}, to_outer = {(int) outer, 0, &sum};
+    kern_return_t code = -1;
+    CHECK(mach_trap(outer, NEST, SIGNATURE, &to_inner, &code));
+    CHECK_CODE(code, S);
+    CHECK(sum == 42);
+    CHECK(mach_trap(outer, NEST, SIGNATURE, &to_outer, &code));
+    CHECK_CODE(code, MACH_TRAP_DEADLOCK);
+    CHECK(mach_trap(inner, NEST, SIGNATURE, &to_outer, &code));
+    CHECK_CODE(code, S);
+    MUST(cast(outer, BYE, 0) == S && cast(inner, BYE, 0) == S);
+    MUST(pthread_join(servers[0], NULL) == 0 && pthread_join(servers[1], NULL) == 0);
+    /* A server that calls itself, while it is at work on a message. */
+    add_arguments arguments = {1, 2, &sum};
+    add_message message;
+    MUST(cast(outer, ADD, 1) == S);
+    MUST(mach_msg(&message.header, MACH_RCV_MSG, 0, sizeof message, outer, 0, 0) == S);
+    CHECK(mach_trap(outer, ADD, SIGNATURE, &arguments, &code));
+    CHECK_CODE(code, MACH_TRAP_DEADLOCK);
+    CHECK_CODE(mach_msg(&message.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, outer, 0, 0), MACH_RCV_TIMED_OUT);
+    CHECK(!mach_trap(outer, ADD, SIGNATURE, &arguments, &code));
+    mach_port_destroy(self, outer);
+    mach_port_destroy(self, inner);
+}
+
+static void *exits(void *of) {
+    int sum;
+    call((mach_port_t) (uintptr_t) of, LEAVE, 1, 2, &sum);
+    return NULL;
+}
+
+static void ends_of_threads(void) {
+    mach_port_t port = make_port();
+    void *result = NULL;
+    MUST(mach_port_register_traps(self, port, &table, MACH_TRAP_SERIAL) == S);
+    pthread_t server = start(serve, port);
+    await_server(port);
+    MUST(pthread_join(start(exits, port), &result) == 0);
+    CHECK(result == (void *) 99);
+    await_server(port);
+    MUST(cast(port, BYE, 0) == S && pthread_join(server, NULL) == 0);
+    mach_port_destroy(self, port);
+}
+
+static atomic_int held, may_go;
+
+static kern_return_t waits(mach_port_t request, void *arguments) {
+    (void) request;
+    (void) arguments;
+    atomic_store(&held, 1);
+    while (!atomic_load(&may_go)) sched_yield();
+    atomic_store(&held, 2);
+    return S;
+}
+
+static void *calls_once(void *of) {
+    int sum;
+    return (void *) (intptr_t) call((mach_port_t) (uintptr_t) of, BASE, 1, 2, &sum);
+}
+
+static void *withdraws(void *of) {
+    int code = mach_port_register_traps(self, (mach_port_t) (uintptr_t) of, NULL, 0);
+    return (void *) (intptr_t) (code != S ? -1 : atomic_load(&held));
+}
+
+static void withdrawal_waits(void) {
+    const struct mach_trap_entry entry = {waits, SIGNATURE};
+    const mach_trap_table_t slow = {MACH_TRAP_VERSION, BASE, 1, &entry};
+    mach_port_t port = make_port();
+    void *result;
+    MUST(mach_port_register_traps(self, port, &slow, MACH_TRAP_CONCURRENT) == S);
+    pthread_t caller = start(calls_once, port);
+    while (atomic_load(&held) != 1) sched_yield();
+    pthread_t other = start(withdraws, port);
+    add_arguments arguments = {0, 0, NULL};
+    kern_return_t code;
+    while (mach_trap(port, BASE + 1, SIGNATURE, &arguments, &code)) sched_yield();
+    atomic_store(&may_go, 1);
+    MUST(pthread_join(other, &result) == 0);
+    CHECK(result == (void *) 2);
+    MUST(pthread_join(caller, &result) == 0);
+    CHECK(result == NULL);
+    mach_port_destroy(self, port);
+}
+
+int main(void) {
+    watchdog(120);
+    registration();
+    when_a_call_is_made();
+    one_at_a_time();
+    under_load();
+    nested_and_circular();
+    ends_of_threads();
+    withdrawal_waits();
+    return checks_done("traps");
+}

@@ -1,0 +1,16 @@
+//! Calls in place of messages, in C against libmach.so.
+
+use std::process::Command;
+
+mod support;
+
+#[test]
+fn traps() {
+    let object = support::program("throws.o");
+    let mut compiler = Command::new("c++");
+    compiler.args(["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-c", "-I"]).arg(support::repository("include"));
+    support::succeed(compiler.arg("-o").arg(&object).arg(support::source("throws.cpp")));
+    let object = object.display().to_string();
+    let program = support::compile("traps", &["traps.c", "check.c"], &[&object, "-lstdc++"]);
+    support::succeed(&mut Command::new(program));
+}

@@ -1,0 +1,216 @@
+//! Ports whose routines may be called instead of sent to.
+//!
+//! A port with routines has a [`Gate`], which callers keep and use without the lock. What would make it wrong closes
+//! it and puts another in its place: a port that joins or leaves a set, gets another name, or loses its receive right.
+
+use super::{Effect, PortId, SetId, SpaceId, State, port::Local};
+use crate::{
+    abi::Code,
+    trap::{
+        self,
+        gate::{Gate, Table, Tally},
+        turn::Turn,
+    },
+};
+use std::sync::Arc;
+
+/// What a port has registered.
+#[derive(Debug)]
+pub struct Traps {
+    tables: Arc<Vec<Table>>,
+    serial: bool,
+    /// Calls made.
+    pub tally: Arc<Tally>,
+    /// How they are reached at present.
+    pub gate: Option<Arc<Gate>>,
+}
+
+/// Turns that are closed and have calls in them, and what else is kept of calls.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// Ports that have registered routines.
+    registered: u32,
+    last: u32,
+    leaving: Vec<(SpaceId, Arc<Turn>)>,
+    /// Calls by ports that are gone.
+    gone: u64,
+}
+
+impl Turns {
+    /// Whether any port has routines.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.registered > 0
+    }
+
+    /// A call left a turn that was closed, or that a receiver wanted.
+    pub fn left(&mut self) {
+        self.leaving.retain(|(_, turn)| turn.calls() > 0);
+    }
+
+    /// Turns of a task that are closed and still have calls in them.
+    pub fn leaving(&self, space: SpaceId) -> impl Iterator<Item = &Arc<Turn>> {
+        self.leaving.iter().filter(move |(of, turn)| *of == space && turn.calls() > 0).map(|(_, turn)| turn)
+    }
+
+    /// Calls by ports that have withdrawn their routines.
+    pub fn gone(&self) -> u64 {
+        self.gone
+    }
+}
+
+impl State {
+    /// Registers routines for the port whose receive right is `name`: besides those that it has, or in place of those
+    /// with the same base.
+    pub fn register_traps(&mut self, space: SpaceId, name: u32, table: Table, serial: bool) -> Result<(), Code> {
+        let port = self.receive_of(space, name)?;
+        let Some(local) = self.port_mut(port).local_mut() else { return Err(Code::INVALID_RIGHT) };
+        let before = local.traps.take();
+        let (mut tables, tally) = match before {
+            Some(traps) => {
+                let kept = traps.tables.iter().filter(|kept| kept.base != table.base);
+                let kept = kept.map(|kept| Table { base: kept.base, entries: kept.entries.clone() }).collect::<Vec<_>>();
+                if let Some(gate) = traps.gate {
+                    self.retire(space, &gate.turn);
+                }
+                (kept, traps.tally)
+            }
+            None => {
+                self.turns.registered += 1;
+                Default::default()
+            }
+        };
+        tables.push(table);
+        if let Some(local) = self.port_mut(port).local_mut() {
+            local.traps = Some(Box::new(Traps { tables: Arc::new(tables), serial, tally, gate: None }));
+        }
+        self.rebind(port);
+        Ok(())
+    }
+
+    /// The port whose receive right is `name` has no routines any more. The turns that calls may still be in.
+    pub fn unregister_traps(&mut self, space: SpaceId, name: u32) -> Result<Option<Arc<Turn>>, Code> {
+        let port = self.receive_of(space, name)?;
+        Ok(self.withdraw_traps(port))
+    }
+
+    /// The port has no routines any more.
+    pub(crate) fn withdraw_traps(&mut self, port: PortId) -> Option<Arc<Turn>> {
+        let local = self.port_mut(port).local_mut()?;
+        let (traps, set) = (local.traps.take()?, local.set);
+        self.turns.registered -= 1;
+        self.turns.gone += traps.tally.sum();
+        let gate = traps.gate?;
+        self.retire(gate.space, &gate.turn);
+        if let Some(set) = set {
+            self.rebind_set(set);
+        }
+        Some(Arc::clone(&gate.turn))
+    }
+
+    /// Nobody comes in there any more.
+    fn retire(&mut self, space: SpaceId, turn: &Arc<Turn>) {
+        turn.close();
+        trap::invalidate();
+        if turn.calls() > 0 && !self.turns.leaving.iter().any(|(_, other)| Arc::ptr_eq(turn, other)) {
+            self.turns.leaving.push((space, Arc::clone(turn)));
+        }
+    }
+
+    /// The port was given routines, or left a set, or has another name.
+    pub(crate) fn rebind(&mut self, port: PortId) {
+        let Some(local) = self.port(port).local() else { return };
+        match (local.set, &local.traps) {
+            (Some(set), _) => self.rebind_set(set),
+            (None, Some(traps)) => {
+                let (serial, queued) = (traps.serial, !local.queue.is_empty());
+                let turn = self.new_turn(serial, queued);
+                self.set_gate(port, turn);
+                self.effect(Effect::Changed(port));
+            }
+            (None, None) => {}
+        }
+    }
+
+    /// The ports of a set that are served one call at a time are served so together: its receivers take messages from
+    /// any of them.
+    pub(crate) fn rebind_set(&mut self, set: SetId) {
+        let Some(it) = self.sets.get_mut(set.0 as usize) else { return };
+        let (old, members, space) = (it.turn.take(), it.members.clone(), it.holder.0);
+        if let Some(old) = old {
+            self.retire(space, &old);
+        }
+        let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
+        let locals = || members.iter().filter_map(|port| self.port(*port).local());
+        let (any, queued) = (locals().any(serial), locals().any(|local| !local.queue.is_empty()));
+        let shared = any.then(|| self.new_turn(true, queued));
+        for port in &members {
+            let Some(local) = self.port(*port).local() else { continue };
+            let turn = match (&local.traps, &shared) {
+                (Some(traps), Some(turn)) if traps.serial => Arc::clone(turn),
+                (Some(_), _) => {
+                    let queued = !local.queue.is_empty();
+                    self.new_turn(false, queued)
+                }
+                (None, _) => continue,
+            };
+            self.set_gate(*port, turn);
+        }
+        self.set_mut(set).turn = shared;
+        if let Some(port) = members.first() {
+            // Wakes the receivers of the set.
+            self.effect(Effect::Changed(*port));
+        }
+    }
+
+    fn new_turn(&mut self, serial: bool, queued: bool) -> Arc<Turn> {
+        self.turns.last = self.turns.last.wrapping_add(1);
+        Arc::new(Turn::new(self.turns.last, serial, queued))
+    }
+
+    fn set_gate(&mut self, port: PortId, turn: Arc<Turn>) {
+        let Some(local) = self.port_mut(port).local_mut() else { return };
+        let (Some(traps), Some((space, name))) = (&mut local.traps, local.receiver) else { return };
+        let gate = Gate { turn, space, name, tables: Arc::clone(&traps.tables), tally: Arc::clone(&traps.tally) };
+        if let Some(old) = traps.gate.replace(Arc::new(gate)) {
+            self.retire(space, &old.turn);
+        }
+        trap::invalidate();
+    }
+
+    /// A name of the port denotes something else than before: who has looked it up looks again.
+    #[inline]
+    pub(crate) fn name_changed(&self, port: PortId) {
+        if self.turns.any() && self.port(port).local().is_some_and(|local| local.traps.is_some()) {
+            trap::invalidate();
+        }
+    }
+
+    /// The port's queue is empty now, or is no longer.
+    #[inline]
+    pub(crate) fn queue_changed(&mut self, port: PortId) {
+        if self.turns.any() {
+            self.tell_turn(port);
+        }
+    }
+
+    fn tell_turn(&self, port: PortId) {
+        let Some(local) = self.port(port).local() else { return };
+        let queued = !local.queue.is_empty();
+        if let Some(turn) = local.set.and_then(|set| self.set(set).turn.as_ref()) {
+            let full = |port: &PortId| self.port(*port).local().is_some_and(|local| !local.queue.is_empty());
+            turn.set_queued(queued || local.set.is_some_and(|set| self.set(set).members.iter().any(full)));
+        }
+        if let Some(gate) = local.traps.as_ref().and_then(|traps| traps.gate.as_ref())
+            && (local.set.is_none() || !gate.turn.serial)
+        {
+            gate.turn.set_queued(queued);
+        }
+    }
+
+    /// The turn in which receivers of the port, if it is in no set, take their messages, if that is one call at a time.
+    pub(crate) fn turn_of_port(&self, port: PortId) -> Option<&Arc<Turn>> {
+        let gate = self.ports.get(port.0 as usize)?.local()?.traps.as_ref()?.gate.as_ref()?;
+        Some(&gate.turn).filter(|turn| turn.serial)
+    }
+}

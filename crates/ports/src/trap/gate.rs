@@ -1,0 +1,83 @@
+//! What callers need to know of a port with routines, in one piece that doesn't change.
+
+use super::turn::Turn;
+use crate::state::SpaceId;
+use slipway_fabric::sync::{AtomicU64, Ordering};
+use std::{
+    ffi::{c_int, c_void},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// A server's routine: the port's name in its space, and the arguments as caller and server agreed.
+pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void) -> c_int;
+
+/// A routine, and what its arguments look like.
+#[derive(Debug, Clone, Copy)]
+pub struct Entry {
+    /// The routine; None if it is to be had by message only.
+    pub routine: Option<Routine>,
+    /// A stub with another signature lays its arguments out differently.
+    pub signature: u64,
+}
+
+/// The routines for the identifiers from `base` on.
+#[derive(Debug)]
+pub struct Table {
+    /// The first identifier.
+    pub base: i32,
+    /// One for each.
+    pub entries: Box<[Entry]>,
+}
+
+impl Table {
+    /// Whether it has an entry for the identifier.
+    #[inline]
+    pub fn has(&self, id: i32) -> bool {
+        (id.wrapping_sub(self.base) as u32 as usize) < self.entries.len()
+    }
+}
+
+/// How a port's routines are reached, as long as nothing of it changes.
+#[derive(Debug)]
+pub struct Gate {
+    /// Where calls take their turn.
+    pub turn: Arc<Turn>,
+    /// The server's space.
+    pub space: SpaceId,
+    /// The port's name there.
+    pub name: u32,
+    /// The routines.
+    pub tables: Arc<Vec<Table>>,
+    /// The count of calls.
+    pub tally: Arc<Tally>,
+}
+
+/// Calls counted: a place for each thread, which it alone writes, and the sum of those that are gone.
+///
+/// Only used with the process's lock held, but for the places themselves.
+#[derive(Debug, Default)]
+pub struct Tally {
+    gone: AtomicU64,
+    places: Mutex<Vec<Arc<AtomicU64>>>,
+}
+
+impl Tally {
+    /// A place to count in.
+    pub fn join(&self) -> Arc<AtomicU64> {
+        let place = Arc::default();
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&place));
+        place
+    }
+
+    /// Gives a place up.
+    pub fn part(&self, place: &Arc<AtomicU64>) {
+        self.gone.fetch_add(place.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.places.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| !Arc::ptr_eq(other, place));
+    }
+
+    /// All calls so far.
+    pub fn sum(&self) -> u64 {
+        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
+        places.iter().map(|place| place.load(Ordering::Relaxed)).sum::<u64>() + self.gone.load(Ordering::Relaxed)
+    }
+}

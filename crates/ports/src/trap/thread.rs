@@ -1,0 +1,240 @@
+//! What a thread keeps: the task that it works for, the ports that it has lately called, the calls that it is in.
+#![allow(unsafe_code, reason = "a call on the way down the stack, and gates that are kept beside their owners, by pointer")]
+
+use super::{
+    gate::{Entry, Gate},
+    turn::Turn,
+};
+use crate::{
+    io::Inner,
+    process::Process,
+    state::{SpaceId, space::Object},
+};
+use slipway_fabric::sync::AtomicU64;
+use std::{
+    cell::{Cell, RefCell},
+    ptr::null,
+    sync::Arc,
+};
+
+/// Ports that a thread keeps.
+const SLOTS: usize = 8;
+/// The process's first task: what a thread works for that was not told otherwise.
+pub(super) const FIRST: u32 = !0;
+
+/// A thread's part in calls.
+pub(super) struct Thread {
+    /// The space of the task that it works for.
+    pub space: Cell<u32>,
+    /// The innermost call that it is in.
+    pub frame: Cell<*const Frame>,
+    /// How many turns it holds that it got a message from.
+    pub holds: Cell<u32>,
+    slots: [Slot; SLOTS],
+}
+
+/// A call that the thread is in; it lies on the thread's stack.
+pub(super) struct Frame {
+    /// The one around it.
+    pub outer: *const Frame,
+    /// Where it took its turn, which lasts as long as the call is counted there.
+    pub turn: *const Turn,
+    /// The space of the task that the thread goes back to.
+    pub space: Cell<u32>,
+}
+
+/// A port that was called, or found to have no routines here. The pointers are good as long as the [`Owners`]' place of
+/// the same number is left alone.
+pub(super) struct Slot {
+    pub epoch: Cell<u64>,
+    pub name: Cell<u32>,
+    /// The space of `name`.
+    pub space: Cell<u32>,
+    pub base: Cell<i32>,
+    pub count: Cell<u32>,
+    pub entries: Cell<*const Entry>,
+    /// Null if the port is to be sent to.
+    pub turn: Cell<*const Turn>,
+    pub calls: Cell<*const AtomicU64>,
+    pub server: Cell<u32>,
+    /// The port's name in the server's space.
+    pub request: Cell<u32>,
+}
+
+impl Slot {
+    const fn new() -> Self {
+        Self {
+            epoch: Cell::new(0),
+            name: Cell::new(0),
+            space: Cell::new(0),
+            base: Cell::new(0),
+            count: Cell::new(0),
+            entries: Cell::new(null()),
+            turn: Cell::new(null()),
+            calls: Cell::new(null()),
+            server: Cell::new(0),
+            request: Cell::new(0),
+        }
+    }
+}
+
+/// What keeps the slots' pointers good.
+#[derive(Default)]
+struct Owners {
+    links: [Option<(Arc<Gate>, Arc<AtomicU64>)>; SLOTS],
+    /// Turns that the thread got a message from, and did not come back to yet.
+    held: Vec<Arc<Turn>>,
+}
+
+impl Drop for Owners {
+    fn drop(&mut self) {
+        THREAD.with(|thread| {
+            thread.slots.iter().for_each(|slot| slot.epoch.set(0));
+            thread.holds.set(0);
+        });
+        self.held.iter().for_each(|turn| turn.finish());
+        let links = std::mem::take(&mut self.links);
+        if links.iter().any(Option::is_some) {
+            let _guard = Process::get().lock();
+            links.into_iter().flatten().for_each(|(gate, place)| gate.tally.part(&place));
+        }
+    }
+}
+
+thread_local! {
+    static THREAD: Thread = const {
+        Thread { space: Cell::new(FIRST), frame: Cell::new(null()), holds: Cell::new(0), slots: [const { Slot::new() }; SLOTS] }
+    };
+    static OWNERS: RefCell<Owners> = RefCell::default();
+}
+
+/// Lends the calling thread's part.
+#[inline]
+pub(super) fn with<T>(run: impl FnOnce(&Thread) -> T) -> T {
+    THREAD.with(run)
+}
+
+/// The space of the task that the calling thread works for, if that is not the process's first.
+#[inline]
+pub(crate) fn current() -> Option<SpaceId> {
+    THREAD.with(|thread| Some(thread.space.get()).filter(|space| *space != FIRST).map(SpaceId))
+}
+
+/// Has the calling thread work for the task with the space.
+pub(crate) fn set_current(space: SpaceId) {
+    THREAD.with(|thread| thread.space.set(space.0));
+}
+
+/// In a forked child: the calling thread works for the child's own task, and comes back to it from calls that it is in.
+pub(crate) fn leave_all() {
+    super::invalidate();
+    THREAD.with(|thread| {
+        thread.space.set(FIRST);
+        thread.frames().for_each(|frame| frame.space.set(FIRST));
+    });
+}
+
+impl Thread {
+    /// The place for a port and identifier: a port with two tables has two.
+    #[inline]
+    pub fn slot(&self, name: u32, id: i32) -> (usize, &Slot) {
+        let at = ((name >> 8) ^ (id as u32 >> 7)) as usize % SLOTS;
+        (at, &self.slots[at])
+    }
+
+    /// The calls that the thread is in, the innermost first.
+    pub fn frames(&self) -> impl Iterator<Item = &Frame> {
+        let mut at = self.frame.get();
+        std::iter::from_fn(move || {
+            // SAFETY: a frame is taken off the list before its call returns, and lies still until then. The thread is
+            // the only one that does that, and it is here.
+            let frame = unsafe { at.as_ref() }?;
+            at = frame.outer;
+            Some(frame)
+        })
+    }
+
+    /// Looks a port up, and keeps what was found at its slot. False if nothing can be kept.
+    #[cold]
+    pub fn look_up(&self, at: usize, name: u32, id: i32) -> bool {
+        // As of before the look: a change after it is seen.
+        let epoch = super::epoch();
+        let process = Process::get();
+        let space = match self.space.get() {
+            FIRST => process.first_space(),
+            space => SpaceId(space),
+        };
+        let slot = &self.slots[at];
+        let kept = OWNERS.try_with(|owners| {
+            let mut guard = process.lock();
+            let link = &mut owners.borrow_mut().links[at];
+            slot.epoch.set(0);
+            if let Some((gate, place)) = link.take() {
+                gate.tally.part(&place);
+            }
+            slot.turn.set(null());
+            let Some(gate) = guard.gate_of(space, name) else { return true };
+            let Some(table) = gate.tables.iter().find(|table| table.has(id)) else { return true };
+            let place = gate.tally.join();
+            slot.base.set(table.base);
+            slot.count.set(table.entries.len() as u32);
+            slot.entries.set(table.entries.as_ptr());
+            slot.calls.set(Arc::as_ptr(&place));
+            slot.server.set(gate.space.0);
+            slot.request.set(gate.name);
+            slot.turn.set(Arc::as_ptr(&gate.turn));
+            *link = Some((gate, place));
+            true
+        });
+        if kept != Ok(true) {
+            return false;
+        }
+        slot.name.set(name);
+        slot.space.set(self.space.get());
+        slot.epoch.set(epoch);
+        true
+    }
+}
+
+impl Inner {
+    /// The gate of the port that a name has a send right to.
+    fn gate_of(&mut self, space: SpaceId, name: u32) -> Option<Arc<Gate>> {
+        let entry = self.state.spaces.get(space.0 as usize)?.get(name)?;
+        let Object::Port(port) = entry.object else { return None };
+        if !entry.has(crate::abi::kind::SEND) {
+            return None;
+        }
+        self.state.port(port).local()?.traps.as_ref()?.gate.clone()
+    }
+}
+
+/// Notes that the calling thread has a message from a turn, until it comes back to it.
+pub(super) fn hold(turn: &Arc<Turn>) {
+    let _ = OWNERS.try_with(|owners| {
+        turn.begin();
+        owners.borrow_mut().held.push(Arc::clone(turn));
+        THREAD.with(|thread| thread.holds.set(thread.holds.get() + 1));
+    });
+}
+
+/// The calling thread came back to a turn.
+pub(super) fn release(turn: &Arc<Turn>) {
+    let _ = OWNERS.try_with(|owners| {
+        owners.borrow_mut().held.retain(|held| {
+            let same = Arc::ptr_eq(held, turn);
+            if same || held.is_closed() {
+                held.finish();
+                THREAD.with(|thread| thread.holds.set(thread.holds.get() - 1));
+            }
+            // One that is closed is not come back to.
+            !same && !held.is_closed()
+        });
+    });
+}
+
+/// How often the calling thread holds the turn, by messages that it got from it.
+pub(super) fn holds(turn: *const Turn) -> u32 {
+    let count =
+        |owners: &RefCell<Owners>| owners.borrow().held.iter().filter(|held| std::ptr::eq(Arc::as_ptr(held), turn)).count();
+    OWNERS.try_with(count).map_or(0, |count| count as u32)
+}
