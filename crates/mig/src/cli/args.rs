@@ -26,6 +26,7 @@ How it is written
   -subrprefix P     prefix of the routines of libmach that stubs call
   -maxonstack N     largest message on the stack, in bytes (default 32768)
   -s                a table of routine names in the server's file
+  --trap            stubs that call a server in the same process, and a table of the server's routines for them
 What is read
   -D -U -I -include -isystem ...   for the C preprocessor
   -cc COMMAND       the C compiler that preprocesses (default: $CC, or cc)
@@ -196,6 +197,7 @@ impl Args {
             "-subrprefix" => self.c.support_prefix = operand()?,
             "-maxonstack" => self.c.stack_limit = number(&operand()?)?,
             "-s" => self.c.symbols = true,
+            "--trap" | "-trap" => self.c.trap = true,
             "-cc" => self.cc = split(&operand()?),
             "-grammar" => self.grammar = Some(grammar(&operand()?)?),
             "-migcom" | "-arch" | "-target" => drop(operand()?),

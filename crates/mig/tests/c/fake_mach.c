@@ -16,6 +16,9 @@
 void (*fake_on_request)(void *message, mach_msg_size_t size);
 void (*fake_on_reply)(void *message, mach_msg_size_t size);
 unsigned fake_destroyed, fake_rights_destroyed;
+const mach_trap_table_t *fake_traps;
+int (*fake_may_trap)(void);
+unsigned fake_trapped, fake_sent;
 
 /* Out-of-line memory, from vm_allocate or received. */
 struct region {
@@ -257,6 +260,7 @@ static mach_msg_return_t deliver(const void *message, mach_msg_size_t size)
     entry->next = NULL;
     entry->port = head->msgh_remote_port;
     entry->size = size;
+    fake_sent += entry->port == FAKE_SERVER;
     if (entry->port == FAKE_SERVER && fake_on_request != NULL)
         fake_on_request(entry->message, size);
     if (entry->port != FAKE_SERVER && fake_on_reply != NULL)
@@ -317,6 +321,21 @@ mach_msg_return_t mach_msg(mach_msg_header_t *message, mach_msg_option_t option,
         return MACH_MSG_SUCCESS;
     }
     return MACH_RCV_TIMED_OUT;
+}
+
+boolean_t mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code)
+{
+    uint32_t index;
+
+    if (destination != FAKE_SERVER || fake_traps == NULL || (fake_may_trap != NULL && !fake_may_trap()))
+        return FALSE;
+    index = (uint32_t) id - (uint32_t) fake_traps->base;
+    if (fake_traps->version != MACH_TRAP_VERSION || index >= fake_traps->count || fake_traps->trap[index].entry == NULL
+        || fake_traps->trap[index].signature != signature)
+        return FALSE;
+    fake_trapped++;
+    *code = fake_traps->trap[index].entry(FAKE_SERVER, arguments);
+    return TRUE;
 }
 
 static mach_port_t reply_port;

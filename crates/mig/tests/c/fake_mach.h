@@ -3,6 +3,7 @@
 #define FAKE_MACH_H
 
 #include <mach/mach.h>
+#include <mach/trap.h>
 
 /* The port that the demultiplexer serves. */
 #define FAKE_SERVER ((mach_port_t) 77)
@@ -22,6 +23,12 @@ extern mach_port_seqno_t fake_seqno;
 
 /* Senders keep their memory whatever type words say: for those that were changed on their way. */
 extern int fake_keep_memory;
+
+/* The traps of the port that is served, and whether one may be taken now. NULL: messages only; any may. */
+extern const mach_trap_table_t *fake_traps;
+extern int (*fake_may_trap)(void);
+/* Calls that went by trap, and by message to the server. */
+extern unsigned fake_trapped, fake_sent;
 
 /* Out-of-line regions that exist. */
 extern unsigned fake_regions(void);

@@ -4,6 +4,9 @@
 #include <stdint.h>
 #include <stdio.h>
 
+#ifdef WITH_TRAPS
+extern const mach_trap_table_t random_traps;
+#endif
 extern boolean_t random_server(mach_msg_header_t *request, mach_msg_header_t *reply);
 
 static uint64_t state = 1;
@@ -81,10 +84,14 @@ int main(void)
 {
     int round, failed;
 
-    for (round = 0; round < 20; round++)
+    for (round = 0; round < 20; round++) {
+#ifdef WITH_TRAPS
+        fake_traps = round % 2 == 0 ? &random_traps : NULL;
+#endif
         if ((failed = property_check()) != 0) {
             fprintf(stderr, "routine r%d does not give back what it got\n", failed - 1);
             return 1;
         }
+    }
     return fake_regions() == 0 ? 0 : 2;
 }

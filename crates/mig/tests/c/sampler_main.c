@@ -19,6 +19,13 @@ boolean_t fake_demux(mach_msg_header_t *request, mach_msg_header_t *reply)
     return sampler_server(request, reply);
 }
 
+/* With stubs that know traps TRAPS is the table. */
+#ifdef WITH_TRAPS
+#define TRAPS (&sampler_traps)
+#else
+#define TRAPS NULL
+#endif
+
 static uint64_t hash;
 
 static void hash_bytes(void *message, mach_msg_size_t size)
@@ -58,6 +65,11 @@ static uint32_t random_number(void)
 {
     state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     return (uint32_t) (state >> 33);
+}
+
+static int either(void)
+{
+    return random_number() % 2 == 0;
 }
 
 /* Changes a few bytes, most often in type words. Memory stays what it was: a sender has its own only. */
@@ -107,6 +119,36 @@ static int fuzz(int replies, uint64_t seed, long rounds)
     return 0;
 }
 
+/* How calls go: all by message, all that may by trap, or now by one and now by the other. */
+static int every_way(void)
+{
+    static const mach_trap_table_t *const tables[] = {NULL, TRAPS, TRAPS};
+    static int (*const choices[])(void) = {NULL, NULL, either};
+    size_t way;
+
+    for (way = 0; way < sizeof tables / sizeof tables[0]; way++) {
+        fake_traps = tables[way];
+        fake_may_trap = choices[way];
+        fake_trapped = fake_destroyed = fake_rights_destroyed = 0;
+        if (sampler_check(FAKE_SERVER) != 0)
+            return 1;
+        if (fake_regions() != 0 || accounts_open != 0) {
+            fprintf(stderr, "%u regions and %d accounts are left\n", fake_regions(), accounts_open);
+            return 1;
+        }
+        if (fake_destroyed < 2 || fake_rights_destroyed < 4) {
+            fprintf(stderr, "%u messages with %u rights were destroyed\n", fake_destroyed, fake_rights_destroyed);
+            return 1;
+        }
+        if ((tables[way] == NULL) != (fake_trapped == 0)) {
+            fprintf(stderr, "%u calls went by trap\n", fake_trapped);
+            return 1;
+        }
+    }
+    fake_traps = NULL;
+    return 0;
+}
+
 int main(int argc, char **argv)
 {
     uint64_t first, second;
@@ -114,16 +156,8 @@ int main(int argc, char **argv)
     if (argc == 4) {
         return fuzz(strcmp(argv[1], "fuzz-replies") == 0, strtoull(argv[2], NULL, 0), strtol(argv[3], NULL, 0));
     }
-    if (sampler_check(FAKE_SERVER) != 0)
+    if (every_way() != 0)
         return 1;
-    if (fake_regions() != 0 || accounts_open != 0) {
-        fprintf(stderr, "%u regions and %d accounts are left\n", fake_regions(), accounts_open);
-        return 1;
-    }
-    if (fake_destroyed < 2 || fake_rights_destroyed < 4) {
-        fprintf(stderr, "%u messages with %u rights were destroyed\n", fake_destroyed, fake_rights_destroyed);
-        return 1;
-    }
     fake_on_request = hash_bytes;
     fake_on_reply = hash_bytes;
     first = sent_with(0x11);

@@ -28,6 +28,12 @@ fn build(dir: &Path, compiler: &str, options: &[&str]) -> std::path::PathBuf {
 
 const SANITIZERS: &str = "-fsanitize=address,undefined";
 
+/// The same with traps beside messages.
+fn generate_traps(dir: &Path) {
+    let defs = root().join("examples/mig/sampler.defs");
+    run(mig().arg(defs).args(["--trap", "-sheader", "samplerServer.h"]).current_dir(dir));
+}
+
 #[test]
 fn there_is_no_warning() {
     let dir = tempfile::tempdir().unwrap();
@@ -70,6 +76,9 @@ fn every_feature_works_in_one_process() {
             // Clang's sanitizers are a package of their own.
             let checks: &[&str] = if compiler == "gcc" { &[SANITIZERS, "-fno-sanitize-recover=undefined"] } else { &[] };
             let program = build(dir.path(), compiler, &[&[optimised], checks].concat());
+            assert_eq!(run(&mut Command::new(program)), "good\n");
+            generate_traps(dir.path());
+            let program = build(dir.path(), compiler, &[&[optimised, "-DWITH_TRAPS"], checks].concat());
             assert_eq!(run(&mut Command::new(program)), "good\n");
         }
     }

@@ -13,15 +13,18 @@ const KINDS: [(&str, &str); 6] = [
     ("-list", ".list"),
 ];
 
-fn check(defs: &Path, name: &str) {
+/// The kinds of files that traps change.
+const WITH_TRAPS: [(&str, &str); 3] = [KINDS[0], KINDS[1], KINDS[3]];
+
+fn check(defs: &Path, name: &str, kinds: &[(&str, &str)], options: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut command = mig();
-    command.arg(defs);
-    for (option, suffix) in KINDS {
+    command.arg(defs).args(options);
+    for (option, suffix) in kinds {
         command.arg(option).arg(dir.path().join(format!("{name}{suffix}")));
     }
     run(&mut command);
-    for (_, suffix) in KINDS {
+    for (_, suffix) in kinds {
         let file = format!("{name}{suffix}");
         let text = std::fs::read_to_string(dir.path().join(&file)).unwrap();
         golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file), &text);
@@ -30,10 +33,16 @@ fn check(defs: &Path, name: &str) {
 
 #[test]
 fn the_sampler_is_as_it_was() {
-    check(&root().join("examples/mig/sampler.defs"), "sampler");
+    check(&root().join("examples/mig/sampler.defs"), "sampler", &KINDS, &[]);
 }
 
 #[test]
 fn notifications_are_as_they_were() {
-    check(&root().join("include/mach/notify.defs"), "notify");
+    check(&root().join("include/mach/notify.defs"), "notify", &KINDS, &[]);
+}
+
+#[test]
+fn traps_are_as_they_were() {
+    let defs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/trap.defs");
+    check(&defs, "traps", &WITH_TRAPS, &["--trap"]);
 }

@@ -9,3 +9,4 @@ mod gnumach;
 mod golden;
 mod property;
 mod support;
+mod trap;

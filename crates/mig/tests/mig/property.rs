@@ -203,7 +203,7 @@ fn routine(text: &mut Text, r: usize, shape: &Shape) -> std::fmt::Result {
     )
 }
 
-fn round_trip(routines: &[Shape]) {
+fn round_trip(routines: &[Shape], trap: bool) {
     let dir = tempfile::tempdir().unwrap();
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
     let text = interface(routines);
@@ -212,7 +212,8 @@ fn round_trip(routines: &[Shape]) {
     {
         std::fs::write(dir.path().join(name), text).unwrap();
     }
-    run(mig().args(["-sheader", "randomServer.h", "random.defs"]).current_dir(dir.path()));
+    let options = trap.then_some("--trap");
+    run(mig().args(["-sheader", "randomServer.h", "random.defs"]).args(options).current_dir(dir.path()));
     let stubs = ["randomUser.c", "randomServer.c"].map(|f| dir.path().join(f));
     compile_strictly(dir.path(), &stubs, &[]);
     let mut command = Command::new("cc");
@@ -220,6 +221,7 @@ fn round_trip(routines: &[Shape]) {
     for place in [include(), tests.clone(), dir.path().to_owned()] {
         command.arg("-I").arg(place);
     }
+    command.args(trap.then_some("-DWITH_TRAPS"));
     command.args(["randomUser.c", "randomServer.c", "server.c", "client.c"]);
     command.args(["fake_mach.c", "property.c"].map(|f| tests.join(f)));
     run(command.current_dir(dir.path()));
@@ -232,8 +234,8 @@ fn what_goes_in_comes_out() {
     let cases = std::env::var("MIG_PROPERTY_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 40, ..Config::default() };
     TestRunner::new(config)
-        .run(&routines, |routines| {
-            round_trip(&routines);
+        .run(&(routines, any::<bool>()), |(routines, trap)| {
+            round_trip(&routines, trap);
             Ok(())
         })
         .unwrap();

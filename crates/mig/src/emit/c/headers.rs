@@ -34,6 +34,9 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
     if audience != Audience::Definitions {
         out.push_str("#include <mach/kern_return.h>\n#include <mach/port.h>\n#include <mach/message.h>\n");
         out.push_str("#include <mach/mig_errors.h>\n");
+        if options.trap && audience == Audience::Servers {
+            out.push_str("#include <mach/trap.h>\n");
+        }
     }
     out.push_str(&text::imports(interface, kinds));
     out.push_str(&numbers(interface));
@@ -49,6 +52,10 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
         }
         if audience == Audience::Servers {
             out.push_str(&demux(interface));
+            if options.trap {
+                out.push_str("/* The routines that can be called by trap, for mach_port_register_traps. */\n");
+                out.push_str(&format!("extern const mach_trap_table_t {}_traps;\n", interface.name));
+            }
         }
         out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
     }

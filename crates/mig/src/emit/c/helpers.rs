@@ -25,6 +25,8 @@ pub enum Helper {
     Fault,
     /// After a call of mach_msg that failed.
     Failed,
+    /// What the caller of a routine that failed by trap is told.
+    TrapCode,
 }
 
 impl Helper {
@@ -41,6 +43,7 @@ impl Helper {
             Helper::Fault => "mig_reply_fault",
             Helper::Reject => "mig_reply_reject",
             Helper::Failed => "mig_call_failed",
+            Helper::TrapCode => "mig_trap_code",
         }
     }
 
@@ -64,6 +67,7 @@ impl Helper {
             Helper::Fault => FAULT,
             Helper::Reject => REJECT,
             Helper::Failed => FAILED,
+            Helper::TrapCode => TRAP_CODE,
         };
         text.replace("@", prefix)
     }
@@ -180,5 +184,13 @@ static mach_msg_return_t mig_call_failed(mach_port_t reply_port, mach_msg_return
 	else
 		@mig_dealloc_reply_port(reply_port);
 	return result;
+}
+";
+
+const TRAP_CODE: &str = "\
+/* What the caller is told of a routine that failed by trap. No reply can come later. */
+static inline kern_return_t mig_trap_code(kern_return_t result)
+{
+	return result == MIG_NO_REPLY || result == MIG_DESTROY_REQUEST ? MIG_SERVER_DIED : result;
 }
 ";

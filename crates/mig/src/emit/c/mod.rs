@@ -11,6 +11,9 @@ mod messages;
 mod server;
 mod server_reply;
 mod text;
+mod trap;
+mod trap_server;
+mod trap_user;
 mod user;
 mod user_receive;
 mod user_send;
@@ -36,6 +39,8 @@ pub struct Options {
     pub stack_limit: u32,
     /// Whether a table of the server's routine names is made.
     pub symbols: bool,
+    /// Whether there are traps beside messages.
+    pub trap: bool,
     /// The header that the stubs include, as written in the `#include`.
     pub header: Option<String>,
 }
@@ -47,6 +52,7 @@ impl Default for Options {
             support_prefix: String::new(),
             stack_limit: STACK_LIMIT,
             symbols: false,
+            trap: false,
             header: None,
         }
     }

@@ -6,6 +6,8 @@ use super::helpers::Helper;
 use super::messages::{self, Kind};
 use super::server_reply;
 use super::text;
+use super::trap;
+use super::trap_server;
 use super::view::{Side, has_count, prototype};
 use super::writer::Writer;
 use crate::layout::{Item, Message};
@@ -17,6 +19,8 @@ pub(super) struct Stub<'a> {
     pub options: &'a Options,
     pub request: Message,
     pub reply: Message,
+    /// The most that is put on the stack, in bytes.
+    pub stack_limit: u32,
 }
 
 impl<'a> Stub<'a> {
@@ -76,21 +80,31 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     let mut w = Writer::default();
     for routine in interface.routines() {
         let (request, reply) = (Message::request(routine), Message::reply(routine));
-        let stub = Stub { routine, options, request, reply };
+        let stack_limit = interface.stack_limit.unwrap_or(options.stack_limit);
+        let stub = Stub { routine, options, request, reply, stack_limit };
         w.gap();
         w.line(text::comment(routine));
         w.line(format!("extern {};", prototype(routine, &routine.server_name, Side::Server)));
         w.gap();
         write_stub(&mut w, &stub);
+        if options.trap && trap::is_eligible(routine) {
+            trap_server::function(&mut w, &stub);
+        }
     }
     table(&mut w, interface);
     demux(&mut w, interface);
+    if options.trap {
+        trap_server::table(&mut w, interface);
+    }
     if options.symbols {
         symbols(&mut w, interface);
     }
     let mut head = text::banner(interface, "Server stubs");
-    head.push_str("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#include <mach/message.h>\n");
+    head.push_str("#include <stddef.h>\n#include <stdint.h>\n");
+    head.push_str(if options.trap { "#include <stdlib.h>\n" } else { "" });
+    head.push_str("#include <string.h>\n#include <mach/message.h>\n");
     head.push_str("#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n#include <mach/mach_port.h>\n");
+    head.push_str(if options.trap { "#include <mach/trap.h>\n" } else { "" });
     head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
     head.push('\n');
     if let Some(id) = &interface.rcs_id {

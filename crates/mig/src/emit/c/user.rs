@@ -5,6 +5,8 @@ use super::checks::Received;
 use super::helpers::Helper;
 use super::messages::{self, Kind};
 use super::text;
+use super::trap;
+use super::trap_user;
 use super::user_receive;
 use super::user_send;
 use super::view::{Side, prototype};
@@ -26,6 +28,11 @@ impl Stub<'_> {
     /// Statements that leave the stub with the value of a C expression.
     pub fn leave(&self, value: &str) -> Vec<String> {
         if self.heap { vec![format!("msg_result = {value};"), "goto done;".to_owned()] } else { vec![format!("return {value};")] }
+    }
+
+    /// Whether a trap is tried before the message is sent.
+    pub fn traps(&self) -> bool {
+        self.options.trap && trap::is_eligible(self.routine)
     }
 
     /// Name of a routine of libmach.
@@ -78,6 +85,7 @@ fn one_file<'a>(interface: &Interface, options: &Options, routines: impl Iterato
     head.push_str(if any_heap { "#include <stdlib.h>\n" } else { "" });
     head.push_str("#include <string.h>\n#include <mach/message.h>\n#include <mach/mig_errors.h>\n");
     head.push_str("#include <mach/mig_support.h>\n#include <mach/notify.h>\n");
+    head.push_str(if options.trap { "#include <mach/trap.h>\n" } else { "" });
     head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::User, ImportKind::Internal]));
     if let Some(header) = &options.header {
         head.push_str(&format!("#include {header}\n"));
@@ -97,11 +105,17 @@ fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
     w.line(text::comment(routine));
     let name = format!("{}{}", stub.options.routine_prefix, routine.user_name);
-    let prototype = prototype(routine, &name, Side::User);
-    w.line(&prototype);
+    let traps = stub.traps();
+    if traps {
+        w.line(format!("static __attribute__((noinline)) {}", prototype(routine, &trap_user::message_name(stub), Side::User)));
+    } else {
+        w.line(prototype(routine, &name, Side::User));
+    }
     w.block("", "", |w| {
         declarations(w, stub);
-        user_send::limits(w, stub);
+        if !traps {
+            user_send::limits(w, stub);
+        }
         allocate(w, stub);
         user_send::pack(w, stub);
         send(w, stub);
@@ -110,6 +124,10 @@ fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
         }
         finish(w, stub);
     });
+    if traps {
+        w.gap();
+        trap_user::front(w, stub);
+    }
 }
 
 fn declarations(w: &mut Writer, stub: &Stub<'_>) {

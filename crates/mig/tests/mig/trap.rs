@@ -1,0 +1,143 @@
+//! Traps: whichever way a call goes, its two sides see the same.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{c_files, compile_strictly, compilers, include, mig, root, run};
+
+const SANITIZERS: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
+
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c")
+}
+
+/// Makes the stubs of a file in a directory.
+fn generate(dir: &Path, defs: &Path, server_header: &str, options: &[&str]) {
+    run(mig().arg(defs).args(["-sheader", server_header]).args(options).current_dir(dir));
+}
+
+/// Builds trap.defs, its client and its server into one program. Each side has its own stubs, which need not know traps.
+fn build(dir: &Path, compiler: &str, new_client: bool, new_server: bool, options: &[&str]) -> PathBuf {
+    let with = |new: bool| if new { &["--trap"][..] } else { &[] };
+    generate(dir, &tests().join("trap.defs"), "trapsServer.h", with(new_client));
+    std::fs::rename(dir.join("trapsUser.c"), dir.join("user.c")).unwrap();
+    generate(dir, &tests().join("trap.defs"), "trapsServer.h", with(new_server));
+    let program = dir.join("trap");
+    let mut command = Command::new(compiler);
+    command.args(["-std=gnu99", "-g", "-Wall", "-o"]).arg(&program).args(options);
+    command.args((!new_server).then_some("-DOLD_SERVER"));
+    for place in [include(), tests(), dir.to_owned()] {
+        command.arg("-I").arg(place);
+    }
+    command.args(["user.c", "trapsServer.c"]);
+    command.args(["fake_mach.c", "trap_main.c", "trap_client.c", "trap_server.c"].map(|f| tests().join(f)));
+    run(command.current_dir(dir));
+    program
+}
+
+/// What became of a run.
+#[derive(Debug, PartialEq)]
+struct Outcome {
+    trapped: u32,
+    sent: u32,
+    lent: u32,
+    client: String,
+    server: String,
+}
+
+fn outcome(dir: &Path, program: &Path, placement: &str) -> Outcome {
+    let files = ["client.txt", "server.txt"].map(|f| dir.join(f));
+    let counts = run(Command::new(program).arg(placement).args(&files));
+    let counts: Vec<u32> = counts.split_whitespace().map(|n| n.parse().unwrap()).collect();
+    let [client, server] = files.map(|f| std::fs::read_to_string(f).unwrap());
+    Outcome { trapped: counts[0], sent: counts[1], lent: counts[2], client, server }
+}
+
+/// The first lines that differ, as the whole is long.
+fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
+    for (side, a, b) in [("client", &a.client, &b.client), ("server", &a.server, &b.server)] {
+        let differs = a.lines().zip(b.lines()).enumerate().find(|(_, (a, b))| a != b);
+        assert!(differs.is_none(), "{what}: the {side} sees something else by trap: {differs:?}");
+        assert_eq!(a.lines().count(), b.lines().count(), "{what}: the {side} sees more or less by trap");
+    }
+}
+
+#[test]
+fn both_sides_see_the_same_by_trap_as_by_message() {
+    for compiler in compilers() {
+        for optimised in ["-O0", "-O2"] {
+            let dir = tempfile::tempdir().unwrap();
+            // Clang's sanitizers are a package of their own.
+            let checks: &[&str] = if compiler == "gcc" { &SANITIZERS } else { &[] };
+            let program = build(dir.path(), compiler, true, true, &[&[optimised], checks].concat());
+            let message = outcome(dir.path(), &program, "message");
+            let trap = outcome(dir.path(), &program, "trap");
+            let midway = outcome(dir.path(), &program, "midway");
+            assert!(message.client.lines().count() > 500 && message.server.lines().count() > 500);
+            assert_same(&message, &trap, compiler);
+            assert_same(&message, &midway, compiler);
+            // Messages remain for `tell' and `right'; the array that is `const' was not copied.
+            assert_eq!((message.trapped, message.lent), (0, 0));
+            assert_eq!((trap.trapped, trap.sent, trap.lent), (message.sent - 2, 2, 5));
+            assert!(midway.trapped > 20 && midway.sent > 20, "{} {}", midway.trapped, midway.sent);
+        }
+    }
+}
+
+#[test]
+fn old_and_new_stubs_meet_by_message() {
+    let dir = tempfile::tempdir().unwrap();
+    let program = build(dir.path(), "cc", true, true, &SANITIZERS);
+    let message = outcome(dir.path(), &program, "message");
+    for (new_client, new_server) in [(true, false), (false, true), (false, false)] {
+        let dir = tempfile::tempdir().unwrap();
+        let program = build(dir.path(), "cc", new_client, new_server, &SANITIZERS);
+        let old = outcome(dir.path(), &program, "trap");
+        assert_eq!(old.trapped, 0);
+        assert_eq!(old.sent, message.sent);
+        assert_same(&message, &old, &format!("{new_client} {new_server}"));
+    }
+}
+
+#[test]
+fn a_changed_routine_is_not_called_by_trap() {
+    let dir = tempfile::tempdir().unwrap();
+    let signatures = |argument: &str| {
+        let text = format!(
+            "subsystem s 100;\n#include <mach/std_types.defs>\nroutine a(p : mach_port_t; x : {argument});\nroutine b(p : mach_port_t);\n"
+        );
+        std::fs::write(dir.path().join("s.defs"), text).unwrap();
+        generate(dir.path(), Path::new("s.defs"), "sServer.h", &["--trap"]);
+        let server = std::fs::read_to_string(dir.path().join("sServer.c")).unwrap();
+        let entries: Vec<_> = server.lines().filter(|l| l.contains("{ _T")).map(str::to_owned).collect();
+        assert_eq!(entries.len(), 2);
+        let user = std::fs::read_to_string(dir.path().join("sUser.c")).unwrap();
+        for entry in &entries {
+            let (_, signature) = entry.trim_end_matches(" },").rsplit_once(", ").unwrap();
+            assert!(user.contains(signature), "the stub does not have {signature}");
+        }
+        entries
+    };
+    let (int, short) = (signatures("int"), signatures("short"));
+    assert_ne!(int[0], short[0]);
+    assert_eq!(int[1], short[1]);
+}
+
+#[test]
+fn there_is_no_warning() {
+    for (defs, types) in
+        [(tests().join("trap.defs"), tests()), (root().join("examples/mig/sampler.defs"), root().join("examples/mig"))]
+    {
+        for limit in ["0", "100", "1000000"] {
+            let dir = tempfile::tempdir().unwrap();
+            generate(dir.path(), &defs, "server.h", &["--trap", "-maxonstack", limit]);
+            compile_strictly(dir.path(), &c_files(dir.path()), &["-I".as_ref(), types.as_os_str()]);
+        }
+    }
+    for name in ["mach_port", "notify", "exc", "bootstrap"] {
+        let dir = tempfile::tempdir().unwrap();
+        let defs = include().join(format!("mach/{name}.defs"));
+        generate(dir.path(), &defs, "s.h", &["--trap", "-DSERVERPREFIX=s_"]);
+        compile_strictly(dir.path(), &c_files(dir.path()), &[]);
+    }
+}
