@@ -3,8 +3,10 @@
 use super::{
     Inner, Route,
     line::{InSlot, Line, OutFd, Peer, RING, TABLE},
+    moves::Packet,
     objects,
     rights::corrupt,
+    trust::{Ask, Trust},
     wire::{Record, kind},
 };
 use crate::state::{Home, PortId};
@@ -28,7 +30,7 @@ struct Attach {
 }
 
 /// The protocol's name and version.
-const MAGIC: u32 = 0x534d_0001;
+pub(super) const MAGIC: u32 = 0x534d_0001;
 
 fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
@@ -48,12 +50,13 @@ impl Inner {
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
         let mut line = made.line;
         line.file = objects::file_identity(&made.file).map_err(|e| errno(&e))?;
+        line.through = self.io.far(port).map_or(0, |far| far.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.learn(0, port);
         }
         if let Some(far) = self.io.far_mut(port) {
-            far.routes.push(Route { line: number, slot: 0, gifts: 0, attached: true });
+            far.routes.push(Route { line: number, slot: 0, gifts: 0, attached: true, trust: Trust::Proven });
         }
         // Whoever makes a line expects an answer on it.
         self.heat(number);
@@ -68,7 +71,7 @@ impl Inner {
     /// Attaches to a port over a line that already knows it, where this process has no right any more. What it sent
     /// when it had one still comes first.
     fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(u32, u32)> {
-        let route = self.io.far(port)?.routes.iter().find(|route| !route.is_open()).copied()?;
+        let route = self.io.far(port)?.routes.iter().find(|route| route.is_trusted() && !route.is_open()).copied()?;
         let line = self.io.lines.get_mut(route.line as usize).filter(|line| line.keeps(route.slot))?;
         let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
         line.post(record, vec![OutFd(Arc::clone(s))]);
@@ -99,17 +102,13 @@ impl Inner {
     pub(crate) fn accept_lines(&mut self, port: PortId) {
         loop {
             let Some(exported) = self.io.exported(port) else { return };
-            let mut bytes = [0; size_of::<Attach>()];
+            let mut bytes = [0; size_of::<Ask>()];
             let mut fds = Vec::new();
             match objects::receive(exported.r.as_fd(), &mut bytes, &mut fds) {
                 // Everybody who could send is gone, ourselves included: that is found out in another way.
                 Ok(0) => return self.deafen(port),
-                Ok(n) if n == bytes.len() => {
-                    if let Ok(request) = Attach::read_from_bytes(&bytes) {
-                        let _ = self.accept_line(port, request, fds);
-                    }
-                }
-                Ok(_) | Err(Errno::MSGSIZE) => {}
+                Ok(n) => self.take_request(port, (bytes[..n].to_vec(), fds)),
+                Err(Errno::MSGSIZE) => {}
                 Err(Errno::WOULDBLOCK) => return,
                 Err(_) => return self.deafen(port),
             }
@@ -119,12 +118,16 @@ impl Inner {
     /// Takes the requests to a port whose receive right has just come here.
     pub(crate) fn accept_first(&mut self, port: PortId) {
         let early = self.io.exported_mut(port).map(|exported| std::mem::take(&mut exported.early));
-        for (bytes, fds) in early.unwrap_or_default() {
-            if let Ok(request) = Attach::read_from_bytes(&bytes) {
-                let _ = self.accept_line(port, request, fds);
-            }
-        }
+        early.unwrap_or_default().into_iter().for_each(|packet| self.take_request(port, packet));
         self.accept_lines(port);
+    }
+
+    fn take_request(&mut self, port: PortId, (bytes, fds): Packet) {
+        if let Ok(request) = Attach::read_from_bytes(&bytes) {
+            let _ = self.accept_line(port, request, fds);
+        } else if let (Ok(ask), Some(socket)) = (Ask::read_from_bytes(&bytes), fds.first()) {
+            self.answer_ask(port, ask, socket);
+        }
     }
 
     /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close.
@@ -147,7 +150,10 @@ impl Inner {
         }
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
         let peer = peer_of(&bell);
+        let guest_bell = objects::identity(&bell)?;
         let mut line = Line::new(segment, bell, parcels, false, peer)?;
+        line.guest_bell = guest_bell;
+        line.through = self.io.exported(port).map_or(0, |exported| exported.identity);
         line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false, identity: 0 }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
@@ -199,6 +205,7 @@ impl Inner {
     pub(crate) fn lose_route(&mut self, port: PortId, number: u32) {
         if let Some(far) = self.io.far_mut(port) {
             far.routes.retain(|route| route.line != number);
+            far.giver = far.giver.filter(|giver| *giver != number);
         }
     }
 
@@ -243,7 +250,8 @@ fn make_line() -> io::Result<Made> {
     let (bell, their_bell) = objects::socket_pair()?;
     let (parcels, their_parcels) = objects::socket_pair()?;
     let peer = Peer { bell: objects::identity(&their_bell)?, ..Peer::default() };
-    let line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, peer)?;
+    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, peer)?;
+    line.guest_bell = peer.bell;
     Ok(Made { line, file, theirs: (their_bell, their_parcels) })
 }
 

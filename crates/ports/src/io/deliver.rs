@@ -26,7 +26,7 @@ pub enum Refused {
     Queue(PortId, Box<Message>),
     /// The queue of a far port at the slot is full, or the line to it.
     Line(u32, u32, Box<Message>),
-    /// There is no line to the port yet, and its socket has no room.
+    /// There is no line to the port yet, and its socket has no room; or its owner was asked for one that leads there.
     Socket(PortId, Box<Message>),
     /// A resource ran out; the message is destroyed.
     Resources,
@@ -77,7 +77,7 @@ impl Inner {
     pub(crate) fn route(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
         match self.io.far(port).and_then(|far| far.way()) {
             Some(route) => Ok((route.line, route.slot)),
-            None => self.attach(port),
+            None => self.find_way(port),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Ways that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
 
-use super::{Inner, line::GATE_MOVED, moves::GONE, objects, tokens::Token};
+use super::{Inner, line::GATE_MOVED, moves::GONE, objects, tokens::Token, trust::Trust};
 use crate::state::{FarOnce, Home, PortId, Right, message::Message};
 use rustix::io::Errno;
 use slipway_fabric::sync::Ordering;
@@ -34,14 +34,13 @@ impl Inner {
 
     /// Finds another way for what was sent over a line that leads to the port no more.
     fn reroute(&mut self, port: PortId, number: u32, slot: u32, back: Vec<Box<Message>>, dead: bool) {
-        if let Some(far) = self.io.far_mut(port) {
-            far.routes.retain(|route| !(route.line == number && route.slot == slot));
-            far.stranded.extend(back);
-        } else {
+        let Some(far) = self.io.far_mut(port) else {
             // The port is here by now: it moved to this process. These were within the limit where it was.
             return self.put_back(port, back);
-        }
-        if dead {
+        };
+        let trust = far.forget_way(number, slot).unwrap_or(Trust::Proven);
+        far.stranded.extend(back);
+        if dead && self.doubt_death(port, trust) {
             self.state.far_port_died(port);
             self.bury_far(port);
         } else if self.io.far(port).is_some_and(|far| !far.stranded.is_empty()) {
@@ -73,7 +72,9 @@ impl Inner {
     }
 
     fn resend(&mut self, port: PortId) {
-        match self.route(port) {
+        // Ways that others claim lead there are no help: what comes back was on one that is known.
+        let way = self.io.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
+        match way.map_or_else(|| self.attach(port), Ok) {
             Ok(_) => self.send_stranded(port),
             Err(Errno::WOULDBLOCK) => {}
             Err(_) => {

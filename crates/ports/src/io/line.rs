@@ -181,6 +181,10 @@ pub struct Line {
     pub said_bye: bool,
     /// The identity of the segment's file, at the end that made it.
     pub file: u64,
+    /// The identity of the bell at the end that did not make the line.
+    pub guest_bell: u64,
+    /// The identity of the sending end that it was made through.
+    pub through: u64,
     /// The front record has to stay until the other end has rung.
     pub blocked: bool,
 }
@@ -220,6 +224,8 @@ impl Line {
             ended: false,
             said_bye: false,
             file: 0,
+            guest_bell: 0,
+            through: 0,
             blocked: false,
         })
     }

@@ -3,7 +3,8 @@
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
 //! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
-//! lines; [`attach`] makes lines; [`moves`] receive rights on the move; [`spare`] those that come back; [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
+//! lines; [`attach`] makes lines; [`trust`] is proof of whose a port is; [`moves`] receive rights on the move; [`spare`]
+//! those that come back; [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
 pub mod attach;
@@ -19,6 +20,7 @@ pub mod pump;
 pub mod rights;
 pub mod spare;
 pub mod tokens;
+pub mod trust;
 pub mod wait;
 pub mod watcher;
 pub mod wire;
@@ -93,6 +95,12 @@ pub struct Far {
     pub t: Option<Arc<Reserved>>,
     /// The ways to it. Messages go the first that is [open](Route::is_open).
     pub routes: SmallVec<[Route; 1]>,
+    /// The line that all rights came over as its other end's own, if they did.
+    pub giver: Option<u32>,
+    /// What the owner was asked.
+    pub question: Option<trust::Question>,
+    /// Whether its death is the word of somebody who may not have been the owner.
+    pub hearsay: bool,
     /// Whether the watcher listens for its death.
     pub watched: bool,
     /// Messages that were on their way when the line ended; they go first on the next one.
@@ -112,13 +120,22 @@ pub struct Route {
     pub gifts: u32,
     /// Whether this process attached to the port there, through its sending end.
     pub attached: bool,
+    /// Whether it is known to lead to the port.
+    pub trust: trust::Trust,
 }
 
 impl Route {
-    /// Whether the port's owner takes messages over it: not without a right that is counted there.
+    /// Whether messages may go over it: the port's owner takes none without a right that is counted there, and nobody
+    /// else is to have them.
     #[inline]
     pub fn is_open(&self) -> bool {
-        self.attached || self.gifts > 0
+        (self.attached || self.gifts > 0) && self.is_trusted()
+    }
+
+    /// Whether it leads to the port, as far as this process has to know.
+    #[inline]
+    pub fn is_trusted(&self) -> bool {
+        matches!(self.trust, trust::Trust::Proven | trust::Trust::Given)
     }
 }
 

@@ -8,6 +8,7 @@ use super::{
     Exported, Far, Inner, Once, OnceEnd, Route,
     line::{OutFd, SLOTS, Stall},
     objects,
+    trust::Trust,
     wire::{Record, WireRight, form, kind},
 };
 use crate::state::{FarOnce, Home, PortId, Right};
@@ -126,8 +127,10 @@ impl Inner {
         if let Some(t) = &far.t {
             return Ok(Arc::clone(t));
         }
-        // It may have moved just now, and the pipe that counts us be on its way.
-        let (number, slot) = self.route(port)?;
+        // It may have moved just now, and the pipe that counts us be on its way. A way that is in doubt will do: whoever
+        // has forged it could as well have given a pipe that nobody counts.
+        let known = far.way().or_else(|| far.routes.iter().find(|route| route.gifts > 0)).map(|route| (route.line, route.slot));
+        let (number, slot) = known.map_or_else(|| self.route(port), Ok)?;
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);
         let line = self.io.lines.get_mut(number as usize).ok_or(io::ErrorKind::NotFound)?;
@@ -373,14 +376,17 @@ impl Inner {
             return Err(corrupt());
         }
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
-        let known = self.io.identities.get(&identity).copied();
+        let known = self.identified(identity, &s);
         let port = match known {
             // Its owner is this process: no line's other end can give it away as its own.
             Some(port) if self.io.far(port).is_none() => return Err(corrupt()),
-            Some(port) => port,
+            Some(port) => {
+                self.also_given(port, Some(number));
+                port
+            }
             None => {
                 let port = self.state.new_far_port();
-                self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, ..Far::default() });
+                self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, giver: Some(number), ..Far::default() });
                 self.io.identities.insert(identity, port);
                 port
             }
@@ -390,7 +396,8 @@ impl Inner {
             return Err(corrupt());
         }
         if let Some(far) = self.io.far_mut(port) {
-            far.routes.push(Route { line: number, slot, gifts: 1, attached: false });
+            let trust = if far.giver == Some(number) { Trust::Given } else { Trust::Contested };
+            far.routes.push(Route { line: number, slot, gifts: 1, attached: false, trust });
         }
         self.state.port_mut(port).srights += 1;
         Ok(Right::Send(port))
@@ -402,8 +409,11 @@ impl Inner {
         if !objects::is_socket(&s) {
             return Err(corrupt());
         }
-        let port = match self.io.identities.get(&identity) {
-            Some(port) => *port,
+        let port = match self.identified(identity, &s) {
+            Some(port) => {
+                self.also_given(port, None);
+                port
+            }
             None => {
                 let port = self.state.new_far_port();
                 self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, ..Far::default() });

@@ -554,14 +554,18 @@ pub fn for_line(
     (guard, if over { Ended::TimedOut } else { ended })
 }
 
-/// Waits until a far port's socket takes a packet.
+/// Waits until a far port's socket takes a packet, or the question for the port's owner is answered.
 pub fn for_socket<'a>(guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> (Guard<'a>, Ended) {
     let process = guard.process();
-    let Some(s) = guard.io.far(port).and_then(|far| far.s.clone()) else { return (guard, Ended::Look) };
+    let (s, event) = match guard.awaited_answer(port) {
+        Some(answer) => (Some(answer), PollFlags::IN),
+        None => (guard.io.far(port).and_then(|far| far.s.clone()), PollFlags::OUT),
+    };
+    let Some(s) = s else { return (guard, Ended::Look) };
     drop(guard);
     let rest =
         remaining(deadline).map(|ns| Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
-    let ready = rustix::event::poll(&mut [PollFd::from_borrowed_fd((*s).as_fd(), PollFlags::OUT)], rest.as_ref());
+    let ready = rustix::event::poll(&mut [PollFd::from_borrowed_fd((*s).as_fd(), event)], rest.as_ref());
     let ended = match ready {
         Ok(0) => Ended::TimedOut,
         Err(rustix::io::Errno::INTR) => Ended::Interrupted,

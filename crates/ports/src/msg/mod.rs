@@ -163,6 +163,10 @@ fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
     }
 }
 
+/// How long a sender waits for the answer to a question for a port's owner, whatever its own time-out, in nanoseconds:
+/// the port's queue may have room.
+const PATIENCE: u64 = 250_000_000;
+
 /// Sends a message, waiting for room if need be.
 fn hand_in<'a>(
     mut guard: Guard<'a>,
@@ -172,6 +176,7 @@ fn hand_in<'a>(
     request: &Request,
 ) -> Step<'a> {
     let deadline = deadline(request.option & option::SEND_TIMEOUT != 0, request.timeout);
+    let mut asked = None;
     loop {
         let ended;
         let refused = match guard.send(message) {
@@ -182,6 +187,13 @@ fn hand_in<'a>(
         let waits = deadline.is_none_or(|deadline| wait::now() < deadline);
         (guard, ended, message) = match refused {
             Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
+            Refused::Socket(port, message)
+                if guard.awaited_answer(port).is_some() && wait::now() < *asked.get_or_insert_with(|| wait::now() + PATIENCE) =>
+            {
+                let until = deadline.map(|deadline| deadline.max(asked.unwrap_or(0)));
+                let (guard, ended) = wait::for_socket(guard, port, until);
+                (guard, ended, message)
+            }
             Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
                 return take_back(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }

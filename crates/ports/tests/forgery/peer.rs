@@ -57,9 +57,14 @@ impl Line {
 
     /// Makes a line to the port that `s` sends to.
     pub fn make(s: impl AsFd) -> Self {
+        Self::make_with(s, pair())
+    }
+
+    /// As [`Line::make`], with these bells: ours and the other end's.
+    pub fn make_with(s: impl AsFd, (bell, their_bell): (OwnedFd, OwnedFd)) -> Self {
         let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
         segment.rx.disarm_reader();
-        let ((bell, their_bell), (parcels, their_parcels)) = (pair(), pair());
+        let (parcels, their_parcels) = pair();
         let fds = [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()];
         let sent = objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds);
         assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::AGAIN)), "{sent:?}");
