@@ -4,7 +4,7 @@
 //! moment later elsewhere; they are asked until it has.
 
 use crate::{
-    ops::{self, Act, Op, Outcome},
+    ops::{self, Act, Outcome},
     player::{self, Answer, Command},
     rules::{Check, Model},
     step,
@@ -197,21 +197,52 @@ fn possible(model: Model, task: usize, act: &Act, outcome: &Outcome) -> Check<Ve
     }
 }
 
-/// One life of three tasks, to the death of all.
-fn live(subject: &mut Processes, ops: &[Op], patience: Duration, did: &mut Vec<String>) -> Check {
+/// What was done in a life: which task, and what.
+type Acts = Vec<(usize, Act)>;
+
+/// One life of three tasks, to the death of all. `next` says what is done next; what was done is in `did`.
+fn live(
+    subject: &mut Processes,
+    mut next: impl FnMut(&Model, usize) -> Option<(usize, Act)>,
+    patience: Duration,
+    did: &mut Acts,
+) -> Check {
     let mut model = Model::new(TASKS);
     model.apart = true;
-    for (number, op) in ops.iter().enumerate() {
-        let task = usize::from(op.task) % TASKS;
-        let act = op.resolve(&model, number);
-        did.push(format!("task {task}: {act:x?}"));
-        model = one_step(subject, model, task, &act, patience).map_err(|what| format!("step {number}: {what}"))?;
+    while let Some((task, act)) = next(&model, did.len()) {
+        did.push((task, act.clone()));
+        model = one_step(subject, model, task, &act, patience).map_err(|what| format!("step {}: {what}", did.len() - 1))?;
     }
     for task in 0..TASKS {
         model = one_step(subject, model, task, &Act::Terminate, patience)
             .map_err(|what| format!("the end of task {task}: {what}"))?;
     }
     Ok(())
+}
+
+/// Leaves out of a life that fails what it fails without, for `time`; what is left, and what is wrong with it.
+fn smallest(mut acts: Acts, mut wrong: String, time: Duration) -> (Acts, String) {
+    let start = Instant::now();
+    let mut size = acts.len().div_ceil(2);
+    while size > 0 && start.elapsed() < time {
+        let mut at = 0;
+        while at < acts.len() && start.elapsed() < time {
+            let rest = [&acts[..at], &acts[acts.len().min(at + size)..]].concat();
+            let mut left = rest.iter().filter(|(_, act)| !answers_itself(act));
+            let mut did = Acts::new();
+            match live(&mut Processes::start(), |_, _| left.next().cloned(), LITTLE_PATIENCE, &mut did) {
+                Ok(()) => at += size,
+                Err(what) => (acts, wrong) = (did, what),
+            }
+        }
+        size = if size == 1 { 0 } else { size.div_ceil(2) };
+    }
+    (acts, wrong)
+}
+
+/// Whether a message's two ports are one name, which is never done: see [`ops::op`].
+fn answers_itself(act: &Act) -> bool {
+    matches!(act, Act::Send(it) if it.reply.0 == it.dest.0 && it.reply.0 != abi::NULL)
 }
 
 fn one_step(subject: &mut Processes, model: Model, task: usize, act: &Act, patience: Duration) -> Check<Model> {
@@ -228,23 +259,25 @@ fn any_sequence_follows_the_rules_between_processes() {
     if let Some(path) = support::role() {
         return player::play(&path);
     }
-    let (subject, patience, failed) = (RefCell::new(None), RefCell::new(PATIENCE), RefCell::new(None));
+    let (subject, failed) = (RefCell::new(None), RefCell::new(None));
     let mut config = crate::config();
-    config.cases = crate::from_environment("PROPTEST_CASES", CASES);
-    (config.max_shrink_iters, config.max_shrink_time) = (2_000, crate::from_environment("MODEL_SHRINK", 60) * 1_000);
+    // See `smallest`.
+    (config.cases, config.max_shrink_iters) = (crate::from_environment("PROPTEST_CASES", CASES), 0);
     let done = TestRunner::new(config).run(&vec(ops::op(), 1..crate::from_environment("MODEL_STEPS", 400)), |ops| {
         let mut all = subject.borrow_mut().take().unwrap_or_else(Processes::start);
-        let mut did = Vec::new();
-        let lived = live(&mut all, &ops, *patience.borrow(), &mut did);
+        let (mut did, mut ops) = (Acts::new(), ops.iter());
+        let next = |model: &Model, number| ops.next().map(|op| (usize::from(op.task) % TASKS, op.resolve(model, number)));
+        let lived = live(&mut all, next, PATIENCE, &mut did);
         match &lived {
             Ok(()) => *subject.borrow_mut() = Some(all),
-            Err(what) => {
-                *patience.borrow_mut() = LITTLE_PATIENCE;
-                *failed.borrow_mut() = Some(format!("{}\n{what}", did.join("\n")));
-            }
+            Err(what) => *failed.borrow_mut() = Some((did, what.clone())),
         }
         lived.map_err(TestCaseError::fail)
     });
-    // The last that failed is the smallest.
-    assert!(done.is_ok(), "{}", failed.borrow().as_deref().unwrap_or_default());
+    if let Some((acts, what)) = failed.take() {
+        let (acts, what) = smallest(acts, what, Duration::from_secs(crate::from_environment("MODEL_SHRINK", 60)));
+        let acts: Vec<String> = acts.iter().map(|(task, act)| format!("task {task}: {act:x?}")).collect();
+        panic!("{}\n{what}", acts.join("\n"));
+    }
+    done.expect("a life that fails is kept");
 }
