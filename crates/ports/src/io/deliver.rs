@@ -16,7 +16,10 @@ use crate::{
     },
 };
 use rustix::io::Errno;
-use std::{os::fd::AsFd, sync::Arc};
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
 use zerocopy::IntoBytes;
 
 /// Why a message could not be sent at once: whose queue or line has no room.
@@ -106,8 +109,8 @@ impl Inner {
                 self.lose_route(port, number);
                 continue;
             };
-            let (len, fds) = footprint(&message);
-            match line.credit(slot).and_then(|()| line.room(RECORD + len, fds)) {
+            let (len, fds) = room_for(&message);
+            match line.credit(slot).and_then(|()| line.room(len, fds)) {
                 Ok(()) => {}
                 Err(Stall::Broken) => {
                     self.end_line(number);
@@ -120,17 +123,21 @@ impl Inner {
     }
 
     fn send_far_once(&mut self, once: FarOnce, message: Box<Message>) -> Result<(), Refused> {
-        let (len, fds) = footprint(&message);
+        let (len, fds) = room_for(&message);
         match self.io.onces.get(once.0 as usize) {
             Some(Once::Token { line: number, token }) => {
                 let (number, token) = (*number, *token);
                 if let Some(line) = self.io.lines.get_mut(number as usize) {
-                    match line.room(RECORD + len, fds) {
+                    match line.room(len, fds) {
                         Ok(()) => {
                             line.held.remove(&token);
                             self.io.onces.remove(once.0 as usize);
                             let message = Box::new(Message { dest: Right::Null, ..*message });
                             let sent = self.write_message(number, kind::ONCE, token, message);
+                            if matches!(sent, Err(Stall::Short)) {
+                                // Never used.
+                                self.drop_token(number, token);
+                            }
                             self.io.stirred.push(number);
                             return written(sent);
                         }
@@ -164,7 +171,11 @@ impl Inner {
         let Some(Once::Token { token, .. }) = self.io.onces.try_remove(once.0 as usize) else {
             return self.state.destroy_message(message);
         };
-        let (mut record, parts, fds) = self.encode_message(Some(number), *message);
+        let Ok(file) = reserve(&message, INLINE) else {
+            self.drop_token(number, token);
+            return self.state.destroy_message(message);
+        };
+        let (mut record, parts, fds) = self.encode_message(Some(number), *message, file);
         (record.kind, record.target) = (kind::ONCE, token);
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.held.remove(&token);
@@ -174,9 +185,13 @@ impl Inner {
 
     /// Writes a message for which there is room. The right it is sent with is given up.
     pub(crate) fn write_message(&mut self, number: u32, kind: u8, target: u32, message: Box<Message>) -> Result<(), Stall> {
+        let Ok(file) = reserve(&message, INLINE) else {
+            self.state.destroy_message(message);
+            return Err(Stall::Short);
+        };
         let mut message = *message;
         let dest = std::mem::take(&mut message.dest);
-        let (mut record, parts, fds) = self.encode_message(Some(number), message);
+        let (mut record, parts, fds) = self.encode_message(Some(number), message, file);
         (record.kind, record.target) = (kind, target);
         let slot = if kind == wire::kind::MESSAGE { target } else { NO_SLOT };
         self.io.counters.sent += 1;
@@ -197,8 +212,14 @@ impl Inner {
         }
     }
 
-    /// Turns a message into a record (without kind and target), body and items, and descriptors.
-    pub(crate) fn encode_message(&mut self, line: Option<u32>, mut message: Message) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
+    /// Turns a message into a record (without kind and target), body and items, and descriptors. What is large goes
+    /// into `file`.
+    pub(crate) fn encode_message(
+        &mut self,
+        line: Option<u32>,
+        mut message: Message,
+        file: Option<OwnedFd>,
+    ) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
         if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
             self.free_onces_with(&mut message);
         }
@@ -209,8 +230,9 @@ impl Inner {
         }
         let mut flags = if message.complex { flag::COMPLEX } else { 0 };
         let mut parts = (message.body, out.items);
-        if parts.0.len() + parts.1.len() > INLINE
-            && let Ok(file) = spill(&parts)
+        let most = if line.is_some() { INLINE } else { PACKET };
+        if parts.0.len() + parts.1.len() > most
+            && let Some(Ok(file)) = file.map(|file| spill(file, &parts))
         {
             flags |= flag::SPILLED;
             parts = (Vec::new(), Vec::new());
@@ -271,17 +293,9 @@ impl Inner {
 
     /// Sends a message as the one that a send-once right's socket takes.
     pub(crate) fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
-        let (mut record, mut parts, mut fds) = self.encode_message(None, *message);
+        let Ok(file) = reserve(&message, PACKET) else { return self.state.destroy_message(message) };
+        let (mut record, parts, fds) = self.encode_message(None, *message, file);
         record.kind = kind::ONCE;
-        if parts.0.len() + parts.1.len() > INLINE / 2
-            && let Ok(file) = spill(&parts)
-        {
-            record.flags |= flag::SPILLED;
-            (record.body, record.items) = (0, 0);
-            parts = (Vec::new(), Vec::new());
-            fds.insert(0, file);
-        }
-        record.fds = fds.len() as u16;
         let mut rest = fds.as_slice();
         while rest.len() > objects::PARCEL {
             let (some, more) = rest.split_at(objects::PARCEL);
@@ -315,10 +329,19 @@ fn written(result: Result<(), Stall>) -> Result<(), Refused> {
     }
 }
 
-/// Body and items in a sealed memory file: two lengths, and then the bytes.
-fn spill(parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
+/// The most bytes of body and items in a packet of a send-once right's socket.
+const PACKET: usize = INLINE / 2;
+
+/// The memory file that the message may need if it has more than `most` bytes: while its rights can still be
+/// taken back.
+fn reserve(message: &Message, most: usize) -> std::io::Result<Option<OwnedFd>> {
+    if footprint(message).0 <= most { Ok(None) } else { objects::memory_file(0).map(Some) }
+}
+
+/// Body and items in a memory file, which is sealed then: two lengths, and then the bytes.
+fn spill(file: OwnedFd, parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
     let lengths = [parts.0.len() as u64, parts.1.len() as u64];
-    let file = objects::memory_file(16 + lengths[0] + lengths[1])?;
+    rustix::fs::ftruncate(&file, 16 + lengths[0] + lengths[1])?;
     let mut at = 0;
     for part in [lengths.as_bytes(), &parts.0, &parts.1] {
         let mut part = part;
@@ -332,8 +355,8 @@ fn spill(parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
     Ok(OutFd(Arc::new(slipway_fabric::descriptor::Reserved::new(file)?)))
 }
 
-/// The most bytes that a message takes after its record's head, and whether it may need descriptors.
-pub(crate) fn footprint(message: &Message) -> (usize, usize) {
+/// The most bytes that a message takes after its record's head, in the ring or in a file, and whether it may need descriptors.
+fn footprint(message: &Message) -> (usize, usize) {
     let mut items = 0;
     let mut fds = 0;
     for item in &message.items {
@@ -360,7 +383,13 @@ pub(crate) fn footprint(message: &Message) -> (usize, usize) {
     if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {
         fds += 1;
     }
-    // What is larger goes in a file, and needs no room at all.
     let len = message.body.len() + items;
-    if len > INLINE { (INLINE, fds + 1) } else { (len, fds) }
+    if len > INLINE { (len, fds + 1) } else { (len, fds) }
+}
+
+/// The room that a message needs in a line's ring, in bytes, and whether it may need descriptors.
+pub(crate) fn room_for(message: &Message) -> (usize, usize) {
+    let (len, fds) = footprint(message);
+    // What is larger goes in a file.
+    (RECORD + len.min(INLINE), fds)
 }

@@ -4,7 +4,12 @@
 //! A *slot* stands for a port of one end; the other may send any number of messages to it. A *token* stands
 //! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
 
-use super::{objects, tokens::Token, wire};
+use super::{
+    objects,
+    outbox::{Kept, Pending},
+    tokens::Token,
+    wire,
+};
 use crate::{
     abi,
     state::{FarOnce, PortId},
@@ -24,7 +29,6 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
     sync::Arc,
 };
-use zerocopy::IntoBytes;
 
 /// Bytes of a ring, each way.
 pub const RING: usize = 256 << 10;
@@ -95,15 +99,6 @@ pub struct OutSlot {
     pub identity: u64,
 }
 
-/// The descriptors of a record that was written and may have to be taken back.
-#[derive(Debug)]
-pub struct Kept {
-    /// The position after the record's last byte.
-    pub end: u64,
-    /// The descriptors that went with it.
-    pub fds: Vec<OutFd>,
-}
-
 /// Stands for no slot: a record that is never taken back.
 pub const NO_SLOT: u32 = !0;
 
@@ -167,8 +162,8 @@ pub struct Line {
     pub held: rustc_hash::FxHashMap<u32, FarOnce>,
     /// Descriptors of records that were written and may have to be taken back.
     pub kept: VecDeque<Kept>,
-    /// Control records that found no room.
-    pub backlog: VecDeque<(Vec<u8>, Vec<OutFd>)>,
+    /// Records that found no room.
+    pub backlog: VecDeque<Pending>,
     /// Descriptors received for records not yet read.
     pub fds: VecDeque<Reserved>,
     /// Whether spinning on it is worth it.
@@ -321,47 +316,6 @@ impl Line {
         if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
     }
 
-    /// Writes a record for which there is [`Line::room`] and makes it visible; the descriptors go first.
-    #[inline]
-    pub fn write(&mut self, record: &wire::Record, parts: [&[u8]; 2], slot: u32, fds: Vec<OutFd>) -> Result<(), Stall> {
-        if !fds.is_empty() {
-            self.send_parcels(&fds)?;
-        }
-        let tx = &self.segment.tx;
-        let head: [u8; wire::RECORD] = zerocopy::transmute!(*record);
-        tx.fill_array(&mut self.tx, &head)?;
-        for part in parts {
-            if !part.is_empty() {
-                tx.fill(&mut self.tx, part)?;
-            }
-        }
-        if slot != NO_SLOT && !fds.is_empty() {
-            self.kept.push_back(Kept { end: self.tx.tail, fds });
-        }
-        self.publish();
-        self.release_kept();
-        Ok(())
-    }
-
-    /// Closes the descriptors of records that the other end has taken: as long as they are open here, a pipe does
-    /// not hang up and a port does not die. If some are left, the bell tells when they are taken too.
-    pub fn release_kept(&mut self) {
-        for armed in [false, true] {
-            if self.kept.is_empty() {
-                return;
-            }
-            if armed {
-                self.segment.tx.arm_writer();
-            }
-            if self.segment.tx.unread(&mut self.tx).is_err() {
-                return;
-            }
-            while self.kept.front().is_some_and(|kept| kept.end <= self.tx.head_seen) {
-                self.kept.pop_front();
-            }
-        }
-    }
-
     /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
     #[inline]
     pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
@@ -374,32 +328,8 @@ impl Line {
         Ok(())
     }
 
-    /// The messages to a slot that lie in the ring from position `from` on, read back out of it with their
-    /// descriptors. The other end can write there: what is read is its word.
-    pub fn read_back(&self, slot: u32, from: u64) -> Vec<(Vec<u8>, Vec<OutFd>)> {
-        let mut found = Vec::new();
-        let mut at = from;
-        while at < self.tx.tail {
-            let mut head = [0; wire::RECORD];
-            self.segment.tx.recall(&self.tx, at, &mut head);
-            let record: wire::Record = zerocopy::transmute!(head);
-            let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
-            if len > self.tx.tail - at {
-                break;
-            }
-            at += len;
-            if record.kind == wire::kind::MESSAGE && record.target == slot {
-                let mut bytes = vec![0; len as usize];
-                self.segment.tx.recall(&self.tx, at - len, &mut bytes);
-                let fds = self.kept.iter().find(|kept| kept.end == at).map(|kept| kept.fds.clone()).unwrap_or_default();
-                found.push((bytes, fds));
-            }
-        }
-        found
-    }
-
     #[inline]
-    fn publish(&mut self) {
+    pub(super) fn publish(&mut self) {
         self.segment.tx.publish(&self.tx);
         if self.segment.tx.wake_reader() {
             self.ring_bell();
@@ -411,61 +341,6 @@ impl Line {
     pub fn ring_bell(&self) {
         // A full socket is full of bells.
         let _ = objects::send(self.bell.as_fd(), &[&[1]], &[]);
-    }
-
-    fn send_parcels(&mut self, fds: &[OutFd]) -> Result<(), Stall> {
-        for some in fds.chunks(objects::PARCEL) {
-            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
-            objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], &some).map_err(|error| match error {
-                Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN => Stall::Broken,
-                _ => Stall::Short,
-            })?;
-        }
-        Ok(())
-    }
-
-    /// Writes a control record, or keeps it until there is room.
-    pub fn post(&mut self, record: wire::Record, fds: Vec<OutFd>) {
-        self.post_with(record, &[], fds);
-    }
-
-    /// As [`Line::post`], with a body.
-    pub fn post_with(&mut self, record: wire::Record, body: &[u8], fds: Vec<OutFd>) {
-        let len = wire::RECORD + body.len();
-        match self.room(len, fds.len()) {
-            Ok(()) => {
-                if self.write(&record, [body, &[]], NO_SLOT, fds).is_err() {
-                    self.ended = true;
-                }
-            }
-            Err(Stall::Broken) => self.ended = true,
-            Err(_) => {
-                let mut bytes = record.as_bytes().to_vec();
-                bytes.extend_from_slice(body);
-                self.backlog.push_back((bytes, fds));
-                // The reader rings when it has made room; the watcher then comes here again.
-                self.segment.tx.arm_writer();
-                self.ring_bell();
-            }
-        }
-    }
-
-    /// Writes what waits for room.
-    pub fn flush(&mut self) -> Result<(), Corrupt> {
-        while let Some((bytes, fds)) = self.backlog.front() {
-            if self.segment.tx.free(&mut self.tx, bytes.len())? < bytes.len()
-                || (!fds.is_empty() && !objects::writable(&self.parcels))
-            {
-                return Ok(());
-            }
-            let Some((bytes, fds)) = self.backlog.pop_front() else { return Ok(()) };
-            if self.send_parcels(&fds).is_err() {
-                return Err(Corrupt { what: "parcel socket" });
-            }
-            self.segment.tx.fill(&mut self.tx, &bytes)?;
-            self.publish();
-        }
-        Ok(())
     }
 
     /// The record at the front of the ring, if there is one: checked to lie there whole.

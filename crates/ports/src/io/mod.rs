@@ -1,7 +1,7 @@
 //! The state connected to the rest of the machine: lines, kernel objects, waiting threads.
 //!
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
-//! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots;
+//! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots; [`outbox`] its records on their way out;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
 //! lines; [`attach`] makes lines; [`trust`] is proof of whose a port is; [`moves`] receive rights on the move; [`spare`]
 //! those that come back; [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
@@ -15,6 +15,7 @@ pub mod line;
 mod look;
 pub mod moves;
 pub mod objects;
+pub mod outbox;
 pub mod pollable;
 pub mod pump;
 pub mod rights;

@@ -236,11 +236,8 @@ impl Inner {
             })
             .map(|(slot, _)| slot as u32)
             .collect();
-        if line.flush().is_err() {
+        if line.hurry().is_err() {
             return self.end_line(number);
-        }
-        if !line.backlog.is_empty() {
-            line.segment.tx.arm_writer();
         }
         for slot in closed {
             self.look_at_gate(number, slot);

@@ -9,7 +9,7 @@ use crate::{
     abi::{self, Code, HEADER, kind, option, types},
     io::{
         Inner,
-        deliver::{Refused, footprint},
+        deliver::{Refused, room_for},
         pump::Pumped,
         wait::{self, Ended, For},
     },
@@ -202,7 +202,7 @@ fn hand_in<'a>(
                 (guard, ended, message)
             }
             Refused::Line(number, slot, message) => {
-                let (guard, ended) = wait::for_line(guard, number, slot, footprint(&message), deadline);
+                let (guard, ended) = wait::for_line(guard, number, slot, room_for(&message), deadline);
                 (guard, ended, message)
             }
             Refused::Socket(port, message) => {
