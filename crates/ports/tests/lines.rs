@@ -2,6 +2,8 @@
 //! that two processes come to by chance only.
 #![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
 
+#[path = "lines/moves.rs"]
+mod moves;
 #[path = "forgery/peer.rs"]
 #[allow(dead_code, reason = "what a hostile end needs")]
 mod peer;

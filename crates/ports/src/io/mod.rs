@@ -9,6 +9,7 @@
 
 pub mod attach;
 pub mod deliver;
+mod discard;
 mod ends;
 pub mod inspect;
 pub mod line;

@@ -24,7 +24,7 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// How deep receive rights can travel in the queues of others that travel, which the stack pays for. What is
 /// deeper arrives dead.
-const NESTING: u32 = 32;
+pub(super) const NESTING: u32 = 32;
 
 /// Stands for no port, in a slot that is closed.
 pub(crate) const GONE: PortId = PortId(!0);
@@ -329,7 +329,8 @@ impl Inner {
             let inner = wire::take_bytes(items, record.items as usize).ok_or_else(corrupt)?.to_vec();
             let fds: Vec<Reserved> = from.fds.by_ref().take(record.fds as usize).collect();
             let record = Record { flags: record.flags & !flag::SPILLED, ..record };
-            let mut message = self.decode_message(from.line, &record, body, inner, fds)?;
+            let own = Incoming { line: from.line, fds: fds.into_iter(), taken_back: from.taken_back };
+            let mut message = self.decode_message(own, &record, body, inner)?;
             if record.kind == kind::ONCE {
                 self.state.port_mut(port).sorights += 1;
                 message.dest = Right::SendOnce(port);
@@ -349,11 +350,13 @@ impl Inner {
             for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
                 route.gifts = 0;
             }
-            if self.state.port(port).srights > 0 && far.t.is_none() {
-                far.t = Some(Arc::new(pipe));
-            }
         }
+        // First, as what is taken back counts as holding the port too.
         self.look_at_gate(number, slot);
+        let held = self.state.ports.get(port.0 as usize).is_some_and(|it| it.srights > 0);
+        if let Some(far) = self.io.far_mut(port).filter(|far| held && far.t.is_none()) {
+            far.t = Some(Arc::new(pipe));
+        }
         self.release_unused(port);
     }
 
@@ -385,7 +388,7 @@ impl Inner {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             (body, wire::take_bytes(&mut rest, record.items as usize)?.to_vec())
         };
-        let mut from = Incoming { line: Some(number), fds: fds.collect::<Vec<_>>().into_iter() };
+        let mut from = Incoming { line: Some(number), fds: fds.collect::<Vec<_>>().into_iter(), taken_back: true };
         let reply = self.reclaim_right(record.reply, &mut from, &mut &[][..]);
         let mut items = items.as_slice();
         let mut taken = SmallVec::new();
@@ -420,7 +423,7 @@ impl Inner {
     }
 
     /// A right as its writer sees it again.
-    fn reclaim_right(&mut self, code: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Right {
+    pub(crate) fn reclaim_right(&mut self, code: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Right {
         let number = from.line.unwrap_or(!0);
         let line = self.io.lines.get_mut(number as usize);
         let port = match code.form {
@@ -444,7 +447,7 @@ impl Inner {
                 }
                 return Right::FarOnce(once);
             }
-            _ => return self.decode_right(code, from, items).unwrap_or(Right::Dead),
+            _ => return self.decode_loose(code, from, items).unwrap_or(Right::Dead),
         };
         // The other end gives back what it was given with the message that it never took; this is another.
         match port.filter(|port| self.state.ports.get(port.0 as usize).is_some_and(|it| !it.is_dead())) {

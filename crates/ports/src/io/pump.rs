@@ -6,7 +6,7 @@ use super::{
     objects,
     rights::{Incoming, corrupt},
     tokens::Token,
-    wire::{self, ItemHead, Record, WireRight, flag, form, item, kind},
+    wire::{self, ItemHead, Record, WireRight, flag, item, kind},
 };
 use crate::{
     abi,
@@ -200,19 +200,18 @@ impl Inner {
         line.copy_out(0, &mut body);
         let mut items = vec![0; record.items as usize];
         line.copy_out(body.len(), &mut items);
-        self.decode_message(Some(number), record, body, items, fds)
+        let from = Incoming { line: Some(number), fds: fds.into_iter(), taken_back: false };
+        self.decode_message(from, record, body, items)
     }
 
     /// Puts a message together again. Its `dest` is left to the caller.
     pub(crate) fn decode_message(
         &mut self,
-        line: Option<u32>,
+        mut from: Incoming,
         record: &Record,
         mut body: Vec<u8>,
         mut items: Vec<u8>,
-        fds: Vec<Reserved>,
     ) -> Result<Box<Message>, Corrupt> {
-        let mut from = Incoming { line, fds: fds.into_iter() };
         if record.flags & flag::SPILLED != 0 {
             (body, items) = from.fds.next().and_then(unspill).ok_or(Corrupt { what: "memory file" })?;
         }
@@ -288,55 +287,6 @@ impl Inner {
         Ok(rights)
     }
 
-    /// Drops a message that its sender has taken back. The rights that were given with it are given back.
-    fn discard(&mut self, number: u32, record: &Record) -> Result<bool, Corrupt> {
-        let line = self.line(number)?;
-        let fds = line.take_fds(record.fds as usize).ok_or(Corrupt { what: "descriptors" })?;
-        let mut items = vec![0; record.items as usize];
-        line.copy_out(record.body as usize, &mut items);
-        line.consume(record);
-        let mut from = Incoming { line: Some(number), fds: fds.into_iter() };
-        if record.flags & flag::SPILLED != 0 {
-            (_, items) = from.fds.next().and_then(unspill).ok_or(Corrupt { what: "memory file" })?;
-        }
-        self.discard_right(record.reply, &mut from)?;
-        let mut rest = items.as_slice();
-        while !rest.is_empty() {
-            let wrong = || Corrupt { what: "item" };
-            let head: ItemHead = wire::take(&mut rest).ok_or_else(wrong)?;
-            let count = usize::try_from(head.count).map_err(|_| wrong())?;
-            match head.kind {
-                item::PORTS | item::PORT_ARRAY => {
-                    let codes = count.checked_mul(8).and_then(|n| wire::take_bytes(&mut rest, n)).ok_or_else(wrong)?;
-                    for code in codes.chunks_exact(8) {
-                        let code = WireRight::read_from_bytes(code).map_err(|_| wrong())?;
-                        if code.form == form::RECEIVE {
-                            // Its luggage follows and nothing after it is counted: the rest needs no look.
-                            return Ok(true);
-                        }
-                        self.discard_right(code, &mut from)?;
-                    }
-                }
-                item::BYTES => drop(wire::take_bytes(&mut rest, count).ok_or_else(wrong)?),
-                _ => drop(from.fds.next()),
-            }
-        }
-        Ok(true)
-    }
-
-    fn discard_right(&mut self, code: WireRight, from: &mut Incoming) -> Result<(), Corrupt> {
-        match code.form {
-            form::GIFT | form::FIRST_GIFT => {
-                let right = self.decode_right(code, from, &mut &[][..])?;
-                self.state.destroy_right(right);
-            }
-            form::SEND => drop((from.fds.next(), from.fds.next())),
-            form::ONCE => drop(from.fds.next()),
-            _ => {}
-        }
-        Ok(())
-    }
-
     /// Counts a message from a line as received, for its sender's limit.
     pub(crate) fn give_credit(&mut self, origin: Origin) {
         let Some(line) = self.io.lines.get_mut(origin.line as usize) else { return };
@@ -385,7 +335,8 @@ impl Inner {
         let decoded = record.and_then(|record| {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
-            self.decode_message(None, &record, body, items, fds).ok()
+            let from = Incoming { line: None, fds: fds.into_iter(), taken_back: false };
+            self.decode_message(from, &record, body, items).ok()
         });
         match decoded {
             Some(mut message) => {

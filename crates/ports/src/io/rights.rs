@@ -32,6 +32,8 @@ pub struct Incoming {
     pub line: Option<u32>,
     /// The descriptors, in order.
     pub fds: std::vec::IntoIter<Reserved>,
+    /// Whether this process itself wrote it, and takes it back: its numbers are then those of the other end's view.
+    pub taken_back: bool,
 }
 
 pub(crate) fn wire(form: u32, value: u32) -> WireRight {
@@ -285,6 +287,9 @@ impl Inner {
 
     /// Turns what came over a line, or from a socket, into a right. Descriptors that lack make it dead.
     pub(crate) fn decode_right(&mut self, coded: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
+        if from.taken_back {
+            return Ok(self.reclaim_right(coded, from, items));
+        }
         match coded.form {
             form::NULL => Ok(Right::Null),
             form::DEAD => Ok(Right::Dead),
@@ -318,6 +323,13 @@ impl Inner {
                 Ok(Right::Send(port))
             }
             form::TOKEN_BACK => from.line.and_then(|line| self.token_back(line, coded.value)).ok_or_else(corrupt),
+            _ => self.decode_loose(coded, from, items),
+        }
+    }
+
+    /// As [`Inner::decode_right`], for a right that is on no line: descriptors only.
+    pub(crate) fn decode_loose(&mut self, coded: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
+        match coded.form {
             form::SEND => {
                 let (s, t) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
                 self.import_send(s, t)
@@ -378,8 +390,17 @@ impl Inner {
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
         let port = match known {
-            // Its owner is this process: no line's other end can give it away as its own.
-            Some(port) if self.io.far(port).is_none() => return Err(corrupt()),
+            // The other end's it was when this was written; the receive right has come here by another way since. Who
+            // only says so has a right to the port, and gives that: nothing is ever sent to the slot.
+            Some(port) if self.io.far(port).is_none() => {
+                let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+                if !line.learn(slot, port) {
+                    return Err(corrupt());
+                }
+                self.gate_closed(number, slot, false);
+                self.state.port_mut(port).srights += 1;
+                return Ok(Right::Send(port));
+            }
             Some(port) => {
                 self.also_given(port, Some(number));
                 port

@@ -1,0 +1,122 @@
+//! Receive rights on the move, and messages that are taken back because of it.
+
+use super::*;
+use slipway_fabric::sync::Ordering::Release;
+use slipway_ports::io::{
+    line::GATE_MOVED,
+    wire::{ItemHead, Luggage, item},
+};
+
+/// A port of the library's that we may send to over a line of our own making.
+fn line_of_ours(own: u32) -> Line {
+    let (s, _t) = Task::current().export(own).expect("sockets");
+    Line::make(&s)
+}
+
+fn message(slot: u32, id: i32) -> Record {
+    Record { kind: kind::MESSAGE, target: slot, id, ..Record::default() }
+}
+
+/// Says that the port at our slot moved away, with nothing accepted.
+fn close(line: &Line, slot: u32) {
+    line.ours.gate[slot as usize].store(GATE_MOVED, Release);
+    line.ring();
+}
+
+#[test]
+fn what_was_sent_with_the_last_right_follows_the_port() {
+    let door = Port::new();
+    let own = receive_right();
+    let (mut line, name, _) = line_to(&door, own);
+    assert_eq!(send(&Msg::new(21, (name, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
+    close(&line, 0);
+    let mut other = Line::take(&door.r);
+    assert_eq!(next(&mut other, kind::MESSAGE).0.id, 21);
+    assert_eq!(next(&mut line, kind::MESSAGE).0.id, 21);
+}
+
+#[test]
+fn a_receive_right_that_is_taken_back_has_its_queue() {
+    let door = Port::new();
+    let (own, port, other) = (receive_right(), receive_right(), receive_right());
+    let (mut old, name, _) = line_to(&door, own);
+    let waits = Msg::new(22, (port, types::MAKE_SEND_ONCE), (0, 0)).ports(types::MAKE_SEND, &[other]).int(5);
+    assert_eq!(send(&waits), Code::SUCCESS);
+    assert_eq!(send(&Msg::new(23, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port])), Code::SUCCESS);
+    close(&old, 0);
+
+    let mut line = Line::take(&door.r);
+    let (record, rest, fds) = line.read();
+    assert_eq!((record.kind, record.id, fds.len()), (kind::MESSAGE, 23, 3));
+    let (code, rest) = WireRight::read_from_prefix(&rest[32..]).expect("a right");
+    let (luggage, rest) = Luggage::read_from_prefix(rest).expect("luggage");
+    let (waiting, rest) = Record::read_from_prefix(rest).expect("a message");
+    assert_eq!((code.form, luggage.messages, waiting.id), (form::RECEIVE, 1, 22));
+    let (head, rest) = ItemHead::read_from_prefix(&rest[waiting.body as usize..]).expect("an item");
+    let right = WireRight::read_from_prefix(rest).expect("a right").0;
+    assert_eq!((head.kind, right.form), (item::PORTS, form::FIRST_GIFT), "over this line now");
+
+    // Who reads a message that was taken back gives back what was given with it; and so do we now.
+    let release = |target| Record { kind: kind::RELEASE, target, count: 1, ..Record::default() };
+    old.write(&release(1), &[], &[]);
+    line.write(&release(right.value), &[], &[]);
+    let task = Task::current();
+    assert_eq!(task.request_notification(other, notify::NO_SENDERS, 0, own, types::MAKE_SEND_ONCE), Ok(0));
+    assert_eq!(receive(own).id(), notify::NO_SENDERS);
+    assert!(!old.is_closed() && !line.is_closed());
+}
+
+#[test]
+fn all_rights_of_a_message_that_was_taken_back_are_given_back() {
+    let (port, to, gift) = (receive_right(), Port::new(), Port::new());
+    let mut line = line_of_ours(port);
+    line.write(&message(0, 24), &[], &[]);
+    assert_eq!(receive(port).id(), 24);
+    let (name, _pipe) = to.give();
+    assert_eq!(send(&Msg::new(25, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port])), Code::SUCCESS);
+
+    // A receive right, in whose queue a message waits, with a gift; and another gift to answer with.
+    let inner = [ItemHead { kind: item::PORTS, at: 8, count: 1 }.as_bytes(), WireRight { form: form::GIFT, value: 1 }.as_bytes()];
+    let waiting = Record { kind: kind::ONCE, body: 16, items: inner.concat().len() as u32, ..Record::default() };
+    let luggage = Luggage { messages: 1, onces: 0, ..luggage() };
+    let luggage = [luggage.as_bytes(), waiting.as_bytes(), &[0; 16], &inner.concat()].concat();
+    let late = Record { reply: WireRight { form: form::FIRST_GIFT, value: 1 }, ..message(0, 26) };
+    let (record, rest) = with_right(late, WireRight { form: form::RECEIVE, value: 0 }, &luggage, 3);
+    let moving = Port::new();
+    line.write(&record, &rest, &[gift.s.as_fd(), moving.r.as_fd(), moving.s.as_fd()]);
+    line.ours.seen[0].store(1, Release);
+    line.ring();
+    let mut back = 0;
+    while back < 2 {
+        let (record, _) = next(&mut line, kind::RELEASE);
+        assert_eq!(record.target, 1);
+        back += record.count;
+    }
+    assert_eq!(back, 2);
+    drop(moving.r);
+    assert!(objects::hung_up(&moving.s), "nothing of it is kept");
+    assert!(!line.is_closed());
+}
+
+#[test]
+fn a_port_that_came_here_may_still_be_given_by_who_had_it() {
+    let (own, port) = (receive_right(), Port::new());
+    let (mut line, mut other) = (line_of_ours(own), line_of_ours(own));
+    let right = WireRight { form: form::RECEIVE, value: 0 };
+    let (record, rest) = with_right(message(0, 27), right, Luggage { onces: 0, ..luggage() }.as_bytes(), 2);
+    line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd()]);
+    let name = receive(own).u32(40);
+
+    // Written before the port moved, as far as its reader can know.
+    let (record, rest) = with_right(message(0, 28), WireRight { form: form::FIRST_GIFT, value: 1 }, &[], 1);
+    other.write(&record, &rest, &[port.s.as_fd()]);
+    assert_eq!(receive(own).u32(40), name);
+    assert_eq!(Task::current().kind(name), Ok(types_of::SEND_RECEIVE));
+    let (_read, write) = objects::holder_pipe().expect("a pipe");
+    other.write(&Record { kind: kind::MOVED, target: 1, fds: 1, ..Record::default() }, &[], &[write.as_fd()]);
+    tools::until("all is taken", || other.unread() == 0);
+    assert!(!other.is_closed());
+    assert_eq!(other.theirs.seen[1].load(slipway_fabric::sync::Ordering::Acquire), 1);
+    assert_eq!(send(&Msg::new(29, (name, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
+    assert_eq!(receive(name).id(), 29);
+}
