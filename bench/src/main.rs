@@ -10,6 +10,7 @@ mod ipc;
 mod machine;
 mod process;
 mod report;
+mod rpc;
 mod stats;
 mod targets;
 mod trips;
@@ -30,11 +31,16 @@ struct Cli {
 enum Bench {
     /// Mach messages, sockets, pipes and other libraries: messages and rights, there and back
     Ipc(ipc::cli::Args),
+    /// Calls by mig's stubs, beside bare messages
+    Rpc(rpc::cli::Args),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::cli::Args),
     /// One of the two processes of a measurement
     #[command(hide = true)]
     IpcPeer(trips::job::Args),
+    /// One of the two processes of a measurement
+    #[command(hide = true)]
+    RpcPeer(trips::job::Args),
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
@@ -44,6 +50,8 @@ fn main() -> ExitCode {
     let outcome = match Cli::parse().bench {
         Bench::Ipc(args) => ipc::run(&args),
         Bench::IpcPeer(args) => ipc::peer::run(&args),
+        Bench::Rpc(args) => rpc::run(&args),
+        Bench::RpcPeer(args) => rpc::peer::run(&args),
         Bench::X11(args) => x11::run(args),
         Bench::Hog => hog::spin(),
     };

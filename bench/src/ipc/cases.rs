@@ -251,9 +251,9 @@ impl trips::Case for Case {
 /// # Errors
 /// [`Failure::Usage`] for a test that there isn't, or when nothing is left to measure.
 pub fn plan(args: &Args, cores: &Cores) -> Result<Vec<Case>, Failure> {
-    let tests = match args.only.is_empty() {
+    let tests = match args.trips.only.is_empty() {
         true => Test::ALL.to_vec(),
-        false => args.only.iter().map(|name| Test::find(name.trim())).collect::<Result<_, _>>()?,
+        false => args.trips.only.iter().map(|name| Test::find(name.trim())).collect::<Result<_, _>>()?,
     };
     let methods = match args.variants.is_empty() {
         true => Method::value_variants(),

@@ -36,7 +36,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // Before anything is started, so that nothing is left behind.
     let interrupt = Interrupt::install()?;
     let bench = Bench { program: std::env::current_exe().context("own path")?, cores, interrupt: &interrupt };
-    let mut results = Results::new(&cores, args.seconds(), args.repeat())?;
+    let mut results = Results::new(&cores, args.trips.seconds(), args.trips.repeat())?;
     time_all(&bench, &cases, &mut results)?;
     for &case in cases.iter().filter(|case| case.test == Test::MakePort) {
         match bench.weigh(case, WEIGHED) {
@@ -56,10 +56,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let judgements = targets::judge(&results);
     print!("{}", report::table::render(&results, &judgements));
-    if let Some(file) = &args.json {
+    if let Some(file) = &args.trips.json {
         report::json::write(file, &results, &judgements)?;
     }
-    if let Some(file) = &args.svg {
+    if let Some(file) = &args.trips.svg {
         report::chart::write(file, &results)?;
     }
     results.outcome()

@@ -23,7 +23,7 @@ pub const OURS: &str = "#3b75af";
 pub const SYSTEM: &str = "#8a8a8a";
 
 /// The colours of the published columns.
-const PUBLISHED: [&str; 3] = ["#2e9e5b", "#b04fb5", "#222222"];
+const PUBLISHED: [&str; 5] = ["#2e9e5b", "#b04fb5", "#222222", "#c0392b", "#12a5b8"];
 
 /// A colour and what it stands for.
 pub struct Key(pub &'static str, pub &'static str);
@@ -34,10 +34,10 @@ pub struct Chart<'a> {
     pub title: &'a str,
     /// The bars' colours.
     pub keys: &'a [Key],
-    /// What the marks stand for, at most three.
+    /// What the marks stand for, at most five.
     pub marks: &'a [&'a str],
     /// Where the marks are from.
-    pub source: &'a str,
+    pub sources: &'a [&'a str],
     /// The tests.
     pub sections: Vec<Section>,
 }
@@ -99,9 +99,13 @@ fn title<C>(chart: &Chart<'_>, results: &Results<C>, y: &mut f64) -> Group {
         x += 36.0 + 7.2 * name.len() as f64;
     }
     *y += 18.0;
-    let source = text(MARGIN, *y, 11.0, PALE, &format!("Marks: {}", chart.source));
-    *y += 8.0;
-    group.add(source)
+    for (index, source) in chart.sources.iter().enumerate() {
+        let mark = if index == 0 { "Marks: " } else { "" };
+        group = group.add(text(MARGIN, *y, 11.0, PALE, &format!("{mark}{source}")));
+        *y += 14.0;
+    }
+    *y -= 6.0;
+    group
 }
 
 fn section(mut body: Group, section: &Section, axis: &Axis, y: &mut f64) -> Group {

@@ -4,10 +4,12 @@
 
 pub mod callgrind;
 pub mod chart;
+pub mod cli;
 pub mod exchange;
 pub mod instructions;
 pub mod job;
 pub mod link;
+pub mod meet;
 pub mod pair;
 pub mod report;
 pub mod results;

@@ -19,6 +19,9 @@ pub enum Unit {
     /// Instructions of both processes in a round trip, those of the kernel left out.
     #[serde(rename = "instructions")]
     Instructions,
+    /// Nanoseconds of work.
+    #[serde(rename = "ns")]
+    Nanoseconds,
     /// Bytes of memory that a port takes.
     #[serde(rename = "bytes")]
     Bytes,
@@ -30,9 +33,12 @@ pub struct Row<C> {
     /// What was measured.
     #[serde(skip)]
     pub case: C,
+    /// What of it; None for all.
+    #[serde(skip)]
+    pub part: Option<String>,
     /// The test's name.
     pub test: String,
-    /// How and where: "socket/one-core".
+    /// How and where: "socket/one-core"; of a part with its name: "stubs-sleep/one-core/client-stub".
     pub variant: String,
     /// What the figures count.
     pub unit: Unit,
@@ -53,6 +59,7 @@ impl<C: Case> Row<C> {
         let means = of(|timing| timing.mean_us);
         Some(Self {
             case,
+            part: None,
             test: case.test(),
             variant: case.variant(),
             unit: Unit::Microseconds,
@@ -65,7 +72,23 @@ impl<C: Case> Row<C> {
 
     /// The row of a case in which something was counted, once.
     pub fn counted(case: C, unit: Unit, count: f64) -> Self {
-        Self { case, test: case.test(), variant: case.variant(), unit, value: count, p50: None, p99: None, range: [count; 2] }
+        Self {
+            case,
+            part: None,
+            test: case.test(),
+            variant: case.variant(),
+            unit,
+            value: count,
+            p50: None,
+            p99: None,
+            range: [count; 2],
+        }
+    }
+
+    /// The row of one part of a case, in which something was counted, once.
+    pub fn part(case: C, part: &str, unit: Unit, count: f64) -> Self {
+        let variant = format!("{}/{part}", case.variant());
+        Self { part: Some(part.to_owned()), variant, ..Self::counted(case, unit, count) }
     }
 }
 
@@ -133,7 +156,12 @@ impl<C: Case> Results<C> {
 
     /// The row of that case in that unit.
     pub fn of(&self, case: C, unit: Unit) -> Option<&Row<C>> {
-        self.rows.iter().find(|row| row.case == case && row.unit == unit)
+        self.rows.iter().find(|row| row.case == case && row.unit == unit && row.part.is_none())
+    }
+
+    /// The row of that part of a case in that unit.
+    pub fn part(&self, case: C, part: &str, unit: Unit) -> Option<&Row<C>> {
+        self.rows.iter().find(|row| row.case == case && row.unit == unit && row.part.as_deref() == Some(part))
     }
 
     /// Nothing if all went well.

@@ -35,7 +35,7 @@ fn draw(results: &Results) -> Document {
         title: "Messages and rights, there and back: microseconds",
         keys: &[Key(OURS, "Slipway"), Key(PEER, "other libraries"), Key(SYSTEM, "the system")],
         marks: &seed::COLUMNS,
-        source: seed::SOURCE,
+        sources: &[seed::SOURCE],
         sections: Test::ALL.into_iter().filter_map(section).collect(),
     };
     chart.draw(results)

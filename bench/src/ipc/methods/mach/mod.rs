@@ -2,34 +2,20 @@
 //!
 //! As a Mach program would, an end has one buffer, and sends from it and receives into it with one call.
 
-mod first;
 pub mod local;
 pub mod owner;
 
-use crate::cores::pin;
 use crate::ipc::cases::{Case, Test};
 use crate::ipc::peer::Job;
 use crate::trips::exchange::Exchange;
-use crate::trips::job::Side;
 use crate::trips::link::Link;
+use crate::trips::meet::{BITS, DATA, ID, LOCAL, REMOTE, SIZE, meet, serve_beside, servers_cpu, two_tasks};
 use anyhow::{Context, anyhow, ensure};
 use owner::Owner;
 use slipway_ports::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
 use slipway_ports::msg::Request;
 use slipway_ports::state::notify::type_word;
 use slipway_ports::task::Task;
-
-/// Where in a header the fields are, bytes.
-const BITS: usize = 0;
-const SIZE: usize = 4;
-const REMOTE: usize = 8;
-const LOCAL: usize = 16;
-const ID: usize = 28;
-/// Where a message's data begins, after its descriptor.
-const DATA: usize = HEADER + SLOT;
-
-/// Longest wait for a message of the set-up, milliseconds.
-const SOON: u32 = 20_000;
 
 /// What a message carries.
 enum Body {
@@ -183,7 +169,7 @@ impl Exchange for Mach {
 
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         let task = Task::current();
-        let (own, other) = first::meet(task, link, job.side)?;
+        let (own, other) = meet(task, link, job.side)?;
         let mut end = End::new(task, job.case.test, own, other)?;
         let mut owner = None;
         if let Test::PassedOn(count) = job.case.test {
@@ -222,27 +208,12 @@ impl Exchange for OneProcess {
     type Case = Case;
 
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
-        if job.side == Side::Server {
-            link.tell(&job.cpu.to_string())?;
-            return Ok(Self::Nothing);
-        }
-        let cpu = link.hear()?.parse().context("the server's CPU")?;
-        let (ours, theirs) = (Task::new(), Task::new());
-        let port = |task: Task| task.allocate(right::RECEIVE).context("mach_port_allocate");
-        let (our_port, their_port) = (port(ours)?, port(theirs)?);
-        let give = |from: Task, name, to| from.extract_right(name, types::MAKE_SEND, to).context("mach_port_extract_right");
-        let (to_us, to_them) = (give(ours, our_port, theirs)?, give(theirs, their_port, ours)?);
-        let mut server = End::new(theirs, job.case.test, their_port, to_us)?;
-        let client = End::new(ours, job.case.test, our_port, to_them)?;
-        std::thread::Builder::new().name("server".to_owned()).spawn(move || {
-            theirs.enter();
-            // It ends with the process.
-            if let Err(error) = pin(cpu).and_then(|()| server.serve(u64::MAX)) {
-                eprintln!("slipway-bench: the server's thread: {error:#}");
-                std::process::exit(1);
-            }
-        })?;
-        ours.enter();
+        let Some(cpu) = servers_cpu(link, job)? else { return Ok(Self::Nothing) };
+        let (ours, theirs) = two_tasks()?;
+        let mut server = End::new(theirs.task, job.case.test, theirs.own, theirs.other)?;
+        let client = End::new(ours.task, job.case.test, ours.own, ours.other)?;
+        serve_beside(theirs.task, cpu, move || server.serve(u64::MAX))?;
+        ours.task.enter();
         Ok(Self::Client(Box::new(ClientEnd(client))))
     }
 

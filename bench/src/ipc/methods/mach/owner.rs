@@ -1,9 +1,9 @@
 //! Rights that are passed on: those of a third process, which has the ports.
 
-use super::first::{give_right, receive, send, take_right};
 use crate::ipc::peer::Job;
 use crate::trips::job::{Side, Work};
 use crate::trips::link::{self, Link};
+use crate::trips::meet::{give_right, receive, send, take_right};
 use anyhow::{Context, ensure};
 use slipway_ports::abi::{right, types};
 use slipway_ports::task::Task;

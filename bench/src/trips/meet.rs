@@ -1,13 +1,29 @@
 //! How two tasks come to have send rights to each other's ports, and single messages of the set-up.
 
-use super::{BITS, DATA, HEADER, LOCAL, REMOTE, SIZE, SLOT, SOON};
-use crate::trips::job::Side;
-use crate::trips::link::Link;
+use super::job::{Job, Side};
+use super::link::Link;
+use crate::cores::pin;
 use anyhow::{Context, anyhow, ensure};
-use slipway_ports::abi::{COMPLEX, Code, option, right, types};
+use slipway_ports::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
 use slipway_ports::msg::Request;
 use slipway_ports::state::notify::type_word;
 use slipway_ports::task::Task;
+
+/// Where in a header the fields are, bytes.
+pub const BITS: usize = 0;
+/// Likewise.
+pub const SIZE: usize = 4;
+/// Likewise.
+pub const REMOTE: usize = 8;
+/// Likewise.
+pub const LOCAL: usize = 16;
+/// Likewise.
+pub const ID: usize = 28;
+/// Where a message's data begins, after its descriptor.
+pub const DATA: usize = HEADER + SLOT;
+
+/// Longest wait for a message of the set-up, milliseconds.
+const SOON: u32 = 20_000;
 
 /// Room for a message of the set-up: as many rights as a test has.
 const ROOM: usize = DATA + 256 * SLOT;
@@ -74,4 +90,54 @@ pub fn receive(task: Task, port: u32) -> anyhow::Result<(Vec<u32>, u32)> {
     ensure!((HEADER..=ROOM).contains(&size), "a message of {size} bytes");
     let names = (DATA..size).step_by(SLOT).map(word).collect();
     Ok((names, word(REMOTE)))
+}
+
+/// A task's own port, and its send right to the other's.
+#[derive(Debug, Clone, Copy)]
+pub struct End {
+    /// The task.
+    pub task: Task,
+    /// Its port.
+    pub own: u32,
+    /// The right.
+    pub other: u32,
+}
+
+/// Two new tasks of this process that have send rights to each other's ports.
+///
+/// # Errors
+/// When there is no port left.
+pub fn two_tasks() -> anyhow::Result<(End, End)> {
+    let (ours, theirs) = (Task::new(), Task::new());
+    let port = |task: Task| task.allocate(right::RECEIVE).context("mach_port_allocate");
+    let (our_port, their_port) = (port(ours)?, port(theirs)?);
+    let give = |from: Task, name, to| from.extract_right(name, types::MAKE_SEND, to).context("mach_port_extract_right");
+    let (to_us, to_them) = (give(ours, our_port, theirs)?, give(theirs, their_port, ours)?);
+    Ok((End { task: ours, own: our_port, other: to_them }, End { task: theirs, own: their_port, other: to_us }))
+}
+
+/// The CPU of the server's process, for a client that has both ends. None in that process, which has nothing else to do.
+///
+/// # Errors
+/// When the other process is gone.
+pub fn servers_cpu<C>(link: &mut Link, job: &Job<C>) -> anyhow::Result<Option<usize>> {
+    match job.side {
+        Side::Server => link.tell(&job.cpu.to_string()).map(|()| None),
+        Side::Client => Ok(Some(link.hear()?.parse().context("the server's CPU")?)),
+    }
+}
+
+/// Starts a thread that works for `task` and stays on `cpu`. It ends with the process, and the process with it if it fails.
+///
+/// # Errors
+/// When there can't be another thread.
+pub fn serve_beside(task: Task, cpu: usize, serve: impl FnOnce() -> anyhow::Result<()> + Send + 'static) -> anyhow::Result<()> {
+    std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+        task.enter();
+        if let Err(error) = pin(cpu).and_then(|()| serve()) {
+            eprintln!("slipway-bench: the server's thread: {error:#}");
+            std::process::exit(1);
+        }
+    })?;
+    Ok(())
 }

@@ -1,0 +1,44 @@
+//! What a run found.
+
+use super::cases::{Case, Method, Test};
+use crate::trips::results::Unit;
+use crate::trips::{self, Placement};
+
+/// A whole run.
+pub type Results = trips::results::Results<Case>;
+/// One value.
+pub type Row = trips::results::Row<Case>;
+
+impl Results {
+    /// The microseconds of that case.
+    pub fn us(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
+        self.of(Case { test, method, placement }, Unit::Microseconds).map(|row| row.value)
+    }
+
+    /// How calls in that way relate to the bare messages beside them.
+    pub fn to_bare(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
+        Some(self.us(test, method, placement)? / self.us(test, method.bare()?, placement)?)
+    }
+
+    /// Nanoseconds of the stubs' work in a call, without any message.
+    pub fn work_ns(&self, test: Test) -> Option<f64> {
+        let us = |method| self.us(test, method, Placement::OneCore);
+        Some((us(Method::Loop)? - us(Method::LoopBare)?) * 1e3)
+    }
+
+    /// Instructions of a call of which nothing is polled, or of one of its parts.
+    pub fn instructions(&self, test: Test, part: Option<&str>) -> Option<f64> {
+        let case = Case { test, method: Method::StubsSleep, placement: Placement::OneCore };
+        let row = match part {
+            None => self.of(case, Unit::Instructions),
+            Some(part) => self.part(case, part, Unit::Instructions),
+        };
+        row.map(|row| row.value)
+    }
+
+    /// The tests that have rows in that unit, in the order of the published tables.
+    pub fn tests(&self, unit: Unit) -> Vec<Test> {
+        let measured = |test: &Test| self.rows.iter().any(|row| row.case.test == *test && row.unit == unit);
+        Test::ALL.into_iter().filter(measured).collect()
+    }
+}

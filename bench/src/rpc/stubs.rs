@@ -1,0 +1,185 @@
+//! The C programs of `stubs/`: calls by mig's stubs, and bare messages.
+#![allow(unsafe_code, reason = "functions in C")]
+
+use super::cases::Test;
+use anyhow::{Context, ensure};
+use slipway_fabric::sync::{AtomicBool, Ordering};
+use std::ffi::c_int;
+use std::marker::PhantomData;
+
+// The library that the C programs call; see `include/mach`.
+extern crate mach as _;
+
+unsafe extern "C" {
+    fn rpc_call(test: c_int, server: u32, turn: c_int) -> c_int;
+    fn rpc_serve(port: u32) -> c_int;
+    fn rpc_bare_call(server: u32, own: u32, once: c_int, there: u32, back: u32, turn: c_int) -> c_int;
+    fn rpc_bare_serve(own: u32, client: u32, once: c_int, there: u32, back: u32) -> c_int;
+    fn rpc_loop_call(test: c_int, server: u32, turn: c_int) -> c_int;
+    fn rpc_loop_bare() -> c_int;
+}
+
+/// What a bare message is like.
+#[derive(Debug, Clone, Copy)]
+pub struct Bare {
+    /// Whether it is answered by a send-once right that it brings.
+    pub once: bool,
+    /// Bytes there and back.
+    pub bytes: (u32, u32),
+}
+
+/// The only client of this process: its buffers are static. It stays in its thread.
+pub struct Client {
+    turn: c_int,
+    _stays: PhantomData<*const ()>,
+}
+
+/// The only server of this process, likewise; it may be taken to another thread before it serves.
+pub struct Server(());
+
+static CLIENT: AtomicBool = AtomicBool::new(false);
+static SERVER: AtomicBool = AtomicBool::new(false);
+
+fn only(taken: &AtomicBool) -> anyhow::Result<()> {
+    ensure!(!taken.swap(true, Ordering::Relaxed), "there is one already");
+    Ok(())
+}
+
+impl Client {
+    /// The client, for whoever asks first.
+    ///
+    /// # Errors
+    /// When somebody has it.
+    pub fn take() -> anyhow::Result<Self> {
+        only(&CLIENT)?;
+        Ok(Self { turn: 0, _stays: PhantomData })
+    }
+
+    fn next(&mut self) -> c_int {
+        self.turn = self.turn.wrapping_add(1) & c_int::MAX;
+        self.turn
+    }
+
+    /// One call to `server`.
+    ///
+    /// # Errors
+    /// What the stub returned, or that what came back is not what was due.
+    pub fn call(&mut self, test: Test, server: u32) -> anyhow::Result<()> {
+        let turn = self.next();
+        // SAFETY: this is the only client, so nobody else uses the static buffers.
+        outcome("the call", unsafe { rpc_call(test.number() as c_int, server, turn) })
+    }
+
+    /// One message to `server`, and its answer at `own`.
+    ///
+    /// # Errors
+    /// What `mach_msg` returned, or that the answer is not the one that was due.
+    pub fn message(&mut self, server: u32, own: u32, bare: Bare) -> anyhow::Result<()> {
+        let turn = self.next();
+        let (there, back) = bare.bytes;
+        // SAFETY: as above; the buffer has room for the longest of the tests' messages, which `Test::bytes` gives.
+        outcome("mach_msg", unsafe { rpc_bare_call(server, own, bare.once.into(), there, back, turn) })
+    }
+}
+
+impl Server {
+    /// The server, for whoever asks first.
+    ///
+    /// # Errors
+    /// When somebody has it.
+    pub fn take() -> anyhow::Result<Self> {
+        only(&SERVER)?;
+        Ok(Self(()))
+    }
+
+    /// Answers calls at `port`, without end.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub fn serve(self, port: u32) -> anyhow::Result<()> {
+        // SAFETY: this is the only server, so nobody else uses the static variables.
+        outcome("mach_msg_server", unsafe { rpc_serve(port) })
+    }
+
+    /// Answers messages at `own` with others to `client`, or by the rights that they bring, without end.
+    ///
+    /// # Errors
+    /// What ended it.
+    pub fn answer(self, own: u32, client: u32, bare: Bare) -> anyhow::Result<()> {
+        let (there, back) = bare.bytes;
+        // SAFETY: as above; the buffer has room for the longest of the tests' messages.
+        outcome("mach_msg", unsafe { rpc_bare_serve(own, client, bare.once.into(), there, back) })
+    }
+}
+
+/// Both, with a mach_msg that has the server's stub answer at once.
+pub struct Looped {
+    client: Client,
+    _server: Server,
+}
+
+impl Looped {
+    /// Both of them, and one call of `test`, so that there is a reply.
+    ///
+    /// # Errors
+    /// When somebody has one of them, or the call fails.
+    pub fn take(test: Test) -> anyhow::Result<Self> {
+        let mut looped = Self { client: Client::take()?, _server: Server::take()? };
+        looped.call(test).context("the first call")?;
+        Ok(looped)
+    }
+
+    /// One call.
+    ///
+    /// # Errors
+    /// As [`Client::call`].
+    pub fn call(&mut self, test: Test) -> anyhow::Result<()> {
+        let turn = self.client.next();
+        // SAFETY: these are the only client and the only server, so nobody else uses the static buffers.
+        outcome("the call", unsafe { rpc_loop_call(test.number() as c_int, 0, turn) })
+    }
+
+    /// What that mach_msg does beside, for a reply as long as the last.
+    ///
+    /// # Errors
+    /// When there is no reply.
+    pub fn bare(&mut self) -> anyhow::Result<()> {
+        // SAFETY: as above.
+        outcome("the loop", unsafe { rpc_loop_bare() })
+    }
+}
+
+fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
+    ensure!(code == 0, "{what}: {}", slipway_ports::abi::Code(code));
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::trips::meet::{serve_beside, two_tasks};
+
+    /// Every call, every bare message, and both without messages: the one test, as there is one client in a process.
+    #[test]
+    fn calls_and_messages_are_answered() {
+        let mut looped = Looped::take(Test::FourInts).unwrap();
+        for test in Test::ALL {
+            for _ in 0..3 {
+                looped.call(test).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
+                looped.bare().unwrap();
+            }
+        }
+        assert!(Client::take().is_err() && Server::take().is_err());
+
+        let Looped { mut client, _server: server } = looped;
+        let (ours, theirs) = two_tasks().unwrap();
+        let cpu = crate::cores::Cores::choose().unwrap().first;
+        serve_beside(theirs.task, cpu, move || server.serve(theirs.own)).unwrap();
+        ours.task.enter();
+        for test in Test::ALL {
+            client.call(test, ours.other).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
+        }
+        let error = client.call(Test::FourInts, ours.own + 0x1000).unwrap_err().to_string();
+        assert!(error.contains("INVALID_DEST"), "{error}");
+    }
+}
