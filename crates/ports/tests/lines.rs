@@ -273,3 +273,68 @@ fn who_attaches_again_must_have_the_sending_end() {
     tools::until("the line is closed", || line.is_closed());
     assert_eq!(Task::current().kind(own), Ok(types_of::RECEIVE));
 }
+
+#[test]
+fn a_line_ends_when_both_ends_have_said_that_they_need_it_no_more() {
+    let door = Port::new();
+    let own = receive_right();
+    let (mut line, name, token) = line_to(&door, own);
+    let bye = Record { kind: kind::BYE, ..Record::default() };
+    Task::current().deallocate(name).expect("the right");
+    assert_eq!(next(&mut line, kind::DETACH).0.target, 0);
+    line.write(&once(token, 30), &[], &[]);
+    assert_eq!(receive(own).id(), 30);
+    assert_eq!(next(&mut line, kind::BYE).0.target, 0);
+    // A right by another way, before the answer is read: the line goes on.
+    let (name, _pipe) = door.give();
+    assert_eq!(send(&Msg::new(31, (name, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
+    line.write(&bye, &[], &[]);
+    assert_eq!(next(&mut line, kind::ATTACH).0.target, 0);
+    assert_eq!(next(&mut line, kind::MESSAGE).0.id, 31);
+    assert_eq!(next(&mut line, kind::DETACH).0.target, 0);
+    assert_eq!(next(&mut line, kind::BYE).0.target, 0, "it asks again");
+    assert!(!line.is_closed());
+    line.write(&bye, &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+}
+
+#[test]
+fn who_is_asked_for_the_end_of_a_line_answers_when_it_needs_it_no_more() {
+    let own = receive_right();
+    let (s, _t) = Task::current().export(own).expect("sockets");
+    let mut line = Line::make(&s);
+    let token = WireRight { form: form::TOKEN, value: 5 };
+    line.write(&Record { kind: kind::MESSAGE, id: 32, reply: token, ..Record::default() }, &[], &[]);
+    line.write(&Record { kind: kind::DETACH, ..Record::default() }, &[], &[]);
+    line.write(&Record { kind: kind::BYE, ..Record::default() }, &[], &[]);
+    let answer = receive(own).reply();
+    assert_eq!(send(&Msg::new(33, (answer, types::MOVE_SEND_ONCE), (0, 0))), Code::SUCCESS);
+    let (record, _) = next(&mut line, kind::ONCE);
+    assert_eq!((record.target, record.id), (5, 33));
+    next(&mut line, kind::BYE);
+    assert!(!line.is_closed());
+}
+
+#[test]
+fn a_message_counts_for_the_limit_of_the_line_that_it_came_over() {
+    let (first, second) = (receive_right(), receive_right());
+    let make = |port, id| {
+        let (s, _t) = Task::current().export(port).expect("sockets");
+        let mut line = Line::make(&s);
+        line.write(&Record { kind: kind::MESSAGE, id, ..Record::default() }, &[], &[]);
+        // Out of the ring, into the port's queue.
+        tools::until("it waits", || Task::current().receive_status(port).expect("a port of ours").msgcount == 1);
+        line
+    };
+    let lines: Vec<Line> = (0..8).map(|_| make(receive_right(), 34)).collect();
+    let line = make(first, 35);
+    drop((line, lines));
+    // The lines are gone, and their numbers free, when the first port knows no sender over any of them.
+    let others: Vec<Line> = (0..16).map(|_| make(receive_right(), 36)).collect();
+    let other = make(second, 37);
+    assert_eq!(receive(first).id(), 35);
+    let taken = |line: &Line| line.theirs.taken[0].load(slipway_fabric::sync::Ordering::Acquire);
+    assert!(others.iter().chain([&other]).all(|line| taken(line) == 0));
+    assert_eq!(receive(second).id(), 37);
+    assert_eq!(taken(&other), 1);
+}

@@ -72,7 +72,7 @@ impl Inner {
     /// when it had one still comes first.
     fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(u32, u32)> {
         let route = self.io.far(port)?.routes.iter().find(|route| route.is_trusted() && !route.is_open()).copied()?;
-        let line = self.io.lines.get_mut(route.line as usize).filter(|line| line.keeps(route.slot))?;
+        let line = self.io.lines.get_mut(route.line as usize).filter(|line| line.keeps(route.slot) && !line.leaves)?;
         let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
         line.post(record, vec![OutFd(Arc::clone(s))]);
         let route = self.io.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
@@ -166,7 +166,9 @@ impl Inner {
         Ok(())
     }
 
-    fn adopt_line(&mut self, line: Line) -> io::Result<u32> {
+    fn adopt_line(&mut self, mut line: Line) -> io::Result<u32> {
+        self.io.lines_made += 1;
+        line.serial = self.io.lines_made;
         let number = self.io.lines.insert(line) as u32;
         if let Err(error) = self.listen_line(number) {
             self.io.lines.remove(number as usize);
@@ -209,31 +211,53 @@ impl Inner {
         }
     }
 
-    /// Ends a line that nobody at this end needs, if the other end agrees.
+    /// Ends a line that nobody needs. Its maker asks, the other end agrees, and the maker closes it if it has written
+    /// nothing since: no record is lost.
     pub(crate) fn tidy_line(&mut self, number: u32) {
         let Some(line) = self.io.lines.get(number as usize) else { return };
         if line.ended {
             return self.end_line(number);
         }
-        if !line.maker || line.said_bye || !line.is_idle() {
-            return;
-        }
-        let used = line.outs.iter().flatten().any(|out| !out.closed && self.in_use(out.port, number));
-        if used {
-            return;
-        }
+        let speaks = if line.maker { line.said_bye.is_none() } else { line.heard_bye };
+        let lapsed = speaks && !self.leads_on(number);
         if let Some(line) = self.io.lines.get_mut(number as usize) {
-            line.said_bye = true;
+            line.lapsed = lapsed;
+            if !lapsed || !line.is_idle() {
+                return;
+            }
             line.post(Record { kind: kind::BYE, ..Record::default() }, Vec::new());
             line.ring_bell();
+            if line.maker {
+                line.said_bye = Some(line.tx.tail);
+            } else {
+                (line.heard_bye, line.leaves) = (false, true);
+            }
         }
+    }
+
+    /// The other end needs the line no more.
+    pub(crate) fn heard_bye(&mut self, number: u32) {
+        let needed = self.leads_on(number);
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        if !line.maker {
+            (line.heard_bye, line.leaves) = (true, false);
+        } else if line.said_bye.take() == Some(line.tx.tail) && line.is_idle() && !needed {
+            return self.end_line(number);
+        }
+        self.io.stirred.push(number);
+    }
+
+    /// Whether any send right here goes over a line.
+    fn leads_on(&self, number: u32) -> bool {
+        let Some(line) = self.io.lines.get(number as usize) else { return false };
+        line.outs.iter().flatten().any(|out| !out.closed && self.in_use(out.port, number))
     }
 
     /// Whether any right here needs the line for the far port.
     fn in_use(&self, port: PortId, number: u32) -> bool {
         let it = self.state.port(port);
         (it.srights > 0 || !it.names.is_empty())
-            && self.io.far(port).is_some_and(|far| far.routes.iter().any(|route| route.line == number))
+            && self.io.far(port).is_some_and(|far| far.routes.iter().any(|route| route.line == number && route.is_open()))
     }
 }
 

@@ -172,8 +172,16 @@ pub struct Line {
     pub peer: Peer,
     /// Whether the other end is gone; nothing more can be written.
     pub ended: bool,
-    /// Whether this end has said that it needs the line no more.
-    pub said_bye: bool,
+    /// Which of this process's lines it is, in order of their making: numbers are used again.
+    pub serial: u64,
+    /// Whether nothing but send-once rights and what the other end holds keeps it.
+    pub lapsed: bool,
+    /// How far its end of the ring had come when the maker said that it needs the line no more.
+    pub said_bye: Option<u64>,
+    /// At the other end: the maker said so, and has no answer yet.
+    pub heard_bye: bool,
+    /// Whether it was answered that the line may end.
+    pub leaves: bool,
     /// The identity of the segment's file, at the end that made it.
     pub file: u64,
     /// The identity of the bell at the end that did not make the line.
@@ -217,7 +225,11 @@ impl Line {
             habit: Habit::hopeful(),
             peer,
             ended: false,
-            said_bye: false,
+            serial: 0,
+            lapsed: false,
+            said_bye: None,
+            heard_bye: false,
+            leaves: false,
             file: 0,
             guest_bell: 0,
             through: 0,

@@ -49,6 +49,8 @@ pub struct Inner {
 pub struct Io {
     /// Lines, by number.
     pub lines: Slab<Line>,
+    /// How many lines there have been.
+    pub lines_made: u64,
     /// What is kept for ports whose receive right is elsewhere, by [`PortId`].
     far: Vec<Option<Box<Far>>>,
     /// What is kept for ports here that others may send to, by [`PortId`].

@@ -119,11 +119,7 @@ impl Inner {
                     slot.primary = false;
                 }
             }
-            kind::BYE => {
-                if line.is_idle() && !line.outs.iter().flatten().any(|out| !out.closed) {
-                    self.end_line(number);
-                }
-            }
+            kind::BYE => self.heard_bye(number),
             _ => return Err(Corrupt { what: "record kind" }),
         }
         Ok(true)
@@ -166,8 +162,9 @@ impl Inner {
             line.ours.accepted[record.target as usize].store(accepted, Ordering::Release);
         }
         line.consume(record);
+        let serial = line.serial;
         message.dest = Right::Send(port);
-        message.origin = Some(Origin { line: number, slot: record.target });
+        message.origin = Some(Origin { line: number, slot: record.target, serial });
         self.state.port_mut(port).srights += 1;
         self.state.enqueue(port, message);
         Ok(true)
@@ -289,7 +286,7 @@ impl Inner {
 
     /// Counts a message from a line as received, for its sender's limit.
     pub(crate) fn give_credit(&mut self, origin: Origin) {
-        let Some(line) = self.io.lines.get_mut(origin.line as usize) else { return };
+        let Some(line) = self.io.lines.get_mut(origin.line as usize).filter(|line| line.serial == origin.serial) else { return };
         if let Some(slot) = line.ins.get_mut(origin.slot as usize).and_then(Option::as_mut) {
             slot.taken = slot.taken.wrapping_add(1);
             let taken = slot.taken;

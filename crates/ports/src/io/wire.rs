@@ -56,7 +56,7 @@ pub mod kind {
     pub const TOKEN_REROUTED: u8 = 8;
     /// The writer's port at slot `target` died, or gate says more: look.
     pub const LOOK: u8 = 9;
-    /// The writer needs the line no more, if the reader does not either.
+    /// The writer needs the line no more. Its maker asks so, and closes it when the other end has said the same.
     pub const BYE: u8 = 11;
     /// The writer needs the slot `target`, which it attached to, no more.
     pub const DETACH: u8 = 10;

@@ -84,7 +84,7 @@ impl Direct<'_> {
         if once {
             let it = inner.state.port_mut(port);
             it.sorights = it.sorights.saturating_sub(1);
-            if !inner.io.lines.get(number as usize).is_none_or(|line| line.maker) {
+            if inner.io.lines.get(number as usize).is_some_and(|line| line.lapsed) {
                 inner.io.stirred.push(number);
             }
         }

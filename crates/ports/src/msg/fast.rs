@@ -124,7 +124,7 @@ fn to_token(
     state.space_mut(space).remove(header.remote);
     if written.is_err() {
         inner.end_line(number);
-    } else if line.maker {
+    } else if line.lapsed {
         io.stirred.push(number);
     }
     true

@@ -31,6 +31,8 @@ pub struct Origin {
     pub line: u32,
     /// The slot.
     pub slot: u32,
+    /// Which of the lines that had this number.
+    pub serial: u64,
 }
 
 /// Rights or memory in a message's body. `at` is an offset in [`Message::body`].
