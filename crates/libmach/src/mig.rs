@@ -15,17 +15,18 @@ use std::{
     ffi::{c_char, c_void},
 };
 
-/// A thread's reply port, and the task that it is of: a child made by fork has its parent's record, but not the port.
-struct ReplyPort(Cell<Option<(Task, Name)>>);
-
 thread_local! {
-    static REPLY_PORT: ReplyPort = const { ReplyPort(Cell::new(None)) };
+    /// A thread's reply port, and the task that it is of: a child made by fork has its parent's record, but not the port.
+    static REPLY_PORT: Cell<Option<(Task, Name)>> = const { Cell::new(None) };
+    /// Gives the port up when the thread ends.
+    static KEEPER: Keeper = const { Keeper };
 }
 
-impl Drop for ReplyPort {
+struct Keeper;
+
+impl Drop for Keeper {
     fn drop(&mut self) {
-        let own = self.0.take().filter(|(task, _)| *task == Task::current());
-        if let Some((task, name)) = own {
+        if let Some((task, name)) = REPLY_PORT.take().filter(|(task, _)| *task == Task::current()) {
             let _ = task.mod_refs(name, right::RECEIVE, -1);
         }
     }
@@ -38,18 +39,23 @@ pub extern "C" fn mig_init(_first: *mut c_void) {}
 /// The calling thread's reply port; null if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mig_get_reply_port() -> Name {
+    match REPLY_PORT.get() {
+        // Where there is a port, there is a task, so this can't fail.
+        Some((task, name)) if task == Task::current() => name,
+        _ => new_reply_port(),
+    }
+}
+
+#[cold]
+fn new_reply_port() -> Name {
     let mut name = 0;
     routine(|| {
         let task = Task::current();
-        let kept = REPLY_PORT.try_with(|port| port.0.get()).ok().flatten().filter(|(of, _)| *of == task);
-        name = match kept {
-            Some((_, name)) => name,
-            None => {
-                let name = task.reply_port()?;
-                let _ = REPLY_PORT.try_with(|port| port.0.set(Some((task, name))));
-                name
-            }
-        };
+        name = task.reply_port()?;
+        // A thread that is being taken down keeps none: the port goes with its task.
+        if KEEPER.try_with(|_| ()).is_ok() {
+            REPLY_PORT.set(Some((task, name)));
+        }
         Ok::<(), Code>(())
     });
     name
@@ -64,11 +70,9 @@ pub extern "C" fn mig_put_reply_port(_reply_port: Name) {}
 pub extern "C" fn mig_dealloc_reply_port(reply_port: Name) {
     routine(|| {
         let task = Task::current();
-        let _ = REPLY_PORT.try_with(|port| {
-            if port.0.get() == Some((task, reply_port)) {
-                port.0.set(None);
-            }
-        });
+        if REPLY_PORT.get() == Some((task, reply_port)) {
+            REPLY_PORT.set(None);
+        }
         task.mod_refs(reply_port, right::RECEIVE, -1)
     });
 }

@@ -277,13 +277,17 @@ fn demux(w: &mut Writer, interface: &Interface) {
     let (demux, base, count) = (&interface.demux, interface.base, interface.routines.len());
     w.gap();
     w.line("/* The stub for a request, or 0. */");
-    w.line(format!("extern mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP);"));
-    w.line(format!("mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP)"));
+    w.line("static inline mig_routine_t mig_find_routine(const mach_msg_header_t *InHeadP)");
     w.block("", "", |w| {
         w.line(format!("const uint32_t index = (uint32_t) InHeadP->msgh_id - {base}u;"));
         w.gap();
         w.line(format!("return index < {count} ? {demux}_routines[index] : 0;"));
     });
+    w.gap();
+    w.line("/* The same for others. */");
+    w.line(format!("extern mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP);"));
+    w.line(format!("mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP)"));
+    w.block("", "", |w| w.line("return mig_find_routine(InHeadP);"));
     let code = w.call(Helper::CodeType);
     w.gap();
     w.line("/*");
@@ -294,7 +298,7 @@ fn demux(w: &mut Writer, interface: &Interface) {
     w.line(format!("boolean_t {demux}(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)"));
     w.block("", "", |w| {
         w.line("mig_reply_header_t *const OutP = (mig_reply_header_t *) (void *) OutHeadP;");
-        w.line(format!("const mig_routine_t routine = {demux}_routine(InHeadP);"));
+        w.line("const mig_routine_t routine = mig_find_routine(InHeadP);");
         w.gap();
         w.line("OutP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(InHeadP->msgh_bits), 0);");
         w.line("OutP->Head.msgh_size = sizeof *OutP;");
