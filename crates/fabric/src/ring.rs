@@ -9,7 +9,7 @@
 
 use crate::{
     Corrupt,
-    sync::{AtomicU32, AtomicU64, Bytes, FutexWord, Ordering, Padded, Shared, fence},
+    sync::{AtomicU32, AtomicU64, Bytes, FutexWord, Ordering, Padded, Shared, full_fence},
 };
 
 /// The words of one direction, as they lie in the segment. Each group is written by one end
@@ -116,12 +116,15 @@ pub struct RxCursor {
 pub struct Ring {
     control: Shared<RingControl>,
     bytes: Bytes,
+    /// How far into the area the writer begins again at its front.
+    rewind: u64,
 }
 
 impl Ring {
     /// A ring over its control words and its area.
     pub fn new(control: Shared<RingControl>, bytes: Bytes) -> Self {
-        Self { control, bytes }
+        let rewind = REWIND.min(bytes.size() as u64 / 2);
+        Self { control, bytes, rewind }
     }
 
     /// The size of the area in bytes.
@@ -144,7 +147,7 @@ impl Ring {
 
     /// Bytes that can be written now; loads the reader's cursor only if fewer than `want` are
     /// known to be free (W1).
-    #[inline]
+    #[inline(always)]
     pub fn free(&self, tx: &mut TxCursor, want: usize) -> Result<usize, Corrupt> {
         let size = self.bytes.size() as u64;
         if (size - (tx.tail - tx.head_seen)) < want as u64 {
@@ -159,6 +162,7 @@ impl Ring {
         Ok(tx.tail - tx.head_seen)
     }
 
+    #[cold]
     fn refresh_head(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {
         let head = self.control.consumer.head.load(Ordering::Acquire); // W1, SYNC POINT: release
         if tx.tail.wrapping_sub(head) > tx.tail.wrapping_sub(tx.head_seen) {
@@ -176,26 +180,33 @@ impl Ring {
         Ok(())
     }
 
-    /// As [`Ring::fill`], for a number of bytes that is known beforehand.
-    #[inline]
-    pub fn fill_array<const N: usize>(&self, tx: &mut TxCursor, from: &[u8; N]) -> Result<(), Corrupt> {
+    /// As [`Ring::fill`], for words and what follows them.
+    #[inline(always)]
+    pub fn fill_headed<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8]) -> Result<(), Corrupt> {
         self.rewind(tx)?;
-        self.bytes.store(tx.tail.wrapping_sub(tx.base), from);
-        tx.tail += N as u64;
+        let at = tx.tail.wrapping_sub(tx.base);
+        self.bytes.store(at, head);
+        if !rest.is_empty() {
+            self.bytes.copy_in(at + size_of_val(&head) as u64, rest);
+        }
+        tx.tail += (size_of_val(&head) + rest.len()) as u64;
         Ok(())
     }
 
     /// Begins at the front of the area again if the ring is empty and light traffic has come far enough.
-    #[inline]
+    #[inline(always)]
     fn rewind(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {
-        if tx.tail.wrapping_sub(tx.base) >= REWIND.min(self.bytes.size() as u64 / 2) {
-            if tx.head_seen != tx.tail {
-                self.refresh_head(tx)?;
-            }
-            if tx.head_seen == tx.tail {
-                tx.base = tx.tail;
-                self.control.producer.base.store(tx.base, Ordering::Relaxed); // ordered by W3
-            }
+        if tx.tail.wrapping_sub(tx.base) >= self.rewind { self.rewind_if_empty(tx) } else { Ok(()) }
+    }
+
+    #[cold]
+    fn rewind_if_empty(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {
+        if tx.head_seen != tx.tail {
+            self.refresh_head(tx)?;
+        }
+        if tx.head_seen == tx.tail {
+            tx.base = tx.tail;
+            self.control.producer.base.store(tx.base, Ordering::Relaxed); // ordered by W3
         }
         Ok(())
     }
@@ -214,21 +225,27 @@ impl Ring {
     /// Whether the caller must ring the reader's bell for what it published (W4, W5). At most one
     /// caller is told so for each time the reader armed its flag.
     pub fn take_sleeping_reader(&self) -> bool {
-        fence(Ordering::SeqCst); // W4: orders W3 before W5; paired with R3
+        full_fence(); // W4: orders W3 before W5; paired with R3
         self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
     }
 
     /// As [`Ring::take_sleeping_reader`], for readers that may doze: those are woken here.
     #[inline]
     pub fn wake_reader(&self) -> bool {
-        fence(Ordering::SeqCst); // W4
+        full_fence(); // W4
         Self::wake(&self.control.reader.waits)
     }
 
     /// Wakes who dozes on `waits`; whether the caller must ring a bell instead (W5).
     #[inline]
     fn wake(waits: &FutexWord) -> bool {
-        match waits.load(Ordering::Relaxed) {
+        let flag = waits.load(Ordering::Relaxed);
+        flag != 0 && Self::wake_up(waits, flag)
+    }
+
+    #[cold]
+    fn wake_up(waits: &FutexWord, flag: u32) -> bool {
+        match flag {
             SLEEPS => waits.swap(0, Ordering::Relaxed) != 0,
             DOZES => {
                 if waits.swap(0, Ordering::Relaxed) == DOZES {
@@ -281,13 +298,13 @@ impl Ring {
     /// again before it sleeps.
     pub fn arm_writer(&self) {
         self.control.writer.waits.swap(1, Ordering::Relaxed); // as in R3
-        fence(Ordering::SeqCst); // W7: orders W6 before the second look; paired with R5
+        full_fence(); // W7: orders W6 before the second look; paired with R5
     }
 
     /// Arms the writer's flag (W6) for a writer that will doze on [`Ring::writer_word`] while it is [`DOZES`].
     pub fn arm_dozing_writer(&self) {
         self.control.writer.waits.swap(DOZES, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // W7
+        full_fence(); // W7
     }
 
     /// The word that a writer dozes on.
@@ -312,25 +329,25 @@ impl Ring {
     /// Bytes that can be read now; loads the writer's cursor only if none are known (R1).
     #[inline]
     pub fn available(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
-        if rx.tail_seen == rx.head {
-            return self.refresh_tail(rx);
-        }
-        Ok((rx.tail_seen - rx.head) as usize)
+        let known = rx.tail_seen - rx.head;
+        if known > 0 { Ok(known as usize) } else { self.refresh_tail(rx) }
     }
 
     /// Bytes that can be read now, by the writer's cursor as it is (R1).
+    #[inline(always)]
     pub fn refresh_tail(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
         let tail = self.control.producer.tail.load(Ordering::Acquire); // R1, SYNC POINT: publish
+        if tail == rx.tail_seen {
+            return Ok((tail - rx.head) as usize);
+        }
         let used = tail.wrapping_sub(rx.head);
         if used > self.bytes.size() as u64 || used < rx.tail_seen - rx.head {
             return Err(Corrupt { what: "write cursor" });
         }
-        if tail != rx.tail_seen {
-            rx.tail_seen = tail;
-            // A correct writer moves `base` only while the ring is empty, so one value holds for
-            // all of head..tail. From a hostile one any value is good: offsets are masked.
-            rx.base = self.control.producer.base.load(Ordering::Relaxed);
-        }
+        rx.tail_seen = tail;
+        // A correct writer moves `base` only while the ring is empty, so one value holds for
+        // all of head..tail. From a hostile one any value is good: offsets are masked.
+        rx.base = self.control.producer.base.load(Ordering::Relaxed);
         Ok(used as usize)
     }
 
@@ -355,9 +372,9 @@ impl Ring {
         self.bytes.copy_out(rx.head.wrapping_add(skip).wrapping_sub(rx.base), to);
     }
 
-    /// As [`Ring::peek`] at `head`, for a number of bytes that is known beforehand.
-    #[inline]
-    pub fn peek_array<const N: usize>(&self, rx: &RxCursor) -> [u8; N] {
+    /// As [`Ring::peek`] at `head`, for words.
+    #[inline(always)]
+    pub fn peek_words<const N: usize>(&self, rx: &RxCursor) -> [u64; N] {
         self.bytes.load(rx.head.wrapping_sub(rx.base))
     }
 
@@ -371,7 +388,7 @@ impl Ring {
     /// Whether the caller must ring the writer's bell for the room it made (R5, R6). The bell waits
     /// until half of the ring is free, so that a full ring isn't refilled byte by byte.
     pub fn take_sleeping_writer(&self, rx: &RxCursor) -> bool {
-        fence(Ordering::SeqCst); // R5: orders R4 before R6; paired with W7
+        full_fence(); // R5: orders R4 before R6; paired with W7
         if self.control.writer.waits.load(Ordering::Relaxed) == 0 {
             return false;
         }
@@ -383,7 +400,7 @@ impl Ring {
     /// the caller must ring its bell instead.
     #[inline]
     pub fn wake_writer(&self) -> bool {
-        fence(Ordering::SeqCst); // R5
+        full_fence(); // R5
         Self::wake(&self.control.writer.waits)
     }
 
@@ -398,13 +415,13 @@ impl Ring {
     pub fn arm_reader(&self) {
         // A swap, so that its place after whatever lowered the flag is certain in the model too.
         self.control.reader.waits.swap(1, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // R3: orders the flag before the second look; paired with W4
+        full_fence(); // R3: orders the flag before the second look; paired with W4
     }
 
     /// Arms the reader's flag (R3) for a reader that will doze on [`Ring::reader_word`] while it is [`DOZES`].
     pub fn arm_dozing_reader(&self) {
         self.control.reader.waits.swap(DOZES, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // R3
+        full_fence(); // R3
     }
 
     /// The word that a reader dozes on.
@@ -434,7 +451,7 @@ impl Ring {
     /// sleeps. The caller must look again before it naps.
     pub fn arm_napping_reader(&self) {
         let _ = self.control.reader.waits.compare_exchange(0, NAPS, Ordering::Relaxed, Ordering::Relaxed);
-        fence(Ordering::SeqCst); // R7: as R3
+        full_fence(); // R7: as R3
     }
 
     /// Whether the reader's flag is still up: nobody was told to ring since it was armed.

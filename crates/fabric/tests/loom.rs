@@ -6,7 +6,7 @@ mod support;
 
 use slipway_fabric::{
     ring::{CLOSED, OPEN, UNOPENED},
-    sync::Lock,
+    sync::{Lock, Mutex},
 };
 use std::sync::Arc;
 use support::{Cell, check, ends, spawn};
@@ -373,6 +373,24 @@ fn the_lock_excludes_and_wakes() {
         }
         let _guard = shared.0.lock();
         assert_eq!(shared.1.get(), 3);
+    });
+}
+
+#[test]
+fn the_mutex_excludes_and_wakes() {
+    check(|| {
+        let shared = Arc::new(Mutex::new(0));
+        let others: Vec<_> = (0..2)
+            .map(|_| {
+                let shared = Arc::clone(&shared);
+                spawn(move || *shared.lock() += 1)
+            })
+            .collect();
+        *shared.lock() += 1;
+        for other in others {
+            other.join().unwrap();
+        }
+        assert_eq!(*shared.lock(), 3);
     });
 }
 

@@ -9,13 +9,13 @@ use crate::{
 };
 use slipway_fabric::{
     descriptor::{Reserved, close_in_child},
-    sync::{AtomicPtr, Ordering},
+    sync::{AtomicPtr, Mutex, MutexGuard, Ordering},
 };
 use std::{
     cell::RefCell,
     ops::{Deref, DerefMut},
     os::fd::{AsFd, OwnedFd},
-    sync::{Arc, Mutex, MutexGuard, Once, OnceLock, PoisonError},
+    sync::{Arc, Once, OnceLock},
 };
 
 /// A process's Mach.
@@ -87,7 +87,7 @@ impl Process {
     /// before the next can fail.
     #[inline]
     pub fn lock(&'static self) -> Guard<'static> {
-        Guard { process: self, inner: self.inner.lock().unwrap_or_else(PoisonError::into_inner) }
+        Guard { process: self, inner: self.inner.lock() }
     }
 
     /// The space of the task that the process began as.
@@ -123,16 +123,33 @@ impl Deref for Guard<'_> {
 impl DerefMut for Guard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Inner {
+        self.inner.io.shortcuts.forget();
+        &mut self.inner
+    }
+}
+
+impl Guard<'_> {
+    /// What is guarded, for one who changes nothing that a [`Shortcuts`](crate::msg::fast::Shortcuts) says.
+    #[inline(always)]
+    pub(crate) fn quietly(&mut self) -> &mut Inner {
         &mut self.inner
     }
 }
 
 impl Drop for Guard<'_> {
-    #[inline]
+    #[inline(always)]
     fn drop(&mut self) {
-        if self.inner.is_unsettled() && !std::thread::panicking() {
-            self.inner.settle();
+        let inner = &mut *self.inner;
+        if inner.is_unsettled() {
+            settle_at_last(inner);
         }
+    }
+}
+
+#[cold]
+fn settle_at_last(inner: &mut Inner) {
+    if !std::thread::panicking() {
+        inner.settle();
     }
 }
 

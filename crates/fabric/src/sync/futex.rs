@@ -30,6 +30,18 @@ impl FutexWord {
         let _ = futex::wait(&self.word, futex::Flags::empty(), expected, timeout.as_ref());
     }
 
+    /// As [`FutexWord::wait`] without a time-out, for a word that only threads of this process sleep on.
+    pub fn wait_private(&self, expected: u32) {
+        use rustix::thread::futex;
+        let _ = futex::wait(&self.word, futex::Flags::PRIVATE, expected, None);
+    }
+
+    /// As [`FutexWord::wake_one`], for a word that only threads of this process sleep on.
+    pub fn wake_one_private(&self) {
+        use rustix::thread::futex;
+        let _ = futex::wake(&self.word, futex::Flags::PRIVATE, 1);
+    }
+
     /// Wakes one sleeper.
     pub fn wake_one(&self) {
         let _ = rustix::thread::futex::wake(&self.word, rustix::thread::futex::Flags::empty(), 1);
@@ -49,15 +61,21 @@ impl FutexWord {
         *CAN.get_or_init(|| probe() != Err(rustix::io::Errno::NOSYS))
     }
 
+    /// As [`FutexWord::wait`], with a time-out of nanoseconds; whether a signal ended the sleep.
+    #[inline]
+    pub fn wait_while(&self, expected: u32, timeout_ns: Option<u64>) -> bool {
+        use rustix::thread::futex;
+        let timeout =
+            timeout_ns.map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+        futex::wait(&self.word, futex::Flags::empty(), expected, timeout.as_ref()) == Err(rustix::io::Errno::INTR)
+    }
+
     /// Sleeps while each of the words has the value beside it; returns as [`FutexWord::wait`] does,
     /// and tells whether a signal ended the sleep. At most 128 words. `timeout_ns` is from now.
     pub fn wait_any(words: &[(&Self, u32)], timeout_ns: Option<u64>) -> bool {
         use rustix::thread::futex;
         if let [(word, expected)] = words {
-            let timeout = timeout_ns
-                .map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
-            let woken = futex::wait(&word.word, futex::Flags::empty(), *expected, timeout.as_ref());
-            return woken == Err(rustix::io::Errno::INTR);
+            return word.wait_while(*expected, timeout_ns);
         }
         let waiters: Vec<futex::Wait> = words
             .iter()
@@ -96,6 +114,16 @@ impl FutexWord {
         if self.word.load(Ordering::SeqCst) == expected {
             drop(self.queue.sleepers.wait(guard).unwrap());
         }
+    }
+
+    /// As [`FutexWord::wait`].
+    pub fn wait_private(&self, expected: u32) {
+        self.wait(expected, None);
+    }
+
+    /// As [`FutexWord::wake_one`].
+    pub fn wake_one_private(&self) {
+        self.wake_one();
     }
 
     /// As futex(2) FUTEX_WAKE with a count of one.

@@ -55,10 +55,11 @@ impl Mapping {
         })
     }
 
-    /// The `len` bytes at `offset`, or None if they don't lie in the mapping or `len` is no power of two.
+    /// The `len` bytes at `offset`, or None if they don't lie in the mapping, `len` is no power of two, or `offset` no
+    /// multiple of 8.
     pub fn bytes(self: &Arc<Self>, offset: usize, len: usize) -> Option<Bytes> {
         let end = offset.checked_add(len)?;
-        (end <= self.len && len.is_power_of_two()).then(|| Bytes {
+        (end <= self.len && len.is_power_of_two() && offset.is_multiple_of(8)).then(|| Bytes {
             // SAFETY: `offset` is within the mapping.
             start: unsafe { self.start.add(offset) },
             len,
@@ -101,7 +102,7 @@ impl<T: Zeroed> std::ops::Deref for Shared<T> {
     }
 }
 
-/// A power-of-two area of bytes that a ring runs round in.
+/// A power-of-two area of bytes, aligned for words, that a ring runs round in.
 #[derive(Debug, Clone)]
 pub struct Bytes {
     start: NonNull<u8>,
@@ -134,30 +135,42 @@ impl Bytes {
         }
     }
 
-    /// The `N` bytes at `at`, going round the end.
-    #[inline]
-    pub fn load<const N: usize>(&self, at: u64) -> [u8; N] {
+    /// The `N` words at `at`, going round the end. Each is read once.
+    #[inline(always)]
+    pub fn load<const N: usize>(&self, at: u64) -> [u64; N] {
         let offset = at as usize & (self.len - 1);
-        let mut bytes = [0; N];
-        if N <= self.len - offset {
-            // SAFETY: `offset + N <= len`; an array of bytes has no alignment and no wrong values.
-            bytes = unsafe { self.start.as_ptr().add(offset).cast::<[u8; N]>().read() };
-        } else {
-            self.copy_out(at, &mut bytes);
+        if 8 * N > self.len - offset || !offset.is_multiple_of(8) {
+            return self.load_bytes(at);
         }
-        bytes
+        let mut words = [0; N];
+        for (i, word) in words.iter_mut().enumerate() {
+            // SAFETY: `offset + 8 * N <= len`; the area is aligned for words, and so is `offset`.
+            *word = unsafe { self.start.as_ptr().add(offset).cast::<u64>().add(i).read_volatile() };
+        }
+        words
     }
 
-    /// Stores `N` bytes at `at`, going round the end.
-    #[inline]
-    pub fn store<const N: usize>(&self, at: u64, bytes: &[u8; N]) {
+    #[cold]
+    fn load_bytes<const N: usize>(&self, at: u64) -> [u64; N] {
+        let mut bytes = [[0; 8]; N];
+        self.copy_out(at, bytes.as_flattened_mut());
+        bytes.map(u64::from_ne_bytes)
+    }
+
+    /// Stores `N` words at `at`, going round the end.
+    #[inline(always)]
+    pub fn store<const N: usize>(&self, at: u64, words: [u64; N]) {
         let offset = at as usize & (self.len - 1);
-        if N <= self.len - offset {
-            // SAFETY: `offset + N <= len`; as in `load`.
-            unsafe { self.start.as_ptr().add(offset).cast::<[u8; N]>().write(*bytes) };
-        } else {
-            self.copy_in(at, bytes);
+        if 8 * N > self.len - offset {
+            return self.store_bytes(at, words);
         }
+        // SAFETY: `offset + 8 * N <= len`; the write needs no alignment.
+        unsafe { self.start.as_ptr().add(offset).cast::<[u64; N]>().write_unaligned(words) };
+    }
+
+    #[cold]
+    fn store_bytes<const N: usize>(&self, at: u64, words: [u64; N]) {
+        self.copy_in(at, words.map(u64::to_ne_bytes).as_flattened());
     }
 
     /// Copies the bytes at `at` out into `to`, going round the end. At most `size` bytes.

@@ -34,15 +34,15 @@ pub struct Bytes(Arc<Vec<UnsafeCell<u8>>>);
 
 impl Bytes {
     /// As the native one.
-    pub fn load<const N: usize>(&self, at: u64) -> [u8; N] {
-        let mut bytes = [0; N];
-        self.copy_out(at, &mut bytes);
-        bytes
+    pub fn load<const N: usize>(&self, at: u64) -> [u64; N] {
+        let mut bytes = [[0; 8]; N];
+        self.copy_out(at, bytes.as_flattened_mut());
+        bytes.map(u64::from_ne_bytes)
     }
 
     /// As the native one.
-    pub fn store<const N: usize>(&self, at: u64, bytes: &[u8; N]) {
-        self.copy_in(at, bytes);
+    pub fn store<const N: usize>(&self, at: u64, words: [u64; N]) {
+        self.copy_in(at, words.map(u64::to_ne_bytes).as_flattened());
     }
 
     /// `size` zeroed bytes, a power of two.

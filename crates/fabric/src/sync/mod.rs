@@ -11,15 +11,17 @@ mod mapping;
 #[cfg(loom)]
 #[path = "mapping_loom.rs"]
 mod mapping;
+mod mutex;
 #[cfg(not(loom))]
 pub mod pages;
 
-pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, spin_loop};
+pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, full_fence, spin_loop};
 pub use futex::FutexWord;
 pub use lock::{Guard, Lock};
 pub use mapping::{Bytes, Shared};
 #[cfg(not(loom))]
 pub use mapping::{Mapping, Zeroed};
+pub use mutex::{Mutex, MutexGuard};
 
 /// Memory two processors write at different times, on cache lines of its own.
 ///

@@ -288,30 +288,37 @@ impl Line {
     }
 
     /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.
-    #[inline]
     pub fn credit(&mut self, slot: u32) -> Result<(), Stall> {
+        self.credited(slot).map(drop)
+    }
+
+    /// The slot of the other end, if a message can be sent to it. Who sends one counts it.
+    #[inline(always)]
+    pub fn credited(&mut self, slot: u32) -> Result<&mut OutSlot, Stall> {
         let Some(Some(out)) = self.outs.get_mut(slot as usize) else { return Err(Stall::Broken) };
         let gate = self.theirs.gate[slot as usize].load(Ordering::Acquire);
         if gate >= GATE_MOVED {
             return Err(Stall::Broken);
         }
         let limit = if gate == 0 { abi::QLIMIT_DEFAULT } else { gate - 1 };
-        if out.sent.wrapping_sub(out.taken) < limit {
-            return Ok(());
+        if out.sent.wrapping_sub(out.taken) >= limit {
+            out.taken = self.theirs.taken[slot as usize].load(Ordering::Acquire);
+            if out.sent.wrapping_sub(out.taken) >= limit {
+                return Err(Stall::Queue);
+            }
         }
-        out.taken = self.theirs.taken[slot as usize].load(Ordering::Acquire);
-        if out.sent.wrapping_sub(out.taken) < limit { Ok(()) } else { Err(Stall::Queue) }
+        Ok(out)
     }
 
     /// Whether the other end's slot was closed by its owner: the reason.
-    #[inline]
+    #[inline(always)]
     pub fn closed_gate(&self, slot: u32) -> Option<u32> {
         let gate = self.theirs.gate.get(slot as usize)?.load(Ordering::Acquire);
         (gate >= GATE_MOVED).then_some(gate)
     }
 
     /// Whether a record of `len` bytes fits now, and `fds` descriptors on the socket.
-    #[inline]
+    #[inline(always)]
     pub fn room(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
         if self.ended {
             return Err(Stall::Broken);
@@ -329,18 +336,14 @@ impl Line {
     }
 
     /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
-    #[inline]
+    #[inline(always)]
     pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
-        let head: [u8; wire::RECORD] = zerocopy::transmute!(*record);
-        self.segment.tx.fill_array(&mut self.tx, &head)?;
-        if !body.is_empty() {
-            self.segment.tx.fill(&mut self.tx, body)?;
-        }
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), body)?;
         self.publish();
         Ok(())
     }
 
-    #[inline]
+    #[inline(always)]
     pub(super) fn publish(&mut self) {
         self.segment.tx.publish(&self.tx);
         if self.segment.tx.wake_reader() {
@@ -356,7 +359,7 @@ impl Line {
     }
 
     /// The record at the front of the ring, if there is one: checked to lie there whole.
-    #[inline]
+    #[inline(always)]
     pub fn front(&mut self) -> Result<Option<wire::Record>, Corrupt> {
         let available = self.segment.rx.available(&mut self.rx)?;
         if available == 0 {
@@ -365,7 +368,7 @@ impl Line {
         if available < wire::RECORD {
             return Err(Corrupt { what: "record" });
         }
-        let record: wire::Record = zerocopy::transmute!(self.segment.rx.peek_array::<{ wire::RECORD }>(&self.rx));
+        let record = wire::Record::from_words(self.segment.rx.peek_words(&self.rx));
         let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
         if len > available as u64 || !record.body.is_multiple_of(8) || !record.items.is_multiple_of(8) {
             return Err(Corrupt { what: "record length" });
@@ -374,7 +377,7 @@ impl Line {
     }
 
     /// Copies out what follows the front record's head, from `skip` on.
-    #[inline]
+    #[inline(always)]
     pub fn copy_out(&self, skip: usize, to: &mut [u8]) {
         self.segment.rx.peek(&self.rx, (wire::RECORD + skip) as u64, to);
     }
@@ -385,7 +388,7 @@ impl Line {
     }
 
     /// Consumes the front record.
-    #[inline]
+    #[inline(always)]
     pub fn consume(&mut self, record: &wire::Record) {
         let len = wire::RECORD + record.body as usize + record.items as usize;
         self.segment.rx.release(&mut self.rx, len);

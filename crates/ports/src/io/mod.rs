@@ -27,7 +27,10 @@ pub mod wait;
 pub mod watcher;
 pub mod wire;
 
-use crate::state::{Effect, FarOnce, Home, PortId, State};
+use crate::{
+    msg::fast::Shortcuts,
+    state::{Effect, FarOnce, Home, PortId, State},
+};
 use line::Line;
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -62,7 +65,7 @@ pub struct Io {
     /// Ports by the identity of their sending end.
     pub identities: FxHashMap<u64, PortId>,
     /// The lines that receivers look at themselves, most recently active first.
-    pub hot: SmallVec<[u32; wait::HOT]>,
+    pub hot: Vec<u32>,
     /// Who waits.
     pub waiting: wait::Waiting,
     /// The thread that hears of deaths and bells, once there is need of it.
@@ -73,8 +76,10 @@ pub struct Io {
     pub inspector: Option<inspect::Inspector>,
     /// Messages sent and received by this process.
     pub counters: Counters,
+    /// Where the last messages went and came from.
+    pub shortcuts: Shortcuts,
     /// Lines on which something may be left to do when the effects are through.
-    pub stirred: SmallVec<[u32; 4]>,
+    pub stirred: Vec<u32>,
     /// How deep the receive right that is being packed or unpacked lies in others.
     nesting: u32,
 }
@@ -277,6 +282,7 @@ impl Inner {
 
     #[cold]
     fn run_effects(&mut self) {
+        self.io.shortcuts.forget();
         loop {
             while let Some(effect) = self.state.effects.pop_front() {
                 self.carry_out(effect);

@@ -44,12 +44,9 @@ impl Line {
             && self.segment.tx.free(&mut self.tx, len)? >= len
             && (fds.is_empty() || self.send_parcels(&fds, &mut sent)?)
         {
-            let head: [u8; RECORD] = zerocopy::transmute!(*record);
-            self.segment.tx.fill_array(&mut self.tx, &head)?;
-            for part in parts {
-                if !part.is_empty() {
-                    self.segment.tx.fill(&mut self.tx, part)?;
-                }
+            self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0])?;
+            if !parts[1].is_empty() {
+                self.segment.tx.fill(&mut self.tx, parts[1])?;
             }
             self.show(slot, fds);
             return Ok(());

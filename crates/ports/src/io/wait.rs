@@ -5,33 +5,35 @@
 //! woken when a message for them is in a queue. All other lines, and the hot ones when nobody leads
 //! although somebody waits, ring their bell, which the watcher hears.
 
+mod lead;
+
 pub use super::look::now;
 use super::{
     Inner,
     line::{Line, NO_SLOT, Stall},
-    look::{EAGER, Outlook, look},
+    look::{Outlook, look},
 };
 use crate::{
     process::{Guard, Process},
     settings,
     state::{PortId, SetId},
 };
+pub use lead::for_message;
 use rustix::event::{PollFd, PollFlags, Timespec};
 use slab::Slab;
 use slipway_fabric::{
     ring::{DOZES, Ring},
     spin::{Habit, Outcome},
-    sync::{FutexWord, Ordering},
+    sync::{AtomicU32, FutexWord, Ordering},
 };
 use smallvec::SmallVec;
-use std::{
-    cell::Cell,
-    os::fd::AsFd,
-    sync::{Arc, OnceLock},
-};
+use std::{cell::Cell, os::fd::AsFd, sync::Arc};
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
+
+/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
+const GLANCE: u64 = 1_000_000;
 
 /// A thread that waits.
 #[derive(Debug)]
@@ -40,6 +42,8 @@ pub struct Waiter {
     word: FutexWord,
     /// Whether looking for what other threads of the process do is worth it.
     habit: Habit,
+    /// The processor of the thread that woke it last, plus one; 0 before that.
+    waker: AtomicU32,
 }
 
 /// Somebody has something for the waiter.
@@ -57,21 +61,25 @@ impl Waiter {
         self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
     }
 
-    /// Looks before it sleeps, if others of its process can run meanwhile. Whether it was woken.
-    fn look(&self, deadline: Option<u64>) -> bool {
-        if settings::spin_ns() == 0 || processors() < 2 || !(self.habit.trusts() || self.habit.spins(now())) {
-            return self.is_woken();
+    /// Whether and how it looks for what other threads of its process do, on the processor before `cpu`.
+    fn outlook(&self, cpu: u32) -> Option<Outlook> {
+        let waker = self.waker.load(Ordering::Relaxed);
+        if waker == 0 || !(self.habit.trusts() || self.habit.spins(now())) {
+            return None;
         }
-        let outcome = look(Outlook::Spin, deadline, &|| self.is_woken());
-        self.habit.learn(outcome, 0);
-        outcome == Outcome::Won
+        Some(if waker == cpu { Outlook::Yield } else { Outlook::Spin })
     }
-}
 
-/// How many processors this process may use, as of its first wait.
-fn processors() -> usize {
-    static COUNT: OnceLock<usize> = OnceLock::new();
-    *COUNT.get_or_init(|| std::thread::available_parallelism().map_or(1, usize::from))
+    /// Looks before it sleeps, if it may be worth it. Whether it was woken.
+    fn look(&self, deadline: Option<u64>) -> bool {
+        if settings::spin_ns() > 0
+            && let Some(outlook) = self.outlook(rustix::thread::sched_getcpu() as u32 + 1)
+        {
+            let outcome = look(outlook, deadline, &|| self.is_woken());
+            self.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+        }
+        self.is_woken()
+    }
 }
 
 /// What a thread waits for.
@@ -99,9 +107,10 @@ impl For {
 /// Who waits.
 #[derive(Debug, Default)]
 pub struct Waiting {
+    /// Those who don't lead.
     list: Vec<(u32, For)>,
     /// The one that looks at the hot lines.
-    leader: Option<u32>,
+    leader: Option<(u32, For)>,
     /// The one line on whose word alone the leader sleeps.
     dozes_on: Option<u32>,
     /// Every thread that ever waited and lives.
@@ -132,44 +141,74 @@ struct Me {
     waiter: Arc<Waiter>,
     /// The hot lines, as of `epoch`, and how far each was read when the wait began.
     epoch: u64,
-    rings: SmallVec<[(u32, Ring, u64); HOT]>,
+    rings: Vec<(u32, Ring, u64)>,
     /// Whether the last wait was won by spinning: then the next begins with it.
     eager: bool,
 }
 
 impl Me {
-    /// This thread, as `process` knows it.
+    /// This thread, as the process knows it.
+    #[inline(always)]
     fn get(guard: &mut Guard<'_>) -> Box<Self> {
-        let process = guard.process();
-        match ME.with(Slot::take).filter(|me| std::ptr::eq(me.process, process)) {
-            Some(me) => me,
-            None => {
-                let waiter = Arc::new(Waiter { word: FutexWord::default(), habit: Habit::hopeful() });
-                let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
-                Box::new(Self { process, number, waiter, epoch: u64::MAX, rings: SmallVec::new(), eager: false })
-            }
+        let me = match ME.with(|slot| slot.0.take()) {
+            Some(me) if std::ptr::eq(me.process, guard.process()) => me,
+            other => Self::new(guard, other),
+        };
+        me.waiter.word.store(0, Ordering::Relaxed);
+        me
+    }
+
+    /// Keeps it for the thread's next wait.
+    #[inline(always)]
+    fn keep(self: Box<Self>) {
+        if let Some(other) = ME.with(|slot| slot.0.replace(Some(self))) {
+            other.discard();
         }
+    }
+
+    /// One that a signal handler made, which waited in the midst of another wait. Its number stays taken.
+    #[cold]
+    fn discard(self: Box<Self>) {}
+
+    #[cold]
+    fn new(guard: &mut Guard<'_>, _of_parent: Option<Box<Self>>) -> Box<Self> {
+        let waiter = Arc::new(Waiter { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) });
+        let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
+        Box::new(Self { process: guard.process(), number, waiter, epoch: u64::MAX, rings: Vec::new(), eager: false })
     }
 
     /// Takes note of the hot lines as they are now.
-    #[inline]
+    #[inline(always)]
     fn note(&mut self, inner: &Inner) {
-        if self.epoch == inner.io.waiting.epoch {
-            for (number, _, head) in &mut self.rings {
+        match &mut self.rings[..] {
+            [(number, _, head)] if self.epoch == inner.io.waiting.epoch => {
                 *head = inner.io.lines.get(*number as usize).map_or(0, Line::looked_at);
             }
-            return;
+            _ => self.note_anew(inner),
         }
+    }
+
+    #[cold]
+    fn note_anew(&mut self, inner: &Inner) {
         self.epoch = inner.io.waiting.epoch;
-        let rings = inner.io.hot.iter().filter_map(|number| {
+        self.rings.clear();
+        self.rings.extend(inner.io.hot.iter().filter_map(|number| {
             let line = inner.io.lines.get(*number as usize)?;
             Some((*number, line.segment.rx.clone(), line.looked_at()))
-        });
-        self.rings = rings.collect();
+        }));
     }
 
     /// Lowers the flags of the lines that it slept on. One that was cooled meanwhile is to ring its bell.
+    #[inline(always)]
     fn disarm(&self, inner: &Inner) {
+        match &self.rings[..] {
+            [(_, ring, _)] if self.epoch == inner.io.waiting.epoch => ring.disarm_reader(),
+            _ => self.disarm_hot(inner),
+        }
+    }
+
+    #[cold]
+    fn disarm_hot(&self, inner: &Inner) {
         for (_, ring, _) in self.rings.iter().filter(|(number, ..)| inner.io.hot.contains(number)) {
             ring.disarm_reader();
         }
@@ -184,12 +223,6 @@ impl Me {
 /// Takes a thread that ends out of its process's list.
 #[derive(Default)]
 struct Slot(Cell<Option<Box<Me>>>);
-
-impl Slot {
-    fn take(&self) -> Option<Box<Me>> {
-        self.0.take()
-    }
-}
 
 impl Drop for Slot {
     fn drop(&mut self) {
@@ -210,7 +243,7 @@ impl Inner {
         let waits = |what: &For| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set));
         let asleep = |number: &u32| self.io.waiting.word(*number).is_some_and(|it| !it.is_woken());
         if let Some(number) =
-            self.io.waiting.list.iter().find(|(number, what)| waits(what) && asleep(number)).map(|(number, _)| *number)
+            self.io.waiting.all().find(|(number, what)| waits(what) && asleep(number)).map(|(number, _)| *number)
         {
             self.wake(number);
         }
@@ -239,15 +272,16 @@ impl Inner {
     }
 
     pub(crate) fn wake_where(&self, of: impl Fn(&For) -> bool) {
-        let some = self.io.waiting.list.iter().filter(|(_, what)| of(what));
+        let some = self.io.waiting.all().filter(|(_, what)| of(what));
         some.for_each(|(number, _)| self.wake(*number));
     }
 
     fn wake(&self, number: u32) {
         let waiting = &self.io.waiting;
         let Some(waiter) = waiting.word(number) else { return };
+        waiter.waker.store(rustix::thread::sched_getcpu() as u32 + 1, Ordering::Relaxed);
         let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
-        let line = waiting.dozes_on.filter(|_| waiting.leader == Some(number));
+        let line = waiting.dozes_on.filter(|_| waiting.leads(number));
         match line.and_then(|number| self.io.lines.get(number as usize)) {
             Some(line) => line.segment.rx.rouse_reader(),
             None if asleep => waiter.word.wake_all(),
@@ -257,7 +291,7 @@ impl Inner {
 
     /// Wakes the leader, whoever it is: the lines that it looks at are others now.
     fn wake_leader(&self) {
-        if let Some(leader) = self.io.waiting.leader {
+        if let Some((leader, _)) = self.io.waiting.leader {
             self.wake(leader);
         }
     }
@@ -325,8 +359,14 @@ impl Inner {
         }
     }
 
+    /// Whether anybody else may depend on the lines that a receiver looked at.
+    #[inline(always)]
+    pub(crate) fn others_wait(&self) -> bool {
+        !self.io.pollables.is_empty() || !self.io.waiting.list.is_empty()
+    }
+
     /// Called when a receiver is done: if others depend on the lines that it looked at, these ring.
-    #[inline]
+    #[cold]
     pub(crate) fn hand_over(&mut self) {
         if self.io.waiting.leader.is_none() && !self.io.hot.is_empty() && (!self.io.pollables.is_empty() || self.receivers_wait())
         {
@@ -359,110 +399,25 @@ impl Waiting {
         self.leader.is_some()
     }
 
+    /// Everybody who waits. The leader comes last: waking it stops nobody's looking but its own.
+    fn all(&self) -> impl Iterator<Item = &(u32, For)> {
+        self.list.iter().chain(&self.leader)
+    }
+
+    fn leads(&self, number: u32) -> bool {
+        self.leader.is_some_and(|(leader, _)| leader == number)
+    }
+
     fn word(&self, number: u32) -> Option<&Waiter> {
         self.threads.get(number as usize).map(|waiter| &**waiter)
     }
 
     fn forget(&mut self, number: u32) {
-        if let Some(at) = self.list.iter().position(|(other, _)| *other == number) {
-            self.list.swap_remove(at);
-        }
+        self.list.retain(|(other, _)| *other != number);
     }
 }
 
-/// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
-pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
-    let mut me = Me::get(&mut guard);
-    me.waiter.word.store(0, Ordering::Relaxed);
-    guard.io.waiting.list.push((me.number, what));
-    let mut ended = Ended::Look;
-    if guard.io.waiting.leader.is_none() {
-        (guard, ended) = lead(guard, &mut me, deadline);
-    } else {
-        drop(guard);
-        if !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline)) {
-            ended = Ended::Interrupted;
-        }
-        guard = me.process.lock();
-    }
-    guard.io.waiting.forget(me.number);
-    let ended = overdue(ended, &me.waiter, deadline);
-    ME.with(|slot| slot.0.set(Some(me)));
-    (guard, ended)
-}
-
-/// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
-fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    guard.io.waiting.leader = Some(me.number);
-    me.note(&guard);
-    let mut ended = Ended::Look;
-    let mut won = false;
-    if me.eager && deadline.is_none() {
-        drop(guard);
-        won = (0..EAGER).any(|_| me.stirs());
-        guard = me.process.lock();
-    }
-    if !won && me.rings.is_empty() {
-        // Only this process can send: there is no line to look at.
-        drop(guard);
-        won = me.waiter.look(deadline);
-        guard = me.process.lock();
-        me.note(&guard);
-    }
-    if !won {
-        if let Some(outlook) = outlook(&guard, me) {
-            let hot = guard.io.hot.first().copied();
-            drop(guard);
-            let outcome = look(outlook, deadline, &|| me.stirs());
-            guard = me.process.lock();
-            me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
-            if let Some(line) = hot.and_then(|hot| guard.io.lines.get(hot as usize)) {
-                line.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
-            }
-            // The lines may be others by now.
-            me.note(&guard);
-        }
-        if !me.stirs() {
-            (guard, ended) = sleep_as_leader(guard, me, deadline);
-        }
-    }
-    guard.io.waiting.leader = None;
-    guard.io.waiting.dozes_on = None;
-    (guard, ended)
-}
-
-fn sleep_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    if let [(line, ring, head)] = &me.rings[..] {
-        ring.arm_dozing_reader();
-        let mut interrupted = false;
-        if !ring.readable(*head) {
-            guard.io.waiting.dozes_on = Some(*line);
-            let rest = remaining(deadline);
-            drop(guard);
-            interrupted = FutexWord::wait_any(&[(ring.reader_word(), DOZES)], rest);
-            guard = me.process.lock();
-        }
-        me.disarm(&guard);
-        return (guard, if interrupted { Ended::Interrupted } else { Ended::Look });
-    }
-    // A kernel that can't sleep on several words has the watcher hear bells for us.
-    let several = FutexWord::can_wait_any();
-    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_dozing_reader() } else { ring.arm_reader() });
-    let mut ended = Ended::Look;
-    if !me.stirs() {
-        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), DOZES));
-        let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
-        let rest = remaining(deadline);
-        drop(guard);
-        if me.waiter.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&words, rest) {
-            ended = Ended::Interrupted;
-        }
-        guard = me.process.lock();
-    }
-    me.disarm(&guard);
-    (guard, ended)
-}
-
+#[inline]
 fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
     match ended {
         _ if waiter.is_woken() => Ended::Look,
@@ -472,6 +427,7 @@ fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
     }
 }
 
+#[inline]
 fn remaining(deadline: Option<u64>) -> Option<u64> {
     deadline.map(|deadline| deadline.saturating_sub(now()))
 }
@@ -489,15 +445,20 @@ pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard
 /// Waits for what other threads of the process do.
 fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
     let me = Me::get(&mut guard);
-    me.waiter.word.store(0, Ordering::Relaxed);
+    let (guard, ended) = follow(guard, &me, what, deadline);
+    let ended = overdue(ended, &me.waiter, deadline);
+    me.keep();
+    (guard, ended)
+}
+
+/// Waits for others of this process to wake the thread.
+fn follow<'a>(mut guard: Guard<'a>, me: &Me, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
     guard.io.waiting.list.push((me.number, what));
     drop(guard);
     let interrupted = !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline));
     guard = me.process.lock();
     guard.io.waiting.forget(me.number);
-    let ended = overdue(if interrupted { Ended::Interrupted } else { Ended::Look }, &me.waiter, deadline);
-    ME.with(|slot| slot.0.set(Some(me)));
-    (guard, ended)
+    (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
 }
 
 /// Waits until the other end of a line has taken something, if a record of `len` bytes with `fds` descriptors
@@ -519,30 +480,12 @@ pub fn for_line(
         return (guard, Ended::Look);
     }
     let me = Me::get(&mut guard);
-    me.waiter.word.store(0, Ordering::Relaxed);
     guard.io.waiting.list.push((me.number, For::Line(number)));
     drop(guard);
-    let moved = || Line::consumption_of(&ring, &theirs, slot) != consumed || me.waiter.is_woken();
-    let mut ended = Ended::Look;
-    if look(Outlook::Spin, deadline, &moved) != Outcome::Won {
-        ring.arm_dozing_writer();
-        let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
-        if !moved() && me.waiter.word.claim(0, ASLEEP).is_ok() {
-            let interrupted = if FutexWord::can_wait_any() {
-                FutexWord::wait_any(&words, remaining(deadline))
-            } else {
-                // An old kernel: the thread's own word has to be heard, so the line's is looked at now and then.
-                FutexWord::wait_any(&words[1..], Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE)))
-            };
-            if interrupted {
-                ended = Ended::Interrupted;
-            }
-        }
-    }
-    let over = ended == Ended::Look && !moved() && deadline.is_some_and(|deadline| now() >= deadline);
+    let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &theirs, slot) != consumed, deadline);
     guard = me.process.lock();
     guard.io.waiting.forget(me.number);
-    ME.with(|place| place.0.set(Some(me)));
+    me.keep();
     if let Some(line) = guard.io.lines.get_mut(number as usize) {
         // The flag was up for these too, and may be down now, or nobody's.
         line.release_kept();
@@ -551,7 +494,28 @@ pub fn for_line(
             line.ring_bell();
         }
     }
-    (guard, if over { Ended::TimedOut } else { ended })
+    (guard, ended)
+}
+
+/// Waits until the reader of the ring has `moved` on, or somebody wakes the thread.
+fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) -> Ended {
+    let stirs = || moved() || me.waiter.is_woken();
+    if look(Outlook::Spin, deadline, &stirs) != Outcome::Won {
+        ring.arm_dozing_writer();
+        let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
+        if !stirs() && me.waiter.word.claim(0, ASLEEP).is_ok() {
+            let interrupted = if FutexWord::can_wait_any() {
+                FutexWord::wait_any(&words, remaining(deadline))
+            } else {
+                // An old kernel: the thread's own word has to be heard, so the line's is looked at now and then.
+                FutexWord::wait_any(&words[1..], Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE)))
+            };
+            if interrupted {
+                return Ended::Interrupted;
+            }
+        }
+    }
+    if !stirs() && deadline.is_some_and(|deadline| now() >= deadline) { Ended::TimedOut } else { Ended::Look }
 }
 
 /// Waits until a far port's socket takes a packet, or the question for the port's owner is answered.
@@ -572,30 +536,4 @@ pub fn for_socket<'a>(guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> 
         _ => Ended::Look,
     };
     (process.lock(), ended)
-}
-
-/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
-const GLANCE: u64 = 1_000_000;
-/// Whether and how the leader looks before it sleeps; tells the other ends where it is.
-fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
-    if settings::spin_ns() == 0 {
-        return None;
-    }
-    let cpu = rustix::thread::sched_getcpu() as u32 + 1;
-    let mut outlook = None;
-    for (number, ..) in &me.rings {
-        let Some(line) = guard.io.lines.get(*number as usize) else { continue };
-        if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
-            line.segment.own.cpu.store(cpu, Ordering::Relaxed);
-        }
-        if !line.habit.trusts() && !line.habit.spins(now()) {
-            continue;
-        }
-        match line.segment.peer.cpu.load(Ordering::Relaxed) {
-            0 => outlook = outlook.or(Some(Outlook::Yield)),
-            other if other == cpu => outlook = outlook.or(Some(Outlook::Yield)),
-            _ => return Some(Outlook::Spin),
-        }
-    }
-    outlook
 }

@@ -33,6 +33,43 @@ pub struct Record {
 pub const RECORD: usize = 32;
 const _: () = assert!(size_of::<Record>() == RECORD);
 
+impl Record {
+    /// The record as it lies in the ring.
+    #[inline(always)]
+    pub fn words(&self) -> [u64; RECORD / 8] {
+        let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
+        let what = u32::from(self.kind) | u32::from(self.flags) << 8 | u32::from(self.fds) << 16;
+        [
+            pair(self.body, self.items),
+            pair(what, self.target),
+            pair(self.id as u32, self.count),
+            pair(self.reply.form, self.reply.value),
+        ]
+    }
+
+    /// What [`Record::words`] was made of.
+    #[inline(always)]
+    pub fn from_words(words: [u64; RECORD / 8]) -> Self {
+        let high = |word: u64| (word >> 32) as u32;
+        let [lengths, what, id, reply] = words;
+        Self {
+            body: lengths as u32,
+            items: high(lengths),
+            kind: what as u8,
+            flags: (what >> 8) as u8,
+            fds: (what >> 16) as u16,
+            target: high(what),
+            id: id as i32,
+            count: high(id),
+            reply: WireRight { form: reply as u32, value: high(reply) },
+        }
+    }
+}
+
+// `words` are the fields in their order, the lower half first.
+#[cfg(target_endian = "big")]
+compile_error!("slipway runs on little-endian machines");
+
 /// Kinds of records.
 pub mod kind {
     /// A message to the port at the reader's slot `target`.
@@ -182,4 +219,17 @@ pub fn take_bytes<'a>(bytes: &mut &'a [u8], n: usize) -> Option<&'a [u8]> {
 pub fn put_bytes(to: &mut Vec<u8>, bytes: &[u8]) {
     to.extend_from_slice(bytes);
     to.resize(to.len().next_multiple_of(8), 0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_and_bytes_of_a_record_are_the_same() {
+        let bytes: [u8; RECORD] = std::array::from_fn(|at| at as u8 + 1);
+        let record = Record::read_from_bytes(&bytes).unwrap();
+        assert_eq!(record.words().map(u64::to_ne_bytes).as_flattened(), bytes);
+        assert_eq!(Record::from_words(record.words()).as_bytes(), bytes);
+    }
 }

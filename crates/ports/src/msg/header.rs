@@ -24,7 +24,6 @@ pub struct Header {
 }
 
 /// Whether a disposition is one that a message can be sent with.
-#[inline]
 fn sends(disposition: u32) -> bool {
     const SENDS: u32 = 1 << types::MOVE_SEND
         | 1 << types::MOVE_SEND_ONCE
@@ -34,10 +33,9 @@ fn sends(disposition: u32) -> bool {
     disposition < 32 && SENDS >> disposition & 1 != 0
 }
 
-/// Reads a header; `SEND_INVALID_HEADER` if its bits make no sense. `buffer` has at least [`HEADER`] bytes.
-#[inline]
-pub fn parse(buffer: &[u8]) -> Result<Header, Code> {
-    let bytes = buffer.first_chunk::<HEADER>().ok_or(Code::SEND_MSG_TOO_SMALL)?;
+/// What a header says, whether or not it makes sense; and its bits.
+#[inline(always)]
+pub fn read(bytes: &[u8; HEADER]) -> (Header, u32) {
     let words: [u32; HEADER / 4] = zerocopy::transmute!(*bytes);
     let bits = words[0];
     let header = Header {
@@ -48,6 +46,12 @@ pub fn parse(buffer: &[u8]) -> Result<Header, Code> {
         local: words[4],
         id: words[7] as i32,
     };
+    (header, bits)
+}
+
+/// Reads a header; `SEND_INVALID_HEADER` if its bits make no sense. `buffer` has at least [`HEADER`] bytes.
+pub fn parse(buffer: &[u8]) -> Result<Header, Code> {
+    let (header, bits) = read(buffer.first_chunk::<HEADER>().ok_or(Code::SEND_MSG_TOO_SMALL)?);
     let reply = if header.local_type == 0 { header.local == 0 } else { sends(header.local_type) };
     let unknown = bits & !(REMOTE_MASK | LOCAL_MASK | COMPLEX) != 0;
     if sends(header.remote_type) && reply && !unknown { Ok(header) } else { Err(Code::SEND_INVALID_HEADER) }

@@ -1,7 +1,7 @@
 //! `mach_msg`: sending and receiving messages as bytes in a buffer.
 
 pub mod direct;
-mod fast;
+pub mod fast;
 pub mod header;
 pub mod typed;
 
@@ -42,17 +42,23 @@ pub struct Request {
 /// Returns what `mach_msg` returns. `buffer` is at least as long as the larger of the two sizes.
 pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
     let mut guard = process.lock();
-    if request.option & option::SEND_MSG != 0 && !fast::send(&mut guard, space, buffer, request.send_size) {
-        let code;
-        (guard, code) = send(guard, space, buffer, request);
-        if code != Code::SUCCESS {
-            return code;
-        }
+    if request.option & option::SEND_MSG != 0 && !fast::send(guard.quietly(), space, buffer, request.send_size) {
+        return send_slowly(guard, space, buffer, request);
     }
-    if request.option & option::RCV_MSG != 0 {
-        return receive(guard, space, buffer, request);
+    if request.option & option::RCV_MSG == 0 {
+        return Code::SUCCESS;
     }
-    Code::SUCCESS
+    receive(guard, space, buffer, request)
+}
+
+/// As [`mach_msg`], when the message to be sent doesn't go the short way.
+#[inline(never)]
+fn send_slowly(guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    let (guard, code) = send(guard, space, buffer, request);
+    if code != Code::SUCCESS || request.option & option::RCV_MSG == 0 {
+        return code;
+    }
+    receive(guard, space, buffer, request)
 }
 
 fn deadline(asked: bool, milliseconds: u32) -> Option<u64> {
@@ -240,7 +246,6 @@ fn take_back<'a>(
 }
 
 /// What a name to receive from denotes.
-#[inline]
 fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For, Code> {
     let entry = inner.state.space(space).get(name).ok_or(Code::RCV_INVALID_NAME)?;
     match entry.object {
@@ -253,17 +258,60 @@ fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For, Code> {
     }
 }
 
+/// Receives by the short way, as long as there is nothing else to be done.
+#[inline(always)]
 fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
-    let what = match receivable(&guard, space, request.receive_name) {
+    let what = match guard.quietly().receives_from(space, request.receive_name) {
         Ok(what) => what,
         Err(code) => return code,
     };
+    let mut ended = Ended::Stirred;
+    while ended == Ended::Stirred && !guard.state.turns.any() {
+        match fast::receive(guard.quietly(), space, what, buffer, request.receive_size) {
+            Short::Received => {
+                if guard.others_wait() {
+                    guard.hand_over();
+                }
+                return Code::SUCCESS;
+            }
+            Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {
+                (guard, ended) = wait::for_message(guard, what, None);
+            }
+            Short::Nothing | Short::Other => break,
+        }
+    }
+    receive_slowly(guard, space, what, buffer, request, ended)
+}
+
+/// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
+#[inline(never)]
+fn receive_slowly(
+    mut guard: Guard<'_>,
+    space: SpaceId,
+    what: For,
+    buffer: &mut [u8],
+    request: &Request,
+    mut ended: Ended,
+) -> Code {
     guard.come_back(what);
     let asked = request.option & option::RCV_TIMEOUT != 0;
     let mut until = None;
     loop {
+        if ended != Ended::Stirred {
+            match receivable(&guard, space, request.receive_name) {
+                Ok(still) if still == what => {}
+                other => return changed(&guard, space, what, other),
+            }
+        }
         if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
-            return received(&mut guard, what, code);
+            return received(guard, what, code);
+        }
+        match ended {
+            Ended::TimedOut => return received(guard, what, Code::RCV_TIMED_OUT),
+            Ended::Interrupted if request.option & option::RCV_INTERRUPT != 0 => {
+                return received(guard, what, Code::RCV_INTERRUPTED);
+            }
+            _ => {}
         }
         guard.settle();
         if asked && request.timeout == 0 {
@@ -271,30 +319,15 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
             guard.catch_up();
             let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(Code::RCV_TIMED_OUT);
             guard.quiet(what);
-            return received(&mut guard, what, code);
+            return received(guard, what, code);
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
-        let ended;
         (guard, ended) = crate::trap::wait::for_message(guard, what, deadline);
-        if ended != Ended::Stirred {
-            match receivable(&guard, space, request.receive_name) {
-                Ok(still) if still == what => {}
-                other => return changed(&guard, space, what, other),
-            }
-        }
-        let code = match ended {
-            Ended::TimedOut => Code::RCV_TIMED_OUT,
-            Ended::Interrupted if request.option & option::RCV_INTERRUPT != 0 => Code::RCV_INTERRUPTED,
-            _ => continue,
-        };
-        let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(code);
-        return received(&mut guard, what, code);
     }
 }
 
 /// A receiver is done.
-#[inline]
-fn received(guard: &mut Guard<'_>, what: For, code: Code) -> Code {
+fn received(mut guard: Guard<'_>, what: For, code: Code) -> Code {
     if code == Code::SUCCESS {
         guard.go_away(what);
     }
@@ -318,24 +351,11 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
 }
 
 /// Receives what is there: None if nothing is.
-#[inline]
 fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
     match fast::receive(inner, space, what, buffer, request.receive_size) {
-        Short::Received => return Some(Code::SUCCESS),
-        // The only line is empty; so may be the queue.
-        Short::Nothing if inner.io.hot.len() == 1 && is_empty(inner, what) => return None,
-        Short::Nothing | Short::Other => {}
-    }
-    take_any(inner, space, what, buffer, request)
-}
-
-/// Whether a port's queue is empty, at a look.
-#[inline]
-fn is_empty(inner: &Inner, what: For) -> bool {
-    match what {
-        For::Port(port) => inner.state.port(port).local().is_none_or(|local| local.queue.is_empty()),
-        For::Set(set) => inner.state.set(set).ready.is_empty(),
-        For::Room(_) | For::Line(_) | For::Turn(_) => true,
+        Short::Received => Some(Code::SUCCESS),
+        Short::Nothing => None,
+        Short::Other => take_any(inner, space, what, buffer, request),
     }
 }
 

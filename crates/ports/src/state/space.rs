@@ -149,7 +149,12 @@ impl Space {
         {
             return Some(entry);
         }
-        if self.chosen.is_empty() { None } else { self.chosen.get(&name) }
+        self.get_chosen(name)
+    }
+
+    #[cold]
+    fn get_chosen(&self, name: u32) -> Option<&Entry> {
+        self.chosen.get(&name)
     }
 
     /// As [`Space::get`].
@@ -161,7 +166,7 @@ impl Space {
         {
             return Some(entry);
         }
-        if self.chosen.is_empty() { None } else { self.chosen.get_mut(&name) }
+        self.chosen.get_mut(&name)
     }
 
     /// Gives an entry a name of the space's choice; None if there are too many names, or the task is gone.

@@ -1,0 +1,109 @@
+//! A lock for the threads of one process, with what it guards.
+//!
+//! It differs from std's in having no poison: whoever uses it leaves things in order before anything can panic.
+#![allow(unsafe_code, clippy::disallowed_types, reason = "a lock is what makes a cell safe")]
+
+use super::{FutexWord, Ordering};
+#[cfg(loom)]
+use loom::cell::UnsafeCell;
+#[cfg(not(loom))]
+use std::cell::UnsafeCell;
+use std::{
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+};
+
+const FREE: u32 = 0;
+const HELD: u32 = 1;
+const CONTENDED: u32 = 2;
+
+/// Looks at a held lock before its waiter sleeps.
+#[cfg(not(loom))]
+const LOOKS: u32 = 100;
+
+/// A value that one thread at a time can reach.
+#[derive(Debug, Default)]
+pub struct Mutex<T> {
+    word: FutexWord,
+    value: UnsafeCell<T>,
+}
+
+// SAFETY: the value is reached by one thread at a time, whichever that is.
+unsafe impl<T: Send> Send for Mutex<T> {}
+// SAFETY: as above.
+unsafe impl<T: Send> Sync for Mutex<T> {}
+
+/// Holds the lock until dropped, by the thread that took it.
+#[derive(Debug)]
+pub struct MutexGuard<'a, T> {
+    mutex: &'a Mutex<T>,
+    _thread: PhantomData<*const ()>,
+}
+
+impl<T> Mutex<T> {
+    /// A free lock.
+    pub fn new(value: T) -> Self {
+        Self { word: FutexWord::default(), value: UnsafeCell::new(value) }
+    }
+
+    /// Waits for the lock. A thread that has it already waits for ever.
+    #[inline]
+    pub fn lock(&self) -> MutexGuard<'_, T> {
+        if self.word.claim(FREE, HELD).is_err() {
+            self.wait();
+        }
+        MutexGuard { mutex: self, _thread: PhantomData }
+    }
+
+    #[cold]
+    fn wait(&self) {
+        #[cfg(not(loom))]
+        for _ in 0..LOOKS {
+            if self.word.load(Ordering::Relaxed) == FREE && self.word.claim(FREE, HELD).is_ok() {
+                return;
+            }
+            super::spin_loop();
+        }
+        while self.word.swap(CONTENDED, Ordering::Acquire) != FREE {
+            self.word.wait_private(CONTENDED);
+        }
+    }
+}
+
+impl<T> Deref for MutexGuard<'_, T> {
+    type Target = T;
+    #[inline]
+    fn deref(&self) -> &T {
+        // SAFETY: the lock is held, and the result does not outlive the guard.
+        #[cfg(not(loom))]
+        unsafe {
+            &*self.mutex.value.get()
+        }
+        // SAFETY: as above; loom finds whoever else would be at it.
+        #[cfg(loom)]
+        self.mutex.value.with(|value| unsafe { &*value })
+    }
+}
+
+impl<T> DerefMut for MutexGuard<'_, T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut T {
+        // SAFETY: the lock is held, and the guard is borrowed for as long.
+        #[cfg(not(loom))]
+        unsafe {
+            &mut *self.mutex.value.get()
+        }
+        // SAFETY: as above.
+        #[cfg(loom)]
+        self.mutex.value.with_mut(|value| unsafe { &mut *value })
+    }
+}
+
+impl<T> Drop for MutexGuard<'_, T> {
+    #[inline]
+    fn drop(&mut self) {
+        if self.mutex.word.swap(FREE, Ordering::Release) == CONTENDED {
+            self.mutex.word.wake_one_private();
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! Waiting for a message: as the leader, who looks at the hot lines, or as one of those whom others wake.
+
+use super::{ASLEEP, Ended, HOT, Me, follow, overdue, remaining};
+use crate::{
+    io::{
+        look::{EAGER, Outlook, look, now},
+        wait::For,
+    },
+    process::Guard,
+    settings,
+};
+use slipway_fabric::{
+    ring::DOZES,
+    spin::Outcome,
+    sync::{FutexWord, Ordering},
+};
+use smallvec::SmallVec;
+
+/// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
+#[inline(always)]
+pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    let mut me = Me::get(&mut guard);
+    let (guard, ended) = match guard.io.waiting.leader {
+        None => lead(guard, &mut me, what, deadline),
+        Some(_) => follow(guard, &me, what, deadline),
+    };
+    let ended = overdue(ended, &me.waiter, deadline);
+    me.keep();
+    (guard, ended)
+}
+
+/// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
+#[inline(always)]
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    guard.quietly().io.waiting.leader = Some((me.number, what));
+    me.note(&guard);
+    let mut ended = Ended::Look;
+    let mut won = false;
+    if me.eager && deadline.is_none() {
+        drop(guard);
+        won = (0..EAGER).any(|_| me.stirs());
+        guard = me.process.lock();
+    }
+    if !won && settings::spin_ns() > 0 {
+        (guard, won) = look_as_leader(guard, me, deadline);
+    }
+    if !won {
+        (guard, ended) = sleep_as_leader(guard, me, deadline);
+    }
+    let waiting = &mut guard.quietly().io.waiting;
+    (waiting.leader, waiting.dozes_on) = (None, None);
+    (guard, ended)
+}
+
+/// Looks for as long as it may be worth it; whether something stirs.
+fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, bool) {
+    if let Some(outlook) = outlook(&guard, me) {
+        let hot = guard.io.hot.first().copied();
+        drop(guard);
+        let outcome = look(outlook, deadline, &|| me.stirs());
+        guard = me.process.lock();
+        me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
+        let line = hot.and_then(|hot| guard.io.lines.get(hot as usize));
+        let habit = line.map_or(&me.waiter.habit, |line| &line.habit);
+        habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+    }
+    // The lines may be others by now.
+    me.note(&guard);
+    (guard, me.stirs())
+}
+
+/// Whether and how the leader looks before it sleeps; tells the other ends where it is.
+fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
+    let cpu = rustix::thread::sched_getcpu() as u32 + 1;
+    let mut outlook = me.waiter.outlook(cpu);
+    for (number, ..) in &me.rings {
+        let Some(line) = guard.io.lines.get(*number as usize) else { continue };
+        if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
+            line.segment.own.cpu.store(cpu, Ordering::Relaxed);
+        }
+        if !line.habit.trusts() && !line.habit.spins(now()) {
+            continue;
+        }
+        match line.segment.peer.cpu.load(Ordering::Relaxed) {
+            0 => outlook = outlook.or(Some(Outlook::Yield)),
+            other if other == cpu => outlook = outlook.or(Some(Outlook::Yield)),
+            _ => return Some(Outlook::Spin),
+        }
+    }
+    outlook
+}
+
+/// Sleeps until a hot line stirs or somebody wakes the leader.
+#[inline(always)]
+fn sleep_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    let [(line, ring, head)] = &me.rings[..] else { return sleep_on_several(guard, me, deadline) };
+    ring.arm_dozing_reader();
+    let mut interrupted = false;
+    if !ring.readable(*head) {
+        guard.quietly().io.waiting.dozes_on = Some(*line);
+        let rest = remaining(deadline);
+        drop(guard);
+        interrupted = ring.reader_word().wait_while(DOZES, rest);
+        guard = me.process.lock();
+    }
+    me.disarm(&guard);
+    (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
+}
+
+#[cold]
+fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    // A kernel that can't sleep on several words has the watcher hear bells for us.
+    let several = FutexWord::can_wait_any();
+    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_dozing_reader() } else { ring.arm_reader() });
+    let mut ended = Ended::Look;
+    if !me.stirs() {
+        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), DOZES));
+        let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
+        let rest = remaining(deadline);
+        drop(guard);
+        if me.waiter.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&words, rest) {
+            ended = Ended::Interrupted;
+        }
+        guard = me.process.lock();
+    }
+    me.disarm(&guard);
+    (guard, ended)
+}
