@@ -244,7 +244,15 @@ fn a_right_that_comes_again_by_another_way_is_shown_before_it_is_used() {
 
     // From somebody else this time. Over the line it is not counted any more.
     let (name, _pipe) = port.give();
-    assert_eq!(send(&Msg::new(3, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    std::thread::scope(|scope| {
+        let sent = scope.spawn(move || send(&Msg::new(3, (name, types::COPY_SEND), (0, 0))));
+        // Two have given it now: the port's owner is asked whether the line is his.
+        let (mut ask, mut fds) = ([0; 64], Vec::<Reserved>::new());
+        tools::until("a question", || objects::receive(port.r.as_fd(), &mut ask, &mut fds) == Ok(32));
+        assert_eq!(u32::from_ne_bytes(ask[4..8].try_into().expect("4 bytes")), 1, "the slot");
+        objects::send(fds[0].as_fd(), &[&[1]], &[]).expect("room for the answer");
+        assert_eq!(sent.join().expect("no panic"), Code::SUCCESS);
+    });
     let (record, fds) = next(&mut line, kind::ATTACH);
     assert_eq!((record.target, objects::identity(&fds[0]).ok()), (1, Some(port.identity())));
     let (record, _) = next(&mut line, kind::MESSAGE);
