@@ -18,8 +18,18 @@ fn main() -> Result<(), String> {
 
     let compiler = || {
         let mut compiler = cc::Build::new();
-        // What is measured is optimised in every profile.
-        compiler.std("gnu99").opt_level(2).debug(true).warnings(true).extra_warnings(true).include(&include).include(&stubs);
+        // What is measured is optimised in every profile, and compiled as programs are.
+        compiler
+            .std("gnu99")
+            .opt_level(2)
+            .debug(true)
+            .force_frame_pointer(false)
+            .pic(false)
+            .flag("-fPIE")
+            .warnings(true)
+            .extra_warnings(true)
+            .include(&include)
+            .include(&stubs);
         compiler.include(&out);
         compiler
     };
