@@ -2,8 +2,8 @@
 //!
 //! * [`abi`]: Mach's numbers. * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
 //! * [`io`]: that state connected to other processes. * [`msg`]: `mach_msg`. * [`task`]: the calls of a task.
-//! * [`rights`]: rights as owned values, for programs in Rust. * [`special`]: ports that stand for a task, thread or host.
-//! * [`trap`]: calls in place of messages, between tasks of one process.
+//! * [`rights`]: rights as owned values, for programs in Rust. * [`mig`]: what stubs in Rust are made of.
+//! * [`special`]: ports that stand for a task, thread or host. * [`trap`]: calls in place of messages, between tasks of one process.
 //! * [`bootstrap`]: the name server as its clients see it. * [`process`]: the one lock, and fork.
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
@@ -11,6 +11,7 @@
 pub mod abi;
 pub mod bootstrap;
 pub mod io;
+pub mod mig;
 pub mod msg;
 pub mod process;
 pub mod rights;

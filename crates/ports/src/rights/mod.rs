@@ -4,16 +4,20 @@
 //! made it, and gives it up when dropped. What a message carries moves into it ([`Outgoing`]) and out of it
 //! ([`Received`]). All of them are `Send` and `Sync`: any thread of the process may use a right of its task.
 
+mod body;
+mod carried;
 mod outgoing;
 mod received;
 mod region;
 
+pub(crate) use body::{Body, give_up};
+pub(crate) use carried::{Carried, is_taken, settle};
 pub use outgoing::Outgoing;
-pub use received::{Kind, Part, Received};
+pub use received::{Kind, Part, Received, ReplyRight, Target};
 pub use region::Region;
 
 use crate::{
-    abi::{Code, notify, option, right, types},
+    abi::{self, Code, notify, option, right, types},
     bootstrap,
     msg::Request,
     task::Task,
@@ -47,6 +51,11 @@ fn trying<T>(tried: &'static str, result: Result<T, Code>) -> Result<T, Error> {
     result.map_err(|code| Error { tried, code })
 }
 
+/// Whether a name in a message stands for a right that is there.
+fn is_right(name: u32) -> bool {
+    name != abi::NULL && name != abi::DEAD
+}
+
 /// A name in a task, and which right of it is owned.
 struct Name {
     task: Task,
@@ -67,6 +76,11 @@ macro_rules! owned {
             /// The name, which stays this value's.
             pub fn name(&self) -> u32 {
                 self.0.name
+            }
+
+            /// The task that has the right.
+            pub(crate) fn task(&self) -> Task {
+                self.0.task
             }
 
             /// Gives the reference to the caller: nothing is given up.
@@ -290,6 +304,8 @@ impl SendOnceRight {
         let sent = message.send(task, (self.0.name, types::MOVE_SEND_ONCE), (0, 0), None);
         match sent {
             Ok(()) => std::mem::forget(self),
+            // It went with the message, or came back and was given up with the rest.
+            Err(error) if is_taken(error.code) => std::mem::forget(self),
             Err(_) => drop(self),
         }
         sent
@@ -315,7 +331,7 @@ impl PortSet {
 
     /// Waits for a message to any member; [`Received::port`] says which.
     pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
-        receive(self.0.task, self.0.name, timeout)
+        receive(self.task(), self.0.name, timeout)
     }
 
     /// As [`ReceiveRight::descriptor`], for all members.

@@ -1,6 +1,6 @@
 //! Messages to be sent.
 
-use super::{Error, ReceiveRight, SendOnceRight, SendRight};
+use super::{Carried, Error, ReceiveRight, SendOnceRight, SendRight, settle};
 use crate::{
     abi::{self, COMPLEX, Code, HEADER, SLOT, option, types},
     msg::Request,
@@ -19,16 +19,6 @@ pub struct Outgoing {
     body: Vec<u8>,
     complex: bool,
     carried: Vec<Carried>,
-}
-
-/// What must live until the message is sent, and is then the receiver's or given up.
-#[derive(Debug)]
-#[allow(dead_code, reason = "held for their drop alone")]
-enum Carried {
-    Send(SendRight),
-    SendOnce(SendOnceRight),
-    Receive(ReceiveRight),
-    Memory(Vec<u8>),
 }
 
 impl Outgoing {
@@ -118,7 +108,7 @@ impl Outgoing {
         self.complex = true;
         let word = type_word(types::BYTE, 8, bytes.len() as u32) & !INLINE;
         let at = (bytes.as_ptr().expose_provenance() as u64).to_le_bytes();
-        self.carried.push(Carried::Memory(bytes));
+        self.carried.push(Carried::Memory(Box::new(bytes)));
         self.typed(word, &at)
     }
 
@@ -141,31 +131,7 @@ impl Outgoing {
             ..Request::default()
         };
         let code = task.mach_msg(&mut buffer, &request);
-        match code {
-            // The rights are the receiver's, or were destroyed with the message.
-            Code::SUCCESS | Code::SEND_NO_BUFFER | Code::SEND_INVALID_RIGHT | Code::SEND_INVALID_MEMORY => {
-                self.carried.into_iter().for_each(Carried::gone)
-            }
-            // They came back under the names that the buffer has now, and are given up with it.
-            Code::SEND_TIMED_OUT | Code::SEND_INTERRUPTED => {
-                self.carried.into_iter().for_each(Carried::gone);
-                super::Received::taken_back(task, &buffer);
-            }
-            // Nothing was taken: they are dropped here.
-            _ => {}
-        }
+        settle(task, code, &buffer, self.carried);
         if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
-    }
-}
-
-impl Carried {
-    /// The right is not this task's any more; memory still is.
-    fn gone(self) {
-        match self {
-            Self::Send(right) => drop(right.into_name()),
-            Self::SendOnce(right) => drop(right.into_name()),
-            Self::Receive(right) => drop(right.into_name()),
-            Self::Memory(bytes) => drop(bytes),
-        }
     }
 }

@@ -1,26 +1,45 @@
 //! Messages that were received.
 
-use super::{ReceiveRight, Region, SendOnceRight, SendRight};
+use super::{
+    ReceiveRight, Region, SendOnceRight, SendRight,
+    body::{Body, Item, give_up, word},
+    is_right,
+};
 use crate::{
-    abi::{self, COMPLEX, HEADER, LOCAL_MASK, REMOTE_MASK, SLOT, notify, types},
-    msg::typed::Descriptor,
+    abi::{COMPLEX, HEADER, LOCAL_MASK, REMOTE_MASK, notify, types},
     task::Task,
 };
+use std::collections::VecDeque;
 
-/// A message that was received, taken apart. What nobody takes out of it is given up when it is dropped.
+/// A message that was received, taken apart from front to back. What nobody takes out of it is given up when it is dropped.
 #[derive(Debug)]
 pub struct Received {
     id: i32,
-    port: u32,
+    sequence: u32,
+    target: Target,
     by_send_once: bool,
-    reply: Option<Reply>,
-    parts: std::collections::VecDeque<Part>,
+    reply: Option<ReplyRight>,
+    body: Body,
+    /// What is left of an item with several rights.
+    rest: VecDeque<Part>,
 }
 
+/// A right to answer with.
 #[derive(Debug)]
-enum Reply {
+pub enum ReplyRight {
+    /// Any number of times.
     Send(SendRight),
+    /// Once.
     Once(SendOnceRight),
+}
+
+/// Where a message came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Target {
+    /// The port of this name.
+    Port(u32),
+    /// The port with this protected payload.
+    Payload(u64),
 }
 
 /// What the elements of a part are: `MACH_MSG_TYPE_*`, and their size in bits.
@@ -32,7 +51,7 @@ pub struct Kind {
     pub bits: u32,
 }
 
-/// One item of a message's body.
+/// One item of a message's body; of an item with several rights, one of them.
 #[derive(Debug)]
 pub enum Part {
     /// Plain data.
@@ -47,14 +66,6 @@ pub enum Part {
     Receive(Option<ReceiveRight>),
 }
 
-fn word(bytes: &[u8], at: usize) -> u64 {
-    bytes.get(at..at + SLOT).map_or(0, |word| word.iter().rev().fold(0, |value, byte| value << 8 | u64::from(*byte)))
-}
-
-fn is_right(name: u32) -> bool {
-    name != abi::NULL && name != abi::DEAD
-}
-
 fn right(task: Task, kind: u32, name: u32) -> Part {
     let some = is_right(name);
     match kind {
@@ -66,56 +77,40 @@ fn right(task: Task, kind: u32, name: u32) -> Part {
 
 impl Received {
     /// Takes over what a message in `buffer`, just received, carries.
-    pub(super) fn parse(task: Task, buffer: &[u8]) -> Self {
+    pub(crate) fn parse(task: Task, buffer: &[u8]) -> Self {
         let first = word(buffer, 0);
         let (bits, size) = (first as u32, (first >> 32) as usize);
         let name = word(buffer, 8) as u32;
         let reply = match bits & REMOTE_MASK {
             _ if !is_right(name) => None,
-            types::PORT_SEND_ONCE => Some(Reply::Once(SendOnceRight::from_name(task, name))),
-            _ => Some(Reply::Send(SendRight::from_name(task, name))),
+            types::PORT_SEND_ONCE => Some(ReplyRight::Once(SendOnceRight::from_name(task, name))),
+            _ => Some(ReplyRight::Send(SendRight::from_name(task, name))),
         };
-        let mut it = Self {
-            id: (word(buffer, 24) >> 32) as i32,
-            port: word(buffer, 16) as u32,
-            by_send_once: (bits & LOCAL_MASK) >> 8 == types::PORT_SEND_ONCE,
+        let (local, port) = ((bits & LOCAL_MASK) >> 8, word(buffer, 16));
+        let last = word(buffer, 24);
+        let body = buffer.get(HEADER..size.min(buffer.len())).unwrap_or_default().to_vec();
+        Self {
+            id: (last >> 32) as i32,
+            sequence: last as u32,
+            target: if local == types::PROTECTED_PAYLOAD { Target::Payload(port) } else { Target::Port(port as u32) },
+            by_send_once: local == types::PORT_SEND_ONCE,
             reply,
-            parts: std::collections::VecDeque::new(),
-        };
-        it.take_parts(task, buffer.get(HEADER..size.min(buffer.len())).unwrap_or_default(), bits & COMPLEX != 0);
-        it
-    }
-
-    /// Gives up what came back with a message that could not be sent. Its destination stays the caller's.
-    pub(super) fn taken_back(task: Task, buffer: &[u8]) {
-        let bits = word(buffer, 0) as u32;
-        let mut it = Self { id: 0, port: 0, by_send_once: false, reply: None, parts: std::collections::VecDeque::new() };
-        it.take_parts(task, buffer.get(HEADER..).unwrap_or_default(), bits & COMPLEX != 0);
-    }
-
-    fn take_parts(&mut self, task: Task, body: &[u8], complex: bool) {
-        let mut at = 0;
-        while at < body.len() {
-            let Ok(type_of) = Descriptor::parse(word(body, at) & !(1 << 31)) else { return };
-            at += SLOT;
-            let kind = Kind { name: type_of.name, bits: type_of.bits };
-            let len = type_of.size() as usize;
-            let size = if type_of.inline { len.next_multiple_of(SLOT) } else { SLOT };
-            match (type_of.is_port() && complex, type_of.inline) {
-                (true, true) => {
-                    (0..type_of.number as usize)
-                        .for_each(|i| self.parts.push_back(right(task, type_of.name, word(body, at + i * SLOT) as u32)));
-                }
-                (true, false) => {
-                    let names = Region::new(word(body, at) as usize, len);
-                    let names = names.chunks_exact(4).map(|name| u32::from_le_bytes([name[0], name[1], name[2], name[3]]));
-                    self.parts.extend(names.map(|name| right(task, type_of.name, name)));
-                }
-                (false, false) if complex => self.parts.push_back(Part::Memory(kind, Region::new(word(body, at) as usize, len))),
-                _ => self.parts.push_back(Part::Data(kind, body.get(at..at + len).unwrap_or_default().to_vec())),
-            }
-            at += size;
+            body: Body::new(task, body, bits & COMPLEX != 0),
+            rest: VecDeque::new(),
         }
+    }
+
+    /// Gives up what came back with a message that could not be sent: what it carried, and the rights in its header.
+    pub(crate) fn taken_back(task: Task, buffer: &[u8]) {
+        let bits = word(buffer, 0) as u32;
+        give_up(task, bits & REMOTE_MASK, word(buffer, 8) as u32);
+        give_up(task, (bits & LOCAL_MASK) >> 8, word(buffer, 16) as u32);
+        drop(Body::new(task, buffer.get(HEADER..).unwrap_or_default().to_vec(), bits & COMPLEX != 0));
+    }
+
+    /// Cuts it into what stubs read.
+    pub(crate) fn into_parts(self) -> (Target, u32, Option<ReplyRight>, Body) {
+        (self.target, self.sequence, self.reply, self.body)
     }
 
     /// `msgh_id`.
@@ -125,7 +120,20 @@ impl Received {
 
     /// The name of the port that it came to, or the port's protected payload.
     pub fn port(&self) -> u32 {
-        self.port
+        match self.target {
+            Target::Port(name) => name,
+            Target::Payload(payload) => payload as u32,
+        }
+    }
+
+    /// The port that it came to, as its owner knows it.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
+    /// `msgh_seqno`: how many messages were received from the port before this one.
+    pub fn sequence(&self) -> u32 {
+        self.sequence
     }
 
     /// Whether it was sent with a send-once right, as answers and notifications are.
@@ -141,7 +149,7 @@ impl Received {
     /// The right to answer with, if it is a send-once right.
     pub fn take_reply(&mut self) -> Option<SendOnceRight> {
         match self.reply.take() {
-            Some(Reply::Once(right)) => Some(right),
+            Some(ReplyRight::Once(right)) => Some(right),
             other => {
                 self.reply = other;
                 None
@@ -152,7 +160,7 @@ impl Received {
     /// The reply port, if it is a send right.
     pub fn take_reply_send(&mut self) -> Option<SendRight> {
         match self.reply.take() {
-            Some(Reply::Send(right)) => Some(right),
+            Some(ReplyRight::Send(right)) => Some(right),
             other => {
                 self.reply = other;
                 None
@@ -162,7 +170,22 @@ impl Received {
 
     /// The next item of the body.
     pub fn next_part(&mut self) -> Option<Part> {
-        self.parts.pop_front()
+        if let Some(part) = self.rest.pop_front() {
+            return Some(part);
+        }
+        loop {
+            match self.body.next()? {
+                (kind, Item::Data(bytes)) => return Some(Part::Data(kind, bytes)),
+                (kind, Item::Memory(region)) => return Some(Part::Memory(kind, region)),
+                (kind, Item::Names(names)) => {
+                    let task = self.body.task();
+                    self.rest.extend(names.into_iter().map(|name| right(task, kind.name, name)));
+                    if let Some(part) = self.rest.pop_front() {
+                        return Some(part);
+                    }
+                }
+            }
+        }
     }
 
     /// The next item, if it is a send right.
