@@ -110,6 +110,44 @@ pub struct Conversion {
     pub from: String,
 }
 
+/// What an element is made of, for languages that can't take it from C.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// One unit of its transmission type.
+    Unit {
+        /// The transmission type.
+        wire: Wire,
+        /// Bits of it.
+        bits: u32,
+        /// Whether it has a sign, as far as its name tells.
+        signed: bool,
+    },
+    /// So many of another in a row.
+    Repeat(Box<Element>, u32),
+    /// A structure.
+    Fields(Vec<Member>),
+}
+
+/// An element of an array, or a part of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Element {
+    /// The type's name in the interface; empty if it has none.
+    pub name: String,
+    /// What it is made of.
+    pub form: Form,
+}
+
+/// A field of a structure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its name.
+    pub name: String,
+    /// Its distance from the structure's begin in bytes.
+    pub offset: u32,
+    /// Its type.
+    pub element: Element,
+}
+
 /// A type.
 #[derive(Clone, Debug)]
 pub struct Type {
@@ -121,6 +159,8 @@ pub struct Type {
     pub sent: Wire,
     /// What the receiver sees.
     pub received: Wire,
+    /// What an element is made of, and its name in the interface.
+    pub part: Element,
     /// Bits of a unit in the message.
     pub bits: u32,
     /// Units of an element.
@@ -273,6 +313,8 @@ pub struct Routine {
     pub user_name: String,
     /// Name of the server's routine.
     pub server_name: String,
+    /// Where its name stands.
+    pub span: Span,
     /// Identifier of its request.
     pub id: i32,
     /// Whether there is no reply.

@@ -27,6 +27,7 @@ impl Checker<'_> {
         let request_port = self.request_port(operation, &args)?;
         let mut routine = Routine {
             name: name.text.clone(),
+            span: name.span,
             user_name: format!("{}{}", self.settings.user_prefix, name.text),
             server_name: format!("{}{}", self.settings.server_prefix, name.text),
             id,

@@ -4,7 +4,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::{names, numbers};
 use crate::diagnostics::{Diagnostic, Diagnostics};
-use crate::model::{Conversion, Count, Type, WIRE_NAMES, Wire, WireName, wire_name};
+use crate::model::{Conversion, Count, Element, Form, Member, Type, WIRE_NAMES, Wire, WireName, wire_name};
 use crate::source::Span;
 use crate::spelling::nearest;
 use crate::syntax::ast::{ArrayLen, Expr, Field, Ident, OptionKind, TypeBody, TypeDecl, TypeOption, TypeSpec};
@@ -183,7 +183,7 @@ impl Types {
             diagnostics.push(Diagnostic::error(span, "a structure needs a field"));
         }
         let first = members.first().filter(|_| good)?;
-        laid_out(span, first, &members, diagnostics)
+        laid_out(span, fields, first, &members, diagnostics)
     }
 }
 
@@ -195,6 +195,8 @@ impl Type {
         self.message_type = name.to_owned();
         if self.count == Count::One && self.inline {
             self.element = name.to_owned();
+            self.part.name = name.to_owned();
+            self.part.set_sign(name);
         }
     }
 
@@ -202,6 +204,26 @@ impl Type {
     fn total_bytes(&self) -> u64 {
         let count = if let Count::Fixed(n) = self.count { n } else { 1 };
         u64::from(self.bytes) * u64::from(count)
+    }
+}
+
+/// What C types of this name that are none of the interface's say of their sign.
+fn sign_of(name: &str) -> Option<bool> {
+    const UNSIGNED: [&str; 8] =
+        ["natural_t", "size_t", "mach_port_t", "mach_port_name_t", "vm_offset_t", "vm_size_t", "vm_address_t", "boolean_t"];
+    let (unsigned, signed) = (name.starts_with("uint") || name.starts_with("unsigned"), name.starts_with("int"));
+    (unsigned || signed || UNSIGNED.contains(&name)).then_some(signed)
+}
+
+impl Element {
+    fn set_sign(&mut self, name: &str) {
+        if let (Form::Unit { signed, .. }, Some(sign)) = (&mut self.form, sign_of(name)) {
+            *signed = sign;
+        }
+    }
+
+    fn repeated(self, count: u32) -> Self {
+        Self { name: String::new(), form: Form::Repeat(Box::new(self), count) }
     }
 }
 
@@ -225,6 +247,7 @@ fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: 
         span,
         sent,
         received,
+        part: Element { name: String::new(), form: Form::Unit { wire: sent, bits, signed: true } },
         bits,
         units: 1,
         count: Count::One,
@@ -318,7 +341,9 @@ fn sized(ty: Type, name: &str, bits: u32, at: Span, diagnostics: &mut Diagnostic
         return Some(ty);
     }
     let (units, bytes) = (bits / unit, bits / 8);
-    Some(Type { bits: unit, units, bytes, align: unit / 8, ..ty })
+    let one = Element { name: String::new(), form: Form::Unit { wire: ty.sent, bits: unit, signed: true } };
+    let part = if units == 1 { one } else { one.repeated(units) };
+    Some(Type { bits: unit, units, bytes, align: unit / 8, part, ..ty })
 }
 
 fn c_string(span: Span, varying: bool, size: &Expr, diagnostics: &mut Diagnostics) -> Option<Type> {
@@ -337,7 +362,8 @@ fn as_element(ty: &Type, span: Span) -> Type {
     let element = if ty.name.is_empty() { ty.element.clone() } else { ty.message_type.clone() };
     let (bits, units) = if ty.string { (8, count) } else { (ty.bits, ty.units * count) };
     let element_named = ty.element_named || !ty.name.is_empty();
-    Type { bits, units, bytes: ty.bytes * count, element, element_named, count: Count::One, ..Type { span, ..ty.clone() } }
+    let part = if let Count::Fixed(n) = ty.count { ty.part.clone().repeated(n) } else { ty.part.clone() };
+    Type { bits, units, bytes: ty.bytes * count, element, element_named, part, count: Count::One, ..Type { span, ..ty.clone() } }
 }
 
 fn repeated(span: Span, element: &Type, count: u64, diagnostics: &mut Diagnostics) -> Option<Type> {
@@ -350,7 +376,8 @@ fn repeated(span: Span, element: &Type, count: u64, diagnostics: &mut Diagnostic
     }
     fits(span, u64::from(one.bytes) * count, diagnostics)?;
     let count = count as u32;
-    Some(Type { units: one.units * count, bytes: one.bytes * count, ..one })
+    let part = one.part.clone().repeated(count);
+    Some(Type { units: one.units * count, bytes: one.bytes * count, part, ..one })
 }
 
 fn check_field(field: &Field, ty: &Type, diagnostics: &mut Diagnostics) -> bool {
@@ -369,12 +396,16 @@ fn check_field(field: &Field, ty: &Type, diagnostics: &mut Diagnostics) -> bool 
 }
 
 /// A structure, laid out as the C compiler does. If all its units are of one kind they keep that, else it is bytes.
-fn laid_out(span: Span, first: &Type, members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
+fn laid_out(span: Span, fields: &[Field], first: &Type, members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
     let (mut size, mut align) = (0u64, 1u64);
-    for member in members {
+    let mut parts = Vec::new();
+    for (field, member) in fields.iter().zip(members) {
         let own = u64::from(member.align);
         align = align.max(own);
-        size = size.next_multiple_of(own) + member.total_bytes();
+        size = size.next_multiple_of(own);
+        let element = as_element(member, span).part;
+        parts.push(Member { name: field.name.text.clone(), offset: size as u32, element });
+        size += member.total_bytes();
         fits(span, size, diagnostics)?;
     }
     size = size.next_multiple_of(align);
@@ -387,7 +418,8 @@ fn laid_out(span: Span, first: &Type, members: &[Type], diagnostics: &mut Diagno
     let bits = if uniform { unit.bits } else { 8 };
     let units = (size * 8 / u64::from(bits)) as u32;
     let ty = blank(wire, wire, bits, size as u32, "char", span);
-    Some(Type { units, align: align as u32, ..ty })
+    let part = Element { name: String::new(), form: Form::Fields(parts) };
+    Some(Type { units, align: align as u32, part, ..ty })
 }
 
 /// Options: the C types and the conversions.
@@ -398,6 +430,7 @@ fn apply(ty: &mut Type, options: &[TypeOption], diagnostics: &mut Diagnostics) {
                 (ty.user_type, ty.server_type, ty.message_type) = (c.clone(), c.clone(), c.clone());
                 if ty.count == Count::One && ty.inline {
                     ty.element = c.clone();
+                    ty.part.set_sign(c);
                 }
             }
             OptionKind::CUserType(c) => ty.user_type = c.clone(),

@@ -83,6 +83,9 @@ fn compile(args: &Args, file: &str) -> Result<(), Failure> {
     let mut diagnostics = Diagnostics::default();
     let tree = crate::syntax::parse(&source, args.grammar, &mut diagnostics);
     let interface = crate::check::check(&tree, &source, &mut diagnostics);
+    if let (Language::Rust, 0, Some(interface)) = (args.language, diagnostics.errors(), &interface) {
+        crate::emit::rust::check(interface, &mut diagnostics);
+    }
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let _ = std::io::stderr().write_all(render(&diagnostics, &source, colour).as_bytes());
     if diagnostics.errors() > 0 {

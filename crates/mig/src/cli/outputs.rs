@@ -7,6 +7,7 @@ use tempfile::NamedTempFile;
 
 use super::{Args, Failure, Language};
 use crate::emit::c::{self, Audience};
+use crate::emit::rust::{self, Halves};
 use crate::model::Interface;
 
 /// A file to write: its name and its text.
@@ -73,8 +74,29 @@ fn c_outputs(args: &Args, interface: &Interface) -> Vec<Output> {
     list
 }
 
-fn rust_outputs(_args: &Args, _interface: &Interface) -> Result<Vec<Output>, Failure> {
-    Err(Failure::Usage("this build of mig has no Rust stubs".to_owned()))
+/// One module with both halves, or the halves that were named.
+fn rust_outputs(args: &Args, interface: &Interface) -> Result<Vec<Output>, Failure> {
+    let outputs = &args.outputs;
+    let of_c = [
+        ("-header", &outputs.header),
+        ("-sheader", &outputs.server_header),
+        ("-iheader", &outputs.internal_header),
+        ("-dheader", &outputs.definitions),
+        ("-defaults", &outputs.defaults),
+        ("-i", &outputs.individual),
+    ];
+    if let Some((option, _)) = of_c.into_iter().find(|(_, file)| file.as_ref().is_some_and(|f| f != "/dev/null")) {
+        return Err(Failure::Usage(format!("{option} is for C; a Rust module has no headers and no other files")));
+    }
+    let halves = [(&outputs.rust, Halves::Both), (&outputs.user, Halves::Client), (&outputs.server, Halves::Server)];
+    let named = halves.iter().filter_map(|(file, halves)| file.as_ref().map(|f| (f.clone(), *halves)));
+    let mut files: Vec<_> = named.collect();
+    if files.is_empty() {
+        files.push((rust::file_name(interface), Halves::Both));
+    }
+    let mut list: Vec<Output> = files.into_iter().map(|(file, halves)| (file, rust::module(interface, halves))).collect();
+    list.extend(outputs.list.clone().map(|f| (f, rust::list(interface))));
+    Ok(list)
 }
 
 enum Prepared {

@@ -1,3 +1,4 @@
 //! Text of the generated files.
 
 pub mod c;
+pub mod rust;

@@ -31,14 +31,27 @@ fn check(defs: &Path, name: &str, kinds: &[(&str, &str)], options: &[&str]) {
     }
 }
 
+/// The Rust module, which is also as rustfmt would have it.
+fn check_rust(defs: &Path, name: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join(format!("{name}.rs"));
+    run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(defs));
+    let text = std::fs::read_to_string(&file).unwrap();
+    golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.rs")), &text);
+    // Away from this repository, whose lines are longer.
+    run(std::process::Command::new("rustfmt").args(["--check", "--edition", "2024"]).arg(&file).current_dir(dir.path()));
+}
+
 #[test]
 fn the_sampler_is_as_it_was() {
     check(&root().join("examples/mig/sampler.defs"), "sampler", &KINDS, &[]);
+    check_rust(&root().join("examples/mig/sampler.defs"), "sampler");
 }
 
 #[test]
 fn notifications_are_as_they_were() {
     check(&root().join("include/mach/notify.defs"), "notify", &KINDS, &[]);
+    check_rust(&root().join("include/mach/notify.defs"), "notify");
 }
 
 #[test]

@@ -1,0 +1,141 @@
+//! Lines of Rust, broken where rustfmt breaks them.
+
+/// The widest line, in characters.
+const WIDTH: usize = 100;
+/// The most characters of a call's arguments on one line.
+const CALL: usize = 60;
+/// The most characters of a structure's fields on one line.
+const FIELDS: usize = 18;
+
+/// Collects the text of a file.
+#[derive(Default)]
+pub struct Writer {
+    text: String,
+    depth: usize,
+}
+
+impl Writer {
+    /// One line, indented. An empty one separates.
+    pub fn line(&mut self, line: impl AsRef<str>) {
+        let line = line.as_ref();
+        if !line.is_empty() {
+            self.text.push_str(&"    ".repeat(self.depth));
+            self.text.push_str(line);
+        }
+        self.text.push('\n');
+    }
+
+    /// An empty line, unless a block begins here.
+    pub fn gap(&mut self) {
+        if !self.text.is_empty() && !self.text.ends_with("\n\n") && !self.text.ends_with("{\n") {
+            self.text.push('\n');
+        }
+    }
+
+    /// What `inner` writes, one level deeper, between `head {` and `}` with what follows it.
+    pub fn block(&mut self, head: &str, tail: &str, inner: impl FnOnce(&mut Self)) {
+        self.line(if head.is_empty() { "{".to_owned() } else { format!("{head} {{") });
+        self.indented(inner);
+        self.line(format!("}}{tail}"));
+    }
+
+    /// What `inner` writes, one level deeper.
+    pub fn indented(&mut self, inner: impl FnOnce(&mut Self)) {
+        self.depth += 1;
+        inner(self);
+        self.depth -= 1;
+    }
+
+    fn fits(&self, line: &str) -> bool {
+        4 * self.depth + line.chars().count() <= WIDTH
+    }
+
+    /// `head(item, item)tail`, with each item on a line of its own if they are too long.
+    fn listed(&mut self, head: &str, items: &[String], tail: &str, most: usize) {
+        let inside = items.join(", ");
+        let line = format!("{head}({inside}){tail}");
+        if items.is_empty() || (inside.chars().count() <= most && self.fits(&line)) {
+            self.line(line);
+            return;
+        }
+        self.line(format!("{head}("));
+        self.indented(|w| items.iter().for_each(|item| w.line(format!("{item},"))));
+        self.line(format!("){tail}"));
+    }
+
+    /// A call as a statement, or the begin of one.
+    pub fn call(&mut self, head: &str, arguments: &[String], tail: &str) {
+        self.listed(head, arguments, tail, CALL);
+    }
+
+    /// The head of a function, with what follows it.
+    pub fn signature(&mut self, head: &str, parameters: &[String], tail: &str) {
+        self.listed(head, parameters, tail, WIDTH);
+    }
+
+    /// A function without a body: `result` is `;` or begins with an arrow.
+    pub fn declaration(&mut self, head: &str, parameters: &[String], result: &str) {
+        let gap = if result.starts_with('-') { " " } else { "" };
+        let front = format!("{head}({})", parameters.join(", "));
+        let whole = format!("{front}{gap}{result}");
+        // Where it just fits there would be no room for the brace of a body, which rustfmt counts in.
+        if 4 * self.depth + whole.chars().count() == WIDTH && !gap.is_empty() {
+            self.line(front);
+            self.line(result);
+            return;
+        }
+        self.signature(head, parameters, &format!("{gap}{result}"));
+    }
+
+    /// `let name: ty = value;`
+    pub fn bind(&mut self, name: &str, ty: &str, value: &str) {
+        let line = format!("let {name}: {ty} = {value};");
+        if self.fits(&line) {
+            self.line(line);
+            return;
+        }
+        self.line(format!("let {name}: {ty} ="));
+        self.indented(|w| w.line(format!("{value};")));
+    }
+
+    /// `Ok(Name { field, field })`
+    pub fn built(&mut self, name: &str, fields: &[String]) {
+        let inside = fields.join(", ");
+        if inside.chars().count() <= FIELDS {
+            self.line(format!("Ok({name} {{ {inside} }})"));
+            return;
+        }
+        self.line(format!("Ok({name} {{"));
+        self.indented(|w| fields.iter().for_each(|field| w.line(format!("{field},"))));
+        self.line("})");
+    }
+
+    /// A documentation comment, broken into lines.
+    pub fn doc(&mut self, text: &str) {
+        let mut line = String::from("///");
+        for word in text.split_whitespace() {
+            if 4 * self.depth + line.chars().count() + 1 + word.chars().count() > WIDTH && line.len() > 3 {
+                self.line(&line);
+                line = String::from("///");
+            }
+            line.push(' ');
+            line.push_str(word);
+        }
+        self.line(line);
+    }
+
+    /// A writer for lines one level deeper than those of a function's head at the top of an `impl`.
+    pub fn deeper() -> Self {
+        Self { text: String::new(), depth: 2 }
+    }
+
+    /// Adds what a writer of its own has.
+    pub fn nested(&mut self, inner: Self) {
+        self.text.push_str(&inner.text);
+    }
+
+    /// What was written.
+    pub fn finish(self) -> String {
+        self.text
+    }
+}

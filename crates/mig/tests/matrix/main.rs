@@ -1,0 +1,50 @@
+//! The sampler in C and in Rust: each client with each server, in two processes that find each other by a name server.
+
+#![allow(clippy::duplicate_mod, reason = "client and server are programs of their own, here in one")]
+
+#[path = "../../../../examples/mig/sampler_client.rs"]
+mod client;
+mod programs;
+#[path = "../../../../examples/mig/sampler_server.rs"]
+mod server;
+
+use programs::{NameServer, Party, c_programs};
+use std::process::ExitCode;
+
+/// The variable that tells a helper process its part.
+const ROLE: &str = "SLIPWAY_TEST_ROLE";
+
+/// In a helper: plays its part, and does not come back.
+fn play() {
+    match std::env::var(ROLE).as_deref() {
+        Ok("client") => std::process::exit(i32::from(client::main() != ExitCode::SUCCESS)),
+        Ok("server") => {
+            let error = server::main();
+            eprintln!("the server ended: {error:?}");
+            std::process::exit(1);
+        }
+        _ => {}
+    }
+}
+
+/// This program as one of the parties.
+fn rust(role: &str) -> Party {
+    Party::this_test("every_client_talks_to_every_server", ROLE, role)
+}
+
+#[test]
+fn every_client_talks_to_every_server() {
+    play();
+    let directory = tempfile::tempdir().expect("make a directory");
+    let (c_server, c_client) = c_programs(directory.path());
+    for server in [&c_server, &rust("server")] {
+        let names = NameServer::start(&directory.path().join("bootstrap"));
+        let mut running = server.start(&names);
+        for client in [&c_client, &rust("client")] {
+            client.succeed(&names);
+        }
+        // Whatever was called, it still answers.
+        c_client.succeed(&names);
+        running.must_still_run();
+    }
+}

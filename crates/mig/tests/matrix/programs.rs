@@ -1,0 +1,139 @@
+//! The parties as processes.
+
+use std::{
+    io::{BufRead, BufReader},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+/// A file of this repository.
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// Runs a command that must succeed.
+fn succeed(command: &mut Command) {
+    let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
+    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
+}
+
+/// A file that another package of this build makes; built now if it is not there.
+fn built(package: &str, file: &str) -> PathBuf {
+    let test = std::env::current_exe().expect("the path of this test");
+    let profile = test.ancestors().nth(2).expect("a directory");
+    let path = profile.join(file);
+    if !path.exists() {
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.args(["build", "--locked", "-p", package, "--target-dir"]).arg(profile.parent().expect("a target directory"));
+        if profile.ends_with("release") {
+            cargo.arg("--release");
+        }
+        succeed(&mut cargo);
+    }
+    path
+}
+
+/// A process that is killed at the end of the test.
+pub struct Running {
+    child: Child,
+    /// Kept open: what the process says later is no error.
+    _said: BufReader<ChildStdout>,
+}
+
+impl Running {
+    /// Starts a program, which says `ready` when others can rely on it.
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
+        let mut said = BufReader::new(child.stdout.take().expect("a pipe"));
+        let mut line = String::new();
+        while !line.trim_end().ends_with("ready") {
+            line.clear();
+            let len = said.read_line(&mut line).expect("what the program says");
+            assert!(len > 0, "{command:?} ended before it was ready");
+        }
+        Self { child, _said: said }
+    }
+
+    /// Fails if the process ended.
+    pub fn must_still_run(&mut self) {
+        let ended = self.child.try_wait().expect("the state of a process");
+        assert!(ended.is_none(), "the server ended: {ended:?}");
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A name server of the test's own.
+pub struct NameServer {
+    socket: PathBuf,
+    _running: Running,
+}
+
+impl NameServer {
+    /// Starts one that listens at the socket.
+    pub fn start(socket: &Path) -> Self {
+        let running = Running::start(Command::new(built("slipway-bootstrap", "slipway-bootstrap")).arg("--socket").arg(socket));
+        Self { socket: socket.to_owned(), _running: running }
+    }
+}
+
+/// A program that is a client or a server, with its arguments and environment.
+pub struct Party {
+    command: Vec<PathBuf>,
+    environment: Vec<(String, PathBuf)>,
+}
+
+impl Party {
+    /// This test program again, to play a part in one of its tests.
+    pub fn this_test(test: &str, variable: &str, role: &str) -> Self {
+        let own = std::env::current_exe().expect("the path of this test");
+        let command = [own.as_path(), Path::new(test), Path::new("--exact"), Path::new("--nocapture")];
+        Self { command: command.map(Path::to_owned).into(), environment: vec![(variable.into(), role.into())] }
+    }
+
+    fn command(&self, names: &NameServer) -> Command {
+        let mut command = Command::new("timeout");
+        command.args(["--foreground", "100"]).args(&self.command).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        command.env("SLIPWAY_BOOTSTRAP", &names.socket);
+        command
+    }
+
+    /// Starts it as a server.
+    pub fn start(&self, names: &NameServer) -> Running {
+        let mut command = Command::new(&self.command[0]);
+        command.args(&self.command[1..]).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        Running::start(command.env("SLIPWAY_BOOTSTRAP", &names.socket))
+    }
+
+    /// Runs it as a client, which must succeed.
+    pub fn succeed(&self, names: &NameServer) {
+        succeed(&mut self.command(names));
+    }
+}
+
+/// The sampler's server and client in C, over libmach.
+pub fn c_programs(directory: &Path) -> (Party, Party) {
+    let library = built("slipway-libmach", "libmach.so");
+    for name in ["libmach.so", "libmach.so.1"] {
+        std::os::unix::fs::symlink(&library, directory.join(name)).expect("make a link");
+    }
+    let (include, example) = (repository("include"), repository("examples/mig"));
+    let mut mig = Command::new(env!("CARGO_BIN_EXE_mig"));
+    mig.arg("-I").arg(&include).args(["-sheader", "samplerServer.h"]).arg(example.join("sampler.defs")).current_dir(directory);
+    succeed(&mut mig);
+    let program = |role: &str, stubs: &str| {
+        let program = directory.join(format!("sampler-{role}"));
+        let mut cc = Command::new("cc");
+        cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DMAIN", "-I."]).arg("-I").arg(&include);
+        cc.arg("-I").arg(&example).arg("-o").arg(&program).arg(example.join(format!("sampler_{role}.c"))).arg(stubs);
+        succeed(cc.args(["-L.", "-lmach"]).current_dir(directory));
+        Party { command: vec![program], environment: vec![("LD_LIBRARY_PATH".into(), directory.to_owned())] }
+    };
+    (program("server", "samplerServer.c"), program("client", "samplerUser.c"))
+}
