@@ -233,6 +233,104 @@ static int check_ports(mach_port_t server)
     return 0;
 }
 
+static int check_more_numbers(mach_port_t server)
+{
+    float real = 1.5f;
+    int8_t tiny = -5;
+    uint8_t byte = 200;
+    uint16_t half = 60000;
+    unsigned word = 4000000000u;
+    uint64_t wide = UINT64_C(1) << 63;
+    boolean_t flags[10] = {TRUE, FALSE, TRUE}, back[10];
+    mach_msg_type_number_t count = 10;
+    int *big = calloc(2000, sizeof *big);
+
+    CHECK(big != NULL);
+    big[0] = 7;
+    OK(f_numbers(server, &real, &tiny, &byte, &half, &word, &wide, flags, 3, back, &count, big));
+    CHECK(real == 3.0f && tiny == -6 && byte == 201 && half == 60001 && word == 4000000001u && wide == (UINT64_C(1) << 63) + 1);
+    CHECK(count == 3 && !back[0] && back[1] && !back[2] && big[1999] == 7 && big[0] == 0);
+    free(big);
+    return 0;
+}
+
+static int check_moves(mach_port_t server)
+{
+    mach_port_t port[3], send, once, again, receive, both, said;
+    mach_msg_type_name_t kind;
+    boolean_t watches;
+    int i;
+
+    for (i = 0; i < 3; i++)
+        port[i] = new_port();
+    both = port[1];
+    OK(f_moves(server, port[0], MACH_PORT_NULL, port[0], port[2], &send, &once, &receive, &both, port[0], MACH_MSG_TYPE_MAKE_SEND,
+               &said, port[1], port[1], &watches));
+    CHECK(send == port[0] && receive == port[2] && both == port[1] && said == port[0] && once != MACH_PORT_NULL && watches);
+    /* The send-once right goes and comes back as another. */
+    kind = MACH_MSG_TYPE_COPY_SEND;
+    both = MACH_PORT_NULL;
+    OK(f_moves(server, MACH_PORT_NULL, once, MACH_PORT_NULL, MACH_PORT_NULL, &send, &again, &receive, &both, port[0], kind, &said,
+               MACH_PORT_NULL, MACH_PORT_NULL, &watches));
+    CHECK(send == MACH_PORT_NULL && receive == MACH_PORT_NULL && both == MACH_PORT_NULL && said == port[0]);
+    CHECK(again != MACH_PORT_NULL && watches);
+    (void) mach_port_deallocate(mach_task_self(), again);
+    for (i = 0; i < 3; i++)
+        (void) mach_port_destroy(mach_task_self(), port[i]);
+    return 0;
+}
+
+static int check_far_things(mach_port_t server)
+{
+    static const mach_msg_type_number_t lengths[] = {0, 1, 85, 86, 5000};
+    mach_msg_type_number_t n;
+    mach_port_t *three = (mach_port_t *) (void *) numbers(3);
+
+    three[0] = new_port();
+    three[1] = MACH_PORT_NULL;
+    three[2] = three[0];
+    for (n = 0; n < sizeof lengths / sizeof lengths[0]; n++) {
+        mach_msg_type_number_t length = lengths[n], list_count, any_count = 0, i;
+        vm_address_t memory = 0;
+        record_t *list, *record_back, *list_back, *any_back = NULL, *record;
+        natural_t there;
+
+        mig_allocate(&memory, (length + 1) * sizeof(record_t));
+        CHECK(memory != 0);
+        list = (record_t *) memory;
+        memset(list, 0, (length + 1) * sizeof(record_t));
+        for (i = 0; i <= length; i++)
+            list[i].small = (int) i;
+        record = list + length;
+        OK(f_far_things(server, record, list, length, list, length, three, &record_back, &list_back, &list_count, &any_back,
+                        &any_count, &there));
+        CHECK(there == 2 && record_back->small == (int) length && list_count == length && any_count == length);
+        CHECK(length == 0 || (list_back[length - 1].small == (int) length - 1 && any_back[length - 1].small == (int) length - 1));
+        mig_deallocate((vm_address_t) record_back, sizeof(record_t));
+        mig_deallocate((vm_address_t) list_back, length * sizeof(record_t));
+        mig_deallocate((vm_address_t) any_back, length * sizeof(record_t));
+        mig_deallocate(memory, (length + 1) * sizeof(record_t));
+    }
+    (void) mach_port_destroy(mach_task_self(), three[0]);
+    mig_deallocate((vm_address_t) three, 3 * sizeof *three);
+    return 0;
+}
+
+static int check_replies(mach_port_t server)
+{
+    mach_port_t port = new_port();
+    mig_reply_header_t reply;
+    int same;
+
+    OK(f_reply_to(server, port, 55, &same));
+    CHECK(same == 55);
+    OK(f_ask(server, port, 1234));
+    OK(mach_msg(&reply.Head, MACH_RCV_MSG, 0, sizeof reply, port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL));
+    CHECK(reply.Head.msgh_id == 7025 + 100 && reply.RetCode == 1234);
+    (void) mach_port_destroy(mach_task_self(), port);
+    return 0;
+}
+
 static int check_errors(mach_port_t server)
 {
     int other = 3, third, nothing = 5;
@@ -259,11 +357,15 @@ int sampler_check(mach_port_t server)
 {
     int failed = check_numbers(server) + check_strings(server) + check_structures(server) + check_arrays(server);
 
-    return failed + check_memory(server) + check_both_ways(server) + check_ports(server) + check_errors(server) != 0;
+    failed += check_memory(server) + check_both_ways(server) + check_ports(server) + check_more_numbers(server);
+    return failed + check_moves(server) + check_far_things(server) + check_replies(server) + check_errors(server) != 0;
 }
 
 #ifdef MAIN
 #include <mach/bootstrap.h>
+
+/* The other interface of the server, in tidy_client.c. */
+extern int tidy_check(mach_port_t server);
 
 int main(void)
 {
@@ -274,7 +376,7 @@ int main(void)
         fprintf(stderr, "sampler: no server: %s\n", bootstrap_strerror(result));
         return 1;
     }
-    if (sampler_check(server) != 0)
+    if (sampler_check(server) != 0 || tidy_check(server) != 0)
         return 1;
     puts("every routine answered as it should");
     return 0;

@@ -1,4 +1,4 @@
-//! Calls every routine of sampler.defs in Rust and checks what comes back, as sampler_client.c does in C.
+//! Calls every routine of sampler.defs and tidy.defs in Rust and checks what comes back, as sampler_client.c does in C.
 //!
 //! `cargo run -p slipway-mig --example sampler-client`
 
@@ -7,10 +7,21 @@
 #[allow(dead_code)]
 #[path = "../../crates/mig/tests/golden/sampler.rs"]
 mod sampler;
+#[rustfmt::skip]
+#[allow(dead_code)]
+#[path = "../../crates/mig/tests/golden/tidy.rs"]
+mod tidy;
 
 use sampler::{Record, Sampler};
-use slipway_ports::mig::{AnyRight, Carry, Code, Lend, ReceiveRight, SendRight};
+use slipway_ports::{
+    mig::{AnyRight, Carry, Code, Lend, ReceiveRight, SendRight},
+    rights::Outgoing,
+};
 use std::{error::Error, ffi::CString, process::ExitCode, time::Duration};
+use tidy::Tidy;
+
+/// How long an answer may take that must come.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 type Checked = Result<(), Box<dyn Error>>;
 
@@ -149,6 +160,56 @@ fn ports(server: &Sampler) -> Checked {
     Ok(())
 }
 
+fn more_numbers(server: &Sampler) -> Checked {
+    let mut big = [0; 2000];
+    big[0] = 7;
+    let back = server.numbers(1.5, -5, 200, 60_000, 4_000_000_000, 1 << 63, &[true, false, true], &big)?;
+    check!((back.real, back.tiny, back.byte, back.half) == (3.0, -6, 201, 60_001));
+    check!((back.word, back.wide) == (4_000_000_001, (1 << 63) + 1));
+    big.reverse();
+    check!(back.flags_out == [false, true, false] && *back.big == big);
+    Ok(())
+}
+
+fn moves(server: &Sampler) -> Checked {
+    let (ports, rights) = three_ports()?;
+    let names = ports.each_ref().map(ReceiveRight::name);
+    let [first, second, third] = ports;
+    let [a, b, _c] = rights;
+    let said = first.make_send()?;
+    let back = server.moves(Some(a), None, Some(&first), Some(third), Some(b), Some(said), Some(&second), Some(&second))?;
+    let sends = [&back.send_out, &back.both, &back.said_out].map(|right| right.as_ref().map(SendRight::name));
+    check!(sends == [Some(names[0]), Some(names[1]), Some(names[0])] && back.watches);
+    check!(back.receive_out.is_some_and(|port| port.name() == names[2]));
+    // The send-once right goes and comes back as another, and works.
+    let back = server.moves(None, back.once_out, None, None, None, None, None, None)?;
+    check!(back.send_out.is_none() && back.receive_out.is_none() && back.both.is_none() && back.watches);
+    back.once_out.ok_or("no send-once right")?.send(Outgoing::new(77))?;
+    check!(first.receive(Some(PATIENCE))?.id() == 77);
+    Ok(())
+}
+
+fn far_things(server: &Sampler) -> Checked {
+    let port = ReceiveRight::new()?;
+    let right = port.make_send()?;
+    for length in [0, 1, 85, 86, 5000] {
+        let list: Vec<_> = (0..=length).map(|small| Record { tag: 1, big: 2, small }).collect();
+        let (last, list) = (list[length as usize], &list[..length as usize]);
+        let back = server.far_things(&last, list, list, &[Some(&right), None, Some(&right)])?;
+        check!(back.there == 2 && back.record_out == last && *back.list_out == *list && *back.any_out == *list);
+    }
+    Ok(())
+}
+
+fn replies(server: &Sampler) -> Checked {
+    let port = ReceiveRight::new()?;
+    check!(server.reply_to(&port, 55)? == 55);
+    server.ask(Some(&port), 1234)?;
+    let mut reply = port.receive(Some(PATIENCE))?;
+    check!((reply.id(), reply.next_int()) == (7025 + 100, Some(1234)));
+    Ok(())
+}
+
 fn errors(server: &Sampler) -> Checked {
     let back = server.accounts(4, 3)?;
     check!((back.other, back.third) == (4, 7));
@@ -165,7 +226,7 @@ fn errors(server: &Sampler) -> Checked {
     server.null()?;
     // Of two that wait the server forgets the one that came first, which is told.
     let other = Sampler(server.0.try_clone()?);
-    let forgotten = std::thread::spawn(move || other.later(Duration::from_secs(60), 1));
+    let forgotten = std::thread::spawn(move || other.later(PATIENCE, 1));
     while !forgotten.is_finished() {
         let late = server.later(Duration::from_millis(10), 2);
         check!(late.is_err_and(|error| matches!(error.code, Code::RCV_TIMED_OUT | Code::MIG_SERVER_DIED)));
@@ -175,12 +236,27 @@ fn errors(server: &Sampler) -> Checked {
     Ok(())
 }
 
+fn tidy_check(server: &Tidy) -> Checked {
+    let back = server.pairs(&[1, 2, 3], &[4, 5, 6])?;
+    check!(back.keys_out == [4, 5, 6] && back.values_out == [1, 2, 3]);
+    check!(server.pairs(&[1], &[4, 5]).is_err_and(|error| error.code == Code::INVALID_ARGUMENT));
+    for length in [0, 1, 5000] {
+        let list: Vec<_> = (0..length).collect();
+        check!(*server.tidy(&list)? == *list);
+    }
+    check!(server.hurry(2.5, PATIENCE)? == 2.5);
+    server.hint(&[1, 2], PATIENCE)?;
+    check!(server.hurry_on(PATIENCE, 41)? == 42);
+    Ok(())
+}
+
 /// An error says what is not as it should be.
 fn sampler_check(server: &Sampler) -> Checked {
-    for part in [numbers, strings, structures, arrays, memory, both_ways, ports, errors] {
+    for part in [numbers, strings, structures, arrays, memory, both_ways, ports, more_numbers, moves, far_things, replies, errors]
+    {
         part(server)?;
     }
-    Ok(())
+    tidy_check(&Tidy(server.0.try_clone()?))
 }
 
 /// The program.

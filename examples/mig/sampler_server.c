@@ -318,6 +318,112 @@ kern_return_t s_timed(mach_port_t server, int value, int *same)
     return KERN_SUCCESS;
 }
 
+kern_return_t s_numbers(mach_port_t server, float *real, int8_t *tiny, uint8_t *byte, uint16_t *half, unsigned *word, uint64_t *wide,
+                        flags_t flags, mach_msg_type_number_t flagsCnt, flags_t flags_out, mach_msg_type_number_t *flags_outCnt,
+                        big_t big)
+{
+    mach_msg_type_number_t i;
+
+    (void) server;
+    *real *= 2;
+    *tiny = (int8_t) (*tiny - 1);
+    (*byte)++;
+    (*half)++;
+    (*word)++;
+    (*wide)++;
+    for (i = 0; i < flagsCnt; i++)
+        flags_out[i] = !flags[i];
+    *flags_outCnt = flagsCnt;
+    for (i = 0; i < 1000; i++) {
+        int other = big[i];
+
+        big[i] = big[1999 - i];
+        big[1999 - i] = other;
+    }
+    return KERN_SUCCESS;
+}
+
+struct watched watched_port(mach_port_t port)
+{
+    struct watched watched = {port};
+
+    return watched;
+}
+
+kern_return_t s_moves(mach_port_t server, mach_port_t send, mach_port_t once, mach_port_t made, mach_port_t receive,
+                      mach_port_t *send_out, mach_port_t *once_out, mach_port_t *receive_out, mach_port_t *both, mach_port_t said,
+                      mach_port_t *said_out, mach_msg_type_name_t *said_outPoly, mach_port_t passed, struct watched watched,
+                      boolean_t *watches)
+{
+    (void) server, (void) both;
+    *send_out = send;
+    *once_out = once == MACH_PORT_NULL ? made : once;
+    if (once != MACH_PORT_NULL && made != MACH_PORT_NULL)
+        (void) mach_port_deallocate(mach_task_self(), made);
+    *receive_out = receive;
+    *said_out = said;
+    *said_outPoly = MACH_MSG_TYPE_MOVE_SEND;
+    *watches = watched.port == passed;
+    if (passed != MACH_PORT_NULL)
+        (void) mach_port_deallocate(mach_task_self(), passed);
+    return KERN_SUCCESS;
+}
+
+/* Memory with a copy, or null for none. */
+static void *copy_of(const void *data, size_t size)
+{
+    vm_address_t memory = 0;
+
+    if (size == 0)
+        return NULL;
+    mig_allocate(&memory, size);
+    if (memory != 0)
+        memcpy((void *) memory, data, size);
+    return (void *) memory;
+}
+
+kern_return_t s_far_things(mach_port_t server, far_record_t record, far_records_t list, mach_msg_type_number_t listCnt,
+                           any_records_t any, mach_msg_type_number_t anyCnt, far_three_ports_t three, far_record_t *record_out,
+                           far_records_t *list_out, mach_msg_type_number_t *list_outCnt, any_records_t *any_out,
+                           mach_msg_type_number_t *any_outCnt, natural_t *there)
+{
+    mach_msg_type_number_t i;
+
+    (void) server;
+    if (anyCnt > *any_outCnt) {
+        *any_out = copy_of(any, anyCnt * sizeof(record_t));
+        if (*any_out == NULL)
+            return KERN_RESOURCE_SHORTAGE;
+    } else if (anyCnt > 0) {
+        memcpy(*any_out, any, anyCnt * sizeof(record_t));
+    }
+    *any_outCnt = anyCnt;
+    *record_out = record;
+    *list_out = list;
+    *list_outCnt = listCnt;
+    *there = 0;
+    for (i = 0; i < 3; i++)
+        if (MACH_PORT_VALID(three[i])) {
+            (*there)++;
+            (void) mach_port_deallocate(mach_task_self(), three[i]);
+        }
+    mig_deallocate((vm_address_t) three, 3 * sizeof(mach_port_t));
+    return KERN_SUCCESS;
+}
+
+kern_return_t s_reply_to(mach_port_t server, int value, int *same)
+{
+    (void) server;
+    *same = value;
+    return KERN_SUCCESS;
+}
+
+kern_return_t s_ask(mach_port_t server, int code)
+{
+    (void) server;
+    return code;
+}
+
 /* The reply that `later' owes, by hand: its layout is that of <mach/mig_errors.h> and one number. */
 kern_return_t send_later_reply(mach_port_t reply, int doubled)
 {
@@ -342,8 +448,17 @@ kern_return_t send_later_reply(mach_port_t reply, int doubled)
 }
 
 #ifdef MAIN
+#include "tidyServer.h"
 #include <stdio.h>
 #include <mach/bootstrap.h>
+
+#define MAX(a, b) ((a) > (b) ? (a) : (b))
+
+/* One port for two interfaces. */
+static boolean_t both_servers(mach_msg_header_t *request, mach_msg_header_t *reply)
+{
+    return sampler_server(request, reply) || tidy_server(request, reply);
+}
 
 int main(void)
 {
@@ -357,8 +472,8 @@ int main(void)
     if (result == KERN_SUCCESS) {
         puts("ready");
         fflush(stdout);
-        result = mach_msg_server(sampler_server,
-            sampler_max_request_size > sampler_max_reply_size ? sampler_max_request_size : sampler_max_reply_size, service);
+        result = mach_msg_server(both_servers, MAX(MAX(sampler_max_request_size, sampler_max_reply_size),
+            MAX(tidy_max_request_size, tidy_max_reply_size)), service);
     }
     mach_error("sampler server", result);
     return 1;

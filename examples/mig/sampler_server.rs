@@ -1,4 +1,4 @@
-//! The routines of the server in Rust, as sampler_server.c has them in C. It registers itself as "sampler".
+//! The routines of the server in Rust, as sampler_server.c and tidy_server.c have them in C. It registers itself as "sampler".
 //!
 //! `cargo run -p slipway-mig --example sampler-server`
 
@@ -7,13 +7,19 @@
 #[allow(dead_code)]
 #[path = "../../crates/mig/tests/golden/sampler.rs"]
 mod sampler;
+#[rustfmt::skip]
+#[allow(dead_code)]
+#[path = "../../crates/mig/tests/golden/tidy.rs"]
+mod tidy;
 
 use sampler::{
-    AccountsReply, ArraysReply, BothWaysReply, FourReply, LaterReplyPort, OutOfLineReply, PortArraysReply, PortsReply, Record,
-    RoomReply, SamplerServer, SizesReply, StringsReply, StructuresReply, UnlimitedReply,
+    AccountsReply, ArraysReply, BothWaysReply, FarThingsReply, FourReply, LaterReplyPort, MovesReply, NumbersReply,
+    OutOfLineReply, PortArraysReply, PortsReply, Record, RoomReply, SamplerServer, SizesReply, StringsReply, StructuresReply,
+    UnlimitedReply,
 };
-use slipway_ports::mig::{self, AnyRight, Array, Code, ReceiveRight, SendRight, Target};
+use slipway_ports::mig::{self, AnyRight, Array, Code, ReceiveRight, SendOnceRight, SendRight, Target};
 use std::{error::Error, ffi::CString, io::Write};
+use tidy::{PairsReply, TidyServer};
 
 /// The server's own memory.
 #[derive(Default)]
@@ -29,12 +35,20 @@ struct Account {
     balance: i64,
 }
 
+/// A port as the server sees it.
+struct Watched(Option<SendRight>);
+
 fn sum_of(list: &[i32]) -> i64 {
     list.iter().map(|number| i64::from(*number)).sum()
 }
 
 impl SamplerServer for Server {
     type Account = Account;
+    type Watched = Watched;
+
+    fn watched_port(&mut self, port: Option<SendRight>) -> Watched {
+        Watched(port)
+    }
 
     fn account_by_number(&mut self, number: i32) -> Account {
         Account { balance: i64::from(number) * 100 }
@@ -179,6 +193,90 @@ impl SamplerServer for Server {
     fn timed(&mut self, _: Target, value: i32) -> Result<i32, Code> {
         Ok(value)
     }
+
+    fn numbers(
+        &mut self,
+        _: Target,
+        real: f32,
+        tiny: i8,
+        byte: u8,
+        half: u16,
+        word: u32,
+        wide: u64,
+        flags: Vec<bool>,
+        mut big: Box<[i32; 2000]>,
+    ) -> Result<NumbersReply, Code> {
+        big.reverse();
+        Ok(NumbersReply {
+            real: real * 2.0,
+            tiny: tiny.wrapping_sub(1),
+            byte: byte.wrapping_add(1),
+            half: half.wrapping_add(1),
+            word: word.wrapping_add(1),
+            wide: wide.wrapping_add(1),
+            flags_out: flags.into_iter().map(|flag| !flag).collect(),
+            big,
+        })
+    }
+
+    fn moves(
+        &mut self,
+        _: Target,
+        send: Option<SendRight>,
+        once: Option<SendOnceRight>,
+        made: Option<SendOnceRight>,
+        receive: Option<ReceiveRight>,
+        both: Option<SendRight>,
+        said: Option<SendRight>,
+        passed: Option<SendRight>,
+        watched: Watched,
+    ) -> Result<MovesReply, Code> {
+        let name = |right: Option<SendRight>| right.map(|right| right.name());
+        let watches = name(passed) == name(watched.0);
+        Ok(MovesReply { send_out: send, once_out: once.or(made), receive_out: receive, both, said_out: said, watches })
+    }
+
+    fn far_things(
+        &mut self,
+        _: Target,
+        record: Record,
+        list: Array<Record>,
+        any: Array<Record>,
+        three: [Option<SendRight>; 3],
+    ) -> Result<FarThingsReply, Code> {
+        let there = three.iter().flatten().count() as u32;
+        Ok(FarThingsReply { record_out: record, list_out: list, any_out: any, there })
+    }
+
+    fn reply_to(&mut self, _: Target, value: i32) -> Result<i32, Code> {
+        Ok(value)
+    }
+
+    fn ask(&mut self, _: Target, code: i32) -> Result<(), Code> {
+        Err(Code(code))
+    }
+}
+
+impl TidyServer for Server {
+    fn pairs(&mut self, _: Target, keys: Vec<i32>, values: Vec<i32>) -> Result<PairsReply, Code> {
+        Ok(PairsReply { keys_out: values, values_out: keys })
+    }
+
+    fn tidy(&mut self, _: Target, list: Array<i32>) -> Result<Array<i32>, Code> {
+        Ok(list)
+    }
+
+    fn hurry(&mut self, _: Target, value: f64) -> Result<f64, Code> {
+        Ok(value)
+    }
+
+    fn hurry_on(&mut self, _: Target, value: i32) -> Result<i32, Code> {
+        Ok(value.wrapping_add(1))
+    }
+
+    fn hint(&mut self, _: Target, _values: Vec<i32>) -> Result<(), Code> {
+        Ok(())
+    }
 }
 
 /// The program.
@@ -188,5 +286,7 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     println!("ready");
     std::io::stdout().flush()?;
     let mut server = Server::default();
-    match mig::serve(&port, |request| sampler::demux(&mut server, request))? {}
+    // One port for two interfaces.
+    let both = |request| sampler::demux(&mut server, request).or_else(|request| tidy::demux(&mut server, *request));
+    match mig::serve(&port, both)? {}
 }

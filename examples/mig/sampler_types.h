@@ -28,6 +28,19 @@ typedef mach_port_t *some_ports_t;
 typedef mach_port_t *far_ports_t;
 typedef mach_port_t *any_ports_t;
 
+typedef record_t *far_record_t;
+typedef record_t *far_records_t;
+typedef record_t *any_records_t;
+typedef mach_port_t *far_three_ports_t;
+typedef int big_t[2000];
+typedef boolean_t *flags_t;
+
+struct watched {
+    mach_port_t port;
+};
+
+extern struct watched watched_port(mach_port_t port);
+
 typedef int account_number_t;
 struct account {
     int number;

@@ -167,19 +167,70 @@ pub struct BothWaysReply {
     pub words: Vec<u8>,
 }
 
+/// What `numbers` gives back.
+#[derive(Debug)]
+pub struct NumbersReply {
+    /// `real`.
+    pub real: f32,
+    /// `tiny`.
+    pub tiny: i8,
+    /// `byte`.
+    pub byte: u8,
+    /// `half`.
+    pub half: u16,
+    /// `word`.
+    pub word: u32,
+    /// `wide`.
+    pub wide: u64,
+    /// `flags_out`.
+    pub flags_out: Vec<bool>,
+    /// `big`.
+    pub big: Box<[i32; 2000]>,
+}
+
+/// What `moves` gives back.
+#[derive(Debug)]
+pub struct MovesReply {
+    /// `send_out`.
+    pub send_out: Option<mig::SendRight>,
+    /// `once_out`.
+    pub once_out: Option<mig::SendOnceRight>,
+    /// `receive_out`.
+    pub receive_out: Option<mig::ReceiveRight>,
+    /// `both`.
+    pub both: Option<mig::SendRight>,
+    /// `said_out`.
+    pub said_out: Option<mig::SendRight>,
+    /// `watches`.
+    pub watches: bool,
+}
+
+/// What `far_things` gives back.
+#[derive(Debug)]
+pub struct FarThingsReply {
+    /// `record_out`.
+    pub record_out: Record,
+    /// `list_out`.
+    pub list_out: mig::Array<Record>,
+    /// `any_out`.
+    pub any_out: mig::Array<Record>,
+    /// `there`.
+    pub there: u32,
+}
+
 /// A server of the subsystem sampler: each of its routines is a method.
 #[derive(Debug)]
 pub struct Sampler(pub mig::SendRight);
 
 impl Sampler {
-    /// sampler.defs:43, message 7000:
+    /// sampler.defs:56, message 7000:
     /// `routine null(server: mach_port_t);`
     pub fn null(&self) -> Result<(), mig::Error> {
         let request = mig::Request::new(7000, "sampler.null");
         request.call(&self.0, |_| Ok(()))
     }
 
-    /// sampler.defs:46, message 7001:
+    /// sampler.defs:59, message 7001:
     /// `routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int;
     /// out y: int; out z: int);`
     pub fn four(&self, a: i32, b: i32, c: i32, d: i32) -> Result<FourReply, mig::Error> {
@@ -197,7 +248,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:51, message 7002:
+    /// sampler.defs:64, message 7002:
     /// `routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c:
     /// int64; inout d: boolean_t; inout e: double);`
     pub fn sizes(&self, a: u8, b: i16, c: i64, d: bool, e: f64) -> Result<SizesReply, mig::Error> {
@@ -217,7 +268,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:61, message 7004:
+    /// sampler.defs:74, message 7004:
     /// `routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out
     /// word_out: word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t);`
     pub fn strings(
@@ -246,7 +297,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:71, message 7005:
+    /// sampler.defs:84, message 7005:
     /// `routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t;
     /// inout record: record_t; list: record_array_t; out list_out: record_array_t);`
     pub fn structures(
@@ -271,7 +322,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:80, message 7006:
+    /// sampler.defs:93, message 7006:
     /// `routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more:
     /// ints_t; out four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both:
     /// ints_t; out last: int);`
@@ -305,7 +356,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:93, message 7007:
+    /// sampler.defs:106, message 7007:
     /// `routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t);`
     pub fn room(&self, list_room: u32) -> Result<RoomReply, mig::Error> {
         let mut request = mig::Request::new(7007, "sampler.room");
@@ -317,7 +368,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:99, message 7008:
+    /// sampler.defs:112, message 7008:
     /// `routine unlimited(server: mach_port_t; list: any_ints_t; copied: any_ints_t, servercopy;
     /// given: any_ints_t, dealloc[]; out where: natural_t; out list_out: any_ints_t, dealloc;
     /// count: natural_t);`
@@ -341,7 +392,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:108, message 7009:
+    /// sampler.defs:121, message 7009:
     /// `routine out_of_line(server: mach_port_t; list: far_ints_t; given: far_ints_t, dealloc;
     /// block: far_block_t; out sum: int64; out list_out: far_ints_t, dealloc);`
     pub fn out_of_line(
@@ -362,7 +413,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:117, message 7010:
+    /// sampler.defs:130, message 7010:
     /// `routine ports(server: mach_port_t; copy: mach_port_t; made: mach_port_make_send_t; out
     /// copy_out: mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; out made_out:
     /// mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; any: mach_port_poly_t; out
@@ -389,7 +440,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:126, message 7011:
+    /// sampler.defs:139, message 7011:
     /// `routine port_arrays(server: mach_port_t; three: three_ports_t; some: some_ports_t; out
     /// some_out: some_ports_t = array[*:8] of mach_port_move_send_t; far: far_ports_t; out far_out:
     /// far_ports_t = ^array[] of mach_port_move_send_t, dealloc; either: any_ports_t; out
@@ -418,7 +469,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:137, message 7012:
+    /// sampler.defs:150, message 7012:
     /// `routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out
     /// third: account_t);`
     pub fn accounts(&self, account: i32, other: i32) -> Result<AccountsReply, mig::Error> {
@@ -432,7 +483,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:144, message 7013:
+    /// sampler.defs:157, message 7013:
     /// `routine sequence(server: mach_port_t; msgseqno seqno: mach_port_seqno_t; out seqno_out:
     /// mach_port_seqno_t);`
     pub fn sequence(&self) -> Result<u32, mig::Error> {
@@ -443,7 +494,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:150, message 7014:
+    /// sampler.defs:163, message 7014:
     /// `simpleroutine tell(server: mach_port_t; word: word_t);`
     pub fn tell(&self, word: &CStr) -> Result<(), mig::Error> {
         let mut request = mig::Request::new(7014, "sampler.tell");
@@ -451,7 +502,7 @@ impl Sampler {
         request.send(&self.0)
     }
 
-    /// sampler.defs:154, message 7015:
+    /// sampler.defs:167, message 7015:
     /// `routine told(server: mach_port_t; out word: word_t);`
     pub fn told(&self) -> Result<CString, mig::Error> {
         let request = mig::Request::new(7015, "sampler.told");
@@ -461,7 +512,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:159, message 7016:
+    /// sampler.defs:172, message 7016:
     /// `routine later(server: mach_port_t; sreplyport reply: mach_port_move_send_once_t; waittime
     /// time: natural_t; value: int; out doubled: int);`
     pub fn later(&self, time: Duration, value: i32) -> Result<i32, mig::Error> {
@@ -474,14 +525,14 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:166, message 7017:
+    /// sampler.defs:179, message 7017:
     /// `simpleroutine release(server: mach_port_t);`
     pub fn release(&self) -> Result<(), mig::Error> {
         let request = mig::Request::new(7017, "sampler.release");
         request.send(&self.0)
     }
 
-    /// sampler.defs:170, message 7018:
+    /// sampler.defs:183, message 7018:
     /// `routine refuse(server: mach_port_t; code: int; right: mach_port_make_send_t; list:
     /// any_ints_t; far: far_ints_t; ports: some_ports_t; out nothing: int);`
     pub fn refuse(
@@ -504,7 +555,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:180, message 7019:
+    /// sampler.defs:193, message 7019:
     /// `routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t;
     /// right: mach_port_make_send_t; out words: bytes_t);`
     pub fn both_ways(
@@ -525,7 +576,7 @@ impl Sampler {
         })
     }
 
-    /// sampler.defs:190, message 7020:
+    /// sampler.defs:203, message 7020:
     /// `routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int);`
     pub fn timed(&self, option: u32, value: i32) -> Result<i32, mig::Error> {
         let mut request = mig::Request::new(7020, "sampler.timed");
@@ -537,6 +588,151 @@ impl Sampler {
             let same: i32 = reply.value(mig::INTEGER_32)?;
             Ok(same)
         })
+    }
+
+    /// sampler.defs:213, message 7021:
+    /// `routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte:
+    /// uint8_t; inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t;
+    /// out flags_out: flags_t; inout big: big_t);`
+    #[allow(clippy::too_many_arguments)]
+    pub fn numbers(
+        &self,
+        real: f32,
+        tiny: i8,
+        byte: u8,
+        half: u16,
+        word: u32,
+        wide: u64,
+        flags: &[bool],
+        big: &[i32; 2000],
+    ) -> Result<NumbersReply, mig::Error> {
+        let mut request = mig::Request::new(7021, "sampler.numbers");
+        request.value(mig::REAL_32, &real);
+        request.value(mig::INTEGER_8, &tiny);
+        request.value(mig::INTEGER_8, &byte);
+        request.value(mig::INTEGER_16, &half);
+        request.value(mig::INTEGER_32, &word);
+        request.value(mig::INTEGER_64, &wide);
+        request.list(mig::BOOLEAN, 10, flags);
+        request.value(mig::INTEGER_32.times(2000), big);
+        request.call(&self.0, |reply| {
+            let real: f32 = reply.value(mig::REAL_32)?;
+            let tiny: i8 = reply.value(mig::INTEGER_8)?;
+            let byte: u8 = reply.value(mig::INTEGER_8)?;
+            let half: u16 = reply.value(mig::INTEGER_16)?;
+            let word: u32 = reply.value(mig::INTEGER_32)?;
+            let wide: u64 = reply.value(mig::INTEGER_64)?;
+            let flags_out: Vec<bool> = reply.list(mig::BOOLEAN, 10)?;
+            let big: Box<[i32; 2000]> = reply.value(mig::INTEGER_32.times(2000))?;
+            Ok(NumbersReply {
+                real,
+                tiny,
+                byte,
+                half,
+                word,
+                wide,
+                flags_out,
+                big,
+            })
+        })
+    }
+
+    /// sampler.defs:226, message 7022:
+    /// `routine moves(server: mach_port_t; send: mach_port_move_send_t; once:
+    /// mach_port_move_send_once_t; made: mach_port_make_send_once_t; receive:
+    /// mach_port_move_receive_t; out send_out: mach_port_move_send_t; out once_out:
+    /// mach_port_move_send_once_t; out receive_out: mach_port_move_receive_t; inout both:
+    /// mach_port_move_send_t; said: mach_port_send_t; out said_out: mach_port_send_t; passed:
+    /// passed_t; watched: watched_t; out watches: boolean_t);`
+    #[allow(clippy::too_many_arguments)]
+    pub fn moves(
+        &self,
+        send: Option<mig::SendRight>,
+        once: Option<mig::SendOnceRight>,
+        made: Option<&mig::ReceiveRight>,
+        receive: Option<mig::ReceiveRight>,
+        both: Option<mig::SendRight>,
+        said: Option<mig::SendRight>,
+        passed: Option<&mig::ReceiveRight>,
+        watched: Option<&mig::ReceiveRight>,
+    ) -> Result<MovesReply, mig::Error> {
+        let mut request = mig::Request::new(7022, "sampler.moves");
+        request.right(mig::MOVE_SEND, send);
+        request.right(mig::MOVE_SEND_ONCE, once);
+        request.right(mig::MAKE_SEND_ONCE, made);
+        request.right(mig::MOVE_RECEIVE, receive);
+        request.right(mig::MOVE_SEND, both);
+        request.right(mig::MOVE_SEND, said);
+        request.right(mig::MAKE_SEND, passed);
+        request.right(mig::MAKE_SEND, watched);
+        request.call(&self.0, |reply| {
+            let send_out: Option<mig::SendRight> = reply.right()?;
+            let once_out: Option<mig::SendOnceRight> = reply.right()?;
+            let receive_out: Option<mig::ReceiveRight> = reply.right()?;
+            let both: Option<mig::SendRight> = reply.right()?;
+            let said_out: Option<mig::SendRight> = reply.right()?;
+            let watches: bool = reply.value(mig::BOOLEAN)?;
+            Ok(MovesReply {
+                send_out,
+                once_out,
+                receive_out,
+                both,
+                said_out,
+                watches,
+            })
+        })
+    }
+
+    /// sampler.defs:243, message 7023:
+    /// `routine far_things(server: mach_port_t; record: far_record_t; list: far_records_t; any:
+    /// any_records_t; three: far_three_ports_t; out record_out: far_record_t, dealloc; out
+    /// list_out: far_records_t, dealloc; out any_out: any_records_t, dealloc; out there:
+    /// natural_t);`
+    pub fn far_things(
+        &self,
+        record: &Record,
+        list: &[Record],
+        any: &[Record],
+        three: &[Option<&mig::SendRight>; 3],
+    ) -> Result<FarThingsReply, mig::Error> {
+        let mut request = mig::Request::new(7023, "sampler.far_things");
+        request.far_value(mig::BYTE.times(24), record);
+        request.memory(mig::BYTE.times(24), u32::MAX, list);
+        request.array(mig::BYTE.times(24), 85, any);
+        request.far_rights(mig::COPY_SEND, 3, three);
+        request.call(&self.0, |reply| {
+            let record_out: Record = reply.far_value(mig::BYTE.times(24))?;
+            let list_out: mig::Array<Record> = reply.memory(mig::BYTE.times(24), u32::MAX)?;
+            let any_out: mig::Array<Record> = reply.array(mig::BYTE.times(24), 85)?;
+            let there: u32 = reply.value(mig::INTEGER_32)?;
+            Ok(FarThingsReply {
+                record_out,
+                list_out,
+                any_out,
+                there,
+            })
+        })
+    }
+
+    /// sampler.defs:255, message 7024:
+    /// `routine reply_to(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; value:
+    /// int; out same: int);`
+    pub fn reply_to(&self, port: &mig::ReceiveRight, value: i32) -> Result<i32, mig::Error> {
+        let mut request = mig::Request::new(7024, "sampler.reply_to");
+        request.value(mig::INTEGER_32, &value);
+        request.call_from(&self.0, port, mig::MAKE_SEND_ONCE, |reply| {
+            let same: i32 = reply.value(mig::INTEGER_32)?;
+            Ok(same)
+        })
+    }
+
+    /// sampler.defs:262, message 7025:
+    /// `simpleroutine ask(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; code:
+    /// int);`
+    pub fn ask(&self, port: Option<&mig::ReceiveRight>, code: i32) -> Result<(), mig::Error> {
+        let mut request = mig::Request::new(7025, "sampler.ask");
+        request.value(mig::INTEGER_32, &code);
+        request.send_from(&self.0, mig::MAKE_SEND_ONCE, port)
     }
 }
 
@@ -558,17 +754,23 @@ pub trait SamplerServer {
     /// What C calls `struct account`. Who has one drops it: that is its `destructor`.
     type Account;
 
+    /// What C calls `struct watched`. Who has one drops it: that is its `destructor`.
+    type Watched;
+
     /// Translates what the message has, or is to have.
     fn account_by_number(&mut self, value: i32) -> Self::Account;
 
     /// Translates what the message has, or is to have.
     fn account_number(&mut self, value: Self::Account) -> i32;
 
-    /// sampler.defs:43, message 7000:
+    /// Translates what the message has, or is to have.
+    fn watched_port(&mut self, value: Option<mig::SendRight>) -> Self::Watched;
+
+    /// sampler.defs:56, message 7000:
     /// `routine null(server: mach_port_t);`
     fn null(&mut self, server: mig::Target) -> Result<(), mig::Code>;
 
-    /// sampler.defs:46, message 7001:
+    /// sampler.defs:59, message 7001:
     /// `routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int;
     /// out y: int; out z: int);`
     fn four(
@@ -580,7 +782,7 @@ pub trait SamplerServer {
         d: i32,
     ) -> Result<FourReply, mig::Code>;
 
-    /// sampler.defs:51, message 7002:
+    /// sampler.defs:64, message 7002:
     /// `routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c:
     /// int64; inout d: boolean_t; inout e: double);`
     fn sizes(
@@ -593,7 +795,7 @@ pub trait SamplerServer {
         e: f64,
     ) -> Result<SizesReply, mig::Code>;
 
-    /// sampler.defs:61, message 7004:
+    /// sampler.defs:74, message 7004:
     /// `routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out
     /// word_out: word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t);`
     fn strings(
@@ -605,7 +807,7 @@ pub trait SamplerServer {
         both: CString,
     ) -> Result<StringsReply, mig::Code>;
 
-    /// sampler.defs:71, message 7005:
+    /// sampler.defs:84, message 7005:
     /// `routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t;
     /// inout record: record_t; list: record_array_t; out list_out: record_array_t);`
     fn structures(
@@ -616,7 +818,7 @@ pub trait SamplerServer {
         list: Vec<Record>,
     ) -> Result<StructuresReply, mig::Code>;
 
-    /// sampler.defs:80, message 7006:
+    /// sampler.defs:93, message 7006:
     /// `routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more:
     /// ints_t; out four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both:
     /// ints_t; out last: int);`
@@ -630,11 +832,11 @@ pub trait SamplerServer {
         both: Vec<i32>,
     ) -> Result<ArraysReply, mig::Code>;
 
-    /// sampler.defs:93, message 7007:
+    /// sampler.defs:106, message 7007:
     /// `routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t);`
     fn room(&mut self, server: mig::Target, list_room: u32) -> Result<RoomReply, mig::Code>;
 
-    /// sampler.defs:99, message 7008:
+    /// sampler.defs:112, message 7008:
     /// `routine unlimited(server: mach_port_t; list: any_ints_t; copied: any_ints_t, servercopy;
     /// given: any_ints_t, dealloc[]; out where: natural_t; out list_out: any_ints_t, dealloc;
     /// count: natural_t);`
@@ -647,7 +849,7 @@ pub trait SamplerServer {
         count: u32,
     ) -> Result<UnlimitedReply, mig::Code>;
 
-    /// sampler.defs:108, message 7009:
+    /// sampler.defs:121, message 7009:
     /// `routine out_of_line(server: mach_port_t; list: far_ints_t; given: far_ints_t, dealloc;
     /// block: far_block_t; out sum: int64; out list_out: far_ints_t, dealloc);`
     fn out_of_line(
@@ -658,7 +860,7 @@ pub trait SamplerServer {
         block: mig::Array<i32>,
     ) -> Result<OutOfLineReply, mig::Code>;
 
-    /// sampler.defs:117, message 7010:
+    /// sampler.defs:130, message 7010:
     /// `routine ports(server: mach_port_t; copy: mach_port_t; made: mach_port_make_send_t; out
     /// copy_out: mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; out made_out:
     /// mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; any: mach_port_poly_t; out
@@ -671,7 +873,7 @@ pub trait SamplerServer {
         any: mig::AnyRight,
     ) -> Result<PortsReply, mig::Code>;
 
-    /// sampler.defs:126, message 7011:
+    /// sampler.defs:139, message 7011:
     /// `routine port_arrays(server: mach_port_t; three: three_ports_t; some: some_ports_t; out
     /// some_out: some_ports_t = array[*:8] of mach_port_move_send_t; far: far_ports_t; out far_out:
     /// far_ports_t = ^array[] of mach_port_move_send_t, dealloc; either: any_ports_t; out
@@ -685,7 +887,7 @@ pub trait SamplerServer {
         either: Vec<Option<mig::SendRight>>,
     ) -> Result<PortArraysReply, mig::Code>;
 
-    /// sampler.defs:137, message 7012:
+    /// sampler.defs:150, message 7012:
     /// `routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out
     /// third: account_t);`
     fn accounts(
@@ -695,29 +897,29 @@ pub trait SamplerServer {
         other: Self::Account,
     ) -> Result<AccountsReply<Self::Account>, mig::Code>;
 
-    /// sampler.defs:144, message 7013:
+    /// sampler.defs:157, message 7013:
     /// `routine sequence(server: mach_port_t; msgseqno seqno: mach_port_seqno_t; out seqno_out:
     /// mach_port_seqno_t);`
     fn sequence(&mut self, server: mig::Target, seqno: u32) -> Result<u32, mig::Code>;
 
-    /// sampler.defs:150, message 7014:
+    /// sampler.defs:163, message 7014:
     /// `simpleroutine tell(server: mach_port_t; word: word_t);`
     fn tell(&mut self, server: mig::Target, word: CString) -> Result<(), mig::Code>;
 
-    /// sampler.defs:154, message 7015:
+    /// sampler.defs:167, message 7015:
     /// `routine told(server: mach_port_t; out word: word_t);`
     fn told(&mut self, server: mig::Target) -> Result<CString, mig::Code>;
 
-    /// sampler.defs:159, message 7016:
+    /// sampler.defs:172, message 7016:
     /// `routine later(server: mach_port_t; sreplyport reply: mach_port_move_send_once_t; waittime
     /// time: natural_t; value: int; out doubled: int);`
     fn later(&mut self, server: mig::Target, reply: LaterReplyPort, value: i32);
 
-    /// sampler.defs:166, message 7017:
+    /// sampler.defs:179, message 7017:
     /// `simpleroutine release(server: mach_port_t);`
     fn release(&mut self, server: mig::Target) -> Result<(), mig::Code>;
 
-    /// sampler.defs:170, message 7018:
+    /// sampler.defs:183, message 7018:
     /// `routine refuse(server: mach_port_t; code: int; right: mach_port_make_send_t; list:
     /// any_ints_t; far: far_ints_t; ports: some_ports_t; out nothing: int);`
     fn refuse(
@@ -730,7 +932,7 @@ pub trait SamplerServer {
         ports: Vec<Option<mig::SendRight>>,
     ) -> Result<i32, mig::Code>;
 
-    /// sampler.defs:180, message 7019:
+    /// sampler.defs:193, message 7019:
     /// `routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t;
     /// right: mach_port_make_send_t; out words: bytes_t);`
     fn both_ways(
@@ -741,9 +943,72 @@ pub trait SamplerServer {
         right: Option<mig::SendRight>,
     ) -> Result<BothWaysReply, mig::Code>;
 
-    /// sampler.defs:190, message 7020:
+    /// sampler.defs:203, message 7020:
     /// `routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int);`
     fn timed(&mut self, server: mig::Target, value: i32) -> Result<i32, mig::Code>;
+
+    /// sampler.defs:213, message 7021:
+    /// `routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte:
+    /// uint8_t; inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t;
+    /// out flags_out: flags_t; inout big: big_t);`
+    #[allow(clippy::too_many_arguments)]
+    fn numbers(
+        &mut self,
+        server: mig::Target,
+        real: f32,
+        tiny: i8,
+        byte: u8,
+        half: u16,
+        word: u32,
+        wide: u64,
+        flags: Vec<bool>,
+        big: Box<[i32; 2000]>,
+    ) -> Result<NumbersReply, mig::Code>;
+
+    /// sampler.defs:226, message 7022:
+    /// `routine moves(server: mach_port_t; send: mach_port_move_send_t; once:
+    /// mach_port_move_send_once_t; made: mach_port_make_send_once_t; receive:
+    /// mach_port_move_receive_t; out send_out: mach_port_move_send_t; out once_out:
+    /// mach_port_move_send_once_t; out receive_out: mach_port_move_receive_t; inout both:
+    /// mach_port_move_send_t; said: mach_port_send_t; out said_out: mach_port_send_t; passed:
+    /// passed_t; watched: watched_t; out watches: boolean_t);`
+    #[allow(clippy::too_many_arguments)]
+    fn moves(
+        &mut self,
+        server: mig::Target,
+        send: Option<mig::SendRight>,
+        once: Option<mig::SendOnceRight>,
+        made: Option<mig::SendOnceRight>,
+        receive: Option<mig::ReceiveRight>,
+        both: Option<mig::SendRight>,
+        said: Option<mig::SendRight>,
+        passed: Option<mig::SendRight>,
+        watched: Self::Watched,
+    ) -> Result<MovesReply, mig::Code>;
+
+    /// sampler.defs:243, message 7023:
+    /// `routine far_things(server: mach_port_t; record: far_record_t; list: far_records_t; any:
+    /// any_records_t; three: far_three_ports_t; out record_out: far_record_t, dealloc; out
+    /// list_out: far_records_t, dealloc; out any_out: any_records_t, dealloc; out there:
+    /// natural_t);`
+    fn far_things(
+        &mut self,
+        server: mig::Target,
+        record: Record,
+        list: mig::Array<Record>,
+        any: mig::Array<Record>,
+        three: [Option<mig::SendRight>; 3],
+    ) -> Result<FarThingsReply, mig::Code>;
+
+    /// sampler.defs:255, message 7024:
+    /// `routine reply_to(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; value:
+    /// int; out same: int);`
+    fn reply_to(&mut self, server: mig::Target, value: i32) -> Result<i32, mig::Code>;
+
+    /// sampler.defs:262, message 7025:
+    /// `simpleroutine ask(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; code:
+    /// int);`
+    fn ask(&mut self, server: mig::Target, code: i32) -> Result<(), mig::Code>;
 }
 
 /// Serves a request, and makes the answer, which is to be sent.
@@ -772,6 +1037,11 @@ pub fn demux<S: SamplerServer + ?Sized>(server: &mut S, request: mig::Received) 
         7018 => serve_refuse,
         7019 => serve_both_ways,
         7020 => serve_timed,
+        7021 => serve_numbers,
+        7022 => serve_moves,
+        7023 => serve_far_things,
+        7024 => serve_reply_to,
+        7025 => serve_ask,
         _ => return Err(Box::new(request)),
     };
     Ok(mig::answer(request, server, routine))
@@ -1068,4 +1338,115 @@ fn serve_timed<S: SamplerServer + ?Sized>(
     let same = server.timed(request.target(), value)?;
     reply.value(mig::INTEGER_32, &same);
     Ok(())
+}
+
+fn serve_numbers<S: SamplerServer + ?Sized>(
+    server: &mut S,
+    request: &mut mig::Reader,
+    reply: &mut mig::Writer<'static>,
+) -> Result<(), mig::Code> {
+    let real: f32 = request.value(mig::REAL_32)?;
+    let tiny: i8 = request.value(mig::INTEGER_8)?;
+    let byte: u8 = request.value(mig::INTEGER_8)?;
+    let half: u16 = request.value(mig::INTEGER_16)?;
+    let word: u32 = request.value(mig::INTEGER_32)?;
+    let wide: u64 = request.value(mig::INTEGER_64)?;
+    let flags: Vec<bool> = request.list(mig::BOOLEAN, 10)?;
+    let big: Box<[i32; 2000]> = request.value(mig::INTEGER_32.times(2000))?;
+    request.finish()?;
+    let out = server.numbers(
+        request.target(),
+        real,
+        tiny,
+        byte,
+        half,
+        word,
+        wide,
+        flags,
+        big,
+    )?;
+    reply.value(mig::REAL_32, &out.real);
+    reply.value(mig::INTEGER_8, &out.tiny);
+    reply.value(mig::INTEGER_8, &out.byte);
+    reply.value(mig::INTEGER_16, &out.half);
+    reply.value(mig::INTEGER_32, &out.word);
+    reply.value(mig::INTEGER_64, &out.wide);
+    reply.list(mig::BOOLEAN, 10, &out.flags_out);
+    reply.value(mig::INTEGER_32.times(2000), &out.big);
+    Ok(())
+}
+
+fn serve_moves<S: SamplerServer + ?Sized>(
+    server: &mut S,
+    request: &mut mig::Reader,
+    reply: &mut mig::Writer<'static>,
+) -> Result<(), mig::Code> {
+    let send: Option<mig::SendRight> = request.right()?;
+    let once: Option<mig::SendOnceRight> = request.right()?;
+    let made: Option<mig::SendOnceRight> = request.right()?;
+    let receive: Option<mig::ReceiveRight> = request.right()?;
+    let both: Option<mig::SendRight> = request.right()?;
+    let said: Option<mig::SendRight> = request.right()?;
+    let passed: Option<mig::SendRight> = request.right()?;
+    let watched: Option<mig::SendRight> = request.right()?;
+    request.finish()?;
+    let watched = server.watched_port(watched);
+    let out = server.moves(
+        request.target(),
+        send,
+        once,
+        made,
+        receive,
+        both,
+        said,
+        passed,
+        watched,
+    )?;
+    reply.right(mig::MOVE_SEND, out.send_out);
+    reply.right(mig::MOVE_SEND_ONCE, out.once_out);
+    reply.right(mig::MOVE_RECEIVE, out.receive_out);
+    reply.right(mig::MOVE_SEND, out.both);
+    reply.right(mig::MOVE_SEND, out.said_out);
+    reply.value(mig::BOOLEAN, &out.watches);
+    Ok(())
+}
+
+fn serve_far_things<S: SamplerServer + ?Sized>(
+    server: &mut S,
+    request: &mut mig::Reader,
+    reply: &mut mig::Writer<'static>,
+) -> Result<(), mig::Code> {
+    let record: Record = request.far_value(mig::BYTE.times(24))?;
+    let list: mig::Array<Record> = request.memory(mig::BYTE.times(24), u32::MAX)?;
+    let any: mig::Array<Record> = request.array(mig::BYTE.times(24), 85)?;
+    let three: [Option<mig::SendRight>; 3] = request.far_right_block()?;
+    request.finish()?;
+    let out = server.far_things(request.target(), record, list, any, three)?;
+    reply.far_value(mig::BYTE.times(24), &out.record_out);
+    reply.memory(mig::BYTE.times(24), u32::MAX, out.list_out);
+    reply.array(mig::BYTE.times(24), 85, out.any_out);
+    reply.value(mig::INTEGER_32, &out.there);
+    Ok(())
+}
+
+fn serve_reply_to<S: SamplerServer + ?Sized>(
+    server: &mut S,
+    request: &mut mig::Reader,
+    reply: &mut mig::Writer<'static>,
+) -> Result<(), mig::Code> {
+    let value: i32 = request.value(mig::INTEGER_32)?;
+    request.finish()?;
+    let same = server.reply_to(request.target(), value)?;
+    reply.value(mig::INTEGER_32, &same);
+    Ok(())
+}
+
+fn serve_ask<S: SamplerServer + ?Sized>(
+    server: &mut S,
+    request: &mut mig::Reader,
+    _reply: &mut mig::Writer<'static>,
+) -> Result<(), mig::Code> {
+    let code: i32 = request.value(mig::INTEGER_32)?;
+    request.finish()?;
+    server.ask(request.target(), code)
 }

@@ -7,6 +7,7 @@
 #include <mach/mig_errors.h>
 #include <mach/mig_support.h>
 #include <mach/mach_port.h>
+#include <mach/mach_init.h>
 #include <mach/std_types.h>
 #include "sampler_types.h"
 
@@ -17,6 +18,9 @@ const char mig_sampler_server_rcsid[] = "sampler.defs 1";
 extern char mig_far_block_t_has_8_bytes[sizeof(far_block_t) == 8 ? 1 : -1];
 extern char mig_far_ints_t_has_8_bytes[sizeof(far_ints_t) == 8 ? 1 : -1];
 extern char mig_far_ports_t_has_8_bytes[sizeof(far_ports_t) == 8 ? 1 : -1];
+extern char mig_far_record_t_has_8_bytes[sizeof(far_record_t) == 8 ? 1 : -1];
+extern char mig_far_records_t_has_8_bytes[sizeof(far_records_t) == 8 ? 1 : -1];
+extern char mig_far_three_ports_t_has_8_bytes[sizeof(far_three_ports_t) == 8 ? 1 : -1];
 extern char mig_mach_port_seqno_t_has_4_bytes[sizeof(mach_port_seqno_t) == 4 ? 1 : -1];
 extern char mig_record_t_has_24_bytes[sizeof(record_t) == 24 ? 1 : -1];
 extern char mig_short_pair_t_has_4_bytes[sizeof(short_pair_t) == 4 ? 1 : -1];
@@ -78,7 +82,7 @@ static const mach_msg_type_t mig_code_type = {
 	.msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1
 };
 
-/* sampler.defs:43 (message 7000):
+/* sampler.defs:56 (message 7000):
  *   routine null(server: mach_port_t); */
 extern kern_return_t s_null(
 	mach_port_t server);
@@ -102,7 +106,7 @@ static void _Xnull(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		In0P->Head.msgh_local_port);
 }
 
-/* sampler.defs:46 (message 7001):
+/* sampler.defs:59 (message 7001):
  *   routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int; out y:
  *       int; out z: int); */
 extern kern_return_t s_four(
@@ -193,7 +197,7 @@ static void _Xfour(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 112;
 }
 
-/* sampler.defs:51 (message 7002):
+/* sampler.defs:64 (message 7002):
  *   routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c: int64; inout
  *       d: boolean_t; inout e: double); */
 extern kern_return_t s_sizes(
@@ -294,7 +298,7 @@ static void _Xsizes(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 128;
 }
 
-/* sampler.defs:61 (message 7004):
+/* sampler.defs:74 (message 7004):
  *   routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out word_out:
  *       word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t); */
 extern kern_return_t s_strings(
@@ -447,7 +451,7 @@ static void _Xstrings(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = mig_at;
 }
 
-/* sampler.defs:71 (message 7005):
+/* sampler.defs:84 (message 7005):
  *   routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t; inout
  *       record: record_t; list: record_array_t; out list_out: record_array_t); */
 extern kern_return_t s_structures(
@@ -552,7 +556,7 @@ static void _Xstructures(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP
 	OutP->Head.msgh_size = 104 + list_outSize;
 }
 
-/* sampler.defs:80 (message 7006):
+/* sampler.defs:93 (message 7006):
  *   routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more: ints_t; out
  *       four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both: ints_t; out last:
  *       int); */
@@ -738,7 +742,7 @@ static void _Xarrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = mig_at;
 }
 
-/* sampler.defs:93 (message 7007):
+/* sampler.defs:106 (message 7007):
  *   routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t); */
 extern kern_return_t s_room(
 	mach_port_t server,
@@ -812,7 +816,7 @@ static void _Xroom(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = mig_at;
 }
 
-/* sampler.defs:99 (message 7008):
+/* sampler.defs:112 (message 7008):
  *   routine unlimited(server: mach_port_t; list: any_ints_t; copied: any_ints_t, servercopy; given:
  *       any_ints_t, dealloc[]; out where: natural_t; out list_out: any_ints_t, dealloc; count:
  *       natural_t); */
@@ -1020,7 +1024,7 @@ static void _Xunlimited(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 72 + list_outSize;
 }
 
-/* sampler.defs:108 (message 7009):
+/* sampler.defs:121 (message 7009):
  *   routine out_of_line(server: mach_port_t; list: far_ints_t; given: far_ints_t, dealloc; block:
  *       far_block_t; out sum: int64; out list_out: far_ints_t, dealloc); */
 extern kern_return_t s_out_of_line(
@@ -1105,7 +1109,7 @@ static void _Xout_of_line(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHead
 	OutP->Head.msgh_size = 80;
 }
 
-/* sampler.defs:117 (message 7010):
+/* sampler.defs:130 (message 7010):
  *   routine ports(server: mach_port_t; copy: mach_port_t; made: mach_port_make_send_t; out copy_out:
  *       mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; out made_out: mach_port_t =
  *       MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; any: mach_port_poly_t; out any_out:
@@ -1193,7 +1197,7 @@ static void _Xports(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 96;
 }
 
-/* sampler.defs:126 (message 7011):
+/* sampler.defs:139 (message 7011):
  *   routine port_arrays(server: mach_port_t; three: three_ports_t; some: some_ports_t; out some_out:
  *       some_ports_t = array[*:8] of mach_port_move_send_t; far: far_ports_t; out far_out: far_ports_t
  *       = ^array[] of mach_port_move_send_t, dealloc; either: any_ports_t; out either_out: any_ports_t
@@ -1392,7 +1396,7 @@ static void _Xport_arrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHead
 	OutP->Head.msgh_size = mig_at;
 }
 
-/* sampler.defs:137 (message 7012):
+/* sampler.defs:150 (message 7012):
  *   routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out third:
  *       account_t); */
 extern kern_return_t s_accounts(
@@ -1464,7 +1468,7 @@ static void _Xaccounts(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 80;
 }
 
-/* sampler.defs:144 (message 7013):
+/* sampler.defs:157 (message 7013):
  *   routine sequence(server: mach_port_t; msgseqno seqno: mach_port_seqno_t; out seqno_out:
  *       mach_port_seqno_t); */
 extern kern_return_t s_sequence(
@@ -1509,7 +1513,7 @@ static void _Xsequence(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 64;
 }
 
-/* sampler.defs:150 (message 7014):
+/* sampler.defs:163 (message 7014):
  *   simpleroutine tell(server: mach_port_t; word: word_t); */
 extern kern_return_t s_tell(
 	mach_port_t server,
@@ -1562,7 +1566,7 @@ static void _Xtell(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		In0P->word);
 }
 
-/* sampler.defs:154 (message 7015):
+/* sampler.defs:167 (message 7015):
  *   routine told(server: mach_port_t; out word: word_t); */
 extern kern_return_t s_told(
 	mach_port_t server,
@@ -1609,7 +1613,7 @@ static void _Xtold(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 56 + wordSize;
 }
 
-/* sampler.defs:159 (message 7016):
+/* sampler.defs:172 (message 7016):
  *   routine later(server: mach_port_t; sreplyport reply: mach_port_move_send_once_t; waittime time:
  *       natural_t; value: int; out doubled: int); */
 extern kern_return_t s_later(
@@ -1663,7 +1667,7 @@ static void _Xlater(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 64;
 }
 
-/* sampler.defs:166 (message 7017):
+/* sampler.defs:179 (message 7017):
  *   simpleroutine release(server: mach_port_t); */
 extern kern_return_t s_release(
 	mach_port_t server);
@@ -1687,7 +1691,7 @@ static void _Xrelease(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 		In0P->Head.msgh_local_port);
 }
 
-/* sampler.defs:170 (message 7018):
+/* sampler.defs:183 (message 7018):
  *   routine refuse(server: mach_port_t; code: int; right: mach_port_make_send_t; list: any_ints_t; far:
  *       far_ints_t; ports: some_ports_t; out nothing: int); */
 extern kern_return_t s_refuse(
@@ -1828,7 +1832,7 @@ static void _Xrefuse(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 64;
 }
 
-/* sampler.defs:180 (message 7019):
+/* sampler.defs:193 (message 7019):
  *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
  *       mach_port_make_send_t; out words: bytes_t); */
 extern kern_return_t s_both_ways(
@@ -1975,7 +1979,7 @@ static void _Xboth_ways(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = mig_at;
 }
 
-/* sampler.defs:190 (message 7020):
+/* sampler.defs:203 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 extern kern_return_t s_timed(
 	mach_port_t server,
@@ -2026,6 +2030,596 @@ static void _Xtimed(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 	OutP->Head.msgh_size = 64;
 }
 
+/* sampler.defs:213 (message 7021):
+ *   routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte: uint8_t;
+ *       inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t; out
+ *       flags_out: flags_t; inout big: big_t); */
+extern kern_return_t s_numbers(
+	mach_port_t server,
+	float *real,
+	int8_t *tiny,
+	uint8_t *byte,
+	uint16_t *half,
+	unsigned *word,
+	uint64_t *wide,
+	flags_t flags,
+	mach_msg_type_number_t flagsCnt,
+	flags_t flags_out,
+	mach_msg_type_number_t *flags_outCnt,
+	big_t big);
+
+static void _Xnumbers(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t realType;
+		__extension__ union { float real; uint64_t realWide; };
+		mach_msg_type_t tinyType;
+		int8_t tiny;
+		char tinyPad[7];
+		mach_msg_type_t byteType;
+		uint8_t byte;
+		char bytePad[7];
+		mach_msg_type_t halfType;
+		uint16_t half;
+		char halfPad[6];
+		mach_msg_type_t wordType;
+		__extension__ union { unsigned word; uint64_t wordWide; };
+		mach_msg_type_t wideType;
+		uint64_t wide;
+		mach_msg_type_t flagsType;
+		boolean_t flags[10];
+	} Request;
+	typedef struct {
+		mach_msg_type_t bigType;
+		int big[2000];
+	} Request1;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t realType;
+		__extension__ union { float real; uint64_t realWide; };
+		mach_msg_type_t tinyType;
+		int8_t tiny;
+		char tinyPad[7];
+		mach_msg_type_t byteType;
+		uint8_t byte;
+		char bytePad[7];
+		mach_msg_type_t halfType;
+		uint16_t half;
+		char halfPad[6];
+		mach_msg_type_t wordType;
+		__extension__ union { unsigned word; uint64_t wordWide; };
+		mach_msg_type_t wideType;
+		uint64_t wide;
+		mach_msg_type_t flags_outType;
+		boolean_t flags_out[10];
+	} Reply;
+	typedef struct {
+		mach_msg_type_t bigType;
+		int big[2000];
+	} Reply1;
+	static const mach_msg_type_t realType = { .msgt_name = MACH_MSG_TYPE_REAL, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t tinyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t byteType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t halfType = { .msgt_name = MACH_MSG_TYPE_INTEGER_16, .msgt_size = 16, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wordType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wideType = { .msgt_name = MACH_MSG_TYPE_INTEGER_64, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t flagsType = { .msgt_name = MACH_MSG_TYPE_BOOLEAN, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t bigType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 2000 };
+	static const mach_msg_type_t realReplyType = { .msgt_name = MACH_MSG_TYPE_REAL, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t tinyReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t byteReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t halfReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_16, .msgt_size = 16, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wordReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wideReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_64, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t flags_outType = { .msgt_name = MACH_MSG_TYPE_BOOLEAN, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t bigReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 2000 };
+
+	Request *const In0P = (Request *) (void *) InHeadP;
+	Reply *const OutP = (Reply *) (void *) OutHeadP;
+	Request1 *In1P;
+	mach_msg_type_number_t flagsNumber;
+	mach_msg_size_t flagsSize;
+	mach_msg_size_t mig_more;
+	Reply1 *Out1P;
+	mach_msg_type_number_t flags_outNumber;
+	mach_msg_size_t flags_outSize;
+	mach_msg_size_t mig_at;
+
+	if (In0P->Head.msgh_size < 8144
+	    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	mig_more = In0P->Head.msgh_size - 8144;
+	if (mig_type_differs(&In0P->realType, &realType, 0)
+	    || mig_type_differs(&In0P->tinyType, &tinyType, 0)
+	    || mig_type_differs(&In0P->byteType, &byteType, 0)
+	    || mig_type_differs(&In0P->halfType, &halfType, 0)
+	    || mig_type_differs(&In0P->wordType, &wordType, 0)
+	    || mig_type_differs(&In0P->wideType, &wideType, 0)
+	    || mig_type_differs(&In0P->flagsType, &flagsType, MIG_VARY_NUMBER)
+	    || In0P->flagsType.msgt_number > 10) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	flagsNumber = In0P->flagsType.msgt_number;
+	flagsSize = mig_round8(flagsNumber * 4);
+	if (flagsSize > mig_more) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	mig_more -= flagsSize;
+	In1P = (Request1 *) (void *) ((char *) In0P + offsetof(Request, flags) + flagsSize);
+	if (mig_type_differs(&In1P->bigType, &bigType, 0)) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	if (mig_more != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+
+	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 192);
+	OutP->realType = realReplyType;
+	OutP->realWide = 0;
+	OutP->real = In0P->real;
+	OutP->tinyType = tinyReplyType;
+	OutP->tiny = In0P->tiny;
+	OutP->byteType = byteReplyType;
+	OutP->byte = In0P->byte;
+	OutP->halfType = halfReplyType;
+	OutP->half = In0P->half;
+	OutP->wordType = wordReplyType;
+	OutP->wordWide = 0;
+	OutP->word = In0P->word;
+	OutP->wideType = wideReplyType;
+	OutP->wide = In0P->wide;
+	OutP->flags_outType = flags_outType;
+	flags_outNumber = 10;
+	Out1P->bigType = bigReplyType;
+	memcpy(Out1P->big, In1P->big, 8000);
+
+	OutP->RetCode = s_numbers(
+		In0P->Head.msgh_local_port,
+		&OutP->real,
+		&OutP->tiny,
+		&OutP->byte,
+		&OutP->half,
+		&OutP->word,
+		&OutP->wide,
+		In0P->flags,
+		flagsNumber,
+		OutP->flags_out,
+		&flags_outNumber,
+		Out1P->big);
+	if (OutP->RetCode != KERN_SUCCESS)
+		return;
+	if (flags_outNumber > 10) {
+		OutP->RetCode = MIG_ARRAY_TOO_LARGE;
+		return;
+	}
+
+	memset(OutP->tinyPad, 0, 7);
+	memset(OutP->bytePad, 0, 7);
+	memset(OutP->halfPad, 0, 6);
+	OutP->flags_outType.msgt_number = flags_outNumber;
+	flags_outSize = mig_clear_tail(OutP->flags_out, flags_outNumber * 4);
+	mig_at = 152 + flags_outSize;
+	memmove((char *) OutHeadP + mig_at, Out1P, 8008);
+	mig_at += 8008;
+	OutP->Head.msgh_size = mig_at;
+}
+
+/* sampler.defs:226 (message 7022):
+ *   routine moves(server: mach_port_t; send: mach_port_move_send_t; once: mach_port_move_send_once_t;
+ *       made: mach_port_make_send_once_t; receive: mach_port_move_receive_t; out send_out:
+ *       mach_port_move_send_t; out once_out: mach_port_move_send_once_t; out receive_out:
+ *       mach_port_move_receive_t; inout both: mach_port_move_send_t; said: mach_port_send_t; out
+ *       said_out: mach_port_send_t; passed: passed_t; watched: watched_t; out watches: boolean_t); */
+extern kern_return_t s_moves(
+	mach_port_t server,
+	mach_port_t send,
+	mach_port_t once,
+	mach_port_t made,
+	mach_port_t receive,
+	mach_port_t *send_out,
+	mach_port_t *once_out,
+	mach_port_t *receive_out,
+	mach_port_t *both,
+	mach_port_t said,
+	mach_port_t *said_out,
+	mach_msg_type_name_t *said_outPoly,
+	mach_port_t passed,
+	struct watched watched,
+	boolean_t *watches);
+
+static void _Xmoves(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t sendType;
+		__extension__ union { mach_port_t send; uint64_t sendWide; };
+		mach_msg_type_t onceType;
+		__extension__ union { mach_port_t once; uint64_t onceWide; };
+		mach_msg_type_t madeType;
+		__extension__ union { mach_port_t made; uint64_t madeWide; };
+		mach_msg_type_t receiveType;
+		__extension__ union { mach_port_t receive; uint64_t receiveWide; };
+		mach_msg_type_t bothType;
+		__extension__ union { mach_port_t both; uint64_t bothWide; };
+		mach_msg_type_t saidType;
+		__extension__ union { mach_port_t said; uint64_t saidWide; };
+		mach_msg_type_t passedType;
+		__extension__ union { mach_port_t passed; uint64_t passedWide; };
+		mach_msg_type_t watchedType;
+		__extension__ union { mach_port_t watched; uint64_t watchedWide; };
+	} Request;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t send_outType;
+		__extension__ union { mach_port_t send_out; uint64_t send_outWide; };
+		mach_msg_type_t once_outType;
+		__extension__ union { mach_port_t once_out; uint64_t once_outWide; };
+		mach_msg_type_t receive_outType;
+		__extension__ union { mach_port_t receive_out; uint64_t receive_outWide; };
+		mach_msg_type_t bothType;
+		__extension__ union { mach_port_t both; uint64_t bothWide; };
+		mach_msg_type_t said_outType;
+		__extension__ union { mach_port_t said_out; uint64_t said_outWide; };
+		mach_msg_type_t watchesType;
+		__extension__ union { boolean_t watches; uint64_t watchesWide; };
+	} Reply;
+	static const mach_msg_type_t sendType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t onceType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND_ONCE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t madeType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND_ONCE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t receiveType = { .msgt_name = MACH_MSG_TYPE_PORT_RECEIVE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t bothType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t saidType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t passedType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t watchedType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t send_outType = { .msgt_name = MACH_MSG_TYPE_MOVE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t once_outType = { .msgt_name = MACH_MSG_TYPE_MOVE_SEND_ONCE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t receive_outType = { .msgt_name = MACH_MSG_TYPE_MOVE_RECEIVE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t bothReplyType = { .msgt_name = MACH_MSG_TYPE_MOVE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t said_outType = { .msgt_name = 0, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t watchesType = { .msgt_name = MACH_MSG_TYPE_BOOLEAN, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	Request *const In0P = (Request *) (void *) InHeadP;
+	Reply *const OutP = (Reply *) (void *) OutHeadP;
+	struct watched watchedArg;
+	mach_msg_type_name_t said_outPoly = MACH_MSG_TYPE_COPY_SEND;
+
+	if (In0P->Head.msgh_size != 160
+	    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	if (mig_type_differs(&In0P->sendType, &sendType, 0)
+	    || mig_type_differs(&In0P->onceType, &onceType, 0)
+	    || mig_type_differs(&In0P->madeType, &madeType, 0)
+	    || mig_type_differs(&In0P->receiveType, &receiveType, 0)
+	    || mig_type_differs(&In0P->bothType, &bothType, 0)
+	    || mig_type_differs(&In0P->saidType, &saidType, 0)
+	    || mig_type_differs(&In0P->passedType, &passedType, 0)
+	    || mig_type_differs(&In0P->watchedType, &watchedType, 0)) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+
+	watchedArg = watched_port(In0P->watched);
+	OutP->send_outType = send_outType;
+	OutP->send_outWide = 0;
+	OutP->once_outType = once_outType;
+	OutP->once_outWide = 0;
+	OutP->receive_outType = receive_outType;
+	OutP->receive_outWide = 0;
+	OutP->bothType = bothReplyType;
+	OutP->bothWide = 0;
+	OutP->both = In0P->both;
+	OutP->said_outType = said_outType;
+	OutP->said_outWide = 0;
+	OutP->watchesType = watchesType;
+	OutP->watchesWide = 0;
+
+	OutP->RetCode = s_moves(
+		In0P->Head.msgh_local_port,
+		In0P->send,
+		In0P->once,
+		In0P->made,
+		In0P->receive,
+		&OutP->send_out,
+		&OutP->once_out,
+		&OutP->receive_out,
+		&OutP->both,
+		In0P->said,
+		&OutP->said_out,
+		&said_outPoly,
+		In0P->passed,
+		watchedArg,
+		&OutP->watches);
+	if (OutP->RetCode == KERN_SUCCESS || OutP->RetCode == MIG_NO_REPLY) {
+		if (MACH_PORT_VALID(In0P->watched))
+			(void) mach_port_deallocate(mach_task_self(), In0P->watched);
+	}
+	if (OutP->RetCode != KERN_SUCCESS)
+		return;
+
+	OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+	OutP->said_outType.msgt_name = said_outPoly & 0xff;
+	OutP->Head.msgh_size = 144;
+}
+
+/* sampler.defs:243 (message 7023):
+ *   routine far_things(server: mach_port_t; record: far_record_t; list: far_records_t; any:
+ *       any_records_t; three: far_three_ports_t; out record_out: far_record_t, dealloc; out list_out:
+ *       far_records_t, dealloc; out any_out: any_records_t, dealloc; out there: natural_t); */
+extern kern_return_t s_far_things(
+	mach_port_t server,
+	far_record_t record,
+	far_records_t list,
+	mach_msg_type_number_t listCnt,
+	any_records_t any,
+	mach_msg_type_number_t anyCnt,
+	far_three_ports_t three,
+	far_record_t *record_out,
+	far_records_t *list_out,
+	mach_msg_type_number_t *list_outCnt,
+	any_records_t *any_out,
+	mach_msg_type_number_t *any_outCnt,
+	natural_t *there);
+
+static void _Xfar_things(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t recordType;
+		far_record_t record;
+		mach_msg_type_t listType;
+		far_records_t list;
+		mach_msg_type_t anyType;
+		union { record_t data[85]; any_records_t address; } any;
+	} Request;
+	typedef struct {
+		mach_msg_type_t threeType;
+		far_three_ports_t three;
+	} Request1;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t record_outType;
+		far_record_t record_out;
+		mach_msg_type_t list_outType;
+		far_records_t list_out;
+		mach_msg_type_t any_outType;
+		union { record_t data[85]; any_records_t address; } any_out;
+	} Reply;
+	typedef struct {
+		mach_msg_type_t thereType;
+		__extension__ union { natural_t there; uint64_t thereWide; };
+	} Reply1;
+	static const mach_msg_type_t recordType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_number = 24 };
+	static const mach_msg_type_t listType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8 };
+	static const mach_msg_type_t anyType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_inline = TRUE };
+	static const mach_msg_type_t anyOutOfLineType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8 };
+	static const mach_msg_type_t threeType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 32, .msgt_number = 3 };
+	static const mach_msg_type_t record_outType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_deallocate = TRUE, .msgt_number = 24 };
+	static const mach_msg_type_t list_outType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_deallocate = TRUE };
+	static const mach_msg_type_t any_outType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_inline = TRUE };
+	static const mach_msg_type_t any_outOutOfLineType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_deallocate = TRUE };
+	static const mach_msg_type_t thereType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	Request *const In0P = (Request *) (void *) InHeadP;
+	Reply *const OutP = (Reply *) (void *) OutHeadP;
+	Request1 *In1P;
+	mach_msg_type_number_t listNumber;
+	mach_msg_type_number_t anyNumber;
+	mach_msg_size_t anySize;
+	mach_msg_size_t mig_more;
+	any_records_t anyArg;
+	any_records_t any_outArg;
+	Reply1 *Out1P;
+	mach_msg_type_number_t list_outNumber;
+	mach_msg_type_number_t any_outNumber;
+	mach_msg_size_t any_outSize;
+	mach_msg_size_t mig_at;
+
+	if (In0P->Head.msgh_size < 88
+	    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	mig_more = In0P->Head.msgh_size - 88;
+	if (mig_type_differs(&In0P->recordType, &recordType, MIG_VARY_DEALLOCATE)
+	    || mig_type_differs(&In0P->listType, &listType, MIG_VARY_NUMBER | MIG_VARY_DEALLOCATE)
+	    || In0P->listType.msgt_number % 24 != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	listNumber = In0P->listType.msgt_number / 24;
+	if (In0P->anyType.msgt_inline) {
+		if (mig_type_differs(&In0P->anyType, &anyType, MIG_VARY_NUMBER)
+		    || In0P->anyType.msgt_number > 2040
+		    || In0P->anyType.msgt_number % 24 != 0) {
+			OutP->RetCode = MIG_BAD_ARGUMENTS;
+			return;
+		}
+	} else {
+		if (mig_type_differs(&In0P->anyType, &anyOutOfLineType, MIG_VARY_NUMBER | MIG_VARY_DEALLOCATE)
+		    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0
+		    || In0P->anyType.msgt_number % 24 != 0) {
+			OutP->RetCode = MIG_BAD_ARGUMENTS;
+			return;
+		}
+	}
+	anyNumber = In0P->anyType.msgt_number / 24;
+	anySize = In0P->anyType.msgt_inline ? mig_round8(anyNumber * 24) : 8;
+	if (anySize > mig_more) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	mig_more -= anySize;
+	In1P = (Request1 *) (void *) ((char *) In0P + offsetof(Request, any) + anySize);
+	if (mig_type_differs(&In1P->threeType, &threeType, MIG_VARY_DEALLOCATE)) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	if (mig_more != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+
+	anyArg = In0P->anyType.msgt_inline
+		? (any_records_t) (uintptr_t) In0P->any.data
+		: (any_records_t) (uintptr_t) In0P->any.address;
+	Out1P = (Reply1 *) (void *) ((char *) OutHeadP + 2128);
+	OutP->record_outType = record_outType;
+	memset(&OutP->record_out, 0, sizeof OutP->record_out);
+	OutP->list_outType = list_outType;
+	list_outNumber = 0;
+	memset(&OutP->list_out, 0, sizeof OutP->list_out);
+	any_outNumber = 85;
+	any_outArg = (any_records_t) (uintptr_t) OutP->any_out.data;
+	Out1P->thereType = thereType;
+	Out1P->thereWide = 0;
+
+	OutP->RetCode = s_far_things(
+		In0P->Head.msgh_local_port,
+		In0P->record,
+		In0P->list,
+		listNumber,
+		anyArg,
+		anyNumber,
+		In1P->three,
+		&OutP->record_out,
+		&OutP->list_out,
+		&list_outNumber,
+		&any_outArg,
+		&any_outNumber,
+		&Out1P->there);
+	if (OutP->RetCode == KERN_SUCCESS || OutP->RetCode == MIG_NO_REPLY) {
+		if (!In0P->anyType.msgt_inline)
+			mig_deallocate((vm_address_t) In0P->any.address, anyNumber * 24);
+	}
+	if (OutP->RetCode != KERN_SUCCESS)
+		return;
+	if (((uintptr_t) any_outArg == (uintptr_t) OutP->any_out.data && any_outNumber > 85)) {
+		In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;
+		OutP->RetCode = MIG_ARRAY_TOO_LARGE;
+		return;
+	}
+
+	OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+	OutP->list_outType.msgt_number = list_outNumber * 24;
+	if ((uintptr_t) any_outArg == (uintptr_t) OutP->any_out.data) {
+		OutP->any_outType = any_outType;
+		any_outSize = any_outNumber * 24;
+	} else {
+		OutP->any_outType = any_outOutOfLineType;
+		OutP->any_out.address = any_outArg;
+		any_outSize = 8;
+		OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+	}
+	OutP->any_outType.msgt_number = any_outNumber * 24;
+	mig_at = 88 + any_outSize;
+	memmove((char *) OutHeadP + mig_at, Out1P, 16);
+	mig_at += 16;
+	OutP->Head.msgh_size = mig_at;
+}
+
+/* sampler.defs:255 (message 7024):
+ *   routine reply_to(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; value: int; out
+ *       same: int); */
+extern kern_return_t s_reply_to(
+	mach_port_t server,
+	int value,
+	int *same);
+
+static void _Xreply_to(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t valueType;
+		__extension__ union { int value; uint64_t valueWide; };
+	} Request;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t sameType;
+		__extension__ union { int same; uint64_t sameWide; };
+	} Reply;
+	static const mach_msg_type_t valueType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t sameType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	Request *const In0P = (Request *) (void *) InHeadP;
+	Reply *const OutP = (Reply *) (void *) OutHeadP;
+
+	if (In0P->Head.msgh_size != 48
+	    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	if (mig_type_differs(&In0P->valueType, &valueType, 0)) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+
+	OutP->sameType = sameType;
+	OutP->sameWide = 0;
+
+	OutP->RetCode = s_reply_to(
+		In0P->Head.msgh_local_port,
+		In0P->value,
+		&OutP->same);
+	if (OutP->RetCode != KERN_SUCCESS)
+		return;
+
+	OutP->Head.msgh_size = 64;
+}
+
+/* sampler.defs:262 (message 7025):
+ *   simpleroutine ask(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; code: int); */
+extern kern_return_t s_ask(
+	mach_port_t server,
+	int code);
+
+static void _Xask(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t codeType;
+		__extension__ union { int code; uint64_t codeWide; };
+	} Request;
+	static const mach_msg_type_t codeType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	Request *const In0P = (Request *) (void *) InHeadP;
+	mig_reply_header_t *const OutP = (mig_reply_header_t *) (void *) OutHeadP;
+
+	if (In0P->Head.msgh_size != 48
+	    || (In0P->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+	if (mig_type_differs(&In0P->codeType, &codeType, 0)) {
+		OutP->RetCode = MIG_BAD_ARGUMENTS;
+		return;
+	}
+
+	OutP->RetCode = s_ask(
+		In0P->Head.msgh_local_port,
+		In0P->code);
+}
+
 /* The stubs, by the distance of the message's identifier from 7000. */
 extern const mig_routine_t sampler_server_routines[];
 const mig_routine_t sampler_server_routines[] = {
@@ -2050,6 +2644,11 @@ const mig_routine_t sampler_server_routines[] = {
 	_Xrefuse,
 	_Xboth_ways,
 	_Xtimed,
+	_Xnumbers,
+	_Xmoves,
+	_Xfar_things,
+	_Xreply_to,
+	_Xask,
 };
 
 /* The stub for a request, or 0. */
@@ -2057,7 +2656,7 @@ static inline mig_routine_t mig_find_routine(const mach_msg_header_t *InHeadP)
 {
 	const uint32_t index = (uint32_t) InHeadP->msgh_id - 7000u;
 
-	return index < 21 ? sampler_server_routines[index] : 0;
+	return index < 26 ? sampler_server_routines[index] : 0;
 }
 
 /* The same for others. */

@@ -12,7 +12,7 @@
 
 /* Identifiers of requests begin with this one; those of replies are 100 higher. */
 #define sampler_base_id 7000
-#define sampler_routine_count 21
+#define sampler_routine_count 26
 /* The largest request and reply, in bytes: what the buffers of a server must hold. */
 #define sampler_max_request_size 32968
 #define sampler_max_reply_size 16608
@@ -21,12 +21,12 @@
 extern "C" {
 #endif
 
-/* sampler.defs:43 (message 7000):
+/* sampler.defs:56 (message 7000):
  *   routine null(server: mach_port_t); */
 extern kern_return_t s_null(
 	mach_port_t server);
 
-/* sampler.defs:46 (message 7001):
+/* sampler.defs:59 (message 7001):
  *   routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int; out y:
  *       int; out z: int); */
 extern kern_return_t s_four(
@@ -40,7 +40,7 @@ extern kern_return_t s_four(
 	int *y,
 	int *z);
 
-/* sampler.defs:51 (message 7002):
+/* sampler.defs:64 (message 7002):
  *   routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c: int64; inout
  *       d: boolean_t; inout e: double); */
 extern kern_return_t s_sizes(
@@ -51,7 +51,7 @@ extern kern_return_t s_sizes(
 	boolean_t *d,
 	double *e);
 
-/* sampler.defs:61 (message 7004):
+/* sampler.defs:74 (message 7004):
  *   routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out word_out:
  *       word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t); */
 extern kern_return_t s_strings(
@@ -64,7 +64,7 @@ extern kern_return_t s_strings(
 	old_string_t old_out,
 	word_t both);
 
-/* sampler.defs:71 (message 7005):
+/* sampler.defs:84 (message 7005):
  *   routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t; inout
  *       record: record_t; list: record_array_t; out list_out: record_array_t); */
 extern kern_return_t s_structures(
@@ -77,7 +77,7 @@ extern kern_return_t s_structures(
 	record_array_t list_out,
 	mach_msg_type_number_t *list_outCnt);
 
-/* sampler.defs:80 (message 7006):
+/* sampler.defs:93 (message 7006):
  *   routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more: ints_t; out
  *       four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both: ints_t; out last:
  *       int); */
@@ -97,7 +97,7 @@ extern kern_return_t s_arrays(
 	mach_msg_type_number_t *bothCnt,
 	int *last);
 
-/* sampler.defs:93 (message 7007):
+/* sampler.defs:106 (message 7007):
  *   routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t); */
 extern kern_return_t s_room(
 	mach_port_t server,
@@ -105,7 +105,7 @@ extern kern_return_t s_room(
 	mach_msg_type_number_t *listCnt,
 	natural_t *told);
 
-/* sampler.defs:99 (message 7008):
+/* sampler.defs:112 (message 7008):
  *   routine unlimited(server: mach_port_t; list: any_ints_t; copied: any_ints_t, servercopy; given:
  *       any_ints_t, dealloc[]; out where: natural_t; out list_out: any_ints_t, dealloc; count:
  *       natural_t); */
@@ -123,7 +123,7 @@ extern kern_return_t s_unlimited(
 	mach_msg_type_number_t *list_outCnt,
 	natural_t count);
 
-/* sampler.defs:108 (message 7009):
+/* sampler.defs:121 (message 7009):
  *   routine out_of_line(server: mach_port_t; list: far_ints_t; given: far_ints_t, dealloc; block:
  *       far_block_t; out sum: int64; out list_out: far_ints_t, dealloc); */
 extern kern_return_t s_out_of_line(
@@ -137,7 +137,7 @@ extern kern_return_t s_out_of_line(
 	far_ints_t *list_out,
 	mach_msg_type_number_t *list_outCnt);
 
-/* sampler.defs:117 (message 7010):
+/* sampler.defs:130 (message 7010):
  *   routine ports(server: mach_port_t; copy: mach_port_t; made: mach_port_make_send_t; out copy_out:
  *       mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; out made_out: mach_port_t =
  *       MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; any: mach_port_poly_t; out any_out:
@@ -153,7 +153,7 @@ extern kern_return_t s_ports(
 	mach_port_t *any_out,
 	mach_msg_type_name_t *any_outPoly);
 
-/* sampler.defs:126 (message 7011):
+/* sampler.defs:139 (message 7011):
  *   routine port_arrays(server: mach_port_t; three: three_ports_t; some: some_ports_t; out some_out:
  *       some_ports_t = array[*:8] of mach_port_move_send_t; far: far_ports_t; out far_out: far_ports_t
  *       = ^array[] of mach_port_move_send_t, dealloc; either: any_ports_t; out either_out: any_ports_t
@@ -174,7 +174,7 @@ extern kern_return_t s_port_arrays(
 	any_ports_t *either_out,
 	mach_msg_type_number_t *either_outCnt);
 
-/* sampler.defs:137 (message 7012):
+/* sampler.defs:150 (message 7012):
  *   routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out third:
  *       account_t); */
 extern kern_return_t s_accounts(
@@ -183,7 +183,7 @@ extern kern_return_t s_accounts(
 	struct account *other,
 	struct account *third);
 
-/* sampler.defs:144 (message 7013):
+/* sampler.defs:157 (message 7013):
  *   routine sequence(server: mach_port_t; msgseqno seqno: mach_port_seqno_t; out seqno_out:
  *       mach_port_seqno_t); */
 extern kern_return_t s_sequence(
@@ -191,19 +191,19 @@ extern kern_return_t s_sequence(
 	mach_port_seqno_t seqno,
 	mach_port_seqno_t *seqno_out);
 
-/* sampler.defs:150 (message 7014):
+/* sampler.defs:163 (message 7014):
  *   simpleroutine tell(server: mach_port_t; word: word_t); */
 extern kern_return_t s_tell(
 	mach_port_t server,
 	word_t word);
 
-/* sampler.defs:154 (message 7015):
+/* sampler.defs:167 (message 7015):
  *   routine told(server: mach_port_t; out word: word_t); */
 extern kern_return_t s_told(
 	mach_port_t server,
 	word_t word);
 
-/* sampler.defs:159 (message 7016):
+/* sampler.defs:172 (message 7016):
  *   routine later(server: mach_port_t; sreplyport reply: mach_port_move_send_once_t; waittime time:
  *       natural_t; value: int; out doubled: int); */
 extern kern_return_t s_later(
@@ -212,12 +212,12 @@ extern kern_return_t s_later(
 	int value,
 	int *doubled);
 
-/* sampler.defs:166 (message 7017):
+/* sampler.defs:179 (message 7017):
  *   simpleroutine release(server: mach_port_t); */
 extern kern_return_t s_release(
 	mach_port_t server);
 
-/* sampler.defs:170 (message 7018):
+/* sampler.defs:183 (message 7018):
  *   routine refuse(server: mach_port_t; code: int; right: mach_port_make_send_t; list: any_ints_t; far:
  *       far_ints_t; ports: some_ports_t; out nothing: int); */
 extern kern_return_t s_refuse(
@@ -232,7 +232,7 @@ extern kern_return_t s_refuse(
 	mach_msg_type_number_t portsCnt,
 	int *nothing);
 
-/* sampler.defs:180 (message 7019):
+/* sampler.defs:193 (message 7019):
  *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
  *       mach_port_make_send_t; out words: bytes_t); */
 extern kern_return_t s_both_ways(
@@ -244,12 +244,86 @@ extern kern_return_t s_both_ways(
 	bytes_t words,
 	mach_msg_type_number_t *wordsCnt);
 
-/* sampler.defs:190 (message 7020):
+/* sampler.defs:203 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 extern kern_return_t s_timed(
 	mach_port_t server,
 	int value,
 	int *same);
+
+/* sampler.defs:213 (message 7021):
+ *   routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte: uint8_t;
+ *       inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t; out
+ *       flags_out: flags_t; inout big: big_t); */
+extern kern_return_t s_numbers(
+	mach_port_t server,
+	float *real,
+	int8_t *tiny,
+	uint8_t *byte,
+	uint16_t *half,
+	unsigned *word,
+	uint64_t *wide,
+	flags_t flags,
+	mach_msg_type_number_t flagsCnt,
+	flags_t flags_out,
+	mach_msg_type_number_t *flags_outCnt,
+	big_t big);
+
+/* sampler.defs:226 (message 7022):
+ *   routine moves(server: mach_port_t; send: mach_port_move_send_t; once: mach_port_move_send_once_t;
+ *       made: mach_port_make_send_once_t; receive: mach_port_move_receive_t; out send_out:
+ *       mach_port_move_send_t; out once_out: mach_port_move_send_once_t; out receive_out:
+ *       mach_port_move_receive_t; inout both: mach_port_move_send_t; said: mach_port_send_t; out
+ *       said_out: mach_port_send_t; passed: passed_t; watched: watched_t; out watches: boolean_t); */
+extern kern_return_t s_moves(
+	mach_port_t server,
+	mach_port_t send,
+	mach_port_t once,
+	mach_port_t made,
+	mach_port_t receive,
+	mach_port_t *send_out,
+	mach_port_t *once_out,
+	mach_port_t *receive_out,
+	mach_port_t *both,
+	mach_port_t said,
+	mach_port_t *said_out,
+	mach_msg_type_name_t *said_outPoly,
+	mach_port_t passed,
+	struct watched watched,
+	boolean_t *watches);
+
+/* sampler.defs:243 (message 7023):
+ *   routine far_things(server: mach_port_t; record: far_record_t; list: far_records_t; any:
+ *       any_records_t; three: far_three_ports_t; out record_out: far_record_t, dealloc; out list_out:
+ *       far_records_t, dealloc; out any_out: any_records_t, dealloc; out there: natural_t); */
+extern kern_return_t s_far_things(
+	mach_port_t server,
+	far_record_t record,
+	far_records_t list,
+	mach_msg_type_number_t listCnt,
+	any_records_t any,
+	mach_msg_type_number_t anyCnt,
+	far_three_ports_t three,
+	far_record_t *record_out,
+	far_records_t *list_out,
+	mach_msg_type_number_t *list_outCnt,
+	any_records_t *any_out,
+	mach_msg_type_number_t *any_outCnt,
+	natural_t *there);
+
+/* sampler.defs:255 (message 7024):
+ *   routine reply_to(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; value: int; out
+ *       same: int); */
+extern kern_return_t s_reply_to(
+	mach_port_t server,
+	int value,
+	int *same);
+
+/* sampler.defs:262 (message 7025):
+ *   simpleroutine ask(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; code: int); */
+extern kern_return_t s_ask(
+	mach_port_t server,
+	int code);
 
 /* Serves a request and builds its reply; FALSE if no routine has the request's identifier. */
 extern boolean_t sampler_server(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP);

@@ -19,6 +19,9 @@ extern char mig_account_number_t_has_4_bytes[sizeof(account_number_t) == 4 ? 1 :
 extern char mig_far_block_t_has_8_bytes[sizeof(far_block_t) == 8 ? 1 : -1];
 extern char mig_far_ints_t_has_8_bytes[sizeof(far_ints_t) == 8 ? 1 : -1];
 extern char mig_far_ports_t_has_8_bytes[sizeof(far_ports_t) == 8 ? 1 : -1];
+extern char mig_far_record_t_has_8_bytes[sizeof(far_record_t) == 8 ? 1 : -1];
+extern char mig_far_records_t_has_8_bytes[sizeof(far_records_t) == 8 ? 1 : -1];
+extern char mig_far_three_ports_t_has_8_bytes[sizeof(far_three_ports_t) == 8 ? 1 : -1];
 extern char mig_mach_port_seqno_t_has_4_bytes[sizeof(mach_port_seqno_t) == 4 ? 1 : -1];
 extern char mig_record_t_has_24_bytes[sizeof(record_t) == 24 ? 1 : -1];
 extern char mig_short_pair_t_has_4_bytes[sizeof(short_pair_t) == 4 ? 1 : -1];
@@ -112,7 +115,7 @@ static __attribute__((cold, noinline)) mach_msg_return_t mig_call_failed(mach_po
 	return result;
 }
 
-/* sampler.defs:43 (message 7000):
+/* sampler.defs:56 (message 7000):
  *   routine null(server: mach_port_t); */
 kern_return_t f_null(
 	mach_port_t server)
@@ -162,7 +165,7 @@ kern_return_t f_null(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:46 (message 7001):
+/* sampler.defs:59 (message 7001):
  *   routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int; out y:
  *       int; out z: int); */
 kern_return_t f_four(
@@ -267,7 +270,7 @@ kern_return_t f_four(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:51 (message 7002):
+/* sampler.defs:64 (message 7002):
  *   routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c: int64; inout
  *       d: boolean_t; inout e: double); */
 kern_return_t f_sizes(
@@ -386,7 +389,7 @@ kern_return_t f_sizes(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:61 (message 7004):
+/* sampler.defs:74 (message 7004):
  *   routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out word_out:
  *       word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t); */
 kern_return_t f_strings(
@@ -530,7 +533,7 @@ kern_return_t f_strings(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:71 (message 7005):
+/* sampler.defs:84 (message 7005):
  *   routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t; inout
  *       record: record_t; list: record_array_t; out list_out: record_array_t); */
 kern_return_t f_structures(
@@ -646,7 +649,7 @@ kern_return_t f_structures(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:80 (message 7006):
+/* sampler.defs:93 (message 7006):
  *   routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more: ints_t; out
  *       four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both: ints_t; out last:
  *       int); */
@@ -852,7 +855,7 @@ done:
 	return msg_result;
 }
 
-/* sampler.defs:93 (message 7007):
+/* sampler.defs:106 (message 7007):
  *   routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t); */
 kern_return_t f_room(
 	mach_port_t server,
@@ -943,7 +946,7 @@ kern_return_t f_room(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:99 (message 7008):
+/* sampler.defs:112 (message 7008):
  *   routine unlimited(server: mach_port_t; list: any_ints_t; copied: any_ints_t, servercopy; given:
  *       any_ints_t, dealloc[]; out where: natural_t; out list_out: any_ints_t, dealloc; count:
  *       natural_t); */
@@ -1127,7 +1130,7 @@ kern_return_t f_unlimited(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:108 (message 7009):
+/* sampler.defs:121 (message 7009):
  *   routine out_of_line(server: mach_port_t; list: far_ints_t; given: far_ints_t, dealloc; block:
  *       far_block_t; out sum: int64; out list_out: far_ints_t, dealloc); */
 kern_return_t f_out_of_line(
@@ -1221,7 +1224,7 @@ kern_return_t f_out_of_line(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:117 (message 7010):
+/* sampler.defs:130 (message 7010):
  *   routine ports(server: mach_port_t; copy: mach_port_t; made: mach_port_make_send_t; out copy_out:
  *       mach_port_t = MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; out made_out: mach_port_t =
  *       MACH_MSG_TYPE_MOVE_SEND ctype: mach_port_t; any: mach_port_poly_t; out any_out:
@@ -1320,7 +1323,7 @@ kern_return_t f_ports(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:126 (message 7011):
+/* sampler.defs:139 (message 7011):
  *   routine port_arrays(server: mach_port_t; three: three_ports_t; some: some_ports_t; out some_out:
  *       some_ports_t = array[*:8] of mach_port_move_send_t; far: far_ports_t; out far_out: far_ports_t
  *       = ^array[] of mach_port_move_send_t, dealloc; either: any_ports_t; out either_out: any_ports_t
@@ -1500,7 +1503,7 @@ kern_return_t f_port_arrays(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:137 (message 7012):
+/* sampler.defs:150 (message 7012):
  *   routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out third:
  *       account_t); */
 kern_return_t f_accounts(
@@ -1580,7 +1583,7 @@ kern_return_t f_accounts(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:144 (message 7013):
+/* sampler.defs:157 (message 7013):
  *   routine sequence(server: mach_port_t; msgseqno seqno: mach_port_seqno_t; out seqno_out:
  *       mach_port_seqno_t); */
 kern_return_t f_sequence(
@@ -1639,7 +1642,7 @@ kern_return_t f_sequence(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:150 (message 7014):
+/* sampler.defs:163 (message 7014):
  *   simpleroutine tell(server: mach_port_t; word: word_t); */
 kern_return_t f_tell(
 	mach_port_t server,
@@ -1679,7 +1682,7 @@ kern_return_t f_tell(
 	return msg_result;
 }
 
-/* sampler.defs:154 (message 7015):
+/* sampler.defs:167 (message 7015):
  *   routine told(server: mach_port_t; out word: word_t); */
 kern_return_t f_told(
 	mach_port_t server,
@@ -1751,7 +1754,7 @@ kern_return_t f_told(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:159 (message 7016):
+/* sampler.defs:172 (message 7016):
  *   routine later(server: mach_port_t; sreplyport reply: mach_port_move_send_once_t; waittime time:
  *       natural_t; value: int; out doubled: int); */
 kern_return_t f_later(
@@ -1818,7 +1821,7 @@ kern_return_t f_later(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:166 (message 7017):
+/* sampler.defs:179 (message 7017):
  *   simpleroutine release(server: mach_port_t); */
 kern_return_t f_release(
 	mach_port_t server)
@@ -1848,7 +1851,7 @@ kern_return_t f_release(
 	return msg_result;
 }
 
-/* sampler.defs:170 (message 7018):
+/* sampler.defs:183 (message 7018):
  *   routine refuse(server: mach_port_t; code: int; right: mach_port_make_send_t; list: any_ints_t; far:
  *       far_ints_t; ports: some_ports_t; out nothing: int); */
 kern_return_t f_refuse(
@@ -1968,7 +1971,7 @@ kern_return_t f_refuse(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:180 (message 7019):
+/* sampler.defs:193 (message 7019):
  *   routine both_ways(server: mach_port_t; inout list: any_ints_t, dealloc; how: natural_t; right:
  *       mach_port_make_send_t; out words: bytes_t); */
 kern_return_t f_both_ways(
@@ -2118,7 +2121,7 @@ kern_return_t f_both_ways(
 	return KERN_SUCCESS;
 }
 
-/* sampler.defs:190 (message 7020):
+/* sampler.defs:203 (message 7020):
  *   routine timed(server: mach_port_t; msgoption option: int; value: int; out same: int); */
 kern_return_t f_timed(
 	mach_port_t server,
@@ -2182,4 +2185,625 @@ kern_return_t f_timed(
 	*same = OutP->same;
 
 	return KERN_SUCCESS;
+}
+
+/* sampler.defs:213 (message 7021):
+ *   routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte: uint8_t;
+ *       inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t; out
+ *       flags_out: flags_t; inout big: big_t); */
+kern_return_t f_numbers(
+	mach_port_t server,
+	float *real,
+	int8_t *tiny,
+	uint8_t *byte,
+	uint16_t *half,
+	unsigned *word,
+	uint64_t *wide,
+	const boolean_t *flags,
+	mach_msg_type_number_t flagsCnt,
+	flags_t flags_out,
+	mach_msg_type_number_t *flags_outCnt,
+	big_t big)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t realType;
+		__extension__ union { float real; uint64_t realWide; };
+		mach_msg_type_t tinyType;
+		int8_t tiny;
+		char tinyPad[7];
+		mach_msg_type_t byteType;
+		uint8_t byte;
+		char bytePad[7];
+		mach_msg_type_t halfType;
+		uint16_t half;
+		char halfPad[6];
+		mach_msg_type_t wordType;
+		__extension__ union { unsigned word; uint64_t wordWide; };
+		mach_msg_type_t wideType;
+		uint64_t wide;
+		mach_msg_type_t flagsType;
+		boolean_t flags[10];
+	} Request;
+	typedef struct {
+		mach_msg_type_t bigType;
+		int big[2000];
+	} Request1;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t realType;
+		__extension__ union { float real; uint64_t realWide; };
+		mach_msg_type_t tinyType;
+		int8_t tiny;
+		char tinyPad[7];
+		mach_msg_type_t byteType;
+		uint8_t byte;
+		char bytePad[7];
+		mach_msg_type_t halfType;
+		uint16_t half;
+		char halfPad[6];
+		mach_msg_type_t wordType;
+		__extension__ union { unsigned word; uint64_t wordWide; };
+		mach_msg_type_t wideType;
+		uint64_t wide;
+		mach_msg_type_t flags_outType;
+		boolean_t flags_out[10];
+	} Reply;
+	typedef struct {
+		mach_msg_type_t bigType;
+		int big[2000];
+	} Reply1;
+	static const mach_msg_type_t realType = { .msgt_name = MACH_MSG_TYPE_REAL, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t tinyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t byteType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t halfType = { .msgt_name = MACH_MSG_TYPE_INTEGER_16, .msgt_size = 16, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wordType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wideType = { .msgt_name = MACH_MSG_TYPE_INTEGER_64, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t flagsType = { .msgt_name = MACH_MSG_TYPE_BOOLEAN, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t bigType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 2000 };
+	static const mach_msg_type_t realReplyType = { .msgt_name = MACH_MSG_TYPE_REAL, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t tinyReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t byteReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_8, .msgt_size = 8, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t halfReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_16, .msgt_size = 16, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wordReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t wideReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_64, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t flags_outType = { .msgt_name = MACH_MSG_TYPE_BOOLEAN, .msgt_size = 32, .msgt_inline = TRUE };
+	static const mach_msg_type_t bigReplyType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 2000 };
+
+	union {
+		Request In;
+		Reply Out;
+		char Room[8200];
+	} Mess;
+	Request *const InP = &Mess.In;
+	Reply *const OutP = &Mess.Out;
+	Request1 *In1P;
+	mach_msg_size_t flagsSize;
+	mach_port_t mig_reply_port;
+	Reply1 *Out1P;
+	mach_msg_type_number_t flags_outNumber;
+	mach_msg_size_t flags_outSize;
+	mach_msg_size_t mig_more;
+	mach_msg_return_t msg_result;
+
+	if (flagsCnt > 10)
+		return MIG_ARRAY_TOO_LARGE;
+
+	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+	InP->Head.msgh_size = 8144;
+	InP->Head.msgh_remote_slot = server;
+	InP->Head.msgh_seqno = 0;
+	InP->Head.msgh_id = 7021;
+
+	InP->realType = realType;
+	InP->realWide = 0;
+	InP->real = *real;
+
+	InP->tinyType = tinyType;
+	InP->tiny = *tiny;
+	memset(InP->tinyPad, 0, 7);
+
+	InP->byteType = byteType;
+	InP->byte = *byte;
+	memset(InP->bytePad, 0, 7);
+
+	InP->halfType = halfType;
+	InP->half = *half;
+	memset(InP->halfPad, 0, 6);
+
+	InP->wordType = wordType;
+	InP->wordWide = (uint32_t) *word;
+
+	InP->wideType = wideType;
+	InP->wide = *wide;
+
+	InP->flagsType = flagsType;
+	InP->flagsType.msgt_number = flagsCnt;
+	if (flagsCnt != 0)
+		memcpy(InP->flags, flags, flagsCnt * 4);
+	flagsSize = mig_clear_tail(InP->flags, flagsCnt * 4);
+	In1P = (Request1 *) (void *) ((char *) InP + offsetof(Request, flags) + flagsSize);
+
+	In1P->bigType = bigType;
+	memcpy(In1P->big, big, 8000);
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
+
+	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
+		8144 + flagsSize, 8200, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+	if (msg_result != MACH_MSG_SUCCESS)
+		return mig_call_failed(mig_reply_port, msg_result);
+	mig_put_reply_port(mig_reply_port);
+
+	if (OutP->Head.msgh_id != 7121
+	    || OutP->Head.msgh_size < 8160
+	    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0
+	    || mig_type_differs(&OutP->RetCodeType, &mig_code_type, 0)
+	    || OutP->RetCode != KERN_SUCCESS)
+		return mig_reply_fault(&OutP->Head, 7121);
+	mig_more = OutP->Head.msgh_size - 8160;
+	if (mig_type_differs(&OutP->realType, &realReplyType, 0)
+	    || mig_type_differs(&OutP->tinyType, &tinyReplyType, 0)
+	    || mig_type_differs(&OutP->byteType, &byteReplyType, 0)
+	    || mig_type_differs(&OutP->halfType, &halfReplyType, 0)
+	    || mig_type_differs(&OutP->wordType, &wordReplyType, 0)
+	    || mig_type_differs(&OutP->wideType, &wideReplyType, 0)
+	    || mig_type_differs(&OutP->flags_outType, &flags_outType, MIG_VARY_NUMBER)
+	    || OutP->flags_outType.msgt_number > 10)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	flags_outNumber = OutP->flags_outType.msgt_number;
+	flags_outSize = mig_round8(flags_outNumber * 4);
+	if (flags_outSize > mig_more)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	mig_more -= flags_outSize;
+	Out1P = (Reply1 *) (void *) ((char *) OutP + offsetof(Reply, flags_out) + flags_outSize);
+	if (mig_type_differs(&Out1P->bigType, &bigReplyType, 0))
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	if (mig_more != 0)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+
+	*real = OutP->real;
+	*tiny = OutP->tiny;
+	*byte = OutP->byte;
+	*half = OutP->half;
+	*word = OutP->word;
+	*wide = OutP->wide;
+	if (flags_outNumber != 0)
+		memcpy(flags_out, OutP->flags_out, flags_outNumber * 4);
+	*flags_outCnt = flags_outNumber;
+	memcpy(big, Out1P->big, 8000);
+
+	return KERN_SUCCESS;
+}
+
+/* sampler.defs:226 (message 7022):
+ *   routine moves(server: mach_port_t; send: mach_port_move_send_t; once: mach_port_move_send_once_t;
+ *       made: mach_port_make_send_once_t; receive: mach_port_move_receive_t; out send_out:
+ *       mach_port_move_send_t; out once_out: mach_port_move_send_once_t; out receive_out:
+ *       mach_port_move_receive_t; inout both: mach_port_move_send_t; said: mach_port_send_t; out
+ *       said_out: mach_port_send_t; passed: passed_t; watched: watched_t; out watches: boolean_t); */
+kern_return_t f_moves(
+	mach_port_t server,
+	mach_port_t send,
+	mach_port_t once,
+	mach_port_t made,
+	mach_port_t receive,
+	mach_port_t *send_out,
+	mach_port_t *once_out,
+	mach_port_t *receive_out,
+	mach_port_t *both,
+	mach_port_t said,
+	mach_msg_type_name_t saidPoly,
+	mach_port_t *said_out,
+	mach_port_t passed,
+	mach_port_t watched,
+	boolean_t *watches)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t sendType;
+		__extension__ union { mach_port_t send; uint64_t sendWide; };
+		mach_msg_type_t onceType;
+		__extension__ union { mach_port_t once; uint64_t onceWide; };
+		mach_msg_type_t madeType;
+		__extension__ union { mach_port_t made; uint64_t madeWide; };
+		mach_msg_type_t receiveType;
+		__extension__ union { mach_port_t receive; uint64_t receiveWide; };
+		mach_msg_type_t bothType;
+		__extension__ union { mach_port_t both; uint64_t bothWide; };
+		mach_msg_type_t saidType;
+		__extension__ union { mach_port_t said; uint64_t saidWide; };
+		mach_msg_type_t passedType;
+		__extension__ union { mach_port_t passed; uint64_t passedWide; };
+		mach_msg_type_t watchedType;
+		__extension__ union { mach_port_t watched; uint64_t watchedWide; };
+	} Request;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t send_outType;
+		__extension__ union { mach_port_t send_out; uint64_t send_outWide; };
+		mach_msg_type_t once_outType;
+		__extension__ union { mach_port_t once_out; uint64_t once_outWide; };
+		mach_msg_type_t receive_outType;
+		__extension__ union { mach_port_t receive_out; uint64_t receive_outWide; };
+		mach_msg_type_t bothType;
+		__extension__ union { mach_port_t both; uint64_t bothWide; };
+		mach_msg_type_t said_outType;
+		__extension__ union { mach_port_t said_out; uint64_t said_outWide; };
+		mach_msg_type_t watchesType;
+		__extension__ union { boolean_t watches; uint64_t watchesWide; };
+	} Reply;
+	static const mach_msg_type_t sendType = { .msgt_name = MACH_MSG_TYPE_MOVE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t onceType = { .msgt_name = MACH_MSG_TYPE_MOVE_SEND_ONCE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t madeType = { .msgt_name = MACH_MSG_TYPE_MAKE_SEND_ONCE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t receiveType = { .msgt_name = MACH_MSG_TYPE_MOVE_RECEIVE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t bothType = { .msgt_name = MACH_MSG_TYPE_MOVE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t saidType = { .msgt_name = 0, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t passedType = { .msgt_name = MACH_MSG_TYPE_MAKE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t watchedType = { .msgt_name = MACH_MSG_TYPE_MAKE_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t send_outType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t once_outType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND_ONCE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t receive_outType = { .msgt_name = MACH_MSG_TYPE_PORT_RECEIVE, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t bothReplyType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t said_outType = { .msgt_name = MACH_MSG_TYPE_PORT_SEND, .msgt_size = 64, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t watchesType = { .msgt_name = MACH_MSG_TYPE_BOOLEAN, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	union {
+		Request In;
+		Reply Out;
+		char Room[160];
+	} Mess;
+	Request *const InP = &Mess.In;
+	Reply *const OutP = &Mess.Out;
+	mach_port_t mig_reply_port;
+	mach_msg_return_t msg_result;
+
+	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+	InP->Head.msgh_size = 160;
+	InP->Head.msgh_remote_slot = server;
+	InP->Head.msgh_seqno = 0;
+	InP->Head.msgh_id = 7022;
+
+	InP->sendType = sendType;
+	InP->sendWide = (uint32_t) send;
+
+	InP->onceType = onceType;
+	InP->onceWide = (uint32_t) once;
+
+	InP->madeType = madeType;
+	InP->madeWide = (uint32_t) made;
+
+	InP->receiveType = receiveType;
+	InP->receiveWide = (uint32_t) receive;
+
+	InP->bothType = bothType;
+	InP->bothWide = (uint32_t) *both;
+
+	InP->saidType = saidType;
+	InP->saidType.msgt_name = saidPoly & 0xff;
+	InP->saidWide = (uint32_t) said;
+
+	InP->passedType = passedType;
+	InP->passedWide = (uint32_t) passed;
+
+	InP->watchedType = watchedType;
+	InP->watchedWide = (uint32_t) watched;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
+
+	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
+		160, 144, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+	if (msg_result != MACH_MSG_SUCCESS)
+		return mig_call_failed(mig_reply_port, msg_result);
+	mig_put_reply_port(mig_reply_port);
+
+	if (OutP->Head.msgh_id != 7122
+	    || OutP->Head.msgh_size != 144
+	    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0
+	    || mig_type_differs(&OutP->RetCodeType, &mig_code_type, 0)
+	    || OutP->RetCode != KERN_SUCCESS)
+		return mig_reply_fault(&OutP->Head, 7122);
+	if (mig_type_differs(&OutP->send_outType, &send_outType, 0)
+	    || mig_type_differs(&OutP->once_outType, &once_outType, 0)
+	    || mig_type_differs(&OutP->receive_outType, &receive_outType, 0)
+	    || mig_type_differs(&OutP->bothType, &bothReplyType, 0)
+	    || mig_type_differs(&OutP->said_outType, &said_outType, 0)
+	    || mig_type_differs(&OutP->watchesType, &watchesType, 0))
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+
+	*send_out = OutP->send_out;
+	*once_out = OutP->once_out;
+	*receive_out = OutP->receive_out;
+	*both = OutP->both;
+	*said_out = OutP->said_out;
+	*watches = OutP->watches;
+
+	return KERN_SUCCESS;
+}
+
+/* sampler.defs:243 (message 7023):
+ *   routine far_things(server: mach_port_t; record: far_record_t; list: far_records_t; any:
+ *       any_records_t; three: far_three_ports_t; out record_out: far_record_t, dealloc; out list_out:
+ *       far_records_t, dealloc; out any_out: any_records_t, dealloc; out there: natural_t); */
+kern_return_t f_far_things(
+	mach_port_t server,
+	far_record_t record,
+	far_records_t list,
+	mach_msg_type_number_t listCnt,
+	any_records_t any,
+	mach_msg_type_number_t anyCnt,
+	far_three_ports_t three,
+	far_record_t *record_out,
+	far_records_t *list_out,
+	mach_msg_type_number_t *list_outCnt,
+	any_records_t *any_out,
+	mach_msg_type_number_t *any_outCnt,
+	natural_t *there)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t recordType;
+		far_record_t record;
+		mach_msg_type_t listType;
+		far_records_t list;
+		mach_msg_type_t anyType;
+		union { record_t data[85]; any_records_t address; } any;
+	} Request;
+	typedef struct {
+		mach_msg_type_t threeType;
+		far_three_ports_t three;
+	} Request1;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t record_outType;
+		far_record_t record_out;
+		mach_msg_type_t list_outType;
+		far_records_t list_out;
+		mach_msg_type_t any_outType;
+		union { record_t data[85]; any_records_t address; } any_out;
+	} Reply;
+	typedef struct {
+		mach_msg_type_t thereType;
+		__extension__ union { natural_t there; uint64_t thereWide; };
+	} Reply1;
+	static const mach_msg_type_t recordType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_number = 24 };
+	static const mach_msg_type_t listType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8 };
+	static const mach_msg_type_t anyType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_inline = TRUE };
+	static const mach_msg_type_t anyOutOfLineType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8 };
+	static const mach_msg_type_t threeType = { .msgt_name = MACH_MSG_TYPE_COPY_SEND, .msgt_size = 32, .msgt_number = 3 };
+	static const mach_msg_type_t record_outType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_number = 24 };
+	static const mach_msg_type_t list_outType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8 };
+	static const mach_msg_type_t any_outType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8, .msgt_inline = TRUE };
+	static const mach_msg_type_t any_outOutOfLineType = { .msgt_name = MACH_MSG_TYPE_BYTE, .msgt_size = 8 };
+	static const mach_msg_type_t thereType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	union {
+		Request In;
+		Reply Out;
+		char Room[2144];
+	} Mess;
+	Request *const InP = &Mess.In;
+	Reply *const OutP = &Mess.Out;
+	Request1 *In1P;
+	mach_msg_size_t anySize;
+	mach_port_t mig_reply_port;
+	Reply1 *Out1P;
+	mach_msg_type_number_t list_outNumber;
+	mach_msg_type_number_t any_outNumber;
+	mach_msg_size_t any_outSize;
+	mach_msg_size_t mig_more;
+	vm_address_t any_outMemory = 0;
+	mach_msg_return_t msg_result;
+
+	if (listCnt > UINT32_MAX / 24
+	    || anyCnt > UINT32_MAX / 24)
+		return MIG_ARRAY_TOO_LARGE;
+
+	InP->Head.msgh_bits = MACH_MSGH_BITS_COMPLEX | MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+	InP->Head.msgh_size = 88;
+	InP->Head.msgh_remote_slot = server;
+	InP->Head.msgh_seqno = 0;
+	InP->Head.msgh_id = 7023;
+
+	InP->recordType = recordType;
+	InP->record = record;
+
+	InP->listType = listType;
+	InP->listType.msgt_number = listCnt * 24;
+	InP->list = list;
+
+	if (anyCnt <= 85) {
+		InP->anyType = anyType;
+		if (anyCnt != 0)
+			memcpy(InP->any.data, (const void *) (uintptr_t) any, anyCnt * 24);
+		anySize = anyCnt * 24;
+	} else {
+		InP->anyType = anyOutOfLineType;
+		InP->any.address = any;
+		anySize = 8;
+		InP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+	}
+	InP->anyType.msgt_number = anyCnt * 24;
+	In1P = (Request1 *) (void *) ((char *) InP + offsetof(Request, any) + anySize);
+
+	In1P->threeType = threeType;
+	In1P->three = three;
+
+	mig_reply_port = mig_get_reply_port();
+	InP->Head.msgh_protected_payload = mig_reply_port;
+
+	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
+		88 + anySize, 2144, mig_reply_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+	if (msg_result != MACH_MSG_SUCCESS)
+		return mig_call_failed(mig_reply_port, msg_result);
+	mig_put_reply_port(mig_reply_port);
+
+	if (OutP->Head.msgh_id != 7123
+	    || OutP->Head.msgh_size < 104
+	    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0
+	    || mig_type_differs(&OutP->RetCodeType, &mig_code_type, 0)
+	    || OutP->RetCode != KERN_SUCCESS)
+		return mig_reply_fault(&OutP->Head, 7123);
+	mig_more = OutP->Head.msgh_size - 104;
+	if (mig_type_differs(&OutP->record_outType, &record_outType, MIG_VARY_DEALLOCATE)
+	    || mig_type_differs(&OutP->list_outType, &list_outType, MIG_VARY_NUMBER | MIG_VARY_DEALLOCATE)
+	    || OutP->list_outType.msgt_number % 24 != 0)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	list_outNumber = OutP->list_outType.msgt_number / 24;
+	if (OutP->any_outType.msgt_inline) {
+		if (mig_type_differs(&OutP->any_outType, &any_outType, MIG_VARY_NUMBER)
+		    || OutP->any_outType.msgt_number > 2040
+		    || OutP->any_outType.msgt_number % 24 != 0)
+			return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	} else {
+		if (mig_type_differs(&OutP->any_outType, &any_outOutOfLineType, MIG_VARY_NUMBER | MIG_VARY_DEALLOCATE)
+		    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) == 0
+		    || OutP->any_outType.msgt_number % 24 != 0)
+			return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	}
+	any_outNumber = OutP->any_outType.msgt_number / 24;
+	any_outSize = OutP->any_outType.msgt_inline ? mig_round8(any_outNumber * 24) : 8;
+	if (any_outSize > mig_more)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	mig_more -= any_outSize;
+	Out1P = (Reply1 *) (void *) ((char *) OutP + offsetof(Reply, any_out) + any_outSize);
+	if (mig_type_differs(&Out1P->thereType, &thereType, 0))
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	if (mig_more != 0)
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+	if (OutP->any_outType.msgt_inline && any_outNumber > *any_outCnt) {
+		mig_allocate(&any_outMemory, any_outNumber * 24);
+		if (any_outMemory == 0) {
+			return mig_reply_reject(&OutP->Head, KERN_RESOURCE_SHORTAGE);
+		}
+	}
+
+	*record_out = OutP->record_out;
+	*list_out = OutP->list_out;
+	*list_outCnt = list_outNumber;
+	if (OutP->any_outType.msgt_inline) {
+		if (any_outMemory != 0)
+			*any_out = (any_records_t) any_outMemory;
+		if (any_outNumber != 0)
+			memcpy((void *) (uintptr_t) *any_out, OutP->any_out.data, any_outNumber * 24);
+	} else {
+		*any_out = OutP->any_out.address;
+	}
+	*any_outCnt = any_outNumber;
+	*there = Out1P->there;
+
+	return KERN_SUCCESS;
+}
+
+/* sampler.defs:255 (message 7024):
+ *   routine reply_to(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; value: int; out
+ *       same: int); */
+kern_return_t f_reply_to(
+	mach_port_t server,
+	mach_port_t port,
+	int value,
+	int *same)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t valueType;
+		__extension__ union { int value; uint64_t valueWide; };
+	} Request;
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t RetCodeType;
+		kern_return_t RetCode;
+		char RetCodePad[4];
+		mach_msg_type_t sameType;
+		__extension__ union { int same; uint64_t sameWide; };
+	} Reply;
+	static const mach_msg_type_t valueType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+	static const mach_msg_type_t sameType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	union {
+		Request In;
+		Reply Out;
+		char Room[64];
+	} Mess;
+	Request *const InP = &Mess.In;
+	Reply *const OutP = &Mess.Out;
+	mach_msg_return_t msg_result;
+
+	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+	InP->Head.msgh_size = 48;
+	InP->Head.msgh_remote_slot = server;
+	InP->Head.msgh_seqno = 0;
+	InP->Head.msgh_id = 7024;
+
+	InP->valueType = valueType;
+	InP->valueWide = (uint32_t) value;
+
+	InP->Head.msgh_protected_payload = port;
+
+	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG | MACH_RCV_MSG,
+		48, 64, port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+	if (msg_result != MACH_MSG_SUCCESS)
+		return msg_result;
+
+	if (OutP->Head.msgh_id != 7124
+	    || OutP->Head.msgh_size != 64
+	    || (OutP->Head.msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0
+	    || mig_type_differs(&OutP->RetCodeType, &mig_code_type, 0)
+	    || OutP->RetCode != KERN_SUCCESS)
+		return mig_reply_fault(&OutP->Head, 7124);
+	if (mig_type_differs(&OutP->sameType, &sameType, 0))
+		return mig_reply_reject(&OutP->Head, MIG_TYPE_ERROR);
+
+	*same = OutP->same;
+
+	return KERN_SUCCESS;
+}
+
+/* sampler.defs:262 (message 7025):
+ *   simpleroutine ask(server: mach_port_t; ureplyport port: mach_port_make_send_once_t; code: int); */
+kern_return_t f_ask(
+	mach_port_t server,
+	mach_port_t port,
+	int code)
+{
+	typedef struct {
+		mach_msg_header_t Head;
+		mach_msg_type_t codeType;
+		__extension__ union { int code; uint64_t codeWide; };
+	} Request;
+	static const mach_msg_type_t codeType = { .msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1 };
+
+	union {
+		Request In;
+		char Room[48];
+	} Mess;
+	Request *const InP = &Mess.In;
+	mach_msg_return_t msg_result;
+
+	InP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+	InP->Head.msgh_size = 48;
+	InP->Head.msgh_remote_slot = server;
+	InP->Head.msgh_seqno = 0;
+	InP->Head.msgh_id = 7025;
+
+	InP->codeType = codeType;
+	InP->codeWide = (uint32_t) code;
+
+	InP->Head.msgh_protected_payload = port;
+
+	msg_result = mach_msg(&InP->Head, MACH_SEND_MSG,
+		48, 0, MACH_PORT_NULL, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
+
+	return msg_result;
 }

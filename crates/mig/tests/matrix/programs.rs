@@ -124,16 +124,23 @@ pub fn c_programs(directory: &Path) -> (Party, Party) {
         std::os::unix::fs::symlink(&library, directory.join(name)).expect("make a link");
     }
     let (include, example) = (repository("include"), repository("examples/mig"));
-    let mut mig = Command::new(env!("CARGO_BIN_EXE_mig"));
-    mig.arg("-I").arg(&include).args(["-sheader", "samplerServer.h"]).arg(example.join("sampler.defs")).current_dir(directory);
-    succeed(&mut mig);
-    let program = |role: &str, stubs: &str| {
+    for name in ["sampler", "tidy"] {
+        let mut mig = Command::new(env!("CARGO_BIN_EXE_mig"));
+        mig.arg("-I").arg(&include).arg("-sheader").arg(format!("{name}Server.h")).arg(example.join(format!("{name}.defs")));
+        succeed(mig.current_dir(directory));
+    }
+    let program = |role: &str, half: &str| {
         let program = directory.join(format!("sampler-{role}"));
         let mut cc = Command::new("cc");
         cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DMAIN", "-I."]).arg("-I").arg(&include);
-        cc.arg("-I").arg(&example).arg("-o").arg(&program).arg(example.join(format!("sampler_{role}.c"))).arg(stubs);
+        cc.arg("-I")
+            .arg(&example)
+            .arg("-o")
+            .arg(&program)
+            .args(["sampler", "tidy"].map(|name| example.join(format!("{name}_{role}.c"))));
+        cc.args(["sampler", "tidy"].map(|name| format!("{name}{half}.c")));
         succeed(cc.args(["-L.", "-lmach"]).current_dir(directory));
         Party { command: vec![program], environment: vec![("LD_LIBRARY_PATH".into(), directory.to_owned())] }
     };
-    (program("server", "samplerServer.c"), program("client", "samplerUser.c"))
+    (program("server", "Server"), program("client", "User"))
 }

@@ -59,3 +59,8 @@ fn traps_are_as_they_were() {
     let defs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/trap.defs");
     check(&defs, "traps", &WITH_TRAPS, &["--trap"]);
 }
+
+#[test]
+fn the_other_grammar_is_as_it_was() {
+    check_rust(&root().join("examples/mig/tidy.defs"), "tidy");
+}

@@ -105,6 +105,10 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     head.push_str("#include <string.h>\n#include <mach/message.h>\n");
     head.push_str("#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n#include <mach/mach_port.h>\n");
     head.push_str(if options.trap { "#include <mach/trap.h>\n" } else { "" });
+    let gives_up = |arg: &Arg| arg.in_request() && !arg.in_reply() && arg.ty.is_port() && arg.ty.in_tran.is_some();
+    if interface.routines().flat_map(|r| &r.args).any(gives_up) {
+        head.push_str("#include <mach/mach_init.h>\n");
+    }
     head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
     head.push('\n');
     if let Some(id) = &interface.rcs_id {

@@ -30,7 +30,7 @@ pub enum Halves {
     Both,
 }
 
-/// The module of an interface that [`check`] found nothing wrong with.
+/// The module of an interface that [`check()`] found nothing wrong with.
 pub fn module(interface: &Interface, halves: Halves) -> String {
     let mut body = Writer::default();
     types::define(&mut body, interface);
