@@ -8,12 +8,14 @@
 //! * [`names`], [`rights`], [`transfer`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
 //! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
+//! * [`domain`]: for the host of several tasks.
 
 pub mod bootstrap;
 pub mod buffer;
 pub mod call;
 pub mod cthreads;
 pub mod destroy;
+pub mod domain;
 pub mod error;
 pub mod memory;
 pub mod message;

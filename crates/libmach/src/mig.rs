@@ -11,24 +11,43 @@ use slipway_ports::{
     task::Task,
 };
 use std::{
-    cell::Cell,
+    cell::{Cell, RefCell},
     ffi::{c_char, c_void},
 };
 
 thread_local! {
-    /// A thread's reply port, and the task that it is of: a child made by fork has its parent's record, but not the port.
+    /// The reply port that the thread used last, and the task that it is of. A child made by fork has its parent's record,
+    /// but not the port.
     static REPLY_PORT: Cell<Option<(Task, Name)>> = const { Cell::new(None) };
-    /// Gives the port up when the thread ends.
-    static KEEPER: Keeper = const { Keeper };
+    static OTHERS: Others = const { Others(RefCell::new(Vec::new())) };
 }
 
-struct Keeper;
+/// The reply ports that a thread has in other tasks, which it works for in calls to them. Gives all of the thread's
+/// reply ports up when it ends.
+struct Others(RefCell<Vec<(Task, Name)>>);
 
-impl Drop for Keeper {
+impl Drop for Others {
     fn drop(&mut self) {
-        if let Some((task, name)) = REPLY_PORT.take().filter(|(task, _)| *task == Task::current()) {
+        let here = Task::current();
+        for (task, name) in REPLY_PORT.take().into_iter().chain(self.0.take()).filter(|(task, _)| task.is_beside(&here)) {
             let _ = task.mod_refs(name, right::RECEIVE, -1);
         }
+    }
+}
+
+impl Others {
+    /// The port in a task, if there is one.
+    fn take(&self, task: Task) -> Option<Name> {
+        let mut others = self.0.borrow_mut();
+        let at = others.iter().position(|(of, _)| *of == task)?;
+        Some(others.swap_remove(at).1)
+    }
+
+    /// Makes a port the one that was used last.
+    fn put_last(&self, task: Task, name: Name) {
+        let mut others = self.0.borrow_mut();
+        others.retain(|(of, _)| of.is_beside(&task));
+        others.extend(REPLY_PORT.replace(Some((task, name))).filter(|(of, _)| of.is_beside(&task) && *of != task));
     }
 }
 
@@ -42,20 +61,22 @@ pub extern "C" fn mig_get_reply_port() -> Name {
     match REPLY_PORT.get() {
         // Where there is a port, there is a task, so this can't fail.
         Some((task, name)) if task == Task::current() => name,
-        _ => new_reply_port(),
+        _ => other_reply_port(),
     }
 }
 
+/// The reply port of a thread that works for another task than before, or has none.
 #[cold]
-fn new_reply_port() -> Name {
+fn other_reply_port() -> Name {
     let mut name = 0;
     routine(|| {
         let task = Task::current();
-        name = task.reply_port()?;
+        name = match OTHERS.try_with(|others| others.take(task)).ok().flatten() {
+            Some(name) => name,
+            None => task.reply_port()?,
+        };
         // A thread that is being taken down keeps none: the port goes with its task.
-        if KEEPER.try_with(|_| ()).is_ok() {
-            REPLY_PORT.set(Some((task, name)));
-        }
+        let _ = OTHERS.try_with(|others| others.put_last(task, name));
         Ok::<(), Code>(())
     });
     name
@@ -73,6 +94,7 @@ pub extern "C" fn mig_dealloc_reply_port(reply_port: Name) {
         if REPLY_PORT.get() == Some((task, reply_port)) {
             REPLY_PORT.set(None);
         }
+        let _ = OTHERS.try_with(|others| others.0.borrow_mut().retain(|other| *other != (task, reply_port)));
         task.mod_refs(reply_port, right::RECEIVE, -1)
     });
 }

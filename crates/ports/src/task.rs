@@ -76,6 +76,21 @@ impl Task {
         Self { process, space }
     }
 
+    /// A number that stands for the task in this process.
+    pub fn number(&self) -> u32 {
+        self.space.0
+    }
+
+    /// The task of a [number](Task::number) of this process.
+    pub fn by_number(number: u32) -> Self {
+        Self { process: Process::get(), space: SpaceId(number) }
+    }
+
+    /// Names the task for who looks at the process.
+    pub fn set_label(&self, label: &str) {
+        self.lock().state.space_mut(self.space).label = label.into();
+    }
+
     /// Makes this the task that the calling thread works for; the one before.
     pub fn enter(self) -> Self {
         let before = Self::current();
@@ -96,6 +111,11 @@ impl Task {
     /// The lock on the process that the task is in.
     pub(crate) fn lock(&self) -> Guard<'static> {
         self.process.lock()
+    }
+
+    /// Whether both are tasks of the same process, and not of a parent that was left with fork.
+    pub fn is_beside(&self, other: &Self) -> bool {
+        std::ptr::eq(self.process, other.process)
     }
 
     /// The task's space.

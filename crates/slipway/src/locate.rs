@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 const PRELOAD: &str = "libslipway_preload.so";
 const BENCH: &str = "slipway-bench";
+const DOMAIN: &str = "slipway-domain";
 
 /// A part that is not where it should be.
 #[derive(Debug, PartialEq, Eq)]
@@ -49,6 +50,14 @@ pub fn preload(variable: Option<OsString>) -> Result<PathBuf, Missing> {
 /// What was tried.
 pub fn bench() -> Result<PathBuf, Missing> {
     installed("libexec/slipway", BENCH)
+}
+
+/// The host of tasks.
+///
+/// # Errors
+/// What was tried.
+pub fn domain() -> Result<PathBuf, Missing> {
+    installed("libexec/slipway", DOMAIN)
 }
 
 /// `what` in `dir` of the prefix whose bin/ has this program, else beside this program, as cargo

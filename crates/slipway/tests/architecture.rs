@@ -3,15 +3,16 @@
 use std::{collections::BTreeMap, process::Command};
 
 /// Which crates of the workspace each crate may use.
-const ALLOWED: [(&str, &[&str]); 9] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("slipway-fabric", &[]),
     ("slipway-ports", &["slipway-fabric"]),
     ("slipway-libmach", &["slipway-ports"]),
+    ("slipway-domain", &[]),
     ("slipway-bootstrap", &["slipway-ports"]),
     ("slipway-mig", &[]),
     ("slipway-transport", &["slipway-fabric"]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"]),
-    ("slipway", &["slipway-mig", "slipway-ports", "slipway-transport"]),
+    ("slipway", &["slipway-domain", "slipway-mig", "slipway-ports", "slipway-transport"]),
     ("slipway-bench", &["slipway-fabric", "slipway-ports", "slipway-transport"]),
 ];
 

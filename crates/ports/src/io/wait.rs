@@ -94,7 +94,7 @@ pub enum For {
     /// Room on a line, or in the queue that it leads to.
     Line(u32),
     /// The end of a call in a [turn](crate::trap::turn::Turn).
-    Turn(u32),
+    Turn(usize),
 }
 
 impl For {
@@ -433,7 +433,7 @@ fn remaining(deadline: Option<u64>) -> Option<u64> {
 }
 
 /// Waits for the end of a call in a turn.
-pub fn for_turn(guard: Guard<'_>, turn: u32) -> Guard<'_> {
+pub fn for_turn(guard: Guard<'_>, turn: usize) -> Guard<'_> {
     for_word(guard, For::Turn(turn), None).0
 }
 

@@ -109,6 +109,8 @@ pub struct Space {
     pub bootstrap: super::Right,
     /// Where its exceptions would be told, if it has set that.
     pub exception: super::Right,
+    /// What the task is called, among others of its process.
+    pub label: Box<str>,
     /// Whether the task is gone.
     pub dead: bool,
 }
@@ -125,6 +127,7 @@ impl Default for Space {
             task_port: None,
             bootstrap: super::Right::Null,
             exception: super::Right::Null,
+            label: Box::default(),
             dead: false,
         }
     }

@@ -30,7 +30,6 @@ pub struct Traps {
 pub struct Turns {
     /// Ports that have registered routines.
     registered: u32,
-    last: u32,
     leaving: Vec<(SpaceId, Arc<Turn>)>,
     /// Calls by ports that are gone.
     gone: u64,
@@ -124,7 +123,7 @@ impl State {
             (Some(set), _) => self.rebind_set(set),
             (None, Some(traps)) => {
                 let (serial, queued) = (traps.serial, !local.queue.is_empty());
-                let turn = self.new_turn(serial, queued);
+                let turn = Arc::new(Turn::new(serial, queued));
                 self.set_gate(port, turn);
                 self.effect(Effect::Changed(port));
             }
@@ -143,14 +142,14 @@ impl State {
         let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
         let locals = || members.iter().filter_map(|port| self.port(*port).local());
         let (any, queued) = (locals().any(serial), locals().any(|local| !local.queue.is_empty()));
-        let shared = any.then(|| self.new_turn(true, queued));
+        let shared = any.then(|| Arc::new(Turn::new(true, queued)));
         for port in &members {
             let Some(local) = self.port(*port).local() else { continue };
             let turn = match (&local.traps, &shared) {
                 (Some(traps), Some(turn)) if traps.serial => Arc::clone(turn),
                 (Some(_), _) => {
                     let queued = !local.queue.is_empty();
-                    self.new_turn(false, queued)
+                    Arc::new(Turn::new(false, queued))
                 }
                 (None, _) => continue,
             };
@@ -161,11 +160,6 @@ impl State {
             // Wakes the receivers of the set.
             self.effect(Effect::Changed(*port));
         }
-    }
-
-    fn new_turn(&mut self, serial: bool, queued: bool) -> Arc<Turn> {
-        self.turns.last = self.turns.last.wrapping_add(1);
-        Arc::new(Turn::new(self.turns.last, serial, queued))
     }
 
     fn set_gate(&mut self, port: PortId, turn: Arc<Turn>) {

@@ -3,7 +3,7 @@
 
 use super::{
     catch,
-    thread::{self, Frame, Slot, Thread},
+    thread::{self, Frame},
     turn::Turn,
 };
 use crate::process::Process;
@@ -20,90 +20,91 @@ const DEADLOCK: i32 = 0x1000_0100;
 /// The arguments are what a routine with this signature takes.
 #[inline]
 pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
-    thread::with(|thread| {
-        let (at, slot) = thread.slot(name, id);
-        let known = slot.name.get() == name && slot.space.get() == thread.space.get() && slot.epoch.get() == super::epoch();
-        if !known && !thread.look_up(at, name, id) {
-            return None;
-        }
-        // SAFETY: what the slot points to lasts until it is filled anew, which only this thread does.
-        let turn = unsafe { slot.turn.get().as_ref() }?;
-        let index = id.wrapping_sub(slot.base.get()) as u32;
-        if index >= slot.count.get() {
-            return elsewhere(thread, at, name, id).then(|| unsafe { call(name, id, signature, arguments) })?;
-        }
-        // SAFETY: as above; the table has so many entries.
-        let entry = unsafe { &*slot.entries.get().add(index as usize) };
-        let routine = entry.routine?;
-        if entry.signature != signature {
-            return None;
-        }
-        if !turn.enter() {
-            return refused(thread, turn);
-        }
-        let request = enter(thread, slot);
-        let frame = Frame { outer: thread.frame.get(), turn, space: Cell::new(thread.space.replace(slot.server.get())) };
-        thread.frame.set(&frame);
-        // SAFETY: the turn has let the call in, so the server has not withdrawn the routine; the arguments are the
-        // caller's promise. The frame lies here until the routine is done.
-        let code = unsafe { catch::run(routine, request, arguments) };
-        leave(thread, &frame);
-        Some(code)
-    })
-}
-
-/// Counts the call; the port's name for the server.
-#[inline]
-fn enter(_thread: &Thread, slot: &Slot) -> u32 {
+    let thread = thread::here();
+    // SAFETY: it is the calling thread's own, which is here.
+    let thread = unsafe { &*thread };
+    let slot = thread.slot(name);
+    if slot.name.get() != name || slot.space.get() != thread.space.get() || slot.epoch.get() != super::epoch() {
+        // SAFETY: the caller's promise.
+        return unsafe { unknown(name, id, signature, arguments) };
+    }
+    // SAFETY: what the slot points to lasts until it is filled anew, which only this thread does.
+    let turn = unsafe { slot.turn.get().as_ref() }?;
+    let index = id.wrapping_sub(slot.base.get()) as u32;
+    if index >= slot.count.get() {
+        // SAFETY: the caller's promise.
+        return unsafe { elsewhere(name, id, signature, arguments) };
+    }
+    // SAFETY: as above; the table has so many entries.
+    let entry = unsafe { &*slot.entries.get().add(index as usize) };
+    let routine = entry.routine?;
+    if entry.signature != signature {
+        return None;
+    }
+    if !turn.enter() {
+        return refused(turn);
+    }
     // SAFETY: as for the turn. Only this thread writes its count.
     let calls = unsafe { &*slot.calls.get() };
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
-    slot.request.get()
-}
-
-/// The thread works for the task again that it did before.
-#[inline]
-fn leave(thread: &Thread, frame: &Frame) {
+    let outer = thread.frame.get();
+    let frame = Frame { outer, turn, space: Cell::new(thread.space.replace(slot.server.get())) };
+    thread.frame.set(&frame);
+    // SAFETY: the turn has let the call in, so the server has not withdrawn the routine; the arguments are the caller's
+    // promise. The frame lies here until the routine is done.
+    let code = unsafe { catch::run(routine, slot.request.get(), arguments) };
+    thread.frame.set(outer);
     thread.space.set(frame.space.get());
-    thread.frame.set(frame.outer);
-    // SAFETY: a turn lasts as long as calls are counted in it.
-    let turn = unsafe { &*frame.turn };
-    if !turn.leave() {
+    if turn.leave() {
         told(turn);
     }
+    Some(code)
 }
 
-/// Gives the place back where somebody waits for it.
+/// Wakes who waited for a call to leave the turn, which may be gone by now.
 #[cold]
-fn told(turn: &Turn) {
+#[inline(never)]
+fn told(turn: *const Turn) {
     let mut guard = Process::get().lock();
-    let id = turn.id;
-    turn.leave_told();
     guard.state.turns.left();
-    guard.wake_turn(id);
+    guard.wake_turn(turn.addr());
 }
 
-/// The port has several tables, and the one that was kept is not the one for this identifier. Whether that was found.
+/// A port that the thread doesn't keep.
+///
+/// # Safety
+/// As for [`call`].
 #[cold]
-fn elsewhere(thread: &Thread, at: usize, name: u32, id: i32) -> bool {
-    thread.look_up(at, name, id) && {
-        let (_, slot) = thread.slot(name, id);
-        !slot.turn.get().is_null() && (id.wrapping_sub(slot.base.get()) as u32) < slot.count.get()
-    }
+#[inline(never)]
+unsafe fn unknown(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
+    let found = thread::with(|thread| thread.look_up(name, id));
+    // SAFETY: the caller's promise. A change in between leads here again.
+    if found { unsafe { call(name, id, signature, arguments) } } else { None }
+}
+
+/// A port with several tables, of which the one that was used last is not the one for this identifier.
+///
+/// # Safety
+/// As for [`call`].
+#[cold]
+#[inline(never)]
+unsafe fn elsewhere(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
+    let found = thread::with(|thread| thread.turn_over(name, id));
+    // SAFETY: the caller's promise.
+    if found { unsafe { call(name, id, signature, arguments) } } else { None }
 }
 
 /// The server is busy: with what this call is part of, or with something else, which a message waits for.
-#[inline]
-fn refused(thread: &Thread, turn: &Turn) -> Option<i32> {
-    if thread.frame.get().is_null() && thread.holds.get() == 0 { None } else { waits_for_itself(thread, turn) }
-}
-
 #[cold]
-fn waits_for_itself(thread: &Thread, turn: &Turn) -> Option<i32> {
-    if !turn.serial {
+#[inline(never)]
+fn refused(turn: &Turn) -> Option<i32> {
+    let (involved, calls) = thread::with(|thread| {
+        let calls = thread.frames().filter(|frame| std::ptr::eq(frame.turn, turn)).count() as u32;
+        (calls > 0 || thread.holds.get() > 0, calls)
+    });
+    if !turn.serial || !involved {
         return None;
     }
-    let calls = thread.frames().filter(|frame| std::ptr::eq(frame.turn, turn)).count() as u32;
     let own = calls + thread::holds(turn);
     let _guard = Process::get().lock();
     turn.is_all(own).then_some(DEADLOCK)
@@ -114,7 +115,12 @@ pub(super) extern "C" fn abandon() {
     thread::with(|thread| {
         // SAFETY: the call's frame is still on the stack, whose unwinding has not come to it yet.
         if let Some(frame) = unsafe { thread.frame.get().as_ref() } {
-            leave(thread, frame);
+            thread.frame.set(frame.outer);
+            thread.space.set(frame.space.get());
+            // SAFETY: a turn lasts as long as calls are counted in it.
+            if unsafe { &*frame.turn }.leave() {
+                told(frame.turn);
+            }
         }
     });
 }

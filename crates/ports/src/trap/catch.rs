@@ -16,7 +16,7 @@ use std::ffi::{c_int, c_void};
 #[inline]
 pub unsafe fn run(routine: Routine, request: u32, arguments: *mut c_void) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { caught(routine, request, arguments) }
+    unsafe { caught(request, arguments, routine) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -30,12 +30,12 @@ mod unwinder {
     const CONTINUE: c_int = 8;
     /// The register that the landing places get the exception in, by its DWARF number.
     const RAX: c_int = 0;
-    /// The class of Rust's own exceptions.
-    const RUST: u64 = u64::from_be_bytes(*b"MOZ\0RUST");
+    /// The class of Rust's own exceptions, as its versions have written it.
+    const RUST: [u64; 2] = [u64::from_be_bytes(*b"MOZ\0RUST"), u64::from_le_bytes(*b"MOZ\0RUST")];
 
     unsafe extern "C-unwind" {
         #[link_name = "slipway_trap_run"]
-        pub(super) fn caught(routine: Routine, request: u32, arguments: *mut c_void) -> i32;
+        pub(super) fn caught(request: u32, arguments: *mut c_void, routine: Routine) -> i32;
         fn slipway_trap_ends();
         fn slipway_trap_passes();
         fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize);
@@ -74,7 +74,7 @@ mod unwinder {
     unsafe extern "C" fn dispose(exception: *mut u64) {
         // SAFETY: the unwinder's header begins with the class; who lands an exception owns it.
         unsafe {
-            if exception.read() != RUST {
+            if !RUST.contains(&exception.read()) {
                 _Unwind_DeleteException(exception);
             }
         }
@@ -92,10 +92,7 @@ mod unwinder {
         "push rbx",
         ".cfi_def_cfa_offset 16",
         ".cfi_offset rbx, -16",
-        "mov rax, rdi",
-        "mov edi, esi",
-        "mov rsi, rdx",
-        "call rax",
+        "call rdx",
         "pop rbx",
         ".cfi_remember_state",
         ".cfi_def_cfa_offset 8",
@@ -145,7 +142,7 @@ use unwinder::caught;
 
 /// Where this is not written for the processor, an exception goes on to the caller, which mostly ends the process.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn caught(routine: Routine, request: u32, arguments: *mut c_void) -> i32 {
+unsafe fn caught(request: u32, arguments: *mut c_void, routine: Routine) -> i32 {
     struct Leaves(bool);
     impl Drop for Leaves {
         fn drop(&mut self) {

@@ -53,7 +53,7 @@ fn own(turn: &Arc<Turn>) -> u32 {
 /// Waits until others' calls have left a closed turn.
 fn drained<'a>(mut guard: Guard<'a>, turn: &Arc<Turn>) -> Guard<'a> {
     while turn.calls() > own(turn) {
-        guard = wait::for_turn(guard, turn.id);
+        guard = wait::for_turn(guard, turn.key());
     }
     guard
 }

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a call on the way down the stack, and gates that are kept beside their owners, by pointer")]
 
 use super::{
-    gate::{Entry, Gate},
+    gate::{Entry, Gate, Table},
     turn::Turn,
 };
 use crate::{
@@ -45,6 +45,7 @@ pub(super) struct Frame {
 
 /// A port that was called, or found to have no routines here. The pointers are good as long as the [`Owners`]' place of
 /// the same number is left alone.
+#[repr(align(64))]
 pub(super) struct Slot {
     pub epoch: Cell<u64>,
     pub name: Cell<u32>,
@@ -101,6 +102,14 @@ impl Drop for Owners {
     }
 }
 
+impl Slot {
+    fn show(&self, table: &Table) {
+        self.base.set(table.base);
+        self.count.set(table.entries.len() as u32);
+        self.entries.set(table.entries.as_ptr());
+    }
+}
+
 thread_local! {
     static THREAD: Thread = const {
         Thread { space: Cell::new(FIRST), frame: Cell::new(null()), holds: Cell::new(0), slots: [const { Slot::new() }; SLOTS] }
@@ -108,8 +117,13 @@ thread_local! {
     static OWNERS: RefCell<Owners> = RefCell::default();
 }
 
-/// Lends the calling thread's part.
+/// The calling thread's part, which is there until the thread is gone.
 #[inline]
+pub(super) fn here() -> *const Thread {
+    THREAD.with(|thread| std::ptr::from_ref(thread))
+}
+
+/// Lends the calling thread's part.
 pub(super) fn with<T>(run: impl FnOnce(&Thread) -> T) -> T {
     THREAD.with(run)
 }
@@ -135,11 +149,10 @@ pub(crate) fn leave_all() {
 }
 
 impl Thread {
-    /// The place for a port and identifier: a port with two tables has two.
+    /// The place for a port.
     #[inline]
-    pub fn slot(&self, name: u32, id: i32) -> (usize, &Slot) {
-        let at = ((name >> 8) ^ (id as u32 >> 7)) as usize % SLOTS;
-        (at, &self.slots[at])
+    pub fn slot(&self, name: u32) -> &Slot {
+        &self.slots[at(name)]
     }
 
     /// The calls that the thread is in, the innermost first.
@@ -156,7 +169,9 @@ impl Thread {
 
     /// Looks a port up, and keeps what was found at its slot. False if nothing can be kept.
     #[cold]
-    pub fn look_up(&self, at: usize, name: u32, id: i32) -> bool {
+    #[inline(never)]
+    pub fn look_up(&self, name: u32, id: i32) -> bool {
+        let at = at(name);
         // As of before the look: a change after it is seen.
         let epoch = super::epoch();
         let process = Process::get();
@@ -174,11 +189,9 @@ impl Thread {
             }
             slot.turn.set(null());
             let Some(gate) = guard.gate_of(space, name) else { return true };
-            let Some(table) = gate.tables.iter().find(|table| table.has(id)) else { return true };
+            let Some(table) = gate.tables.iter().find(|table| table.has(id)).or(gate.tables.first()) else { return true };
             let place = gate.tally.join();
-            slot.base.set(table.base);
-            slot.count.set(table.entries.len() as u32);
-            slot.entries.set(table.entries.as_ptr());
+            slot.show(table);
             slot.calls.set(Arc::as_ptr(&place));
             slot.server.set(gate.space.0);
             slot.request.set(gate.name);
@@ -193,6 +206,29 @@ impl Thread {
         slot.space.set(self.space.get());
         slot.epoch.set(epoch);
         true
+    }
+}
+
+/// The number of a port's slot.
+#[inline]
+fn at(name: u32) -> usize {
+    (name >> 8) as usize % SLOTS
+}
+
+impl Thread {
+    /// The port has several tables: has its slot show the one for the identifier. False if there is none.
+    #[cold]
+    #[inline(never)]
+    pub fn turn_over(&self, name: u32, id: i32) -> bool {
+        let at = at(name);
+        let turned = OWNERS.try_with(|owners| {
+            let owners = owners.borrow();
+            let Some((gate, _)) = &owners.links[at] else { return false };
+            let Some(table) = gate.tables.iter().find(|table| table.has(id)) else { return false };
+            self.slots[at].show(table);
+            true
+        });
+        turned == Ok(true)
     }
 }
 

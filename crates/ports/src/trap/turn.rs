@@ -28,17 +28,15 @@ pub struct Turn {
     word: AtomicU32,
     /// Threads that have a message from here and did not come back for the next.
     busy: AtomicU32,
-    /// Its number, for waiting.
-    pub id: u32,
     /// Whether a call takes a receiver's place.
     pub serial: bool,
 }
 
 impl Turn {
     /// A new one, with nobody in it.
-    pub fn new(id: u32, serial: bool, queued: bool) -> Self {
+    pub fn new(serial: bool, queued: bool) -> Self {
         let word = if serial { 0 } else { PLACES } | if queued { QUEUED } else { 0 };
-        Self { word: AtomicU32::new(word), busy: AtomicU32::new(0), id, serial }
+        Self { word: AtomicU32::new(word), busy: AtomicU32::new(0), serial }
     }
 
     /// Takes a place for a call, if one is free and nothing comes before it.
@@ -46,7 +44,8 @@ impl Turn {
     pub fn enter(&self) -> bool {
         let mut word = self.word.load(Ordering::Relaxed);
         loop {
-            if word & BARS != 0 || word & PLACES == 0 {
+            // No bar, and some place: one comparison for both.
+            if (word & (BARS | PLACES)).wrapping_sub(PLACE) >= PLACES {
                 return false;
             }
             match self.word.compare_exchange_weak(word, word - PLACE + CALL, Ordering::Acquire, Ordering::Relaxed) {
@@ -56,27 +55,13 @@ impl Turn {
         }
     }
 
-    /// Gives the place of a call back. False, with nothing done, if somebody waits for that: [`Turn::leave_told`].
+    /// Gives the place of a call back. True if somebody waits for that: he is to be woken.
     ///
-    /// After true the turn may be gone.
+    /// Once this is done the turn may be gone.
     #[inline]
+    #[must_use]
     pub fn leave(&self) -> bool {
-        let mut word = self.word.load(Ordering::Relaxed);
-        loop {
-            if word & (WANTED | CLOSED) != 0 {
-                return false;
-            }
-            match self.word.compare_exchange_weak(word, word - CALL + PLACE, Ordering::Release, Ordering::Relaxed) {
-                Ok(_) => return true,
-                Err(now) => word = now,
-            }
-        }
-    }
-
-    /// As [`Turn::leave`], with the lock held; the caller wakes those who wait.
-    pub fn leave_told(&self) {
-        self.word.fetch_sub(CALL - PLACE, Ordering::AcqRel);
-        self.word.fetch_and(!WANTED, Ordering::AcqRel);
+        self.word.fetch_sub(CALL - PLACE, Ordering::Release) & (WANTED | CLOSED) != 0
     }
 
     /// A receiver waits: a call may take its place. False if there are too many to count.
@@ -89,13 +74,14 @@ impl Turn {
         fits
     }
 
-    /// A receiver wants its place back. False if calls have taken all: it is told when one leaves, and no other comes
-    /// in before.
+    /// A receiver wants its place back. False if calls have taken all: it is woken when one leaves, and no other comes
+    /// in before it asks again.
     pub fn withdraw(&self) -> bool {
-        let mut word = self.word.load(Ordering::Relaxed);
+        let mut word = self.word.load(Ordering::Acquire);
         loop {
-            let (next, done) = if word & PLACES == 0 { (word | WANTED, false) } else { (word - PLACE, true) };
-            match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed) {
+            // Whoever else wants his place was woken too, and says so again.
+            let (next, done) = if word & PLACES == 0 { (word | WANTED, false) } else { ((word & !WANTED) - PLACE, true) };
+            match self.word.compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Acquire) {
                 Ok(_) => return done,
                 Err(now) => word = now,
             }
@@ -114,6 +100,11 @@ impl Turn {
     /// Lets nobody in from now on. Calls that are in it are counted to their end.
     pub fn close(&self) {
         self.word.fetch_or(CLOSED, Ordering::AcqRel);
+    }
+
+    /// By what those who wait for it are found; another turn may have it once this one is gone.
+    pub fn key(&self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// Whether it is closed.
@@ -149,33 +140,30 @@ mod tests {
 
     #[test]
     fn a_call_takes_a_waiting_receivers_place() {
-        let turn = Turn::new(0, true, false);
+        let turn = Turn::new(true, false);
         assert!(!turn.enter(), "nobody receives");
         assert!(turn.offer() && turn.enter());
         assert!(!turn.enter(), "the only place is taken");
         assert!(!turn.withdraw() && !turn.enter());
-        assert!(!turn.leave(), "the receiver waits to be told");
-        turn.leave_told();
+        assert!(turn.leave(), "the receiver waits to be told");
         assert!(turn.withdraw() && !turn.enter());
         assert_eq!(turn.calls(), 0);
     }
 
     #[test]
     fn a_waiting_message_goes_first() {
-        let turn = Turn::new(0, false, true);
+        let turn = Turn::new(false, true);
         assert!(!turn.enter());
         turn.set_queued(false);
         assert!(turn.enter() && turn.enter() && turn.calls() == 2);
         turn.close();
-        assert!(!turn.enter() && !turn.leave());
-        turn.leave_told();
-        turn.leave_told();
+        assert!(!turn.enter() && turn.leave() && turn.leave());
         assert_eq!(turn.calls(), 0);
     }
 
     #[test]
     fn a_wait_for_oneself_is_told_from_one_for_others() {
-        let turn = Turn::new(0, true, false);
+        let turn = Turn::new(true, false);
         assert!(!turn.is_all(0));
         assert!(turn.offer() && turn.enter() && turn.is_all(1));
         turn.begin();

@@ -43,8 +43,8 @@ impl Inner {
     }
 
     /// Wakes whoever waits for a turn's calls.
-    pub(crate) fn wake_turn(&self, id: u32) {
-        self.wake_where(|what| *what == For::Turn(id));
+    pub(crate) fn wake_turn(&self, key: usize) {
+        self.wake_where(|what| *what == For::Turn(key));
     }
 }
 
@@ -66,7 +66,7 @@ fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended
     let (mut guard, ended) = wait::for_message(guard, what, deadline);
     while !turn.withdraw() {
         guard.hand_over();
-        guard = wait::for_turn(guard, turn.id);
+        guard = wait::for_turn(guard, turn.key());
     }
     (guard, ended)
 }

@@ -4,6 +4,7 @@ mod args;
 mod server;
 mod services;
 mod session;
+mod tasks;
 
 use std::os::unix::process::CommandExt;
 
@@ -23,9 +24,12 @@ pub fn run(options: RunOptions) -> Result<u8, Failure> {
     let Some((name, args)) = options.program.split_first() else {
         return Err(Failure::usage("run: no program given (see slipway run --help)"));
     };
-    let program = Program::find(name)?;
+    let (program, args) = match tasks::host(&options.program)? {
+        Some(host) => host,
+        None => (Program::find(name)?, args.to_vec()),
+    };
     if options.private {
-        return session::run(&options, &program, args);
+        return session::run(&options, &program, &args);
     }
     Place::find().and_then(|place| bootstrap::reach(&place)).map_err(|why| Failure::new(crate::failure::OWN, why.to_string()))?;
     Err(program.exec_failure(&program.command().args(args).exec()))

@@ -1,0 +1,55 @@
+//! Who is to blame when the process crashes while it loads a task.
+#![allow(unsafe_code, reason = "signal handlers")]
+
+use rustix::fd::BorrowedFd;
+use slipway_domain::spec::signal_name;
+use std::{
+    cell::RefCell,
+    ffi::c_int,
+    mem::{MaybeUninit, zeroed},
+    path::Path,
+};
+
+const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+
+thread_local! {
+    /// What is said if the thread crashes now.
+    static BLAME: RefCell<String> = const { RefCell::new(String::new()) };
+}
+
+extern "C" fn handler(signal: c_int) {
+    BLAME.with(|blame| {
+        let Ok(blame) = blame.try_borrow() else { return };
+        // SAFETY: standard error, which may be closed.
+        let err = unsafe { BorrowedFd::borrow_raw(2) };
+        for part in ["slipway: ", &blame, ": crashed while it was loaded (", signal_name(signal), ")\n"] {
+            let _ = rustix::io::write(err, part.as_bytes());
+        }
+    });
+    // The default was put back as this began: what crashed does so again.
+    // SAFETY: it has no preconditions.
+    unsafe { libc::raise(signal) };
+}
+
+/// Runs what may crash; if it does, the file is named on standard error before the process dies of it.
+pub fn blamed<T>(file: &Path, run: impl FnOnce() -> T) -> T {
+    BLAME.with(|blame| *blame.borrow_mut() = file.display().to_string());
+    let old = SIGNALS.map(|signal| {
+        // SAFETY: all zeroes are a valid action, and the handler is a function of the right type.
+        unsafe {
+            let mut action: libc::sigaction = zeroed();
+            action.sa_sigaction = handler as *const () as usize;
+            action.sa_flags = libc::SA_RESETHAND | libc::SA_NODEFER;
+            let mut old = MaybeUninit::zeroed();
+            libc::sigaction(signal, &raw const action, old.as_mut_ptr());
+            (signal, old.assume_init())
+        }
+    });
+    let result = run();
+    for (signal, old) in old {
+        // SAFETY: it is what was there before.
+        unsafe { libc::sigaction(signal, &raw const old, std::ptr::null_mut()) };
+    }
+    BLAME.with(|blame| blame.borrow_mut().clear());
+    result
+}

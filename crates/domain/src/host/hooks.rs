@@ -1,0 +1,113 @@
+//! The functions of the C library that must know of tasks: `pthread_create`, whose thread belongs to the task of the
+//! one that makes it, and `exit`, which ends a task. The tasks find these first, because the program has them.
+#![allow(unsafe_code, reason = "functions of the C library, called in its place and in turn")]
+
+use crate::{library::Library, task};
+use std::{
+    any::Any,
+    ffi::{c_int, c_void},
+    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
+    sync::OnceLock,
+};
+
+type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+type Create = unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
+type Exit = unsafe extern "C" fn(c_int) -> !;
+
+static LIBRARY: OnceLock<&'static Library> = OnceLock::new();
+
+/// From here on threads belong to tasks.
+pub fn install(library: &'static Library) {
+    let _ = LIBRARY.set(library);
+}
+
+fn next(name: &'static [u8]) -> *mut c_void {
+    // SAFETY: the name ends with a NUL. What is looked up is in the C library, which is always there.
+    let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast()) };
+    assert!(!at.is_null(), "the C library has its functions");
+    at
+}
+
+/// What a new thread is to do, and for whom.
+struct Beginning {
+    start: Start,
+    argument: *mut c_void,
+    task: Option<u32>,
+}
+
+/// The task that the calling thread works for, if it is one that was loaded.
+fn current() -> Option<u32> {
+    let library = LIBRARY.get()?;
+    Some(library.current()).filter(|task| task::is_known(*task))
+}
+
+/// # Safety
+/// As for the C library's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_create(
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    static REAL: OnceLock<Create> = OnceLock::new();
+    // SAFETY: the C library's function of this name has this type.
+    let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Create>(next(b"pthread_create\0")) });
+    let Some(task) = current() else {
+        // SAFETY: the caller's promise.
+        return unsafe { real(thread, attributes, start, argument) };
+    };
+    let beginning = Box::into_raw(Box::new(Beginning { start, argument, task: Some(task) }));
+    task::add_thread(task);
+    // SAFETY: the caller's promise; the beginning is the new thread's.
+    let failed = unsafe { real(thread, attributes, begin, beginning.cast()) };
+    if failed != 0 {
+        task::remove_thread(task);
+        // SAFETY: no thread has it.
+        drop(unsafe { Box::from_raw(beginning) });
+    }
+    failed
+}
+
+/// The first function of a task's thread.
+extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
+    // SAFETY: it is this thread's, made in pthread_create.
+    let Beginning { start, argument, task } = *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
+    if let (Some(task), Some(library)) = (task, LIBRARY.get()) {
+        library.enter(task);
+        task::leave_at_end(task);
+    }
+    match catch(|| start(argument)) {
+        Ok(result) => result,
+        // The task was ended already.
+        Err(_) => std::ptr::null_mut(),
+    }
+}
+
+/// What `exit` unwinds with.
+struct Ends(i32);
+
+/// Runs a part of a task: what it gave, or the code that it called `exit` with.
+pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, i32> {
+    catch_unwind(AssertUnwindSafe(run)).map_err(|why: Box<dyn Any + Send>| match why.downcast::<Ends>() {
+        Ok(ends) => ends.0,
+        Err(_) => 101,
+    })
+}
+
+/// Ends the task that the calling thread works for; the process, if that is none that was loaded.
+#[unsafe(no_mangle)]
+extern "C-unwind" fn exit(code: c_int) -> ! {
+    let Some(task) = current() else { end(code) };
+    // What is in the way gives up: the part of the thread that is this task's ends here.
+    task::end(task, code);
+    resume_unwind(Box::new(Ends(code)))
+}
+
+/// Ends the process.
+pub fn end(code: c_int) -> ! {
+    // SAFETY: the C library's function of this name has this type.
+    let real = unsafe { std::mem::transmute::<*mut c_void, Exit>(next(b"exit\0")) };
+    // SAFETY: as exit(3).
+    unsafe { real(code) }
+}

@@ -1,0 +1,178 @@
+//! A task, from its start to its end.
+//!
+//! It has ended when its entry returns or one of its threads calls `exit`: its rights are given up then. It is over, and
+//! its file can be unloaded, when no thread is in it any more: its own, and those of other tasks that are in a call.
+#![allow(unsafe_code, reason = "a task's entry")]
+
+use crate::{
+    hooks,
+    library::Library,
+    load::{self, Loaded},
+};
+use slipway_domain::spec::Task;
+use std::{
+    collections::BTreeMap,
+    ffi::{CString, c_char},
+    os::unix::ffi::OsStrExt,
+    sync::{Mutex, MutexGuard, PoisonError},
+    thread,
+};
+
+/// What becomes of a task.
+#[derive(Debug)]
+pub enum News {
+    /// It has ended, with this code.
+    Ended(u32, i32),
+    /// Nobody is in it any more.
+    Over(u32),
+}
+
+type Tell = Box<dyn Fn(News) + Send>;
+
+/// A task that was loaded.
+struct Record {
+    loaded: Option<Loaded>,
+    tell: Tell,
+    /// Threads of its own.
+    threads: usize,
+    /// Whether a thread looks after its end: that of its entry.
+    ended: bool,
+    /// Whether the callers have been waited for.
+    left: bool,
+    library: &'static Library,
+}
+
+static TASKS: Mutex<BTreeMap<u32, Record>> = Mutex::new(BTreeMap::new());
+
+fn tasks() -> MutexGuard<'static, BTreeMap<u32, Record>> {
+    TASKS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether the number is that of a task that was loaded.
+pub fn is_known(number: u32) -> bool {
+    tasks().contains_key(&number)
+}
+
+/// Loads a task and lets it run: its number. `tell` hears what becomes of it.
+pub fn start(task: Task, library: &'static Library, tell: impl Fn(News) + Send + 'static) -> Result<u32, String> {
+    let words = [task.file.as_os_str().as_bytes()].into_iter().chain(task.args.iter().map(String::as_bytes));
+    let words: Result<Vec<CString>, _> = words.map(CString::new).collect();
+    let words = words.map_err(|_| "an argument has a NUL in it".to_owned())?;
+    let number = library.create(&task.name);
+    let made = task.bootstrap.as_deref().map_or(Ok(()), |socket| library.bootstrap(number, socket)).and_then(|()| {
+        // What the file's constructors do is done for the task.
+        let host = library.current();
+        library.enter(number);
+        let loaded = load::load(&task.file, library);
+        library.enter(host);
+        loaded
+    });
+    let loaded = match made {
+        Ok(loaded) => loaded,
+        Err(why) => {
+            library.terminate(number);
+            return Err(why);
+        }
+    };
+    let entry = loaded.entry;
+    let record = Record { loaded: Some(loaded), tell: Box::new(tell), threads: 1, ended: false, left: false, library };
+    tasks().insert(number, record);
+    let run = move || {
+        library.enter(number);
+        leave_at_end(number);
+        let mut pointers: Vec<*const c_char> = words.iter().map(|word| word.as_ptr()).collect();
+        let count = pointers.len() as i32;
+        pointers.push(std::ptr::null());
+        // SAFETY: the file says that this is its entry, and the words last as long as the call.
+        let code = hooks::catch(|| unsafe { entry(count, pointers.as_ptr()) }).unwrap_or_else(|code| code);
+        end(number, code);
+    };
+    if let Err(error) = thread::Builder::new().name(task.name.chars().take(15).collect()).spawn(run) {
+        end(number, 1);
+        remove_thread(number);
+        return Err(format!("no thread for it: {error}"));
+    }
+    Ok(number)
+}
+
+/// The task has ended. Only the first code counts.
+pub fn end(number: u32, code: i32) {
+    let library = {
+        let mut tasks = tasks();
+        let Some(record) = tasks.get_mut(&number).filter(|record| !record.ended) else { return };
+        record.ended = true;
+        record.library
+    };
+    library.terminate(number);
+    if let Some(record) = tasks().get(&number) {
+        (record.tell)(News::Ended(number, code));
+    }
+    // It may be a caller's thread that ended the task, and is in it.
+    let wait = move || {
+        library.wait_for_callers(number);
+        let mut tasks = tasks();
+        if let Some(record) = tasks.get_mut(&number) {
+            record.left = true;
+            record.look(number);
+        }
+    };
+    // Without a thread to wait the file stays loaded.
+    let _ = thread::Builder::new().name("slipway-end".into()).spawn(move || {
+        library.enter(HOST);
+        wait();
+    });
+}
+
+/// The number of the process's first task: the host's own.
+const HOST: u32 = 0;
+
+impl Record {
+    fn look(&self, number: u32) {
+        if self.ended && self.left && self.threads == 0 {
+            (self.tell)(News::Over(number));
+        }
+    }
+}
+
+/// A thread of the task is about to begin.
+pub fn add_thread(number: u32) {
+    if let Some(record) = tasks().get_mut(&number) {
+        record.threads += 1;
+    }
+}
+
+/// A thread of the task is gone.
+pub fn remove_thread(number: u32) {
+    if let Some(record) = tasks().get_mut(&number) {
+        record.threads = record.threads.saturating_sub(1);
+        record.look(number);
+    }
+}
+
+/// Unloads the file of a task that is over.
+pub fn unload(number: u32) {
+    let record = tasks().remove(&number);
+    if let Some(loaded) = record.and_then(|record| record.loaded) {
+        loaded.unload();
+    }
+}
+
+/// Tells, when the calling thread is gone.
+struct AtEnd(std::cell::Cell<Option<u32>>);
+
+impl Drop for AtEnd {
+    fn drop(&mut self) {
+        if let Some(number) = self.0.take() {
+            remove_thread(number);
+        }
+    }
+}
+
+thread_local! {
+    static AT_END: AtEnd = const { AtEnd(std::cell::Cell::new(None)) };
+}
+
+/// The calling thread is one of the task's, until it ends in whatever way.
+pub fn leave_at_end(number: u32) {
+    AT_END.with(|at| at.0.set(Some(number)));
+}
