@@ -14,7 +14,7 @@ typedef char name_t[BOOTSTRAP_MAX_NAME_LEN];
 typedef boolean_t *bool_array_t;
 
 #define BOOTSTRAP_SUCCESS 0
-#define BOOTSTRAP_NOT_PRIVILEGED 1100  /* the service is not the caller's to change */
+#define BOOTSTRAP_NOT_PRIVILEGED 1100  /* the service is not the caller's to use or change */
 #define BOOTSTRAP_NAME_IN_USE 1101     /* there is such a service */
 #define BOOTSTRAP_UNKNOWN_SERVICE 1102 /* there is no such service */
 #define BOOTSTRAP_SERVICE_ACTIVE 1103  /* another task has checked in */

@@ -9,6 +9,7 @@ mod mach;
 mod registry;
 mod seat;
 mod server;
+mod view;
 
 use anyhow::{Context, Result, bail};
 use clap::Parser;
@@ -59,6 +60,10 @@ struct Options {
     /// Read service files in this directory too; may be repeated
     #[arg(long, value_name = "DIR")]
     services: Vec<PathBuf>,
+    /// Listen at a further socket, whose clients may ask for some services only: JSON with the fields socket,
+    /// look-up and provide, the last two lists of names and of beginnings that end in *; may be repeated
+    #[arg(long, value_name = "JSON", value_parser = view::Options::parse)]
+    view: Vec<view::Options>,
     /// Read the service files, say what is wrong with them, and end (with 1 if something is)
     #[arg(long)]
     check: bool,
@@ -145,7 +150,7 @@ fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result
         // The log is this server's now. It may be no file, and then needs no emptying.
         let _ = rustix::fs::ftruncate(io::stderr(), 0);
     }
-    let mut server = Server::new(seat, directories, options.service)?;
+    let mut server = Server::new(seat, directories, options.service, options.view)?;
     say_ready()?;
     let socket = place.named.then_some(place.socket.as_os_str());
     server.run(&stop, &reload, socket, !options.session)?;

@@ -6,6 +6,7 @@ use crate::{
     mach,
     registry::Registry,
     seat::Seat,
+    view::{self, View},
 };
 use anyhow::{Context, Result, anyhow};
 use rustix::{
@@ -14,7 +15,7 @@ use rustix::{
 };
 use slipway_ports::{
     abi::{Code, right, types},
-    bootstrap::protocol::{self, Request, u32_at},
+    bootstrap::protocol::{self, Answer, Request, u32_at},
     task::Task,
 };
 use std::{
@@ -36,6 +37,7 @@ pub struct Server {
     seat: Seat,
     /// What clients have a send right to.
     port: u32,
+    views: Vec<View>,
     /// All that the server receives from.
     set: u32,
     bell: OwnedFd,
@@ -49,7 +51,7 @@ fn mach_error(what: &str) -> impl FnOnce(Code) -> anyhow::Error + '_ {
 
 impl Server {
     /// A server at the seat, with the programs of the directories and some more.
-    pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>) -> Result<Self> {
+    pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>, views: Vec<view::Options>) -> Result<Self> {
         let task = Task::current();
         let set = task.allocate(right::PORT_SET).map_err(mach_error("port set"))?;
         let [port, notify] =
@@ -58,9 +60,15 @@ impl Server {
         for member in [port, notify] {
             task.move_member(member, set).map_err(mach_error("port set"))?;
         }
+        let open = |options| {
+            let port = task.allocate(right::RECEIVE).map_err(mach_error("port"))?;
+            task.move_member(port, set).map_err(mach_error("port set"))?;
+            View::open(options, port)
+        };
+        let views = views.into_iter().map(open).collect::<Result<_>>()?;
         let bell = task.pollable(set).context("port set")?;
         let registry = Registry::new(task, notify, set);
-        let mut server = Self { task, seat, port, set, bell, registry, directories };
+        let mut server = Self { task, seat, port, views, set, bell, registry, directories };
         server.read_directories();
         server.configure(programs);
         Ok(server)
@@ -99,6 +107,7 @@ impl Server {
             }
             if ready.clients {
                 self.seat.welcome(self.task, self.port);
+                self.views.iter_mut().for_each(|view| view.seat.welcome(self.task, view.port));
             }
             if ready.messages {
                 self.take_messages();
@@ -115,6 +124,8 @@ impl Server {
             PollFd::from_borrowed_fd(self.seat.listener(), PollFlags::IN),
             PollFd::new(&self.bell, PollFlags::IN),
         ];
+        fds.extend(self.views.iter().map(|view| PollFd::from_borrowed_fd(view.seat.listener(), PollFlags::IN)));
+        let views = 4..fds.len();
         let mut due: Option<Instant> = None;
         for own in self.registry.own() {
             let Some(job) = &own.job else { continue };
@@ -132,7 +143,7 @@ impl Server {
             Err(error) => return Err(error).context("poll"),
         }
         let is = |i: usize| !fds[i].revents().is_empty();
-        Ok(Ready { stop: is(0), reload: is(1), clients: is(2), messages: is(3) })
+        Ok(Ready { stop: is(0), reload: is(1), clients: is(2) || views.into_iter().any(is), messages: is(3) })
     }
 
     fn take_messages(&mut self) {
@@ -140,8 +151,9 @@ impl Server {
             // After the last one the bell is quiet.
             let Some(message) = mach::receive(self.task, self.set) else { return };
             let at = u32_at(&message, 16);
-            if at == self.port {
-                self.answer(&message);
+            let view = self.views.iter().position(|view| view.port == at);
+            if at == self.port || view.is_some() {
+                self.answer(&message, view);
             } else {
                 self.registry.notified(at, &message);
                 self.drop_reply(&message);
@@ -154,12 +166,15 @@ impl Server {
         protocol::discard_right(self.task, reply, types::PORT_SEND);
     }
 
-    fn answer(&mut self, message: &[u8]) {
+    fn answer(&mut self, message: &[u8], view: Option<usize>) {
         let reply = (u32_at(message, 8), u32_at(message, 0) & 0xff);
         if reply.0 == 0 {
             return protocol::discard(self.task, message);
         }
         let answer = Request::decode(message).and_then(|request| {
+            if let Some(view) = view {
+                self.views[view].check(&request)?;
+            }
             match self.registry.handle(&request) {
                 // The user may have just written its file.
                 Err(protocol::UNKNOWN_SERVICE) if self.directories.iter().any(Directory::has_changed) => {
@@ -169,6 +184,13 @@ impl Server {
                 other => other,
             }
         });
+        let answer = match (answer, view) {
+            (Ok(Answer::Services(mut services)), Some(view)) => {
+                services.retain(|service| self.views[view].shows(service));
+                Ok(Answer::Services(services))
+            }
+            (answer, _) => answer,
+        };
         if answer.is_err() {
             protocol::discard(self.task, message);
         }

@@ -83,7 +83,7 @@ pub(crate) fn text(code: Return) -> Option<&'static CStr> {
         1002 => c"netname: the host is not this one",
         1003 => c"netname: the host was not found",
         1004 => c"netname: the port is no send right",
-        1100 => c"bootstrap: the service is not the caller's to change",
+        1100 => c"bootstrap: the service is not the caller's to use or change",
         1101 => c"bootstrap: there is such a service already",
         1102 => c"bootstrap: there is no such service",
         1103 => c"bootstrap: another task has checked in",

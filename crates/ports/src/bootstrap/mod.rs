@@ -57,7 +57,7 @@ impl Error {
 /// A code of the name server's calls in words.
 pub fn describe(code: Code) -> String {
     match code {
-        protocol::NOT_PRIVILEGED => "the service is not the caller's to change".into(),
+        protocol::NOT_PRIVILEGED => "the service is not the caller's to use or change".into(),
         protocol::NAME_IN_USE => "there is such a service already".into(),
         protocol::UNKNOWN_SERVICE => "there is no such service".into(),
         protocol::SERVICE_ACTIVE => "another task has checked in".into(),

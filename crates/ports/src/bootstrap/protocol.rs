@@ -38,7 +38,7 @@ pub mod id {
     pub const CREATE_SERVICE: i32 = 410;
 }
 
-/// `BOOTSTRAP_NOT_PRIVILEGED`: the service is not the caller's to change.
+/// `BOOTSTRAP_NOT_PRIVILEGED`: the service is not the caller's to use or change.
 pub const NOT_PRIVILEGED: Code = Code(1100);
 /// `BOOTSTRAP_NAME_IN_USE`: there is such a service.
 pub const NAME_IN_USE: Code = Code(1101);

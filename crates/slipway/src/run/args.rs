@@ -9,6 +9,8 @@ const EXAMPLES: &str = "\
 Examples:
   slipway run --private -- make check          a name server for one command
   slipway run --private --service org.example.kv=./kvd -- ./client
+  slipway run --private kvd.so client.so -- -v  two tasks in one process: calls in place of messages
+  slipway run --config system.toml             a system of tasks, started again when they fail
 
 Every program finds the name server by itself and starts it if need be: `slipway run` is for
 what is to have one of its own.
@@ -21,12 +23,15 @@ Environment:
   SLIPWAY_RUNTIME_DIR       directory of the user's own name server's socket
 
 Exit status:
-  The program's own (with --private: 128 + N if signal N ended it). If it could not be run:
+  The program's own (with --private: 128 + N if signal N ended it); of several tasks, the last
+  one's; with --config, that of the task named main, else of the first that failed. If it could not be run:
   2 wrong options, 125 there is no name server, 126 not executable, 127 not found.";
 
 /// Run a program that uses Mach IPC, with the name server there
-#[derive(Debug, Args)]
-#[command(override_usage = "slipway run [--private [--service NAME=PROGRAM]... [--services DIR]...] [--] PROGRAM [ARGS]...",
+#[derive(Debug, Default, Args)]
+#[command(override_usage = "slipway run [--private [--service NAME=PROGRAM]... [--services DIR]...] [--] PROGRAM [ARGS]...\n       \
+                            slipway run [--private ...] TASK.so [TASK.so]... [-- ARGS...]\n       \
+                            slipway run --config FILE",
           after_help = EXAMPLES)]
 pub struct RunOptions {
     /// Start a name server for PROGRAM and its children alone; it ends with PROGRAM, and with it what it has started
@@ -38,8 +43,11 @@ pub struct RunOptions {
     /// Have the private server read the service files in DIR (see `slipway-bootstrap --help`); may be repeated
     #[arg(long, value_name = "DIR", requires = "private")]
     pub services: Vec<PathBuf>,
-    /// The program, found in PATH, and its arguments
-    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM [ARGS]")]
+    /// Run the tasks that FILE describes, in the processes that it says, with a name server of their own
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["private", "program"])]
+    pub config: Option<PathBuf>,
+    /// The program, found in PATH, and its arguments; or tasks, which are shared objects, and after -- the arguments of the last
+    #[arg(trailing_var_arg = true, required_unless_present = "config", value_name = "PROGRAM [ARGS]")]
     pub program: Vec<OsString>,
 }
 

@@ -4,6 +4,7 @@ mod args;
 mod server;
 mod services;
 mod session;
+mod system;
 mod tasks;
 
 use std::os::unix::process::CommandExt;
@@ -16,11 +17,14 @@ use crate::program::Program;
 pub use args::{RunOptions, ServicesOptions};
 pub use services::run as services;
 
-/// Runs the program; the exit code is its own.
+/// Runs the program, tasks or system; the exit code is the program's own, or that of the task with which all ends.
 ///
 /// # Errors
 /// The program could not be run, or there is no name server for it; without `--private` this is the only way to return.
 pub fn run(options: RunOptions) -> Result<u8, Failure> {
+    if let Some(path) = &options.config {
+        return system::run(path);
+    }
     let Some((name, args)) = options.program.split_first() else {
         return Err(Failure::usage("run: no program given (see slipway run --help)"));
     };

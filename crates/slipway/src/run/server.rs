@@ -32,11 +32,11 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts a server at `socket`.
+    /// Starts a server at `socket`, with views on it at others.
     ///
     /// # Errors
     /// It can't be found or executed.
-    pub fn start(socket: &Path, options: &RunOptions) -> Result<Self, Failure> {
+    pub fn start(socket: &Path, options: &RunOptions, views: &[String]) -> Result<Self, Failure> {
         let program = launch::find().map_err(|why| Failure::new(OWN, why))?;
         let own = |error| Failure::own(program.display(), error);
         let (output, their_output) = pipe().map_err(own)?;
@@ -50,6 +50,9 @@ impl Server {
         }
         for dir in &options.services {
             command.arg("--services").arg(dir);
+        }
+        for view in views {
+            command.arg("--view").arg(view);
         }
         // A group of its own: Ctrl-C is for the program, which may need its services while it ends.
         command.process_group(0).env_remove("LD_PRELOAD").stdin(Stdio::null()).stdout(their_output);

@@ -45,7 +45,7 @@ struct Session {
 impl Session {
     fn run(&mut self, options: &RunOptions, program: &Program, args: &[OsString]) -> Result<u8, Failure> {
         let socket = self.scratch.path().join(SOCKET);
-        let server = self.server.insert(Server::start(&socket, options)?);
+        let server = self.server.insert(Server::start(&socket, options, &[])?);
         // The guard goes backwards.
         for target in server.targets().iter().rev() {
             guarded(&self.guard, target)?;
@@ -76,10 +76,10 @@ impl Session {
     }
 }
 
-fn guarded(guard: &Guard, target: &Target<BorrowedFd<'_>>) -> Result<(), Failure> {
+pub(super) fn guarded(guard: &Guard, target: &Target<BorrowedFd<'_>>) -> Result<(), Failure> {
     guard.add(target).map_err(guard_failure)
 }
 
-fn guard_failure(error: std::io::Error) -> Failure {
+pub(super) fn guard_failure(error: std::io::Error) -> Failure {
     Failure::own("the process that cleans up after a killed session", error)
 }

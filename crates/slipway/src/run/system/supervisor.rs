@@ -1,0 +1,370 @@
+//! What is started when, and what becomes of it.
+
+use std::collections::BTreeMap;
+use std::fs::Permissions;
+use std::os::fd::AsFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags};
+use slipway_domain::backoff::Backoff;
+use slipway_domain::spec::{self, Event};
+use slipway_ports::bootstrap::contact::{self, SOCKET, SOCKET_VARIABLE};
+use slipway_ports::bootstrap::{self, Status};
+use slipway_ports::task::Task;
+use tempfile::TempDir;
+
+use super::config::{OnFailure, Restart, System, TaskConfig};
+use super::process::{Process, ending};
+use crate::failure::{Failure, OWN};
+use crate::program::Program;
+use crate::run::RunOptions;
+use crate::run::server::Server;
+use crate::run::session::{guard_failure, guarded};
+use crate::run::tasks;
+use crate::x11::guard::Guard;
+use crate::x11::process::{Target, stop, wait};
+use crate::x11::signals::Signals;
+
+/// How often it is looked whether a service is there that somebody waits for.
+const LOOK: Duration = Duration::from_millis(20);
+
+/// Where a task is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// Not to be started before then; at once if none is given.
+    Waiting(Option<Instant>),
+    /// Its host was told to start it.
+    Starting(Instant),
+    Running(Instant),
+    /// It is not started again.
+    Over(i32),
+}
+
+#[derive(Debug)]
+struct Entry {
+    config: TaskConfig,
+    state: State,
+    /// Whether it was ready once.
+    ready: bool,
+    backoff: Backoff,
+    socket: PathBuf,
+}
+
+struct Supervisor {
+    tasks: Vec<Entry>,
+    main: Option<usize>,
+    processes: BTreeMap<String, Process>,
+    host: Option<Program>,
+    signals: Signals,
+    guard: Guard,
+    scratch: TempDir,
+    server: Option<Server>,
+    /// The name server's port, for looks at services.
+    names: u32,
+}
+
+/// Runs the system until it is over. Nothing of it is left when this returns.
+///
+/// # Errors
+/// The name server or the host is missing, or a process can't be watched over.
+pub fn run(system: System) -> Result<u8, Failure> {
+    let host = if system.tasks.iter().any(|task| task.shared) { Some(tasks::program()?) } else { None };
+    let signals = Signals::catch().map_err(|error| Failure::own("signal handlers", error))?;
+    let scratch = tempfile::Builder::new()
+        .prefix("slipway-run-")
+        .permissions(Permissions::from_mode(0o700))
+        .tempdir()
+        .map_err(|error| Failure::own("temporary directory", error))?;
+    let guard = Guard::start(scratch.path()).map_err(guard_failure)?;
+    let entry = |(at, config): (usize, TaskConfig)| Entry {
+        state: State::Waiting(None),
+        ready: false,
+        backoff: Backoff::new(config.pause, config.longest_pause),
+        socket: match (&config.provides, &config.look_up) {
+            (None, None) => scratch.path().join(SOCKET),
+            _ => scratch.path().join(format!("view-{at}")),
+        },
+        config,
+    };
+    let mut supervisor = Supervisor {
+        tasks: system.tasks.into_iter().enumerate().map(entry).collect(),
+        main: system.main,
+        processes: BTreeMap::new(),
+        host,
+        signals,
+        guard,
+        server: None,
+        names: 0,
+        scratch,
+    };
+    let result = supervisor.run();
+    supervisor.close();
+    result
+}
+
+impl Supervisor {
+    fn run(&mut self) -> Result<u8, Failure> {
+        self.start_server()?;
+        loop {
+            self.start_tasks()?;
+            if let Some(code) = self.verdict() {
+                return Ok(u8::try_from(code).unwrap_or(u8::MAX));
+            }
+            if let Some(code) = self.wait()? {
+                return Ok(code);
+            }
+            self.hear();
+            if let Some(how) = self.server.as_mut().and_then(Server::ended) {
+                return Err(Failure::new(OWN, format!("{how} while the system runs")));
+            }
+        }
+    }
+
+    fn start_server(&mut self) -> Result<(), Failure> {
+        let socket = self.scratch.path().join(SOCKET);
+        let view = |entry: &Entry| {
+            let rules = serde_json::json!({
+                "socket": entry.socket, "look-up": entry.config.look_up, "provide": entry.config.provides,
+            });
+            (entry.socket != socket).then(|| rules.to_string())
+        };
+        let views: Vec<String> = self.tasks.iter().filter_map(view).collect();
+        let server = self.server.insert(Server::start(&socket, &RunOptions::default(), &views)?);
+        for target in server.targets().iter().rev() {
+            guarded(&self.guard, target)?;
+        }
+        server.ready(&mut self.signals)?;
+        let own = |error: &dyn std::fmt::Display| Failure::own("the name server", error);
+        let (s, t) = contact::greet(&socket).map_err(|error| own(&error))?;
+        self.names = Task::current().import(s, t).map_err(|error| own(&error))?;
+        Ok(())
+    }
+
+    /// Starts what can be started now.
+    fn start_tasks(&mut self) -> Result<(), Failure> {
+        for at in 0..self.tasks.len() {
+            let State::Waiting(due) = self.tasks[at].state else { continue };
+            if due.is_some_and(|due| due > Instant::now()) {
+                continue;
+            }
+            let needs = self.tasks[at].config.after.clone();
+            if let Some(lost) = needs.iter().find(|need| self.is_lost(**need)) {
+                let why = format!("is not started: {}, which it comes after, is not there", self.tasks[*lost].config.name);
+                self.failed(at, &why);
+            } else if needs.into_iter().all(|need| self.is_ready(need)) {
+                self.start(at)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the task will never be ready.
+    fn is_lost(&self, at: usize) -> bool {
+        matches!(self.tasks[at].state, State::Over(code) if code != 0 && !self.tasks[at].ready)
+    }
+
+    /// Whether the task runs and its services are there, or did so before.
+    fn is_ready(&mut self, at: usize) -> bool {
+        let entry = &self.tasks[at];
+        let ready = entry.ready
+            || match entry.state {
+                State::Running(_) => {
+                    let provides = entry.config.provides.iter().flatten().filter(|name| !name.ends_with('*'));
+                    let active = |name: &String| bootstrap::status(Task::current(), Some(self.names), name) == Ok(Status::Active);
+                    provides.into_iter().all(active)
+                }
+                State::Over(code) => code == 0,
+                State::Waiting(_) | State::Starting(_) => false,
+            };
+        self.tasks[at].ready = ready;
+        ready
+    }
+
+    fn start(&mut self, at: usize) -> Result<(), Failure> {
+        let entry = &self.tasks[at];
+        let (config, now) = (&entry.config, Instant::now());
+        let bootstrap = (SOCKET_VARIABLE, entry.socket.as_path());
+        let process = config.process.clone();
+        let made = match (&self.host, config.shared) {
+            (Some(_), true) if self.processes.contains_key(&process) => Ok(None),
+            (Some(host), true) => {
+                let sharing = self.tasks.iter().filter(|other| other.config.process == process);
+                let env = sharing.flat_map(|other| other.config.env.clone()).collect();
+                Process::host(host, &env, bootstrap).map(Some)
+            }
+            _ => Process::program(config, bootstrap).map(Some),
+        };
+        match made {
+            Ok(None) => {}
+            Ok(Some(made)) => {
+                guarded(&self.guard, &Target::Process(made.supervised.pidfd.as_fd()))?;
+                self.processes.insert(process.clone(), made);
+            }
+            Err(error) => {
+                let why = format!("cannot execute {}: {error}", config.file.display());
+                self.ended(at, 127, &why);
+                return Ok(());
+            }
+        }
+        if !config.shared {
+            self.tasks[at].state = State::Running(now);
+            return Ok(());
+        }
+        let task = spec::Task {
+            name: config.name.clone(),
+            file: config.file.clone(),
+            args: config.args.clone(),
+            bootstrap: Some(entry.socket.clone()),
+        };
+        if let Some(process) = self.processes.get_mut(&process) {
+            process.start(task);
+        }
+        self.tasks[at].state = State::Starting(now);
+        Ok(())
+    }
+
+    /// Waits until something happens. The exit code, if that is a signal that ends the system.
+    fn wait(&mut self) -> Result<Option<u8>, Failure> {
+        let due = self.tasks.iter().filter_map(|entry| match entry.state {
+            State::Waiting(due) => Some(due.unwrap_or_else(|| Instant::now() + LOOK)),
+            _ => None,
+        });
+        let deadline = due.min();
+        let mut fds = vec![PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+        for process in self.processes.values() {
+            fds.push(PollFd::from_borrowed_fd(process.supervised.pidfd.as_fd(), PollFlags::IN));
+            fds.extend(process.events_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        }
+        wait(&mut fds, deadline).map_err(|error| Failure::own("waiting for the tasks", error))?;
+        Ok(self.signals.take().first().map(|request| u8::try_from(128 + request.number).unwrap_or(OWN)))
+    }
+
+    /// Takes note of what has happened.
+    fn hear(&mut self) {
+        let names: Vec<String> = self.processes.keys().cloned().collect();
+        for name in names {
+            let Some(process) = self.processes.get_mut(&name) else { continue };
+            // Before what it said: what it said before its end is read in any case.
+            let status = process.supervised.child.try_wait().ok().flatten();
+            for event in process.events() {
+                self.take(event);
+            }
+            let Some(status) = status else { continue };
+            self.processes.remove(&name);
+            let (how, code) = ending(status);
+            for at in self.living_in(&name) {
+                let loading = matches!(self.tasks[at].state, State::Starting(_));
+                let file = self.tasks[at].config.file.display().to_string();
+                let why = match (self.tasks[at].config.shared, loading) {
+                    (true, true) => format!("{file}: its process {how} while the task was loaded"),
+                    (true, false) => format!("its process {how}"),
+                    (false, _) => how.clone(),
+                };
+                // A host ends by itself only when it is told to.
+                let code = if code == 0 && self.tasks[at].config.shared { 1 } else { code };
+                self.ended(at, code, &why);
+            }
+        }
+    }
+
+    /// The tasks that are in a process.
+    fn living_in(&self, process: &str) -> Vec<usize> {
+        let lives = |entry: &Entry| matches!(entry.state, State::Starting(_) | State::Running(_));
+        let all = self.tasks.iter().enumerate();
+        all.filter(|(_, entry)| entry.config.process == process && lives(entry)).map(|(at, _)| at).collect()
+    }
+
+    fn take(&mut self, event: Event) {
+        let at = |tasks: &[Entry], name: &str| tasks.iter().position(|entry| entry.config.name == name);
+        match event {
+            Event::Started(name) => {
+                if let Some(at) = at(&self.tasks, &name)
+                    && let State::Starting(since) = self.tasks[at].state
+                {
+                    self.tasks[at].state = State::Running(since);
+                }
+            }
+            Event::Failed(name, why) => {
+                if let Some(at) = at(&self.tasks, &name) {
+                    // Neither a file that is no task nor a missing symbol gets better by waiting.
+                    let why = format!("{}: {why}", self.tasks[at].config.file.display());
+                    self.failed(at, &why);
+                }
+            }
+            Event::Ended(name, code) => {
+                if let Some(at) = at(&self.tasks, &name) {
+                    self.ended(at, code, &format!("ended with code {code}"));
+                }
+            }
+        }
+    }
+
+    /// A task will not run again.
+    fn failed(&mut self, at: usize, why: &str) {
+        eprintln!("slipway: {}: {why}", self.tasks[at].config.name);
+        self.tasks[at].state = State::Over(1);
+    }
+
+    /// A task ended: it starts again or not, as its configuration says.
+    fn ended(&mut self, at: usize, code: i32, why: &str) {
+        let entry = &mut self.tasks[at];
+        let (State::Starting(since) | State::Running(since) | State::Waiting(Some(since))) = entry.state else {
+            return self.failed(at, why);
+        };
+        let again = match entry.config.restart {
+            Restart::Never => false,
+            Restart::OnFailure => code != 0,
+            Restart::Always => true,
+        };
+        if !again {
+            entry.state = State::Over(code);
+            if code != 0 {
+                eprintln!("slipway: {}: {why}", entry.config.name);
+            }
+            return;
+        }
+        let pause = entry.backoff.pause(since.elapsed());
+        entry.state = State::Waiting(Some(Instant::now() + pause));
+        eprintln!("slipway: {}: {why}; it starts again in {} s", entry.config.name, pause.as_secs_f64());
+    }
+
+    /// The exit code, if the system is over.
+    fn verdict(&self) -> Option<i32> {
+        let over = |entry: &Entry| match entry.state {
+            State::Over(code) => Some(code),
+            _ => None,
+        };
+        if let Some(code) = self.main.and_then(|main| over(&self.tasks[main])) {
+            return Some(code);
+        }
+        let failed = |entry: &&Entry| over(entry).is_some_and(|code| code != 0);
+        if let Some(entry) = self.tasks.iter().find(|entry| failed(entry) && entry.config.on_failure == OnFailure::Stop) {
+            eprintln!("slipway: {} has failed: all is stopped", entry.config.name);
+            return over(entry);
+        }
+        let codes: Option<Vec<i32>> = self.tasks.iter().map(over).collect();
+        codes.map(|codes| codes.into_iter().find(|code| *code != 0).unwrap_or(0))
+    }
+
+    /// Ends everything.
+    fn close(mut self) {
+        // Later ones may need the earlier ones while they end.
+        let mut targets: Vec<Target<_>> = Vec::new();
+        for entry in self.tasks.iter().rev() {
+            if let Some(process) = self.processes.get(&entry.config.process) {
+                targets.push(Target::Process(process.supervised.pidfd.as_fd()));
+            }
+        }
+        targets.extend(self.server.iter().flat_map(Server::targets));
+        stop(&targets, self.scratch.path());
+        for process in self.processes.values_mut() {
+            let _ = process.supervised.child.try_wait();
+        }
+        if let Some(server) = &mut self.server {
+            server.ended();
+        }
+        self.guard.dismiss();
+    }
+}
