@@ -8,5 +8,6 @@ mod generated;
 mod gnumach;
 mod golden;
 mod property;
+mod rust;
 mod support;
 mod trap;

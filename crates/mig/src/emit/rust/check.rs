@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::names::{camel, snake};
-use super::view::{What, passing, received_right, what};
-use super::{settings, translate, types};
+use super::view::{What, is_later, passing, received_right, what};
+use super::{settings, text, translate, types};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::{Arg, Interface, Role, Routine, Wire};
 use crate::source::Span;
@@ -91,8 +91,13 @@ fn type_names(interface: &Interface, diagnostics: &mut Diagnostics) {
     add(name.clone(), "the client of the subsystem".to_owned(), first);
     add(format!("{name}Server"), "the trait of the server".to_owned(), first);
     for routine in interface.routines() {
-        add(format!("{}Reply", camel(&routine.name)), format!("the reply of `{}`", routine.name), routine.span);
-        add(format!("{}ReplyPort", camel(&routine.name)), format!("the reply port of `{}`", routine.name), routine.span);
+        if let Some(name) = text::structure(routine) {
+            add(name, format!("the reply of `{}`", routine.name), routine.span);
+        }
+        if routine.args.iter().any(|a| is_later(a, routine.one_way)) {
+            let name = format!("{}ReplyPort", camel(&routine.name));
+            add(name, format!("the reply port of `{}`", routine.name), routine.span);
+        }
     }
     let structures = types::structures(interface);
     for (rust, part) in &structures {

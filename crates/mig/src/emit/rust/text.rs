@@ -28,7 +28,7 @@ pub fn outputs(routine: &Routine) -> Vec<&Arg> {
 }
 
 /// The name of the structure with what comes back, if that is more than one value.
-fn structure(routine: &Routine) -> Option<String> {
+pub fn structure(routine: &Routine) -> Option<String> {
     (outputs(routine).len() > 1).then(|| format!("{}Reply", camel(&routine.name)))
 }
 

@@ -65,6 +65,16 @@ impl Writer {
 
     /// A call as a statement, or the begin of one.
     pub fn call(&mut self, head: &str, arguments: &[String], tail: &str) {
+        let inside = arguments.join(", ");
+        if let Some((left, callee)) = head.split_once(" = ") {
+            let right = format!("{callee}({inside}){tail}");
+            let fits_below = inside.chars().count() <= CALL && self.fits(&format!("    {right}"));
+            if fits_below && !self.fits(&format!("{left} = {right}")) {
+                self.line(format!("{left} ="));
+                self.indented(|w| w.line(right));
+                return;
+            }
+        }
         self.listed(head, arguments, tail, CALL);
     }
 

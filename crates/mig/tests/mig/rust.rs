@@ -1,0 +1,109 @@
+//! Rust modules: without a warning of the compiler or clippy, as rustfmt has them, and what they can't express is said.
+
+use std::fmt::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::support::{golden, include, mig, output, root, run};
+
+/// What no other interface here has.
+const CORNERS: &str = "
+subsystem corner_cases 9000;
+#include <mach/std_types.defs>
+#include <mach/mach_types.defs>
+type nested_t = struct { char c; mach_port_status_t status; int64 last; };
+type nest_t = struct { nested_t one; int64 four; boolean_t flag; };
+type thing_t = mach_port_t intran: thing_ref_t find_thing(mach_port_t) intranpayload: thing_ref_t find_by_payload
+    destructor: thing_done(thing_ref_t);
+type vec_t = array[*:9] of nest_t;
+type pairs_t = array[3] of struct[2] of int;
+type opaque_t = (MACH_MSG_TYPE_UNSTRUCTURED, 8*12);
+type words_t = array[*:4] of c_string[8];
+type far_text_t = ^c_string[40];
+type far_any_t = ^array[*:20] of opaque_t;
+type moved_three_t = array[3] of mach_port_move_send_t;
+type moved_some_t = array[*:3] of mach_port_make_send_once_t;
+type said_some_t = ^array[] of mach_port_send_once_t;
+type far_one_t = ^mach_port_make_send_t;
+type back_t = int cservertype: back_t outtran: int number_of_back(struct back);
+waittime 250;
+msgoption (MACH_SEND_INTERRUPT | 0x400);
+routine type(self : thing_t; match : nest_t; out impl : vec_t; inout fn : pairs_t);
+routine newThing(thing : thing_t; msgseqno crate : natural_t; request : int; out reply : int; server : int; inout out_ : opaque_t);
+routine request(server : mach_port_t; in names : words_t; out text : far_text_t; inout list : far_any_t);
+routine back(server : mach_port_t; out one : back_t; out two : back_t);
+skip 3;
+routine gives(server : mach_port_t; three : moved_three_t; inout some : moved_some_t; inout said : said_some_t; far : far_one_t);
+routine made(requestport maker : mach_port_make_send_t; sreplyport later : mach_port_make_send_t; out a : int; out b : int);
+routine once(requestport to : mach_port_move_send_once_t; replyport back : mach_port_t; out x : int);
+routine any(requestport to : mach_port_poly_t; inout right : mach_port_poly_t; waittime time : natural_t);
+simpleroutine sent(requestport request : mach_port_move_send_t; ureplyport r : mach_port_copy_send_t; sreplyport s : mach_port_t;
+    waittime time : natural_t; x : int);
+";
+
+/// Interfaces by the names of their modules: the options for each, and its file.
+fn interfaces(dir: &Path) -> Vec<(String, Vec<&'static str>, PathBuf)> {
+    let corners = dir.join("corners.defs");
+    std::fs::write(&corners, CORNERS).unwrap();
+    let mut list = vec![("corners".to_owned(), vec![], corners)];
+    for name in ["mach_port", "notify", "exc", "bootstrap"] {
+        list.push((name.to_owned(), vec!["-DSERVERPREFIX=s_"], include().join(format!("mach/{name}.defs"))));
+    }
+    for name in ["sampler", "tidy"] {
+        list.push((name.to_owned(), vec![], root().join(format!("examples/mig/{name}.defs"))));
+    }
+    list
+}
+
+#[test]
+fn modules_are_clean() {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules");
+    std::fs::create_dir_all(dir.join("src")).unwrap();
+    let ports = root().join("crates/ports").canonicalize().unwrap();
+    let manifest = format!(
+        "[package]\nname = \"modules\"\nedition = \"2024\"\n[dependencies]\nslipway-ports = {{ path = {ports:?} }}\n[workspace]\n"
+    );
+    std::fs::write(dir.join("Cargo.toml"), manifest).unwrap();
+    std::fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
+    let mut text = String::from("//! Generated modules.\n#![deny(warnings, missing_docs)]\n");
+    for (name, options, defs) in interfaces(&dir) {
+        let file = |half: &str| dir.join(format!("src/{name}{half}.rs"));
+        let mut command = mig();
+        command.args(["--lang", "rust"]).args(options).arg("-rust").arg(file("")).arg("-user").arg(file("_user"));
+        run(command.arg("-server").arg(file("_server")).arg(defs));
+        for half in ["", "_user", "_server"] {
+            run(Command::new("rustfmt").args(["--check", "--edition", "2024"]).arg(file(half)).current_dir(&dir));
+            write!(text, "/// A module.\npub mod {name}{half};\n").unwrap();
+        }
+    }
+    std::fs::write(dir.join("src/lib.rs"), text).unwrap();
+    let mut clippy = Command::new(env!("CARGO"));
+    clippy.args(["clippy", "--offline", "--quiet", "--target-dir"]).arg(dir.join("target"));
+    run(clippy.args(["--", "-D", "warnings"]).current_dir(&dir));
+}
+
+#[test]
+fn what_rust_lacks_is_said() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics/rust");
+    std::fs::copy(file.with_extension("defs.in"), dir.path().join("rust.defs")).unwrap();
+    // Nothing is wrong with it in C.
+    run(mig().args(["-user", "/dev/null", "-server", "/dev/null", "-header", "/dev/null", "rust.defs"]).current_dir(dir.path()));
+    let output = output(mig().args(["--lang", "rust", "rust.defs"]).current_dir(dir.path()));
+    assert_eq!(output.status.code(), Some(1));
+    assert!(!dir.path().join("rust_only.rs").exists());
+    golden(&file.with_extension("txt"), &String::from_utf8_lossy(&output.stderr));
+}
+
+#[test]
+fn options_for_c_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::copy(include().join("mach/exc.defs"), dir.path().join("exc.defs")).unwrap();
+    let refused = output(mig().args(["--lang", "rust", "-sheader", "s.h", "exc.defs"]).current_dir(dir.path()));
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("-sheader is for C"));
+    let list = run(mig().args(["--lang", "rust", "-header", "/dev/null", "-list", "-", "exc.defs"]).current_dir(dir.path()));
+    assert_eq!(list, "exception_raise\n");
+    let module = std::fs::read_to_string(dir.path().join("exc.rs")).unwrap();
+    assert!(module.contains("pub trait ExcServer") && module.contains("impl Exc {"));
+}
