@@ -26,6 +26,16 @@ int main(void)
         return 2;
     if (sampler_check(port) != 0)
         return 1;
+#ifdef WITH_TRAPS
+    /* By trap where the server waits, and with any number of callers; then by message again. */
+    if (mach_port_register_traps(mach_task_self(), port, &sampler_traps, MACH_TRAP_SERIAL) != KERN_SUCCESS
+        || sampler_check(port) != 0
+        || mach_port_register_traps(mach_task_self(), port, &sampler_traps, MACH_TRAP_CONCURRENT) != KERN_SUCCESS
+        || sampler_check(port) != 0
+        || mach_port_register_traps(mach_task_self(), port, NULL, MACH_TRAP_SERIAL) != KERN_SUCCESS
+        || sampler_check(port) != 0)
+        return 1;
+#endif
     puts("good");
     return 0;
 }

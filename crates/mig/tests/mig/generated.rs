@@ -92,13 +92,18 @@ fn every_feature_works_over_libmach() {
         eprintln!("skipped: there is no {}; `cargo build -p slipway-libmach` makes it", built.display());
         return;
     }
+    threads(&built, generate, &[]);
+    threads(&built, generate_traps, &["-DWITH_TRAPS"]);
+}
+
+fn threads(built: &Path, generate: fn(&Path), options: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     generate(dir.path());
     for name in ["libmach.so", "libmach.so.1"] {
-        std::os::unix::fs::symlink(&built, dir.path().join(name)).unwrap();
+        std::os::unix::fs::symlink(built, dir.path().join(name)).unwrap();
     }
     let mut command = Command::new("cc");
-    command.args(["-std=gnu99", "-g", "-O2", "-o", "threads", "samplerUser.c", "samplerServer.c"]);
+    command.args(["-std=gnu99", "-g", "-O2", "-o", "threads", "samplerUser.c", "samplerServer.c"]).args(options);
     command.arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/sampler_threads.c"));
     for place in [include(), root().join("examples/mig"), dir.path().to_owned()] {
         command.arg("-I").arg(place);

@@ -7,6 +7,7 @@ mod fuzz;
 mod generated;
 mod gnumach;
 mod golden;
+mod placements;
 mod property;
 mod rust;
 mod support;
