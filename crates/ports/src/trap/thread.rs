@@ -120,7 +120,7 @@ thread_local! {
 /// The calling thread's part, which is there until the thread is gone.
 #[inline]
 pub(super) fn here() -> *const Thread {
-    THREAD.with(|thread| std::ptr::from_ref(thread))
+    THREAD.with(std::ptr::from_ref)
 }
 
 /// Lends the calling thread's part.

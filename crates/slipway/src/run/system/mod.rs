@@ -1,7 +1,7 @@
 //! `slipway run --config`: a system of tasks.
 //!
 //! * [`config`]: the file. * [`process`]: a process, with a task or several. * [`supervisor`]: what is started when, and
-//! what becomes of it.
+//!   what becomes of it.
 
 mod config;
 mod process;
