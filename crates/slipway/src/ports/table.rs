@@ -45,7 +45,7 @@ fn process(process: &Process) -> String {
     let ports: HashMap<u32, &PortView> = process.ports.iter().map(|port| (port.port.port, port)).collect();
     for task in &process.tasks {
         if process.tasks.len() > 1 {
-            writeln!(text, "task {}", task.task).expect("writing to a string can't fail");
+            writeln!(text, "{}", task_line(task, &ports)).expect("writing to a string can't fail");
         }
         names(&mut text, task, &ports, process);
     }
@@ -55,6 +55,21 @@ fn process(process: &Process) -> String {
         let total: u64 = process.tasks.iter().map(|task| task.names_total).sum();
         writeln!(text, "Not all is shown: {listed} of {total} names, {} of {} lines.", process.lines.len(), process.lines_total)
             .expect("writing to a string can't fail");
+    }
+    text
+}
+
+/// A task among others of its process: its name, and how calls reach the ports for which it has registered routines.
+fn task_line(task: &Task, ports: &HashMap<u32, &PortView>) -> String {
+    let mut text = format!("task {}", task.task);
+    if !task.label.is_empty() {
+        write!(text, " {}", printable(&task.label)).expect("writing to a string can't fail");
+    }
+    let received = task.names.iter().filter(|name| name.rights.contains(&Held::Receive));
+    let heres = received.filter_map(|name| ports.get(&name.port?)?.port.here.as_ref());
+    let counts = heres.filter_map(|here| Some((here.trap_calls?, u64::from(here.received))));
+    if let Some((calls, messages)) = counts.reduce(|sum, some| (sum.0 + some.0, sum.1 + some.1)) {
+        write!(text, ": {} by trap, {messages} by message", count(calls, "call")).expect("writing to a string can't fail");
     }
     text
 }
@@ -246,7 +261,7 @@ mod tests {
             received: 99,
             sent_rate: Some(0.0),
             received_rate: Some(12.25),
-            tasks: vec![Task { task: 0, names_total: names.len() as u64, names }],
+            tasks: vec![Task { task: 0, names_total: names.len() as u64, names, ..Task::default() }],
             ports_total: ports.len() as u64,
             ports,
             lines_total: lines.len() as u64,
@@ -307,6 +322,17 @@ mod tests {
             &["6 hot", "77 client", "there", "1", "2", "3", "4", "2.0 KiB", "0 B"],
         ];
         assert_eq!(rows(&text), expected, "{text}");
+    }
+
+    #[test]
+    fn tasks_that_share_a_process_are_told_apart() {
+        let here = Here { received: 5, trap_calls: Some(995), ..Here::default() };
+        let own = Port { port: 1, here: Some(here), ..Port::default() };
+        let mut shared = process(vec![name(0x201, &[Held::Receive], Some(1))], vec![view(own, None, &[])], Vec::new());
+        shared.tasks[0].label = "kv".into();
+        shared.tasks.push(Task { task: 1, label: "client\x1b".into(), ..Task::default() });
+        let text = render(&Report { seconds: None, processes: vec![shared], unanswered: Vec::new() });
+        assert!(text.contains("task 0 kv: 995 calls by trap, 5 by message\n") && text.contains("task 1 client?\n"), "{text}");
     }
 
     #[test]

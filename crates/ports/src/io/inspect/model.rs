@@ -39,6 +39,8 @@ pub struct Snapshot {
 pub struct Task {
     /// Its number in the process.
     pub task: u32,
+    /// What it is called, if it is one of several that were loaded: at most 32 bytes.
+    pub label: String,
     /// How many names it has.
     pub names_total: u64,
     /// The names, ascending.
@@ -150,6 +152,8 @@ pub struct Here {
     pub no_senders_request: bool,
     /// Whether a port-destroyed notification was asked for.
     pub port_destroyed_request: bool,
+    /// Calls that were made to it in place of messages; None if it has registered no routines.
+    pub trap_calls: Option<u64>,
     /// What the library itself answers for.
     pub serves: Option<Serves>,
     /// The lines over which others have rights to it.

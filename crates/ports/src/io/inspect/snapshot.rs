@@ -22,6 +22,9 @@ const PARTS: usize = 8192;
 /// Ports that are looked at for those that only messages refer to.
 const SCANNED: usize = 8192;
 
+/// Characters of a task's name.
+const LABEL: usize = 32;
+
 /// What may still be listed.
 struct Budget {
     names: usize,
@@ -46,8 +49,13 @@ impl Inner {
         self.catch_up();
         self.settle();
         let mut budget = Budget { names: NAMES, parts: PARTS, cut: false };
-        let tasks: Vec<Task> =
-            self.state.spaces.iter().map(|(id, _)| self.task(state::SpaceId(id as u32), &mut budget)).collect();
+        let tasks: Vec<Task> = self
+            .state
+            .spaces
+            .iter()
+            .filter(|(_, space)| !space.dead)
+            .map(|(id, _)| self.task(state::SpaceId(id as u32), &mut budget))
+            .collect();
         let mut seen = FxHashSet::default();
         let named = tasks.iter().flat_map(|task| &task.names).filter_map(|name| name.port);
         let mut listed: Vec<u32> = named.filter(|port| seen.insert(*port)).collect();
@@ -77,7 +85,8 @@ impl Inner {
         budget.cut |= some.len() < space.len();
         let mut names: Vec<Name> = some.into_iter().map(|(name, entry)| self.name_of(name, &entry, budget)).collect();
         names.sort_unstable_by_key(|name| name.name);
-        Task { task: id.0, names_total: space.len() as u64, names }
+        let label = space.label.chars().take(LABEL).collect();
+        Task { task: id.0, label, names_total: space.len() as u64, names }
     }
 
     fn name_of(&self, name: u32, entry: &Entry, budget: &mut Budget) -> Name {
@@ -141,6 +150,7 @@ impl Inner {
             set: local.set.map(|set| self.state.set(set).holder.1),
             no_senders_request: local.nsrequest != Right::Null,
             port_destroyed_request: local.pdrequest != Right::Null,
+            trap_calls: local.traps.as_ref().map(|traps| traps.tally.sum()),
             serves: match local.kernel {
                 Kernel::No => None,
                 Kernel::Task(_) => Some(Serves::Task),

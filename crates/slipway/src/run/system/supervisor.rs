@@ -227,8 +227,10 @@ impl Supervisor {
 
     /// Waits until something happens. The exit code, if that is a signal that ends the system.
     fn wait(&mut self) -> Result<Option<u8>, Failure> {
+        let now = Instant::now();
         let due = self.tasks.iter().filter_map(|entry| match entry.state {
-            State::Waiting(due) => Some(due.unwrap_or_else(|| Instant::now() + LOOK)),
+            // What waits for another task, and not for a time, is looked at again soon.
+            State::Waiting(due) => Some(due.filter(|due| *due > now).unwrap_or(now + LOOK)),
             _ => None,
         });
         let deadline = due.min();
@@ -320,7 +322,7 @@ impl Supervisor {
         };
         if !again {
             entry.state = State::Over(code);
-            if code != 0 {
+            if code != 0 && self.main != Some(at) {
                 eprintln!("slipway: {}: {why}", entry.config.name);
             }
             return;
