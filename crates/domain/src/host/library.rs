@@ -72,13 +72,19 @@ impl Library {
     }
 
     fn find(handle: *mut c_void) -> Result<&'static Self, &'static str> {
-        macro_rules! function {
-            ($name:literal, $type:ty) => {{
+        macro_rules! address {
+            ($name:literal) => {{
                 // SAFETY: the handle is open, and the name a string.
                 let at = unsafe { libc::dlsym(handle, concat!($name, "\0").as_ptr().cast()) };
                 if at.is_null() {
                     return Err($name);
                 }
+                at
+            }};
+        }
+        macro_rules! function {
+            ($name:literal, $type:ty) => {{
+                let at = address!($name);
                 // SAFETY: libmach's functions of these names have these types, in the version that is asked for first.
                 unsafe { std::mem::transmute::<*mut c_void, $type>(at) }
             }};
@@ -95,7 +101,7 @@ impl Library {
             bootstrap: function!("slipway_domain_bootstrap", unsafe extern "C" fn(u32, *const c_char) -> c_int),
             terminate: function!("slipway_domain_terminate", extern "C" fn(u32)),
             wait_for_callers: function!("slipway_domain_wait_for_callers", extern "C" fn(u32)),
-            landmark: function!("mach_msg", *mut c_void),
+            landmark: address!("mach_msg"),
         })))
     }
 
