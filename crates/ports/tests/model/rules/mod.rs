@@ -58,7 +58,7 @@ pub struct Port {
     pub destroyed: Option<Right>,
     /// How often another member of its set was received from while it had a message.
     pub passed_over: usize,
-    /// How often the receive right left a space.
+    /// How often the receive right left a space, or that of a port in whose queue it waited.
     pub moves: u32,
 }
 
@@ -288,7 +288,17 @@ impl Model {
     fn forget_receiver(&mut self, port: PortNo) {
         let it = self.port(port);
         (it.mscount, it.seqno, it.payload, it.set, it.passed_over) = (0, 0, None, None, 0);
+        self.count_move(port);
+    }
+
+    /// A port moves, and those whose receive rights wait in its queue with it.
+    fn count_move(&mut self, port: PortNo) {
+        let it = self.port(port);
         it.moves += 1;
+        let rights = it.queue.iter().flat_map(|message| &message.rights);
+        let along: Vec<PortNo> =
+            rights.filter_map(|right| if let Right::Receive(it) = right { Some(*it) } else { None }).collect();
+        along.into_iter().for_each(|port| self.count_move(port));
     }
 
     /// A name that denotes nothing any more goes; who waits for its death learns that.
