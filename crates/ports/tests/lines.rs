@@ -11,7 +11,7 @@ mod support;
 
 use peer::Line;
 use rustix::io::Errno;
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::{descriptor::Reserved, sync::Ordering::Release};
 use slipway_ports::{
     abi::{Code, kind as types_of, notify, types},
     io::{
@@ -57,6 +57,12 @@ fn line_to(port: &Port, answer: u32) -> (Line, u32, u32) {
     let (record, _, _) = line.read();
     assert_eq!((record.kind, record.id, record.reply.form), (kind::MESSAGE, 1, form::TOKEN));
     (line, name, record.reply.value)
+}
+
+/// The port at our slot 0 has received so many messages.
+fn receive_from(line: &Line, count: u32) {
+    line.ours.taken[0].store(count, Release);
+    line.ring();
 }
 
 /// A record with one right in its body.
@@ -292,6 +298,8 @@ fn a_line_ends_when_both_ends_have_said_that_they_need_it_no_more() {
     assert_eq!(next(&mut line, kind::DETACH).0.target, 0);
     line.write(&once(token, 30), &[], &[]);
     assert_eq!(receive(own).id(), 30);
+    // What was not received counts for the limit, if only while the line lasts.
+    receive_from(&line, 1);
     assert_eq!(next(&mut line, kind::BYE).0.target, 0);
     // A right by another way, before the answer is read: the line goes on.
     let (name, _pipe) = door.give();
@@ -300,6 +308,7 @@ fn a_line_ends_when_both_ends_have_said_that_they_need_it_no_more() {
     assert_eq!(next(&mut line, kind::ATTACH).0.target, 0);
     assert_eq!(next(&mut line, kind::MESSAGE).0.id, 31);
     assert_eq!(next(&mut line, kind::DETACH).0.target, 0);
+    receive_from(&line, 2);
     assert_eq!(next(&mut line, kind::BYE).0.target, 0, "it asks again");
     assert!(!line.is_closed());
     line.write(&bye, &[], &[]);
@@ -345,4 +354,22 @@ fn a_message_counts_for_the_limit_of_the_line_that_it_came_over() {
     assert!(others.iter().chain([&other]).all(|line| taken(line) == 0));
     assert_eq!(receive(second).id(), 37);
     assert_eq!(taken(&other), 1);
+}
+
+#[test]
+fn the_limit_of_a_queue_holds_over_the_ways_to_it() {
+    let door = Port::new();
+    let (mut line, name, _) = line_to(&door, receive_right());
+    for id in 2..5 {
+        assert_eq!(send(&Msg::new(id, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    }
+    assert_eq!(send(&Msg::new(5, (name, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
+    // Five wait, as many as may. The right comes again by another way.
+    let (name, _pipe) = door.give();
+    assert_eq!(send_for(&Msg::new(6, (name, types::COPY_SEND), (0, 0)), Some(0)), Code::SEND_TIMED_OUT);
+    for id in 2..6 {
+        assert_eq!(next(&mut line, kind::MESSAGE).0.id, id);
+    }
+    receive_from(&line, 1);
+    assert_eq!(send_for(&Msg::new(6, (name, types::COPY_SEND), (0, 0)), Some(SOON)), Code::SUCCESS);
 }

@@ -71,13 +71,31 @@ impl Inner {
     /// Attaches to a port over a line that already knows it, where this process has no right any more. What it sent
     /// when it had one still comes first.
     fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(u32, u32)> {
-        let route = self.io.far(port)?.routes.iter().find(|route| route.is_trusted() && !route.is_open()).copied()?;
+        let closed = self.io.far(port)?.routes.iter().filter(|route| route.is_trusted() && !route.is_open());
+        let route = closed.max_by_key(|route| self.is_unreceived(route)).copied()?;
         let line = self.io.lines.get_mut(route.line as usize).filter(|line| line.keeps(route.slot) && !line.leaves)?;
         let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
         line.post(record, vec![OutFd(Arc::clone(s))]);
         let route = self.io.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
         route.attached = true;
         Some((route.line, route.slot))
+    }
+
+    /// Whether messages that were sent over a way are still to be received.
+    fn is_unreceived(&self, route: &Route) -> bool {
+        self.io.lines.get(route.line as usize).is_some_and(|line| line.is_unreceived(route.slot))
+    }
+
+    /// A right is about to come over a way to a port that there was no right to. If another way leads there still, what
+    /// was sent over that comes first, and counts for the queue's limit: it is used again.
+    pub(crate) fn resume_way(&mut self, port: PortId, new: (u32, u32)) {
+        let Some(far) = self.io.far(port).filter(|far| far.way().is_none()) else { return };
+        let mut others = far.routes.iter().filter(|route| (route.line, route.slot) != new && route.is_trusted());
+        if others.any(|route| self.is_unreceived(route))
+            && let Some(s) = far.s.clone()
+        {
+            self.attach_again(port, &s);
+        }
     }
 
     /// The other end proves that it may send to the port at a slot here: it has the port's sending end.
@@ -222,7 +240,7 @@ impl Inner {
         let lapsed = speaks && !self.leads_on(number);
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.lapsed = lapsed;
-            if !lapsed || !line.is_idle() {
+            if !lapsed || !line.is_idle() || line.waits_for_receivers() {
                 return;
             }
             line.post(Record { kind: kind::BYE, ..Record::default() }, Vec::new());

@@ -149,6 +149,10 @@ impl Inner {
             }
             Some(Once::Socket(_)) => {
                 let Some(Once::Socket(socket)) = self.io.onces.try_remove(once.0 as usize) else { return Ok(()) };
+                if let Some(port) = self.leads_to_itself(&socket, &message) {
+                    self.state.enqueue(port, Box::new(Message { dest: Right::SendOnce(port), ..*message }));
+                    return Ok(());
+                }
                 self.send_to_socket(&socket, Box::new(Message { dest: Right::Null, ..*message }));
             }
             Some(Once::Dead) | None => self.state.destroy_message(message),

@@ -287,6 +287,23 @@ impl Line {
         !self.ended && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
     }
 
+    /// Whether messages to the other end's slot are still to be received.
+    pub fn is_unreceived(&self, slot: u32) -> bool {
+        let out = self.outs.get(slot as usize).and_then(Option::as_ref).filter(|out| !out.closed);
+        out.is_some_and(|out| out.sent != self.theirs.taken[slot as usize].load(Ordering::Acquire))
+    }
+
+    /// Whether messages to any slot of the other end are still to be received: they count for a queue's limit as long as
+    /// the line lasts. If so the bell tells when they have been.
+    pub fn waits_for_receivers(&self) -> bool {
+        let any = || (0..self.outs.len() as u32).any(|slot| self.is_unreceived(slot));
+        if !any() {
+            return false;
+        }
+        self.segment.tx.arm_writer();
+        any()
+    }
+
     /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.
     pub fn credit(&mut self, slot: u32) -> Result<(), Stall> {
         self.credited(slot).map(drop)

@@ -8,6 +8,7 @@
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
 pub mod attach;
+mod circles;
 pub mod deliver;
 mod discard;
 mod ends;

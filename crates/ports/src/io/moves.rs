@@ -201,18 +201,7 @@ impl Inner {
     /// Makes sockets of the send-once rights to each port whose receive right goes with the message, or with one that
     /// waits at such a port. As tokens those in the message would be rerouted before the other end has them.
     pub(crate) fn free_onces_with(&mut self, message: &mut Message) {
-        let received = |message: &Message, ports: &mut Vec<PortId>| {
-            let rights = message.items.iter().flat_map(Item::rights);
-            ports.extend(rights.filter_map(|right| if let Right::Receive(port) = right { Some(*port) } else { None }));
-        };
-        let mut moving = Vec::new();
-        received(message, &mut moving);
-        let mut next = 0;
-        while let Some(port) = moving.get(next).copied() {
-            next += 1;
-            let queue = self.state.port(port).local().map(|local| &local.queue);
-            queue.into_iter().flatten().for_each(|message| received(message, &mut moving));
-        }
+        let moving = self.moving_with(message);
         for port in &moving {
             let mut ends = Vec::new();
             let _ = self.free_local_onces(*port, &mut ends);

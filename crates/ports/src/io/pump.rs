@@ -304,12 +304,13 @@ impl Inner {
             let port = end.port;
             let mut bytes = vec![0; wire::RECORD + super::line::INLINE];
             match objects::receive(end.socket.as_fd(), &mut bytes, &mut end.fds) {
-                Ok(1) => {}
                 Ok(n) if n >= wire::RECORD => {
                     bytes.truncate(n);
                     let end = self.io.once_ends.remove(id as usize);
                     return self.take_from_socket(port, &bytes, end.fds.into());
                 }
+                // Descriptors, which go first; or somebody looked whether this is where his right leads.
+                Ok(1..wire::RECORD) => {}
                 Err(Errno::WOULDBLOCK) => return,
                 // Dropped unused, or broken, which comes to the same.
                 _ => {

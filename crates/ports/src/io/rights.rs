@@ -355,6 +355,7 @@ impl Inner {
         let closed = line.out_slot(slot).ok_or_else(corrupt)?.closed;
         // The port may have died, or moved on, even to here, since the giver wrote this.
         let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
+        self.resume_way(port, (number, slot));
         if let Some(far) = self.io.far_mut(port) {
             match far.routes.iter().position(|r| r.line == number && r.slot == slot) {
                 Some(at) => {
@@ -416,6 +417,7 @@ impl Inner {
         if line.out_slot(slot).is_some() || !line.learn(slot, port) {
             return Err(corrupt());
         }
+        self.resume_way(port, (number, slot));
         if let Some(far) = self.io.far_mut(port) {
             let trust = if far.giver == Some(number) { Trust::Given } else { Trust::Contested };
             far.routes.push(Route { line: number, slot, gifts: 1, attached: false, trust });

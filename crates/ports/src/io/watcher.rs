@@ -226,6 +226,9 @@ impl Inner {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
         line.blocked = false;
         line.release_kept();
+        if line.lapsed {
+            self.io.stirred.push(number);
+        }
         let closed: Vec<u32> = line
             .outs
             .iter()

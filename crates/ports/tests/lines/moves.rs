@@ -1,7 +1,6 @@
 //! Receive rights on the move, and messages that are taken back because of it.
 
 use super::*;
-use slipway_fabric::sync::Ordering::Release;
 use slipway_ports::io::{
     line::GATE_MOVED,
     wire::{ItemHead, Luggage, item},
@@ -119,4 +118,30 @@ fn a_port_that_came_here_may_still_be_given_by_who_had_it() {
     assert_eq!(other.theirs.seen[1].load(slipway_fabric::sync::Ordering::Acquire), 1);
     assert_eq!(send(&Msg::new(29, (name, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
     assert_eq!(receive(name).id(), 29);
+}
+
+#[test]
+fn a_receive_right_on_its_way_to_itself_goes_where_it_is_wanted_instead() {
+    let task = Task::current();
+    let (own, port) = (receive_right(), Port::new());
+    let mut line = line_of_ours(own);
+    let (s, r) = objects::socket_pair().expect("sockets");
+    let right = WireRight { form: form::RECEIVE, value: 0 };
+    let (record, rest) = with_right(message(0, 40), right, luggage().as_bytes(), 3);
+    line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd(), r.as_fd()]);
+    let name = receive(own).u32(40);
+    let (record, rest) = with_right(message(0, 41), WireRight { form: form::ONCE, value: 0 }, &[], 1);
+    line.write(&record, &rest, &[s.as_fd()]);
+    let once = receive(own).u32(40);
+    drop((s, r));
+    // The send-once right is to the port itself, which only the kernel knows.
+    assert_eq!(task.request_notification(name, notify::PORT_DESTROYED, 0, own, types::MAKE_SEND_ONCE), Ok(0));
+    let circle = Msg::new(42, (once, types::MOVE_SEND_ONCE), (0, 0)).ports(types::MOVE_RECEIVE, &[name]);
+    assert_eq!(send(&circle), Code::SUCCESS);
+    let msg = receive(own);
+    assert_eq!(msg.id(), notify::PORT_DESTROYED);
+    task.destroy(msg.u32(40)).expect("the receive right");
+    let Port { s, r } = port;
+    drop(r);
+    tools::until("the port is dead", || objects::hung_up(&s));
 }

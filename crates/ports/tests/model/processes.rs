@@ -25,7 +25,8 @@ use std::{
 
 const TASKS: usize = crate::TASKS;
 const TEST: &str = "processes::any_sequence_follows_the_rules_between_processes";
-/// Lives, if PROPTEST_CASES doesn't say otherwise. MODEL_STEPS and MODEL_SHRINK (seconds) help to find small failures.
+/// Lives, if PROPTEST_CASES doesn't say otherwise. MODEL_STEPS and MODEL_SHRINK (seconds) help to find small failures;
+/// MODEL_ACTS is a file with the acts of one, as they are printed, to be done again.
 const CASES: u32 = 12;
 /// How long what must come about may take; and when a failure is being made smaller.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -259,6 +260,15 @@ fn any_sequence_follows_the_rules_between_processes() {
     if let Some(path) = support::role() {
         return player::play(&path);
     }
+    if let Ok(path) = std::env::var("MODEL_ACTS") {
+        let text = std::fs::read_to_string(path).expect("a file");
+        let acts: Acts = text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect();
+        let (mut left, mut did) = (acts.iter(), Acts::new());
+        if let Err(what) = live(&mut Processes::start(), |_, _| left.next().cloned(), PATIENCE, &mut did) {
+            fail(did, what);
+        }
+        return;
+    }
     let (subject, failed) = (RefCell::new(None), RefCell::new(None));
     let mut config = crate::config();
     // See `smallest`.
@@ -275,9 +285,14 @@ fn any_sequence_follows_the_rules_between_processes() {
         lived.map_err(TestCaseError::fail)
     });
     if let Some((acts, what)) = failed.take() {
-        let (acts, what) = smallest(acts, what, Duration::from_secs(crate::from_environment("MODEL_SHRINK", 60)));
-        let acts: Vec<String> = acts.iter().map(|(task, act)| format!("task {task}: {act:x?}")).collect();
-        panic!("{}\n{what}", acts.join("\n"));
+        fail(acts, what);
     }
     done.expect("a life that fails is kept");
+}
+
+/// Tells the least that fails.
+fn fail(acts: Acts, what: String) -> ! {
+    let (acts, what) = smallest(acts, what, Duration::from_secs(crate::from_environment("MODEL_SHRINK", 60)));
+    let acts: Vec<String> = acts.iter().filter_map(|act| serde_json::to_string(act).ok()).collect();
+    panic!("{}\n{what}", acts.join("\n"));
 }
