@@ -3,9 +3,9 @@
 //! Programs close "all" descriptors, keep tables indexed by them, and hold them in `fd_set`s. So ours
 //! get high numbers, are closed on exec, and are marked here: the hooks on close(2) and its kin skip them.
 
-use crate::sync::{AtomicU8, Ordering};
+use crate::sync::{AtomicU8, AtomicU32, Ordering};
 use rustix::{
-    io::fcntl_dupfd_cloexec,
+    io::{Errno, fcntl_dupfd_cloexec},
     process::{Resource, getrlimit},
 };
 use std::{
@@ -17,6 +17,19 @@ use std::{
 const MARKS: usize = 1 << 16;
 
 static MARKED: [AtomicU8; MARKS] = [const { AtomicU8::new(0) }; MARKS];
+
+/// Where the library's own descriptors begin; 0 if that has to be looked up.
+static FLOOR: AtomicU32 = AtomicU32::new(0);
+
+/// Looks up where the library's own descriptors begin, by the limit as it is now.
+#[cold]
+fn look_up_floor() -> u32 {
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(MARKS as u64).min(MARKS as u64);
+    // It can't be higher; what is lower may rise with the limit.
+    let (floor, last) = if limit > 2048 { (1024, 1024) } else { (limit as u32 / 2, 0) };
+    FLOOR.store(last, Ordering::Relaxed);
+    floor
+}
 
 /// Whether `fd` is the library's own.
 pub fn is_reserved(fd: RawFd) -> bool {
@@ -31,10 +44,20 @@ impl Reserved {
     /// Moves `fd` above the numbers that select(2) can hold, or into the upper half of what
     /// RLIMIT_NOFILE allows where that is less.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
-        let limit = getrlimit(Resource::Nofile).current.unwrap_or(MARKS as u64).min(MARKS as u64);
-        let floor = if limit > 2048 { 1024 } else { limit / 2 };
+        let floor = match FLOOR.load(Ordering::Relaxed) {
+            0 => look_up_floor(),
+            floor => floor,
+        };
         // One that is out of the way already stays where it is.
-        let high = if fd.as_raw_fd() >= floor as RawFd { fd } else { fcntl_dupfd_cloexec(&fd, floor as RawFd)? };
+        let high = if fd.as_raw_fd() >= floor as RawFd {
+            fd
+        } else {
+            match fcntl_dupfd_cloexec(&fd, floor as RawFd) {
+                // The limit is a lower one by now.
+                Err(Errno::INVAL) => fcntl_dupfd_cloexec(&fd, look_up_floor() as RawFd)?,
+                high => high?,
+            }
+        };
         let mark = MARKED.get(high.as_raw_fd() as usize).ok_or(io::ErrorKind::Other)?;
         mark.store(1, Ordering::Relaxed);
         Ok(Self(Some(high)))
@@ -81,5 +104,26 @@ impl Reserved {
             mark.store(0, Ordering::Relaxed);
         }
         fd
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::process::{Rlimit, setrlimit};
+
+    #[test]
+    fn descriptors_are_out_of_the_way_under_any_limit() {
+        let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+        let limited = |limit| {
+            setrlimit(Resource::Nofile, Rlimit { current: Some(limit), maximum }).expect("a limit");
+            let (file, _) = rustix::pipe::pipe().expect("a pipe");
+            Reserved::new(file).expect("room").as_fd().as_raw_fd()
+        };
+        let most = maximum.unwrap_or(4096).min(4096);
+        assert!(most <= 2048 || limited(most) >= 1024);
+        assert!((300..600).contains(&limited(600)), "a limit that fell");
+        assert!(most <= 2048 || limited(most) >= 1024, "and rose again");
+        setrlimit(Resource::Nofile, Rlimit { current, maximum }).expect("as before");
     }
 }

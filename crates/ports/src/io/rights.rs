@@ -429,14 +429,12 @@ impl Inner {
     /// A send right that came as descriptors.
     pub(crate) fn import_send(&mut self, s: Reserved, t: Reserved) -> Result<Right, Corrupt> {
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
-        if !objects::is_socket(&s) {
-            return Err(corrupt());
-        }
         let port = match self.identified(identity, &s) {
             Some(port) => {
                 self.also_given(port, None);
                 port
             }
+            None if !objects::is_socket(&s) => return Err(corrupt()),
             None => {
                 let port = self.state.new_far_port();
                 self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, ..Far::default() });

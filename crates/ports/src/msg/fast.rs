@@ -210,8 +210,14 @@ pub enum Short {
     Other,
 }
 
+/// Looks whether a wait for what comes over the only line may begin, which looks at the line itself.
+#[inline(always)]
+pub fn look(inner: &Inner, what: For) -> Short {
+    if inner.io.hot.len() == 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }
+}
+
 /// Whether no message waits in a queue here.
-#[inline]
+#[inline(always)]
 fn none_queued(state: &State, what: For) -> bool {
     match what {
         For::Port(port) => state.port(port).local().is_some_and(|local| local.queue.is_empty()),
