@@ -415,7 +415,12 @@ impl Line {
     }
 
     /// Takes `n` descriptors that belong to the front record; None if they have not all come.
+    #[inline]
     pub fn take_fds(&mut self, n: usize) -> Option<Vec<Reserved>> {
+        if n == 0 { Some(Vec::new()) } else { self.take_some_fds(n) }
+    }
+
+    fn take_some_fds(&mut self, n: usize) -> Option<Vec<Reserved>> {
         while self.fds.len() < n {
             let mut byte = [0; 1];
             match objects::receive(self.parcels.as_fd(), &mut byte, &mut self.fds) {

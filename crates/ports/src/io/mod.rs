@@ -206,6 +206,14 @@ pub struct OnceEnd {
     pub fds: std::collections::VecDeque<Reserved>,
 }
 
+/// Notes that something may be left to do on a line.
+#[inline]
+pub(crate) fn stir(stirred: &mut Vec<u32>, line: u32) {
+    if stirred.last() != Some(&line) {
+        stirred.push(line);
+    }
+}
+
 fn at<T>(table: &[Option<Box<T>>], port: PortId) -> Option<&T> {
     table.get(port.0 as usize)?.as_deref()
 }
@@ -348,16 +356,18 @@ impl Inner {
     /// Gives up the ways to a far port without rights. What a line told of it is kept as long as
     /// the line lasts, for the next right.
     fn release_far(&mut self, port: PortId) {
-        let Some(far) = self.io.far_mut(port) else { return self.state.free_port(port) };
+        let Io { far, lines, stirred, .. } = &mut self.io;
+        let Some(far) = at_mut(far, port) else { return self.state.free_port(port) };
         far.t = None;
-        let stranded = std::mem::take(&mut far.stranded);
-        let mut routes = std::mem::take(&mut far.routes);
-        routes.iter_mut().for_each(|route| self.release_route(route));
-        routes.retain(|route| self.io.lines.get(route.line as usize).is_some_and(|line| line.keeps(route.slot)));
-        let kept = !routes.is_empty();
-        if let Some(far) = self.io.far_mut(port) {
-            far.routes = routes;
+        for route in &mut far.routes {
+            if let Some(line) = lines.get_mut(route.line as usize) {
+                line.release_route(route);
+                stir(stirred, route.line);
+            }
         }
+        far.routes.retain(|route| lines.get(route.line as usize).is_some_and(|line| line.keeps(route.slot)));
+        let kept = !far.routes.is_empty();
+        let stranded = std::mem::take(&mut far.stranded);
         stranded.into_iter().for_each(|message| self.state.destroy_message(message));
         if !kept {
             self.drop_far(port);

@@ -1,9 +1,10 @@
 //! Records on their way into a line's ring: those that wait for room, and what is needed to take messages back.
 
 use super::{
+    Route,
     line::{Line, NO_SLOT, OutFd, Stall},
     objects,
-    wire::{self, RECORD, Record},
+    wire::{RECORD, Record, kind},
 };
 use rustix::io::Errno;
 use slipway_fabric::Corrupt;
@@ -99,6 +100,18 @@ impl Line {
         }
     }
 
+    /// Gives the rights of a route over this line back to the port's owner. It knows what was sent before from the order
+    /// of the records.
+    pub fn release_route(&mut self, route: &mut Route) {
+        if route.gifts > 0 {
+            let count = std::mem::take(&mut route.gifts);
+            self.post(Record { kind: kind::RELEASE, target: route.slot, count, ..Record::default() }, Vec::new());
+        }
+        if std::mem::take(&mut route.attached) {
+            self.post(Record { kind: kind::DETACH, target: route.slot, ..Record::default() }, Vec::new());
+        }
+    }
+
     /// Writes what waits for room, and sees to it that the bell rings when there is room for the rest.
     pub fn hurry(&mut self) -> Result<(), Corrupt> {
         self.flush()?;
@@ -153,7 +166,7 @@ impl Line {
                 break;
             }
             at += len;
-            if record.kind == wire::kind::MESSAGE && record.target == slot {
+            if record.kind == kind::MESSAGE && record.target == slot {
                 let mut bytes = vec![0; len as usize];
                 self.segment.tx.recall(&self.tx, at - len, &mut bytes);
                 let fds = self.kept.iter().find(|kept| kept.end == at).map(|kept| kept.fds.clone()).unwrap_or_default();

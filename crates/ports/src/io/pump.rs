@@ -86,7 +86,7 @@ impl Inner {
                 let (port, gone) = (slot.port, slot.given == 0);
                 if gone {
                     self.count_abroad_if_here(port);
-                    self.io.stirred.push(number);
+                    super::stir(&mut self.io.stirred, number);
                 }
             }
             kind::TOKEN_DROPPED => self.token_dropped(number, target),

@@ -454,19 +454,6 @@ impl Inner {
         Ok(Right::Send(port))
     }
 
-    /// Gives the rights of a route back to the port's owner. It knows what was sent before from the order of the records.
-    pub(crate) fn release_route(&mut self, route: &mut Route) {
-        let Some(line) = self.io.lines.get_mut(route.line as usize) else { return };
-        if route.gifts > 0 {
-            let count = std::mem::take(&mut route.gifts);
-            line.post(Record { kind: kind::RELEASE, target: route.slot, count, ..Record::default() }, Vec::new());
-        }
-        if std::mem::take(&mut route.attached) {
-            line.post(Record { kind: kind::DETACH, target: route.slot, ..Record::default() }, Vec::new());
-        }
-        self.io.stirred.push(route.line);
-    }
-
     /// Tells the owner of a token that it was dropped unused.
     pub(crate) fn drop_token(&mut self, number: u32, token: u32) {
         if let Some(line) = self.io.lines.get_mut(number as usize) {

@@ -144,6 +144,8 @@ struct Me {
     rings: Vec<(u32, Ring, u64)>,
     /// Whether the last wait was won by spinning: then the next begins with it.
     eager: bool,
+    /// Whether it may look before it sleeps at all.
+    looks: bool,
 }
 
 impl Me {
@@ -174,7 +176,15 @@ impl Me {
     fn new(guard: &mut Guard<'_>, _of_parent: Option<Box<Self>>) -> Box<Self> {
         let waiter = Arc::new(Waiter { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) });
         let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
-        Box::new(Self { process: guard.process(), number, waiter, epoch: u64::MAX, rings: Vec::new(), eager: false })
+        Box::new(Self {
+            process: guard.process(),
+            number,
+            waiter,
+            epoch: u64::MAX,
+            rings: Vec::new(),
+            eager: false,
+            looks: settings::spin_ns() > 0,
+        })
     }
 
     /// Takes note of the hot lines as they are now.
@@ -199,16 +209,8 @@ impl Me {
     }
 
     /// Lowers the flags of the lines that it slept on. One that was cooled meanwhile is to ring its bell.
-    #[inline(always)]
-    fn disarm(&self, inner: &Inner) {
-        match &self.rings[..] {
-            [(_, ring, _)] if self.epoch == inner.io.waiting.epoch => ring.disarm_reader(),
-            _ => self.disarm_hot(inner),
-        }
-    }
-
     #[cold]
-    fn disarm_hot(&self, inner: &Inner) {
+    fn disarm(&self, inner: &Inner) {
         for (_, ring, _) in self.rings.iter().filter(|(number, ..)| inner.io.hot.contains(number)) {
             ring.disarm_reader();
         }
@@ -417,12 +419,12 @@ impl Waiting {
     }
 }
 
-#[inline]
+#[inline(always)]
 fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
     match ended {
         _ if waiter.is_woken() => Ended::Look,
-        Ended::Look if deadline.is_some_and(|deadline| now() >= deadline) => Ended::TimedOut,
-        Ended::Look => Ended::Stirred,
+        Ended::Look if deadline.is_none_or(|deadline| now() < deadline) => Ended::Stirred,
+        Ended::Look => Ended::TimedOut,
         ended => ended,
     }
 }

@@ -309,7 +309,9 @@ impl State {
     /// Sends the no-senders notification if it is asked for and due.
     pub(crate) fn check_senders(&mut self, port: PortId) {
         let (to, made) = self.take_no_senders(port);
-        self.notify_no_senders(to, made);
+        if to != Right::Null {
+            self.notify_no_senders(to, made);
+        }
     }
 
     /// The right that gets the no-senders notification, if it is due, and the make-send count to tell.
@@ -327,7 +329,7 @@ impl State {
         if let Some(local) = self.port_mut(port).local_mut() {
             let before = std::mem::replace(&mut local.abroad, holders);
             // A request may well wait while there is no sender: for one that comes and goes.
-            if before > 0 {
+            if before > 0 && holders == 0 {
                 self.check_senders(port);
             }
         }

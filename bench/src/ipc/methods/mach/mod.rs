@@ -17,6 +17,11 @@ use slipway_ports::msg::Request;
 use slipway_ports::state::notify::type_word;
 use slipway_ports::task::Task;
 
+/// The word at `at` of a header.
+fn word(header: &[u8; HEADER], at: usize) -> u32 {
+    u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
+}
+
 /// What a message carries.
 enum Body {
     /// Nothing.
@@ -65,24 +70,42 @@ impl End {
         Ok(Self { task, own, other, body, reply, buffer, turn: 0 })
     }
 
-    fn get(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.buffer[at..at + 4].try_into().unwrap_or_default())
+    fn header(&self) -> &[u8; HEADER] {
+        // There is one: `new` made it.
+        self.buffer.first_chunk().unwrap_or(&[0; HEADER])
     }
 
-    fn put(&mut self, at: usize, value: u32) {
-        self.buffer[at..at + 4].copy_from_slice(&value.to_le_bytes());
+    fn get(&self, at: usize) -> u32 {
+        word(self.header(), at)
+    }
+
+    /// Writes the words from `DATA` on that tell one message from the next, at either end.
+    fn mark(&mut self) {
+        let end = self.buffer.len() - SLOT;
+        for at in [DATA, end] {
+            self.buffer[at..at + 4].copy_from_slice(&self.turn.to_le_bytes());
+        }
+    }
+
+    /// Whether the message that came has not the marks of the one that was sent.
+    fn is_torn(&self) -> bool {
+        let end = self.buffer.len() - SLOT;
+        [DATA, end].iter().any(|at| self.buffer[*at..at + 4] != self.turn.to_le_bytes())
     }
 
     fn address(&mut self, remote: (u32, u32), local: (u32, u32)) {
-        let complex = if matches!(self.body, Body::Rights(..)) { COMPLEX } else { 0 };
-        self.put(BITS, remote.1 | local.1 << 8 | complex);
-        self.put(REMOTE, remote.0);
-        self.put(LOCAL, local.0);
+        let mut bits = remote.1 | local.1 << 8;
         if let Body::Rights(disposition, names) = &self.body {
+            bits |= COMPLEX;
             let word = type_word(*disposition, 64, names.len() as u32);
             self.buffer[HEADER..DATA].copy_from_slice(&word.to_le_bytes());
             for (slot, name) in self.buffer[DATA..].chunks_exact_mut(SLOT).zip(names) {
                 slot.copy_from_slice(&u64::from(*name).to_le_bytes());
+            }
+        }
+        if let Some(header) = self.buffer.first_chunk_mut::<HEADER>() {
+            for (at, value) in [(BITS, bits), (REMOTE, remote.0), (LOCAL, local.0)] {
+                header[at..at + 4].copy_from_slice(&value.to_le_bytes());
             }
         }
     }
@@ -95,10 +118,11 @@ impl End {
         };
         self.address((self.other, types::COPY_SEND), local);
         self.turn = self.turn.wrapping_add(1);
-        self.put(ID, self.turn);
+        if let Some(header) = self.buffer.first_chunk_mut::<HEADER>() {
+            header[ID..ID + 4].copy_from_slice(&self.turn.to_le_bytes());
+        }
         if matches!(self.body, Body::Data) {
-            self.put(DATA, self.turn);
-            self.put(self.buffer.len() - SLOT, self.turn);
+            self.mark();
         }
     }
 
@@ -136,8 +160,7 @@ impl End {
     fn round_trip(&mut self) -> anyhow::Result<()> {
         self.ask();
         self.call(option::SEND_MSG | option::RCV_MSG)?;
-        let torn =
-            matches!(self.body, Body::Data) && (self.get(DATA) != self.turn || self.get(self.buffer.len() - SLOT) != self.turn);
+        let torn = matches!(self.body, Body::Data) && self.is_torn();
         ensure!(self.get(ID) == self.turn && !torn, "the answer is not that to the request");
         self.take()
     }

@@ -7,10 +7,9 @@ use crate::{
         wait::For,
     },
     process::Guard,
-    settings,
 };
 use slipway_fabric::{
-    ring::DOZES,
+    ring::{DOZES, Ring},
     spin::Outcome,
     sync::{FutexWord, Ordering},
 };
@@ -41,11 +40,14 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>)
         won = (0..EAGER).any(|_| me.stirs());
         guard = me.process.lock();
     }
-    if !won && settings::spin_ns() > 0 {
+    if !won && me.looks {
         (guard, won) = look_as_leader(guard, me, deadline);
     }
     if !won {
-        (guard, ended) = sleep_as_leader(guard, me, deadline);
+        (guard, ended) = match &me.rings[..] {
+            [(line, ring, head)] => sleep_on_one(guard, me, (*line, ring, *head), deadline),
+            _ => sleep_on_several(guard, me, deadline),
+        };
     }
     let waiting = &mut guard.quietly().io.waiting;
     (waiting.leader, waiting.dozes_on) = (None, None);
@@ -90,23 +92,32 @@ fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
     outlook
 }
 
-/// Sleeps until a hot line stirs or somebody wakes the leader.
+/// Sleeps until the only hot line stirs or somebody wakes the leader.
 #[inline(always)]
-fn sleep_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    let [(line, ring, head)] = &me.rings[..] else { return sleep_on_several(guard, me, deadline) };
+fn sleep_on_one<'a>(
+    mut guard: Guard<'a>,
+    me: &Me,
+    (line, ring, head): (u32, &Ring, u64),
+    deadline: Option<u64>,
+) -> (Guard<'a>, Ended) {
     ring.arm_dozing_reader();
     let mut interrupted = false;
-    if !ring.readable(*head) {
-        guard.quietly().io.waiting.dozes_on = Some(*line);
+    if !ring.readable(head) {
+        guard.quietly().io.waiting.dozes_on = Some(line);
         let rest = remaining(deadline);
         drop(guard);
         interrupted = ring.reader_word().wait_while(DOZES, rest);
         guard = me.process.lock();
     }
-    me.disarm(&guard);
+    if me.epoch == guard.io.waiting.epoch {
+        ring.disarm_reader()
+    } else {
+        me.disarm(&guard)
+    }
     (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
 }
 
+/// Sleeps until one of the hot lines stirs or somebody wakes the leader.
 #[cold]
 fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
     // A kernel that can't sleep on several words has the watcher hear bells for us.
