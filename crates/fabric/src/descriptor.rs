@@ -5,6 +5,7 @@
 
 use crate::sync::{AtomicU8, AtomicU32, Ordering};
 use rustix::{
+    event::epoll,
     io::{Errno, fcntl_dupfd_cloexec},
     process::{Resource, getrlimit},
 };
@@ -31,6 +32,14 @@ fn look_up_floor() -> u32 {
     floor
 }
 
+/// A mark: the descriptor is the library's own.
+const OWN: u8 = 1;
+/// As [`OWN`], and it is in the epoll set [`SET`].
+const HEARD: u8 = 2;
+
+/// The number of the epoll set that [`hear`] was last called with.
+static SET: AtomicU32 = AtomicU32::new(!0);
+
 /// Whether `fd` is the library's own.
 pub fn is_reserved(fd: RawFd) -> bool {
     usize::try_from(fd).ok().and_then(|fd| MARKED.get(fd)).is_some_and(|mark| mark.load(Ordering::Relaxed) != 0)
@@ -49,17 +58,18 @@ impl Reserved {
             floor => floor,
         };
         // One that is out of the way already stays where it is.
+        // So does one for which there is no place above.
         let high = if fd.as_raw_fd() >= floor as RawFd {
             fd
         } else {
             match fcntl_dupfd_cloexec(&fd, floor as RawFd) {
                 // The limit is a lower one by now.
-                Err(Errno::INVAL) => fcntl_dupfd_cloexec(&fd, look_up_floor() as RawFd)?,
-                high => high?,
+                Err(Errno::INVAL) => fcntl_dupfd_cloexec(&fd, look_up_floor() as RawFd).unwrap_or(fd),
+                high => high.unwrap_or(fd),
             }
         };
         let mark = MARKED.get(high.as_raw_fd() as usize).ok_or(io::ErrorKind::Other)?;
-        mark.store(1, Ordering::Relaxed);
+        mark.store(OWN, Ordering::Relaxed);
         Ok(Self(Some(high)))
     }
 }
@@ -76,9 +86,7 @@ impl AsFd for Reserved {
 impl Drop for Reserved {
     fn drop(&mut self) {
         if let Some(fd) = self.0.take() {
-            if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
-                mark.store(0, Ordering::Relaxed);
-            }
+            unmark(&fd);
             drop(fd);
         }
     }
@@ -100,10 +108,46 @@ impl Reserved {
     /// Gives the descriptor away: it is not the library's own any more.
     pub fn into_owned(mut self) -> OwnedFd {
         let Some(fd) = self.0.take() else { unreachable!("emptied only by drop") };
-        if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
-            mark.store(0, Ordering::Relaxed);
-        }
+        unmark(&fd);
         fd
+    }
+}
+
+/// Adds a descriptor to the process's one epoll set, or changes what is heard of it there. It is taken out when it is
+/// dropped: where others have copies of it the kernel would go on reporting it, to nobody.
+///
+/// # Errors
+/// As epoll_ctl(2).
+pub fn hear(set: &Reserved, fd: &Reserved, data: epoll::EventData, flags: epoll::EventFlags) -> io::Result<()> {
+    match epoll::add(set, fd, data, flags) {
+        Err(rustix::io::Errno::EXIST) => epoll::modify(set, fd, data, flags)?,
+        other => other?,
+    }
+    SET.store(set.as_fd().as_raw_fd() as u32, Ordering::Relaxed);
+    if let Some(mark) = MARKED.get(fd.as_fd().as_raw_fd() as usize) {
+        mark.store(HEARD, Ordering::Relaxed);
+    }
+    Ok(())
+}
+
+/// Takes a descriptor out of the epoll set that it was heard in, if it is in one.
+#[allow(unsafe_code, reason = "the set by its number")]
+pub fn unhear(fd: impl AsFd) {
+    let fd = fd.as_fd();
+    let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) else { return };
+    let set = SET.load(Ordering::Relaxed) as RawFd;
+    if mark.load(Ordering::Relaxed) == HEARD && set >= 0 {
+        mark.store(OWN, Ordering::Relaxed);
+        // SAFETY: the set that descriptors of this process are heard in is open as long as the process lives; after a
+        // fork the marks are gone.
+        let _ = epoll::delete(unsafe { BorrowedFd::borrow_raw(set) }, fd);
+    }
+}
+
+fn unmark(fd: &OwnedFd) {
+    unhear(fd);
+    if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
+        mark.store(0, Ordering::Relaxed);
     }
 }
 

@@ -43,6 +43,9 @@ pub struct Guard<'a> {
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
+/// Turns of the processor that are left to those who wait for the lock.
+const PATIENCE: u32 = 1000;
+
 static START: Once = Once::new();
 
 impl Process {
@@ -88,6 +91,17 @@ impl Process {
     #[inline]
     pub fn lock(&'static self) -> Guard<'static> {
         Guard { process: self, inner: self.inner.lock() }
+    }
+
+    /// Lets those who wait for the lock have it first, if somebody does: it goes to who asks, not to who waits
+    /// longest. Not with the lock held.
+    pub(crate) fn let_others_in(&self) {
+        for _ in 0..PATIENCE {
+            if !self.inner.is_wanted() {
+                return;
+            }
+            rustix::thread::sched_yield();
+        }
     }
 
     /// The space of the task that the process began as.

@@ -3,7 +3,7 @@
 //! It differs from std's in having no poison: whoever uses it leaves things in order before anything can panic.
 #![allow(unsafe_code, clippy::disallowed_types, reason = "a lock is what makes a cell safe")]
 
-use super::{FutexWord, Ordering};
+use super::{AtomicU32, FutexWord, Ordering};
 #[cfg(loom)]
 use loom::cell::UnsafeCell;
 #[cfg(not(loom))]
@@ -25,6 +25,8 @@ const LOOKS: u32 = 100;
 #[derive(Debug, Default)]
 pub struct Mutex<T> {
     word: FutexWord,
+    /// Threads that wait.
+    waiting: AtomicU32,
     value: UnsafeCell<T>,
 }
 
@@ -43,7 +45,7 @@ pub struct MutexGuard<'a, T> {
 impl<T> Mutex<T> {
     /// A free lock.
     pub fn new(value: T) -> Self {
-        Self { word: FutexWord::default(), value: UnsafeCell::new(value) }
+        Self { word: FutexWord::default(), waiting: AtomicU32::new(0), value: UnsafeCell::new(value) }
     }
 
     /// Waits for the lock. A thread that has it already waits for ever.
@@ -55,8 +57,19 @@ impl<T> Mutex<T> {
         MutexGuard { mutex: self, _thread: PhantomData }
     }
 
+    /// Whether somebody waits for the lock.
+    pub fn is_wanted(&self) -> bool {
+        self.waiting.load(Ordering::Relaxed) > 0
+    }
+
     #[cold]
     fn wait(&self) {
+        self.waiting.fetch_add(1, Ordering::Relaxed);
+        self.queue_up();
+        self.waiting.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    fn queue_up(&self) {
         #[cfg(not(loom))]
         for _ in 0..LOOKS {
             if self.word.load(Ordering::Relaxed) == FREE && self.word.claim(FREE, HELD).is_ok() {

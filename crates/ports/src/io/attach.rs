@@ -2,15 +2,20 @@
 
 use super::{
     Inner, Route,
-    line::{InSlot, Line, OutFd, Peer, RING, TABLE},
+    later::Later,
+    line::{InSlot, Line, OutFd, Peer, REFUSED, RING, TABLE},
     moves::Packet,
     objects,
     rights::corrupt,
     trust::{Ask, Trust},
+    wait::now,
     wire::{Record, kind},
 };
 use crate::state::{Home, PortId};
-use rustix::io::Errno;
+use rustix::{
+    io::Errno,
+    process::{Resource, getrlimit},
+};
 use slipway_fabric::{Corrupt, descriptor::Reserved, segment::Segment};
 use std::{
     io,
@@ -32,6 +37,23 @@ struct Attach {
 /// The protocol's name and version.
 pub(super) const MAGIC: u32 = 0x534d_0001;
 
+/// Requests that are taken off a receiving end in one go. As many as fit into the sending end's buffer.
+const REQUESTS: usize = 320;
+
+/// The most lines that one process may have made to this one.
+const LINES_PER_PEER: usize = 1024;
+
+/// How many lines another process may make to this one: they take no more than a quarter of the descriptors.
+fn lines_per_peer() -> usize {
+    let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
+    (limit / 8).clamp(1, LINES_PER_PEER)
+}
+
+/// Whether an error is for want of something that may be there again in a moment.
+pub(crate) fn is_shortage(error: Errno) -> bool {
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::NOSPC | Errno::TOOMANYREFS | Errno::AGAIN)
+}
+
 fn errno(error: &io::Error) -> Errno {
     Errno::from_io_error(error).unwrap_or(Errno::IO)
 }
@@ -42,6 +64,9 @@ impl Inner {
         let s = self.io.far(port).and_then(|far| far.s.clone()).ok_or(Errno::NOTCONN)?;
         if let Some(way) = self.attach_again(port, &s) {
             return Ok(way);
+        }
+        if self.io.far(port).is_some_and(|far| now() < far.refused_until) {
+            return Err(Errno::NOBUFS);
         }
         self.start_watcher().map_err(|e| errno(&e))?;
         let made = make_line().map_err(|e| errno(&e))?;
@@ -116,10 +141,15 @@ impl Inner {
         Ok(())
     }
 
-    /// Takes attach requests off the receiving end of a port here.
+    /// Takes attach requests off the receiving end of a port here: all that are there, or of many some.
     pub(crate) fn accept_lines(&mut self, port: PortId) {
-        loop {
+        for _ in 0..REQUESTS {
             let Some(exported) = self.io.exported(port) else { return };
+            // What is received without a place for its descriptors is lost, and its sender's first message with it.
+            if !objects::room_for(&exported.r, 3) {
+                self.mute(port);
+                return self.try_later(Later::Accept(port));
+            }
             let mut bytes = [0; size_of::<Ask>()];
             let mut fds = Vec::new();
             match objects::receive(exported.r.as_fd(), &mut bytes, &mut fds) {
@@ -131,6 +161,7 @@ impl Inner {
                 Err(_) => return self.deafen(port),
             }
         }
+        self.put_off(Later::Accept(port));
     }
 
     /// Takes the requests to a port whose receive right has just come here.
@@ -142,16 +173,28 @@ impl Inner {
 
     fn take_request(&mut self, port: PortId, (bytes, fds): Packet) {
         if let Ok(request) = Attach::read_from_bytes(&bytes) {
-            let _ = self.accept_line(port, request, fds);
+            self.accept_line_or_refuse(port, request, fds);
         } else if let (Ok(ask), Some(socket)) = (Ask::read_from_bytes(&bytes), fds.first()) {
             self.answer_ask(port, ask, socket);
         }
     }
 
-    /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close.
-    fn accept_line(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) -> io::Result<()> {
+    /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close. If it is resources that
+    /// lack, it is told.
+    fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) {
+        let Ok([file, bell, parcels]) = <[Reserved; 3]>::try_from(fds) else { return };
+        let Ok(copy) = rustix::io::fcntl_dupfd_cloexec(&bell, 0) else { return };
+        let short = match self.accept_line(port, request, [file, bell, parcels]) {
+            Ok(()) => false,
+            Err(error) => is_shortage(errno(&error)) || error.kind() == io::ErrorKind::QuotaExceeded,
+        };
+        if short {
+            let _ = objects::send(copy.as_fd(), &[&[REFUSED]], &[]);
+        }
+    }
+
+    fn accept_line(&mut self, port: PortId, request: Attach, [file, bell, parcels]: [Reserved; 3]) -> io::Result<()> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        let [file, bell, parcels] = <[Reserved; 3]>::try_from(fds).map_err(|_| invalid())?;
         if request.magic != MAGIC || request.ring as usize != RING || !objects::is_socket(&bell) || !objects::is_socket(&parcels)
         {
             return Err(invalid());
@@ -166,8 +209,12 @@ impl Inner {
             self.end_line(number as u32);
             return Ok(());
         }
-        let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
         let peer = peer_of(&bell);
+        let its = self.io.lines.iter().filter(|(_, line)| !line.maker && line.peer.pid == peer.pid);
+        if its.count() >= lines_per_peer() {
+            return Err(io::ErrorKind::QuotaExceeded.into());
+        }
+        let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
         let guest_bell = objects::identity(&bell)?;
         let mut line = Line::new(segment, bell, parcels, false, peer)?;
         line.guest_bell = guest_bell;

@@ -1,8 +1,17 @@
 //! Ways that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
 
-use super::{Inner, line::GATE_MOVED, moves::GONE, objects, tokens::Token, trust::Trust};
+use super::{
+    Inner,
+    attach::is_shortage,
+    later::{Later, PAUSE},
+    line::GATE_MOVED,
+    moves::GONE,
+    objects,
+    tokens::Token,
+    trust::Trust,
+    wait::now,
+};
 use crate::state::{FarOnce, Home, PortId, Right, message::Message};
-use rustix::io::Errno;
 use slipway_fabric::sync::Ordering;
 
 impl Inner {
@@ -71,12 +80,19 @@ impl Inner {
         }
     }
 
+    /// What waits for a way to a far port is sent, if it still waits.
+    pub(super) fn resend_stranded(&mut self, port: PortId) {
+        if self.io.far(port).is_some_and(|far| !far.stranded.is_empty()) {
+            self.resend(port);
+        }
+    }
+
     fn resend(&mut self, port: PortId) {
         // Ways that others claim lead there are no help: what comes back was on one that is known.
         let way = self.io.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
         match way.map_or_else(|| self.attach(port), Ok) {
             Ok(_) => self.send_stranded(port),
-            Err(Errno::WOULDBLOCK) => {}
+            Err(error) if is_shortage(error) => self.try_later(Later::Resend(port)),
             Err(_) => {
                 self.state.far_port_died(port);
                 self.bury_far(port);
@@ -112,6 +128,11 @@ impl Inner {
         let line = self.io.lines.remove(number as usize);
         self.wake_writers_of(number, &line);
         for (port, slot, back) in lost {
+            if line.refused
+                && let Some(far) = self.io.far_mut(port)
+            {
+                far.refused_until = now() + PAUSE;
+            }
             let gone = self.io.far(port).is_none_or(|far| far.s.as_ref().is_none_or(|s| objects::hung_up(&**s)));
             self.reroute(port, number, slot, back, gone);
             self.release_if_unused(port);

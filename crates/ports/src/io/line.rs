@@ -42,6 +42,17 @@ pub const SLOTS: usize = 1024;
 /// The bytes of an end's table.
 pub const TABLE: usize = 4 * 4 * SLOTS;
 
+/// Send-once rights of the other end that may be here at a time. More arrive dead, and are dropped at once.
+pub const HELD: usize = 1 << 16;
+
+/// Records that may wait for room. A line whose other end leaves more unread is ended.
+pub const BACKLOG: usize = HELD + 4 * SLOTS;
+
+/// Bells that are taken off a socket in one go.
+const BELLS: usize = 64;
+/// What the bell says instead of 1 when the line is not taken for want of resources.
+pub const REFUSED: u8 = 2;
+
 /// A gate's value when the port has moved to another process.
 pub const GATE_MOVED: u32 = !0 - 1;
 /// A gate's value when the port is dead.
@@ -190,6 +201,8 @@ pub struct Line {
     pub through: u64,
     /// The front record has to stay until the other end has rung.
     pub blocked: bool,
+    /// Whether the other end has no resources for the line.
+    pub refused: bool,
 }
 
 /// Who is at the other end, as the kernel tells.
@@ -234,6 +247,7 @@ impl Line {
             guest_bell: 0,
             through: 0,
             blocked: false,
+            refused: false,
         })
     }
 
@@ -431,17 +445,20 @@ impl Line {
         Some(self.fds.drain(..n).collect())
     }
 
-    /// Takes bells off the socket; false if the other end is gone.
+    /// Takes bells off the socket, if there are many only some of them; false if the other end is gone.
     pub fn drain_bells(&mut self) -> bool {
-        loop {
+        for _ in 0..BELLS {
             let mut bytes = [0; 8];
             match objects::receive(self.bell.as_fd(), &mut bytes, &mut Vec::new()) {
                 Ok(0) => return false,
-                Ok(_) => {}
+                Ok(_) => self.refused |= bytes[0] == REFUSED,
                 Err(Errno::WOULDBLOCK) => return true,
+                // It was closed with bells of ours unread; what it said before comes next.
+                Err(Errno::CONNRESET) => {}
                 Err(_) => return false,
             }
         }
+        true
     }
 
     /// A mark of how far the other end has come with the ring and the slot's messages ([`NO_SLOT`]: the ring alone).

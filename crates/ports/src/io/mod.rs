@@ -13,6 +13,7 @@ pub mod deliver;
 mod discard;
 mod ends;
 pub mod inspect;
+pub mod later;
 pub mod line;
 mod look;
 pub mod moves;
@@ -79,6 +80,10 @@ pub struct Io {
     pub counters: Counters,
     /// Where the last messages went and came from.
     pub shortcuts: Shortcuts,
+    /// A receiver has kept the lock for long, and there is more on a line.
+    pub crowded: bool,
+    /// What the watcher is to go on with.
+    pub put_off: later::PutOff,
     /// Lines on which something may be left to do when the effects are through.
     pub stirred: Vec<u32>,
     /// How deep the receive right that is being packed or unpacked lies in others.
@@ -107,6 +112,8 @@ pub struct Far {
     pub routes: SmallVec<[Route; 1]>,
     /// The line that all rights came over as its other end's own, if they did.
     pub giver: Option<u32>,
+    /// The owner had no resources for a line: no new one is made before that time, on the monotonic clock.
+    pub refused_until: u64,
     /// What the owner was asked.
     pub question: Option<trust::Question>,
     /// Whether its death is the word of somebody who may not have been the owner.
@@ -378,6 +385,8 @@ impl Inner {
     /// Forgets the kernel objects of a far port.
     pub(crate) fn drop_far(&mut self, port: PortId) {
         if let Some(far) = self.io.take_far(port) {
+            // It may be on its way to others.
+            far.s.iter().for_each(|s| self.unlisten(s));
             self.io.identities.remove(&far.identity);
             for message in far.stranded {
                 self.state.destroy_message(message);

@@ -78,6 +78,12 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[&[u8]], fds: &[BorrowedFd<'_>]) -> 
     }
 }
 
+/// Whether so many more descriptors can be opened now. `fd` is any that is open.
+pub fn room_for(fd: impl AsFd, many: usize) -> bool {
+    let places: Vec<io::Result<OwnedFd>> = (0..many).map(|_| Ok(rustix::io::fcntl_dupfd_cloexec(&fd, 0)?)).collect();
+    places.iter().all(Result::is_ok)
+}
+
 /// Takes one packet: its size (0: the other side is gone), and its descriptors, which go to `fds`.
 /// `WOULDBLOCK` if there is none; `MSGSIZE` if the packet is larger than `to`, or lost descriptors.
 pub fn receive(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Reserved>) -> Result<usize, Errno> {

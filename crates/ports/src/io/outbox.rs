@@ -2,7 +2,7 @@
 
 use super::{
     Route,
-    line::{Line, NO_SLOT, OutFd, Stall},
+    line::{BACKLOG, Line, NO_SLOT, OutFd, Stall},
     objects,
     wire::{RECORD, Record, kind},
 };
@@ -55,6 +55,10 @@ impl Line {
         if len > self.segment.tx.size() {
             return Err(Stall::Short);
         }
+        if self.backlog.len() >= BACKLOG {
+            self.backlog.clear();
+            return Err(Stall::Broken);
+        }
         self.backlog.push_back(Pending { bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
         self.hurry()?;
         Ok(())
@@ -97,6 +101,8 @@ impl Line {
     pub fn post_with(&mut self, record: Record, body: &[u8], fds: Vec<OutFd>) {
         if self.write(&record, [body, &[]], NO_SLOT, fds).is_err() {
             self.ended = true;
+            // The watcher hears it hang up, and ends the line.
+            let _ = rustix::net::shutdown(&self.bell, rustix::net::Shutdown::Both);
         }
     }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Inner,
-    line::Line,
+    line::{Line, RING},
     objects,
     rights::{Incoming, corrupt},
     tokens::Token,
@@ -29,16 +29,21 @@ pub enum Pumped {
     Delivered,
     /// There is nothing more in the ring that can be taken now.
     Dry,
+    /// As much was taken as the ring holds, and there is more.
+    More,
 }
 
 impl Inner {
     /// Takes records out of a line until the receiver has its message or nothing is left. Messages for others go
-    /// to their ports' queues.
+    /// to their ports' queues. Everything that was there at the call is taken, and not much more.
     #[inline]
     pub(crate) fn pump(&mut self, number: u32, mut direct: Option<&mut Direct<'_>>) -> Pumped {
+        let Some(line) = self.io.lines.get(number as usize) else { return Pumped::Dry };
+        let end = line.rx.head + RING as u64;
         loop {
             let front = match self.io.lines.get_mut(number as usize) {
-                Some(line) => line.front(),
+                Some(line) if line.rx.head < end => line.front(),
+                Some(_) => return Pumped::More,
                 None => return Pumped::Dry,
             };
             let done = match front {

@@ -6,7 +6,7 @@
 
 use super::{
     Exported, Far, Inner, Once, OnceEnd, Route,
-    line::{OutFd, SLOTS, Stall},
+    line::{HELD, OutFd, SLOTS, Stall},
     objects,
     trust::Trust,
     wire::{Record, WireRight, form, kind},
@@ -297,6 +297,10 @@ impl Inner {
             form::TOKEN => {
                 let number = from.line.ok_or_else(corrupt)?;
                 let line = self.io.lines.get(number as usize).ok_or_else(corrupt)?;
+                if line.held.len() >= HELD {
+                    self.drop_token(number, coded.value);
+                    return Ok(Right::Dead);
+                }
                 // It would take the place of the one that somebody here holds.
                 if line.held.contains_key(&coded.value) {
                     return Err(Corrupt { what: "token" });

@@ -10,6 +10,7 @@ mod lead;
 pub use super::look::now;
 use super::{
     Inner,
+    later::Later,
     line::{Line, NO_SLOT, Stall},
     look::{Outlook, look},
 };
@@ -28,6 +29,9 @@ use slipway_fabric::{
 };
 use smallvec::SmallVec;
 use std::{cell::Cell, os::fd::AsFd, sync::Arc};
+
+/// How many lines are looked at in one go whose bells the watcher may not have heard.
+pub(super) const MANY: usize = 64;
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
@@ -337,7 +341,7 @@ impl Inner {
 
     /// Has a line ring its bell for the next record, and takes what came before that.
     fn cool(&mut self, number: u32) {
-        loop {
+        for _ in 0..4 {
             let Some(line) = self.io.lines.get(number as usize) else { return };
             line.segment.rx.arm_reader();
             if !line.segment.rx.readable(line.rx.head) {
@@ -351,6 +355,8 @@ impl Inner {
                 return;
             }
         }
+        // It does not end.
+        self.put_off(Later::Stir(number));
     }
 
     /// Has all lines ring their bells: nobody looks at them from here on.
@@ -376,7 +382,7 @@ impl Inner {
         }
     }
 
-    /// Takes what lies in lines whose bells the watcher has not heard yet.
+    /// Takes what lies in lines whose bells the watcher has not heard yet; of many lines some.
     pub(crate) fn catch_up(&mut self) {
         let lines: SmallVec<[u32; 16]> = self
             .io
@@ -384,6 +390,7 @@ impl Inner {
             .iter()
             .filter(|(_, line)| line.segment.rx.readable(line.rx.head))
             .map(|(number, _)| number as u32)
+            .take(MANY)
             .collect();
         for number in lines {
             self.pump(number, None);

@@ -6,16 +6,19 @@
 use super::{
     Exported, Far, Inner,
     inspect::{self, Inspector},
+    later::Later,
+    pump::Pumped,
+    wait::MANY,
 };
 use crate::{
     process::Process,
     state::{FarOnce, Home, PortId},
 };
 use rustix::{buffer::spare_capacity, event::epoll, io::Errno};
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::descriptor::{Reserved, hear, unhear};
 use std::{
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
+    os::fd::{AsFd, AsRawFd, RawFd},
     sync::Arc,
 };
 
@@ -23,6 +26,8 @@ use std::{
 #[derive(Debug)]
 pub struct Watcher {
     epoll: Arc<Reserved>,
+    /// Tells it that something was put off.
+    nudge: Reserved,
 }
 
 /// What a socket is, in the watcher's set.
@@ -36,9 +41,10 @@ enum Source {
     OnceDeath,
     Holder,
     Inspect,
+    PutOff,
 }
 
-const SOURCES: [Source; 8] = [
+const SOURCES: [Source; 9] = [
     Source::Line,
     Source::Receiving,
     Source::OnceEnd,
@@ -47,6 +53,7 @@ const SOURCES: [Source; 8] = [
     Source::OnceDeath,
     Source::Holder,
     Source::Inspect,
+    Source::PutOff,
 ];
 
 fn key(source: Source, id: u32) -> epoll::EventData {
@@ -65,8 +72,14 @@ impl Inner {
         // Without it nobody can ask what ports there are, and all else works.
         let inspector = Inspector::open().ok();
         let desk = inspector.as_ref().map(Inspector::listener);
+        use rustix::event::{EventfdFlags, eventfd};
+        let nudge = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
         spawn(move || watch(&own, desk.as_deref()))?;
-        self.io.watcher = Some(Watcher { epoll });
+        self.io.watcher = Some(Watcher { epoll, nudge });
+        if let Some(watcher) = &self.io.watcher {
+            let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+            hear(&watcher.epoll, &watcher.nudge, key(Source::PutOff, 0), flags)?;
+        }
         self.io.inspector = inspector;
         if let Some(inspector) = &self.io.inspector {
             listen(&self.io.watcher, inspector.socket(), Source::Inspect, 0, epoll::EventFlags::IN)?;
@@ -74,28 +87,49 @@ impl Inner {
         Ok(())
     }
 
+    /// Wakes the watcher for what was put off.
+    pub(super) fn nudge_watcher(&mut self) {
+        if self.start_watcher().is_ok()
+            && let Some(watcher) = &self.io.watcher
+        {
+            let _ = rustix::io::write(&watcher.nudge, &1u64.to_ne_bytes());
+        }
+    }
+
     pub(crate) fn listen_line(&mut self, number: u32) -> io::Result<()> {
         self.start_watcher()?;
         let line = self.io.lines.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
-        listen(&self.io.watcher, line.bell.as_fd(), Source::Line, number, epoll::EventFlags::IN)
+        listen(&self.io.watcher, &line.bell, Source::Line, number, epoll::EventFlags::IN)
     }
 
     pub(crate) fn listen_receiving_end(&mut self, port: PortId) -> io::Result<()> {
         self.start_watcher()?;
         let exported = self.io.exported(port).ok_or(io::ErrorKind::NotFound)?;
-        listen(&self.io.watcher, exported.r.as_fd(), Source::Receiving, port.0, epoll::EventFlags::IN)
+        listen(&self.io.watcher, &exported.r, Source::Receiving, port.0, epoll::EventFlags::IN)
+    }
+
+    /// Hears of no requests to a port here for now.
+    pub(super) fn mute(&self, port: PortId) {
+        if let Some(exported) = self.io.exported(port) {
+            let _ = listen(&self.io.watcher, &exported.r, Source::Receiving, port.0, epoll::EventFlags::empty());
+        }
+    }
+
+    /// Hears of requests to a port here again.
+    pub(super) fn hear(&mut self, port: PortId) {
+        let _ = self.listen_receiving_end(port);
     }
 
     pub(crate) fn listen_once_end(&mut self, id: u32) -> io::Result<()> {
         self.start_watcher()?;
         let end = self.io.once_ends.get(id as usize).ok_or(io::ErrorKind::NotFound)?;
-        listen(&self.io.watcher, end.socket.as_fd(), Source::OnceEnd, id, epoll::EventFlags::IN)
+        listen(&self.io.watcher, &end.socket, Source::OnceEnd, id, epoll::EventFlags::IN)
     }
 
     /// Listens to a pipe that counts a port's holders.
     pub(crate) fn listen_watch(&mut self, port: PortId, pipe: &Reserved) {
         if self.start_watcher().is_ok() {
-            let _ = listen(&self.io.watcher, pipe.as_fd(), Source::Senders, port.0, epoll::EventFlags::empty());
+            let _ = listen(&self.io.watcher, pipe, Source::Senders, port.0, epoll::EventFlags::empty());
         }
     }
 
@@ -104,7 +138,7 @@ impl Inner {
         let _ = self.start_watcher();
         if let Some(exported) = self.io.exported(port) {
             for pipe in &exported.watches {
-                let _ = listen(&self.io.watcher, pipe.as_fd(), Source::Senders, port.0, epoll::EventFlags::empty());
+                let _ = listen(&self.io.watcher, pipe, Source::Senders, port.0, epoll::EventFlags::empty());
             }
         }
     }
@@ -129,14 +163,19 @@ impl Inner {
 
     /// As [`Inner::refresh_watches`], when no record of a line is being read: what holders sent while they held
     /// the right comes before its end.
-    fn refresh_holders(&mut self, port: PortId) {
+    pub(super) fn refresh_holders(&mut self, port: PortId) {
         let Some(Exported { watches, slots, .. }) = self.io.exported(port) else { return };
         let gone: Vec<RawFd> =
             watches.iter().filter(|pipe| super::objects::hung_up(*pipe)).map(|pipe| pipe.as_fd().as_raw_fd()).collect();
         if !gone.is_empty() {
-            let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).collect();
-            for line in lines {
-                self.pump(line, None);
+            let readable =
+                |number: &u32| self.io.lines.get(*number as usize).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+            let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
+            for line in lines.iter().take(MANY) {
+                self.pump(*line, None);
+            }
+            if lines.len() > MANY {
+                return self.put_off(Later::Holders(port));
             }
             self.accept_lines(port);
         }
@@ -167,7 +206,7 @@ impl Inner {
         if super::objects::hung_up(&*s) {
             return self.state.far_port_died(port);
         }
-        let _ = listen(&self.io.watcher, (*s).as_fd(), Source::Death, port.0, epoll::EventFlags::empty());
+        let _ = listen(&self.io.watcher, &s, Source::Death, port.0, epoll::EventFlags::empty());
     }
 
     /// Listens for the death of the port of a far send-once right.
@@ -177,7 +216,7 @@ impl Inner {
         }
         if let Some(super::Once::Socket(socket)) = self.io.onces.get(once.0 as usize) {
             // Once: others' copies of a dead socket would keep it in the set.
-            let _ = listen(&self.io.watcher, (**socket).as_fd(), Source::OnceDeath, once.0, epoll::EventFlags::ONESHOT);
+            let _ = listen(&self.io.watcher, socket, Source::OnceDeath, once.0, epoll::EventFlags::ONESHOT);
         }
     }
 
@@ -204,20 +243,18 @@ impl Inner {
     pub(crate) fn listen_holder(&mut self, port: PortId) {
         let Some(Far { spare: Some(_), t: Some(t), .. }) = self.io.far(port) else { return };
         // Once: other holders' copies of the pipe's end keep it in the set.
-        let _ = listen(&self.io.watcher, (**t).as_fd(), Source::Holder, port.0, epoll::EventFlags::ONESHOT);
+        let _ = listen(&self.io.watcher, t, Source::Holder, port.0, epoll::EventFlags::ONESHOT);
     }
 
     /// Stops listening to a descriptor that goes to another process.
     pub(crate) fn unlisten(&self, fd: &Reserved) {
-        if let Some(watcher) = &self.io.watcher {
-            let _ = epoll::delete(&*watcher.epoll, fd);
-        }
+        unhear(fd);
     }
 
     /// Nobody can send to the port's receiving end any more.
     pub(crate) fn deafen(&mut self, port: PortId) {
-        if let (Some(watcher), Some(exported)) = (&self.io.watcher, self.io.exported(port)) {
-            let _ = epoll::delete(&*watcher.epoll, &exported.r);
+        if let Some(exported) = self.io.exported(port) {
+            unhear(&exported.r);
         }
     }
 
@@ -248,7 +285,9 @@ impl Inner {
         // The bell may be for room that a thread dozed for, when a backlog took the flag over.
         self.wake_line_senders(number);
         self.heat(number);
-        self.pump(number, None);
+        if self.pump(number, None) == Pumped::More {
+            self.put_off(Later::Stir(number));
+        }
         self.hand_over();
     }
 
@@ -265,8 +304,8 @@ impl Inner {
             Source::Death => self.refresh_far_port(PortId(id)),
             Source::OnceDeath => self.refresh_once(FarOnce(id)),
             Source::Holder => self.regain(PortId(id)),
-            // Answered without the lock, after this.
-            Source::Inspect => {}
+            // Done after this.
+            Source::Inspect | Source::PutOff => {}
         }
     }
 
@@ -277,12 +316,9 @@ impl Inner {
     }
 }
 
-fn listen(watcher: &Option<Watcher>, fd: BorrowedFd<'_>, source: Source, id: u32, flags: epoll::EventFlags) -> io::Result<()> {
+fn listen(watcher: &Option<Watcher>, fd: &Reserved, source: Source, id: u32, flags: epoll::EventFlags) -> io::Result<()> {
     let Some(watcher) = watcher else { return Ok(()) };
-    match epoll::add(&*watcher.epoll, fd, key(source, id), flags) {
-        Err(Errno::EXIST) => Ok(epoll::modify(&*watcher.epoll, fd, key(source, id), flags)?),
-        other => Ok(other?),
-    }
+    hear(&watcher.epoll, fd, key(source, id), flags)
 }
 
 /// Starts a thread that no signal of the program's is delivered to.
@@ -295,21 +331,28 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
 fn watch(own: &Reserved, desk: Option<&Reserved>) {
     let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
     let mut muted = false;
+    let mut rest = None;
     loop {
         events.clear();
-        match epoll::wait(own, spare_capacity(&mut events), None) {
+        match epoll::wait(own, spare_capacity(&mut events), rest.as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(_) => return,
         }
-        let mut inner = Process::get().lock();
+        let process = Process::get();
         for event in &events {
             let key = event.data.u64();
             if let Some(source) = SOURCES.get((key >> 32) as usize) {
-                inner.news(*source, key as u32);
-                inner.settle();
+                // Any of them may take long.
+                process.lock().news(*source, key as u32);
+                process.let_others_in();
             }
         }
+        let mut inner = process.lock();
+        inner.go_on();
+        inner.settle();
+        rest = inner.io.put_off.rest();
         drop(inner);
+        process.let_others_in();
         if let Some(desk) = desk {
             muted = answer(own, desk, muted, &events);
         }

@@ -5,7 +5,7 @@ use crate::{
     abi::{self, types},
     io::{
         Inner, Once,
-        line::InSlot,
+        line::{HELD, InSlot},
         wait::For,
         wire::{Record, form, kind},
     },
@@ -105,7 +105,11 @@ impl Direct<'_> {
         }
         if record.reply.form == form::TOKEN {
             // A token that is out already can't be given again: the peer's mistake, and its loss.
-            let held = inner.io.lines.get(number as usize).is_some_and(|line| line.held.contains_key(&record.reply.value));
+            let held = inner
+                .io
+                .lines
+                .get(number as usize)
+                .is_some_and(|line| line.held.len() >= HELD || line.held.contains_key(&record.reply.value));
             if !held {
                 let once = FarOnce(inner.io.onces.insert(Once::Token { line: number, token: record.reply.value }) as u32);
                 if let Some(line) = inner.io.lines.get_mut(number as usize) {

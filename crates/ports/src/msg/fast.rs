@@ -8,7 +8,7 @@ use crate::{
     abi::{self, Code, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
     io::{
         Inner, Once,
-        line::{INLINE, Line},
+        line::{HELD, INLINE, Line},
         rights::wire,
         wait::For,
         wire::{self, RECORD, Record, WireRight, form},
@@ -245,7 +245,7 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
     }
     let answered = match record.reply.form {
         form::NULL => false,
-        form::TOKEN if !line.held.contains_key(&record.reply.value) => true,
+        form::TOKEN if line.held.len() < HELD && !line.held.contains_key(&record.reply.value) => true,
         _ => return Short::Other,
     };
     let index = record.target as usize;

@@ -381,11 +381,15 @@ fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], req
             if !line.segment.rx.readable(line.rx.head) {
                 continue;
             }
-            if inner.pump(number, Some(&mut direct)) == Pumped::Delivered {
-                if i > 0 {
-                    inner.heat(number);
+            match inner.pump(number, Some(&mut direct)) {
+                Pumped::Delivered => {
+                    if i > 0 {
+                        inner.heat(number);
+                    }
+                    return Some(Code::SUCCESS);
                 }
-                return Some(Code::SUCCESS);
+                Pumped::More => inner.io.crowded = true,
+                Pumped::Dry => {}
             }
             queued |= waiting_at(inner, what).is_some();
         }

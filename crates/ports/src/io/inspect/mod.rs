@@ -25,7 +25,7 @@ use slipway_fabric::credentials;
 use slipway_fabric::descriptor::Reserved;
 use std::{
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
+    os::fd::{AsFd, OwnedFd},
     sync::Arc,
 };
 
@@ -72,8 +72,8 @@ impl Inspector {
         Ok(Self { socket: Arc::new(socket) })
     }
 
-    pub(crate) fn socket(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    pub(crate) fn socket(&self) -> &Reserved {
+        &self.socket
     }
 
     /// The socket, for the thread that answers.

@@ -18,6 +18,9 @@ use smallvec::SmallVec;
 /// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
 #[inline(always)]
 pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    if guard.io.crowded {
+        return make_way(guard, deadline);
+    }
     let mut me = Me::get(&mut guard);
     let (guard, ended) = match guard.io.waiting.leader {
         None => lead(guard, &mut me, what, deadline),
@@ -26,6 +29,17 @@ pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (G
     let ended = overdue(ended, &me.waiter, deadline);
     me.keep();
     (guard, ended)
+}
+
+/// Lets others have the lock, with more to be taken off a line.
+#[cold]
+fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    guard.io.crowded = false;
+    let process = guard.process();
+    drop(guard);
+    process.let_others_in();
+    let over = deadline.is_some_and(|deadline| now() >= deadline);
+    (process.lock(), if over { Ended::TimedOut } else { Ended::Look })
 }
 
 /// Waits as the one that looks at the hot lines: first looking, then asleep on their words.

@@ -1,0 +1,229 @@
+//! What one peer can make a task hold or do is bounded, and a task that has no descriptors left goes on when it has
+//! some again.
+#![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
+
+#[path = "forgery/peer.rs"]
+#[allow(dead_code, reason = "this test uses some of it")]
+mod peer;
+mod support;
+
+use peer::Line;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use slipway_fabric::descriptor::Reserved;
+use slipway_ports::{
+    abi::{Code, types},
+    io::{
+        line::{HELD, REFUSED},
+        objects,
+        wire::{Record, WireRight, form, kind},
+    },
+    task::Task,
+};
+use std::{
+    os::fd::{AsFd, AsRawFd, OwnedFd},
+    process::Child,
+};
+use support::{tools::*, *};
+
+const LIMIT: i32 = 80;
+const ECHO: i32 = 81;
+/// A message to the victim's own port that it keeps to itself.
+const KEPT: i32 = 82;
+const COUNT: i32 = 83;
+
+/// A task that has as few descriptors as it is told.
+fn victim() {
+    let (_, own) = hello();
+    let mut kept = 0;
+    loop {
+        let Ok(msg) = receive_within(own, 5 * SOON) else { return };
+        match msg.id() {
+            0 => return,
+            KEPT => {
+                kept += 1;
+                continue;
+            }
+            // Room for so many descriptors more than there are.
+            LIMIT => {
+                let free = || rustix::io::fcntl_dupfd_cloexec(std::io::stdin(), 0).expect("a descriptor").as_raw_fd();
+                let maximum = getrlimit(Resource::Nofile).maximum;
+                let current = Some(if msg.u64(40) == 0 { free() as u64 } else { msg.u64(40) });
+                setrlimit(Resource::Nofile, Rlimit { current, maximum }).expect("a limit");
+            }
+            _ => {}
+        }
+        let value = if msg.id() == COUNT { kept } else { msg.u64(40) };
+        let answer = Msg::new(msg.id() + 1, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0)).int(value);
+        assert_eq!(send(&answer), Code::SUCCESS);
+    }
+}
+
+struct Stage {
+    child: Child,
+    server: u32,
+    reply: u32,
+    /// The sending end of the victim's port.
+    s: OwnedFd,
+}
+
+impl Stage {
+    fn new(test: &str) -> Self {
+        let hello = receive_right();
+        let child = start(test, "victim", hello);
+        let server = receive(hello).reply();
+        // As it is passed on to a port by hand.
+        let (s, r) = objects::socket_pair().expect("sockets");
+        let (_read, write) = objects::holder_pipe().expect("a pipe");
+        let to = Task::current().import(s, write).expect("a right");
+        assert_eq!(send(&Msg::new(9, (to, types::MOVE_SEND), (0, 0)).ports(types::COPY_SEND, &[server])), Code::SUCCESS);
+        let (_, _, mut fds) = Line::take(&r).read();
+        Self { child, server, reply: receive_right(), s: fds.remove(0) }
+    }
+
+    fn ask(&self, id: i32, value: u64) -> u64 {
+        rpc(id, self.server, self.reply, |msg| msg.int(value)).u64(40)
+    }
+
+    /// What the victim's watcher listens to.
+    fn heard(&self) -> Vec<String> {
+        let folder = format!("/proc/{}", self.child.id());
+        let is_set =
+            |fd: &std::fs::DirEntry| std::fs::read_link(fd.path()).is_ok_and(|it| it.to_string_lossy().contains("eventpoll"));
+        let mut sets = std::fs::read_dir(format!("{folder}/fd")).expect("/proc").flatten().filter(is_set);
+        let set = sets.next().expect("an epoll set").file_name();
+        let info = std::fs::read_to_string(format!("{folder}/fdinfo/{}", set.to_string_lossy())).expect("/proc");
+        let mut heard: Vec<String> = info.lines().filter(|line| line.starts_with("tfd:")).map(str::to_owned).collect();
+        heard.sort();
+        heard
+    }
+
+    fn end(mut self) {
+        assert_eq!(self.ask(ECHO, 7), 7, "it goes on");
+        assert_eq!(send(&Msg::new(0, (self.server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert!(self.child.wait().expect("the victim's end").success());
+    }
+}
+
+macro_rules! stage {
+    ($test:literal) => {{
+        if role().is_some() {
+            return victim();
+        }
+        (watchdog($test, WATCHDOG), Stage::new($test))
+    }};
+}
+
+fn message(id: i32) -> Record {
+    Record { kind: kind::MESSAGE, id, ..Record::default() }
+}
+
+/// Whether the other end says that it has no resources, and closes.
+fn is_refused(line: &Line) -> bool {
+    until("an end of it", || line.is_closed());
+    let mut byte = [0; 8];
+    let mut heard = || objects::receive(line.bell.as_fd(), &mut byte, &mut Vec::<Reserved>::new());
+    // Bells of ours that it has not read are reported first.
+    let heard = heard().or_else(|_| heard());
+    heard == Ok(1) && byte[0] == REFUSED
+}
+
+/// What a peer has a copy of would be reported for ever, with nobody to hear of it.
+#[test]
+fn a_socket_that_others_have_copies_of_is_not_heard_when_it_is_closed() {
+    let (_dog, stage) = stage!("a_socket_that_others_have_copies_of_is_not_heard_when_it_is_closed");
+    stage.ask(ECHO, 1);
+    let before = stage.heard();
+    let (bell, theirs) = objects::socket_pair().expect("sockets");
+    let copy = theirs.try_clone().expect("a copy");
+    let mut line = Line::make_with(&stage.s, (bell, theirs));
+    line.write(&message(KEPT), &[], &[]);
+    until("it takes the message", || line.unread() == 0);
+    assert_eq!(stage.heard().len(), before.len() + 1);
+    line.write(&Record { kind: 255, ..Record::default() }, &[], &[]);
+    until("nobody hears of it any more", || stage.heard() == before);
+    drop(copy);
+    stage.end();
+}
+
+#[test]
+fn lines_of_one_process_are_bounded() {
+    let (_dog, stage) = stage!("lines_of_one_process_are_bounded");
+    stage.ask(LIMIT, 160);
+    let make = || {
+        let mut line = Line::make(&stage.s);
+        line.write(&message(KEPT), &[], &[]);
+        line
+    };
+    let mut lines: Vec<Line> = (0..160 / 8).map(|_| make()).collect();
+    lines.iter_mut().for_each(|line| until("it is taken", || line.unread() == 0));
+    assert!(is_refused(&make()) && is_refused(&make()));
+    assert!(lines.iter().all(|line| !line.is_closed()));
+    lines.truncate(3);
+    let mut last = make();
+    until("there is room again", || {
+        if last.is_closed() {
+            last = make();
+        }
+        last.unread() == 0
+    });
+    stage.end();
+}
+
+/// Whoever is refused sends again later, and the program is told meanwhile.
+#[test]
+fn what_was_refused_is_sent_again() {
+    let _dog = watchdog("what_was_refused_is_sent_again", WATCHDOG);
+    let (s, r) = objects::socket_pair().expect("sockets");
+    let (_read, write) = objects::holder_pipe().expect("a pipe");
+    let name = Task::current().import(s, write).expect("a right");
+    let hello = |id| send_for(&Msg::new(id, (name, types::COPY_SEND), (0, 0)), Some(0));
+    assert_eq!(hello(1), Code::SUCCESS);
+    for _ in 0..3 {
+        let line = Line::take(&r);
+        objects::send(line.bell.as_fd(), &[&[REFUSED]], &[]).expect("room");
+        drop(line);
+        until("the sender is told, or may try again", || matches!(hello(2), Code::SEND_NO_BUFFER));
+    }
+    let mut line = Line::take(&r);
+    assert_eq!(line.read().0.id, 1, "the first comes first");
+    assert_eq!(hello(3), Code::SUCCESS);
+    let mut last = line.read().0.id;
+    while last == 2 {
+        last = line.read().0.id;
+    }
+    assert_eq!(last, 3);
+}
+
+#[test]
+fn who_has_no_descriptors_takes_lines_when_there_are_some() {
+    let (_dog, stage) = stage!("who_has_no_descriptors_takes_lines_when_there_are_some");
+    let many = getrlimit(Resource::Nofile).current.expect("a limit");
+    stage.ask(LIMIT, 0);
+    let mut lines: Vec<Line> = (0..5).map(|_| Line::make(&stage.s)).collect();
+    lines.iter_mut().for_each(|line| line.write(&message(KEPT), &[], &[]));
+    assert_eq!(stage.ask(COUNT, 0), 0);
+    assert!(lines.iter_mut().all(|line| !line.is_closed() && line.unread() > 0));
+    stage.ask(LIMIT, many);
+    lines.iter_mut().for_each(|line| until("it is taken", || line.unread() == 0));
+    stage.end();
+}
+
+/// Send-once rights without an end: what is too many arrives dead, and is given back.
+#[test]
+fn send_once_rights_of_one_line_are_bounded() {
+    let _dog = watchdog("send_once_rights_of_one_line_are_bounded", 2 * WATCHDOG);
+    let own = receive_right();
+    let (s, _t) = Task::current().export(own).expect("sockets");
+    let mut line = Line::make(&s);
+    for token in 0..HELD as u32 + 3 {
+        let record = Record { reply: WireRight { form: form::TOKEN, value: token }, ..message(1) };
+        line.write(&record, &[], &[]);
+        let name = receive(own).reply();
+        assert_eq!(name == !0, token >= HELD as u32, "{token}");
+    }
+    for token in HELD as u32..HELD as u32 + 3 {
+        let (record, ..) = line.read();
+        assert_eq!((record.kind, record.target), (kind::TOKEN_DROPPED, token));
+    }
+    assert!(!line.is_closed());
+}
