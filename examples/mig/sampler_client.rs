@@ -2,15 +2,17 @@
 //!
 //! `cargo run -p slipway-mig --example sampler-client`
 
-// What `mig --lang rust sampler.defs` writes, of which a client leaves half unused. docs/mig.md says how a project makes its own.
+// What `mig --lang rust` writes, of which a client leaves half unused. docs/mig.md says how a project makes its own.
+/// The interface of sampler.defs.
 #[rustfmt::skip]
 #[allow(dead_code)]
 #[path = "../../crates/mig/tests/golden/sampler.rs"]
-mod sampler;
+pub mod sampler;
+/// The interface of tidy.defs.
 #[rustfmt::skip]
 #[allow(dead_code)]
 #[path = "../../crates/mig/tests/golden/tidy.rs"]
-mod tidy;
+pub mod tidy;
 
 use sampler::{Record, Sampler};
 use slipway_ports::{

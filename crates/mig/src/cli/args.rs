@@ -20,7 +20,8 @@ What is written (default: NAMEUser.c, NAMEServer.c, NAME.h for the subsystem NAM
   -defaults FILE    weak default definitions of the server's routines
   -list FILE        the names of the callers' routines
   -i PREFIX         one file of callers' stubs for each routine: PREFIXname.c
-  --lang LANGUAGE   c (default) or rust; with rust, -rust FILE names the module that is written
+  --lang LANGUAGE   c (default) or rust: NAME.rs, a module with client and server; -rust FILE names it,
+                    -user FILE and -server FILE write one half
 How it is written
   -prefix P         prefix of the callers' routines
   -subrprefix P     prefix of the routines of libmach that stubs call

@@ -4,6 +4,7 @@
 
 #[path = "../../../../examples/mig/sampler_client.rs"]
 mod client;
+mod damage;
 mod programs;
 #[path = "../../../../examples/mig/sampler_server.rs"]
 mod server;
@@ -18,6 +19,10 @@ const ROLE: &str = "SLIPWAY_TEST_ROLE";
 fn play() {
     match std::env::var(ROLE).as_deref() {
         Ok("client") => std::process::exit(i32::from(client::main() != ExitCode::SUCCESS)),
+        Ok("damage") => {
+            damage::report().iter().for_each(|line| println!("said {line}"));
+            std::process::exit(0);
+        }
         Ok("server") => {
             let error = server::main();
             eprintln!("the server ended: {error:?}");
@@ -47,4 +52,28 @@ fn every_client_talks_to_every_server() {
         c_client.succeed(&names);
         running.must_still_run();
     }
+}
+
+/// What a server says to damaged requests, line by line.
+fn said_by(server: &Party, names: &NameServer) -> Vec<String> {
+    let mut running = server.start(names);
+    let said = rust("damage").output(names);
+    running.must_still_run();
+    said.lines().filter(|line| line.starts_with("said")).map(str::to_owned).collect()
+}
+
+#[test]
+fn both_servers_say_the_same_of_damaged_requests() {
+    let directory = tempfile::tempdir().expect("make a directory");
+    let (c_server, _) = c_programs(directory.path());
+    let names = |name| NameServer::start(&directory.path().join(name));
+    let by_c = said_by(&c_server, &names("c"));
+    let by_rust = said_by(&rust("server"), &names("rust"));
+    assert!(by_c.len() > 1000 && by_c.len() == by_rust.len(), "{} and {} answers", by_c.len(), by_rust.len());
+    for (c, rust) in by_c.iter().zip(&by_rust) {
+        assert_eq!(c, rust, "C, and Rust");
+    }
+    // MIG_BAD_ARGUMENTS, as the reply has it.
+    let refused = by_c.iter().filter(|line| line.ends_with("d0feffff00000000")).count();
+    assert!((500..by_c.len() - 500).contains(&refused), "{refused} of {} were refused", by_c.len());
 }

@@ -12,10 +12,11 @@ fn repository(path: &str) -> PathBuf {
 }
 
 /// Runs a command that must succeed.
-fn succeed(command: &mut Command) {
+fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
+    out.into_owned()
 }
 
 /// A file that another package of this build makes; built now if it is not there.
@@ -113,7 +114,12 @@ impl Party {
 
     /// Runs it as a client, which must succeed.
     pub fn succeed(&self, names: &NameServer) {
-        succeed(&mut self.command(names));
+        self.output(names);
+    }
+
+    /// Runs it as a client, which must succeed; what it said.
+    pub fn output(&self, names: &NameServer) -> String {
+        succeed(&mut self.command(names))
     }
 }
 
