@@ -143,3 +143,18 @@ fn hostile_messages_do_no_harm() {
         }
     }
 }
+
+/// Messages that older compilers' stubs were deceived by, one by one.
+#[test]
+fn known_faults_are_not_repeated() {
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
+    for compiler in compilers() {
+        let dir = tempfile::tempdir().unwrap();
+        run(mig().arg(tests.join("faults.defs")).args(["-sheader", "faultsServer.h"]).current_dir(dir.path()));
+        let mut command = Command::new(compiler);
+        command.args(["-std=gnu99", "-g", "-O2", "-Wall", "-Wextra", "-o", "faults", "faultsUser.c", "faultsServer.c"]);
+        command.args((compiler == "gcc").then_some(SANITIZERS)).arg("-I").arg(include()).arg("-I").arg(&tests).args(["-I", "."]);
+        run(command.args(["faults.c", "fake_mach.c"].map(|file| tests.join(file))).current_dir(dir.path()));
+        assert_eq!(run(&mut Command::new(dir.path().join("faults"))), "good\n");
+    }
+}
