@@ -57,6 +57,9 @@ install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -d $(DEST)/lib/pkgconfig
 	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/mach.pc.in >$(DEST)/lib/pkgconfig/mach.pc
 	chmod 644 $(DEST)/lib/pkgconfig/mach.pc
+	install -D -m 644 scripts/cmake/mach-config.cmake $(DEST)/lib/cmake/mach/mach-config.cmake
+	sed -e 's|@VERSION@|$(VERSION)|' scripts/cmake/mach-config-version.cmake.in >$(DEST)/lib/cmake/mach/mach-config-version.cmake
+	chmod 644 $(DEST)/lib/cmake/mach/mach-config-version.cmake
 	install -d $(DEST)/share/doc/slipway
 	install -m 644 README.md LICENSE-MIT LICENSE-APACHE $(wildcard docs/*.md) $(DEST)/share/doc/slipway
 	$(if $(MAN),install -d $(DEST)/share/man/man1 && install -m 644 $(MAN) $(DEST)/share/man/man1)
@@ -66,7 +69,7 @@ $(BUILT):
 
 uninstall: ## remove what install put below PREFIX
 	rm -f $(DEST)/bin/slipway $(DEST)/bin/mig $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
-	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(DEST)/share/doc/slipway
+	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(DEST)/lib/cmake/mach $(DEST)/share/doc/slipway
 	rm -f $(addprefix $(DEST)/lib/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
 	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers 2>/dev/null
 

@@ -58,9 +58,10 @@ fn every_way_makes_every_call() {
                 assert!(has(test, &format!("{way}/{place}")), "{test} {way} {place}");
             }
         }
-        assert!(has(test, "loop/one-core") && has(test, "loop-bare/one-core"), "{test}");
-        assert!(!has(test, "loop/different"));
-        let work = |row: &&Value| row["test"] == test && row["variant"] == "loop/one-core/stub-work" && row["unit"] == "ns";
+        for way in ["client-stub", "server-stub", "ready"] {
+            assert!(has(test, &format!("{way}/one-core")) && !has(test, &format!("{way}/different")), "{test} {way}");
+        }
+        let work = |row: &&Value| row["test"] == test && row["variant"] == "stubs/one-core/stub-work" && row["unit"] == "ns";
         assert!(rows.iter().any(|row| work(&row)), "{test}");
     }
     assert_eq!(value["published"]["rows"].as_array().unwrap().len(), 9);

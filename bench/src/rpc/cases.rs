@@ -137,10 +137,12 @@ pub enum Method {
     BareOneProcess,
     /// Bare messages between two processes, answered by send-once rights
     Once,
-    /// Stubs whose mach_msg calls the server's stub, in one thread
-    Loop,
+    /// The client's stub, whose mach_msg takes a reply that lies ready
+    ClientStub,
+    /// The server's stub, for a request that lies ready
+    ServerStub,
     /// What that mach_msg itself takes
-    LoopBare,
+    Ready,
 }
 
 impl Method {
@@ -154,8 +156,9 @@ impl Method {
             Self::BareSleep => "bare\nno spin",
             Self::BareOneProcess => "bare\none proc.",
             Self::Once => "bare\nsend-once",
-            Self::Loop => "stubs\nlooped",
-            Self::LoopBare => "loop",
+            Self::ClientStub => "client's\nstub",
+            Self::ServerStub => "server's\nstub",
+            Self::Ready => "ready",
         }
     }
 
@@ -174,9 +177,14 @@ impl Method {
         }
     }
 
+    /// Whether a message crosses.
+    pub fn crosses(self) -> bool {
+        !matches!(self, Self::ClientStub | Self::ServerStub | Self::Ready)
+    }
+
     /// Whether this way can be used with both ends at `placement`.
     fn runs(self, placement: Placement) -> bool {
-        !matches!(self, Self::Loop | Self::LoopBare) || placement == Placement::OneCore
+        self.crosses() || placement == Placement::OneCore
     }
 }
 
@@ -282,8 +290,8 @@ mod tests {
             assert!(!cases[..index].contains(case), "{case:?}");
         }
         let has = |method, placement| cases.contains(&Case { test: Test::FourInts, method, placement });
-        assert!(has(Method::Stubs, Placement::Different) && has(Method::Loop, Placement::OneCore));
-        assert!(!has(Method::Loop, Placement::Different));
+        assert!(has(Method::Stubs, Placement::Different) && has(Method::ServerStub, Placement::OneCore));
+        assert!(!has(Method::ServerStub, Placement::Different));
         assert_eq!(cases.iter().filter(|case| case.counts()).count(), 20);
         let alone = Cores { first: 3, second: None };
         assert!(plan(&parse("").unwrap(), &alone).unwrap().iter().all(|case| case.placement == Placement::OneCore));

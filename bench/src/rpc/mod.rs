@@ -37,7 +37,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut results = Results::new(&cores, args.trips.seconds(), args.trips.repeat())?;
     time_all(&bench, &cases, &mut results)?;
     for test in Test::ALL {
-        let case = Case { test, method: Method::Loop, placement: Placement::OneCore };
+        let case = Case { test, method: Method::Stubs, placement: Placement::OneCore };
         if let Some(ns) = results.work_ns(test) {
             results.rows.push(Row::part(case, "stub-work", Unit::Nanoseconds, ns));
         }

@@ -16,9 +16,9 @@ type Job = job::Job<Case>;
 /// When the measurement can't be made.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let (mut link, job) = begin::<Case>(args)?;
-    match job.case.method {
-        Method::Loop | Method::LoopBare => work::<InOneThread>(&mut link, &job),
-        _ => work::<Calls>(&mut link, &job),
+    match job.case.method.crosses() {
+        false => work::<InOneThread>(&mut link, &job),
+        true => work::<Calls>(&mut link, &job),
     }
 }
 
@@ -106,7 +106,8 @@ impl Exchange for InOneThread {
     fn round_trip(&mut self) -> anyhow::Result<()> {
         match (&mut self.looped, self.case.method) {
             (None, _) => Ok(()),
-            (Some(looped), Method::LoopBare) => looped.bare(),
+            (Some(looped), Method::Ready) => looped.copy(),
+            (Some(looped), Method::ServerStub) => looped.serve(),
             (Some(looped), _) => looped.call(self.case.test),
         }
     }

@@ -23,7 +23,7 @@ impl Results {
     /// Nanoseconds of the stubs' work in a call, without any message.
     pub fn work_ns(&self, test: Test) -> Option<f64> {
         let us = |method| self.us(test, method, Placement::OneCore);
-        Some((us(Method::Loop)? - us(Method::LoopBare)?) * 1e3)
+        Some((us(Method::ClientStub)? - us(Method::Ready)? + us(Method::ServerStub)?) * 1e3)
     }
 
     /// Instructions of a call of which nothing is polled, or of one of its parts.

@@ -16,7 +16,7 @@ unsafe extern "C" {
     fn rpc_bare_call(server: u32, own: u32, once: c_int, there: u32, back: u32, turn: c_int) -> c_int;
     fn rpc_bare_serve(own: u32, client: u32, once: c_int, there: u32, back: u32) -> c_int;
     fn rpc_loop_call(test: c_int, server: u32, turn: c_int) -> c_int;
-    fn rpc_loop_bare() -> c_int;
+    fn rpc_loop_serve() -> c_int;
 }
 
 /// What a bare message is like.
@@ -112,14 +112,17 @@ impl Server {
     }
 }
 
-/// Both, with a mach_msg that has the server's stub answer at once.
+/// Both, with a mach_msg that takes a reply that lies ready.
 pub struct Looped {
     client: Client,
     _server: Server,
 }
 
+/// Beside the tests' numbers: what that mach_msg does, and nothing else.
+const COPY: c_int = Test::ALL.len() as c_int;
+
 impl Looped {
-    /// Both of them, and one call of `test`, so that there is a reply.
+    /// Both of them, and one call of `test`, so that there is a request and a reply.
     ///
     /// # Errors
     /// When somebody has one of them, or the call fails.
@@ -129,23 +132,36 @@ impl Looped {
         Ok(looped)
     }
 
+    fn run(&mut self, number: c_int) -> anyhow::Result<()> {
+        // Each reply is the first one, so is each turn.
+        let turn = 1;
+        // SAFETY: these are the only client and the only server, so nobody else uses the static buffers.
+        outcome("the call", unsafe { rpc_loop_call(number, 0, turn) })
+    }
+
     /// One call.
     ///
     /// # Errors
     /// As [`Client::call`].
     pub fn call(&mut self, test: Test) -> anyhow::Result<()> {
-        let turn = self.client.next();
-        // SAFETY: these are the only client and the only server, so nobody else uses the static buffers.
-        outcome("the call", unsafe { rpc_loop_call(test.number() as c_int, 0, turn) })
+        self.run(test.number() as c_int)
     }
 
-    /// What that mach_msg does beside, for a reply as long as the last.
+    /// What that mach_msg does, for a reply as long as the last.
     ///
     /// # Errors
     /// When there is no reply.
-    pub fn bare(&mut self) -> anyhow::Result<()> {
+    pub fn copy(&mut self) -> anyhow::Result<()> {
+        self.run(COPY)
+    }
+
+    /// The server's stub, for a request like the last.
+    ///
+    /// # Errors
+    /// What it answers.
+    pub fn serve(&mut self) -> anyhow::Result<()> {
         // SAFETY: as above.
-        outcome("the loop", unsafe { rpc_loop_bare() })
+        outcome("the server's stub", unsafe { rpc_loop_serve() })
     }
 }
 
@@ -166,7 +182,8 @@ mod tests {
         for test in Test::ALL {
             for _ in 0..3 {
                 looped.call(test).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
-                looped.bare().unwrap();
+                looped.copy().unwrap();
+                looped.serve().unwrap();
             }
         }
         assert!(Client::take().is_err() && Server::take().is_err());

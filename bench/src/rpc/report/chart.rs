@@ -1,7 +1,7 @@
 //! The results as a chart, the published figures as marks.
 
 use crate::report::drawing::save;
-use crate::rpc::cases::{Method, Test};
+use crate::rpc::cases::Test;
 use crate::rpc::results::{Results, Row};
 use crate::rpc::seed;
 use crate::trips::Placement;
@@ -19,8 +19,7 @@ pub fn write(file: &Path, results: &Results) -> anyhow::Result<()> {
 }
 
 fn draw(results: &Results) -> Document {
-    // What is looped is no round trip.
-    let crosses = |row: &&Row| row.unit == Unit::Microseconds && !matches!(row.case.method, Method::Loop | Method::LoopBare);
+    let crosses = |row: &&Row| row.unit == Unit::Microseconds && row.case.method.crosses();
     let section = |test: Test| {
         let mut rows: Vec<&Row> = results.rows.iter().filter(crosses).filter(|row| row.case.test == test).collect();
         rows.sort_by_key(|row| Placement::ALL.iter().position(|place| *place == row.case.placement));
@@ -62,6 +61,6 @@ mod tests {
         }
         // Two columns were published for each of two calls, three for the third; each has its mark, and one in the key.
         assert_eq!(document.descendants().filter(|node| node.has_tag_name("path")).count(), 2 + 2 + 3 + 5);
-        assert!(!texts.contains(&"loop, one-core"));
+        assert!(!texts.contains(&"ready, one-core"));
     }
 }

@@ -10,7 +10,7 @@ use crate::trips::results::{Missing, Settings, Unit};
 
 /// Some tests, both placements, counts of instructions, a failure.
 pub fn results() -> Results {
-    use Method::{Bare, BareOneProcess, Loop, LoopBare, Stubs, StubsOneProcess, StubsSleep};
+    use Method::{Bare, BareOneProcess, ClientStub, Ready, ServerStub, Stubs, StubsOneProcess, StubsSleep};
     use Placement::{Different, OneCore};
     let large = Test::Longwords(4095);
     let case = |test, method, placement| Case { test, method, placement };
@@ -22,8 +22,9 @@ pub fn results() -> Results {
         (case(Test::In(1024), Stubs, Different), 1.1),
         (case(Test::Null, StubsOneProcess, OneCore), 3.0),
         (case(Test::Null, BareOneProcess, OneCore), 2.0),
-        (case(Test::FourInts, Loop, OneCore), 0.012),
-        (case(Test::FourInts, LoopBare, OneCore), 0.004),
+        (case(Test::FourInts, ClientStub, OneCore), 0.009),
+        (case(Test::FourInts, Ready, OneCore), 0.004),
+        (case(Test::FourInts, ServerStub, OneCore), 0.003),
     ];
     let mut rows: Vec<Row> = timed
         .into_iter()

@@ -8,6 +8,7 @@ mod generated;
 mod gnumach;
 mod golden;
 mod placements;
+mod project;
 mod property;
 mod rust;
 mod support;
