@@ -273,8 +273,12 @@ fn put_right(out: &mut Vec<u8>, name: u32, disposition: u32) {
     out.extend(u64::from(name).to_le_bytes());
 }
 
+/// A string with its NUL, and zeros up to the next word.
 fn put_text(out: &mut Vec<u8>, text: &[u8]) {
-    put_texts(out, std::iter::once(text));
+    let text = &text[..text.len().min(NAME_MAX - 1)];
+    out.extend(type_word(STRING_C, 8, text.len() as u32 + 1).to_le_bytes());
+    out.extend(text);
+    out.resize((out.len() + 1).next_multiple_of(SLOT), 0);
 }
 
 /// Texts, each in [`NAME_MAX`] bytes with at least one NUL.
