@@ -13,6 +13,7 @@ pub mod outcome;
 pub mod process;
 pub mod screen;
 pub mod server;
+pub mod tasks;
 
 pub use bench::Bench;
 pub use drawing::DRAWINGS;

@@ -1,0 +1,139 @@
+//! Tasks as shared objects in one process: identity, calls between them, ends, and files that are none.
+
+mod harness;
+
+use harness::Bench;
+use harness::tasks::{config, run, task, task_of};
+
+/// A system of tasks that are all of task.so: name, process, arguments, what they come after.
+fn system(bench: &Bench, main: &str, tasks: &[(&str, &str, &[&str], &[&str])]) -> harness::Outcome {
+    task(bench);
+    let mut text = format!("main = '{main}'\n");
+    for (name, process, args, after) in tasks {
+        text += &format!("[task.{name}]\nfile = 'task.so'\nprocess = '{process}'\nargs = {args:?}\nafter = {after:?}\n");
+    }
+    run(bench, &["--config", &config(bench, &text)])
+}
+
+#[test]
+fn a_task_runs_alone_with_its_arguments_and_code() {
+    let bench = Bench::new();
+    let file = task(&bench).display().to_string();
+    for (role, code) in [("return", 5), ("exit", 6)] {
+        let ended = run(&bench, &["--private", &file, "--", role, &code.to_string()]);
+        assert_eq!((ended.code(), ended.stderr.as_str()), (code, ""), "{ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn two_tasks_in_one_process_call_each_other_and_apart_send_messages() {
+    let bench = Bench::new();
+    let file = task(&bench).display().to_string();
+    let ended = run(&bench, &["--private", &file, &file, "--", "client", "service"]);
+    assert_eq!(ended.code(), 0, "{ended:?}");
+    let line = ended.stdout.lines().find(|line| line.starts_with("count")).unwrap_or_else(|| panic!("{ended:?}"));
+    let number = |at: usize| line.split(' ').nth(at).and_then(|word| word.parse::<i32>().ok()).expect("a number");
+    assert!(number(3) > 100 && number(5) >= 200, "{line}");
+    assert!(line.ends_with("who 0 here"), "{line}");
+
+    // The same files, one word changed.
+    for (process, place) in [("one", "here"), ("other", "elsewhere")] {
+        let ended = system(
+            &bench,
+            "client",
+            &[("server", "one", &["serve", "service"], &[]), ("client", process, &["client", "service"], &["server"])],
+        );
+        assert_eq!(ended.code(), 0, "{ended:?}");
+        let line = ended.stdout.lines().find(|line| line.starts_with("count")).unwrap_or_else(|| panic!("{ended:?}"));
+        assert!(line.ends_with(&format!("who 0 {place}")), "{line}");
+        assert_eq!(line.contains("traps 0 "), place == "elsewhere", "{line}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_server_calls_another_for_its_caller() {
+    for processes in [["one", "one", "one"], ["one", "one", "other"], ["one", "other", "one"], ["a", "b", "c"]] {
+        let bench = Bench::new();
+        let ended = system(
+            &bench,
+            "client",
+            &[
+                ("outer", processes[0], &["serve", "outer"], &[]),
+                ("inner", processes[1], &["serve-many", "inner"], &[]),
+                ("client", processes[2], &["nested", "outer", "inner"], &["outer", "inner"]),
+            ],
+        );
+        assert!(ended.stdout.contains("nested 0 1\n"), "{processes:?}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_file_that_is_used_twice_has_variables_for_each_task() {
+    let bench = Bench::new();
+    let roles: &[&str] = &["variable"];
+    let ended = system(&bench, "c", &[("a", "x", roles, &[]), ("b", "x", roles, &["a"]), ("c", "x", roles, &["b"])]);
+    assert_eq!(ended.stdout, "variable 1\nvariable 1\nvariable 1\n", "{ended:?}");
+}
+
+#[test]
+fn a_task_that_exits_ends_the_call_that_it_is_in_and_nothing_else() {
+    let bench = Bench::new();
+    let ended = system(
+        &bench,
+        "client",
+        &[("server", "one", &["serve", "service"], &[]), ("client", "one", &["deadly", "service"], &["server"])],
+    );
+    // MIG_SERVER_DIED, and then MACH_SEND_INVALID_DEST; the thread is whole.
+    assert!(ended.stdout.contains("died -308 after 0x10000003 self 1\n"), "{ended:?}");
+    assert!(ended.stderr.contains("slipway: server: ended with code 9\n"), "{ended:?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_server_ends_and_starts_again_under_load() {
+    let bench = Bench::new();
+    task(&bench);
+    for (role, process) in [("serve", "one"), ("serve-many", "one"), ("serve", "other")] {
+        let text = format!(
+            "main = 'client'\n[task.server]\nfile = 'task.so'\nprocess = 'one'\nargs = ['{role}', 'service']\n\
+             restart = 'always'\npause = 0\nlongest-pause = 0\n\
+             [task.client]\nfile = 'task.so'\nprocess = '{process}'\nargs = ['load', 'service']\nafter = ['server']\n"
+        );
+        let text = text.replace("= 0\n", "= 0.0\n");
+        let ended = run(&bench, &["--config", &config(&bench, &text)]);
+        assert_eq!(ended.code(), 0, "{role} {process}: {ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn what_is_no_task_is_refused_by_name_and_cause() {
+    let bench = Bench::new();
+    let good = task(&bench).display().to_string();
+    let head = "#include <mach/task_main.h>\n#include <stdlib.h>\n";
+    let main = "MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; return 0; }\n";
+    let plain = task_of(&bench, "plain", "int f(void) { return 0; }\n", &[]);
+    let old = task_of(&bench, "old", &format!("{head}#undef MACH_TASK_ABI\n#define MACH_TASK_ABI 77\n{main}"), &[]);
+    let lacks =
+        task_of(&bench, "lacks", &format!("{head}extern void nowhere(void);\nvoid f(void) {{ nowhere(); }}\n{main}"), &[]);
+    let crash = format!("{head}__attribute__((constructor)) static void boom(void) {{ abort(); }}\n{main}");
+    let crash = task_of(&bench, "crash", &crash, &[]);
+    for (file, code, why) in [
+        (plain, 126, "not a task: it has no MACH_TASK_MAIN"),
+        (old, 126, "built for another libmach: its version is 77, and 1 is wanted"),
+        (lacks, 126, "undefined symbol: nowhere"),
+        (bench.path("none.so"), 127, "No such file"),
+    ] {
+        let shown = file.display().to_string();
+        let ended = run(&bench, &["--private", &good, &shown]);
+        assert_eq!(ended.code(), code, "{ended:?}");
+        let line = ended.stderr.lines().last().unwrap_or_default();
+        assert!(line.contains(&shown) && line.contains(why), "{why}: {ended:?}");
+    }
+    let ended = run(&bench, &["--private", &good, &crash.display().to_string()]);
+    assert_eq!(ended.code(), 128 + 6, "{ended:?}");
+    assert!(ended.stderr.contains("crash.so: crashed while it was loaded (SIGABRT)"), "{ended:?}");
+    bench.assert_nothing_left();
+}
