@@ -3,7 +3,7 @@ CARGO  ?= cargo
 PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 REL    := $(TARGET)/release
-BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so $(REL)/libmach.so $(REL)/libmach.a $(REL)/slipway-bootstrap $(REL)/mig
+BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so $(REL)/libmach.so $(REL)/libmach.a $(REL)/slipway-bootstrap $(REL)/slipway-domain $(REL)/mig
 MAN    := $(wildcard docs/man/*.1)
 HEADERS := $(shell cd include && find * -name '*.h' -o -name '*.defs')
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -49,6 +49,7 @@ install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 755 $(REL)/mig $(DEST)/bin/mig
 	install -D -m 755 $(REL)/slipway-bench $(DEST)/libexec/slipway/slipway-bench
 	install -D -m 755 $(REL)/slipway-bootstrap $(DEST)/libexec/slipway/slipway-bootstrap
+	install -D -m 755 $(REL)/slipway-domain $(DEST)/libexec/slipway/slipway-domain
 	install -D -m 644 $(REL)/libslipway_preload.so $(DEST)/lib/slipway/libslipway_preload.so
 	install -D -m 755 $(REL)/libmach.so $(DEST)/lib/libmach.so.1
 	ln -sf libmach.so.1 $(DEST)/lib/libmach.so

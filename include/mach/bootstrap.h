@@ -32,7 +32,10 @@ typedef boolean_t bootstrap_status_t;
 extern "C" {
 #endif
 
-/* For the first argument. It is MACH_PORT_NULL until the program sets it. */
+/*
+ * For the first argument. It is MACH_PORT_NULL until the program sets it. Tasks that share a process share it: they
+ * leave it alone, and set their bootstrap port with task_set_bootstrap_port().
+ */
 extern mach_port_t bootstrap_port;
 
 /*

@@ -5,10 +5,11 @@ mod harness;
 use harness::Bench;
 use harness::tasks::{config, run, task, task_of};
 
-/// A system of tasks that are all of task.so: name, process, arguments, what they come after.
+/// A system of tasks that are all of task.so: name, process, arguments, what they come after. It
+/// ends with the main task, or with all if that is "".
 fn system(bench: &Bench, main: &str, tasks: &[(&str, &str, &[&str], &[&str])]) -> harness::Outcome {
     task(bench);
-    let mut text = format!("main = '{main}'\n");
+    let mut text = if main.is_empty() { String::new() } else { format!("main = '{main}'\n") };
     for (name, process, args, after) in tasks {
         text += &format!("[task.{name}]\nfile = 'task.so'\nprocess = '{process}'\nargs = {args:?}\nafter = {after:?}\n");
     }
@@ -73,7 +74,7 @@ fn a_server_calls_another_for_its_caller() {
 fn a_file_that_is_used_twice_has_variables_for_each_task() {
     let bench = Bench::new();
     let roles: &[&str] = &["variable"];
-    let ended = system(&bench, "c", &[("a", "x", roles, &[]), ("b", "x", roles, &["a"]), ("c", "x", roles, &["b"])]);
+    let ended = system(&bench, "", &[("a", "x", roles, &[]), ("b", "x", roles, &["a"]), ("c", "x", roles, &["b"])]);
     assert_eq!(ended.stdout, "variable 1\nvariable 1\nvariable 1\n", "{ended:?}");
 }
 

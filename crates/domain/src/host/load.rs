@@ -30,8 +30,12 @@ pub struct Loaded {
     handle: *mut c_void,
     /// The task's entry.
     pub entry: Entry,
+    /// By which name the loader has it.
+    place: CString,
     /// The file, if it is in [`LOADED`].
     identity: Option<(u64, u64)>,
+    /// The copy that was loaded. Its number is part of the name, and must not be another's meanwhile.
+    copy: Option<OwnedFd>,
 }
 
 // SAFETY: the loader's handles may be used by any thread.
@@ -73,7 +77,7 @@ pub fn load(path: &Path, library: &Library) -> Result<Loaded, String> {
     loaded.extend(identity);
     // SAFETY: the note says that this is a task's entry.
     let entry = unsafe { std::mem::transmute::<*mut c_void, Entry>(entry) };
-    Ok(Loaded { handle, entry, identity })
+    Ok(Loaded { handle, entry, place, identity, copy })
 }
 
 fn find(handle: *mut c_void, name: &CStr) -> Option<*mut c_void> {
@@ -92,10 +96,15 @@ impl Loaded {
     /// Unloads the file. No thread runs in it any more.
     pub fn unload(self) {
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
-        // SAFETY: the caller's promise.
-        unsafe { libc::dlclose(self.handle) };
-        // The loader keeps an object that others use, or that asks for it.
-        if let Some(identity) = self.identity {
+        // SAFETY: nobody is in it, and the handle is not used again. The second call only asks.
+        let stays = unsafe {
+            libc::dlclose(self.handle);
+            libc::dlopen(self.place.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD)
+        };
+        if !stays.is_null() {
+            // The loader keeps what others use, or what asks for it: the next task of this file gets a copy.
+            std::mem::forget(self.copy);
+        } else if let Some(identity) = self.identity {
             loaded.retain(|other| *other != identity);
         }
     }
