@@ -114,7 +114,7 @@ impl Server {
 
 /// Both, with a mach_msg that takes a reply that lies ready.
 pub struct Looped {
-    client: Client,
+    _client: Client,
     _server: Server,
 }
 
@@ -127,7 +127,7 @@ impl Looped {
     /// # Errors
     /// When somebody has one of them, or the call fails.
     pub fn take(test: Test) -> anyhow::Result<Self> {
-        let mut looped = Self { client: Client::take()?, _server: Server::take()? };
+        let mut looped = Self { _client: Client::take()?, _server: Server::take()? };
         looped.call(test).context("the first call")?;
         Ok(looped)
     }
@@ -188,7 +188,7 @@ mod tests {
         }
         assert!(Client::take().is_err() && Server::take().is_err());
 
-        let Looped { mut client, _server: server } = looped;
+        let Looped { _client: mut client, _server: server } = looped;
         let (ours, theirs) = two_tasks().unwrap();
         let cpu = crate::cores::Cores::choose().unwrap().first;
         serve_beside(theirs.task, cpu, move || server.serve(theirs.own)).unwrap();
