@@ -132,7 +132,7 @@ impl Inner {
         // It may have moved just now, and the pipe that counts us be on its way. A way that is in doubt will do: whoever
         // has forged it could as well have given a pipe that nobody counts.
         let known = far.way().or_else(|| far.routes.iter().find(|route| route.gifts > 0)).map(|route| (route.line, route.slot));
-        let (number, slot) = known.map_or_else(|| self.route(port), Ok)?;
+        let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);
         let line = self.io.lines.get_mut(number as usize).ok_or(io::ErrorKind::NotFound)?;
