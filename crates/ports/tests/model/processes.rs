@@ -27,7 +27,7 @@ const TASKS: usize = crate::TASKS;
 const TEST: &str = "processes::any_sequence_follows_the_rules_between_processes";
 /// Lives, if PROPTEST_CASES doesn't say otherwise. MODEL_STEPS and MODEL_SHRINK (seconds) help to find small failures;
 /// MODEL_ACTS is a file with the acts of one, as they are printed, to be done again.
-const CASES: u32 = 12;
+const CASES: u32 = 20;
 /// How long what must come about may take; and when a failure is being made smaller.
 const PATIENCE: Duration = Duration::from_secs(20);
 const LITTLE_PATIENCE: Duration = Duration::from_millis(700);
