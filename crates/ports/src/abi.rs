@@ -43,6 +43,8 @@ codes! {
     SEND_INVALID_DATA = 0x1000_0002;
     SEND_INVALID_DEST = 0x1000_0003;
     SEND_TIMED_OUT = 0x1000_0004;
+    SEND_WILL_NOTIFY = 0x1000_0005;
+    SEND_NOTIFY_IN_PROGRESS = 0x1000_0006;
     SEND_INTERRUPTED = 0x1000_0007;
     SEND_MSG_TOO_SMALL = 0x1000_0008;
     SEND_INVALID_REPLY = 0x1000_0009;
@@ -50,6 +52,7 @@ codes! {
     SEND_INVALID_NOTIFY = 0x1000_000b;
     SEND_INVALID_MEMORY = 0x1000_000c;
     SEND_NO_BUFFER = 0x1000_000d;
+    SEND_NO_NOTIFY = 0x1000_000e;
     SEND_INVALID_TYPE = 0x1000_000f;
     SEND_INVALID_HEADER = 0x1000_0010;
     RCV_INVALID_NAME = 0x1000_4002;
@@ -177,6 +180,7 @@ pub mod kind {
 pub mod notify {
     #![allow(missing_docs, reason = "Mach's own names")]
     pub const PORT_DELETED: i32 = 65;
+    pub const MSG_ACCEPTED: i32 = 66;
     pub const PORT_DESTROYED: i32 = 69;
     pub const NO_SENDERS: i32 = 70;
     pub const SEND_ONCE: i32 = 71;

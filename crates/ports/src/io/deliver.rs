@@ -170,7 +170,7 @@ impl Inner {
     }
 
     /// Writes a message for a token when there is room for it.
-    fn send_later(&mut self, number: u32, mut message: Box<Message>) {
+    pub(crate) fn send_later(&mut self, number: u32, mut message: Box<Message>) {
         let Right::FarOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
         let Some(Once::Token { token, .. }) = self.io.onces.try_remove(once.0 as usize) else {
             return self.state.destroy_message(message);

@@ -26,6 +26,7 @@ impl Inner {
         if let Some(out) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)) {
             out.identity = identity;
         }
+        self.forget_forced(number, slot);
         let back = self.take_back(number, slot, port, open);
         if let Some(line) = self.io.lines.get_mut(number as usize) {
             line.ours.seen[slot as usize].store(1, Ordering::Release);
@@ -127,6 +128,7 @@ impl Inner {
         }
         let line = self.io.lines.remove(number as usize);
         self.wake_writers_of(number, &line);
+        self.forget_all_forced(&line);
         for (port, slot, back) in lost {
             if line.refused
                 && let Some(far) = self.io.far_mut(port)

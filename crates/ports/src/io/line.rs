@@ -5,6 +5,7 @@
 //! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
 
 use super::{
+    forced::Forced,
     objects,
     outbox::{Kept, Pending},
     tokens::Token,
@@ -171,6 +172,8 @@ pub struct Line {
     pub tokens: slab::Slab<Token>,
     /// Send-once rights to ports of the other end, by its token.
     pub held: rustc_hash::FxHashMap<u32, FarOnce>,
+    /// Messages over the limit whose senders want to know when they are received.
+    pub forced: Vec<Forced>,
     /// Descriptors of records that were written and may have to be taken back.
     pub kept: VecDeque<Kept>,
     /// Records that found no room.
@@ -232,6 +235,7 @@ impl Line {
             outs: Vec::new(),
             tokens: slab::Slab::new(),
             held: rustc_hash::FxHashMap::default(),
+            forced: Vec::new(),
             kept: VecDeque::new(),
             backlog: VecDeque::new(),
             fds: VecDeque::new(),

@@ -12,6 +12,7 @@ mod circles;
 pub mod deliver;
 mod discard;
 mod ends;
+mod forced;
 pub mod inspect;
 pub mod later;
 pub mod line;

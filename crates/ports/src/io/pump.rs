@@ -169,7 +169,7 @@ impl Inner {
         line.consume(record);
         let serial = line.serial;
         message.dest = Right::Send(port);
-        message.origin = Some(Origin { line: number, slot: record.target, serial });
+        message.origin = Some(Origin::Line { line: number, slot: record.target, serial });
         self.state.port_mut(port).srights += 1;
         self.state.enqueue(port, message);
         Ok(true)
@@ -289,13 +289,17 @@ impl Inner {
         Ok(rights)
     }
 
-    /// Counts a message from a line as received, for its sender's limit.
+    /// Counts a message as received, for its sender's limit, or tells its sender.
     pub(crate) fn give_credit(&mut self, origin: Origin) {
-        let Some(line) = self.io.lines.get_mut(origin.line as usize).filter(|line| line.serial == origin.serial) else { return };
-        if let Some(slot) = line.ins.get_mut(origin.slot as usize).and_then(Option::as_mut) {
-            slot.taken = slot.taken.wrapping_add(1);
-            let taken = slot.taken;
-            line.ours.taken[origin.slot as usize].store(taken, Ordering::Release);
+        let (number, slot, serial) = match origin {
+            Origin::Line { line, slot, serial } => (line, slot, serial),
+            Origin::Forced(request) => return self.state.accepted(request),
+        };
+        let Some(line) = self.io.lines.get_mut(number as usize).filter(|line| line.serial == serial) else { return };
+        if let Some(it) = line.ins.get_mut(slot as usize).and_then(Option::as_mut) {
+            it.taken = it.taken.wrapping_add(1);
+            let taken = it.taken;
+            line.ours.taken[slot as usize].store(taken, Ordering::Release);
             if line.segment.rx.wake_writer() {
                 line.ring_bell();
             }

@@ -282,6 +282,7 @@ impl Inner {
         for slot in closed {
             self.look_at_gate(number, slot);
         }
+        self.look_at_forced(number);
         // The bell may be for room that a thread dozed for, when a backlog took the flag over.
         self.wake_line_senders(number);
         self.heat(number);

@@ -3,6 +3,7 @@
 pub mod direct;
 pub mod fast;
 pub mod header;
+mod regardless;
 pub mod typed;
 
 use crate::{
@@ -74,8 +75,10 @@ fn send<'a>(mut guard: Guard<'a>, space: SpaceId, buffer: &mut [u8], request: &R
     if request.send_size > abi::MESSAGE_MAX {
         return (guard, Code::SEND_NO_BUFFER);
     }
-    if request.option & option::SEND_CANCEL != 0 && request.option & option::SEND_NOTIFY == 0 {
-        return (guard, Code::SEND_INVALID_NOTIFY);
+    if request.option & option::SEND_CANCEL != 0
+        && let Err(code) = regardless::cancel(&mut guard, space, buffer, request)
+    {
+        return (guard, code);
     }
     let prepared = prepare(&mut guard, space, &buffer[..request.send_size]);
     match prepared {
@@ -181,7 +184,9 @@ fn hand_in<'a>(
     buffer: &mut [u8],
     request: &Request,
 ) -> Step<'a> {
-    let deadline = deadline(request.option & option::SEND_TIMEOUT != 0, request.timeout);
+    let (timed, notifies) = (request.option & option::SEND_TIMEOUT != 0, request.option & option::SEND_NOTIFY != 0);
+    // As in Mach, who wants to be told later does not wait now, unless he says how long.
+    let deadline = deadline(timed || notifies, if timed { request.timeout } else { 0 });
     let mut asked = None;
     loop {
         let ended;
@@ -200,6 +205,7 @@ fn hand_in<'a>(
                 let (guard, ended) = wait::for_socket(guard, port, until);
                 (guard, ended, message)
             }
+            refused if !waits && notifies => return regardless::send(guard, space, refused, buffer, request),
             Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
                 return take_back(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }

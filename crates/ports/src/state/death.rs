@@ -106,6 +106,8 @@ impl State {
         entry.kind = kind::DEAD_NAME;
         entry.object = Object::None;
         let request = std::mem::take(&mut entry.request);
+        self.rename_acceptance(space, name, None);
+        let Some(entry) = self.space_mut(space).get_mut(name) else { return };
         if request != 0 {
             // The notification carries a reference of its own.
             entry.urefs = (entry.urefs + 1).min(abi::UREFS_MAX);
@@ -166,6 +168,7 @@ impl State {
         for (_, space) in &mut self.spaces {
             space.requests.iter_mut().for_each(|(_, right)| see(right));
         }
+        self.acceptances.iter_mut().for_each(|(_, it)| see(&mut it.to));
         for (id, it) in &mut self.ports {
             let Home::Here(local) = &mut it.home else { continue };
             see(&mut local.nsrequest);

@@ -20,19 +20,24 @@ pub struct Message {
     pub body: Vec<u8>,
     /// What goes into these places, in order.
     pub items: SmallVec<[Item; 1]>,
-    /// The line it came over, if it counts against a sender's limit there.
+    /// Who is to know when it leaves the queue, if anybody is.
     pub origin: Option<Origin>,
 }
 
-/// Where a message came in: the number of the line, and the slot on it.
+/// Who is to know when a message leaves its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Origin {
-    /// The line.
-    pub line: u32,
-    /// The slot.
-    pub slot: u32,
-    /// Which of the lines that had this number.
-    pub serial: u64,
+pub enum Origin {
+    /// The sender at the other end of a line, whose limit it counts for.
+    Line {
+        /// The line.
+        line: u32,
+        /// The slot.
+        slot: u32,
+        /// Which of the lines that had this number.
+        serial: u64,
+    },
+    /// A sender here that found the queue full, and asked with this request ([`State::request_acceptance`]).
+    Forced(u32),
 }
 
 /// Rights or memory in a message's body. `at` is an offset in [`Message::body`].

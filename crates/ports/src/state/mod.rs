@@ -8,6 +8,7 @@
 //!   space, putting them into one, destroying them. * [`message`]: messages on their way.
 //!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called.
 
+mod acceptance;
 mod death;
 pub mod message;
 pub mod notify;
@@ -84,6 +85,8 @@ pub struct State {
     pub spaces: Slab<Space>,
     /// Which name a far send-once right has, by [`FarOnce`]. May tell of one that it had before.
     once_names: Vec<(SpaceId, u32)>,
+    /// Requests to be told when a message is received.
+    acceptances: Slab<acceptance::Acceptance>,
     /// Calls to ports of this process.
     pub turns: traps::Turns,
     /// What the caller still has to do.

@@ -13,7 +13,7 @@ pub fn type_word(name: u32, bits: u32, number: u32) -> u64 {
 }
 
 /// The body of a notification: one word, described by its type.
-fn body(name: u32, bits: u32, value: u32) -> Vec<u8> {
+pub(super) fn body(name: u32, bits: u32, value: u32) -> Vec<u8> {
     let mut body = Vec::with_capacity(16);
     body.extend(type_word(name, bits, 1).to_le_bytes());
     body.extend(u64::from(value).to_le_bytes());
@@ -22,7 +22,7 @@ fn body(name: u32, bits: u32, value: u32) -> Vec<u8> {
 
 impl State {
     /// Sends a notification with the right, which is used up. Null, or one whose port is dead, gets none.
-    fn notify(&mut self, to: Right, id: i32, body: Vec<u8>, items: SmallVec<[Item; 1]>) {
+    pub(super) fn notify(&mut self, to: Right, id: i32, body: Vec<u8>, items: SmallVec<[Item; 1]>) {
         let complex = !items.is_empty();
         let message = Box::new(Message { id, complex, dest: to, reply: Right::Null, body, items, origin: None });
         match message.dest {

@@ -245,6 +245,7 @@ impl State {
     /// right that was to get the notification comes back.
     pub(crate) fn remove_name(&mut self, space: SpaceId, name: u32, port: Option<PortId>) -> Right {
         let Some(entry) = self.space_mut(space).remove(name) else { return Right::Null };
+        self.rename_acceptance(space, name, None);
         if let Some(port) = port {
             self.forget_name(port, space, name);
         }

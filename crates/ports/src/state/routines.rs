@@ -73,6 +73,7 @@ impl State {
             return Err(Code::NAME_EXISTS);
         }
         let entry = self.space_mut(space).remove(old).ok_or(Code::INVALID_NAME)?;
+        self.rename_acceptance(space, old, Some(new));
         let placed = self.space_mut(space).insert_at(new, entry);
         debug_assert!(placed, "the name is valid and free");
         match entry.object {

@@ -1,0 +1,56 @@
+//! `MACH_SEND_NOTIFY`: a message that finds no room is taken all the same, one for each name, and its sender is told
+//! when it is received.
+
+use super::{Request, Step, header, take_back};
+use crate::{
+    abi::{Code, NULL, kind},
+    io::{Inner, deliver::Refused, line::NO_SLOT},
+    process::Guard,
+    state::{Right, SpaceId},
+};
+
+/// Sends a message that was refused for want of room, on the terms of `MACH_SEND_NOTIFY`: `SEND_WILL_NOTIFY`, or
+/// the message comes back.
+pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, buffer: &mut [u8], request: &Request) -> Step<'a> {
+    let (line, message) = match refused {
+        Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
+        Refused::Socket(_, message) => return take_back(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY),
+        Refused::Queue(_, message) => (None, message),
+        Refused::Line(number, slot, message) => (Some((number, slot)), message),
+    };
+    // A send-once right's message waits for no limit.
+    if let Some((number, NO_SLOT)) = line {
+        guard.send_later(number, message);
+        return (guard, Code::SUCCESS);
+    }
+    let (Right::Send(port), false) = (&message.dest, request.notify == NULL) else {
+        return take_back(guard, space, message, buffer, request, Code::SEND_INVALID_NOTIFY);
+    };
+    let port = *port;
+    let id = match guard.state.request_acceptance(space, port, request.notify) {
+        Ok(id) => id,
+        Err(code) => return take_back(guard, space, message, buffer, request, code),
+    };
+    match line {
+        None => guard.state.enqueue_regardless(port, message, id),
+        Some((number, slot)) => {
+            if let Err(message) = guard.write_regardless(number, slot, message, id) {
+                guard.state.drop_acceptance(id);
+                return take_back(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY);
+            }
+        }
+    }
+    (guard, Code::SEND_WILL_NOTIFY)
+}
+
+/// `MACH_SEND_CANCEL`: takes back what was asked for the destination before, so that it can be asked for again.
+/// `SEND_INVALID_NOTIFY` if the name for notifications is no receive right.
+pub(super) fn cancel(inner: &mut Inner, space: SpaceId, buffer: &[u8], request: &Request) -> Result<(), Code> {
+    let names = inner.state.space(space);
+    if names.get(request.notify).is_none_or(|entry| !entry.has(kind::RECEIVE)) {
+        return Err(Code::SEND_INVALID_NOTIFY);
+    }
+    let remote = header::parse(&buffer[..request.send_size])?.remote;
+    inner.state.rename_acceptance(space, remote, None);
+    Ok(())
+}
