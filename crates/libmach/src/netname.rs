@@ -1,7 +1,8 @@
 //! Services by name, as Mach 3.0's name server gives them: `netname_*`, over the services of [`bootstrap`](mod@crate::bootstrap).
 //!
-//! The name server knows which task made a name known, and lets no other change it. Within the task the signature is
-//! compared, which so need not leave it.
+//! The signature is compared in the task that checked the name in, and does not leave it: it keeps one part of a
+//! program from changing another's names. It is no protection from other tasks: the name server is a user's own, and lets
+//! every task of that user forget a name that one of them registered. (Services that it starts itself are kept.)
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
