@@ -130,6 +130,14 @@ impl Segment {
         Self::map(fd, table, ring, End::Guest)
     }
 
+    /// Leaves the segment out of the memory of children that this process forks, which abandon its lines.
+    ///
+    /// # Errors
+    /// As madvise(2).
+    pub fn keep_from_children(&self) -> io::Result<()> {
+        self.mapping.keep_from_children()
+    }
+
     /// The table that this end writes, and the one that the other end writes. None if the segment has
     /// none of that size.
     pub fn tables<T: Zeroed>(&self, table: usize) -> Option<(Shared<T>, Shared<T>)> {

@@ -24,6 +24,8 @@ pub struct Process {
     inner: Mutex<Inner>,
     /// The space of the task that the process began as.
     first: SpaceId,
+    /// In a forked child, the space of tasks that ended with the fork: those of its parent.
+    ended: Option<SpaceId>,
     /// By which name that task knows itself.
     self_name: SelfName,
     /// The port that stands for the host, once somebody has asked for it.
@@ -63,7 +65,7 @@ impl Process {
     #[cold]
     fn start() -> &'static Self {
         START.call_once(|| {
-            Self::install([None, None]);
+            Self::install([None, None], false);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
             // SAFETY: as above.
@@ -73,16 +75,18 @@ impl Process {
     }
 
     /// Makes a fresh `Process` the current one. The old one, if any, is left as it is, and leaks.
-    fn install(heirlooms: Heirlooms) {
+    fn install(heirlooms: Heirlooms, forked: bool) {
         let mut inner = Inner::default();
         let first = inner.new_task();
+        let ended = forked.then(|| inner.state.new_space());
+        ended.iter().for_each(|space| inner.state.terminate(*space));
         for (which, heirloom) in Special::ALL.into_iter().zip(heirlooms) {
             let right = heirloom.and_then(|(s, t)| inner.import_send(Reserved::new(s).ok()?, Reserved::new(t).ok()?).ok());
             *which.of(inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
         }
         inner.settle();
         let self_name = inner.state.space(first).self_name.clone();
-        let process = Box::new(Self { inner: Mutex::new(inner), first, self_name, host: OnceLock::new() });
+        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, host: OnceLock::new() });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -112,6 +116,12 @@ impl Process {
 }
 
 impl Process {
+    /// A space whose task has ended.
+    #[cold]
+    pub(crate) fn ended_space(&self) -> SpaceId {
+        self.ended.unwrap_or(self.first)
+    }
+
     /// By which name the task with the space knows itself, without the lock; null if that is not known so.
     #[inline]
     pub(crate) fn self_name(&self, space: SpaceId) -> u32 {
@@ -197,7 +207,7 @@ extern "C" fn after_fork_in_child() {
     std::mem::forget(guard);
     crate::trap::leave_all();
     close_in_child();
-    Process::install(heirlooms);
+    Process::install(heirlooms, true);
 }
 
 impl Inner {

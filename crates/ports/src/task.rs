@@ -19,7 +19,8 @@ use std::{io, os::fd::OwnedFd};
 
 /// A task of this process: a space, and the calls on it. Copies stand for the same task.
 ///
-/// Any thread may make any call at any time.
+/// Any thread may make any call at any time. In a child made by fork(2) it is a task that has ended, and so are the rights
+/// that belong to it: the child has a task of its own.
 #[derive(Debug, Clone, Copy)]
 pub struct Task {
     process: &'static Process,
@@ -78,7 +79,7 @@ impl Task {
 
     /// A number that stands for the task in this process.
     pub fn number(&self) -> u32 {
-        self.space.0
+        self.space().0
     }
 
     /// The task of a [number](Task::number) of this process.
@@ -88,29 +89,29 @@ impl Task {
 
     /// Names the task for who looks at the process.
     pub fn set_label(&self, label: &str) {
-        self.lock().state.space_mut(self.space).label = label.into();
+        self.lock().state.space_mut(self.space()).label = label.into();
     }
 
     /// Makes this the task that the calling thread works for; the one before.
     pub fn enter(self) -> Self {
         let before = Self::current();
-        trap::set_current(self.space);
+        trap::set_current(self.space());
         before
     }
 
     /// Ends the task: every right it has is given up. Its threads get errors from then on.
     pub fn terminate(self) {
-        let mut guard = self.process.lock();
+        let mut guard = self.here().0.lock();
         for which in Special::ALL {
-            let right = std::mem::take(which.of(guard.state.space_mut(self.space)));
+            let right = std::mem::take(which.of(guard.state.space_mut(self.space())));
             guard.state.destroy_right(right);
         }
-        guard.state.terminate(self.space);
+        guard.state.terminate(self.space());
     }
 
     /// The lock on the process that the task is in.
     pub(crate) fn lock(&self) -> Guard<'static> {
-        self.process.lock()
+        self.here().0.lock()
     }
 
     /// Whether both are tasks of the same process, and not of a parent that was left with fork.
@@ -120,19 +121,28 @@ impl Task {
 
     /// The task's space.
     pub fn space(&self) -> SpaceId {
-        self.space
+        self.here().1
+    }
+
+    /// The process and the space that calls are about. A task of a parent that fork left is one that has ended.
+    #[inline]
+    fn here(&self) -> (&'static Process, SpaceId) {
+        let process = Process::get();
+        if std::ptr::eq(self.process, process) { (process, self.space) } else { (process, process.ended_space()) }
     }
 
     /// `mach_msg`: see [`msg::mach_msg`].
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
-        msg::mach_msg(self.process, self.space, buffer, request)
+        let (process, space) = self.here();
+        msg::mach_msg(process, space, buffer, request)
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.
     #[inline]
     pub fn self_name(&self) -> u32 {
-        match self.process.self_name(self.space) {
+        let (process, space) = self.here();
+        match process.self_name(space) {
             crate::abi::NULL => self.name_self(),
             name => name,
         }
@@ -141,14 +151,14 @@ impl Task {
     /// Runs `call` on the state, for a routine that concerns the one name.
     fn with<T>(&self, name: u32, call: impl FnOnce(&mut Inner, SpaceId) -> Result<T, Code>) -> Result<T, Code> {
         let mut guard = self.lock();
-        guard.refresh(self.space, name);
-        call(&mut guard, self.space)
+        guard.refresh(self.space(), name);
+        call(&mut guard, self.space())
     }
 
     /// The task in this process that a name of this task stands for: `mach_task_self`'s name, or another's.
     #[inline]
     pub fn named(&self, task: u32) -> Option<Self> {
-        if task != crate::abi::NULL && task == self.process.self_name(self.space) {
+        if task != crate::abi::NULL && task == self.here().0.self_name(self.space()) {
             return Some(*self);
         }
         self.named_otherwise(task)
@@ -156,9 +166,9 @@ impl Task {
 
     fn named_otherwise(&self, task: u32) -> Option<Self> {
         let guard = self.lock();
-        let port = guard.state.space(self.space).get(task).and_then(Entry::port)?;
+        let port = guard.state.space(self.space()).get(task).and_then(Entry::port)?;
         match guard.state.port(port).local()?.kernel {
-            Kernel::Task(space) => Some(Self { process: self.process, space }),
+            Kernel::Task(space) => Some(Self { process: self.here().0, space }),
             _ => None,
         }
     }
@@ -166,9 +176,9 @@ impl Task {
     /// `mach_port_names`: every name and its type.
     pub fn names(&self) -> Result<Vec<(u32, u32)>, Code> {
         let mut guard = self.lock();
-        let names: Vec<u32> = guard.state.space(self.space).iter().map(|(name, _)| name).collect();
-        names.into_iter().for_each(|name| guard.refresh(self.space, name));
-        guard.state.port_names(self.space)
+        let names: Vec<u32> = guard.state.space(self.space()).iter().map(|(name, _)| name).collect();
+        names.into_iter().for_each(|name| guard.refresh(self.space(), name));
+        guard.state.port_names(self.space())
     }
 
     /// `mach_port_type`.
@@ -183,17 +193,17 @@ impl Task {
 
     /// `mach_port_allocate`: `which` is a number of [`crate::abi::right`].
     pub fn allocate(&self, which: u32) -> Result<u32, Code> {
-        self.lock().state.port_allocate(self.space, which)
+        self.lock().state.port_allocate(self.space(), which)
     }
 
     /// `mach_port_allocate_name`.
     pub fn allocate_name(&self, which: u32, name: u32) -> Result<(), Code> {
-        self.lock().state.port_allocate_name(self.space, which, name)
+        self.lock().state.port_allocate_name(self.space(), which, name)
     }
 
     /// `mach_reply_port`.
     pub fn reply_port(&self) -> Result<u32, Code> {
-        self.lock().state.reply_port(self.space)
+        self.lock().state.reply_port(self.space())
     }
 
     /// `mach_port_destroy`.
@@ -203,7 +213,7 @@ impl Task {
 
     /// `mach_port_deallocate`.
     pub fn deallocate(&self, name: u32) -> Result<(), Code> {
-        self.lock().state.port_deallocate(self.space, name)
+        self.lock().state.port_deallocate(self.space(), name)
     }
 
     /// `mach_port_get_refs`.
@@ -229,32 +239,32 @@ impl Task {
 
     /// `mach_port_set_mscount`.
     pub fn set_mscount(&self, name: u32, count: u32) -> Result<(), Code> {
-        self.lock().state.port_set_mscount(self.space, name, count)
+        self.lock().state.port_set_mscount(self.space(), name, count)
     }
 
     /// `mach_port_set_seqno`.
     pub fn set_seqno(&self, name: u32, seqno: u32) -> Result<(), Code> {
-        self.lock().state.port_set_seqno(self.space, name, seqno)
+        self.lock().state.port_set_seqno(self.space(), name, seqno)
     }
 
     /// `mach_port_set_protected_payload`.
     pub fn set_payload(&self, name: u32, payload: u64) -> Result<(), Code> {
-        self.lock().state.port_set_protected_payload(self.space, name, payload)
+        self.lock().state.port_set_protected_payload(self.space(), name, payload)
     }
 
     /// `mach_port_clear_protected_payload`.
     pub fn clear_payload(&self, name: u32) -> Result<(), Code> {
-        self.lock().state.port_clear_protected_payload(self.space, name)
+        self.lock().state.port_clear_protected_payload(self.space(), name)
     }
 
     /// `mach_port_get_set_status`.
     pub fn set_status(&self, name: u32) -> Result<Vec<u32>, Code> {
-        self.lock().state.port_get_set_status(self.space, name)
+        self.lock().state.port_get_set_status(self.space(), name)
     }
 
     /// `mach_port_move_member`.
     pub fn move_member(&self, member: u32, after: u32) -> Result<(), Code> {
-        self.lock().state.port_move_member(self.space, member, after)
+        self.lock().state.port_move_member(self.space(), member, after)
     }
 
     /// `mach_port_get_receive_status`. Messages that still lie in lines are counted once they are seen.
@@ -291,16 +301,16 @@ impl Task {
     /// under `name`.
     pub fn insert_right(&self, name: u32, from: Self, right_name: u32, how: u32) -> Result<(), Code> {
         let mut guard = self.lock();
-        let moved = guard.state.copyin(from.space, right_name, how)?;
-        guard.state.port_insert_right(self.space, name, moved)
+        let moved = guard.state.copyin(from.space(), right_name, how)?;
+        guard.state.port_insert_right(self.space(), name, moved)
     }
 
     /// `mach_port_extract_right`: takes a right of this task out, as `how` says, and gives it to `to`: its name there.
     pub fn extract_right(&self, name: u32, how: u32, to: Self) -> Result<u32, Code> {
         let mut guard = self.lock();
-        let taken = guard.state.port_extract_right(self.space, name, how)?;
+        let taken = guard.state.port_extract_right(self.space(), name, how)?;
         let guard = &mut *guard;
-        guard.state.copyout(to.space, taken).map_err(|right| {
+        guard.state.copyout(to.space(), taken).map_err(|right| {
             guard.state.destroy_right(right);
             Code::RESOURCE_SHORTAGE
         })
@@ -310,7 +320,7 @@ impl Task {
     /// readable without one: receive with a time-out of 0 until nothing comes.
     pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
         let mut guard = self.lock();
-        let what = match guard.state.space(self.space).get(name) {
+        let what = match guard.state.space(self.space()).get(name) {
             Some(Entry { object: Object::Set(set), .. }) => For::Set(*set),
             Some(entry) if entry.has(kind::RECEIVE) => entry.port().map(For::Port).ok_or(io::ErrorKind::InvalidInput)?,
             _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name has no receive right")),
@@ -326,7 +336,7 @@ impl Task {
         let mut guard = self.lock();
         let inner = &mut *guard;
         let right = inner.import_send(s, t).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        inner.state.copyout(self.space, right).map_err(|right| {
+        inner.state.copyout(self.space(), right).map_err(|right| {
             inner.state.destroy_right(right);
             io::ErrorKind::OutOfMemory.into()
         })
@@ -336,7 +346,7 @@ impl Task {
     /// another process. Each export counts as a sender while its descriptors are open.
     pub fn export(&self, name: u32) -> io::Result<(OwnedFd, OwnedFd)> {
         let mut guard = self.lock();
-        let port = guard.own_port(self.space, name).ok_or(io::ErrorKind::InvalidInput)?;
+        let port = guard.own_port(self.space(), name).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(local) = guard.state.port_mut(port).local_mut() {
             local.mscount = local.mscount.wrapping_add(1);
         }

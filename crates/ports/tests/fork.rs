@@ -154,6 +154,49 @@ fn a_child_of_a_thread_with_another_task_has_one_of_its_own() {
     .expect("no panic");
 }
 
+/// What a child still has of its parent's tasks is no task any more, and its lines' memory is not there.
+#[test]
+fn a_parents_task_has_ended_in_its_child() {
+    let test = "a_parents_task_has_ended_in_its_child";
+    if role().is_some() {
+        return echo();
+    }
+    let _one = alone();
+    let _dog = watchdog(test, WATCHDOG);
+    let (task, second) = (Task::current(), Task::new());
+    let hello = receive_right();
+    let mut helper = start(test, "echo", hello);
+    let server = receive(hello).reply();
+    assert_eq!(rpc(7, server, receive_right(), |msg| msg.int(1)).u64(40), 2);
+    // Not the memory that messages bring, which is the program's.
+    let lines = || {
+        let maps = std::fs::read_to_string("/proc/self/maps").expect("/proc");
+        maps.lines().filter(|line| line.contains("memfd:slipway (deleted)")).count()
+    };
+    assert!(lines() > 0);
+    let code = forked(|| {
+        assert_eq!(lines(), 0, "the parent's lines");
+        let own = Task::current();
+        let port = receive_right();
+        for left in [task, second] {
+            assert_ne!(left, own);
+            assert_eq!(left.allocate(right::RECEIVE), Err(Code::INVALID_TASK));
+            assert_eq!(left.destroy(port), Err(Code::INVALID_TASK));
+            assert!(left.kind(server).is_err() && left.names().is_err_and(|code| code == Code::INVALID_TASK));
+            let before = left.enter();
+            assert_eq!(send(&Msg::new(5, (port, types::MAKE_SEND), (0, 0))), Code::SEND_INVALID_DEST);
+            before.enter();
+            left.terminate();
+        }
+        assert_eq!(own.kind(port), Ok(kind::RECEIVE));
+        0
+    });
+    assert_eq!(code, 0);
+    assert_eq!(rpc(7, server, receive_right(), |msg| msg.int(8)).u64(40), 9);
+    assert_eq!(send(&Msg::new(0, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    assert!(helper.wait().expect("the helper's end").success());
+}
+
 /// Threads send and receive all the while others fork.
 #[test]
 fn threads_fork_under_load() {

@@ -4,7 +4,7 @@
 //! memory: a byte is read once for each use and never trusted to stay as it was read.
 #![allow(unsafe_code, clippy::disallowed_methods, reason = "the one place with raw shared memory")]
 
-use rustix::mm::{MapFlags, ProtFlags, mmap, mmap_anonymous, munmap};
+use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use std::{io, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
 
 /// Types that are valid when all their bytes are zero, and stay valid whatever a peer writes.
@@ -43,6 +43,17 @@ impl Mapping {
         // SAFETY: as in `of_file`.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)? };
         Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
+    }
+
+    /// Leaves it out of the memory of children that this process forks. A child that touches it all the same, by
+    /// way of a view that it inherited, is killed.
+    ///
+    /// # Errors
+    /// As madvise(2).
+    pub fn keep_from_children(&self) -> io::Result<()> {
+        // SAFETY: the range is this mapping, whole; in this process nothing changes.
+        unsafe { madvise(self.start.as_ptr().cast(), self.len, Advice::LinuxDontFork)? };
+        Ok(())
     }
 
     /// The object of type `T` at `offset`, or None if it doesn't lie in the mapping, aligned.

@@ -221,6 +221,7 @@ impl Line {
     /// A line over a segment and its sockets.
     pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, peer: Peer) -> io::Result<Self> {
         let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
+        segment.keep_from_children()?;
         Ok(Self {
             segment,
             ours,
