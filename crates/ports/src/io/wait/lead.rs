@@ -1,6 +1,6 @@
 //! Waiting for a message: as the leader, who looks at the hot lines, or as one of those whom others wake.
 
-use super::{ASLEEP, Ended, HOT, Me, follow, overdue, remaining};
+use super::{ASLEEP, Ended, HOT, Me, overdue, remaining, room::follow};
 use crate::{
     io::{
         look::{EAGER, Outlook, look, now},
@@ -76,9 +76,11 @@ fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) 
         let outcome = look(outlook, deadline, &|| me.stirs());
         guard = me.process.lock();
         me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
-        let line = hot.and_then(|hot| guard.io.lines.get(hot as usize));
-        let habit = line.map_or(&me.waiter.habit, |line| &line.habit);
-        habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+        let end = if outcome == Outcome::Burnt { now() } else { 0 };
+        me.waiter.habit.learn(outcome, end);
+        if let Some(line) = hot.and_then(|hot| guard.io.lines.get(hot as usize)) {
+            line.habit.learn(outcome, end);
+        }
     }
     // The lines may be others by now.
     me.note(&guard);
