@@ -3,7 +3,8 @@
 mod support;
 
 use slipway_ports::{
-    abi::{Code, kind, notify, right, types},
+    abi::{Code, DEAD, NULL, kind, notify, option, right, types},
+    msg::Request,
     task::Task,
 };
 use support::*;
@@ -38,6 +39,66 @@ fn requests_are_answered() {
     }
     assert_eq!(send(&Msg::new(0, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     assert!(child.wait().expect("the child's end").success());
+}
+
+/// What the last message's names meant says nothing of other names, nor of the same ones after a change.
+#[test]
+fn names_are_not_taken_for_those_of_the_last_message() {
+    if role().is_some() {
+        let (parent, own) = (inherited(), receive_right());
+        assert_eq!(send(&Msg::new(1, (parent, types::COPY_SEND), (own, types::MAKE_SEND))), Code::SUCCESS);
+        loop {
+            let msg = receive(own);
+            match (msg.id(), msg.reply()) {
+                (LAST, _) => return,
+                (_, NULL) => {}
+                (id, reply) => assert_eq!(send(&Msg::new(id, (reply, types::MOVE_SEND_ONCE), (0, 0))), Code::SUCCESS),
+            }
+        }
+    }
+    const LAST: i32 = 9;
+    let hello = receive_right();
+    let mut child = start("names_are_not_taken_for_those_of_the_last_message", "child", hello);
+    let server = receive(hello).reply();
+    let task = Task::current();
+    let reply = receive_right();
+    // Only sends, receives, and both, so that nothing else happens between them.
+    let call = |option, remote: u32, from: u32| {
+        let mut buffer = Msg::new(1, (remote, types::COPY_SEND), (0, 0)).0;
+        let receive_size = buffer.len();
+        let request = Request { option, send_size: receive_size, receive_size, receive_name: from, ..Request::default() };
+        task.mach_msg(&mut buffer, &request)
+    };
+    let (sends, receives) = (option::SEND_MSG, option::RCV_MSG);
+    let asks = || assert_eq!(rpc(2, server, reply, |msg| msg).id(), 2);
+    asks();
+    assert_eq!(call(sends, server, 0), Code::SUCCESS);
+    assert_eq!(call(sends, NULL, 0), Code::SEND_INVALID_DEST);
+    assert_eq!(call(sends, server, 0), Code::SUCCESS);
+    assert_eq!(call(sends, DEAD, 0), Code::SEND_INVALID_DEST);
+    assert_eq!(call(sends, reply, 0), Code::SEND_INVALID_DEST);
+
+    asks();
+    for name in [NULL, DEAD, server] {
+        assert_eq!(call(receives, NULL, name), Code::RCV_INVALID_NAME, "{name:#x}");
+    }
+    // The same number in another task is another name.
+    let other = Task::new();
+    let before = other.enter();
+    let mut buffer = Msg::new(1, (server, types::COPY_SEND), (0, 0)).0;
+    let request = Request { option: sends, send_size: buffer.len(), ..Request::default() };
+    let there = other.kind(server).is_ok_and(|kind| kind & kind::SEND != 0);
+    assert!(there || other.mach_msg(&mut buffer, &request) == Code::SEND_INVALID_DEST);
+    before.enter();
+
+    asks();
+    let set = task.allocate(right::PORT_SET).expect("a set");
+    task.move_member(reply, set).expect("a member");
+    assert_eq!(call(receives, NULL, reply), Code::RCV_IN_SET);
+    assert_eq!(send(&Msg::new(LAST, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    task.deallocate(server).expect("the right");
+    assert_eq!(call(sends, server, 0), Code::SEND_INVALID_DEST);
+    assert!(child.wait().expect("the child").success());
 }
 
 #[test]

@@ -5,7 +5,7 @@
 
 use super::header::{self, Delivered, Header};
 use crate::{
-    abi::{self, Code, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
+    abi::{self, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
     io::{
         Inner, Once,
         line::{HELD, INLINE, Line},
@@ -21,47 +21,56 @@ use slipway_fabric::sync::Ordering;
 ///
 /// It is good as long as nothing but plain messages comes and goes. So whoever else reaches what the lock guards has it
 /// forgotten: see [`Guard`](crate::process::Guard).
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct Shortcuts {
-    /// The task and the name that was sent to; 0 for none.
+    /// The task and the name that was sent to, or [`NOTHING`].
     sent_to: u64,
     /// The line and the slot that it led to.
     way: (u32, u32),
-    /// The task and the name that was received from; 0 for none.
+    /// The task and the name that was received from, or [`NOTHING`].
     received_from: u64,
-    /// What it stands for.
+    /// What it stands for; None if nothing can be received from it.
     what: Option<For>,
 }
 
-/// A name in a task. No name is 0.
+/// No name in any task.
+const NOTHING: u64 = !0;
+
+/// A name in a task.
 #[inline(always)]
 fn key(space: SpaceId, name: u32) -> u64 {
     u64::from(space.0) << 32 | u64::from(name)
+}
+
+impl Default for Shortcuts {
+    fn default() -> Self {
+        Self { sent_to: NOTHING, way: (0, 0), received_from: NOTHING, what: None }
+    }
 }
 
 impl Shortcuts {
     /// Something else is about to happen.
     #[inline(always)]
     pub fn forget(&mut self) {
-        (self.sent_to, self.received_from) = (0, 0);
+        (self.sent_to, self.received_from) = (NOTHING, NOTHING);
     }
 }
 
 impl Inner {
-    /// What a name to receive from denotes.
+    /// What a name to receive from denotes, if it can be received from.
     #[inline(always)]
-    pub(super) fn receives_from(&mut self, space: SpaceId, name: u32) -> Result<For, Code> {
-        match self.io.shortcuts.what {
-            Some(what) if self.io.shortcuts.received_from == key(space, name) => Ok(what),
-            _ => self.look_up_receiver(space, name),
+    pub(super) fn receives_from(&mut self, space: SpaceId, name: u32) -> Option<For> {
+        if self.io.shortcuts.received_from == key(space, name) {
+            return self.io.shortcuts.what;
         }
+        self.look_up_receiver(space, name)
     }
 
     #[inline(never)]
-    fn look_up_receiver(&mut self, space: SpaceId, name: u32) -> Result<For, Code> {
-        let what = super::receivable(self, space, name)?;
-        (self.io.shortcuts.received_from, self.io.shortcuts.what) = (key(space, name), Some(what));
-        Ok(what)
+    fn look_up_receiver(&mut self, space: SpaceId, name: u32) -> Option<For> {
+        let what = super::receivable(self, space, name).ok();
+        (self.io.shortcuts.received_from, self.io.shortcuts.what) = (key(space, name), what);
+        what
     }
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.

@@ -267,9 +267,8 @@ fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For, Code> {
 /// Receives by the short way, as long as there is nothing else to be done.
 #[inline(always)]
 fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
-    let what = match guard.quietly().receives_from(space, request.receive_name) {
-        Ok(what) => what,
-        Err(code) => return code,
+    let Some(what) = guard.quietly().receives_from(space, request.receive_name) else {
+        return receivable(&guard, space, request.receive_name).err().unwrap_or(Code::RCV_INVALID_NAME);
     };
     // Who has just asked can't have the answer yet.
     let mut asked = request.option & option::SEND_MSG != 0;
