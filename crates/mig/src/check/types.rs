@@ -195,7 +195,10 @@ impl Type {
         self.message_type = name.to_owned();
         if self.count == Count::One && self.inline {
             self.element = name.to_owned();
-            self.part.name = name.to_owned();
+            // Another name for a structure is no other structure.
+            if self.part.name.is_empty() || !matches!(self.part.form, Form::Fields(_)) {
+                self.part.name = name.to_owned();
+            }
             self.part.set_sign(name);
         }
     }

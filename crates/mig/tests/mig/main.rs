@@ -11,5 +11,6 @@ mod placements;
 mod project;
 mod property;
 mod rust;
+mod rust_property;
 mod support;
 mod trap;

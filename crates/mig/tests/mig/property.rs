@@ -11,14 +11,16 @@ use crate::support::{compile_strictly, include, mig, run};
 
 /// A type of the interface: how it is declared there and in C, and how an array of it is passed.
 #[derive(Clone, Debug)]
-struct Kind {
-    defs: String,
+pub struct Kind {
+    /// As the interface says it.
+    pub defs: String,
     c: String,
-    form: Form,
+    /// How it is passed.
+    pub form: Form,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Form {
+pub enum Form {
     /// By value.
     Value,
     /// An array of fixed length.
@@ -36,7 +38,8 @@ enum Form {
 const ELEMENTS: [(&str, &str); 6] =
     [("char", "char"), ("short", "short"), ("int", "int"), ("int64", "int64_t"), ("pair_t", "pair_t"), ("mixed_t", "mixed_t")];
 
-fn kind() -> impl Strategy<Value = Kind> {
+/// Any type.
+pub fn kind() -> impl Strategy<Value = Kind> {
     let form = prop_oneof![
         3 => Just(Form::Value),
         1 => (1..40u32).prop_map(Form::Fixed),
@@ -61,7 +64,7 @@ fn kind() -> impl Strategy<Value = Kind> {
 }
 
 /// A routine: its arguments, each with whether it is one InOut argument rather than an In and an Out.
-type Shape = Vec<(Kind, bool)>;
+pub type Shape = Vec<(Kind, bool)>;
 
 struct Text {
     defs: String,
