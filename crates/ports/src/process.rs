@@ -28,9 +28,14 @@ pub struct Process {
     ended: Option<SpaceId>,
     /// By which name that task knows itself.
     self_name: SelfName,
+    /// The same of the first of its other tasks, by their spaces.
+    other_names: [OnceLock<SelfName>; OTHERS],
     /// The port that stands for the host, once somebody has asked for it.
     pub(crate) host: OnceLock<PortId>,
 }
+
+/// Tasks whose names for themselves are known without the lock.
+const OTHERS: usize = 64;
 
 /// The two descriptors that stand for a send right outside of Mach.
 type Pair = (OwnedFd, OwnedFd);
@@ -86,7 +91,9 @@ impl Process {
         }
         inner.settle();
         let self_name = inner.state.space(first).self_name.clone();
-        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, host: OnceLock::new() });
+        let other_names = [const { OnceLock::new() }; OTHERS];
+        let host = OnceLock::new();
+        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, other_names, host });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -125,7 +132,18 @@ impl Process {
     /// By which name the task with the space knows itself, without the lock; null if that is not known so.
     #[inline]
     pub(crate) fn self_name(&self, space: SpaceId) -> u32 {
-        if space == self.first { self.self_name.get() } else { abi::NULL }
+        if space == self.first {
+            return self.self_name.get();
+        }
+        self.other_names.get(space.0 as usize).and_then(OnceLock::get).map_or(abi::NULL, SelfName::get)
+    }
+
+    /// A task was made, which knows itself by this name.
+    pub(crate) fn note_self_name(&self, space: SpaceId, name: SelfName) {
+        if let Some(place) = self.other_names.get(space.0 as usize) {
+            // Spaces are numbered once.
+            let _ = place.set(name);
+        }
     }
 }
 

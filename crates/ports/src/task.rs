@@ -73,7 +73,9 @@ impl Task {
     /// A further task in this process, with an empty space.
     pub fn new() -> Self {
         let process = Process::get();
-        let space = process.lock().new_task();
+        let mut guard = process.lock();
+        let space = guard.new_task();
+        process.note_self_name(space, guard.state.space(space).self_name.clone());
         Self { process, space }
     }
 

@@ -2,8 +2,12 @@
 
 mod harness;
 
+use std::time::Instant;
+
 use harness::Bench;
-use harness::tasks::{config, run, task, task_of};
+use harness::build::example;
+use harness::process::PATIENCE;
+use harness::tasks::{config, run, start, task, task_of};
 
 /// A system of tasks that are all of task.so: name, process, arguments, what they come after. It
 /// ends with the main task, or with all if that is "".
@@ -110,6 +114,52 @@ fn a_server_ends_and_starts_again_under_load() {
 }
 
 #[test]
+fn a_task_in_rust_serves_one_in_c_and_survives_its_panics() {
+    let bench = Bench::new();
+    let client = task_of(
+        &bench,
+        "client",
+        "#include <mach/bootstrap.h>\n#include <mach/task_main.h>\n#include <mach/trap.h>\n#include <sched.h>\n#include <stdio.h>\n\
+         MACH_TASK_MAIN(argc, argv) {\n(void) argc; (void) argv; mach_port_t port; int n = 21, wrong = -1; kern_return_t code = 1, died[2];\n\
+         while (bootstrap_look_up(0, \"slipway.example.double\", &port)) sched_yield();\n\
+         if (!mach_trap(port, 7000, 7, &n, &code)) return 1;\n\
+         for (int i = 0; i < 2; i++) if (!mach_trap(port, 7000, 7, &wrong, &died[i])) return 2;\n\
+         if (!mach_trap(port, 7000, 7, &n, &code)) return 3;\n\
+         printf(\"%d %d %d %d\\n\", code, n, died[0], died[1]);\nfflush(stdout);\nreturn 0; }\n",
+        &[],
+    );
+    let server = example("rust_task", "slipway-domain").display().to_string();
+    let ended = run(&bench, &["--private", &server, &client.display().to_string()]);
+    assert_eq!((ended.code(), ended.stdout.as_str()), (0, "0 84 -308 -308\n"), "{ended:?}");
+    assert!(ended.stderr.contains("a negative number"), "{ended:?}");
+}
+
+#[test]
+fn a_task_that_has_ended_is_unloaded() {
+    let bench = Bench::new();
+    let file = task(&bench).display().to_string();
+    let copy = bench.path("other.so");
+    std::fs::copy(&file, &copy).expect("a copy");
+    let mut system = start(
+        &bench,
+        "[task.stays]\nfile = 'other.so'\nprocess = 'x'\nargs = ['serve', 'stays']\n\
+         [task.first]\nfile = 'task.so'\nprocess = 'x'\nargs = ['deadly', 'ends']\nafter = ['stays', 'second']\n\
+         [task.second]\nfile = 'task.so'\nprocess = 'x'\nargs = ['serve', 'ends']\nprovides = ['ends']\nafter = ['stays']\n",
+    );
+    let pid = system.wait_line("serving stays").split(' ').nth(2).expect("a process").to_owned();
+    system.wait_line("died -308");
+    let deadline = Instant::now() + PATIENCE;
+    let mapped = || std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("the process lives");
+    while mapped().contains("/task.so") || mapped().contains("memfd:slipway-task") {
+        assert!(Instant::now() < deadline, "{}", mapped());
+        std::thread::yield_now();
+    }
+    assert!(mapped().contains("/other.so"));
+    system.terminate();
+    bench.assert_nothing_left();
+}
+
+#[test]
 fn what_is_no_task_is_refused_by_name_and_cause() {
     let bench = Bench::new();
     let good = task(&bench).display().to_string();
@@ -130,8 +180,7 @@ fn what_is_no_task_is_refused_by_name_and_cause() {
         let shown = file.display().to_string();
         let ended = run(&bench, &["--private", &good, &shown]);
         assert_eq!(ended.code(), code, "{ended:?}");
-        let line = ended.stderr.lines().last().unwrap_or_default();
-        assert!(line.contains(&shown) && line.contains(why), "{why}: {ended:?}");
+        assert!(ended.stderr.lines().any(|line| line.contains(&shown) && line.contains(why)), "{why}: {ended:?}");
     }
     let ended = run(&bench, &["--private", &good, &crash.display().to_string()]);
     assert_eq!(ended.code(), 128 + 6, "{ended:?}");

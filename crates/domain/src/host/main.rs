@@ -75,18 +75,24 @@ fn together(
     send: &mpsc::Sender<News>,
     receive: &mpsc::Receiver<News>,
 ) -> Result<ExitCode, (u8, String)> {
-    let mut last = None;
+    let (mut last, mut names) = (None, Vec::new());
     for task in tasks {
         let shown = task.file.display().to_string();
         let send = send.clone();
         let tell = move |news| drop(send.send(News::Task(news)));
-        last = Some(task::start(task, library, tell).map_err(|why| (NOT_LOADABLE, format!("{shown}: {why}")))?);
+        let number = task::start(task, library, tell).map_err(|why| (NOT_LOADABLE, format!("{shown}: {why}")))?;
+        names.push((number, shown));
+        last = Some(number);
     }
     let mut code = 0;
     while let Some(awaited) = last {
         match receive.recv() {
             Ok(News::Task(task::News::Ended(number, with))) if number == awaited => (last, code) = (None, with),
-            Ok(News::Task(task::News::Ended(..)) | News::Command(_) | News::Alone) => {}
+            Ok(News::Task(task::News::Ended(number, with))) => {
+                let name = names.iter().find(|(of, _)| *of == number).map(|(_, name)| name.as_str()).filter(|_| with != 0);
+                name.into_iter().for_each(|name| eprintln!("slipway: {name}: ended with code {with}"));
+            }
+            Ok(News::Command(_) | News::Alone) => {}
             Ok(News::Task(task::News::Over(number))) => task::unload(number),
             Err(_) => break,
         }

@@ -324,9 +324,8 @@ fn listen(watcher: &Option<Watcher>, fd: &Reserved, source: Source, id: u32, fla
 
 /// Starts a thread that no signal of the program's is delivered to.
 fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    crate::signals::without(|| {
-        std::thread::Builder::new().name("slipway-watcher".into()).stack_size(256 << 10).spawn(run).map(drop)
-    })
+    let thread = std::thread::Builder::new().name("slipway-watcher".into()).stack_size(256 << 10);
+    crate::signals::without(|| crate::trap::for_first(|| thread.spawn(run).map(drop)))
 }
 
 fn watch(own: &Reserved, desk: Option<&Reserved>) {

@@ -139,6 +139,14 @@ pub(crate) fn set_current(space: SpaceId) {
     THREAD.with(|thread| thread.space.set(space.0));
 }
 
+/// Runs something for the process's first task: a thread that the library makes is nobody else's.
+pub(crate) fn for_first<T>(run: impl FnOnce() -> T) -> T {
+    let before = THREAD.with(|thread| thread.space.replace(FIRST));
+    let result = run();
+    THREAD.with(|thread| thread.space.set(before));
+    result
+}
+
 /// In a forked child: the calling thread works for the child's own task, and comes back to it from calls that it is in.
 pub(crate) fn leave_all() {
     super::invalidate();

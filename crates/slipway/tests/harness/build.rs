@@ -24,16 +24,27 @@ pub fn beside_slipway(file: &str, package: &str) -> PathBuf {
     let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
     let path = profile.join(file);
     if !path.exists() {
-        build(profile, package);
+        build(profile, package, &[]);
     }
     assert!(path.exists(), "{} was not built", path.display());
     path
 }
 
-fn build(profile: &Path, package: &str) {
+/// The shared object that an example of `package` gives, built now if it is not there.
+pub fn example(name: &str, package: &str) -> PathBuf {
+    let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
+    let path = profile.join(format!("examples/lib{name}.so"));
+    if !path.exists() {
+        build(profile, package, &["--example", name]);
+    }
+    path
+}
+
+fn build(profile: &Path, package: &str, what: &[&str]) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--locked", "-p", package, "--target-dir"]);
     cargo.arg(profile.parent().expect("a target directory"));
+    cargo.args(what);
     if profile.ends_with("release") {
         cargo.arg("--release");
     }
