@@ -1,4 +1,4 @@
-//! Makes the stubs of `stubs/rpc.defs` with mig, and compiles them with the C programs that use them.
+//! Makes the stubs of `stubs/*.defs` with mig, and compiles them with the C programs that use them.
 
 use std::env::{set_current_dir, var_os};
 use std::ffi::OsString;
@@ -13,8 +13,11 @@ fn main() -> Result<(), String> {
         println!("cargo:rerun-if-changed={}", read.display());
     }
     set_current_dir(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    mig(&stubs, &include, "-prefix call_ -server rpcServer.c -sheader rpcServer.h")?;
-    mig(&stubs, &include, "-prefix loop_ -user loopUser.c -header rpcLoop.h -server /dev/null")?;
+    mig(&stubs, &include, "rpc", "-prefix call_ -server rpcServer.c -sheader rpcServer.h")?;
+    mig(&stubs, &include, "rpc", "-prefix loop_ -user loopUser.c -header rpcLoop.h -server /dev/null")?;
+    mig(&stubs, &include, "colocate", "-prefix call_ --trap -sheader colocateServer.h -user /dev/null")?;
+    mig(&stubs, &include, "colocate", "-prefix call_ -server /dev/null")?;
+    mig(&stubs, &include, "colocate", "-prefix trap_ --trap -user trapUser.c -header colocateTrap.h -server /dev/null")?;
 
     let compiler = || {
         let mut compiler = cc::Build::new();
@@ -39,13 +42,16 @@ fn main() -> Result<(), String> {
     loops.try_compile("rpc_loop").map_err(|error| error.to_string())?;
     let mut calls = compiler();
     calls.files(["rpcUser.c", "rpcServer.c"]).files(here(&["client.c", "server.c", "bare.c"]));
-    calls.try_compile("rpc_calls").map_err(|error| error.to_string())
+    calls.try_compile("rpc_calls").map_err(|error| error.to_string())?;
+    let mut traps = compiler();
+    traps.files(["colocateUser.c", "trapUser.c", "colocateServer.c"]).files(here(&["colocate_client.c", "colocate_server.c"]));
+    traps.try_compile("colocate_calls").map_err(|error| error.to_string())
 }
 
-fn mig(stubs: &Path, include: &Path, options: &str) -> Result<(), String> {
+fn mig(stubs: &Path, include: &Path, subsystem: &str, options: &str) -> Result<(), String> {
     let mut words: Vec<OsString> = vec!["-I".into(), include.into()];
     words.extend(options.split(' ').map(OsString::from));
-    words.push(stubs.join("rpc.defs").into());
+    words.push(stubs.join(format!("{subsystem}.defs")).into());
     match slipway_mig::cli::run(words) {
         ExitCode::SUCCESS => Ok(()),
         code => Err(format!("mig failed ({code:?}), as said above")),

@@ -3,6 +3,7 @@
 //! Exit codes: 0 measured (targets met or not), 1 something failed, 2 bad options, 3 something
 //! that is needed is missing, 4 the hooks were not in effect, 130 interrupted.
 
+mod colocate;
 mod cores;
 mod failure;
 mod hog;
@@ -33,6 +34,8 @@ enum Bench {
     Ipc(ipc::cli::Args),
     /// Calls by mig's stubs, beside bare messages
     Rpc(rpc::cli::Args),
+    /// Calls to a server in another process and to one that shares the caller's
+    Colocate(colocate::cli::Args),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::cli::Args),
     /// One of the two processes of a measurement
@@ -41,6 +44,9 @@ enum Bench {
     /// One of the two processes of a measurement
     #[command(hide = true)]
     RpcPeer(trips::job::Args),
+    /// One of the two processes of a measurement
+    #[command(hide = true)]
+    ColocatePeer(trips::job::Args),
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
@@ -52,6 +58,8 @@ fn main() -> ExitCode {
         Bench::IpcPeer(args) => ipc::peer::run(&args),
         Bench::Rpc(args) => rpc::run(&args),
         Bench::RpcPeer(args) => rpc::peer::run(&args),
+        Bench::Colocate(args) => colocate::run(&args),
+        Bench::ColocatePeer(args) => colocate::peer::run(&args),
         Bench::X11(args) => x11::run(args),
         Bench::Hog => hog::spin(),
     };

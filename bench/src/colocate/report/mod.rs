@@ -1,0 +1,8 @@
+//! The results, for people and for programs.
+
+pub mod chart;
+pub mod json;
+pub mod table;
+
+#[cfg(test)]
+pub mod sample;

@@ -1,0 +1,128 @@
+//! The results for people.
+
+use crate::colocate::cases::{Method, Test};
+use crate::colocate::parts::stages;
+use crate::colocate::results::Results;
+use crate::colocate::seed::{self, SOURCE};
+use crate::report::format::{microseconds, ratio};
+use crate::report::table::{aligned, new_table, target_table};
+use crate::targets::Judgement;
+use crate::trips::report::{failures, header};
+use crate::trips::results::Unit;
+
+/// The whole report.
+pub fn render(results: &Results, judgements: &[Judgement]) -> String {
+    let mut out = header("calls to a server in another process, and to one that shares the caller's", results);
+    out.push_str(&times(results));
+    for method in [Method::MessageSleep, Method::Trap] {
+        out.push_str(&breakdown(results, method));
+    }
+    out.push_str(&instructions(results));
+    out.push_str(&format!("\nPublished: {SOURCE}\n"));
+    out.push_str(&format!("\nTargets\n{}\n", target_table(judgements)));
+    out.push_str(&failures(results));
+    out
+}
+
+fn optional(value: Option<f64>, text: fn(f64) -> String) -> String {
+    value.map_or(String::new(), text)
+}
+
+/// The third table and the fifth, ours beside them.
+fn times(results: &Results) -> String {
+    const METHODS: [Method; 9] = [
+        Method::Message,
+        Method::MessageTrapStubs,
+        Method::MessageSleep,
+        Method::OneProcess,
+        Method::Trap,
+        Method::TrapConcurrent,
+        Method::Plain,
+        Method::Virtual,
+        Method::Capnp,
+    ];
+    let tests = results.tests(Unit::Microseconds);
+    let methods: Vec<Method> =
+        METHODS.into_iter().filter(|&method| tests.iter().any(|&test| results.us(test, method).is_some())).collect();
+    let mut heading = vec!["call".to_owned(), "Mach | in kernel | trap\n1993, us".to_owned(), "message\nto trap".to_owned()];
+    for method in &methods {
+        heading.push(format!("{}\nus", method.heading()));
+        if matches!(method, Method::Message | Method::OneProcess) {
+            heading.push("to trap".to_owned());
+        }
+    }
+    let mut table = new_table(heading);
+    for test in tests {
+        let published = seed::published(test);
+        let columns = |us: [Option<f64>; 3]| us.map(|us| us.map_or("-".to_owned(), |us| format!("{us:.1}"))).join(" | ");
+        let mut cells = vec![test.title().to_owned(), published.map_or(String::new(), |it| columns(it.us))];
+        cells.push(optional(published.and_then(|it| it.ratio()), ratio));
+        for &method in &methods {
+            cells.push(optional(results.us(test, method), microseconds));
+            if matches!(method, Method::Message | Method::OneProcess) {
+                cells.push(optional(results.to_trap(test, method), ratio));
+            }
+        }
+        table.add_row(aligned(cells));
+    }
+    format!("\nmessages between different cores, all else in one thread\n{table}\n")
+}
+
+/// The first table or the second: the stages of a call with 128 bytes InOut, and of ours.
+fn breakdown(results: &Results, method: Method) -> String {
+    let tests: Vec<Test> = Test::ALL.into_iter().filter(|&test| results.instructions(test, method, None).is_some()).collect();
+    let Some(stages) = stages(method).filter(|_| !tests.is_empty()) else { return String::new() };
+    let mut heading = vec!["instructions of a call".to_owned(), "128 InOut\n1993, cycles".to_owned()];
+    heading.extend(tests.iter().map(|test| test.title().to_owned()));
+    let mut table = new_table(heading);
+    for (at, (name, cycles)) in stages.iter().enumerate() {
+        let stage = (at + 1 < stages.len()).then_some(*name);
+        let mut cells = vec![(*name).to_owned(), cycles.to_string()];
+        cells.extend(tests.iter().map(|&test| optional(results.instructions(test, method, stage), |it| format!("{it:.0}"))));
+        table.add_row(aligned(cells));
+    }
+    format!("\n{}: instructions by stages, on one core, the kernel's left out\n{table}\n", method.name())
+}
+
+/// What has no stages.
+fn instructions(results: &Results) -> String {
+    let whole = |method: Method| {
+        let figures: Vec<String> = Test::ALL
+            .into_iter()
+            .filter_map(|test| Some(format!("{} {:.0}", test.title(), results.instructions(test, method, None)?)))
+            .collect();
+        (!figures.is_empty())
+            .then(|| format!("instructions, {}, with the loop around it: {}\n", method.name(), figures.join(", ")))
+    };
+    [Method::Plain, Method::Virtual].into_iter().filter_map(whole).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::sample::results;
+    use super::*;
+    use crate::colocate::targets::judge;
+
+    #[test]
+    fn everything_is_in_the_report() {
+        let results = results();
+        let text = render(&results, &judge(&results));
+        for part in [
+            "A & B <CPU>",
+            "null RPC",
+            "34.5 | 33.1 | 9.8",
+            "18.8 | - | 16.7",
+            "x3.52",
+            "x50.0",
+            "x4.00",
+            "trap: instructions by stages",
+            "mach_trap, in and out",
+            "1174",
+            "106",
+            "MISSED",
+            "FAILED: null, capnp/one-core: no socket",
+        ] {
+            assert!(text.contains(part), "'{part}' is not in\n{text}");
+        }
+    }
+}
