@@ -1,6 +1,6 @@
 /*
  * store: serves a log-structured key-value store.
- * Usage: store [--durable] [--service NAME] FILE
+ * Usage: store [--durable] [--service NAME] [FILE]
  *
  * All that is about sharing a process with callers is the registration of the trap table.
  */
@@ -9,11 +9,13 @@
 
 #include <mach/bootstrap.h>
 #include <mach/mach.h>
+#include <mach/task_main.h>
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static struct log *store;
 /* Whether each change is on the disk before it is answered. */
@@ -112,26 +114,25 @@ static int open_store(const char *path) {
     }
     struct log_info info;
     log_info(store, &info);
-    fprintf(stderr, "store: %llu entries in %s\n", (unsigned long long) info.entries, path);
+    fprintf(stderr, "store: %llu entries in %s, process %d\n", (unsigned long long) info.entries, path, (int) getpid());
     if (info.dropped > 0) fprintf(stderr, "store: dropped %llu bytes that were not whole\n", (unsigned long long) info.dropped);
     return 0;
 }
 
-int main(int argc, char **argv) {
-    const char *service = STORE_SERVICE, *path = NULL;
+MACH_TASK_MAIN(argc, argv) {
+    const char *service = STORE_SERVICE, *path = "store.log";
+    int paths = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--durable") == 0)
             durable = 1;
         else if (strcmp(argv[i], "--service") == 0 && i + 1 < argc)
             service = argv[++i];
-        else if (argv[i][0] != '-' && !path)
+        else if (argv[i][0] != '-' && argv[i][0] != '\0' && paths++ == 0)
             path = argv[i];
-        else
-            path = "";
-    }
-    if (!path || *path == '\0') {
-        fprintf(stderr, "Usage: store [--durable] [--service NAME] FILE\n");
-        return 2;
+        else {
+            fprintf(stderr, "Usage: store [--durable] [--service NAME] [FILE]\n");
+            return 2;
+        }
     }
     if (open_store(path) != 0) return 1;
     mach_port_t port;
