@@ -1,0 +1,173 @@
+#!/usr/bin/env python3
+"""Puts what `slipway bench NAME --json FILE` measured into README.md (a few rows) and docs/measurements.md (all of it).
+
+usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, ipc, rpc, colocate
+
+In both files the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced.
+"""
+import json
+import math
+import pathlib
+import sys
+
+# What a reader of the README sees: rows, and columns with their heads.
+X11 = ("pointer", "prop", "getimage10", "getimage500", "putimage100", "noop", "dot", "rect1", "gc", "move", "ftext")
+SHOWN = {
+    "ipc": (
+        ("null", "rpc", "16-longwords", "256-longwords", "4095-longwords", "1-port", "256-ports", "256-passed-on"),
+        {
+            "socket/different": "AF_UNIX",
+            "ipc-channel/different": "ipc-channel",
+            "iceoryx2/different": "iceoryx2, busy",
+            "mach/different": "Mach here",
+            "socket/one-core": "AF_UNIX, one core",
+            "mach-sleep/one-core": "Mach here, one core",
+        },
+    ),
+    "rpc": (
+        ("null", "four-ints", "16-longwords", "256-longwords", "4095-longwords", "64-in", "1024-in", "1024-out", "128-inout"),
+        {
+            "bare/different": "bare message",
+            "stubs/different": "call by stubs",
+            "bare-sleep/one-core": "bare message, one core",
+            "stubs-sleep/one-core": "call by stubs, one core",
+        },
+    ),
+    "colocate": (
+        ("null", "64-in", "1k-in", "1k-out", "128-inout"),
+        {
+            "capnp/different": "Cap'n Proto, AF_UNIX",
+            "message/different": "messages, two processes",
+            "one-process/different": "messages, one process",
+            "trap/one-core": "trap",
+            "virtual/one-core": "virtual call",
+            "plain/one-core": "C call",
+        },
+    ),
+}
+
+
+def refuse(why):
+    sys.exit(f"readme-tables: {why}")
+
+
+def plain(value):
+    """Three significant digits."""
+    if value is None:
+        return ""
+    if value == 0:
+        return "0"
+    digits = max(0, 2 - math.floor(math.log10(abs(value))))
+    return f"{value:.{min(digits, 4)}f}"
+
+
+def figure(value):
+    """Three significant digits, thousands as k and millions as M."""
+    for size, mark in ((1e6, " M"), (1e3, " k")):
+        if value >= 0.9995 * size:
+            return plain(value / size) + mark
+    return plain(value)
+
+
+def table(head, align, rows):
+    return ["| " + " | ".join(cells) + " |" for cells in (head, align, *rows)]
+
+
+def when(result, what):
+    machine, settings = result["machine"], result["settings"]
+    return (
+        f"{machine['cpu']}, {machine['cores']} cores, Linux {machine['kernel']}; {result['date'][:10]}; "
+        f"medians of {settings['repeat']} interleaved repetitions; {what}."
+    )
+
+
+def reached(result):
+    """The targets that were measured, and of these the missed ones."""
+    targets = [target for target in result.get("targets", ()) if target["reached"] is not None]
+    return targets, [target for target in targets if target["verdict"] != "met"]
+
+
+def missed_ones(result):
+    targets, missed = reached(result)
+    if not targets:
+        return []
+    lines = [f"Of {len(targets)} targets, {len(targets) - len(missed)} are met." + (" Not reached:" if missed else "")]
+    lines += [""] if missed else []
+    return lines + [f"- {t['what']}: wanted {t['wanted']}, reached {plain(t['reached'])} ({t['detail']})." for t in missed]
+
+
+def all_targets(result):
+    targets, _ = reached(result)
+    rows = [(t["what"], t["wanted"], plain(t["reached"]), t["verdict"], t["detail"]) for t in targets]
+    return table(("target", "wanted", "reached", "verdict", "of"), ("---", "--:", "--:", "---", "---"), rows)
+
+
+def x11(result):
+    # Rows of other stages than the full one are experiments.
+    rows = [row for row in result["rows"] if row.get("stage") in (None, "full")]
+    first = rows[0]["placement"]
+    main = [row for row in rows if row["placement"] == first]
+
+    def measured(rows, *more):
+        return table(
+            ("x11perf", *more, "socket", "shared memory", "ratio", "CPU µs/op, socket", "CPU µs/op, shared memory"),
+            ("---", *("---" for _ in more), *("--:" for _ in range(5))),
+            [
+                (row["test"], *(row[name] for name in more), figure(row["socket"]), figure(row["ours"]), plain(row["ratio"]),
+                 plain(row["cpu_us_socket"]), plain(row["cpu_us_ours"]))
+                for row in rows
+            ],
+        )
+
+    ratios = [row["ratio"] for row in main if row["ratio"] > 0]
+    mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    line = when(result, f"rates in {', '.join(sorted({row['unit'] for row in rows}))}")
+    geometric = f"Geometric mean of all {len(ratios)} ratios at `{first}`: {mean:.2f}."
+    short = [line, "", *measured([row for row in main if row["test"] in X11] or main), "", geometric]
+    return short, [line, "", *measured(rows, "placement"), "", geometric, *missed_ones(result), "", *all_targets(result)]
+
+
+def trips(name, result):
+    tests, columns = SHOWN[name]
+    times = {(row["test"], row["variant"]): row for row in result["rows"] if row["unit"] == "us"}
+    line = when(result, "microseconds")
+    columns = {key: head for key, head in columns.items() if any((test, key) in times for test in tests)}
+    rows = [
+        (test, *(plain(times.get((test, key), {}).get("value")) for key in columns))
+        for test in tests
+        if any((test, key) in times for key in columns)
+    ]
+    short = [line, "", *table(("", *columns.values()), ("---", *("--:" for _ in columns)), rows), ""]
+    short += missed_ones(result)
+    every = [
+        (row["test"], row["variant"], row["unit"], plain(row["value"]), plain(row["p50"]), plain(row["p99"])) for row in result["rows"]
+    ]
+    full = [line, "", *table(("test", "variant", "unit", "value", "p50", "p99"), ("---", "---", "---", "--:", "--:", "--:"), every)]
+    return short, [*full, "", *all_targets(result)]
+
+
+def put(path, name, lines):
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    text = path.read_text()
+    if text.count(begin) != 1 or text.count(end) != 1:
+        refuse(f"{path} needs one line {begin} and one line {end}")
+    head, rest = text.split(begin)
+    path.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
+
+
+def main():
+    if len(sys.argv) != 3 or sys.argv[1] not in ("x11", *SHOWN):
+        sys.exit(__doc__)
+    name, source = sys.argv[1:]
+    try:
+        result = json.loads(pathlib.Path(source).read_text())
+        short, full = x11(result) if name == "x11" else trips(name, result)
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        refuse(f"{source} is not a result of `slipway bench {name} --json`: {error!r}")
+    root = pathlib.Path(__file__).resolve().parent.parent
+    put(root / "README.md", name, short)
+    put(root / "docs" / "measurements.md", name, full)
+
+
+if __name__ == "__main__":
+    main()
