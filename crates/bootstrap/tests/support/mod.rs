@@ -32,7 +32,7 @@ use std::{
 };
 
 /// When a wait has failed: many times what it takes on a busy machine.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 const ROLE: &str = "SLIPWAY_TEST_ROLE";
 /// What a task says begins with this; the test harness's own lines don't.
