@@ -9,21 +9,22 @@ mod support;
 
 use peer::Line;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::{descriptor::Reserved, sync::Ordering::SeqCst};
 use slipway_ports::{
     abi::{Code, types},
     io::{
         line::{HELD, REFUSED},
         objects,
-        wire::{Record, WireRight, form, kind},
+        wire::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
     },
     task::Task,
 };
 use std::{
-    os::fd::{AsFd, AsRawFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     process::Child,
 };
 use support::{tools::*, *};
+use zerocopy::{FromBytes, IntoBytes};
 
 const LIMIT: i32 = 80;
 const ECHO: i32 = 81;
@@ -34,13 +35,22 @@ const COUNT: i32 = 83;
 /// A task that has as few descriptors as it is told.
 fn victim() {
     let (_, own) = hello();
-    let mut kept = 0;
+    // How many messages, how many with a dead name, how many with memory that is not there.
+    let mut kept = 0u64;
     loop {
-        let Ok(msg) = receive_within(own, 5 * SOON) else { return };
+        let msg = match receive_within(own, 5 * SOON) {
+            Ok(msg) => msg,
+            Err(Code::RCV_TIMED_OUT) => return,
+            Err(_) => {
+                kept += 0x10001;
+                continue;
+            }
+        };
         match msg.id() {
             0 => return,
             KEPT => {
-                kept += 1;
+                let dead = msg.0.len() >= 48 && msg.u32(40) == !0;
+                kept += 1 + if dead { 0x100 } else { 0 };
                 continue;
             }
             // Room for so many descriptors more than there are.
@@ -186,6 +196,8 @@ fn what_was_refused_is_sent_again() {
     }
     let mut line = Line::take(&r);
     assert_eq!(line.read().0.id, 1, "the first comes first");
+    // Its queue takes more than there can be of the second.
+    line.ours.gate[0].store(1001, SeqCst);
     assert_eq!(hello(3), Code::SUCCESS);
     let mut last = line.read().0.id;
     while last == 2 {
@@ -206,6 +218,110 @@ fn who_has_no_descriptors_takes_lines_when_there_are_some() {
     stage.ask(LIMIT, many);
     lines.iter_mut().for_each(|line| until("it is taken", || line.unread() == 0));
     stage.end();
+}
+
+fn with_right(right: WireRight, luggage: &[u8], fds: u16) -> (Record, Vec<u8>) {
+    let name = match right.form {
+        form::RECEIVE => types::PORT_RECEIVE,
+        form::ONCE => types::PORT_SEND_ONCE,
+        _ => types::PORT_SEND,
+    };
+    let mut rest = slipway_ports::state::notify::type_word(name, 64, 1).to_le_bytes().to_vec();
+    rest.resize(16, 0);
+    rest.extend_from_slice(ItemHead { kind: item::PORTS, at: 8, count: 1 }.as_bytes());
+    rest.extend_from_slice(right.as_bytes());
+    rest.extend_from_slice(luggage);
+    let items = rest.len() as u32 - 16;
+    (Record { body: 16, items, flags: flag::COMPLEX, fds, ..message(KEPT) }, rest)
+}
+
+/// Nothing but a dead name comes of a right that there was no descriptor for, and nothing but a code of memory.
+#[test]
+fn who_has_no_descriptors_keeps_its_lines() {
+    let (_dog, stage) = stage!("who_has_no_descriptors_keeps_its_lines");
+    let many = getrlimit(Resource::Nofile).current.expect("a limit");
+    let mut line = Line::make(&stage.s);
+    line.write(&message(KEPT), &[], &[]);
+    until("it is taken", || line.unread() == 0);
+    stage.ask(LIMIT, 0);
+    let right = |form, value| WireRight { form, value };
+    let (s, r) = objects::socket_pair().expect("sockets");
+    let (_read, t) = objects::holder_pipe().expect("a pipe");
+    let give = |line: &mut Line, right: WireRight, fds: &[BorrowedFd<'_>], luggage: &[u8]| {
+        let (record, rest) = with_right(right, luggage, fds.len() as u16);
+        line.write(&record, &rest, fds);
+        until("it is taken", || line.unread() == 0 || line.is_closed());
+    };
+    give(&mut line, right(form::SEND, 0), &[s.as_fd(), t.as_fd()], &[]);
+    give(&mut line, right(form::ONCE, 0), &[s.as_fd()], &[]);
+    give(&mut line, right(form::FIRST_GIFT, 1), &[s.as_fd()], &[]);
+    give(&mut line, right(form::GIFT, 1), &[], &[]);
+    // A receive right, with a message that has a right.
+    let none = WireRight::default();
+    let (qlimit, seqno, mscount, onces, watches, protected) = (5, 0, 0, 1, 1, 0);
+    let luggage =
+        Luggage { qlimit, seqno, mscount, onces, watches, protected, payload: 0, messages: 1, nsrequest: none, pdrequest: none };
+    let (record, rest) = with_right(right(form::SEND, 0), &[], 2);
+    let luggage = [luggage.as_bytes(), record.as_bytes(), &rest].concat();
+    let fds = [r.as_fd(), s.as_fd(), _read.as_fd(), s.as_fd(), s.as_fd(), t.as_fd()];
+    give(&mut line, right(form::RECEIVE, 0), &fds, &luggage);
+    // Memory.
+    let file = objects::memory_file(100_000).expect("a file");
+    objects::seal(&file).expect("seals");
+    let mut rest = (8u64 << 8 | 100_000 << 32).to_le_bytes().to_vec();
+    rest.resize(16, 0);
+    rest.extend_from_slice(ItemHead { kind: item::PAGES, at: 8, count: 100_000 }.as_bytes());
+    let record = Record { body: 16, items: 16, flags: flag::COMPLEX, fds: 1, ..message(KEPT) };
+    line.write(&record, &rest, &[file.as_fd()]);
+    // All of a message.
+    let record = Record { flags: flag::SPILLED, fds: 1, reply: right(form::TOKEN, 9), ..message(KEPT) };
+    line.write(&record, &[], &[file.as_fd()]);
+    line.write(&message(KEPT), &[], &[]);
+    until("all is taken", || line.unread() == 0 || line.is_closed());
+    assert!(!line.is_closed(), "the line goes on");
+    until("all is received", || stage.ask(COUNT, 0) == 0x10508);
+    for _ in 0..2 {
+        let (record, ..) = line.read();
+        assert_eq!((record.kind, record.flags, record.target, record.count), (kind::RELEASE, flag::LOST, 1, 1));
+    }
+    let (record, ..) = line.read();
+    assert_eq!((record.kind, record.target), (kind::TOKEN_DROPPED, 9));
+
+    stage.ask(LIMIT, many);
+    give(&mut line, right(form::FIRST_GIFT, 2), &[s.as_fd()], &[]);
+    until("it is received", || stage.ask(COUNT, 0) == 0x10509);
+    stage.end();
+}
+
+#[test]
+fn a_sending_end_that_did_not_arrive_comes_again() {
+    let _dog = watchdog("a_sending_end_that_did_not_arrive_comes_again", WATCHDOG);
+    let (s, r) = objects::socket_pair().expect("sockets");
+    let (_read, write) = objects::holder_pipe().expect("a pipe");
+    let name = Task::current().import(s, write).expect("a right");
+    let own = receive_right();
+    let give = || {
+        let msg = Msg::new(1, (name, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[own]);
+        assert_eq!(send(&msg), Code::SUCCESS);
+    };
+    let code = |rest: &[u8]| WireRight::read_from_bytes(&rest[32..40]).expect("a right");
+    give();
+    let mut line = Line::take(&r);
+    let (_, rest, fds) = line.read();
+    let first = code(&rest);
+    assert_eq!((first.form, fds.len()), (form::FIRST_GIFT, 1));
+    give();
+    assert_eq!(code(&line.read().1), WireRight { form: form::GIFT, value: first.value });
+    let lost = Record { kind: kind::RELEASE, flags: flag::LOST, target: first.value, count: 2, ..Record::default() };
+    line.write(&lost, &[], &[]);
+    until("it is taken", || line.unread() == 0);
+    give();
+    let (_, rest, fds) = line.read();
+    let next = code(&rest);
+    assert_eq!((next.form, fds.len()), (form::FIRST_GIFT, 1));
+    assert_ne!(next.value, first.value);
+    line.write(&Record { target: next.value, ..message(7) }, &[], &[]);
+    assert_eq!(receive(own).id(), 7);
 }
 
 /// Send-once rights without an end: what is too many arrives dead, and is given back.

@@ -124,16 +124,19 @@ impl Inner {
     }
 
     /// The other end proves that it may send to the port at a slot here: it has the port's sending end.
-    pub(crate) fn attached(&mut self, number: u32, slot: u32, s: &Reserved) -> Result<(), Corrupt> {
+    /// Without a place for that here its word is enough: every slot that it knows it once had the sending end for.
+    pub(crate) fn attached(&mut self, number: u32, slot: u32, s: Option<&Reserved>) -> Result<(), Corrupt> {
         let line = self.io.lines.get(number as usize).ok_or_else(corrupt)?;
         let it = line.ins.get(slot as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
         if it.closed {
             // It finds that out by itself.
             return Ok(());
         }
-        let own = self.io.exported(it.port).map(|exported| exported.identity);
-        if own != Some(objects::identity(s).map_err(|_| corrupt())?) {
-            return Err(corrupt());
+        if let Some(s) = s {
+            let own = self.io.exported(it.port).map(|exported| exported.identity);
+            if own != Some(objects::identity(s).map_err(|_| corrupt())?) {
+                return Err(corrupt());
+            }
         }
         if let Some(it) = self.io.lines.get_mut(number as usize).and_then(|line| line.in_slot(slot)) {
             it.primary = true;

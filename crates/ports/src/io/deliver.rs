@@ -271,6 +271,9 @@ impl Inner {
                 out.items.extend_from_slice(head(item::BYTES, at, bytes.len()).as_bytes());
                 wire::put_bytes(&mut out.items, &bytes);
             }
+            Item::Memory { at, memory: Memory::Lost(len) } => {
+                out.items.extend_from_slice(head(item::LOST, at, len as usize).as_bytes());
+            }
             Item::Memory { at, memory: Memory::Pages(file, len) } => {
                 out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
                 out.fds.push(OutFd(Arc::new(file)));
@@ -382,6 +385,7 @@ fn footprint(message: &Message) -> (usize, usize) {
             }
             Item::Memory { memory: Memory::Bytes(bytes), .. } => items += bytes.len().next_multiple_of(8),
             Item::Memory { memory: Memory::Pages(..), .. } => fds += 1,
+            Item::Memory { memory: Memory::Lost(_), .. } => {}
         }
     }
     if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {

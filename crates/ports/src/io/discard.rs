@@ -4,11 +4,12 @@
 use super::{
     Inner,
     moves::NESTING,
+    objects::Arrived,
     pump::unspill,
     rights::{Incoming, corrupt},
     wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item},
 };
-use slipway_fabric::{Corrupt, descriptor::Reserved};
+use slipway_fabric::Corrupt;
 use zerocopy::FromBytes;
 
 impl Inner {
@@ -21,7 +22,9 @@ impl Inner {
         line.consume(record);
         let mut from = Incoming { line: Some(number), fds: fds.into_iter(), taken_back: false };
         if record.flags & flag::SPILLED != 0 {
-            (_, items) = from.fds.next().and_then(unspill).ok_or(Corrupt { what: "memory file" })?;
+            let wrong = || Corrupt { what: "memory file" };
+            let Some(file) = from.fds.next().ok_or_else(wrong)? else { return Ok(true) };
+            (_, items) = unspill(file).ok_or_else(wrong)?;
         }
         self.discard_message(record.reply, &items, &mut from, 0)?;
         Ok(true)
@@ -43,6 +46,7 @@ impl Inner {
                     }
                 }
                 item::BYTES => drop(wire::take_bytes(&mut rest, count).ok_or_else(wrong)?),
+                item::LOST => {}
                 _ => drop(from.fds.next()),
             }
         }
@@ -76,7 +80,7 @@ impl Inner {
             let record: Record = wire::take(items).ok_or_else(wrong)?;
             wire::take_bytes(items, record.body as usize).ok_or_else(wrong)?;
             let inner = wire::take_bytes(items, record.items as usize).ok_or_else(wrong)?;
-            let fds: Vec<Reserved> = from.fds.by_ref().take(record.fds as usize).collect();
+            let fds: Vec<Arrived> = from.fds.by_ref().take(record.fds as usize).collect();
             let mut own = Incoming { line: from.line, fds: fds.into_iter(), taken_back: false };
             self.discard_message(record.reply, inner, &mut own, depth)?;
         }

@@ -6,7 +6,7 @@
 
 use super::{
     forced::Forced,
-    objects,
+    objects::{self, Arrived},
     outbox::{Kept, Pending},
     tokens::Token,
     wire,
@@ -109,6 +109,8 @@ pub struct OutSlot {
     pub closed: bool,
     /// As [`InSlot::identity`].
     pub identity: u64,
+    /// The port's sending end found no place here: nothing is known of the port.
+    pub lost: bool,
 }
 
 /// Stands for no slot: a record that is never taken back.
@@ -179,7 +181,7 @@ pub struct Line {
     /// Records that found no room.
     pub backlog: VecDeque<Pending>,
     /// Descriptors received for records not yet read.
-    pub fds: VecDeque<Reserved>,
+    pub fds: VecDeque<Arrived>,
     /// Whether spinning on it is worth it.
     pub habit: Habit,
     /// Who is at the other end.
@@ -296,7 +298,7 @@ impl Line {
         if self.outs.len() <= index {
             self.outs.resize(index + 1, None);
         }
-        self.outs[index] = Some(OutSlot { port, sent: 0, taken: 0, closed: false, identity: 0 });
+        self.outs[index] = Some(OutSlot { port, sent: 0, taken: 0, closed: false, identity: 0, lost: false });
         true
     }
 
@@ -435,15 +437,16 @@ impl Line {
 
     /// Takes `n` descriptors that belong to the front record; None if they have not all come.
     #[inline]
-    pub fn take_fds(&mut self, n: usize) -> Option<Vec<Reserved>> {
+    pub fn take_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
         if n == 0 { Some(Vec::new()) } else { self.take_some_fds(n) }
     }
 
-    fn take_some_fds(&mut self, n: usize) -> Option<Vec<Reserved>> {
+    fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
         while self.fds.len() < n {
-            let mut byte = [0; 1];
-            match objects::receive(self.parcels.as_fd(), &mut byte, &mut self.fds) {
-                Ok(1) => {}
+            let (mut count, before) = ([0; 1], self.fds.len());
+            match objects::receive_some(self.parcels.as_fd(), &mut count, &mut self.fds) {
+                // Those that found no place are the last of a packet, which says how many it had.
+                Ok((1, _)) => self.fds.resize_with(self.fds.len().max(before + usize::from(count[0])), || None),
                 Ok(_) | Err(_) => return None,
             }
         }

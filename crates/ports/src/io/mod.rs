@@ -211,7 +211,7 @@ pub struct OnceEnd {
     /// The port here.
     pub port: PortId,
     /// Descriptors that came ahead of the message.
-    pub fds: std::collections::VecDeque<Reserved>,
+    pub fds: Vec<objects::Arrived>,
 }
 
 /// Notes that something may be left to do on a line.

@@ -8,7 +8,7 @@
 use super::{
     Far, Inner, Once,
     line::{GATE_MOVED, OutFd},
-    objects,
+    objects::{self, Arrived},
     rights::{Incoming, Outgoing, corrupt, once_pair, shared, wire},
     wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
 };
@@ -230,23 +230,29 @@ impl Inner {
     fn unpack(&mut self, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
         let luggage: Luggage = wire::take(items).ok_or_else(corrupt)?;
         let (r, s) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
-        let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
-        let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let mut watches = Vec::new();
         for _ in 0..luggage.watches {
-            watches.push(from.fds.next().filter(|pipe| objects::is_holder_pipe(pipe)).ok_or_else(corrupt)?);
+            let pipe = from.fds.next().ok_or_else(corrupt)?;
+            if pipe.as_ref().is_some_and(|pipe| !objects::is_holder_pipe(pipe)) {
+                return Err(corrupt());
+            }
+            watches.extend(pipe);
         }
         let mut onces = Vec::new();
         for _ in 0..luggage.onces {
             onces.push(from.fds.next().ok_or_else(corrupt)?);
         }
+        let Some((r, s)) = r.zip(s) else { return self.unpack_lost(&luggage, from, items) };
+        let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let port = self.settle_in(identity, &luggage)?;
         let routes = self.io.take_far(port).map(|far| (far.routes, far.stranded)).unwrap_or_default();
         self.adopt_receiving_end(port, r, Arc::new(s), identity).map_err(|_| corrupt())?;
         self.state.port_mut(port).sorights += onces.len() as u32;
         for socket in onces {
-            if self.adopt_once_end(socket, port).is_err() {
-                self.state.destroy_right(Right::SendOnce(port));
+            match socket {
+                Some(socket) => self.adopt_or_destroy(socket, port),
+                None => self.state.destroy_right(Right::SendOnce(port)),
             }
         }
         if let Some(exported) = self.io.exported_mut(port) {
@@ -270,15 +276,18 @@ impl Inner {
         Ok(Right::Receive(port))
     }
 
+    /// A receive right of which the ends did not arrive: the port is dead, and with it what waited there.
+    fn unpack_lost(&mut self, luggage: &Luggage, from: &mut Incoming, items: &mut &[u8]) -> Result<Right, Corrupt> {
+        let port = self.state.new_port();
+        self.state.port_mut(port).home = Home::Here(local_of(luggage));
+        let unpacked =
+            self.unpack_requests(luggage, port, from, items).and_then(|()| self.unpack_queue(luggage, port, from, items));
+        self.state.destroy_right(Right::Receive(port));
+        unpacked.map(|()| Right::Dead)
+    }
+
     fn settle_in(&mut self, identity: u64, luggage: &Luggage) -> Result<PortId, Corrupt> {
-        let local = Local {
-            qlimit: luggage.qlimit.clamp(0, crate::abi::QLIMIT_MAX),
-            seqno: luggage.seqno,
-            seqno_lead: luggage.seqno,
-            mscount: luggage.mscount,
-            payload: (luggage.protected != 0).then_some(luggage.payload),
-            ..Local::default()
-        };
+        let local = local_of(luggage);
         match self.io.identities.get(&identity) {
             Some(port) if !matches!(self.state.port(*port).home, Home::Far) => Err(corrupt()),
             Some(port) => {
@@ -316,10 +325,10 @@ impl Inner {
             let record: Record = wire::take(items).ok_or_else(corrupt)?;
             let body = wire::take_bytes(items, record.body as usize).ok_or_else(corrupt)?.to_vec();
             let inner = wire::take_bytes(items, record.items as usize).ok_or_else(corrupt)?.to_vec();
-            let fds: Vec<Reserved> = from.fds.by_ref().take(record.fds as usize).collect();
+            let fds: Vec<Arrived> = from.fds.by_ref().take(record.fds as usize).collect();
             let record = Record { flags: record.flags & !flag::SPILLED, ..record };
             let own = Incoming { line: from.line, fds: fds.into_iter(), taken_back: from.taken_back };
-            let mut message = self.decode_message(own, &record, body, inner)?;
+            let Some(mut message) = self.decode_message(own, &record, body, inner)? else { continue };
             if record.kind == kind::ONCE {
                 self.state.port_mut(port).sorights += 1;
                 message.dest = Right::SendOnce(port);
@@ -333,7 +342,7 @@ impl Inner {
     }
 
     /// The port behind the other end's slot moved; the pipe counts this process as a holder of it.
-    pub(crate) fn port_moved(&mut self, number: u32, slot: u32, pipe: Reserved) {
+    pub(crate) fn port_moved(&mut self, number: u32, slot: u32, pipe: Option<Reserved>) {
         let Some(port) = self.port_of_out(number, slot) else { return };
         if let Some(far) = self.io.far_mut(port) {
             for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
@@ -344,7 +353,7 @@ impl Inner {
         self.look_at_gate(number, slot);
         let held = self.state.ports.get(port.0 as usize).is_some_and(|it| it.srights > 0);
         if let Some(far) = self.io.far_mut(port).filter(|far| held && far.t.is_none()) {
-            far.t = Some(Arc::new(pipe));
+            far.t = pipe.map(Arc::new);
         }
         self.release_unused(port);
     }
@@ -369,10 +378,9 @@ impl Inner {
     pub(crate) fn reclaim(&mut self, number: u32, port: PortId, bytes: &[u8], fds: Vec<OutFd>) -> Option<Box<Message>> {
         let mut rest = bytes;
         let record: Record = wire::take(&mut rest)?;
-        let mut fds =
-            fds.into_iter().filter_map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 1024).ok()?).ok());
+        let mut fds = fds.into_iter().map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0).ok()?).ok());
         let (body, items) = if record.flags & flag::SPILLED != 0 {
-            super::pump::unspill(fds.next()?)?
+            super::pump::unspill(fds.next()??)?
         } else {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             (body, wire::take_bytes(&mut rest, record.items as usize)?.to_vec())
@@ -407,7 +415,11 @@ impl Inner {
                 })
             }
             item::BYTES => Some(Item::Memory { at, memory: Memory::Bytes(wire::take_bytes(rest, count)?.to_vec()) }),
-            _ => Some(Item::Memory { at, memory: Memory::Pages(from.fds.next()?, head.count) }),
+            item::LOST => Some(Item::Memory { at, memory: Memory::Lost(head.count) }),
+            _ => {
+                let lost = Memory::Lost(head.count);
+                Some(Item::Memory { at, memory: from.fds.next()?.map_or(lost, |file| Memory::Pages(file, head.count)) })
+            }
         }
     }
 
@@ -446,6 +458,18 @@ impl Inner {
             }
             None => Right::Dead,
         }
+    }
+}
+
+/// What a receive right's luggage says of its port.
+fn local_of(luggage: &Luggage) -> Local {
+    Local {
+        qlimit: luggage.qlimit.clamp(0, crate::abi::QLIMIT_MAX),
+        seqno: luggage.seqno,
+        seqno_lead: luggage.seqno,
+        mscount: luggage.mscount,
+        payload: (luggage.protected != 0).then_some(luggage.payload),
+        ..Local::default()
     }
 }
 

@@ -87,6 +87,18 @@ pub fn room_for(fd: impl AsFd, many: usize) -> bool {
 /// Takes one packet: its size (0: the other side is gone), and its descriptors, which go to `fds`.
 /// `WOULDBLOCK` if there is none; `MSGSIZE` if the packet is larger than `to`, or lost descriptors.
 pub fn receive(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Reserved>) -> Result<usize, Errno> {
+    let mut some = Vec::new();
+    let (size, mut lost) = receive_some(socket, to, &mut some)?;
+    lost |= some.iter().any(Option::is_none);
+    fds.extend(some.into_iter().flatten());
+    if lost { Err(Errno::MSGSIZE) } else { Ok(size) }
+}
+
+/// A descriptor that came with a packet; None if there was no place for it here.
+pub type Arrived = Option<Reserved>;
+
+/// As [`receive`], for a packet that may lose descriptors: the size, and whether it lost some of the last.
+pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Arrived>) -> Result<(usize, bool), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let message = loop {
@@ -100,18 +112,15 @@ pub fn receive(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Rese
             other => break other?,
         }
     };
-    let mut lost = message.flags.intersects(rustix::net::ReturnFlags::CTRUNC | rustix::net::ReturnFlags::TRUNC);
     for part in control.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = part {
-            for fd in received {
-                match Reserved::new(fd) {
-                    Ok(fd) => fds.extend([fd]),
-                    Err(_) => lost = true,
-                }
-            }
+            fds.extend(received.map(|fd| Reserved::new(fd).ok()));
         }
     }
-    if lost { Err(Errno::MSGSIZE) } else { Ok(message.bytes) }
+    if message.flags.contains(rustix::net::ReturnFlags::TRUNC) {
+        return Err(Errno::MSGSIZE);
+    }
+    Ok((message.bytes, message.flags.contains(rustix::net::ReturnFlags::CTRUNC)))
 }
 
 /// A new memory file, to be filled and then sealed with [`seal`].

@@ -3,7 +3,7 @@
 use super::{
     Inner,
     line::{Line, RING},
-    objects,
+    objects::{self, Arrived},
     rights::{Incoming, corrupt},
     tokens::Token,
     wire::{self, ItemHead, Record, WireRight, flag, item, kind},
@@ -21,6 +21,9 @@ use slipway_fabric::{Corrupt, descriptor::Reserved, sync::Ordering};
 use smallvec::SmallVec;
 use std::os::fd::AsFd;
 use zerocopy::FromBytes;
+
+/// Packets of descriptors that may go before the message of a send-once right's socket.
+const PACKETS: usize = 64;
 
 /// What pumping a line came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,27 +92,40 @@ impl Inner {
                 let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
                 slot.given = slot.given.checked_sub(record.count).ok_or_else(corrupt)?;
                 let (port, gone) = (slot.port, slot.given == 0);
+                if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&target) {
+                    line.slot_of.remove(&port);
+                }
                 if gone {
                     self.count_abroad_if_here(port);
                     super::stir(&mut self.io.stirred, number);
                 }
             }
             kind::TOKEN_DROPPED => self.token_dropped(number, target),
-            kind::TOKEN_MOVED => self.token_moved(number, target, fds.next().ok_or_else(corrupt)?),
+            kind::TOKEN_MOVED => match fds.next().ok_or_else(corrupt)? {
+                Some(socket) => self.token_moved(number, target, socket),
+                None => self.token_dropped(number, target),
+            },
             kind::WATCH => {
-                let slot = line.ins.get(target as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
-                let (port, may) = (slot.port, slot.primary || slot.given > 0);
-                let pipe = fds.next().filter(|pipe| objects::is_holder_pipe(pipe)).ok_or_else(corrupt)?;
-                if !may {
+                let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
+                let pipe = fds.next().ok_or_else(corrupt)?;
+                if !(slot.primary || slot.given > 0) || pipe.as_ref().is_some_and(|pipe| !objects::is_holder_pipe(pipe)) {
                     return Err(corrupt());
                 }
-                self.add_watch(port, pipe);
+                let port = slot.port;
+                match pipe {
+                    Some(pipe) => self.add_watch(port, pipe),
+                    // Whoever has the right is counted as long as this line lasts.
+                    None => {
+                        slot.given = slot.given.saturating_add(1);
+                        self.count_abroad_if_here(port);
+                    }
+                }
             }
             kind::MOVED => {
                 let pipe = fds.next().ok_or_else(corrupt)?;
                 self.port_moved(number, target, pipe);
             }
-            kind::TOKEN_REROUTED => self.held_changed(number, target, Some(fds.next().ok_or_else(corrupt)?)),
+            kind::TOKEN_REROUTED => self.held_changed(number, target, fds.next().ok_or_else(corrupt)?),
             kind::TOKEN_DEAD => self.held_changed(number, target, None),
             kind::TOKEN_SEEN => self.token_seen(number, target)?,
             kind::LOOK => {
@@ -117,7 +133,7 @@ impl Inner {
             }
             kind::ATTACH => {
                 let s = fds.next().ok_or_else(corrupt)?;
-                self.attached(number, target, &s)?;
+                self.attached(number, target, s.as_ref())?;
             }
             kind::DETACH => {
                 if let Some(slot) = line.ins.get_mut(target as usize).and_then(Option::as_mut) {
@@ -159,7 +175,7 @@ impl Inner {
             return Err(Corrupt { what: "slot" });
         }
         let port = slot.port;
-        let mut message = self.take_out(number, record)?;
+        let message = self.take_out(number, record)?;
         let line = self.line(number)?;
         if let Some(slot) = line.in_slot(record.target) {
             slot.accepted = slot.accepted.wrapping_add(1);
@@ -167,9 +183,13 @@ impl Inner {
             line.ours.accepted[record.target as usize].store(accepted, Ordering::Release);
         }
         line.consume(record);
-        let serial = line.serial;
+        let origin = Origin::Line { line: number, slot: record.target, serial: line.serial };
+        let Some(mut message) = message else {
+            self.give_credit(origin);
+            return Ok(true);
+        };
         message.dest = Right::Send(port);
-        message.origin = Some(Origin::Line { line: number, slot: record.target, serial });
+        message.origin = Some(origin);
         self.state.port_mut(port).srights += 1;
         self.state.enqueue(port, message);
         Ok(true)
@@ -180,22 +200,26 @@ impl Inner {
         if matches!(self.line(number)?.tokens.get(record.target as usize), None | Some(Token::Spent)) {
             return Err(unknown());
         }
-        let mut message = self.take_out(number, record)?;
+        let message = self.take_out(number, record)?;
         let line = self.line(number)?;
         let token = line.take_token(record.target).ok_or_else(unknown)?;
         line.consume(record);
         self.io.stirred.push(number);
-        let Token::Port(port) = token else {
-            self.forward_once(token, message);
-            return Ok(true);
-        };
-        message.dest = Right::SendOnce(port);
-        self.state.enqueue(port, message);
+        match (token, message) {
+            (Token::Port(port), Some(mut message)) => {
+                message.dest = Right::SendOnce(port);
+                self.state.enqueue(port, message);
+            }
+            // As if it had never been used.
+            (Token::Port(port), None) => self.state.destroy_right(Right::SendOnce(port)),
+            (token, Some(message)) => self.forward_once(token, message),
+            (_, None) => {}
+        }
         Ok(true)
     }
 
     /// Copies a message out of the ring, with its rights; the record stays.
-    fn take_out(&mut self, number: u32, record: &Record) -> Result<Box<Message>, Corrupt> {
+    fn take_out(&mut self, number: u32, record: &Record) -> Result<Option<Box<Message>>, Corrupt> {
         let line = self.line(number)?;
         let fds = line.take_fds(record.fds as usize).ok_or(Corrupt { what: "descriptors" })?;
         let mut body = vec![0; record.body as usize];
@@ -206,22 +230,33 @@ impl Inner {
         self.decode_message(from, record, body, items)
     }
 
-    /// Puts a message together again. Its `dest` is left to the caller.
+    /// Puts a message together again, or as much of it as there were descriptors for; none if there was none for what
+    /// is in it. Its `dest` is left to the caller.
     pub(crate) fn decode_message(
         &mut self,
         mut from: Incoming,
         record: &Record,
         mut body: Vec<u8>,
         mut items: Vec<u8>,
-    ) -> Result<Box<Message>, Corrupt> {
+    ) -> Result<Option<Box<Message>>, Corrupt> {
+        let mut lost = false;
         if record.flags & flag::SPILLED != 0 {
-            (body, items) = from.fds.next().and_then(unspill).ok_or(Corrupt { what: "memory file" })?;
+            let wrong = || Corrupt { what: "memory file" };
+            match from.fds.next().ok_or_else(wrong)? {
+                Some(file) => (body, items) = unspill(file).ok_or_else(wrong)?,
+                None => lost = true,
+            }
         }
         let mut rest = items.as_slice();
         let reply = self.decode_right(record.reply, &mut from, &mut &[][..])?;
         if matches!(reply, Right::Receive(_)) {
             self.state.destroy_right(reply);
             return Err(corrupt());
+        }
+        if lost {
+            // Whoever waits for an answer is told that there will be none.
+            self.state.destroy_right(reply);
+            return Ok(None);
         }
         let mut message = Box::new(Message {
             id: record.id,
@@ -246,7 +281,7 @@ impl Inner {
             self.state.destroy_message(message);
             return Err(Corrupt { what: "body" });
         }
-        Ok(message)
+        Ok(Some(message))
     }
 
     fn decode_item(&mut self, from: &mut Incoming, rest: &mut &[u8], body: usize) -> Result<Item, Corrupt> {
@@ -266,9 +301,14 @@ impl Inner {
                 Ok(Item::Memory { at: head.at, memory: Memory::Bytes(bytes.to_vec()) })
             }
             item::PAGES => {
-                let file = from.fds.next().filter(|file| objects::is_sealed(file, head.count)).ok_or_else(wrong)?;
-                Ok(Item::Memory { at: head.at, memory: Memory::Pages(file, head.count) })
+                let memory = match from.fds.next().ok_or_else(wrong)? {
+                    Some(file) if objects::is_sealed(&file, head.count) => Memory::Pages(file, head.count),
+                    Some(_) => return Err(wrong()),
+                    None => Memory::Lost(head.count),
+                };
+                Ok(Item::Memory { at: head.at, memory })
             }
+            item::LOST => Ok(Item::Memory { at: head.at, memory: Memory::Lost(head.count) }),
             _ => Err(wrong()),
         }
     }
@@ -312,14 +352,20 @@ impl Inner {
             let Some(end) = self.io.once_ends.get_mut(id as usize) else { return };
             let port = end.port;
             let mut bytes = vec![0; wire::RECORD + super::line::INLINE];
-            match objects::receive(end.socket.as_fd(), &mut bytes, &mut end.fds) {
-                Ok(n) if n >= wire::RECORD => {
+            let before = end.fds.len();
+            match objects::receive_some(end.socket.as_fd(), &mut bytes, &mut end.fds) {
+                Ok((n, _)) if n >= wire::RECORD => {
                     bytes.truncate(n);
                     let end = self.io.once_ends.remove(id as usize);
-                    return self.take_from_socket(port, &bytes, end.fds.into());
+                    return self.take_from_socket(port, &bytes, end.fds);
                 }
-                // Descriptors, which go first; or somebody looked whether this is where his right leads.
-                Ok(1..wire::RECORD) => {}
+                // Descriptors, which go first, as many as a packet takes; or somebody looked whether this is where his
+                // right leads.
+                Ok((1..wire::RECORD, lost)) if end.fds.len() <= PACKETS * objects::PARCEL => {
+                    if lost {
+                        end.fds.resize_with(before + objects::PARCEL, || None);
+                    }
+                }
                 Err(Errno::WOULDBLOCK) => return,
                 // Dropped unused, or broken, which comes to the same.
                 _ => {
@@ -330,11 +376,13 @@ impl Inner {
         }
     }
 
-    fn take_from_socket(&mut self, port: PortId, bytes: &[u8], fds: Vec<Reserved>) {
+    fn take_from_socket(&mut self, port: PortId, bytes: &[u8], mut fds: Vec<Arrived>) {
         let mut rest = bytes;
         let record = wire::take::<Record>(&mut rest);
+        // What found no place here is the last.
+        fds.resize_with(fds.len().max(record.map_or(0, |record| record.fds as usize)), || None);
         if record.is_some_and(|record| record.kind == kind::TOKEN_MOVED) {
-            return match fds.into_iter().next() {
+            return match fds.into_iter().flatten().next() {
                 Some(socket) => self.adopt_or_destroy(socket, port),
                 None => self.state.destroy_right(Right::SendOnce(port)),
             };
@@ -343,7 +391,7 @@ impl Inner {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
             let from = Incoming { line: None, fds: fds.into_iter(), taken_back: false };
-            self.decode_message(from, &record, body, items).ok()
+            self.decode_message(from, &record, body, items).ok().flatten()
         });
         match decoded {
             Some(mut message) => {

@@ -7,14 +7,15 @@
 use super::{
     Exported, Far, Inner, Once, OnceEnd, Route,
     line::{HELD, OutFd, SLOTS, Stall},
-    objects,
+    moves::GONE,
+    objects::{self, Arrived},
     trust::Trust,
-    wire::{Record, WireRight, form, kind},
+    wire::{Record, WireRight, flag, form, kind},
 };
 use crate::state::{FarOnce, Home, PortId, Right};
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 use smallvec::SmallVec;
-use std::{collections::VecDeque, io, os::fd::OwnedFd, sync::Arc};
+use std::{io, os::fd::OwnedFd, sync::Arc};
 
 /// What of a message goes beside its bytes.
 #[derive(Debug, Default)]
@@ -31,7 +32,7 @@ pub struct Incoming {
     /// The line, unless it came from a socket.
     pub line: Option<u32>,
     /// The descriptors, in order.
-    pub fds: std::vec::IntoIter<Reserved>,
+    pub fds: std::vec::IntoIter<Arrived>,
     /// Whether this process itself wrote it, and takes it back: its numbers are then those of the other end's view.
     pub taken_back: bool,
 }
@@ -184,7 +185,7 @@ impl Inner {
         }
         let entry = self.io.once_ends.vacant_entry();
         let id = entry.key() as u32;
-        entry.insert(OnceEnd { socket, port, fds: VecDeque::new() });
+        entry.insert(OnceEnd { socket, port, fds: Vec::new() });
         let listens = self.listen_once_end(id);
         if listens.is_err() {
             self.io.once_ends.remove(id as usize);
@@ -336,11 +337,11 @@ impl Inner {
         match coded.form {
             form::SEND => {
                 let (s, t) = from.fds.next().zip(from.fds.next()).ok_or_else(corrupt)?;
-                self.import_send(s, t)
+                s.zip(t).map_or(Ok(Right::Dead), |(s, t)| self.import_send(s, t))
             }
             form::ONCE => {
-                let socket = Arc::new(from.fds.next().ok_or_else(corrupt)?);
-                Ok(Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32)))
+                let Some(socket) = from.fds.next().ok_or_else(corrupt)? else { return Ok(Right::Dead) };
+                Ok(Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(Arc::new(socket))) as u32)))
             }
             form::RECEIVE => self.decode_receive(coded, from, items),
             _ => Err(corrupt()),
@@ -352,11 +353,17 @@ impl Inner {
         let number = from.line.ok_or_else(corrupt)?;
         let slot = coded.value;
         if coded.form == form::FIRST_GIFT {
-            let s = from.fds.next().ok_or_else(corrupt)?;
-            return self.first_gift(number, slot, s);
+            return match from.fds.next().ok_or_else(corrupt)? {
+                Some(s) => self.first_gift(number, slot, s),
+                None => self.lost_gift(number, slot, true),
+            };
         }
         let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
-        let closed = line.out_slot(slot).ok_or_else(corrupt)?.closed;
+        let out = line.out_slot(slot).ok_or_else(corrupt)?;
+        if out.lost {
+            return self.lost_gift(number, slot, false);
+        }
+        let closed = out.closed;
         // The port may have died, or moved on, even to here, since the giver wrote this.
         let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
         self.resume_way(port, (number, slot));
@@ -385,6 +392,20 @@ impl Inner {
     /// Whether nothing is known of the port any more, or that it is dead.
     pub(crate) fn is_gone(&self, port: PortId) -> bool {
         self.state.ports.get(port.0 as usize).is_none_or(|it| it.is_dead())
+    }
+
+    /// A right of which the port's sending end did not arrive, now or with the first. It is given back, and the next
+    /// comes with the sending end again.
+    fn lost_gift(&mut self, number: u32, slot: u32, first: bool) -> Result<Right, Corrupt> {
+        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+        if first && (line.out_slot(slot).is_some() || !line.learn(slot, GONE)) {
+            return Err(corrupt());
+        }
+        if let Some(out) = line.out_slot(slot) {
+            (out.closed, out.lost) = (true, true);
+        }
+        line.post(Record { kind: kind::RELEASE, flags: flag::LOST, target: slot, count: 1, ..Record::default() }, Vec::new());
+        Ok(Right::Dead)
     }
 
     fn first_gift(&mut self, number: u32, slot: u32, s: Reserved) -> Result<Right, Corrupt> {

@@ -111,6 +111,8 @@ pub mod flag {
     pub const COMPLEX: u8 = 1;
     /// Body and items lie in a memory file, which is the first descriptor.
     pub const SPILLED: u8 = 2;
+    /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right.
+    pub const LOST: u8 = 4;
 }
 
 /// A right within a record.
@@ -157,6 +159,8 @@ pub mod item {
     pub const BYTES: u32 = 3;
     /// `count` bytes of memory in the next descriptor, a sealed memory file.
     pub const PAGES: u32 = 4;
+    /// `count` bytes of memory that were lost on the way.
+    pub const LOST: u32 = 5;
 }
 
 /// The head of an item.

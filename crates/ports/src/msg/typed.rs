@@ -149,7 +149,7 @@ pub fn describes(body: &[u8], items: &[Item]) -> bool {
                 Some(Item::Memory { at: place, memory }) => {
                     let given = match memory {
                         Memory::Bytes(bytes) => bytes.len() as u64,
-                        Memory::Pages(_, len) => *len,
+                        Memory::Pages(_, len) | Memory::Lost(len) => *len,
                     };
                     !descriptor.is_port() && *place as usize == at && given == len
                 }
@@ -284,6 +284,7 @@ pub fn copyout(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: Items)
             Item::Memory { at, memory } => {
                 let address = match &memory {
                     Memory::Bytes(bytes) => place(bytes),
+                    Memory::Lost(_) => None,
                     Memory::Pages(file, len) => {
                         let len = pages::whole_pages(*len as usize);
                         len.and_then(|len| pages::map_private(file.as_fd(), len).ok()).map(|at| at as u64)

@@ -73,6 +73,8 @@ pub enum Memory {
     Bytes(Vec<u8>),
     /// A sealed memory file of at least so many bytes, which can change no more.
     Pages(Reserved, u64),
+    /// So many bytes that were lost: there was no descriptor for their file.
+    Lost(u64),
 }
 
 impl Item {
@@ -100,7 +102,7 @@ impl Memory {
     pub fn len(&self) -> u64 {
         match self {
             Self::Bytes(bytes) => bytes.len() as u64,
-            Self::Pages(_, len) => *len,
+            Self::Pages(_, len) | Self::Lost(len) => *len,
         }
     }
 
