@@ -271,12 +271,12 @@ impl Inner {
                 out.items.extend_from_slice(head(item::BYTES, at, bytes.len()).as_bytes());
                 wire::put_bytes(&mut out.items, &bytes);
             }
-            Item::Memory { at, memory: Memory::Lost(len) } => {
-                out.items.extend_from_slice(head(item::LOST, at, len as usize).as_bytes());
-            }
-            Item::Memory { at, memory: Memory::Pages(file, len) } => {
+            Item::Memory { at, memory: Memory::Pages(file, len) } if out.has_room(1) => {
                 out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
                 out.fds.push(OutFd(Arc::new(file)));
+            }
+            Item::Memory { at, memory: Memory::Lost(len) | Memory::Pages(_, len) } => {
+                out.items.extend_from_slice(head(item::LOST, at, len as usize).as_bytes());
             }
         }
     }

@@ -78,6 +78,10 @@ impl Inner {
 
     fn pack(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<()> {
         self.export(port)?;
+        let known = self.io.exported(port).map_or(0, |exported| exported.watches.len() + exported.slots.len());
+        if !out.has_room(3 + known + self.state.port(port).sorights as usize) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
         let mut watches = Vec::new();
         let mut onces = Vec::new();
         self.part_from_senders(port, &mut watches, &mut onces)?;
@@ -140,7 +144,7 @@ impl Inner {
             }
             other => drop(other),
         }
-        let mut inner = Outgoing::default();
+        let mut inner = Outgoing { ahead: out.ahead + out.fds.len(), ..Outgoing::default() };
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut inner);
         for item in std::mem::take(&mut message.items) {
             self.encode_item(line, item, &mut inner);

@@ -24,6 +24,18 @@ pub struct Outgoing {
     pub items: Vec<u8>,
     /// Descriptors, in the order in which the reader meets them.
     pub fds: Vec<OutFd>,
+    /// How many of the record's come before these.
+    pub ahead: usize,
+}
+
+/// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
+const DESCRIPTORS: usize = u16::MAX as usize - 1;
+
+impl Outgoing {
+    /// Whether so many descriptors more can go with the record.
+    pub(crate) fn has_room(&self, many: usize) -> bool {
+        self.ahead + self.fds.len() + many <= DESCRIPTORS
+    }
 }
 
 /// Descriptors that came with a record, and where it came from.
@@ -54,6 +66,10 @@ impl Inner {
     /// Turns a right into what travels over `line`, or anywhere if that is None. The right is gone from here.
     /// A right that can't travel for want of descriptors arrives dead.
     pub(crate) fn encode_right(&mut self, line: Option<u32>, right: Right, out: &mut Outgoing) -> WireRight {
+        if !out.has_room(2) && !matches!(right, Right::Null | Right::Dead) {
+            self.state.destroy_right(right);
+            return wire(form::DEAD, 0);
+        }
         let coded = match right {
             Right::Null => return WireRight::default(),
             Right::Dead => return wire(form::DEAD, 0),
@@ -501,4 +517,26 @@ pub(crate) fn once_pair(onces: &mut Vec<Arc<Reserved>>) -> io::Result<Reserved> 
     let (sender, receiver) = objects::socket_pair()?;
     onces.push(shared(receiver)?);
     Reserved::new(sender)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record can't count more of them.
+    #[test]
+    fn rights_without_room_for_their_descriptors_are_dead() {
+        let mut inner = Inner::default();
+        let space = inner.state.new_space();
+        let name = inner.state.port_allocate(space, crate::abi::right::RECEIVE).expect("a port");
+        let once = inner.state.copyin(space, name, crate::abi::types::MAKE_SEND_ONCE).expect("a right");
+        let send = inner.state.copyin(space, name, crate::abi::types::MAKE_SEND).expect("a right");
+        let receive = inner.state.copyin(space, name, crate::abi::types::MOVE_RECEIVE).expect("a right");
+        let mut full = Outgoing { ahead: DESCRIPTORS - 1, ..Outgoing::default() };
+        assert!(full.has_room(1) && !full.has_room(2));
+        for right in [once, send, receive] {
+            assert_eq!(inner.encode_right(None, right, &mut full), wire(form::DEAD, 0));
+        }
+        assert!(full.fds.is_empty());
+    }
 }
