@@ -141,7 +141,7 @@ unsafe fn unusual(msg: *mut Header, request: &Request, sends: bool, receives: bo
     if sends && request.option & option::SEND_CANCEL != 0 && !receiver(task, request.notify) {
         return Code::SEND_INVALID_NOTIFY;
     }
-    let mut request = Request { option: request.option & !option::SEND_CANCEL, ..*request };
+    let mut request = *request;
     if sends {
         // SAFETY: the caller's promise.
         let code = unsafe { send(task, msg, &request) };

@@ -25,7 +25,9 @@ fn nothing_at(port: u32) {
 fn over_the_limit(port: u32, told: u32, mut take: impl FnMut() -> i32) {
     let msg = |id| Msg::new(id, (port, types::COPY_SEND), (0, 0));
     assert_eq!(send_telling(&msg(0), 0, told), Code::SUCCESS);
-    assert_eq!(send_telling(&msg(1), 0, told), Code::SUCCESS);
+    // Whether or not there is room.
+    assert_eq!(send_telling(&msg(1), option::SEND_CANCEL, 0), Code::SEND_INVALID_NOTIFY);
+    assert_eq!(send_telling(&msg(1), option::SEND_CANCEL, told), Code::SUCCESS);
     assert_eq!(send_telling(&msg(2), 0, 0), Code::SEND_INVALID_NOTIFY);
     assert_eq!(send_telling(&msg(2), 0, port), if own(port) { Code::SEND_WILL_NOTIFY } else { Code::SEND_INVALID_NOTIFY });
     if own(port) {

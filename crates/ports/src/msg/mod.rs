@@ -43,7 +43,8 @@ pub struct Request {
 /// Returns what `mach_msg` returns. `buffer` is at least as long as the larger of the two sizes.
 pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
     let mut guard = process.lock();
-    if request.option & option::SEND_MSG != 0 && !fast::send(guard.quietly(), space, buffer, request.send_size) {
+    let cancels = request.option & option::SEND_CANCEL != 0;
+    if request.option & option::SEND_MSG != 0 && (cancels || !fast::send(guard.quietly(), space, buffer, request.send_size)) {
         return send_slowly(guard, space, buffer, request);
     }
     if request.option & option::RCV_MSG == 0 {
