@@ -2039,12 +2039,18 @@ const mig_routine_t traps_server_routines[] = {
 };
 
 /* The stub for a request, or 0. */
-extern mig_routine_t traps_server_routine(const mach_msg_header_t *InHeadP);
-mig_routine_t traps_server_routine(const mach_msg_header_t *InHeadP)
+static inline mig_routine_t mig_find_routine(const mach_msg_header_t *InHeadP)
 {
 	const uint32_t index = (uint32_t) InHeadP->msgh_id - 8000u;
 
 	return index < 16 ? traps_server_routines[index] : 0;
+}
+
+/* The same for others. */
+extern mig_routine_t traps_server_routine(const mach_msg_header_t *InHeadP);
+mig_routine_t traps_server_routine(const mach_msg_header_t *InHeadP)
+{
+	return mig_find_routine(InHeadP);
 }
 
 /*
@@ -2055,7 +2061,7 @@ extern boolean_t traps_server(mach_msg_header_t *InHeadP, mach_msg_header_t *Out
 boolean_t traps_server(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 {
 	mig_reply_header_t *const OutP = (mig_reply_header_t *) (void *) OutHeadP;
-	const mig_routine_t routine = traps_server_routine(InHeadP);
+	const mig_routine_t routine = mig_find_routine(InHeadP);
 
 	OutP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(InHeadP->msgh_bits), 0);
 	OutP->Head.msgh_size = sizeof *OutP;

@@ -52,14 +52,14 @@ static const mach_msg_type_t mig_code_type = {
 };
 
 /* Destroys the rights and memory of a reply that can't be used. */
-static kern_return_t mig_reply_reject(mach_msg_header_t *reply, kern_return_t code)
+static __attribute__((cold, noinline)) kern_return_t mig_reply_reject(mach_msg_header_t *reply, kern_return_t code)
 {
 	mach_msg_destroy(reply);
 	return code;
 }
 
 /* What to return for a reply that is not the one of success. */
-static kern_return_t mig_reply_fault(mach_msg_header_t *reply, mach_msg_id_t id)
+static __attribute__((cold, noinline)) kern_return_t mig_reply_fault(mach_msg_header_t *reply, mach_msg_id_t id)
 {
 	mig_reply_header_t *head = (mig_reply_header_t *) (void *) reply;
 
@@ -74,7 +74,7 @@ static kern_return_t mig_reply_fault(mach_msg_header_t *reply, mach_msg_id_t id)
 }
 
 /* After a call that failed: a reply port to which a reply may still come is not used again. */
-static mach_msg_return_t mig_call_failed(mach_port_t reply_port, mach_msg_return_t result)
+static __attribute__((cold, noinline)) mach_msg_return_t mig_call_failed(mach_port_t reply_port, mach_msg_return_t result)
 {
 	if (result < MACH_RCV_IN_PROGRESS && result != MACH_SEND_INVALID_REPLY)
 		mig_put_reply_port(reply_port);
