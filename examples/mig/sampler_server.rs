@@ -19,13 +19,13 @@ use sampler::{
     OutOfLineReply, PortArraysReply, PortsReply, Record, RoomReply, SamplerServer, SizesReply, StringsReply, StructuresReply,
     UnlimitedReply,
 };
-use slipway_ports::mig::{self, AnyRight, Array, Code, ReceiveRight, SendOnceRight, SendRight, Target};
+use slipway_ports::mig::{self, AnyRight, Array, Code, ReceiveRight, Received, SendOnceRight, SendRight, Served, Target};
 use std::{error::Error, ffi::CString, io::Write};
 use tidy::{PairsReply, TidyServer};
 
 /// The server's own memory.
 #[derive(Default)]
-struct Server {
+pub struct Server {
     /// What `tell` said.
     told: CString,
     /// Who waits for the answer to the last `later`, and its value.
@@ -33,12 +33,12 @@ struct Server {
 }
 
 /// What callers know by a number.
-struct Account {
+pub struct Account {
     balance: i64,
 }
 
 /// A port as the server sees it.
-struct Watched(Option<SendRight>);
+pub struct Watched(Option<SendRight>);
 
 fn sum_of(list: &[i32]) -> i64 {
     list.iter().map(|number| i64::from(*number)).sum()
@@ -281,6 +281,13 @@ impl TidyServer for Server {
     }
 }
 
+impl Server {
+    /// Serves a request of either interface: one port has both.
+    pub fn serve(&mut self, request: Received) -> Served {
+        sampler::demux(self, request).or_else(|request| tidy::demux(self, *request))
+    }
+}
+
 /// The program.
 pub fn main() -> Result<(), Box<dyn Error>> {
     let port = ReceiveRight::new()?;
@@ -288,7 +295,5 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     println!("ready");
     std::io::stdout().flush()?;
     let mut server = Server::default();
-    // One port for two interfaces.
-    let both = |request| sampler::demux(&mut server, request).or_else(|request| tidy::demux(&mut server, *request));
-    match mig::serve(&port, both)? {}
+    match mig::serve(&port, |request| server.serve(request))? {}
 }

@@ -33,7 +33,7 @@ fn answered_with(reply: Option<Outgoing>) -> Result<i32, Code> {
             right.send(reply).expect("the reply is sent");
         }
     });
-    let result = Request::new(100, "the call").call(&to, |reply| reply.value(INTEGER_32));
+    let result = Request::new(100, "the call").call(&to, 4096, |reply| reply.value(INTEGER_32));
     server.join().expect("the server ends");
     result.map_err(|error| error.code)
 }
@@ -57,6 +57,12 @@ fn a_reply_must_fit() {
     ] {
         assert_eq!(answered_with(bad), Err(Code::MIG_TYPE_ERROR), "{what}");
     }
+    for len in [1000, 4096, 100_000] {
+        let long = reply(200).map(|r| r.ints(&[0]).bytes(&vec![0; len]));
+        let code = if len < 4096 { Code::MIG_TYPE_ERROR } else { Code::RCV_TOO_LARGE };
+        assert_eq!(answered_with(long), Err(code), "{len} bytes more");
+    }
+    assert_eq!(answered_with(reply(200).map(|r| r.ints(&[0]).ints(&[7]))), Ok(7), "and then a good one");
 }
 
 #[test]
@@ -104,7 +110,7 @@ fn a_send_that_fails_gives_up_what_was_given_and_nothing_else() {
         if too_long {
             request.list(INTEGER_32, 2, &[1, 2, 3]);
         }
-        let failed = if too_long { request.send(&to) } else { request.call(&to, |_| Ok(())) };
+        let failed = if too_long { request.send(&to) } else { request.call(&to, 4096, |_| Ok(())) };
         let code = failed.expect_err("no room").code;
         assert_eq!(code, if too_long { Code::MIG_ARRAY_TOO_LARGE } else { Code::SEND_TIMED_OUT });
         must_be_told(&told);
@@ -120,7 +126,7 @@ fn a_late_reply_has_nowhere_to_go() {
     let to = port.make_send().expect("a right");
     let mut request = Request::new(100, "the call");
     request.wait_time(Duration::from_millis(1));
-    let late = request.call(&to, |reply| reply.value::<i32>(INTEGER_32));
+    let late = request.call(&to, 4096, |reply| reply.value::<i32>(INTEGER_32));
     assert!(late.expect_err("nobody answers").is_timeout());
     // The port that it named died with the call.
     assert!(port.receive(SOON).expect("the request").take_reply().is_none());

@@ -227,7 +227,7 @@ impl Sampler {
     /// `routine null(server: mach_port_t);`
     pub fn null(&self) -> Result<(), mig::Error> {
         let request = mig::Request::new(7000, "sampler.null");
-        request.call(&self.0, |_| Ok(()))
+        request.call(&self.0, 48, |_| Ok(()))
     }
 
     /// sampler.defs:59, message 7001:
@@ -239,7 +239,7 @@ impl Sampler {
         request.value(mig::INTEGER_32, &b);
         request.value(mig::INTEGER_32, &c);
         request.value(mig::INTEGER_32, &d);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 112, |reply| {
             let w: i32 = reply.value(mig::INTEGER_32)?;
             let x: i32 = reply.value(mig::INTEGER_32)?;
             let y: i32 = reply.value(mig::INTEGER_32)?;
@@ -258,7 +258,7 @@ impl Sampler {
         request.value(mig::INTEGER_64, &c);
         request.value(mig::BOOLEAN, &d);
         request.value(mig::REAL_64, &e);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 128, |reply| {
             let a: u8 = reply.value(mig::CHAR)?;
             let b: i16 = reply.value(mig::INTEGER_16)?;
             let c: i64 = reply.value(mig::INTEGER_64)?;
@@ -283,7 +283,7 @@ impl Sampler {
         request.fixed_string(16, label);
         request.unit_string(24, old);
         request.string(64, both);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 248, |reply| {
             let word_out: CString = reply.string(64)?;
             let label_out: CString = reply.fixed_string(16)?;
             let old_out: CString = reply.unit_string(24)?;
@@ -310,7 +310,7 @@ impl Sampler {
         request.value(mig::INTEGER_16.times(2), pair);
         request.value(mig::BYTE.times(24), record);
         request.list(mig::BYTE.times(24), 8, list);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 296, |reply| {
             let pair_out: [i16; 2] = reply.value(mig::INTEGER_16.times(2))?;
             let record: Record = reply.value(mig::BYTE.times(24))?;
             let list_out: Vec<Record> = reply.list(mig::BYTE.times(24), 8)?;
@@ -340,7 +340,7 @@ impl Sampler {
         request.value(mig::INTEGER_32, &add);
         request.list(mig::INTEGER_32, 4095, more);
         request.list(mig::INTEGER_32, 4095, both);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 16608, |reply| {
             let four_out: [i32; 4] = reply.value(mig::INTEGER_32.times(4))?;
             let bytes_out: Vec<u8> = reply.list(mig::CHAR, 100)?;
             let sum: i64 = reply.value(mig::INTEGER_64)?;
@@ -361,7 +361,7 @@ impl Sampler {
     pub fn room(&self, list_room: u32) -> Result<RoomReply, mig::Error> {
         let mut request = mig::Request::new(7007, "sampler.room");
         request.value(mig::INTEGER_32, &list_room);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 16456, |reply| {
             let list: Vec<i32> = reply.list_within(mig::INTEGER_32, 4095, list_room)?;
             let told: u32 = reply.value(mig::INTEGER_32)?;
             Ok(RoomReply { list, told })
@@ -385,7 +385,7 @@ impl Sampler {
         request.array(mig::INTEGER_32, 512, copied);
         request.array(mig::INTEGER_32, 512, given);
         request.value(mig::INTEGER_32, &count);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 2120, |reply| {
             let r#where: u32 = reply.value(mig::INTEGER_32)?;
             let list_out: mig::Array<i32> = reply.array(mig::INTEGER_32, 512)?;
             Ok(UnlimitedReply { r#where, list_out })
@@ -406,7 +406,7 @@ impl Sampler {
         request.memory(mig::INTEGER_32, u32::MAX, list);
         request.memory(mig::INTEGER_32, u32::MAX, given);
         request.block(mig::INTEGER_32, 1024, block);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 80, |reply| {
             let sum: i64 = reply.value(mig::INTEGER_64)?;
             let list_out: mig::Array<i32> = reply.memory(mig::INTEGER_32, u32::MAX)?;
             Ok(OutOfLineReply { sum, list_out })
@@ -428,7 +428,7 @@ impl Sampler {
         request.right(mig::COPY_SEND, copy);
         request.right(mig::MAKE_SEND, made);
         request.any_right(any);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 96, |reply| {
             let copy_out: Option<mig::SendRight> = reply.right()?;
             let made_out: Option<mig::SendRight> = reply.right()?;
             let any_out: mig::AnyRight = reply.any_right()?;
@@ -457,7 +457,7 @@ impl Sampler {
         request.rights(mig::COPY_SEND, 8, some);
         request.far_rights(mig::COPY_SEND, u32::MAX, far);
         request.right_array(mig::COPY_SEND, 256, either);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 2192, |reply| {
             let some_out: Vec<Option<mig::SendRight>> = reply.rights(8)?;
             let far_out: Vec<Option<mig::SendRight>> = reply.far_rights(u32::MAX)?;
             let either_out: Vec<Option<mig::SendRight>> = reply.right_array(256)?;
@@ -476,7 +476,7 @@ impl Sampler {
         let mut request = mig::Request::new(7012, "sampler.accounts");
         request.value(mig::INTEGER_32, &account);
         request.value(mig::INTEGER_32, &other);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 80, |reply| {
             let other: i32 = reply.value(mig::INTEGER_32)?;
             let third: i32 = reply.value(mig::INTEGER_32)?;
             Ok(AccountsReply { other, third })
@@ -488,7 +488,7 @@ impl Sampler {
     /// mach_port_seqno_t);`
     pub fn sequence(&self) -> Result<u32, mig::Error> {
         let request = mig::Request::new(7013, "sampler.sequence");
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 64, |reply| {
             let seqno_out: u32 = reply.value(mig::INTEGER_32)?;
             Ok(seqno_out)
         })
@@ -506,7 +506,7 @@ impl Sampler {
     /// `routine told(server: mach_port_t; out word: word_t);`
     pub fn told(&self) -> Result<CString, mig::Error> {
         let request = mig::Request::new(7015, "sampler.told");
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 120, |reply| {
             let word: CString = reply.string(64)?;
             Ok(word)
         })
@@ -519,7 +519,7 @@ impl Sampler {
         let mut request = mig::Request::new(7016, "sampler.later");
         request.wait_time(time);
         request.value(mig::INTEGER_32, &value);
-        request.call(&self.0, |reply_| {
+        request.call(&self.0, 64, |reply_| {
             let doubled: i32 = reply_.value(mig::INTEGER_32)?;
             Ok(doubled)
         })
@@ -549,7 +549,7 @@ impl Sampler {
         request.array(mig::INTEGER_32, 512, list);
         request.memory(mig::INTEGER_32, u32::MAX, far);
         request.rights(mig::COPY_SEND, 8, ports);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 64, |reply| {
             let nothing: i32 = reply.value(mig::INTEGER_32)?;
             Ok(nothing)
         })
@@ -569,7 +569,7 @@ impl Sampler {
         request.array(mig::INTEGER_32, 512, list);
         request.value(mig::INTEGER_32, &how);
         request.right(mig::MAKE_SEND, right);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 2216, |reply| {
             let list: mig::Array<i32> = reply.array(mig::INTEGER_32, 512)?;
             let words: Vec<u8> = reply.list(mig::CHAR, 100)?;
             Ok(BothWaysReply { list, words })
@@ -584,7 +584,7 @@ impl Sampler {
         request.options(option);
         request.wait_time(Duration::from_millis(1000));
         request.value(mig::INTEGER_32, &value);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 64, |reply| {
             let same: i32 = reply.value(mig::INTEGER_32)?;
             Ok(same)
         })
@@ -615,7 +615,7 @@ impl Sampler {
         request.value(mig::INTEGER_64, &wide);
         request.list(mig::BOOLEAN, 10, flags);
         request.value(mig::INTEGER_32.times(2000), big);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 8200, |reply| {
             let real: f32 = reply.value(mig::REAL_32)?;
             let tiny: i8 = reply.value(mig::INTEGER_8)?;
             let byte: u8 = reply.value(mig::INTEGER_8)?;
@@ -665,7 +665,7 @@ impl Sampler {
         request.right(mig::MOVE_SEND, said);
         request.right(mig::MAKE_SEND, passed);
         request.right(mig::MAKE_SEND, watched);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 144, |reply| {
             let send_out: Option<mig::SendRight> = reply.right()?;
             let once_out: Option<mig::SendOnceRight> = reply.right()?;
             let receive_out: Option<mig::ReceiveRight> = reply.right()?;
@@ -700,7 +700,7 @@ impl Sampler {
         request.memory(mig::BYTE.times(24), u32::MAX, list);
         request.array(mig::BYTE.times(24), 85, any);
         request.far_rights(mig::COPY_SEND, 3, three);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 2144, |reply| {
             let record_out: Record = reply.far_value(mig::BYTE.times(24))?;
             let list_out: mig::Array<Record> = reply.memory(mig::BYTE.times(24), u32::MAX)?;
             let any_out: mig::Array<Record> = reply.array(mig::BYTE.times(24), 85)?;
@@ -720,7 +720,7 @@ impl Sampler {
     pub fn reply_to(&self, port: &mig::ReceiveRight, value: i32) -> Result<i32, mig::Error> {
         let mut request = mig::Request::new(7024, "sampler.reply_to");
         request.value(mig::INTEGER_32, &value);
-        request.call_from(&self.0, port, mig::MAKE_SEND_ONCE, |reply| {
+        request.call_from(&self.0, 64, port, mig::MAKE_SEND_ONCE, |reply| {
             let same: i32 = reply.value(mig::INTEGER_32)?;
             Ok(same)
         })

@@ -25,7 +25,7 @@ impl Tidy {
         request.list(mig::INTEGER_32, 4095, keys);
         request.same_count(keys.len(), values.len());
         request.list(mig::INTEGER_32, 4095, values);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 32832, |reply| {
             let keys_out: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
             let values_out: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
             reply.same_count(keys_out.len(), values_out.len())?;
@@ -42,7 +42,7 @@ impl Tidy {
     pub fn tidy(&self, list: &[i32]) -> Result<mig::Array<i32>, mig::Error> {
         let mut request = mig::Request::new(7201, "tidy.tidy");
         request.memory(mig::INTEGER_32, u32::MAX, list);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 64, |reply| {
             let list_out: mig::Array<i32> = reply.memory(mig::INTEGER_32, u32::MAX)?;
             Ok(list_out)
         })
@@ -56,7 +56,7 @@ impl Tidy {
         request.send_time(Duration::from_millis(5000));
         request.wait_time(patience);
         request.value(mig::REAL_64, &value);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 64, |reply| {
             let same: f64 = reply.value(mig::REAL_64)?;
             Ok(same)
         })
@@ -68,7 +68,7 @@ impl Tidy {
         let mut request = mig::Request::new(7203, "tidy.hurry_on");
         request.send_time(patience);
         request.value(mig::INTEGER_32, &value);
-        request.call(&self.0, |reply| {
+        request.call(&self.0, 64, |reply| {
             let value: i32 = reply.value(mig::INTEGER_32)?;
             Ok(value)
         })

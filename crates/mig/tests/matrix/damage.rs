@@ -15,19 +15,20 @@ const ROUNDS: usize = 400;
 const PATIENCE: u32 = 60_000;
 
 /// A request as it lies in memory behind its header, and its identifier.
-struct Sample {
-    id: i32,
-    body: Vec<u8>,
+pub struct Sample {
+    pub id: i32,
+    pub body: Vec<u8>,
     /// Whether a reply has nothing that a server may copy with its padding.
     exact: bool,
 }
 
-fn word(bytes: &[u8], at: usize) -> u32 {
+/// A number of 32 bits in a message.
+pub fn word(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().expect("4 bytes"))
 }
 
 /// Receives a message as it lies in memory.
-fn receive(name: u32) -> Vec<u8> {
+pub fn receive(name: u32) -> Vec<u8> {
     let mut buffer = vec![0; 1 << 16];
     let request = Request {
         option: option::RCV_MSG | option::RCV_TIMEOUT,
@@ -54,7 +55,8 @@ fn sample(call: impl FnOnce(SendRight) + Send + 'static) -> Sample {
     Sample { id: word(&message, 28).cast_signed(), body: message[HEADER..].to_vec(), exact: true }
 }
 
-fn samples() -> Vec<Sample> {
+/// A request of each routine that carries plain data only.
+pub fn samples() -> Vec<Sample> {
     let sampler = sampler::Sampler;
     let tidy = tidy::Tidy;
     let record = sampler::Record { tag: 1, big: 2, small: 3 };
@@ -84,17 +86,17 @@ fn samples() -> Vec<Sample> {
 }
 
 /// Numbers that are the same in every run.
-struct Random(u64);
+pub struct Random(pub u64);
 
 impl Random {
-    fn below(&mut self, limit: usize) -> usize {
+    pub fn below(&mut self, limit: usize) -> usize {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % limit
     }
 }
 
 /// Changes a few things, most often in type words; whether the message calls itself complex.
-fn damage(random: &mut Random, body: &mut Vec<u8>) -> bool {
+pub fn damage(random: &mut Random, body: &mut Vec<u8>) -> bool {
     for _ in 0..random.below(3) {
         if body.is_empty() {
             break;
@@ -119,19 +121,25 @@ fn damage(random: &mut Random, body: &mut Vec<u8>) -> bool {
     random.below(10) == 0
 }
 
-/// Sends a request, and tells what came back.
-fn answer(server: &SendRight, port: u32, sample: &Sample, body: &[u8], complex: bool) -> String {
-    let bits = types::COPY_SEND | types::MAKE_SEND_ONCE << 8 | if complex { COMPLEX } else { 0 };
+/// Sends a message as it lies in memory; the code, if it could not be sent.
+pub fn send(id: i32, dest: (u32, u32), reply: (u32, u32), body: &[u8], complex: bool) -> Option<Code> {
+    let bits = dest.1 | reply.1 << 8 | if complex { COMPLEX } else { 0 };
     let mut buffer = vec![0; HEADER];
     buffer[0..4].copy_from_slice(&bits.to_le_bytes());
-    buffer[8..12].copy_from_slice(&server.name().to_le_bytes());
-    buffer[16..20].copy_from_slice(&port.to_le_bytes());
-    buffer[28..32].copy_from_slice(&sample.id.to_le_bytes());
+    buffer[8..12].copy_from_slice(&dest.0.to_le_bytes());
+    buffer[16..20].copy_from_slice(&reply.0.to_le_bytes());
+    buffer[28..32].copy_from_slice(&id.to_le_bytes());
     buffer.extend(body);
     let request = Request { option: option::SEND_MSG, send_size: buffer.len(), ..Request::default() };
-    let sent = Task::current().mach_msg(&mut buffer, &request);
-    if sent != Code::SUCCESS {
+    Some(Task::current().mach_msg(&mut buffer, &request)).filter(|code| *code != Code::SUCCESS)
+}
+
+/// Sends a request, and tells what came back.
+fn answer(server: &SendRight, port: u32, sample: &Sample, body: &[u8], complex: bool) -> String {
+    let (dest, reply) = ((server.name(), types::COPY_SEND), (port, types::MAKE_SEND_ONCE));
+    if let Some(code) = send(sample.id, dest, reply, body, complex) {
         // If the message was destroyed its reply right was, of which the port is told.
+        let mut buffer = vec![0; 1 << 10];
         let drain = Request {
             option: option::RCV_MSG | option::RCV_TIMEOUT,
             receive_size: buffer.len(),
@@ -139,7 +147,7 @@ fn answer(server: &SendRight, port: u32, sample: &Sample, body: &[u8], complex: 
             ..Request::default()
         };
         while Task::current().mach_msg(&mut buffer, &drain) == Code::SUCCESS {}
-        return format!("not sent: {sent}");
+        return format!("not sent: {code}");
     }
     let reply = receive(port);
     let (id, complex) = (word(&reply, 28), word(&reply, 0) & COMPLEX != 0);

@@ -6,10 +6,11 @@
 mod client;
 mod damage;
 mod programs;
+mod replies;
 #[path = "../../../../examples/mig/sampler_server.rs"]
 mod server;
 
-use programs::{NameServer, Party, c_programs};
+use programs::{NameServer, Party, c_program, c_programs};
 use std::process::ExitCode;
 
 /// The variable that tells a helper process its part.
@@ -21,6 +22,11 @@ fn play() {
         Ok("client") => std::process::exit(i32::from(client::main() != ExitCode::SUCCESS)),
         Ok("damage") => {
             damage::report().iter().for_each(|line| println!("said {line}"));
+            std::process::exit(0);
+        }
+        Ok("liar") => replies::serve(),
+        Ok("caller") => {
+            replies::call();
             std::process::exit(0);
         }
         Ok("server") => {
@@ -76,4 +82,31 @@ fn both_servers_say_the_same_of_damaged_requests() {
     // MIG_BAD_ARGUMENTS, as the reply has it.
     let refused = by_c.iter().filter(|line| line.ends_with("d0feffff00000000")).count();
     assert!((500..by_c.len() - 500).contains(&refused), "{refused} of {} were refused", by_c.len());
+}
+
+/// What a caller makes of damaged replies, line by line.
+fn made_by(caller: &Party, names: &NameServer) -> Vec<String> {
+    let mut running = rust("liar").start(names);
+    let said = caller.output(names);
+    running.must_still_run();
+    let from = |line: &str| line.find("said").map(|at| line[at..].to_owned());
+    said.lines().filter_map(from).collect()
+}
+
+#[test]
+fn both_clients_make_the_same_of_damaged_replies() {
+    let directory = tempfile::tempdir().expect("make a directory");
+    let caller = c_program(directory.path(), &replies::ROUNDS.to_string());
+    let names = |name| NameServer::start(&directory.path().join(name));
+    let by_c = made_by(&caller, &names("c"));
+    let by_rust = made_by(&rust("caller"), &names("rust"));
+    assert!(by_c.len() == 12 * replies::ROUNDS && by_c.len() == by_rust.len(), "{} and {} calls", by_c.len(), by_rust.len());
+    for (c, rust) in by_c.iter().zip(&by_rust) {
+        assert_eq!(c, rust, "C, and Rust");
+    }
+    // Success, MIG_TYPE_ERROR, MIG_REPLY_MISMATCH, MIG_SERVER_DIED.
+    for code in ["0", "-300", "-301", "-308"] {
+        let found = by_c.iter().filter(|line| line.split(' ').nth(2) == Some(code)).count();
+        assert!(found > 20, "{code} only {found} times");
+    }
 }

@@ -123,8 +123,8 @@ impl Party {
     }
 }
 
-/// The sampler's server and client in C, over libmach.
-pub fn c_programs(directory: &Path) -> (Party, Party) {
+/// Makes what C programs need beside their sources: the library, and the stubs.
+fn prepare(directory: &Path) -> (PathBuf, PathBuf) {
     let library = built("slipway-libmach", "libmach.so");
     for name in ["libmach.so", "libmach.so.1"] {
         std::os::unix::fs::symlink(&library, directory.join(name)).expect("make a link");
@@ -135,6 +135,23 @@ pub fn c_programs(directory: &Path) -> (Party, Party) {
         mig.arg("-I").arg(&include).arg("-sheader").arg(format!("{name}Server.h")).arg(example.join(format!("{name}.defs")));
         succeed(mig.current_dir(directory));
     }
+    (include, example)
+}
+
+/// The program that tells what it makes of replies.
+pub fn c_program(directory: &Path, argument: &str) -> Party {
+    let (include, example) = prepare(directory);
+    let program = directory.join("replies");
+    let mut cc = Command::new("cc");
+    cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I."]).arg("-I").arg(&include).arg("-I").arg(&example);
+    cc.arg("-o").arg(&program).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/replies.c"));
+    succeed(cc.args(["samplerUser.c", "tidyUser.c", "-L.", "-lmach"]).current_dir(directory));
+    Party { command: vec![program, argument.into()], environment: vec![("LD_LIBRARY_PATH".into(), directory.to_owned())] }
+}
+
+/// The sampler's server and client in C, over libmach.
+pub fn c_programs(directory: &Path) -> (Party, Party) {
+    let (include, example) = prepare(directory);
     let program = |role: &str, half: &str| {
         let program = directory.join(format!("sampler-{role}"));
         let mut cc = Command::new("cc");

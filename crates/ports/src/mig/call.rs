@@ -133,13 +133,19 @@ impl<'a> Request<'a> {
         }
     }
 
-    /// Sends it and reads the reply, which comes to a port of the thread's own. What it carries is given up in any case.
+    /// Sends it and reads the reply, of at most `most` bytes, which comes to a port of the thread's own. What it carries is
+    /// given up in any case.
     ///
     /// # Errors
     /// What the server's routine returned, a code of `mach_msg`, or one of MIG: `MIG_ARRAY_TOO_LARGE` and
     /// `KERN_INVALID_ARGUMENT` for what it must not carry, `MIG_SERVER_DIED` if nobody will answer, `MIG_REPLY_MISMATCH` and
     /// `MIG_TYPE_ERROR` for a reply that does not fit.
-    pub fn call<T>(self, dest: impl Into<Destination>, read: impl FnOnce(&mut Reader) -> Result<T, Code>) -> Result<T, Error> {
+    pub fn call<T>(
+        self,
+        dest: impl Into<Destination>,
+        most: usize,
+        read: impl FnOnce(&mut Reader) -> Result<T, Code>,
+    ) -> Result<T, Error> {
         let (dest, tried) = (dest.into(), self.tried);
         let port = match REPLY_PORT.take().filter(|port| port.task().space() == dest.task.space()) {
             Some(port) => port,
@@ -147,7 +153,7 @@ impl<'a> Request<'a> {
         };
         let id = self.id;
         let mut buffer = Vec::new();
-        let code = self.exchange(dest, (port.name(), types::MAKE_SEND_ONCE), Some(port.name()), &mut buffer);
+        let code = self.exchange(dest, (port.name(), types::MAKE_SEND_ONCE), Some((port.name(), most)), &mut buffer);
         if code != Code::SUCCESS {
             // A port to which something may still come is not used again.
             if is_unsent(code) {
@@ -167,13 +173,14 @@ impl<'a> Request<'a> {
     pub fn call_from<T>(
         self,
         dest: impl Into<Destination>,
+        most: usize,
         port: &ReceiveRight,
         disposition: u32,
         read: impl FnOnce(&mut Reader) -> Result<T, Code>,
     ) -> Result<T, Error> {
         let (id, tried) = (self.id, self.tried);
         let mut buffer = Vec::new();
-        let code = match self.exchange(dest.into(), (port.name(), disposition), Some(port.name()), &mut buffer) {
+        let code = match self.exchange(dest.into(), (port.name(), disposition), Some((port.name(), most)), &mut buffer) {
             Code::SUCCESS => take_apart(Received::parse(port.task(), &buffer), id, read),
             code => Err(code),
         };
@@ -181,7 +188,7 @@ impl<'a> Request<'a> {
     }
 
     /// Sends, and receives if there is a port to receive from; `buffer` holds what was received then.
-    fn exchange(mut self, dest: Destination, reply: (u32, u32), receive: Option<u32>, buffer: &mut Vec<u8>) -> Code {
+    fn exchange(mut self, dest: Destination, reply: (u32, u32), receive: Option<(u32, usize)>, buffer: &mut Vec<u8>) -> Code {
         if let Some(code) = self.failed {
             // Nothing has been sent: what the request carries is given up with it.
             self.carried.extend(dest.given.0);
@@ -196,16 +203,17 @@ impl<'a> Request<'a> {
         let timed = |time: Option<u32>, flag: u32| if time.is_some() { flag } else { 0 };
         let sending = option::SEND_MSG | timed(self.send_time, option::SEND_TIMEOUT) | self.options;
         let mut request = msg::Request { option: sending, send_size: size, ..msg::Request::default() };
-        let Some(port) = receive else {
+        let Some((port, most)) = receive else {
             request.timeout = self.send_time.unwrap_or(0);
             let code = task.mach_msg(buffer, &request);
             settle(task, code, buffer, carried);
             return code;
         };
-        buffer.resize(size.max(USUAL), 0);
+        buffer.resize(size.max(USUAL.min(most)), 0);
         request.receive_name = port;
-        request.receive_size = buffer.len();
-        let receiving = option::RCV_MSG | option::RCV_LARGE | timed(self.wait_time, option::RCV_TIMEOUT);
+        request.receive_size = buffer.len().min(most);
+        let larger = |room: usize| if room < most { option::RCV_LARGE } else { 0 };
+        let mut receiving = option::RCV_MSG | larger(request.receive_size) | timed(self.wait_time, option::RCV_TIMEOUT);
         // One call has one time-out, so two of them take two.
         let both = self.send_time.is_some() && self.wait_time.is_some();
         request.timeout = self.send_time.or(self.wait_time).unwrap_or(0);
@@ -219,10 +227,14 @@ impl<'a> Request<'a> {
             request.option = receiving;
             code = task.mach_msg(buffer, &request);
         }
-        while code == Code::RCV_TOO_LARGE {
+        while code == Code::RCV_TOO_LARGE && receiving & option::RCV_LARGE != 0 {
             let needed = buffer.get(4..8).map_or(0, |size| size.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
-            buffer.resize(needed.max(buffer.len() + 8), 0);
-            request.receive_size = buffer.len();
+            // A reply that is longer than any good one is destroyed by the receive.
+            let room = if needed > most { buffer.len().min(most) } else { needed.max(buffer.len() + 8).min(most) };
+            buffer.resize(room.max(buffer.len()), 0);
+            request.receive_size = room;
+            receiving &= !option::RCV_LARGE;
+            receiving |= if needed > most { 0 } else { larger(room) };
             request.option = receiving | self.options & !option::SEND_MSG;
             code = task.mach_msg(buffer, &request);
         }

@@ -147,17 +147,18 @@ fn is_copied(arg: &Arg) -> bool {
 
 fn send(w: &mut Writer, routine: &Routine, request: &str, target: &str) {
     let own = routine.args.iter().find(|a| matches!(a.role, Role::ReplyPort { user: true, .. }));
+    let most = crate::layout::Message::reply(routine).most;
     let (method, extra) = match (routine.one_way, own) {
         (true, None) => ("send", String::new()),
         (true, Some(port)) => {
             let disposition = passing(&port.ty).map_or("mig::MAKE_SEND_ONCE", |p| p.disposition);
             ("send_from", format!(", {disposition}, {}", snake(&port.name)))
         }
-        (false, None) => ("call", String::new()),
+        (false, None) => ("call", format!(", {most}")),
         (false, Some(port)) => {
             let once = view::received_right(&port.ty) != Some("mig::SendRight");
             let disposition = if once { "mig::MAKE_SEND_ONCE" } else { "mig::MAKE_SEND" };
-            ("call_from", format!(", {}, {disposition}", snake(&port.name)))
+            ("call_from", format!(", {most}, {}, {disposition}", snake(&port.name)))
         }
     };
     if routine.one_way {
