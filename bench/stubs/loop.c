@@ -39,9 +39,8 @@ kern_return_t loop_copy(void)
 	return reply.head.msgh_size >= sizeof reply.head ? KERN_SUCCESS : KERN_FAILURE;
 }
 
-/* The server's stubs, for a request like the last that the client's made. */
-kern_return_t rpc_loop_serve(void);
-kern_return_t rpc_loop_serve(void)
+/* The server's stub, for a request like the last that the client's made. */
+static kern_return_t serve(void)
 {
 	static union {
 		mig_reply_header_t head;
@@ -50,4 +49,22 @@ kern_return_t rpc_loop_serve(void)
 
 	rpc_server(&request.head, &answer.head.Head);
 	return answer.head.RetCode;
+}
+
+/* In client.c. */
+kern_return_t rpc_loop_call(int test, mach_port_t server, int turn);
+
+/* Calls of `test', so many times; of no test: the server's stub for what was called last. The first error ends it. */
+kern_return_t rpc_loop(int test, int turn, int times);
+kern_return_t rpc_loop(int test, int turn, int times)
+{
+	kern_return_t code = KERN_SUCCESS;
+
+	if (test < 0)
+		while (times-- > 0 && code == KERN_SUCCESS)
+			code = serve();
+	else
+		while (times-- > 0 && code == KERN_SUCCESS)
+			code = rpc_loop_call(test, MACH_PORT_NULL, turn);
+	return code;
 }

@@ -137,11 +137,11 @@ pub enum Method {
     BareOneProcess,
     /// Bare messages between two processes, answered by send-once rights
     Once,
-    /// The client's stub, whose mach_msg takes a reply that lies ready
+    /// A thousand times the client's stub, whose mach_msg takes a reply that lies ready
     ClientStub,
-    /// The server's stub, for a request that lies ready
+    /// A thousand times the server's stub, for a request that lies ready
     ServerStub,
-    /// What that mach_msg itself takes
+    /// A thousand times what that mach_msg itself does
     Ready,
 }
 

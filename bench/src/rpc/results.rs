@@ -1,6 +1,7 @@
 //! What a run found.
 
 use super::cases::{Case, Method, Test};
+use super::stubs::TIMES;
 use crate::trips::results::Unit;
 use crate::trips::{self, Placement};
 
@@ -23,7 +24,8 @@ impl Results {
     /// Nanoseconds of the stubs' work in a call, without any message.
     pub fn work_ns(&self, test: Test) -> Option<f64> {
         let us = |method| self.us(test, method, Placement::OneCore);
-        Some((us(Method::ClientStub)? - us(Method::Ready)? + us(Method::ServerStub)?) * 1e3)
+        // Microseconds of a thousand.
+        Some((us(Method::ClientStub)? - us(Method::Ready)? + us(Method::ServerStub)?) / f64::from(TIMES) * 1e3)
     }
 
     /// Instructions of a call of which nothing is polled, or of one of its parts.

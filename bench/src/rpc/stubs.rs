@@ -15,8 +15,7 @@ unsafe extern "C" {
     fn rpc_serve(port: u32) -> c_int;
     fn rpc_bare_call(server: u32, own: u32, once: c_int, there: u32, back: u32, turn: c_int) -> c_int;
     fn rpc_bare_serve(own: u32, client: u32, once: c_int, there: u32, back: u32) -> c_int;
-    fn rpc_loop_call(test: c_int, server: u32, turn: c_int) -> c_int;
-    fn rpc_loop_serve() -> c_int;
+    fn rpc_loop(test: c_int, turn: c_int, times: c_int) -> c_int;
 }
 
 /// What a bare message is like.
@@ -112,39 +111,44 @@ impl Server {
     }
 }
 
-/// Both, with a mach_msg that takes a reply that lies ready.
+/// Both, with a mach_msg that takes a reply that lies ready. All is done [`TIMES`] times over.
 pub struct Looped {
-    _client: Client,
+    client: Client,
     _server: Server,
 }
 
-/// Beside the tests' numbers: what that mach_msg does, and nothing else.
+/// How often.
+pub const TIMES: c_int = 1000;
+
+/// Beside the tests' numbers: what that mach_msg does, and nothing else; and the server's stub.
 const COPY: c_int = Test::ALL.len() as c_int;
+const SERVE: c_int = -1;
 
 impl Looped {
-    /// Both of them, and one call of `test`, so that there is a request and a reply.
+    /// Both of them, and calls of `test`, so that there is a request and a reply.
     ///
     /// # Errors
-    /// When somebody has one of them, or the call fails.
+    /// When somebody has one of them, or the calls fail.
     pub fn take(test: Test) -> anyhow::Result<Self> {
-        let mut looped = Self { _client: Client::take()?, _server: Server::take()? };
-        looped.call(test).context("the first call")?;
+        let mut looped = Self { client: Client::take()?, _server: Server::take()? };
+        looped.client.next();
+        looped.call(test).context("the first calls")?;
         Ok(looped)
     }
 
-    fn run(&mut self, number: c_int) -> anyhow::Result<()> {
+    fn run(&mut self, what: &str, number: c_int) -> anyhow::Result<()> {
         // Each reply is the first one, so is each turn.
-        let turn = 1;
+        let turn = self.client.turn;
         // SAFETY: these are the only client and the only server, so nobody else uses the static buffers.
-        outcome("the call", unsafe { rpc_loop_call(number, 0, turn) })
+        outcome(what, unsafe { rpc_loop(number, turn, TIMES) })
     }
 
-    /// One call.
+    /// Calls.
     ///
     /// # Errors
     /// As [`Client::call`].
     pub fn call(&mut self, test: Test) -> anyhow::Result<()> {
-        self.run(test.number() as c_int)
+        self.run("the call", test.number() as c_int)
     }
 
     /// What that mach_msg does, for a reply as long as the last.
@@ -152,7 +156,7 @@ impl Looped {
     /// # Errors
     /// When there is no reply.
     pub fn copy(&mut self) -> anyhow::Result<()> {
-        self.run(COPY)
+        self.run("the copy", COPY)
     }
 
     /// The server's stub, for a request like the last.
@@ -160,8 +164,7 @@ impl Looped {
     /// # Errors
     /// What it answers.
     pub fn serve(&mut self) -> anyhow::Result<()> {
-        // SAFETY: as above.
-        outcome("the server's stub", unsafe { rpc_loop_serve() })
+        self.run("the server's stub", SERVE)
     }
 }
 
@@ -188,7 +191,7 @@ mod tests {
         }
         assert!(Client::take().is_err() && Server::take().is_err());
 
-        let Looped { _client: mut client, _server: server } = looped;
+        let Looped { mut client, _server: server } = looped;
         let (ours, theirs) = two_tasks().unwrap();
         let cpu = crate::cores::Cores::choose().unwrap().first;
         serve_beside(theirs.task, cpu, move || server.serve(theirs.own)).unwrap();

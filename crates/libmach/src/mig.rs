@@ -8,7 +8,7 @@ use crate::{
 };
 use slipway_ports::{
     abi::{Code, right},
-    task::Task,
+    task::{Key, Task},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -19,6 +19,8 @@ thread_local! {
     /// The reply port that the thread used last, and the task that it is of. A child made by fork has its parent's record,
     /// but not the port.
     static REPLY_PORT: Cell<Option<(Task, Name)>> = const { Cell::new(None) };
+    /// The same, for whoever works for the same task as then.
+    static AT_HAND: Cell<(Key, Name)> = const { Cell::new((Key::NONE, 0)) };
     static OTHERS: Others = const { Others(RefCell::new(Vec::new())) };
 }
 
@@ -29,6 +31,7 @@ struct Others(RefCell<Vec<(Task, Name)>>);
 impl Drop for Others {
     fn drop(&mut self) {
         let here = Task::current();
+        AT_HAND.set((Key::NONE, 0));
         for (task, name) in REPLY_PORT.take().into_iter().chain(self.0.take()).filter(|(task, _)| task.is_beside(&here)) {
             let _ = task.mod_refs(name, right::RECEIVE, -1);
         }
@@ -58,25 +61,28 @@ pub extern "C" fn mig_init(_first: *mut c_void) {}
 /// The calling thread's reply port; null if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mig_get_reply_port() -> Name {
-    match REPLY_PORT.get() {
-        // Where there is a port, there is a task, so this can't fail.
-        Some((task, name)) if task == Task::current() => name,
+    match AT_HAND.get() {
+        (key, name) if key == Key::current() => name,
         _ => other_reply_port(),
     }
 }
 
 /// The reply port of a thread that works for another task than before, or has none.
 #[cold]
-fn other_reply_port() -> Name {
+#[inline(never)]
+extern "C" fn other_reply_port() -> Name {
     let mut name = 0;
     routine(|| {
         let task = Task::current();
-        name = match OTHERS.try_with(|others| others.take(task)).ok().flatten() {
+        let last = REPLY_PORT.get().filter(|(of, _)| *of == task).map(|(_, name)| name);
+        name = match last.or_else(|| OTHERS.try_with(|others| others.take(task)).ok().flatten()) {
             Some(name) => name,
             None => task.reply_port()?,
         };
         // A thread that is being taken down keeps none: the port goes with its task.
-        let _ = OTHERS.try_with(|others| others.put_last(task, name));
+        if OTHERS.try_with(|others| others.put_last(task, name)).is_ok() {
+            AT_HAND.set((Key::current(), name));
+        }
         Ok::<(), Code>(())
     });
     name
@@ -93,6 +99,7 @@ pub extern "C" fn mig_dealloc_reply_port(reply_port: Name) {
         let task = Task::current();
         if REPLY_PORT.get() == Some((task, reply_port)) {
             REPLY_PORT.set(None);
+            AT_HAND.set((Key::NONE, 0));
         }
         let _ = OTHERS.try_with(|others| others.0.borrow_mut().retain(|other| *other != (task, reply_port)));
         task.mod_refs(reply_port, right::RECEIVE, -1)

@@ -67,6 +67,12 @@ impl Process {
         unsafe { &*current }
     }
 
+    /// Which process this is, among those that it forked from; 0 before the first call of [`Process::get`].
+    #[inline]
+    pub fn number() -> usize {
+        CURRENT.load(Ordering::Relaxed).addr()
+    }
+
     #[cold]
     fn start() -> &'static Self {
         START.call_once(|| {

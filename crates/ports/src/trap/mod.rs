@@ -21,7 +21,7 @@ pub mod turn;
 pub(crate) mod wait;
 
 pub use call::call;
-pub(crate) use thread::{current, for_first, leave_all, set_current};
+pub(crate) use thread::{current, current_number, for_first, leave_all, set_current};
 
 use slipway_fabric::sync::{AtomicU64, Ordering};
 

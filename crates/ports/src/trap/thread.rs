@@ -134,6 +134,12 @@ pub(crate) fn current() -> Option<SpaceId> {
     THREAD.with(|thread| Some(thread.space.get()).filter(|space| *space != FIRST).map(SpaceId))
 }
 
+/// What [`current`] tells, as a number.
+#[inline]
+pub(crate) fn current_number() -> u32 {
+    THREAD.with(|thread| thread.space.get())
+}
+
 /// Has the calling thread work for the task with the space.
 pub(crate) fn set_current(space: SpaceId) {
     THREAD.with(|thread| thread.space.set(space.0));
