@@ -11,6 +11,8 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define self mach_task_self()
 #define S KERN_SUCCESS
@@ -43,9 +45,19 @@ static int enter(void) {
 
 static void leave(void) { atomic_fetch_sub(&inside, 1); }
 
+/* What each client has sent last: nothing that it sends later is served before that. */
+static atomic_int last[8], out_of_order;
+
+/* A client's number is in the upper bits of what it sends, and how much it has sent in the lower. */
+static void in_order(int value) {
+    atomic_int *of = &last[value >> 24 & 7];
+    if (atomic_exchange(of, value & 0xffffff) >= (value & 0xffffff)) atomic_fetch_add(&out_of_order, 1);
+}
+
 static kern_return_t add(mach_port_t request, void *arguments) {
     add_arguments *a = arguments;
     enter();
+    if (a->first >> 24) in_order(a->first);
     atomic_fetch_add(&by_trap, 1);
     *a->sum = a->first + a->second;
     if (is_client) atomic_fetch_add(&served_by_self, 1);
@@ -129,6 +141,7 @@ static void *serve(void *of) {
         if (message.header.msgh_id == BYE) return (void *) 1;
         enter();
         atomic_fetch_add(&by_message, 1);
+        if (message.value[0] >> 24) in_order(message.value[0]);
         int sum = message.value[0] + message.value[1];
         leave();
         if (!message.header.msgh_remote_port) continue;
@@ -242,21 +255,48 @@ static void one_at_a_time(void) {
     mach_port_destroy(self, plain);
 }
 
+static atomic_int clients_begun;
+
 static void *load(void *of) {
     mach_port_t port = (mach_port_t) (uintptr_t) of;
-    int sum, wrong = 0;
+    int sum, wrong = 0, next = (atomic_fetch_add(&clients_begun, 1) % 7 + 1) << 24;
     for (int i = 0; i < 20000; i++) {
-        if (i % 7 == 0 && cast(port, ADD, i) != S) wrong++;
-        if (call(port, ADD, i, 1, &sum) != S || sum != i + 1) wrong++;
+        if (i % 7 == 0 && cast(port, ADD, ++next) != S) wrong++;
+        if (call(port, ADD, ++next, 1, &sum) != S || sum != next + 1) wrong++;
     }
     return (void *) (intptr_t) wrong;
 }
 
-static void under_load(void) {
+/* A server whose waits end by themselves, and which then does something of its own: never while a call is made. */
+static void *serve_and_tick(void *of) {
+    mach_port_t port = (mach_port_t) (uintptr_t) of;
+    add_message message;
+    for (;;) {
+        mach_msg_return_t code = mach_msg(&message.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, port, 1, 0);
+        enter();
+        if (code == S && message.header.msgh_id == BYE) return leave(), (void *) 1;
+        if (code == S) {
+            atomic_fetch_add(&by_message, 1);
+            if (message.value[0] >> 24) in_order(message.value[0]);
+            message.value[0] += message.value[1];
+        }
+        leave();
+        if (code == MACH_RCV_TIMED_OUT || (code == S && !message.header.msgh_remote_port)) continue;
+        if (code != S) return NULL;
+        message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
+        message.header.msgh_local_port = 0;
+        message.header.msgh_id += 100;
+        if (mach_msg(&message.header, MACH_SEND_MSG, sizeof message, 0, 0, 0, 0) != S) return NULL;
+    }
+}
+
+static void under_load(void *(*server_loop)(void *)) {
     mach_port_t port = make_port();
     MUST(mach_port_register_traps(self, port, &table, MACH_TRAP_SERIAL) == S);
-    pthread_t server = start(serve, port), clients[3];
+    pthread_t server = start(server_loop, port), clients[3];
     atomic_store(&most, 0);
+    atomic_store(&clients_begun, 0);
+    for (int i = 0; i < 8; i++) atomic_store(&last[i], 0);
     atomic_store(&by_trap, 0);
     atomic_store(&by_message, 0);
     for (int i = 0; i < 3; i++) clients[i] = start(load, port);
@@ -267,10 +307,102 @@ static void under_load(void) {
     }
     await_server(port);
     CHECK(atomic_load(&most) == 1);
+    CHECK(atomic_load(&out_of_order) == 0);
     CHECK(atomic_load(&by_message) > 0 && atomic_load(&by_trap) > 0);
     CHECK(atomic_load(&by_message) + atomic_load(&by_trap) >= 3 * 20000);
     fprintf(stderr, "    under load: %d by message, %d by call\n", atomic_load(&by_message), atomic_load(&by_trap));
     MUST(cast(port, BYE, 0) == S && pthread_join(server, NULL) == 0);
+    mach_port_destroy(self, port);
+}
+
+static atomic_int stop;
+
+/* Registers and withdraws the routines, renames the port, and puts it into a set and takes it out. */
+static void *changes(void *of) {
+    mach_port_t port = (mach_port_t) (uintptr_t) of, set;
+    int wrong = mach_port_allocate(self, MACH_PORT_RIGHT_PORT_SET, &set) != S;
+    for (int i = 0; !atomic_load(&stop); i++) {
+        wrong += mach_port_register_traps(self, port, &table, i % 2 ? MACH_TRAP_SERIAL : MACH_TRAP_CONCURRENT) != S;
+        wrong += mach_port_move_member(self, port, set) != S;
+        for (int j = 0; j < 200; j++) sched_yield();
+        wrong += mach_port_move_member(self, port, MACH_PORT_NULL) != S;
+        for (int j = 0; j < 200; j++) sched_yield();
+        if (i % 3 == 0) wrong += mach_port_register_traps(self, port, NULL, 0) != S;
+    }
+    return (void *) (intptr_t) wrong;
+}
+
+/* Receives from the port, whether it is in a set or not. */
+static void *serve_through_changes(void *of) {
+    mach_port_t port = (mach_port_t) (uintptr_t) of;
+    add_message message;
+    for (;;) {
+        mach_msg_return_t code = mach_msg(&message.header, MACH_RCV_MSG, 0, sizeof message, port, 0, 0);
+        if (code == MACH_RCV_IN_SET || code == MACH_RCV_PORT_CHANGED) {
+            sched_yield();
+            continue;
+        }
+        if (code != S || message.header.msgh_id == BYE) return (void *) (intptr_t) (code == S);
+        message.value[0] += message.value[1];
+        message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
+        message.header.msgh_local_port = 0;
+        message.header.msgh_id += 100;
+        if (mach_msg(&message.header, MACH_SEND_MSG, sizeof message, 0, 0, 0, 0) != S) return NULL;
+    }
+}
+
+static void *calls_often(void *of) {
+    int sum, wrong = 0;
+    for (int i = 0; i < 20000; i++) {
+        if (call((mach_port_t) (uintptr_t) of, ADD, i, 1, &sum) != S || sum != i + 1) wrong++;
+    }
+    return (void *) (intptr_t) wrong;
+}
+
+static void while_all_changes(void) {
+    mach_port_t port = make_port();
+    pthread_t changer = start(changes, port), server = start(serve_through_changes, port), clients[2];
+    void *wrong;
+    for (int i = 0; i < 2; i++) clients[i] = start(calls_often, port);
+    for (int i = 0; i < 2; i++) {
+        MUST(pthread_join(clients[i], &wrong) == 0);
+        CHECK(wrong == NULL);
+    }
+    atomic_store(&stop, 1);
+    MUST(pthread_join(changer, &wrong) == 0);
+    CHECK(wrong == NULL);
+    MUST(cast(port, BYE, 0) == S && pthread_join(server, &wrong) == 0);
+    CHECK(wrong == (void *) 1);
+    mach_port_destroy(self, port);
+}
+
+/* A child that is made within a call comes back from it into a task of its own. */
+static kern_return_t forks(mach_port_t request, void *arguments) {
+    (void) request;
+    *((add_arguments *) arguments)->sum = (int) fork();
+    return S;
+}
+
+static void forks_within(void) {
+    const struct mach_trap_entry entry = {forks, SIGNATURE};
+    const mach_trap_table_t forking = {MACH_TRAP_VERSION, BASE, 1, &entry};
+    mach_port_t port = make_port(), own;
+    int child = -1, status = -1;
+    add_arguments arguments = {0, 0, &child};
+    kern_return_t code;
+    MUST(mach_port_register_traps(self, port, &forking, MACH_TRAP_CONCURRENT) == S);
+    MUST(mach_trap(port, BASE, SIGNATURE, &arguments, &code) && code == S);
+    if (child == 0) {
+        if (mach_trap(port, BASE, SIGNATURE, &arguments, &code)) _exit(1);
+        if (mach_port_allocate(self, MACH_PORT_RIGHT_RECEIVE, &own) != S) _exit(2);
+        if (mach_port_insert_right(self, own, own, MACH_MSG_TYPE_MAKE_SEND) != S) _exit(3);
+        if (mach_port_register_traps(self, own, &table, MACH_TRAP_CONCURRENT) != S) _exit(4);
+        if (call(own, ADD, 1, 2, &status) != S || status != 3) _exit(5);
+        _exit(0);
+    }
+    MUST(child > 0 && waitpid(child, &status, 0) == child);
+    CHECK(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    CHECK(mach_trap(port, BASE + 1, SIGNATURE, &arguments, &code) == 0);
     mach_port_destroy(self, port);
 }
 
@@ -371,7 +503,10 @@ int main(void) {
     registration();
     when_a_call_is_made();
     one_at_a_time();
-    under_load();
+    under_load(serve);
+    under_load(serve_and_tick);
+    while_all_changes();
+    forks_within();
     nested_and_circular();
     ends_of_threads();
     withdrawal_waits();
