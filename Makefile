@@ -10,10 +10,10 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 DEST    = $(DESTDIR)$(PREFIX)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo demo-kv install uninstall fuzz-short clean
+.PHONY: help setup build test lint demo demo-kv demo-colocate install uninstall fuzz-short clean
 
 help: ## list the targets
-	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-11s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
 
 setup: ## install the Debian packages that are missing, check the Rust toolchain
 	@scripts/setup.sh
@@ -39,6 +39,11 @@ demo-kv: build ## the key-value service of examples/kv, used by its client in C 
 	slipway run --private -- examples/kv/demo.sh && \
 	echo && echo "The same with the client in Rust:" && \
 	KV_CLIENT=$(REL)/examples/kv-client slipway run --private -- examples/kv/demo.sh
+
+demo-colocate: build ## the store of examples/store and its load: in two processes, in one, and as a supervised system
+	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage >/dev/null
+	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
+	$(MAKE) --no-print-directory -C examples/store all && examples/store/demo.sh
 
 fuzz-short: build ## the hostile-peer tests, for a short time
 	@scripts/fuzz.sh
