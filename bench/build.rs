@@ -15,8 +15,8 @@ fn main() -> Result<(), String> {
     set_current_dir(&out).map_err(|error| format!("{}: {error}", out.display()))?;
     mig(&stubs, &include, "rpc", "-prefix call_ -server rpcServer.c -sheader rpcServer.h")?;
     mig(&stubs, &include, "rpc", "-prefix loop_ -user loopUser.c -header rpcLoop.h -server /dev/null")?;
-    mig(&stubs, &include, "colocate", "-prefix call_ --trap -sheader colocateServer.h -user /dev/null")?;
-    mig(&stubs, &include, "colocate", "-prefix call_ -server /dev/null")?;
+    mig(&stubs, &include, "colocate", "-prefix send_ --trap -sheader colocateServer.h -user /dev/null")?;
+    mig(&stubs, &include, "colocate", "-prefix send_ -server /dev/null")?;
     mig(&stubs, &include, "colocate", "-prefix trap_ --trap -user trapUser.c -header colocateTrap.h -server /dev/null")?;
 
     let compiler = || {

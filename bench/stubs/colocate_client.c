@@ -53,7 +53,7 @@ kern_return_t colocate_call(int test, int way, mach_port_t server, int turn)
 
 	switch (way) {
 	case BY_STUBS:
-		CALLS(call_nothing, call_in_small, call_in_block, call_in_const, call_out_block, call_words, call_own_calls)
+		CALLS(send_nothing, send_in_small, send_in_block, send_in_const, send_out_block, send_words, send_own_calls)
 	case BY_TRAP_STUBS:
 		CALLS(trap_nothing, trap_in_small, trap_in_block, trap_in_const, trap_out_block, trap_words, trap_own_calls)
 	case PLAIN:

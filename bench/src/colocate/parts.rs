@@ -74,7 +74,7 @@ fn split(case: Case, profiles: &Profiles) -> anyhow::Result<[u64; 5]> {
     let client = functions(&profiles.client);
     if case.method == Method::MessageSleep {
         let server = functions(&profiles.server);
-        let stub = find(&client, &format!("call_{routine}"))?;
+        let stub = find(&client, &format!("send_{routine}"))?;
         let demux = find(&server, "colocate_server")?;
         let served = demux.whole();
         let work = find(&server, &format!("_X{routine}"))?.call(&near);
