@@ -230,6 +230,7 @@ extern "C" fn after_fork_in_child() {
     // The lock, the lines and the waiters are the parent's; only its copy of the descriptors must go.
     std::mem::forget(guard);
     crate::trap::leave_all();
+    crate::io::wait::leave_all();
     close_in_child();
     Process::install(heirlooms, true);
 }

@@ -240,6 +240,12 @@ thread_local! {
     static ME: Slot = Slot::default();
 }
 
+/// In a forked child: forgets what the calling thread kept of its parent's waits. Its lines are not mapped here, and
+/// what lies at their addresses may be the child's own before long.
+pub(crate) fn leave_all() {
+    std::mem::forget(ME.with(|slot| slot.0.take()));
+}
+
 impl Inner {
     /// Wakes whoever waits for messages at the port.
     pub(crate) fn wake_receiver(&mut self, port: PortId) {
