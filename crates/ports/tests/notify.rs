@@ -72,6 +72,20 @@ fn within_a_task() {
     assert_eq!(receive(told).id(), notify::MSG_ACCEPTED);
 }
 
+/// A message with a wrong right is destroyed from its front: the send right to the port, and then its receive right.
+#[test]
+fn what_was_taken_for_a_wrong_message_goes_in_order() {
+    let (port, told) = (receive_right(), receive_right());
+    let task = Task::current();
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    assert_eq!(task.request_notification(port, notify::NO_SENDERS, 0, told, types::MAKE_SEND_ONCE), Ok(0));
+    let wrong =
+        Msg::new(1, (port, types::MOVE_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]).ports(types::MAKE_SEND, &[port]);
+    assert_eq!(send(&wrong), Code::SEND_INVALID_RIGHT);
+    assert_eq!(receive(told).id(), notify::NO_SENDERS);
+    nothing_at(told);
+}
+
 #[test]
 fn between_processes() {
     if role().is_some() {

@@ -93,12 +93,14 @@ fn prepare(inner: &mut Inner, space: SpaceId, bytes: &[u8]) -> Result<Box<Messag
     let header = header::parse(bytes)?;
     let (dest, reply) = take_ports(inner, space, &header)?;
     let mut body = bytes[HEADER..].to_vec();
-    let items = if header.complex { typed::copyin(inner, space, &mut body) } else { Ok(Default::default()) };
-    match items {
-        Ok(items) => Ok(Box::new(Message { id: header.id, complex: header.complex, dest, reply, body, items, origin: None })),
+    let mut items = typed::Items::new();
+    let taken = if header.complex { typed::copyin(inner, space, &mut body, &mut items) } else { Ok(()) };
+    let message = Box::new(Message { id: header.id, complex: header.complex, dest, reply, body, items, origin: None });
+    match taken {
+        Ok(()) => Ok(message),
         Err(code) => {
-            inner.state.destroy_right(dest);
-            inner.state.destroy_right(reply);
+            // In the order of any message that is destroyed: the right it was to be sent with goes first.
+            inner.state.destroy_message(message);
             Err(code)
         }
     }

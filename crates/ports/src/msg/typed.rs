@@ -75,20 +75,9 @@ pub type Items = SmallVec<[Item; 1]>;
 
 /// Takes the rights and the memory that `body` names out of the sender's space, and marks their places.
 ///
-/// On error what was taken before is destroyed, as in Mach: `SEND_INVALID_TYPE`, `SEND_INVALID_RIGHT`,
+/// On error `items` has what was taken before, to be destroyed with the message: `SEND_INVALID_TYPE`, `SEND_INVALID_RIGHT`,
 /// `SEND_INVALID_MEMORY`, `SEND_MSG_TOO_SMALL` for a body that ends within an item, `SEND_NO_BUFFER`.
-pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8]) -> Result<Items, Code> {
-    let mut items = Items::new();
-    match walk(inner, space, body, &mut items) {
-        Ok(()) => Ok(items),
-        Err(code) => {
-            inner.state.destroy_items(items);
-            Err(code)
-        }
-    }
-}
-
-fn walk(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -> Result<(), Code> {
+pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -> Result<(), Code> {
     let mut at = 0;
     while at < body.len() {
         let type_at = at;
