@@ -493,6 +493,44 @@ fn a_flood_stops_nobody_else() {
     stage.end();
 }
 
+/// The other end has the kernel move the victim's thread to a word that nobody knows: it comes back from there.
+#[test]
+#[allow(clippy::disallowed_methods, reason = "what a hostile end can call")]
+fn a_sleeper_that_was_moved_away_comes_back() {
+    let test = "a_sleeper_that_was_moved_away_comes_back";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (mut stage, line) = Stage::new(test);
+    drop(line);
+    let active = || {
+        let mut line = Line::make(&stage.open);
+        line.write(&message(0), &[], &[]);
+        taken(&mut line);
+        line
+    };
+    // Others take the place of the honest line among those that the victim looks at itself, and go.
+    let line = active();
+    let descriptors = || descriptor_list(&stage.child.id().to_string()).len();
+    let before = descriptors();
+    drop([active(), active(), active()]);
+    until("the others are gone", || descriptors() <= before);
+    let nowhere = slipway_fabric::sync::AtomicU32::new(0);
+    let moved = || {
+        use rustix::thread::futex::{Flags, requeue};
+        requeue(line.sleeping_word(), Flags::empty(), 0, 1, &nowhere).is_ok_and(|moved| moved == 1)
+    };
+    until("the victim sleeps, and is moved", moved);
+    // It may not have been its last sleep.
+    for _ in 0..10_000 {
+        moved();
+        std::thread::yield_now();
+    }
+    stage.round_trip();
+    stage.end();
+}
+
 /// The word that the victim's thread sleeps on lies where a peer can write: it must hear of others all the same.
 #[test]
 fn a_sleeper_is_woken_whatever_its_word_says() {

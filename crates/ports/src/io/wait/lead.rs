@@ -15,6 +15,10 @@ use slipway_fabric::{
 };
 use smallvec::SmallVec;
 
+/// The longest sleep on a line's own word alone, in nanoseconds. The other end can have the kernel move who sleeps there to
+/// another word, where nobody wakes him. (To sleep on a word of our own as well costs more with each sleep.)
+const LONGEST: u64 = 1_000_000_000;
+
 /// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
 #[inline(always)]
 pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
@@ -120,9 +124,9 @@ fn sleep_on_one<'a>(
     let mut interrupted = false;
     if !ring.readable(head) {
         guard.quietly().io.waiting.dozes_on = Some(line);
-        let rest = remaining(deadline);
+        let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
         drop(guard);
-        interrupted = ring.reader_word().wait_while(DOZES, rest);
+        interrupted = ring.reader_word().wait_while(DOZES, Some(rest));
         guard = me.process.lock();
     }
     if me.epoch == guard.io.waiting.epoch {
