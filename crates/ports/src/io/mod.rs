@@ -13,6 +13,7 @@ pub mod deliver;
 mod discard;
 mod ends;
 mod forced;
+mod gifts;
 pub mod inspect;
 pub mod later;
 pub mod line;
