@@ -193,15 +193,17 @@ impl Me {
     #[inline(always)]
     fn note(&mut self, inner: &Inner) {
         match &mut self.rings[..] {
-            [(number, _, head)] if self.epoch == inner.io.waiting.epoch => {
-                *head = inner.io.lines.get(*number as usize).map_or(0, Line::looked_at);
-            }
-            _ => self.note_anew(inner),
+            [(number, _, head)] if self.epoch == inner.io.waiting.epoch => *head = looked_at(inner, *number),
+            _ => self.note_all(inner),
         }
     }
 
     #[cold]
-    fn note_anew(&mut self, inner: &Inner) {
+    fn note_all(&mut self, inner: &Inner) {
+        if self.epoch == inner.io.waiting.epoch {
+            self.rings.iter_mut().for_each(|(number, _, head)| *head = looked_at(inner, *number));
+            return;
+        }
         self.epoch = inner.io.waiting.epoch;
         self.rings.clear();
         self.rings.extend(inner.io.hot.iter().filter_map(|number| {
@@ -222,6 +224,12 @@ impl Me {
     fn stirs(&self) -> bool {
         self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.is_woken()
     }
+}
+
+/// How far a line was read.
+#[inline(always)]
+fn looked_at(inner: &Inner, number: u32) -> u64 {
+    inner.io.lines.get(number as usize).map_or(0, Line::looked_at)
 }
 
 /// Takes a thread that ends out of its process's list.

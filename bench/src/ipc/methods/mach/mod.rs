@@ -146,13 +146,16 @@ impl End {
     }
 
     /// Gives up the rights of the message that came.
+    #[inline]
     fn take(&mut self) -> anyhow::Result<()> {
         ensure!(self.get(SIZE) as usize == self.buffer.len(), "a message of {} bytes", self.get(SIZE));
-        if matches!(self.body, Body::Rights(..)) {
-            for slot in self.buffer[DATA..].chunks_exact(SLOT) {
-                let name = u32::from_le_bytes(slot[..4].try_into().unwrap_or_default());
-                self.task.deallocate(name).context("mach_port_deallocate")?;
-            }
+        if matches!(self.body, Body::Rights(..)) { self.give_up() } else { Ok(()) }
+    }
+
+    fn give_up(&self) -> anyhow::Result<()> {
+        for slot in self.buffer[DATA..].chunks_exact(SLOT) {
+            let name = u32::from_le_bytes(slot[..4].try_into().unwrap_or_default());
+            self.task.deallocate(name).context("mach_port_deallocate")?;
         }
         Ok(())
     }
