@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 use slipway_mig::diagnostics::{Diagnostics, render};
-use slipway_mig::emit::c;
+use slipway_mig::emit::{c, rust};
 use slipway_mig::source::Source;
 use slipway_mig::{check, syntax};
 
@@ -18,6 +18,8 @@ fn compile(text: &str) {
         let options = c::Options::default();
         assert!(c::user(&interface, &options).ends_with('\n'));
         assert!(c::server(&interface, &options).ends_with('\n'));
+        rust::check(&interface, &mut diagnostics);
+        assert!(rust::module(&interface, rust::Halves::Both).ends_with('\n'));
     }
 }
 

@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use crate::support::{c_files, compile_strictly, mig, output, run};
 
 /// Where the package's files are: named by a variable, or where Debian installs them.
-fn directory() -> Option<PathBuf> {
+pub fn directory() -> Option<PathBuf> {
     let named = std::env::var_os("GNUMACH_INCLUDE").map(PathBuf::from);
     let usual = ["/usr/include/x86_64-gnu", "/usr/include/x86_64-linux-gnu", "/usr/include"].map(PathBuf::from);
     named.into_iter().chain(usual).find(|dir| dir.join("mach/gnumach.defs").is_file())
 }
 
-fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
+/// Adds the .defs files below a directory.
+pub fn collect(dir: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(dir).into_iter().flatten().flatten() {
         let path = entry.path();
         if path.is_dir() {

@@ -41,16 +41,27 @@ simpleroutine sent(requestport request : mach_port_move_send_t; ureplyport r : m
     waittime time : natural_t; x : int);
 ";
 
-/// Interfaces by the names of their modules: the options for each, and its file.
-fn interfaces(dir: &Path) -> Vec<(String, Vec<&'static str>, PathBuf)> {
+/// Interfaces by the names of their modules: where what each includes is found, and its file.
+fn interfaces(dir: &Path) -> Vec<(String, PathBuf, PathBuf)> {
     let corners = dir.join("corners.defs");
     std::fs::write(&corners, CORNERS).unwrap();
-    let mut list = vec![("corners".to_owned(), vec![], corners)];
+    let mut list = vec![("corners".to_owned(), include(), corners)];
     for name in ["mach_port", "notify", "exc", "bootstrap"] {
-        list.push((name.to_owned(), vec!["-DSERVERPREFIX=s_"], include().join(format!("mach/{name}.defs"))));
+        list.push((name.to_owned(), include(), include().join(format!("mach/{name}.defs"))));
     }
     for name in ["sampler", "tidy"] {
-        list.push((name.to_owned(), vec![], root().join(format!("examples/mig/{name}.defs"))));
+        list.push((name.to_owned(), include(), root().join(format!("examples/mig/{name}.defs"))));
+    }
+    // Those of GNU Mach, where they are installed.
+    if let Some(directory) = crate::gnumach::directory() {
+        let mut files = Vec::new();
+        ["mach", "device", "mach_debug"].iter().for_each(|part| crate::gnumach::collect(&directory.join(part), &mut files));
+        files.retain(|file| std::fs::read_to_string(file).is_ok_and(|text| text.contains("\nsubsystem")));
+        // Two of them have one name, in two directories.
+        for (number, file) in files.into_iter().enumerate() {
+            let name = file.file_stem().unwrap().to_string_lossy().into_owned();
+            list.push((format!("gnu{number}_{name}"), directory.clone(), file));
+        }
     }
     list
 }
@@ -66,10 +77,17 @@ fn modules_are_clean() {
     std::fs::write(dir.join("Cargo.toml"), manifest).unwrap();
     std::fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
     let mut text = String::from("//! Generated modules.\n#![deny(warnings, missing_docs)]\n");
-    for (name, options, defs) in interfaces(&dir) {
+    for (name, include, defs) in interfaces(&dir) {
         let file = |half: &str| dir.join(format!("src/{name}{half}.rs"));
-        let mut command = mig();
-        command.args(["--lang", "rust"]).args(options).arg("-rust").arg(file("")).arg("-user").arg(file("_user"));
+        let mut command = Command::new(mig().get_program());
+        command
+            .arg("-I")
+            .arg(include)
+            .args(["--lang", "rust", "-DSERVERPREFIX=s_"])
+            .arg("-rust")
+            .arg(file(""))
+            .arg("-user")
+            .arg(file("_user"));
         run(command.arg("-server").arg(file("_server")).arg(defs));
         for half in ["", "_user", "_server"] {
             run(Command::new("rustfmt").args(["--check", "--edition", "2024"]).arg(file(half)).current_dir(&dir));
