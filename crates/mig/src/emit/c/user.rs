@@ -27,7 +27,11 @@ pub(super) struct Stub<'a> {
 impl Stub<'_> {
     /// Statements that leave the stub with the value of a C expression.
     pub fn leave(&self, value: &str) -> Vec<String> {
-        if self.heap { vec![format!("msg_result = {value};"), "goto done;".to_owned()] } else { vec![format!("return {value};")] }
+        match (self.heap, value) {
+            (true, "msg_result") => vec!["goto done;".to_owned()],
+            (true, _) => vec![format!("msg_result = {value};"), "goto done;".to_owned()],
+            (false, _) => vec![format!("return {value};")],
+        }
     }
 
     /// Whether a trap is tried before the message is sent.
