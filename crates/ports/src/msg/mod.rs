@@ -276,7 +276,12 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
     // Who has just asked can't have the answer yet.
     let mut asked = request.option & option::SEND_MSG != 0;
     let mut ended = Ended::Stirred;
-    while ended == Ended::Stirred && !guard.state.turns.any() {
+    // Where calls may take the place of messages, a receiver lends its place while it waits.
+    let lends = guard.state.turns.any();
+    if lends {
+        guard.quietly().come_back(what);
+    }
+    while ended == Ended::Stirred {
         let inner = guard.quietly();
         let short = match std::mem::take(&mut asked) {
             true => fast::look(inner, what),
@@ -284,13 +289,19 @@ fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Re
         };
         match short {
             Short::Received => {
+                if lends {
+                    guard.quietly().go_away(what);
+                }
                 if guard.others_wait() {
                     guard.hand_over();
                 }
                 return Code::SUCCESS;
             }
             Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {
-                (guard, ended) = wait::for_message(guard, what, None);
+                (guard, ended) = match lends {
+                    true => crate::trap::wait::for_message(guard, what, None),
+                    false => wait::for_message(guard, what, None),
+                };
             }
             Short::Nothing | Short::Other => break,
         }

@@ -269,6 +269,9 @@ pub(super) fn hold(turn: &Arc<Turn>) {
 
 /// The calling thread came back to a turn.
 pub(super) fn release(turn: &Arc<Turn>) {
+    if THREAD.with(|thread| thread.holds.get() == 0) {
+        return;
+    }
     let _ = OWNERS.try_with(|owners| {
         owners.borrow_mut().held.retain(|held| {
             let same = Arc::ptr_eq(held, turn);

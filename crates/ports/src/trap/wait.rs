@@ -63,10 +63,14 @@ fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended
     if !turn.offer() {
         return wait::for_message(guard, what, deadline);
     }
-    let (mut guard, ended) = wait::for_message(guard, what, deadline);
+    let (mut guard, mut ended) = wait::for_message(guard, what, deadline);
     while !turn.withdraw() {
         guard.hand_over();
         guard = wait::for_turn(guard, turn.key());
+        if ended == Ended::Stirred {
+            // Meanwhile anything may have changed.
+            ended = Ended::Look;
+        }
     }
     (guard, ended)
 }
