@@ -226,3 +226,37 @@ fn what_waits_behind_a_full_line_gets_out_when_it_moves() {
     assert_eq!(send(&Msg::new(0, (to, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     well(vec![child]);
 }
+
+/// A client takes none of its answers before it has sent all that it asks: neither side's line has room for so much.
+#[test]
+fn answers_wait_for_nobody() {
+    let test = "answers_wait_for_nobody";
+    const REQUESTS: i32 = 500;
+    let block = [0x5a; 8192];
+    if role().is_some() {
+        let (_, own) = hello();
+        for id in 1..=REQUESTS {
+            let asked = receive(own);
+            assert_eq!(asked.id(), id);
+            let answer = Msg::new(id, (asked.reply(), types::MOVE_SEND_ONCE), (0, 0)).bytes(&block);
+            assert_eq!(send(&answer), Code::SUCCESS);
+        }
+        // What waits for room is this process's until the client has taken it.
+        assert_eq!(receive(own).id(), 0);
+        return;
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let hello = receive_right();
+    let child = start(test, "server", hello);
+    let server = receive(hello).reply();
+    let reply = receive_right();
+    for id in 1..=REQUESTS {
+        let ask = Msg::new(id, (server, types::COPY_SEND), (reply, types::MAKE_SEND_ONCE)).bytes(&block);
+        assert_eq!(send(&ask), Code::SUCCESS);
+    }
+    for id in 1..=REQUESTS {
+        assert_eq!(receive(reply).id(), id);
+    }
+    assert_eq!(send(&Msg::new(0, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    well(vec![child]);
+}

@@ -128,7 +128,7 @@ impl Inner {
             Some(Once::Token { line: number, token }) => {
                 let (number, token) = (*number, *token);
                 if let Some(line) = self.io.lines.get_mut(number as usize) {
-                    match line.room(len, fds) {
+                    match line.room_for_answer(len, fds) {
                         Ok(()) => {
                             line.held.remove(&token);
                             self.io.onces.remove(once.0 as usize);

@@ -49,6 +49,10 @@ pub const HELD: usize = 1 << 16;
 /// Records that may wait for room. A line whose other end leaves more unread is ended.
 pub const BACKLOG: usize = HELD + 4 * SLOTS;
 
+/// How many records may wait for room when an answer joins them. It is another task that decides how many answers it
+/// leaves untaken, and this one that keeps them: [`INLINE`] bytes of each at most.
+const ANSWERS: usize = 1024;
+
 /// Bells that are taken off a socket in one go.
 const BELLS: usize = 64;
 /// What the bell says instead of 1 when the line is not taken for want of resources.
@@ -371,6 +375,15 @@ impl Line {
             return Err(Stall::Ring);
         }
         if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// As [`Line::room`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for
+    /// each other for ever, one with a line full of answers that it has yet to take, the other with one of requests.
+    pub fn room_for_answer(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
+        match self.room(len, fds) {
+            Err(Stall::Ring) if self.backlog.len() < ANSWERS => Ok(()),
+            other => other,
+        }
     }
 
     /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
