@@ -13,7 +13,7 @@ const ALLOWED: [(&str, &[&str]); 10] = [
     ("slipway-transport", &["slipway-fabric"]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"]),
     ("slipway", &["slipway-domain", "slipway-mig", "slipway-ports", "slipway-transport"]),
-    ("slipway-bench", &["slipway-fabric", "slipway-ports", "slipway-transport"]),
+    ("slipway-bench", &["slipway-fabric", "slipway-libmach", "slipway-mig", "slipway-ports", "slipway-transport"]),
 ];
 
 #[test]
