@@ -136,7 +136,7 @@ fn everything_is_as_it_was_set_up() {
     let here = &at["here"];
     let expected = json!({
         "in_transit": false, "queued": 2, "qlimit": 7, "seqno": 100, "make_sends": 1, "received": 1, "senders_elsewhere": 1,
-        "set": set, "no_senders_request": true, "port_destroyed_request": false, "serves": null,
+        "set": set, "no_senders_request": true, "port_destroyed_request": false, "serves": null, "trap_calls": null,
         "holders": [{"line": here["holders"][0]["line"], "attached": false, "given": 1}],
     });
     assert_eq!((&at["home"], here), (&json!("here"), &expected));
