@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use crate::support::{golden, mig, root, run};
+use crate::support::{golden, mig, root, run, rustfmt};
 
 const KINDS: [(&str, &str); 6] = [
     ("-user", "User.c"),
@@ -38,8 +38,7 @@ fn check_rust(defs: &Path, name: &str) {
     run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(defs));
     let text = std::fs::read_to_string(&file).unwrap();
     golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.rs")), &text);
-    // Away from this repository, whose lines are longer.
-    run(std::process::Command::new("rustfmt").args(["--check", "--edition", "2024"]).arg(&file).current_dir(dir.path()));
+    run(rustfmt().arg(&file));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::support::{golden, include, mig, output, root, run};
+use crate::support::{golden, include, mig, output, root, run, rustfmt};
 
 /// What no other interface here has.
 const CORNERS: &str = "
@@ -90,7 +90,7 @@ fn modules_are_clean() {
             .arg(file("_user"));
         run(command.arg("-server").arg(file("_server")).arg(defs));
         for half in ["", "_user", "_server"] {
-            run(Command::new("rustfmt").args(["--check", "--edition", "2024"]).arg(file(half)).current_dir(&dir));
+            run(rustfmt().arg(file(half)));
             write!(text, "/// A module.\npub mod {name}{half};\n").unwrap();
         }
     }

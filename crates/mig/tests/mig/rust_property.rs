@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use proptest::test_runner::{Config, TestRunner};
 
 use crate::property::{Form, Shape, kind};
-use crate::support::{mig, root, run};
+use crate::support::{mig, root, run, rustfmt};
 
 /// What every program begins with: values of every type by chance.
 const SUPPORT: &str = r#"
@@ -150,7 +150,7 @@ fn round_trip(dir: &Path, routines: &[Shape]) {
     std::fs::write(dir.join("random.defs"), defs).unwrap();
     std::fs::write(dir.join("src/main.rs"), main).unwrap();
     run(mig().args(["--lang", "rust", "-rust", "src/random.rs", "random.defs"]).current_dir(dir));
-    run(Command::new("rustfmt").args(["--check", "--edition", "2024", "src/random.rs"]).current_dir(dir));
+    run(rustfmt().arg("src/random.rs").current_dir(dir));
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--quiet", "--target-dir"]).arg(dir.join("target"));
     run(cargo.current_dir(dir));

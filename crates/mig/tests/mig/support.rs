@@ -74,3 +74,10 @@ pub fn golden(file: &Path, text: &str) {
         file.display()
     );
 }
+
+/// rustfmt as it is away from this repository, whose lines are longer.
+pub fn rustfmt() -> Command {
+    let mut command = Command::new("rustfmt");
+    command.args(["--check", "--edition", "2024", "--config-path", "/dev/null"]);
+    command
+}
