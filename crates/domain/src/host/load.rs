@@ -51,7 +51,8 @@ pub fn load(path: &Path, library: &Library) -> Result<Loaded, String> {
     let copy =
         if loaded.contains(&identity) { Some(copy(path).map_err(|error| format!("cannot be copied: {error}"))?) } else { None };
     let place = match &copy {
-        Some(file) => format!("/proc/self/fd/{}", file.as_raw_fd()).into_bytes(),
+        // Not by /proc/self: a debugger opens it by this name.
+        Some(file) => format!("/proc/{}/fd/{}", std::process::id(), file.as_raw_fd()).into_bytes(),
         None => absolute.as_os_str().as_bytes().to_vec(),
     };
     let place = CString::new(place).map_err(|error| error.to_string())?;

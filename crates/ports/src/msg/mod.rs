@@ -326,7 +326,11 @@ fn receive_slowly(
         if ended != Ended::Stirred {
             match receivable(&guard, space, request.receive_name) {
                 Ok(still) if still == what => {}
-                other => return changed(&guard, space, what, other),
+                other => {
+                    let code = changed(&guard, space, what, other);
+                    // It may have been the one that looked at lines for others.
+                    return received(guard, what, code);
+                }
             }
         }
         if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
