@@ -21,12 +21,9 @@ printf '\nThree tasks; the store is killed and started again:\n'
 rm -f demo.log
 "$slipway" run --config system.toml >system.out 2>system.err &
 system=$!
-# The store says which process it has.
-for _ in $(seq 500); do
-    store=$(sed -n 's/^.*entries in .*, process \([0-9]*\)$/\1/p' system.err | head -1)
-    grep -q '^watch: [1-9]' system.out && break
-    sleep 0.02
-done
+# Once the watcher has seen entries the store has said which process it has.
+grep -q -m 1 '^watch: [1-9]' <(tail -f -n +1 --pid="$system" system.out)
+store=$(sed -n 's/^.*entries in .*, process \([0-9]*\)$/\1/p' system.err | head -1)
 kill -KILL "$store"
 code=0
 wait "$system" || code=$?

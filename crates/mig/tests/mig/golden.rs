@@ -19,7 +19,8 @@ const WITH_TRAPS: [(&str, &str); 3] = [KINDS[0], KINDS[1], KINDS[3]];
 fn check(defs: &Path, name: &str, kinds: &[(&str, &str)], options: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let mut command = mig();
-    command.arg(defs).args(options);
+    // What isn't asked for by name goes to the current directory.
+    command.arg(defs).args(options).current_dir(dir.path());
     for (option, suffix) in kinds {
         command.arg(option).arg(dir.path().join(format!("{name}{suffix}")));
     }
