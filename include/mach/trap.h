@@ -12,6 +12,7 @@
 #include <mach/kern_return.h>
 #include <mach/message.h>
 #include <mach/port.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define MACH_TRAP_VERSION 1
@@ -69,6 +70,13 @@ extern kern_return_t mach_port_register_traps(mach_port_t task, mach_port_t rece
  * MACH_TRAP_DEADLOCK. FALSE: nothing has happened, and a message is to be sent.
  */
 extern boolean_t mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code);
+
+/*
+ * For trap functions: memory, aligned to 16 bytes, for the call that the thread is in. An exception that leaves the routine
+ * gives back what mig_trap_free() has not. NULL if there is none.
+ */
+extern void *mig_trap_allocate(size_t size);
+extern void mig_trap_free(void *memory);
 
 #ifdef __cplusplus
 }

@@ -101,3 +101,20 @@ pub unsafe extern "C-unwind" fn mach_trap(
         None => 0,
     }
 }
+
+/// Memory for the trap function that the calling thread is in, until it gives it back or an exception leaves it; null if
+/// there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn mig_trap_allocate(size: usize) -> *mut c_void {
+    trap::room::allocate(size)
+}
+
+/// Gives memory back.
+///
+/// # Safety
+/// It is what `mig_trap_allocate` gave, in this call.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mig_trap_free(memory: *mut c_void) {
+    // SAFETY: the caller's promise.
+    unsafe { trap::room::release(memory) };
+}

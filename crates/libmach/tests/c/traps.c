@@ -7,6 +7,7 @@
 #include <mach/mach.h>
 #include <mach/trap.h>
 
+#include <malloc.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
@@ -83,6 +84,7 @@ static kern_return_t fail(mach_port_t request, void *arguments) {
 static kern_return_t ends_thread(mach_port_t request, void *arguments) {
     (void) request;
     (void) arguments;
+    MUST(mig_trap_allocate(1 << 20) != NULL);
     pthread_exit((void *) 99);
 }
 
@@ -457,6 +459,33 @@ static void ends_of_threads(void) {
     mach_port_destroy(self, port);
 }
 
+static size_t in_use(void) {
+    struct mallinfo2 of = mallinfo2();
+    return of.uordblks + of.hblkhd;
+}
+
+/* What a routine that does not return had taken is given back: by an exception, and by the end of a thread. */
+static void memory_of_calls(void) {
+    mach_port_t port = make_port();
+    kern_return_t code;
+    void *rooms[3];
+    MUST(mach_port_register_traps(self, port, &other_table, MACH_TRAP_CONCURRENT) == S);
+    MUST(mach_port_register_traps(self, port, &table, MACH_TRAP_CONCURRENT) == S);
+    CHECK(mach_trap(port, 6000, SIGNATURE, NULL, &code) && code == MIG_SERVER_DIED);
+    size_t before = in_use();
+    for (int i = 0; i < 100; i++) CHECK(mach_trap(port, 6000, SIGNATURE, NULL, &code) && code == MIG_SERVER_DIED);
+    for (int i = 0; i < 100; i++) MUST(pthread_join(start(exits, port), NULL) == 0);
+    size_t after = in_use();
+    CHECK(after < before + (50 << 20));
+    /* Outside of a call, in any order. */
+    for (int i = 0; i < 3; i++) MUST((rooms[i] = mig_trap_allocate(100 + (size_t) i)) != NULL && (uintptr_t) rooms[i] % 16 == 0);
+    mig_trap_free(rooms[1]);
+    mig_trap_free(rooms[0]);
+    mig_trap_free(rooms[2]);
+    CHECK(mig_trap_allocate(SIZE_MAX) == NULL && mig_trap_allocate(SIZE_MAX / 2) == NULL);
+    mach_port_destroy(self, port);
+}
+
 static atomic_int held, may_go;
 
 static kern_return_t waits(mach_port_t request, void *arguments) {
@@ -509,6 +538,7 @@ int main(void) {
     forks_within();
     nested_and_circular();
     ends_of_threads();
+    memory_of_calls();
     withdrawal_waits();
     return checks_done("traps");
 }

@@ -338,6 +338,16 @@ boolean_t mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signatur
     return TRUE;
 }
 
+void *mig_trap_allocate(size_t size)
+{
+    return malloc(size);
+}
+
+void mig_trap_free(void *memory)
+{
+    free(memory);
+}
+
 static mach_port_t reply_port;
 
 mach_port_t mig_get_reply_port(void)

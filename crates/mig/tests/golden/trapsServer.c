@@ -2,7 +2,6 @@
 
 #include <stddef.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 #include <mach/message.h>
 #include <mach/mig_errors.h>
@@ -1663,7 +1662,7 @@ static kern_return_t _Tmany(mach_port_t mig_port, void *mig_arguments)
 
 	if (mig_in->listCnt > 20000)
 		return MIG_ARRAY_TOO_LARGE;
-	mig_room = malloc(sizeof *mig_room);
+	mig_room = mig_trap_allocate(sizeof *mig_room);
 	if (mig_room == NULL)
 		return KERN_RESOURCE_SHORTAGE;
 	if (mig_in->listCnt != 0)
@@ -1673,17 +1672,17 @@ static kern_return_t _Tmany(mach_port_t mig_port, void *mig_arguments)
 
 	mig_result = v_many(mig_port, mig_room->list, mig_in->listCnt, mig_room->list_out, &list_outNumber, codeMemory);
 	if (mig_result != KERN_SUCCESS) {
-		free(mig_room);
+		mig_trap_free(mig_room);
 		return mig_trap_code(mig_result);
 	}
 	if (list_outNumber > 20000) {
-		free(mig_room);
+		mig_trap_free(mig_room);
 		return MIG_ARRAY_TOO_LARGE;
 	}
 	if (list_outNumber != 0)
 		memcpy(mig_in->list_out, mig_room->list_out, list_outNumber * 4);
 	*mig_in->list_outCnt = list_outNumber;
-	free(mig_room);
+	mig_trap_free(mig_room);
 	return KERN_SUCCESS;
 }
 

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::process::Process;
 use slipway_fabric::sync::Ordering;
-use std::{cell::Cell, ffi::c_void};
+use std::{cell::Cell, ffi::c_void, ptr::null_mut};
 
 /// What a call by a routine comes to that waits for itself: `MACH_TRAP_DEADLOCK`.
 const DEADLOCK: i32 = 0x1000_0100;
@@ -48,7 +48,8 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
     let calls = unsafe { &*slot.calls.get() };
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     let outer = thread.frame.get();
-    let frame = Frame { outer, turn, space: Cell::new(thread.space.replace(slot.server.get())) };
+    let space = Cell::new(thread.space.replace(slot.server.get()));
+    let frame = Frame { outer, turn, space, rooms: Cell::new(null_mut()) };
     thread.frame.set(&frame);
     // SAFETY: the turn has let the call in, so the server has not withdrawn the routine; the arguments are the caller's
     // promise. The frame lies here until the routine is done.
@@ -115,12 +116,24 @@ pub(super) extern "C" fn abandon() {
     thread::with(|thread| {
         // SAFETY: the call's frame is still on the stack, whose unwinding has not come to it yet.
         if let Some(frame) = unsafe { thread.frame.get().as_ref() } {
+            frame.release_rooms();
             thread.frame.set(frame.outer);
             thread.space.set(frame.space.get());
             // SAFETY: a turn lasts as long as calls are counted in it.
             if unsafe { &*frame.turn }.leave() {
                 told(frame.turn);
             }
+        }
+    });
+}
+
+/// An exception has left the innermost routine of the thread, and ends there.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn cut_short() {
+    thread::with(|thread| {
+        // SAFETY: the call's frame is on the stack: the call goes on as if the routine had returned.
+        if let Some(frame) = unsafe { thread.frame.get().as_ref() } {
+            frame.release_rooms();
         }
     });
 }

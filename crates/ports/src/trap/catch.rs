@@ -72,6 +72,7 @@ mod unwinder {
     /// Frees an exception that ends here. Rust's may only be freed by the copy of its library that threw it, and
     /// would end the process here, so it is left.
     unsafe extern "C" fn dispose(exception: *mut u64) {
+        super::super::call::cut_short();
         // SAFETY: the unwinder's header begins with the class; who lands an exception owns it.
         unsafe {
             if !RUST.contains(&exception.read()) {

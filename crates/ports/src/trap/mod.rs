@@ -5,7 +5,8 @@
 //!
 //! * [`turn`]: whether a call may come in now. * [`gate`]: what a caller needs to know of a port. * `thread`: the
 //!   calling thread's current task, the gates that it has lately used, and the calls that it is in. * `call`: the call.
-//!   * `catch`: where an exception ends. * `register`: a task's side. * `wait`: a receiver's.
+//!   * `catch`: where an exception ends. * [`room`]: memory that does not outlive a call. * `register`: a task's side.
+//!   * `wait`: a receiver's.
 //!
 //! The way in takes no lock. A thread keeps, by name, the gates that it uses; whatever makes one of them wrong moves
 //! the [epoch](invalidate) on, which is compared with every call. A gate that is closed lets nobody in, so a call that
@@ -16,6 +17,7 @@ mod call;
 mod catch;
 pub mod gate;
 mod register;
+pub mod room;
 mod thread;
 pub mod turn;
 pub(crate) mod wait;

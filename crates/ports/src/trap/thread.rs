@@ -3,6 +3,7 @@
 
 use super::{
     gate::{Entry, Gate, Table},
+    room::Room,
     turn::Turn,
 };
 use crate::{
@@ -41,6 +42,8 @@ pub(super) struct Frame {
     pub turn: *const Turn,
     /// The space of the task that the thread goes back to.
     pub space: Cell<u32>,
+    /// Memory that its trap function has.
+    pub rooms: Cell<*mut Room>,
 }
 
 /// A port that was called, or found to have no routines here. The pointers are good as long as the [`Owners`]' place of

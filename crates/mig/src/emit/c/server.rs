@@ -101,7 +101,6 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     }
     let mut head = text::banner(interface, "Server stubs");
     head.push_str("#include <stddef.h>\n#include <stdint.h>\n");
-    head.push_str(if options.trap { "#include <stdlib.h>\n" } else { "" });
     head.push_str("#include <string.h>\n#include <mach/message.h>\n");
     head.push_str("#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n#include <mach/mach_port.h>\n");
     head.push_str(if options.trap { "#include <mach/trap.h>\n" } else { "" });

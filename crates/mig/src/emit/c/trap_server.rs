@@ -111,7 +111,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn leave(&self, code: &str) -> Vec<String> {
-        let free = self.heap.then(|| "free(mig_room);".to_owned());
+        let free = self.heap.then(|| "mig_trap_free(mig_room);".to_owned());
         free.into_iter().chain([format!("return {code};")]).collect()
     }
 
@@ -189,7 +189,7 @@ impl<'a> Body<'_, 'a> {
 
     fn allocate(&self, w: &mut Writer) {
         if self.heap {
-            w.line("mig_room = malloc(sizeof *mig_room);");
+            w.line("mig_room = mig_trap_allocate(sizeof *mig_room);");
             w.guard(&["mig_room == NULL".to_owned()], &["return KERN_RESOURCE_SHORTAGE;".to_owned()]);
         }
     }
