@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Model checks the ring and the sleep/wake protocol: every interleaving that loom finds within the
+# Model checks the ring, the sleep/wake protocol and the turn of calls: every interleaving that loom finds within the
 # preemption bound. Builds apart from the rest, because --cfg loom changes every crate.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -5,6 +5,7 @@
 //! * [`segment`]: a sealed memfd with two rings, one each way.
 //! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
 //! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
+//! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
 //! * [`credentials`]: who is at the other end of a socket.
@@ -25,6 +26,7 @@ pub mod sleepers;
 #[cfg(not(loom))]
 pub mod spin;
 pub mod sync;
+pub mod turn;
 
 /// A peer wrote something into shared memory that no correct peer writes.
 ///

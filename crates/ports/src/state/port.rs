@@ -5,7 +5,8 @@ use super::{
     message::{Item, Message},
     traps::Traps,
 };
-use crate::{abi, trap::turn::Turn};
+use crate::abi;
+use slipway_fabric::turn::Turn;
 use smallvec::SmallVec;
 use std::{collections::VecDeque, sync::Arc};
 

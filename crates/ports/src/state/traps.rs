@@ -9,9 +9,9 @@ use crate::{
     trap::{
         self,
         gate::{Gate, Table, Tally},
-        turn::Turn,
     },
 };
+use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
 /// What a port has registered.

@@ -4,10 +4,9 @@
 use super::{
     catch,
     thread::{self, Frame},
-    turn::Turn,
 };
 use crate::process::Process;
-use slipway_fabric::sync::Ordering;
+use slipway_fabric::{sync::Ordering, turn::Turn};
 use std::{cell::Cell, ffi::c_void, ptr::null_mut};
 
 /// What a call by a routine comes to that waits for itself: `MACH_TRAP_DEADLOCK`.

@@ -1,8 +1,10 @@
 //! What callers need to know of a port with routines, in one piece that doesn't change.
 
-use super::turn::Turn;
 use crate::state::SpaceId;
-use slipway_fabric::sync::{AtomicU64, Ordering};
+use slipway_fabric::{
+    sync::{AtomicU64, Ordering},
+    turn::Turn,
+};
 use std::{
     ffi::{c_int, c_void},
     sync::{Arc, Mutex, PoisonError},

@@ -3,7 +3,7 @@
 //! A server registers routines for a port ([`Task::register_traps`](crate::task::Task::register_traps)); who has a
 //! send right to it calls them on his own thread ([`call()`]), which works for the server's task meanwhile.
 //!
-//! * [`turn`]: whether a call may come in now. * [`gate`]: what a caller needs to know of a port. * `thread`: the
+//! Whether a call may come in now a [`Turn`](slipway_fabric::turn::Turn) says. * [`gate`]: what a caller needs to know of a port. * `thread`: the
 //!   calling thread's current task, the gates that it has lately used, and the calls that it is in. * `call`: the call.
 //!   * `catch`: where an exception ends. * [`room`]: memory that does not outlive a call. * `register`: a task's side.
 //!   * `wait`: a receiver's.
@@ -19,7 +19,6 @@ pub mod gate;
 mod register;
 pub mod room;
 mod thread;
-pub mod turn;
 pub(crate) mod wait;
 
 pub use call::call;

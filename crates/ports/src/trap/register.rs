@@ -2,9 +2,8 @@
 
 use super::{gate::Table, thread};
 use crate::{abi::Code, io::wait, process::Guard, state::traps, task::Task};
+use slipway_fabric::turn::Turn;
 use std::sync::Arc;
-
-use super::turn::Turn;
 
 impl Task {
     /// Registers routines for the port whose receive right is `name`, besides those that it has, or in place of those

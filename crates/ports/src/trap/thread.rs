@@ -4,14 +4,13 @@
 use super::{
     gate::{Entry, Gate, Table},
     room::Room,
-    turn::Turn,
 };
 use crate::{
     io::Inner,
     process::Process,
     state::{SpaceId, space::Object},
 };
-use slipway_fabric::sync::AtomicU64;
+use slipway_fabric::{sync::AtomicU64, turn::Turn};
 use std::{
     cell::{Cell, RefCell},
     ptr::null,

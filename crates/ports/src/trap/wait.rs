@@ -8,9 +8,8 @@ use crate::{
     },
     process::Guard,
 };
+use slipway_fabric::turn::Turn;
 use std::sync::Arc;
-
-use super::turn::Turn;
 
 impl Inner {
     /// The turn that a receiver takes its messages in, if that is one call at a time.

@@ -1,6 +1,7 @@
-//! Whose turn it is: a word that callers take a place in and give it back, without the process's lock.
+//! Whose turn it is at a server that is called and sent to: a word that callers take a place in and give it back,
+//! without a lock.
 
-use slipway_fabric::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering};
 
 /// One place.
 const PLACE: u32 = 1;
@@ -22,7 +23,7 @@ const BARS: u32 = QUEUED | WANTED | CLOSED;
 ///
 /// The places are those of threads that wait in a receive: a call takes one for its time. A port for any number of
 /// threads has more places than there are threads. Callers use [`Turn::enter`] and [`Turn::leave`] at any time;
-/// everything else is done with the process's lock held.
+/// everything else is done with a lock held, the same for all of a turn's receivers and for who wakes them.
 #[derive(Debug)]
 pub struct Turn {
     word: AtomicU32,
@@ -134,7 +135,7 @@ impl Turn {
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(loom)))]
 mod tests {
     use super::Turn;
 
