@@ -276,6 +276,9 @@ kern_return_t s_release(mach_port_t server)
     (void) server;
     if (waiting != MACH_PORT_NULL)
         result = send_later_reply(waiting, (int) ((unsigned) waiting_value * 2));
+    /* Nobody waits any more: the right, which is dead, is still the server's. */
+    if (result == MACH_SEND_INVALID_DEST)
+        (void) mach_port_deallocate(mach_task_self(), waiting);
     waiting = MACH_PORT_NULL;
     return result;
 }

@@ -7,7 +7,9 @@ use std::{
     any::Any,
     ffi::{c_int, c_void},
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
-    sync::OnceLock,
+    sync::{OnceLock, mpsc},
+    thread,
+    time::Duration,
 };
 
 type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
@@ -102,6 +104,23 @@ extern "C-unwind" fn exit(code: c_int) -> ! {
     // What is in the way gives up: the part of the thread that is this task's ends here.
     task::end(task, code);
     resume_unwind(Box::new(Ends(code)))
+}
+
+/// How long a stream of the C library may keep a task from ending.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// Writes out what is buffered in streams of the C library, as the end of a process does. Another thread may have a stream
+/// locked for as long as it reads from it, so this is tried for a second only.
+pub fn flush() {
+    let (done, wait) = mpsc::channel();
+    let flush = move || {
+        // SAFETY: null stands for all streams; they have locks of their own.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        let _ = done.send(());
+    };
+    if thread::Builder::new().name("slipway-flush".into()).spawn(flush).is_ok() {
+        let _ = wait.recv_timeout(PATIENCE);
+    }
 }
 
 /// Ends the process.

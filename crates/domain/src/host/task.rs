@@ -103,6 +103,7 @@ pub fn end(number: u32, code: i32) {
         record.ended = true;
         record.library
     };
+    hooks::flush();
     library.terminate(number);
     if let Some(record) = tasks().get(&number) {
         (record.tell)(News::Ended(number, code));

@@ -1,10 +1,12 @@
-//! The sampler in C and in Rust: each client with each server, in two processes that find each other by a name server.
+//! The sampler in C and in Rust: each client with each server, in two processes that find each other by a name server,
+//! and as tasks wherever the server may be.
 
 #![allow(clippy::duplicate_mod, reason = "client and server are programs of their own, here in one")]
 
 #[path = "../../../../examples/mig/sampler_client.rs"]
 mod client;
 mod damage;
+mod placements;
 mod programs;
 mod replies;
 #[path = "../../../../examples/mig/sampler_server.rs"]

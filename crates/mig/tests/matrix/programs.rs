@@ -11,8 +11,13 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
+/// The directories of libmach's headers, and of the sampler.
+pub fn include_and_example() -> (PathBuf, PathBuf) {
+    (repository("include"), repository("examples/mig"))
+}
+
 /// Runs a command that must succeed.
-fn succeed(command: &mut Command) -> String {
+pub fn succeed(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
@@ -20,7 +25,7 @@ fn succeed(command: &mut Command) -> String {
 }
 
 /// A file that another package of this build makes; built now if it is not there.
-fn built(package: &str, file: &str) -> PathBuf {
+pub fn built(package: &str, file: &str) -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().nth(2).expect("a directory");
     let path = profile.join(file);
@@ -129,7 +134,7 @@ fn prepare(directory: &Path) -> (PathBuf, PathBuf) {
     for name in ["libmach.so", "libmach.so.1"] {
         std::os::unix::fs::symlink(&library, directory.join(name)).expect("make a link");
     }
-    let (include, example) = (repository("include"), repository("examples/mig"));
+    let (include, example) = include_and_example();
     for name in ["sampler", "tidy"] {
         let mut mig = Command::new(env!("CARGO_BIN_EXE_mig"));
         mig.arg("-I").arg(&include).arg("-sheader").arg(format!("{name}Server.h")).arg(example.join(format!("{name}.defs")));

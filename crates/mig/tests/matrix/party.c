@@ -1,0 +1,241 @@
+/*
+ * A server of sampler.defs, tidy.defs and trap.defs, or a client of such a server, as a task or as a program.
+ *
+ * With SERVER, its argument says how calls come in: `message': by messages; `trap': by trap, where the client is in the
+ * same process; `midway': by trap, and now and then not. A second one names a file for a transcript.
+ * Without, its arguments are a number of rounds and a file for a transcript. It prints how many calls went by trap, how
+ * many could have, and how large its process and the server's became meanwhile, in pages.
+ */
+#include <mach/bootstrap.h>
+#include <mach/mach.h>
+#include <mach/mig_errors.h>
+#include <mach/mig_support.h>
+#include <mach/task_main.h>
+#include <mach/trap.h>
+
+#include <pthread.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SERVICE "sampler"
+
+/* Asks a server what it has. */
+enum { REPORT = 9900 };
+
+struct report {
+    mig_reply_header_t head;
+    mach_msg_type_t type;
+    int names, held, pages, pad;
+};
+
+static void must(const char *what, kern_return_t code)
+{
+    if (code == KERN_SUCCESS)
+        return;
+    fprintf(stderr, "%s: %s\n", what, mach_error_string(code));
+    exit(1);
+}
+
+static FILE *opened(const char *name)
+{
+    FILE *file = fopen(name, "w");
+
+    if (file == NULL) {
+        perror(name);
+        exit(1);
+    }
+    setvbuf(file, NULL, _IOLBF, 1 << 16);
+    return file;
+}
+
+/* How many names the task has. */
+static int names_here(void)
+{
+    mach_port_array_t names;
+    mach_port_type_array_t types;
+    mach_msg_type_number_t count, type_count;
+
+    must("names", mach_port_names(mach_task_self(), &names, &count, &types, &type_count));
+    mig_deallocate((vm_address_t) names, count * sizeof *names);
+    mig_deallocate((vm_address_t) types, type_count * sizeof *types);
+    return (int) count;
+}
+
+/* The size of the process's memory. */
+static int pages_here(void)
+{
+    FILE *file = fopen("/proc/self/statm", "r");
+    int pages = 0;
+
+    if (file == NULL || fscanf(file, "%d", &pages) != 1)
+        exit(1);
+    fclose(file);
+    return pages;
+}
+
+#ifdef SERVER
+
+/* The headers of the three have types of the same names. */
+extern boolean_t sampler_server(mach_msg_header_t *request, mach_msg_header_t *reply);
+extern boolean_t tidy_server(mach_msg_header_t *request, mach_msg_header_t *reply);
+extern boolean_t traps_server(mach_msg_header_t *request, mach_msg_header_t *reply);
+extern const mach_trap_table_t sampler_traps, tidy_traps, traps_traps;
+
+/* For the largest message of any of them. */
+enum { ROOM = 1 << 17 };
+
+extern void trap_server_transcript(FILE *file);
+extern int accounts_open, trap_references;
+extern mach_port_t trap_port;
+
+static const mach_trap_table_t *const tables[] = {&sampler_traps, &tidy_traps, &traps_traps};
+
+static void register_traps(void)
+{
+    size_t i;
+
+    for (i = 0; i < sizeof tables / sizeof tables[0]; i++)
+        must("register traps", mach_port_register_traps(mach_task_self(), trap_port, tables[i], MACH_TRAP_SERIAL));
+}
+
+/* Takes the tables back, and registers them again. */
+static void *disturb(void *unused)
+{
+    for (;;) {
+        register_traps();
+        sched_yield();
+        must("withdraw", mach_port_register_traps(mach_task_self(), trap_port, NULL, MACH_TRAP_SERIAL));
+        sched_yield();
+    }
+    return unused;
+}
+
+static boolean_t report_server(mach_msg_header_t *request, mach_msg_header_t *reply)
+{
+    struct report *report = (struct report *) (void *) reply;
+
+    if (request->msgh_id != REPORT)
+        return FALSE;
+    memset(report, 0, sizeof *report);
+    reply->msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(request->msgh_bits), 0);
+    reply->msgh_size = sizeof *report;
+    reply->msgh_remote_port = request->msgh_remote_port;
+    reply->msgh_id = request->msgh_id + 100;
+    report->head.RetCodeType.msgt_name = MACH_MSG_TYPE_INTEGER_32;
+    report->head.RetCodeType.msgt_size = 32;
+    report->head.RetCodeType.msgt_number = 1;
+    report->head.RetCodeType.msgt_inline = TRUE;
+    report->type = report->head.RetCodeType;
+    report->type.msgt_number = 4;
+    report->names = names_here();
+    report->held = accounts_open + trap_references;
+    report->pages = pages_here();
+    return TRUE;
+}
+
+/* One port for all. */
+static boolean_t servers(mach_msg_header_t *request, mach_msg_header_t *reply)
+{
+    return sampler_server(request, reply) || tidy_server(request, reply) || traps_server(request, reply)
+           || report_server(request, reply);
+}
+
+MACH_TASK_MAIN(argc, argv)
+{
+    pthread_t thread;
+
+    if (argc != 3)
+        return 2;
+    trap_server_transcript(opened(argv[2]));
+    must("allocate", mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &trap_port));
+    must("make a send right", mach_port_insert_right(mach_task_self(), trap_port, trap_port, MACH_MSG_TYPE_MAKE_SEND));
+    if (strcmp(argv[1], "trap") == 0)
+        register_traps();
+    if (strcmp(argv[1], "midway") == 0 && pthread_create(&thread, NULL, disturb, NULL) != 0)
+        return 1;
+    must("register", bootstrap_register(MACH_PORT_NULL, SERVICE, trap_port));
+    must("serve", mach_msg_server(servers, ROOM, trap_port));
+    return 1;
+}
+
+#else
+
+extern int sampler_check(mach_port_t server);
+extern int tidy_check(mach_port_t server);
+extern int trap_check(mach_port_t server, FILE *file, int *lent);
+/* Linked with --wrap=mach_trap: the stubs call the one, which calls the other. */
+extern boolean_t __wrap_mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code);
+extern boolean_t __real_mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code);
+
+static unsigned trapped, asked;
+
+boolean_t __wrap_mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code)
+{
+    boolean_t taken = __real_mach_trap(destination, id, signature, arguments, code);
+
+    asked++;
+    trapped += taken ? 1u : 0u;
+    return taken;
+}
+
+static struct report report_of(mach_port_t server)
+{
+    union {
+        mach_msg_header_t head;
+        struct report report;
+    } message;
+
+    memset(&message, 0, sizeof message);
+    message.head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
+    message.head.msgh_remote_port = server;
+    message.head.msgh_local_port = mig_get_reply_port();
+    message.head.msgh_id = REPORT;
+    must("report", mach_msg(&message.head, MACH_SEND_MSG | MACH_RCV_MSG, sizeof message.head, sizeof message,
+                            message.head.msgh_local_port, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL));
+    must("report", message.report.head.RetCode);
+    return message.report;
+}
+
+static int round_of_calls(mach_port_t server, FILE *file)
+{
+    int lent;
+
+    return sampler_check(server) != 0 || tidy_check(server) != 0 || trap_check(server, file, &lent) != 0;
+}
+
+MACH_TASK_MAIN(argc, argv)
+{
+    mach_port_t server;
+    struct report before, after;
+    int rounds, i, names, pages;
+    FILE *nowhere = opened("/dev/null");
+
+    if (argc != 3)
+        return 2;
+    must("look up", bootstrap_look_up(MACH_PORT_NULL, SERVICE, &server));
+    rounds = (int) strtol(argv[1], NULL, 10);
+    /* What is kept for the next time is there after these. */
+    for (i = 0; i < rounds; i++)
+        if (round_of_calls(server, nowhere) != 0)
+            return 1;
+    before = report_of(server);
+    names = names_here();
+    pages = pages_here();
+    if (round_of_calls(server, opened(argv[2])) != 0)
+        return 1;
+    for (i = 1; i < rounds; i++)
+        if (round_of_calls(server, nowhere) != 0)
+            return 1;
+    after = report_of(server);
+    if (names_here() != names || after.names != before.names || after.held != 0) {
+        fprintf(stderr, "the client has %d names and had %d, the server %d and %d; it holds %d references\n", names_here(), names,
+                after.names, before.names, after.held);
+        return 1;
+    }
+    printf("%u %u %d %d\n", trapped, asked, pages_here() - pages, after.pages - before.pages);
+    return 0;
+}
+
+#endif
