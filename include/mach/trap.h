@@ -31,11 +31,11 @@
 #define MACH_TRAP_DEADLOCK ((kern_return_t) 0x10000100)
 
 /*
- * A routine: the name of the port that was called, in the server's space, and the arguments as the stub laid them
- * out. The calling thread works for the server's task meanwhile. A C++ exception or a Rust panic that leaves the
+ * A routine: the name of the port that was called, in the server's space, the arguments as the stub laid them out, and
+ * what the table has for its routines. The calling thread works for the server's task meanwhile. A C++ exception or a Rust panic that leaves the
  * routine ends the call with MIG_SERVER_DIED; pthread_exit and cancellation end the thread, as anywhere.
  */
-typedef kern_return_t (*mach_trap_t)(mach_port_t request, void *arguments);
+typedef kern_return_t (*mach_trap_t)(mach_port_t request, void *arguments, void *context);
 
 struct mach_trap_entry {
     mach_trap_t entry;  /* null: by message only */
@@ -48,6 +48,7 @@ typedef struct {
     mach_msg_id_t base;
     uint32_t count; /* of routines, at most 65536 */
     const struct mach_trap_entry *trap;
+    void *context; /* handed to every routine; those of mig's C stubs don't look at it */
 } mach_trap_table_t;
 
 #ifdef __cplusplus

@@ -8,7 +8,10 @@
 
 #![allow(unsafe_code, reason = "functions of a C library")]
 
-use std::ffi::{OsString, c_char, c_int, c_void};
+use std::{
+    ffi::{OsString, c_char, c_int, c_void},
+    ptr::null_mut,
+};
 
 slipway_domain::task_main!(serve);
 
@@ -17,7 +20,7 @@ type Name = u32;
 /// `struct mach_trap_entry`.
 #[repr(C)]
 struct Entry {
-    routine: unsafe extern "C-unwind" fn(Name, *mut c_void) -> c_int,
+    routine: unsafe extern "C-unwind" fn(Name, *mut c_void, *mut c_void) -> c_int,
     signature: u64,
 }
 
@@ -28,6 +31,7 @@ struct Table {
     base: i32,
     count: u32,
     traps: *const Entry,
+    context: *mut c_void,
 }
 
 unsafe extern "C-unwind" {
@@ -45,7 +49,7 @@ const CONCURRENT: c_int = 1;
 const RCV_MSG: c_int = 2;
 
 /// Doubles the number that a caller brings; a negative one is a mistake of the caller's that this server panics about.
-unsafe extern "C-unwind" fn double(_request: Name, argument: *mut c_void) -> c_int {
+unsafe extern "C-unwind" fn double(_request: Name, argument: *mut c_void, _context: *mut c_void) -> c_int {
     // SAFETY: who calls with this routine's signature brings a number.
     let number = unsafe { &mut *argument.cast::<c_int>() };
     assert!(*number >= 0, "a negative number");
@@ -55,7 +59,7 @@ unsafe extern "C-unwind" fn double(_request: Name, argument: *mut c_void) -> c_i
 
 fn serve(_arguments: Vec<OsString>) -> i32 {
     let entry = Entry { routine: double, signature: 7 };
-    let table = Table { version: 1, base: 7000, count: 1, traps: &raw const entry };
+    let table = Table { version: 1, base: 7000, count: 1, traps: &raw const entry, context: null_mut() };
     let mut port = 0;
     let mut message = [0u64; 64];
     // SAFETY: the places are there, and the strings end.

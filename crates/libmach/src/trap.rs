@@ -37,6 +37,7 @@ pub struct TrapTable {
     base: i32,
     count: u32,
     trap: *const TrapEntry,
+    context: *mut c_void,
 }
 
 /// Copies a table.
@@ -56,7 +57,7 @@ unsafe fn copy(table: &TrapTable) -> Result<Table, Code> {
         count => unsafe { slice::from_raw_parts(table.trap, count as usize) },
     };
     let entries = rows.iter().map(|row| Entry { routine: row.entry, signature: row.signature }).collect();
-    Ok(Table { base: table.base, entries })
+    Ok(Table { base: table.base, entries, context: table.context.expose_provenance() })
 }
 
 /// Registers a port's routines; with null it withdraws them, and waits for the calls in them.

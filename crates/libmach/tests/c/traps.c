@@ -32,7 +32,7 @@ typedef struct {
     int value[2];
 } add_message;
 
-extern kern_return_t throws(mach_port_t request, void *arguments);
+extern kern_return_t throws(mach_port_t request, void *arguments, void *context);
 
 static atomic_int inside, most, by_message, by_trap;
 static atomic_int served_by_self;
@@ -55,11 +55,11 @@ static void in_order(int value) {
     if (atomic_exchange(of, value & 0xffffff) >= (value & 0xffffff)) atomic_fetch_add(&out_of_order, 1);
 }
 
-static kern_return_t add(mach_port_t request, void *arguments) {
+static kern_return_t add(mach_port_t request, void *arguments, void *context) {
     add_arguments *a = arguments;
     enter();
     if (a->first >> 24) in_order(a->first);
-    atomic_fetch_add(&by_trap, 1);
+    atomic_fetch_add((atomic_int *) context, 1);
     *a->sum = a->first + a->second;
     if (is_client) atomic_fetch_add(&served_by_self, 1);
     leave();
@@ -67,23 +67,26 @@ static kern_return_t add(mach_port_t request, void *arguments) {
 }
 
 /* Calls a port from within a call; the port is in the arguments. */
-static kern_return_t nest(mach_port_t request, void *arguments) {
+static kern_return_t nest(mach_port_t request, void *arguments, void *context) {
     add_arguments *a = arguments, inner = {20, 22, a->sum};
     kern_return_t code = KERN_ABORTED;
     (void) request;
+    (void) context;
     if (!mach_trap((mach_port_t) a->first, ADD, SIGNATURE, &inner, &code)) return KERN_NOT_RECEIVER;
     return code;
 }
 
-static kern_return_t fail(mach_port_t request, void *arguments) {
+static kern_return_t fail(mach_port_t request, void *arguments, void *context) {
     (void) request;
     (void) arguments;
+    (void) context;
     return 4711;
 }
 
-static kern_return_t ends_thread(mach_port_t request, void *arguments) {
+static kern_return_t ends_thread(mach_port_t request, void *arguments, void *context) {
     (void) request;
     (void) arguments;
+    (void) context;
     MUST(mig_trap_allocate(1 << 20) != NULL);
     pthread_exit((void *) 99);
 }
@@ -91,9 +94,9 @@ static kern_return_t ends_thread(mach_port_t request, void *arguments) {
 static const struct mach_trap_entry entries[] = {
     {add, SIGNATURE}, {nest, SIGNATURE}, {fail, SIGNATURE}, {ends_thread, SIGNATURE}, {NULL, 0},
 };
-static const mach_trap_table_t table = {MACH_TRAP_VERSION, BASE, 5, entries};
+static const mach_trap_table_t table = {MACH_TRAP_VERSION, BASE, 5, entries, &by_trap};
 static const struct mach_trap_entry throwing[] = {{throws, SIGNATURE}};
-static const mach_trap_table_t other_table = {MACH_TRAP_VERSION, 6000, 1, throwing};
+static const mach_trap_table_t other_table = {MACH_TRAP_VERSION, 6000, 1, throwing, NULL};
 
 static mach_port_t make_port(void) {
     mach_port_t port;
@@ -379,15 +382,16 @@ static void while_all_changes(void) {
 }
 
 /* A child that is made within a call comes back from it into a task of its own. */
-static kern_return_t forks(mach_port_t request, void *arguments) {
+static kern_return_t forks(mach_port_t request, void *arguments, void *context) {
     (void) request;
+    (void) context;
     *((add_arguments *) arguments)->sum = (int) fork();
     return S;
 }
 
 static void forks_within(void) {
     const struct mach_trap_entry entry = {forks, SIGNATURE};
-    const mach_trap_table_t forking = {MACH_TRAP_VERSION, BASE, 1, &entry};
+    const mach_trap_table_t forking = {MACH_TRAP_VERSION, BASE, 1, &entry, NULL};
     mach_port_t port = make_port(), own;
     int child = -1, status = -1;
     add_arguments arguments = {0, 0, &child};
@@ -488,9 +492,10 @@ static void memory_of_calls(void) {
 
 static atomic_int held, may_go;
 
-static kern_return_t waits(mach_port_t request, void *arguments) {
+static kern_return_t waits(mach_port_t request, void *arguments, void *context) {
     (void) request;
     (void) arguments;
+    (void) context;
     atomic_store(&held, 1);
     while (!atomic_load(&may_go)) sched_yield();
     atomic_store(&held, 2);
@@ -509,7 +514,7 @@ static void *withdraws(void *of) {
 
 static void withdrawal_waits(void) {
     const struct mach_trap_entry entry = {waits, SIGNATURE};
-    const mach_trap_table_t slow = {MACH_TRAP_VERSION, BASE, 1, &entry};
+    const mach_trap_table_t slow = {MACH_TRAP_VERSION, BASE, 1, &entry, NULL};
     mach_port_t port = make_port();
     void *result;
     MUST(mach_port_register_traps(self, port, &slow, MACH_TRAP_CONCURRENT) == S);

@@ -334,7 +334,7 @@ boolean_t mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signatur
         || fake_traps->trap[index].signature != signature)
         return FALSE;
     fake_trapped++;
-    *code = fake_traps->trap[index].entry(FAKE_SERVER, arguments);
+    *code = fake_traps->trap[index].entry(FAKE_SERVER, arguments, fake_traps->context);
     return TRUE;
 }
 

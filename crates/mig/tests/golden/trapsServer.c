@@ -81,10 +81,11 @@ static void _Xnothing(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tnothing(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tnothing(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	(void) mig_arguments;
 
 	mig_result = v_nothing(mig_port);
@@ -196,7 +197,7 @@ static void _Xnumbers(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tnumbers(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tnumbers(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		uint8_t a;
@@ -222,6 +223,7 @@ static kern_return_t _Tnumbers(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	memcpy(&aMemory, &mig_in->a, sizeof aMemory);
 	memcpy(&bMemory, &mig_in->b, sizeof bMemory);
 	memcpy(&cMemory, &mig_in->c, sizeof cMemory);
@@ -293,7 +295,7 @@ static void _Xbehind(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tbehind(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tbehind(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		uint32_t number;
@@ -305,6 +307,7 @@ static kern_return_t _Tbehind(mach_port_t mig_port, void *mig_arguments)
 	int doubledArg;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	memcpy(&numberMemory, &mig_in->number, sizeof numberMemory);
 	memset(&doubledArg, 0, sizeof doubledArg);
 
@@ -434,7 +437,7 @@ static void _Xrecords(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Trecords(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Trecords(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *one;
@@ -461,6 +464,7 @@ static kern_return_t _Trecords(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	if (mig_in->listCnt > 5)
 		return MIG_ARRAY_TOO_LARGE;
 	memcpy(&oneMemory, mig_in->one, sizeof oneMemory);
@@ -592,7 +596,7 @@ static void _Xscribble(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tscribble(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tscribble(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *three;
@@ -615,6 +619,7 @@ static kern_return_t _Tscribble(mach_port_t mig_port, void *mig_arguments)
 	record_t oneMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	if (mig_in->listCnt > 10)
 		return MIG_ARRAY_TOO_LARGE;
 	memcpy(mig_room->three, mig_in->three, 6);
@@ -756,7 +761,7 @@ static void _Xlent(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tlent(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tlent(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *three;
@@ -782,6 +787,7 @@ static kern_return_t _Tlent(mach_port_t mig_port, void *mig_arguments)
 	int sameArg;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	if (mig_in->listCnt > 10)
 		return MIG_ARRAY_TOO_LARGE;
 	threeArg = (void *) (uintptr_t) mig_in->three;
@@ -980,7 +986,7 @@ static void _Xstrings(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tstrings(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tstrings(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *word;
@@ -1006,6 +1012,7 @@ static kern_return_t _Tstrings(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	(void) mig_strncpy(mig_room->word, mig_in->word, 16);
 	(void) mig_strncpy_zerofill(mig_room->label, mig_in->label, 12);
 	mig_room->word_out[0] = '\0';
@@ -1178,7 +1185,7 @@ static void _Xarrays(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tarrays(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tarrays(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *list;
@@ -1207,6 +1214,7 @@ static kern_return_t _Tarrays(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	list_bothNumber = *mig_in->list_bothCnt;
 	if (mig_in->listCnt > 10
 	    || list_bothNumber > 10)
@@ -1317,7 +1325,7 @@ static void _Xroom(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Troom(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Troom(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		uint32_t claim;
@@ -1337,6 +1345,7 @@ static kern_return_t _Troom(mach_port_t mig_port, void *mig_arguments)
 	int toldArg;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	memcpy(&claimMemory, &mig_in->claim, sizeof claimMemory);
 	listNumber = *mig_in->listCnt;
 	if (listNumber > 10)
@@ -1498,7 +1507,7 @@ static void _Xpairs(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tpairs(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tpairs(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *keys;
@@ -1523,6 +1532,7 @@ static kern_return_t _Tpairs(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	if (mig_in->keysCnt > 10
 	    || mig_in->keysCnt > 10)
 		return MIG_ARRAY_TOO_LARGE;
@@ -1640,7 +1650,7 @@ static void _Xmany(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tmany(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tmany(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		const void *list;
@@ -1660,6 +1670,7 @@ static kern_return_t _Tmany(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	if (mig_in->listCnt > 20000)
 		return MIG_ARRAY_TOO_LARGE;
 	mig_room = mig_trap_allocate(sizeof *mig_room);
@@ -1765,7 +1776,7 @@ static void _Xmoneys(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tmoneys(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tmoneys(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		uint32_t one;
@@ -1784,6 +1795,7 @@ static kern_return_t _Tmoneys(mach_port_t mig_port, void *mig_arguments)
 	int codeMemory;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	memcpy(&oneMemory, &mig_in->one, sizeof oneMemory);
 	oneArg = money_of(oneMemory);
 	memcpy(&twoMemory, mig_in->two, sizeof twoMemory);
@@ -1848,7 +1860,7 @@ static void _Xobject(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Tobject(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Tobject(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		void *number;
@@ -1859,6 +1871,7 @@ static kern_return_t _Tobject(mach_port_t mig_port, void *mig_arguments)
 	int numberArg;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	serverArg = object_of(mig_port);
 	memset(&numberArg, 0, sizeof numberArg);
 
@@ -1946,7 +1959,7 @@ static void _Xtold(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)
 }
 
 /* The same by trap. */
-static kern_return_t _Ttold(mach_port_t mig_port, void *mig_arguments)
+static kern_return_t _Ttold(mach_port_t mig_port, void *mig_arguments, void *mig_context)
 {
 	typedef struct {
 		void *number;
@@ -1956,6 +1969,7 @@ static kern_return_t _Ttold(mach_port_t mig_port, void *mig_arguments)
 	int numberArg;
 	kern_return_t mig_result;
 
+	(void) mig_context;
 	memset(&numberArg, 0, sizeof numberArg);
 
 	mig_result = v_told(mig_port, &numberArg);
@@ -2099,5 +2113,5 @@ static const struct mach_trap_entry mig_traps_entries[] = {
 };
 extern const mach_trap_table_t traps_traps;
 const mach_trap_table_t traps_traps = {
-	MACH_TRAP_VERSION, 8000, 16, mig_traps_entries
+	MACH_TRAP_VERSION, 8000, 16, mig_traps_entries, 0
 };

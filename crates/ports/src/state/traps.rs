@@ -67,8 +67,7 @@ impl State {
         let before = local.traps.take();
         let (mut tables, tally) = match before {
             Some(traps) => {
-                let kept = traps.tables.iter().filter(|kept| kept.base != table.base);
-                let kept = kept.map(|kept| Table { base: kept.base, entries: kept.entries.clone() }).collect::<Vec<_>>();
+                let kept = traps.tables.iter().filter(|kept| kept.base != table.base).cloned().collect::<Vec<_>>();
                 if let Some(gate) = traps.gate {
                     self.retire(space, &gate.turn);
                 }

@@ -52,7 +52,7 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
     thread.frame.set(&frame);
     // SAFETY: the turn has let the call in, so the server has not withdrawn the routine; the arguments are the caller's
     // promise. The frame lies here until the routine is done.
-    let code = unsafe { catch::run(routine, slot.request.get(), arguments) };
+    let code = unsafe { catch::run(routine, slot.request.get(), arguments, slot.context.get()) };
     thread.frame.set(outer);
     thread.space.set(frame.space.get());
     if turn.leave() {

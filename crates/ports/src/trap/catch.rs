@@ -12,11 +12,11 @@ use std::ffi::{c_int, c_void};
 /// Calls the routine: what it returned, or `MIG_SERVER_DIED`.
 ///
 /// # Safety
-/// The routine takes these arguments.
+/// The routine takes these arguments, with this context.
 #[inline]
-pub unsafe fn run(routine: Routine, request: u32, arguments: *mut c_void) -> i32 {
+pub unsafe fn run(routine: Routine, request: u32, arguments: *mut c_void, context: *mut c_void) -> i32 {
     // SAFETY: the caller's promise.
-    unsafe { caught(request, arguments, routine) }
+    unsafe { caught(request, arguments, context, routine) }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -35,7 +35,7 @@ mod unwinder {
 
     unsafe extern "C-unwind" {
         #[link_name = "slipway_trap_run"]
-        pub(super) fn caught(request: u32, arguments: *mut c_void, routine: Routine) -> i32;
+        pub(super) fn caught(request: u32, arguments: *mut c_void, context: *mut c_void, routine: Routine) -> i32;
         fn slipway_trap_ends();
         fn slipway_trap_passes();
         fn _Unwind_SetGR(context: *mut c_void, register: c_int, value: usize);
@@ -93,7 +93,7 @@ mod unwinder {
         "push rbx",
         ".cfi_def_cfa_offset 16",
         ".cfi_offset rbx, -16",
-        "call rdx",
+        "call rcx",
         "pop rbx",
         ".cfi_remember_state",
         ".cfi_def_cfa_offset 8",
@@ -143,7 +143,7 @@ use unwinder::caught;
 
 /// Where this is not written for the processor, an exception goes on to the caller, which mostly ends the process.
 #[cfg(not(target_arch = "x86_64"))]
-unsafe fn caught(request: u32, arguments: *mut c_void, routine: Routine) -> i32 {
+unsafe fn caught(request: u32, arguments: *mut c_void, context: *mut c_void, routine: Routine) -> i32 {
     struct Leaves(bool);
     impl Drop for Leaves {
         fn drop(&mut self) {
@@ -154,7 +154,7 @@ unsafe fn caught(request: u32, arguments: *mut c_void, routine: Routine) -> i32 
     }
     let mut leaves = Leaves(true);
     // SAFETY: the caller's promise.
-    let code = unsafe { routine(request, arguments) };
+    let code = unsafe { routine(request, arguments, context) };
     leaves.0 = false;
     code
 }

@@ -10,8 +10,8 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
-/// A server's routine: the port's name in its space, and the arguments as caller and server agreed.
-pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void) -> c_int;
+/// A server's routine: the port's name in its space, the arguments as caller and server agreed, and the table's context.
+pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) -> c_int;
 
 /// A routine, and what its arguments look like.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +23,14 @@ pub struct Entry {
 }
 
 /// The routines for the identifiers from `base` on.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Table {
     /// The first identifier.
     pub base: i32,
     /// One for each.
     pub entries: Box<[Entry]>,
+    /// The address that is handed to every routine. Only they know what is there.
+    pub context: usize,
 }
 
 impl Table {

@@ -13,7 +13,8 @@ use crate::{
 use slipway_fabric::{sync::AtomicU64, turn::Turn};
 use std::{
     cell::{Cell, RefCell},
-    ptr::null,
+    ffi::c_void,
+    ptr::{null, null_mut, with_exposed_provenance_mut},
     sync::Arc,
 };
 
@@ -56,6 +57,7 @@ pub(super) struct Slot {
     pub base: Cell<i32>,
     pub count: Cell<u32>,
     pub entries: Cell<*const Entry>,
+    pub context: Cell<*mut c_void>,
     /// Null if the port is to be sent to.
     pub turn: Cell<*const Turn>,
     pub calls: Cell<*const AtomicU64>,
@@ -73,6 +75,7 @@ impl Slot {
             base: Cell::new(0),
             count: Cell::new(0),
             entries: Cell::new(null()),
+            context: Cell::new(null_mut()),
             turn: Cell::new(null()),
             calls: Cell::new(null()),
             server: Cell::new(0),
@@ -109,6 +112,7 @@ impl Slot {
         self.base.set(table.base);
         self.count.set(table.entries.len() as u32);
         self.entries.set(table.entries.as_ptr());
+        self.context.set(with_exposed_provenance_mut(table.context));
     }
 }
 

@@ -94,8 +94,9 @@ static kern_return_t serve_one(int id, int in, int *out, const char *service) {
 }
 
 #define TRAP(id) \
-    static kern_return_t trap_##id(mach_port_t request, void *given) { \
+    static kern_return_t trap_##id(mach_port_t request, void *given, void *context) { \
         arguments *a = given; \
+        (void) context; \
         return request ? serve_one(id, a->in, a->out, a->service) : KERN_FAILURE; \
     }
 TRAP(COUNT)
@@ -106,7 +107,7 @@ TRAP(DIE)
 static const struct mach_trap_entry entries[] = {
     {trap_COUNT, SIGNATURE}, {trap_WHO, SIGNATURE}, {trap_NEST, SIGNATURE}, {trap_DIE, SIGNATURE},
 };
-static const mach_trap_table_t table = {MACH_TRAP_VERSION, BASE, 4, entries};
+static const mach_trap_table_t table = {MACH_TRAP_VERSION, BASE, 4, entries, NULL};
 
 static int traps, messages;
 

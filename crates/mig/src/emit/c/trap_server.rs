@@ -55,7 +55,7 @@ pub fn function(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
     w.gap();
     w.line("/* The same by trap. */");
-    w.line(format!("static kern_return_t {}(mach_port_t mig_port, void *mig_arguments)", name(routine)));
+    w.line(format!("static kern_return_t {}(mach_port_t mig_port, void *mig_arguments, void *mig_context)", name(routine)));
     let rooms: u64 = trap::arguments(routine).filter(|a| has_room(a)).map(|a| crate::layout::inline_bytes(&a.ty)).sum();
     let body = Body { stub, heap: rooms > u64::from(stub.stack_limit) };
     w.block("", "", |w| {
@@ -144,6 +144,7 @@ impl<'a> Body<'_, 'a> {
         }
         w.line("kern_return_t mig_result;");
         w.gap();
+        w.line("(void) mig_context;");
         if !any {
             w.line("(void) mig_arguments;");
         }
@@ -348,10 +349,10 @@ pub fn table(w: &mut Writer, interface: &Interface) {
         w.line(format!("extern const mach_trap_table_t {name_of}_traps;"));
         w.block(&format!("const mach_trap_table_t {name_of}_traps ="), ";", |w| {
             let count = interface.routines.len();
-            w.line(format!("MACH_TRAP_VERSION, {}, {count}, mig_{name_of}_entries", interface.base));
+            w.line(format!("MACH_TRAP_VERSION, {}, {count}, mig_{name_of}_entries, 0", interface.base));
         });
         return;
     }
     w.line(format!("extern const mach_trap_table_t {name_of}_traps;"));
-    w.line(format!("const mach_trap_table_t {name_of}_traps = {{ MACH_TRAP_VERSION, {}, 0, 0 }};", interface.base));
+    w.line(format!("const mach_trap_table_t {name_of}_traps = {{ MACH_TRAP_VERSION, {}, 0, 0, 0 }};", interface.base));
 }
