@@ -111,7 +111,12 @@ fn calls_are_the_same_wherever_the_server_is() {
     let directory = tempfile::tempdir().expect("make a directory");
     let server = c_task(directory.path(), "server", &["--trap"]);
     let client = c_task(directory.path(), "client", &["--trap"]);
-    let mut first = None;
+    let plain = c_task(directory.path(), "client", &[]);
+    let first = run(directory.path(), &server, &plain, PLACEMENTS[0]);
+    // Stubs that know no traps, beside a server that does.
+    let old = run(directory.path(), &server, &plain, Placement { mode: "trap", together: true });
+    assert_same(&first, &old, "stubs without traps");
+    assert_eq!((first.counts[1], old.counts[1]), (0, 0));
     for placement in PLACEMENTS {
         let outcome = run(directory.path(), &server, &client, placement);
         let what = format!("{placement:?}");
@@ -126,6 +131,6 @@ fn calls_are_the_same_wherever_the_server_is() {
         // A page for each round would be a leak.
         assert!(grown.max(server_grown) < i64::from(ROUNDS), "{what}: {grown} and {server_grown} pages more");
         assert!(outcome.transcripts.iter().all(|text| text.lines().count() > 500), "{what}");
-        assert_same(first.get_or_insert(run(directory.path(), &server, &client, PLACEMENTS[0])), &outcome, &what);
+        assert_same(&first, &outcome, &what);
     }
 }
