@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-int checks_made, checks_failed;
+atomic_int checks_made, checks_failed;
 
 #define NAME(code) {code, #code}
 

@@ -2,9 +2,10 @@
 #ifndef CHECK_H
 #define CHECK_H
 
+#include <stdatomic.h>
 #include <stdio.h>
 
-extern int checks_made, checks_failed;
+extern atomic_int checks_made, checks_failed;
 
 /* A return code's name. */
 const char *code_name(int code);

@@ -14,6 +14,7 @@
 
 #include <pthread.h>
 #include <sched.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,7 +27,7 @@ extern mach_port_t trap_port;
 
 static unsigned trapped, asked;
 /* Both are of the main thread but for this one, which it sets last. */
-static volatile int done;
+static atomic_int done;
 
 /* What the stubs are compiled to call. */
 boolean_t counted_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code)
