@@ -6,6 +6,7 @@ use crate::call::guarded;
 use slipway_ports::{
     abi::Code,
     bootstrap::{Place, contact},
+    guest,
     task::Task,
 };
 use std::{
@@ -21,6 +22,13 @@ const ABI: u32 = 1;
 #[unsafe(no_mangle)]
 pub extern "C" fn slipway_domain_abi() -> u32 {
     ABI
+}
+
+/// The table of functions that tasks in Rust use, which have a copy of `slipway_ports` of their own; null if there is none
+/// of this version.
+#[unsafe(no_mangle)]
+pub extern "C" fn slipway_domain_guest_functions(version: u32) -> *const guest::Functions {
+    guest::functions(version)
 }
 
 /// A new task in this process: its number for the functions below.

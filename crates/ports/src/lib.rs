@@ -5,11 +5,13 @@
 //! * [`rights`]: rights as owned values, for programs in Rust. * [`mig`]: what stubs in Rust are made of.
 //! * [`special`]: ports that stand for a task, thread or host. * [`trap`]: calls in place of messages, between tasks of one process.
 //! * [`bootstrap`]: the name server as its clients see it. * [`process`]: the one lock, and fork.
+//! * [`guest`]: this crate in the file of a task that shares its process with others.
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
 pub mod abi;
 pub mod bootstrap;
+pub mod guest;
 pub mod io;
 pub mod mig;
 pub mod msg;

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "the current process is a pointer that fork replaces")]
 
 use crate::{
-    abi,
+    abi, guest,
     io::{Inner, objects},
     special::Special,
     state::{PortId, Right, SpaceId, space::SelfName},
@@ -56,15 +56,27 @@ const PATIENCE: u32 = 1000;
 static START: Once = Once::new();
 
 impl Process {
-    /// This process's. The first call makes it.
+    /// This process's. The first call makes it. Not for a [guest](crate::guest).
     #[inline]
     pub fn get() -> &'static Self {
+        Self::here().unwrap_or_else(|| unreachable!("a guest's process is its owner's"))
+    }
+
+    /// This process's, which the first call makes; None if this copy of the crate is a [guest](crate::guest) in it.
+    #[inline]
+    pub fn here() -> Option<&'static Self> {
         let current = CURRENT.load(Ordering::Acquire);
         if current.is_null() {
             return Self::start();
         }
         // SAFETY: what CURRENT points to is leaked, so it lives as long as the process.
-        unsafe { &*current }
+        Some(unsafe { &*current })
+    }
+
+    /// Tells it from others that the calling process forked from or was.
+    #[inline]
+    pub(crate) fn address(&'static self) -> usize {
+        std::ptr::from_ref(self).addr()
     }
 
     /// Which process this is, among those that it forked from; 0 before the first call of [`Process::get`].
@@ -74,15 +86,19 @@ impl Process {
     }
 
     #[cold]
-    fn start() -> &'static Self {
+    fn start() -> Option<&'static Self> {
         START.call_once(|| {
+            if guest::find() {
+                return;
+            }
             Self::install([None, None], false);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
             // SAFETY: as above.
             unsafe { libc::atexit(at_exit) };
         });
-        Self::get()
+        // SAFETY: as in `here`.
+        unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
     }
 
     /// Makes a fresh `Process` the current one. The old one, if any, is left as it is, and leaks.

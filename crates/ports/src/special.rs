@@ -2,6 +2,7 @@
 
 use crate::{
     abi::{self, Code, types},
+    guest::forward,
     io::Inner,
     process::Process,
     state::{PortId, Right, SpaceId, port::Kernel, space::Space},
@@ -19,7 +20,7 @@ pub enum Special {
 }
 
 impl Special {
-    /// All of them.
+    /// All of them, in their order.
     pub const ALL: [Self; 2] = [Self::Exception, Self::Bootstrap];
 
     /// The place for it in a space.
@@ -80,6 +81,7 @@ impl Task {
     /// `mach_thread_self`: a name for the port of the calling thread, with a user reference more; null if there is none.
     /// The port dies when the thread ends.
     pub fn thread_name(&self) -> u32 {
+        forward!(self.thread_name());
         let process = Process::get();
         let mut guard = self.lock();
         // A thread that is being taken down has lost its port.
@@ -95,6 +97,7 @@ impl Task {
 
     /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.
     pub fn host_name(&self) -> u32 {
+        forward!(self.host_name());
         let mut guard = self.lock();
         let port = *guard.process().host.get_or_init(|| guard.new_kernel_port(Kernel::Host));
         guard.name_kernel_port(self.space(), port)
@@ -102,6 +105,7 @@ impl Task {
 
     /// The task's own port, with a user reference more.
     pub fn self_right(&self) -> Result<u32, Code> {
+        forward!(self.self_right());
         let mut guard = self.lock();
         let port = guard.state.space(self.space()).task_port.ok_or(Code::INVALID_TASK)?;
         let right = guard.state.make_send(port).ok_or(Code::INVALID_TASK)?;
@@ -126,6 +130,7 @@ impl Task {
 
     /// A special port, as a new reference; null if there is none.
     pub fn special(&self, which: Special) -> Result<u32, Code> {
+        forward!(self.special_by_number(which as u32));
         let mut guard = self.lock();
         let Right::Send(port) = *which.of(guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
         guard.refresh_far(port);
@@ -136,11 +141,22 @@ impl Task {
     /// Makes the port that `name` has a send right to a special port of the task, in place of the one before; null for
     /// none. `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
     pub fn set_special(&self, which: Special, name: u32) -> Result<(), Code> {
+        forward!(self.set_special_by_number(which as u32, name));
         let mut guard = self.lock();
         let new = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
         let old = std::mem::replace(which.of(guard.state.space_mut(self.space())), new);
         guard.state.destroy_right(old);
         Ok(())
+    }
+
+    /// As [`Self::special`], for a guest.
+    pub(crate) fn special_by_number(&self, which: u32) -> Result<u32, Code> {
+        self.special(*Special::ALL.get(which as usize).ok_or(Code::INVALID_ARGUMENT)?)
+    }
+
+    /// As [`Self::set_special`], for a guest.
+    pub(crate) fn set_special_by_number(&self, which: u32, name: u32) -> Result<(), Code> {
+        self.set_special(*Special::ALL.get(which as usize).ok_or(Code::INVALID_ARGUMENT)?, name)
     }
 
     /// The task's bootstrap port, as a new reference; null if it has none.

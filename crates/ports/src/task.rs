@@ -2,6 +2,7 @@
 
 use crate::{
     abi::{Code, kind, notify},
+    guest::{self, forward},
     io::{Inner, wait::For},
     msg::{self, Request},
     process::{Guard, Process},
@@ -21,9 +22,13 @@ use std::{io, os::fd::OwnedFd};
 ///
 /// Any thread may make any call at any time. In a child made by fork(2) it is a task that has ended, and so are the rights
 /// that belong to it: the child has a task of its own.
-#[derive(Debug, Clone, Copy)]
+///
+/// In a file that was loaded as a task beside others it is a task of the process's one Mach all the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
 pub struct Task {
-    process: &'static Process,
+    /// Where the process is, in the copy of this crate that made it.
+    process: usize,
     space: SpaceId,
 }
 
@@ -84,17 +89,19 @@ impl Task {
     /// The task that this thread works for.
     #[inline]
     pub fn current() -> Self {
-        let process = Process::get();
-        Self { process, space: trap::current().unwrap_or(process.first_space()) }
+        match Process::here() {
+            Some(process) => Self { process: process.address(), space: trap::current().unwrap_or(process.first_space()) },
+            None => guest::known_owner().current(),
+        }
     }
 
     /// A further task in this process, with an empty space.
     pub fn new() -> Self {
-        let process = Process::get();
+        let Some(process) = Process::here() else { return guest::known_owner().create() };
         let mut guard = process.lock();
         let space = guard.new_task();
         process.note_self_name(space, guard.state.space(space).self_name.clone());
-        Self { process, space }
+        Self { process: process.address(), space }
     }
 
     /// A number that stands for the task in this process.
@@ -104,16 +111,23 @@ impl Task {
 
     /// The task of a [number](Task::number) of this process.
     pub fn by_number(number: u32) -> Self {
-        Self { process: Process::get(), space: SpaceId(number) }
+        match Process::here() {
+            Some(process) => Self { process: process.address(), space: SpaceId(number) },
+            None => guest::known_owner().by_number(number),
+        }
     }
 
     /// Names the task for who looks at the process.
     pub fn set_label(&self, label: &str) {
+        forward!(self.set_label(label));
         self.lock().state.space_mut(self.space()).label = label.into();
     }
 
     /// Makes this the task that the calling thread works for; the one before.
     pub fn enter(self) -> Self {
+        if let Some(owner) = guest::owner() {
+            return owner.enter(self);
+        }
         let before = Self::current();
         trap::set_current(self.space());
         before
@@ -121,7 +135,10 @@ impl Task {
 
     /// Ends the task: every right it has is given up. Its threads get errors from then on.
     pub fn terminate(self) {
-        let mut guard = self.here().0.lock();
+        if let Some(owner) = guest::owner() {
+            return owner.terminate(self);
+        }
+        let mut guard = self.lock();
         for which in Special::ALL {
             let right = std::mem::take(which.of(guard.state.space_mut(self.space())));
             guard.state.destroy_right(right);
@@ -131,37 +148,40 @@ impl Task {
 
     /// The lock on the process that the task is in.
     pub(crate) fn lock(&self) -> Guard<'static> {
-        self.here().0.lock()
+        Process::get().lock()
     }
 
     /// Whether both are tasks of the same process, and not of a parent that was left with fork.
     pub fn is_beside(&self, other: &Self) -> bool {
-        std::ptr::eq(self.process, other.process)
+        self.process == other.process
     }
 
     /// The task's space.
     pub fn space(&self) -> SpaceId {
-        self.here().1
+        self.here().map_or(self.space, |(_, space)| space)
     }
 
-    /// The process and the space that calls are about. A task of a parent that fork left is one that has ended.
+    /// The process and the space that calls are about. A task of a parent that fork left is one that has ended. None in a
+    /// guest, whose owner knows.
     #[inline]
-    fn here(&self) -> (&'static Process, SpaceId) {
-        let process = Process::get();
-        if std::ptr::eq(self.process, process) { (process, self.space) } else { (process, process.ended_space()) }
+    fn here(&self) -> Option<(&'static Process, SpaceId)> {
+        let process = Process::here()?;
+        Some((process, if self.process == process.address() { self.space } else { process.ended_space() }))
     }
 
     /// `mach_msg`: see [`msg::mach_msg`].
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
-        let (process, space) = self.here();
-        msg::mach_msg(process, space, buffer, request)
+        match self.here() {
+            Some((process, space)) => msg::mach_msg(process, space, buffer, request),
+            None => guest::known_owner().mach_msg(*self, buffer, request),
+        }
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.
     #[inline]
     pub fn self_name(&self) -> u32 {
-        let (process, space) = self.here();
+        let Some((process, space)) = self.here() else { return guest::known_owner().self_name(*self) };
         match process.self_name(space) {
             crate::abi::NULL => self.name_self(),
             name => name,
@@ -178,7 +198,8 @@ impl Task {
     /// The task in this process that a name of this task stands for: `mach_task_self`'s name, or another's.
     #[inline]
     pub fn named(&self, task: u32) -> Option<Self> {
-        if task != crate::abi::NULL && task == self.here().0.self_name(self.space()) {
+        let Some((process, space)) = self.here() else { return guest::known_owner().named(*self, task) };
+        if task != crate::abi::NULL && task == process.self_name(space) {
             return Some(*self);
         }
         self.named_otherwise(task)
@@ -188,13 +209,14 @@ impl Task {
         let guard = self.lock();
         let port = guard.state.space(self.space()).get(task).and_then(Entry::port)?;
         match guard.state.port(port).local()?.kernel {
-            Kernel::Task(space) => Some(Self { process: self.here().0, space }),
+            Kernel::Task(space) => Some(Self { process: guard.process().address(), space }),
             _ => None,
         }
     }
 
     /// `mach_port_names`: every name and its type.
     pub fn names(&self) -> Result<Vec<(u32, u32)>, Code> {
+        forward!(self.names());
         let mut guard = self.lock();
         let names: Vec<u32> = guard.state.space(self.space()).iter().map(|(name, _)| name).collect();
         names.into_iter().for_each(|name| guard.refresh(self.space(), name));
@@ -203,51 +225,61 @@ impl Task {
 
     /// `mach_port_type`.
     pub fn kind(&self, name: u32) -> Result<u32, Code> {
+        forward!(self.kind(name));
         self.with(name, |inner, space| inner.state.port_type(space, name))
     }
 
     /// `mach_port_rename`.
     pub fn rename(&self, old: u32, new: u32) -> Result<(), Code> {
+        forward!(self.rename(old, new));
         self.with(old, |inner, space| inner.state.port_rename(space, old, new))
     }
 
     /// `mach_port_allocate`: `which` is a number of [`crate::abi::right`].
     pub fn allocate(&self, which: u32) -> Result<u32, Code> {
+        forward!(self.allocate(which));
         self.lock().state.port_allocate(self.space(), which)
     }
 
     /// `mach_port_allocate_name`.
     pub fn allocate_name(&self, which: u32, name: u32) -> Result<(), Code> {
+        forward!(self.allocate_name(which, name));
         self.lock().state.port_allocate_name(self.space(), which, name)
     }
 
     /// `mach_reply_port`.
     pub fn reply_port(&self) -> Result<u32, Code> {
+        forward!(self.reply_port());
         self.lock().state.reply_port(self.space())
     }
 
     /// `mach_port_destroy`.
     pub fn destroy(&self, name: u32) -> Result<(), Code> {
+        forward!(self.destroy(name));
         self.with(name, |inner, space| inner.state.port_destroy(space, name))
     }
 
     /// `mach_port_deallocate`.
     pub fn deallocate(&self, name: u32) -> Result<(), Code> {
+        forward!(self.deallocate(name));
         self.lock().state.port_deallocate(self.space(), name)
     }
 
     /// `mach_port_get_refs`.
     pub fn get_refs(&self, name: u32, which: u32) -> Result<u32, Code> {
+        forward!(self.get_refs(name, which));
         self.with(name, |inner, space| inner.state.port_get_refs(space, name, which))
     }
 
     /// `mach_port_mod_refs`.
     pub fn mod_refs(&self, name: u32, which: u32, delta: i32) -> Result<(), Code> {
+        forward!(self.mod_refs(name, which, delta));
         self.with(name, |inner, space| inner.state.port_mod_refs(space, name, which, delta))
     }
 
     /// `mach_port_set_qlimit`. Senders in other processes learn of it with their next message.
     pub fn set_qlimit(&self, name: u32, limit: u32) -> Result<(), Code> {
+        forward!(self.set_qlimit(name, limit));
         self.with(name, |inner, space| {
             inner.state.port_set_qlimit(space, name, limit)?;
             if let Some(port) = inner.own_port(space, name) {
@@ -259,36 +291,43 @@ impl Task {
 
     /// `mach_port_set_mscount`.
     pub fn set_mscount(&self, name: u32, count: u32) -> Result<(), Code> {
+        forward!(self.set_mscount(name, count));
         self.lock().state.port_set_mscount(self.space(), name, count)
     }
 
     /// `mach_port_set_seqno`.
     pub fn set_seqno(&self, name: u32, seqno: u32) -> Result<(), Code> {
+        forward!(self.set_seqno(name, seqno));
         self.lock().state.port_set_seqno(self.space(), name, seqno)
     }
 
     /// `mach_port_set_protected_payload`.
     pub fn set_payload(&self, name: u32, payload: u64) -> Result<(), Code> {
+        forward!(self.set_payload(name, payload));
         self.lock().state.port_set_protected_payload(self.space(), name, payload)
     }
 
     /// `mach_port_clear_protected_payload`.
     pub fn clear_payload(&self, name: u32) -> Result<(), Code> {
+        forward!(self.clear_payload(name));
         self.lock().state.port_clear_protected_payload(self.space(), name)
     }
 
     /// `mach_port_get_set_status`.
     pub fn set_status(&self, name: u32) -> Result<Vec<u32>, Code> {
+        forward!(self.set_status(name));
         self.lock().state.port_get_set_status(self.space(), name)
     }
 
     /// `mach_port_move_member`.
     pub fn move_member(&self, member: u32, after: u32) -> Result<(), Code> {
+        forward!(self.move_member(member, after));
         self.lock().state.port_move_member(self.space(), member, after)
     }
 
     /// `mach_port_get_receive_status`. Messages that still lie in lines are counted once they are seen.
     pub fn receive_status(&self, name: u32) -> Result<Status, Code> {
+        forward!(self.receive_status(name));
         self.with(name, |inner, space| {
             inner.catch_up();
             if let Some(port) = inner.own_port(space, name) {
@@ -301,6 +340,7 @@ impl Task {
     /// `mach_port_request_notification`: `to` is a name of this task with the disposition `how`. The name of the
     /// send-once right that was registered before, or null.
     pub fn request_notification(&self, name: u32, id: i32, sync: u32, to: u32, how: u32) -> Result<u32, Code> {
+        forward!(self.request_notification(name, id, sync, to, how));
         self.with(name, |inner, space| {
             if id == notify::NO_SENDERS
                 && let Some(port) = inner.own_port(space, name)
@@ -320,6 +360,7 @@ impl Task {
     /// `mach_port_insert_right`: puts the right that `from` has as `right_name`, taken as `how` says, into this task
     /// under `name`.
     pub fn insert_right(&self, name: u32, from: Self, right_name: u32, how: u32) -> Result<(), Code> {
+        forward!(self.insert_right(name, from, right_name, how));
         let mut guard = self.lock();
         let moved = guard.state.copyin(from.space(), right_name, how)?;
         guard.state.port_insert_right(self.space(), name, moved)
@@ -327,6 +368,7 @@ impl Task {
 
     /// `mach_port_extract_right`: takes a right of this task out, as `how` says, and gives it to `to`: its name there.
     pub fn extract_right(&self, name: u32, how: u32, to: Self) -> Result<u32, Code> {
+        forward!(self.extract_right(name, how, to));
         let mut guard = self.lock();
         let taken = guard.state.port_extract_right(self.space(), name, how)?;
         let guard = &mut *guard;
@@ -339,6 +381,7 @@ impl Task {
     /// A descriptor that polls as readable while there may be a message at the port or set. It may be
     /// readable without one: receive with a time-out of 0 until nothing comes.
     pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
+        forward!(self.pollable(name));
         let mut guard = self.lock();
         let what = match guard.state.space(self.space()).get(name) {
             Some(Entry { object: Object::Set(set), .. }) => For::Set(*set),
@@ -351,6 +394,7 @@ impl Task {
     /// Takes a send right that came as two descriptors from outside of Mach, as the name server gives the first:
     /// its name.
     pub fn import(&self, sending: OwnedFd, holder: OwnedFd) -> io::Result<u32> {
+        forward!(self.import(sending, holder));
         use slipway_fabric::descriptor::Reserved;
         let (s, t) = (Reserved::new(sending)?, Reserved::new(holder)?);
         let mut guard = self.lock();
@@ -365,6 +409,7 @@ impl Task {
     /// The descriptors that stand for a send right to the port that `name` receives from, for [`Task::import`] in
     /// another process. Each export counts as a sender while its descriptors are open.
     pub fn export(&self, name: u32) -> io::Result<(OwnedFd, OwnedFd)> {
+        forward!(self.export(name));
         let mut guard = self.lock();
         let port = guard.own_port(self.space(), name).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(local) = guard.state.port_mut(port).local_mut() {
@@ -374,14 +419,6 @@ impl Task {
         Ok((rustix::io::fcntl_dupfd_cloexec(&*s, 0)?, rustix::io::fcntl_dupfd_cloexec(&*t, 0)?))
     }
 }
-
-impl PartialEq for Task {
-    fn eq(&self, other: &Self) -> bool {
-        std::ptr::eq(self.process, other.process) && self.space == other.space
-    }
-}
-
-impl Eq for Task {}
 
 impl Default for Task {
     fn default() -> Self {

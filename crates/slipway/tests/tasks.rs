@@ -5,7 +5,6 @@ mod harness;
 use std::time::Instant;
 
 use harness::Bench;
-use harness::build::example;
 use harness::process::PATIENCE;
 use harness::tasks::{config, run, start, task, task_of};
 
@@ -111,27 +110,6 @@ fn a_server_ends_and_starts_again_under_load() {
         assert_eq!(ended.code(), 0, "{role} {process}: {ended:?}");
     }
     bench.assert_nothing_left();
-}
-
-#[test]
-fn a_task_in_rust_serves_one_in_c_and_survives_its_panics() {
-    let bench = Bench::new();
-    let client = task_of(
-        &bench,
-        "client",
-        "#include <mach/bootstrap.h>\n#include <mach/task_main.h>\n#include <mach/trap.h>\n#include <sched.h>\n#include <stdio.h>\n\
-         MACH_TASK_MAIN(argc, argv) {\n(void) argc; (void) argv; mach_port_t port; int n = 21, wrong = -1; kern_return_t code = 1, died[2];\n\
-         while (bootstrap_look_up(0, \"slipway.example.double\", &port)) sched_yield();\n\
-         if (!mach_trap(port, 7000, 7, &n, &code)) return 1;\n\
-         for (int i = 0; i < 2; i++) if (!mach_trap(port, 7000, 7, &wrong, &died[i])) return 2;\n\
-         if (!mach_trap(port, 7000, 7, &n, &code)) return 3;\n\
-         printf(\"%d %d %d %d\\n\", code, n, died[0], died[1]);\nfflush(stdout);\nreturn 0; }\n",
-        &[],
-    );
-    let server = example("rust_task", "slipway-domain").display().to_string();
-    let ended = run(&bench, &["--private", &server, &client.display().to_string()]);
-    assert_eq!((ended.code(), ended.stdout.as_str()), (0, "0 84 -308 -308\n"), "{ended:?}");
-    assert!(ended.stderr.contains("a negative number"), "{ended:?}");
 }
 
 #[test]

@@ -23,6 +23,7 @@ pub struct Library {
     bootstrap: unsafe extern "C" fn(u32, *const c_char) -> c_int,
     terminate: extern "C" fn(u32),
     wait_for_callers: extern "C" fn(u32),
+    guest_functions: extern "C" fn(u32) -> *const c_void,
     /// One of the functions that tasks use.
     pub landmark: *mut c_void,
 }
@@ -101,6 +102,7 @@ impl Library {
             bootstrap: function!("slipway_domain_bootstrap", unsafe extern "C" fn(u32, *const c_char) -> c_int),
             terminate: function!("slipway_domain_terminate", extern "C" fn(u32)),
             wait_for_callers: function!("slipway_domain_wait_for_callers", extern "C" fn(u32)),
+            guest_functions: function!("slipway_domain_guest_functions", extern "C" fn(u32) -> *const c_void),
             landmark: address!("mach_msg"),
         })))
     }
@@ -142,5 +144,10 @@ impl Library {
     /// Waits until no thread of another task is in it.
     pub fn wait_for_callers(&self, task: u32) {
         (self.wait_for_callers)(task);
+    }
+
+    /// Its functions for a task that has `slipway-ports` of this version in its file; null if there are none.
+    pub fn guest_functions(&self, version: u32) -> *const c_void {
+        (self.guest_functions)(version)
     }
 }

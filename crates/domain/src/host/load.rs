@@ -44,6 +44,9 @@ unsafe impl Send for Loaded {}
 /// Loads a task's file. A file that is loaded already is loaded again from a copy: each task has variables of its own.
 pub fn load(path: &Path, library: &Library) -> Result<Loaded, String> {
     note::check(path).map_err(|why| why.to_string())?;
+    if let Some(version) = note::guests(path).into_iter().find(|version| library.guest_functions(*version).is_null()) {
+        return Err(format!("built with a slipway-ports for another libmach (its version is {version}); build it again"));
+    }
     let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
     let identity = (metadata.dev(), metadata.ino());
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);

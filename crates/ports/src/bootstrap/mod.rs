@@ -16,6 +16,7 @@ pub use protocol::{Service, ServiceName, Status};
 
 use crate::{
     abi::{self, Code, HEADER, notify, option, right},
+    guest::forward,
     msg,
     state::SpaceId,
     task::Task,
@@ -74,17 +75,23 @@ pub fn describe(code: Code) -> String {
 /// process's lock held, so that no fork finds it taken.
 static GIVEN: Mutex<Vec<(SpaceId, u32)>> = Mutex::new(Vec::new());
 
-fn note_given(task: Task, name: u32) {
-    let _lock = task.lock();
-    let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-    if !given.contains(&(task.space(), name)) {
-        given.push((task.space(), name));
+impl Task {
+    /// Notes a name that [`port`] gives out.
+    pub(crate) fn note_name_server(&self, name: u32) {
+        forward!(self.note_name_server(name));
+        let _lock = self.lock();
+        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
+        if !given.contains(&(self.space(), name)) {
+            given.push((self.space(), name));
+        }
     }
-}
 
-fn was_given(task: Task, name: u32) -> bool {
-    let _lock = task.lock();
-    GIVEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&(task.space(), name))
+    /// Whether [`port`] gave the name out.
+    pub(crate) fn is_name_server(&self, name: u32) -> bool {
+        forward!(self.is_name_server(name));
+        let _lock = self.lock();
+        GIVEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&(self.space(), name))
+    }
 }
 
 /// A send right to the task's name server: its name, with a reference that is the caller's.
@@ -101,7 +108,7 @@ pub fn port(task: Task) -> Result<u32, Error> {
         }
         name => name,
     };
-    note_given(task, name);
+    task.note_name_server(name);
     Ok(name)
 }
 
@@ -193,7 +200,7 @@ fn call(task: Task, server: Option<u32>, request: &Request, disposition: u32) ->
         None => ask_own(task, request, disposition)?,
     };
     match first {
-        Err(Code::SEND_INVALID_DEST | Code::MIG_SERVER_DIED) if server.is_none_or(|name| was_given(task, name)) => {
+        Err(Code::SEND_INVALID_DEST | Code::MIG_SERVER_DIED) if server.is_none_or(|name| task.is_name_server(name)) => {
             Ok(ask_own(task, request, disposition)??)
         }
         other => Ok(other?),

@@ -147,7 +147,7 @@ impl<'a> Request<'a> {
         read: impl FnOnce(&mut Reader) -> Result<T, Code>,
     ) -> Result<T, Error> {
         let (dest, tried) = (dest.into(), self.tried);
-        let port = match REPLY_PORT.take().filter(|port| port.task().space() == dest.task.space()) {
+        let port = match REPLY_PORT.take().filter(|port| port.task() == dest.task) {
             Some(port) => port,
             None => ReceiveRight::new()?,
         };

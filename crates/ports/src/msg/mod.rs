@@ -23,6 +23,7 @@ use header::{Delivered, Header};
 
 /// What `mach_msg` is asked to do, beside the buffer.
 #[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
 pub struct Request {
     /// `MACH_SEND_*` and `MACH_RCV_*` options.
     pub option: u32,

@@ -278,7 +278,7 @@ impl SendRight {
     /// Sends a message that can be answered, and waits for the answer on a port of the thread's own. An answer of
     /// `MACH_NOTIFY_SEND_ONCE` means that the other side dropped the request or died.
     pub fn call(&self, message: Outgoing, timeout: Option<Duration>) -> Result<Received, Error> {
-        let reply = match REPLY.take().filter(|reply| reply.0.task.space() == self.0.task.space()) {
+        let reply = match REPLY.take().filter(|reply| reply.0.task == self.0.task) {
             Some(reply) => reply,
             None => ReceiveRight::new()?,
         };

@@ -36,6 +36,7 @@ pub struct SetId(pub u32);
 
 /// A task's space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[repr(transparent)]
 pub struct SpaceId(pub u32);
 
 /// A send-once right to a port in another process: the I/O layer's number for it.

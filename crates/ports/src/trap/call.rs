@@ -5,7 +5,7 @@ use super::{
     catch,
     thread::{self, Frame},
 };
-use crate::process::Process;
+use crate::{guest, process::Process};
 use slipway_fabric::{sync::Ordering, turn::Turn};
 use std::{cell::Cell, ffi::c_void, ptr::null_mut};
 
@@ -70,13 +70,17 @@ fn told(turn: *const Turn) {
     guard.wake_turn(turn.addr());
 }
 
-/// A port that the thread doesn't keep.
+/// A port that the thread doesn't keep: in a guest, any.
 ///
 /// # Safety
 /// As for [`call`].
 #[cold]
 #[inline(never)]
 unsafe fn unknown(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
+    if Process::here().is_none() {
+        // SAFETY: the caller's promise.
+        return unsafe { guest::known_owner().trap(name, id, signature, arguments) };
+    }
     let found = thread::with(|thread| thread.look_up(name, id));
     // SAFETY: the caller's promise. A change in between leads here again.
     if found { unsafe { call(name, id, signature, arguments) } } else { None }

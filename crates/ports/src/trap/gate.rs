@@ -15,6 +15,7 @@ pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) ->
 
 /// A routine, and what its arguments look like.
 #[derive(Debug, Clone, Copy)]
+#[repr(C)]
 pub struct Entry {
     /// The routine; None if it is to be had by message only.
     pub routine: Option<Routine>,

@@ -1,0 +1,110 @@
+//! What the tests of tasks in Rust run: a task whose first argument says what it does.
+
+#![allow(unsafe_code, reason = "routines that are called with arguments by pointer")]
+
+use slipway_ports::{
+    rights::{Outgoing, ReceiveRight, SendRight},
+    task::Task,
+    trap::{
+        self,
+        gate::{Entry, Table},
+    },
+};
+use std::{
+    error::Error,
+    ffi::{OsString, c_int, c_void},
+    process, thread,
+};
+
+slipway_domain::task_main!(main);
+
+/// The identifier of the request to double a number, and what its routine's argument looks like.
+const DOUBLE: i32 = 7000;
+const SIGNATURE: u64 = 7;
+/// A number for which the server calls `exit`.
+const DEADLY: i32 = 1_000_000;
+
+/// Doubles the number that a caller brings; a negative one is a mistake of the caller's that this server panics about.
+unsafe extern "C-unwind" fn double(_request: u32, argument: *mut c_void, _context: *mut c_void) -> c_int {
+    // SAFETY: who calls with this routine's signature brings a number.
+    let number = unsafe { &mut *argument.cast::<c_int>() };
+    assert!(*number >= 0, "a negative number");
+    if *number == DEADLY {
+        process::exit(9);
+    }
+    *number *= 2;
+    0
+}
+
+type Outcome = Result<i32, Box<dyn Error>>;
+
+fn main(arguments: Vec<OsString>) -> i32 {
+    let words: Vec<&str> = arguments.iter().filter_map(|word| word.to_str()).collect();
+    let done = match words[1..] {
+        ["serve", service] => serve(service),
+        ["call", service] => call(service, &[21, 4]),
+        ["call-deadly", service] => call(service, &[21, -1, 4, DEADLY, 5]),
+        ["return", code] => code.parse().map_err(Into::into),
+        ["exit", code] => process::exit(code.parse().unwrap_or(99)),
+        ["exit-elsewhere", code] => exit_elsewhere(code),
+        _ => Err(format!("no such role: {words:?}").into()),
+    };
+    done.unwrap_or_else(|why| {
+        eprintln!("rust_roles: {why}");
+        98
+    })
+}
+
+fn serve(service: &str) -> Outcome {
+    let port = ReceiveRight::new()?;
+    let entries = Box::new([Entry { routine: Some(double), signature: SIGNATURE }]);
+    Task::current().register_traps(port.name(), Table { base: DOUBLE, entries, context: 0 }, false)?;
+    port.make_send()?.register(service)?;
+    println!("serving");
+    loop {
+        let mut request = port.receive(None)?;
+        let (Some(number), Some(reply)) = (request.next_int(), request.take_reply()) else { continue };
+        if number == DEADLY as u32 {
+            process::exit(9);
+        }
+        // A client that is gone has no use for an answer.
+        let _ = reply.send(Outgoing::new(request.id() + 100).ints(&[number.wrapping_mul(2)]));
+    }
+}
+
+/// Has a number doubled, by a call if that is possible, else by message.
+fn double_by(server: &SendRight, number: i32) -> Result<(i32, &'static str), Box<dyn Error>> {
+    let mut value = number;
+    // SAFETY: a number is what a routine with this signature takes.
+    match unsafe { trap::call(server.name(), DOUBLE, SIGNATURE, (&raw mut value).cast()) } {
+        Some(0) => Ok((value, "call")),
+        Some(code) => Err(format!("code {code}").into()),
+        None => {
+            let mut answer = server.call(Outgoing::new(DOUBLE).ints(&[number as u32]), None)?;
+            Ok((answer.next_int().ok_or("no number")? as i32, "message"))
+        }
+    }
+}
+
+fn call(service: &str, numbers: &[i32]) -> Outcome {
+    let server = SendRight::look_up(service)?;
+    let own = Task::current();
+    let shown = |number| match double_by(&server, number) {
+        Ok((value, how)) => format!("{value} by {how}"),
+        Err(why) => why.to_string(),
+    };
+    for number in numbers {
+        println!("{number}: {}", shown(*number));
+    }
+    println!("same task {}", own == Task::current());
+    Ok(0)
+}
+
+fn exit_elsewhere(code: &str) -> Outcome {
+    let code = code.parse()?;
+    let port = ReceiveRight::new()?;
+    thread::spawn(move || process::exit(code));
+    // Its right goes with the task.
+    let why = port.receive(None).err().ok_or("a message")?;
+    Err(why.into())
+}

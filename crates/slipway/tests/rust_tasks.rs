@@ -1,0 +1,91 @@
+//! Tasks in Rust that have slipway-ports in their files: one Mach for all of a process, and nothing else is different.
+
+mod harness;
+
+use std::path::{Path, PathBuf};
+
+use harness::Bench;
+use harness::build::example;
+use harness::tasks::{config, run, task_of};
+
+/// The task that does what its first argument says.
+fn roles() -> PathBuf {
+    example("rust_roles", "slipway-domain")
+}
+
+/// A server and a client, in one process or in two; the system ends with the client.
+fn pair(server: (&Path, &[&str]), client: (&Path, &[&str]), processes: [&str; 2]) -> String {
+    format!(
+        "main = 'client'\n\
+         [task.server]\nfile = '{}'\nargs = {:?}\nprocess = '{}'\nprovides = ['service']\n\
+         [task.client]\nfile = '{}'\nargs = {:?}\nprocess = '{}'\nafter = ['server']\n",
+        server.0.display(),
+        server.1,
+        processes[0],
+        client.0.display(),
+        client.1,
+        processes[1]
+    )
+}
+
+/// A client in C of the service that doubles numbers: by call, and by message if that was not one.
+const CLIENT: &str = "#include <mach/mach.h>\n#include <mach/bootstrap.h>\n#include <mach/task_main.h>\n#include <mach/trap.h>\n#include <stdio.h>\n\
+    struct message { mach_msg_header_t head; mach_msg_type_t type; int n, pad; char trailer[64]; };\n\
+    static int by_message(mach_port_t port, int n) {\n\
+    mach_port_t reply = mig_get_reply_port();\n\
+    struct message m = {.head = {.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE),\n\
+        .msgh_size = 48, .msgh_remote_port = port, .msgh_local_port = reply, .msgh_id = 7000},\n\
+        .type = {.msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_number = 1, .msgt_inline = 1}, .n = n};\n\
+    return mach_msg(&m.head, MACH_SEND_MSG | MACH_RCV_MSG, 48, sizeof m, reply, 0, 0) ? -1 : m.n; }\n\
+    MACH_TASK_MAIN(argc, argv) {\n(void) argc; (void) argv; mach_port_t port; int wrong = -1; kern_return_t code;\n\
+    if (bootstrap_look_up(0, \"service\", &port)) return 1;\n\
+    for (int i = 1; i <= 3; i++) { int n = i, called = mach_trap(port, 7000, 7, &n, &code);\n\
+    if (called) printf(\"%d %d by call\\n\", code, n); else printf(\"%d by message\\n\", by_message(port, i));\n\
+    if (called && mach_trap(port, 7000, 7, &wrong, &code)) printf(\"%d\\n\", code); }\n\
+    printf(\"%d by message\\n\", by_message(port, 4));\nfflush(stdout);\nreturn 0; }\n";
+
+#[test]
+fn a_task_in_rust_serves_one_in_c_and_survives_its_panics() {
+    let bench = Bench::new();
+    let client = task_of(&bench, "client", CLIENT, &[]);
+    let one = "0 2 by call\n-308\n0 4 by call\n-308\n0 6 by call\n-308\n8 by message\n";
+    let two = "2 by message\n4 by message\n6 by message\n8 by message\n";
+    for (processes, said) in [(["a", "a"], one), (["a", "b"], two)] {
+        let text = pair((&roles(), &["serve", "service"]), (&client, &[]), processes);
+        let ended = run(&bench, &["--config", &config(&bench, &text)]);
+        assert_eq!((ended.code(), ended.stdout.as_str()), (0, format!("serving\n{said}").as_str()), "{ended:?}");
+        assert_eq!(ended.stderr.contains("a negative number"), processes[0] == processes[1], "{ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn two_tasks_in_rust_call_each_other_in_one_process_and_send_messages_from_two() {
+    let bench = Bench::new();
+    for (processes, how) in [(["a", "a"], "call"), (["a", "b"], "message")] {
+        let text = pair((&roles(), &["serve", "service"]), (&roles(), &["call", "service"]), processes);
+        let ended = run(&bench, &["--config", &config(&bench, &text)]);
+        let wanted = format!("serving\n21: 42 by {how}\n4: 8 by {how}\nsame task true\n");
+        assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted.as_str()), "{ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_file_with_a_slipway_ports_for_another_libmach_is_refused_by_name_and_cause() {
+    let bench = Bench::new();
+    let mut file = std::fs::read(roles()).expect("the task's file");
+    // The note of slipway-ports: sizes, type, owner, version.
+    let note = [8u32, 8, 2].map(u32::to_ne_bytes).concat();
+    let note = [note.as_slice(), b"Slipway\0", &1u32.to_ne_bytes()].concat();
+    let places: Vec<usize> = (0..file.len() - note.len()).filter(|at| file[*at..].starts_with(&note)).collect();
+    let [at] = places[..] else { panic!("{} notes of slipway-ports", places.len()) };
+    file[at + note.len() - 4..][..4].copy_from_slice(&77u32.to_ne_bytes());
+    let other = bench.path("other.so");
+    std::fs::write(&other, file).expect("a changed copy");
+    let ended = run(&bench, &["--private", &other.display().to_string(), "--", "return", "0"]);
+    assert_eq!(ended.code(), 126, "{ended:?}");
+    let why = "other.so: built with a slipway-ports for another libmach (its version is 77); build it again";
+    assert!(ended.stderr.contains(why), "{ended:?}");
+    bench.assert_nothing_left();
+}
