@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "routines that are called with arguments by pointer")]
 
 use slipway_ports::{
+    bootstrap,
     rights::{Outgoing, ReceiveRight, SendRight},
     task::Task,
     trap::{
@@ -45,7 +46,8 @@ fn main(arguments: Vec<OsString>) -> i32 {
         ["call", service] => call(service, &[21, 4]),
         ["call-deadly", service] => call(service, &[21, -1, 4, DEADLY, 5]),
         ["return", code] => code.parse().map_err(Into::into),
-        ["exit", code] => process::exit(code.parse().unwrap_or(99)),
+        ["deadly-at-a-word", service] => deadly_at_a_word(service),
+        ["exit", code] => exit(code.parse().unwrap_or(99)),
         ["exit-elsewhere", code] => exit_elsewhere(code),
         _ => Err(format!("no such role: {words:?}").into()),
     };
@@ -81,7 +83,7 @@ fn double_by(server: &SendRight, number: i32) -> Result<(i32, &'static str), Box
         Some(code) => Err(format!("code {code}").into()),
         None => {
             let mut answer = server.call(Outgoing::new(DOUBLE).ints(&[number as u32]), None)?;
-            Ok((answer.next_int().ok_or("no number")? as i32, "message"))
+            Ok((answer.next_int().ok_or("died")? as i32, "message"))
         }
     }
 }
@@ -100,10 +102,31 @@ fn call(service: &str, numbers: &[i32]) -> Outcome {
     Ok(0)
 }
 
+fn exit(code: i32) -> ! {
+    println!("exiting in {}", process::id());
+    process::exit(code)
+}
+
+/// Stays; first has the server of a service end itself, if there is to be one.
+fn deadly_at_a_word(service: &str) -> Outcome {
+    println!("stays in {}", process::id());
+    let port = ReceiveRight::new()?;
+    while let Err(why) = SendRight::look_up(service) {
+        if !matches!(why.why, bootstrap::Error::Code(bootstrap::protocol::UNKNOWN_SERVICE)) {
+            return Err(why.into());
+        }
+        thread::yield_now();
+    }
+    let server = SendRight::look_up(service)?;
+    println!("{}", double_by(&server, DEADLY).map_or_else(|why| why.to_string(), |(value, how)| format!("{value} by {how}")));
+    port.receive(None)?;
+    Ok(0)
+}
+
 fn exit_elsewhere(code: &str) -> Outcome {
     let code = code.parse()?;
     let port = ReceiveRight::new()?;
-    thread::spawn(move || process::exit(code));
+    thread::spawn(move || exit(code));
     // Its right goes with the task.
     let why = port.receive(None).err().ok_or("a message")?;
     Err(why.into())

@@ -8,6 +8,7 @@ use slipway_ports::{
     bootstrap::{Place, contact},
     guest,
     task::Task,
+    trap::leave,
 };
 use std::{
     ffi::{CStr, OsStr, c_char, c_int},
@@ -96,4 +97,22 @@ pub extern "C" fn slipway_domain_wait_for_callers(task: u32) {
         Task::by_number(task).wait_for_callers();
         Code::SUCCESS
     });
+}
+
+/// Ends the innermost call to another task that the calling thread is in with `MIG_SERVER_DIED`, without unwinding what is in
+/// between; returns if it is in none.
+#[unsafe(no_mangle)]
+pub extern "C" fn slipway_domain_leave_call() {
+    leave::leave_call();
+}
+
+/// Goes on at `place` in the innermost function of the calling thread that made its call between `from` and `to`, without
+/// unwinding what is in between; returns if there is none.
+///
+/// # Safety
+/// As for [`leave::leave`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slipway_domain_leave(from: usize, to: usize, place: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { leave::leave(from, to, place) }
 }

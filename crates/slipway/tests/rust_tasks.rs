@@ -3,10 +3,12 @@
 mod harness;
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use harness::Bench;
 use harness::build::example;
-use harness::tasks::{config, run, task_of};
+use harness::process::PATIENCE;
+use harness::tasks::{config, run, start, task_of};
 
 /// The task that does what its first argument says.
 fn roles() -> PathBuf {
@@ -67,6 +69,73 @@ fn two_tasks_in_rust_call_each_other_in_one_process_and_send_messages_from_two()
         let ended = run(&bench, &["--config", &config(&bench, &text)]);
         let wanted = format!("serving\n21: 42 by {how}\n4: 8 by {how}\nsame task true\n");
         assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted.as_str()), "{ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn exit_ends_a_task_in_rust_with_its_code_from_any_thread() {
+    let bench = Bench::new();
+    let file = roles().display().to_string();
+    for (role, code) in [("return", 5), ("exit", 6), ("exit-elsewhere", 7)] {
+        let ended = run(&bench, &["--private", &file, "--", role, &code.to_string()]);
+        assert_eq!(ended.code(), code, "{role}: {ended:?}");
+        assert!(!ended.stderr.contains("fatal"), "{role}: {ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_task_in_rust_that_exits_ends_the_call_that_it_is_in_and_nothing_else() {
+    let bench = Bench::new();
+    for (processes, died) in [
+        (["a", "a"], "code -308\n4: 8 by call\n1000000: code -308"),
+        (["a", "b"], "-2 by message\n4: 8 by message\n1000000: died"),
+    ] {
+        let text = pair((&roles(), &["serve", "service"]), (&roles(), &["call-deadly", "service"]), processes);
+        let ended = run(&bench, &["--config", &config(&bench, &text)]);
+        let how = if processes[0] == processes[1] { "call" } else { "message" };
+        let wanted = format!("serving\n21: 42 by {how}\n-1: {died}\n5: sending a message: SEND_INVALID_DEST\nsame task true\n");
+        assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted.as_str()), "{ended:?}");
+        assert!(ended.stderr.contains("slipway: server: ended with code 9\n"), "{ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn the_file_of_a_task_in_rust_that_exited_is_unloaded_and_loaded_again() {
+    let bench = Bench::new();
+    let (stays, file) = (bench.path("stays.so"), bench.path("roles.so"));
+    for copy in [&stays, &file] {
+        std::fs::copy(roles(), copy).expect("a copy");
+    }
+    let (stays, file) = (stays.display(), file.display());
+    // By a call of another task, by itself, and by a thread of its own.
+    for (role, restart) in [("serve", false), ("exit", true), ("exit-elsewhere", true)] {
+        let last = if role == "serve" { "service" } else { "3" };
+        let restart = if restart { "restart = 'always'\npause = 0.0\nlongest-pause = 0.0\n" } else { "" };
+        let mut system = start(
+            &bench,
+            &format!(
+                "[task.stays]\nfile = '{stays}'\nprocess = 'a'\nargs = ['deadly-at-a-word', 'service']\n\
+                 [task.ends]\nfile = '{file}'\nprocess = 'a'\nargs = ['{role}', '{last}']\n{restart}"
+            ),
+        );
+        let pid = system.wait_line("stays in").split(' ').nth(2).expect("a process").to_owned();
+        if role == "serve" {
+            system.wait_line("code -308");
+        } else {
+            // Each time in the same process.
+            (0..5).for_each(|_| assert_eq!(system.wait_line("exiting in"), format!("exiting in {pid}")));
+        }
+        let deadline = Instant::now() + PATIENCE;
+        let mapped = || std::fs::read_to_string(format!("/proc/{pid}/maps")).expect("the process lives");
+        while mapped().contains("/roles.so") || mapped().contains("memfd:slipway-task") {
+            assert!(Instant::now() < deadline, "{role}: {}", mapped());
+            std::thread::yield_now();
+        }
+        assert!(mapped().contains("/stays.so"), "{}", mapped());
+        system.terminate();
     }
     bench.assert_nothing_left();
 }

@@ -96,6 +96,32 @@ fn a_task_that_exits_ends_the_call_that_it_is_in_and_nothing_else() {
 }
 
 #[test]
+fn threads_of_a_task_end_by_pthread_exit_by_cancellation_and_by_exit_in_the_midst_of_a_callback() {
+    let bench = Bench::new();
+    let file = task_of(
+        &bench,
+        "ends",
+        "#include <mach/mach.h>\n#include <mach/task_main.h>\n#include <pthread.h>\n#include <stdio.h>\n#include <stdlib.h>\n\
+         static mach_port_t port;\n\
+         static void *leaves(void *how) { pthread_exit(how); }\n\
+         static void *waits(void *how) { for (;;) pthread_testcancel(); return how; }\n\
+         static int order(const void *a, const void *b) { (void) a; (void) b; exit(8); }\n\
+         static void *exits(void *how) { int n[3] = {3, 2, 1}; qsort(n, 3, sizeof *n, order); return how; }\n\
+         MACH_TASK_MAIN(argc, argv) {\n(void) argc; (void) argv; pthread_t thread; void *first, *second; char message[256];\n\
+         mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &port);\n\
+         pthread_create(&thread, NULL, leaves, (void *) 7); pthread_join(thread, &first);\n\
+         pthread_create(&thread, NULL, waits, NULL); pthread_cancel(thread); pthread_join(thread, &second);\n\
+         printf(\"%d %d\\n\", first == (void *) 7, second == PTHREAD_CANCELED);\nfflush(stdout);\n\
+         pthread_create(&thread, NULL, exits, NULL); pthread_join(thread, &first);\n\
+         return mach_msg((mach_msg_header_t *) message, MACH_RCV_MSG, 0, sizeof message, port, 0, 0) ? 1 : 2; }\n",
+        &[],
+    );
+    let ended = run(&bench, &["--private", &file.display().to_string()]);
+    assert_eq!((ended.code(), ended.stdout.as_str(), ended.stderr.as_str()), (8, "1 1\n", ""), "{ended:?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
 fn a_server_ends_and_starts_again_under_load() {
     let bench = Bench::new();
     task(&bench);

@@ -3,11 +3,9 @@
 //! tasks in Rust.
 #![allow(unsafe_code, reason = "functions of the C library, called in its place and in turn")]
 
-use crate::{library::Library, task};
+use crate::{base, library::Library, task};
 use std::{
-    any::Any,
     ffi::{c_int, c_void},
-    panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     sync::{OnceLock, mpsc},
     thread,
     time::Duration,
@@ -87,31 +85,23 @@ extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
         library.enter(task);
         task::leave_at_end(task);
     }
-    match catch(|| start(argument)) {
-        Ok(result) => result,
-        // The task was ended already.
-        Err(_) => std::ptr::null_mut(),
-    }
-}
-
-/// What `exit` unwinds with.
-struct Ends(i32);
-
-/// Runs a part of a task: what it gave, or the code that it called `exit` with.
-pub fn catch<T>(run: impl FnOnce() -> T) -> Result<T, i32> {
-    catch_unwind(AssertUnwindSafe(run)).map_err(|why: Box<dyn Any + Send>| match why.downcast::<Ends>() {
-        Ok(ends) => ends.0,
-        Err(_) => 101,
-    })
+    // Without a result the task was ended already.
+    base::run(|| start(argument)).unwrap_or(std::ptr::null_mut())
 }
 
 /// Ends the task that the calling thread works for; the process, if that is none that was loaded.
 #[unsafe(no_mangle)]
-extern "C-unwind" fn exit(code: c_int) -> ! {
-    let Some(task) = current() else { end(code) };
-    // What is in the way gives up: the part of the thread that is this task's ends here.
+extern "C" fn exit(code: c_int) -> ! {
+    let (Some(library), Some(task)) = (LIBRARY.get(), current()) else { end(code) };
     task::end(task, code);
-    resume_unwind(Box::new(Ends(code)))
+    // The part of the thread that is this task's ends here, and what its functions hold stays, as with any exit: a caller
+    // from another task goes on, and a thread of its own ends.
+    library.leave_call();
+    base::leave(library);
+    // The stack can't be read. The file stays loaded, for the sake of this thread.
+    loop {
+        thread::park();
+    }
 }
 
 /// How long a stream of the C library may keep a task from ending.

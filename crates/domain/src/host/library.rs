@@ -24,6 +24,8 @@ pub struct Library {
     terminate: extern "C" fn(u32),
     wait_for_callers: extern "C" fn(u32),
     guest_functions: extern "C" fn(u32) -> *const c_void,
+    leave_call: extern "C" fn(),
+    leave: unsafe extern "C" fn(usize, usize, usize),
     /// One of the functions that tasks use.
     pub landmark: *mut c_void,
 }
@@ -103,6 +105,8 @@ impl Library {
             terminate: function!("slipway_domain_terminate", extern "C" fn(u32)),
             wait_for_callers: function!("slipway_domain_wait_for_callers", extern "C" fn(u32)),
             guest_functions: function!("slipway_domain_guest_functions", extern "C" fn(u32) -> *const c_void),
+            leave_call: function!("slipway_domain_leave_call", extern "C" fn()),
+            leave: function!("slipway_domain_leave", unsafe extern "C" fn(usize, usize, usize)),
             landmark: address!("mach_msg"),
         })))
     }
@@ -149,5 +153,20 @@ impl Library {
     /// Its functions for a task that has `slipway-ports` of this version in its file; null if there are none.
     pub fn guest_functions(&self, version: u32) -> *const c_void {
         (self.guest_functions)(version)
+    }
+
+    /// Ends the innermost call to another task that the calling thread is in; returns if it is in none.
+    pub fn leave_call(&self) {
+        (self.leave_call)();
+    }
+
+    /// Goes on at `place` in the innermost function of the calling thread that made its call between `from` and `to`; returns
+    /// if there is none.
+    ///
+    /// # Safety
+    /// There the function can go on as if that call had returned.
+    pub unsafe fn leave(&self, from: usize, to: usize, place: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.leave)(from, to, place) }
     }
 }

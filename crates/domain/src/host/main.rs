@@ -4,8 +4,9 @@
 //! given as `--task JSON` until the last of them ends, and ends with that one's code.
 //!
 //! * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
-//! * [`hooks`]: the functions of the C library that know of tasks. * [`crash`]: who is to blame for a crash.
+//! * [`hooks`]: the functions of the C library that know of tasks. * [`base`]: where a task's part of a thread begins. * [`crash`]: who is to blame for a crash.
 
+mod base;
 mod crash;
 mod hooks;
 mod library;

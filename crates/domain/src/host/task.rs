@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "a task's entry")]
 
 use crate::{
-    hooks,
+    base,
     library::Library,
     load::{self, Loaded},
 };
@@ -84,8 +84,9 @@ pub fn start(task: Task, library: &'static Library, tell: impl Fn(News) + Send +
         let count = pointers.len() as i32;
         pointers.push(std::ptr::null());
         // SAFETY: the file says that this is its entry, and the words last as long as the call.
-        let code = hooks::catch(|| unsafe { entry(count, pointers.as_ptr()) }).unwrap_or_else(|code| code);
-        end(number, code);
+        if let Some(code) = base::run(|| unsafe { entry(count, pointers.as_ptr()) }) {
+            end(number, code);
+        }
     };
     if let Err(error) = thread::Builder::new().name(task.name.chars().take(15).collect()).spawn(run) {
         end(number, 1);

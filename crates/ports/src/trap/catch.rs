@@ -69,13 +69,22 @@ mod unwinder {
         INSTALL_CONTEXT
     }
 
-    /// Frees an exception that ends here. Rust's may only be freed by the copy of its library that threw it, and
+    /// Goes to where exceptions end, without one.
+    pub fn leave() {
+        // SAFETY: the place is one that is come to from that call, and what the call has is given back there.
+        unsafe {
+            let place = slipway_trap_ends as *const () as usize;
+            super::super::leave::leave(caught as *const () as usize, place, place);
+        }
+    }
+
+    /// Frees an exception that ends here, if it is one. Rust's may only be freed by the copy of its library that threw it, and
     /// would end the process here, so it is left.
     unsafe extern "C" fn dispose(exception: *mut u64) {
         super::super::call::cut_short();
         // SAFETY: the unwinder's header begins with the class; who lands an exception owns it.
         unsafe {
-            if !RUST.contains(&exception.read()) {
+            if !exception.is_null() && !RUST.contains(&exception.read()) {
                 _Unwind_DeleteException(exception);
             }
         }
@@ -140,6 +149,12 @@ mod unwinder {
 
 #[cfg(target_arch = "x86_64")]
 use unwinder::caught;
+#[cfg(target_arch = "x86_64")]
+pub use unwinder::leave;
+
+/// Where this is not written for the processor, nothing is left.
+#[cfg(not(target_arch = "x86_64"))]
+pub fn leave() {}
 
 /// Where this is not written for the processor, an exception goes on to the caller, which mostly ends the process.
 #[cfg(not(target_arch = "x86_64"))]

@@ -5,7 +5,7 @@
 //!
 //! Whether a call may come in now a [`Turn`](slipway_fabric::turn::Turn) says. * [`gate`]: what a caller needs to know of a port. * `thread`: the
 //!   calling thread's current task, the gates that it has lately used, and the calls that it is in. * `call`: the call.
-//!   * `catch`: where an exception ends. * [`room`]: memory that does not outlive a call. * `register`: a task's side.
+//!   * `catch`: where an exception ends. * [`leave`]: where `exit` does. * [`room`]: memory that does not outlive a call. * `register`: a task's side.
 //!   * `wait`: a receiver's.
 //!
 //! The way in takes no lock. A thread keeps, by name, the gates that it uses; whatever makes one of them wrong moves
@@ -16,6 +16,7 @@
 mod call;
 mod catch;
 pub mod gate;
+pub mod leave;
 mod register;
 pub mod room;
 mod thread;

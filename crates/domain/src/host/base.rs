@@ -1,0 +1,84 @@
+//! Where a task's part of a thread begins, and where it ends when the task calls `exit`.
+#![allow(unsafe_code, reason = "a function in assembly")]
+
+use crate::library::Library;
+use std::ffi::c_void;
+
+unsafe extern "C-unwind" {
+    fn slipway_task_run(argument: *mut c_void, part: unsafe extern "C-unwind" fn(*mut c_void));
+    fn slipway_task_left();
+}
+
+#[cfg(target_arch = "x86_64")]
+std::arch::global_asm!(
+    ".pushsection .text.slipway_task_run,\"ax\",@progbits",
+    ".p2align 4",
+    ".globl slipway_task_run",
+    ".hidden slipway_task_run",
+    ".type slipway_task_run,@function",
+    "slipway_task_run:",
+    ".cfi_startproc",
+    "push rbx",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbx, -16",
+    "call rsi",
+    ".globl slipway_task_left",
+    ".hidden slipway_task_left",
+    "slipway_task_left:",
+    "pop rbx",
+    ".cfi_def_cfa_offset 8",
+    "ret",
+    ".cfi_endproc",
+    ".size slipway_task_run, . - slipway_task_run",
+    ".popsection",
+);
+
+/// Elsewhere a part is run as it is, and can't be left.
+#[cfg(target_arch = "aarch64")]
+std::arch::global_asm!(
+    ".pushsection .text.slipway_task_run,\"ax\",@progbits",
+    ".p2align 4",
+    ".globl slipway_task_run",
+    ".hidden slipway_task_run",
+    "slipway_task_run:",
+    "br x1",
+    ".globl slipway_task_left",
+    ".hidden slipway_task_left",
+    "slipway_task_left:",
+    "ret",
+    ".popsection",
+);
+
+/// Runs a part of a task: what it gave; None if it was [left](leave). An exception passes through.
+pub fn run<T>(part: impl FnOnce() -> T) -> Option<T> {
+    struct Part<F, T> {
+        run: Option<F>,
+        result: Option<T>,
+    }
+    /// # Safety
+    /// The argument is a part of this type.
+    unsafe extern "C-unwind" fn call<F: FnOnce() -> T, T>(argument: *mut c_void) {
+        let argument = argument.cast::<Part<F, T>>();
+        // SAFETY: the caller's promise; only this function uses it meanwhile.
+        unsafe {
+            let run = (*argument).run.take();
+            let result = run.map(|run| run());
+            (*argument).result = result;
+        }
+    }
+    fn of<F: FnOnce() -> T, T>(_: &Part<F, T>) -> unsafe extern "C-unwind" fn(*mut c_void) {
+        call::<F, T>
+    }
+    let mut part = Part { run: Some(part), result: None };
+    let call = of(&part);
+    // SAFETY: the function is the one for the argument.
+    unsafe { slipway_task_run((&raw mut part).cast(), call) };
+    part.result
+}
+
+/// Goes to the end of the task's part that the calling thread is in. Returns if it is not to be found.
+pub fn leave(library: &Library) {
+    let (from, to) = (slipway_task_run as *const () as usize, slipway_task_left as *const () as usize);
+    // SAFETY: that is where the part comes back to. What the task's functions would still have done is given up, as with any exit.
+    unsafe { library.leave(from, to, to) };
+}
