@@ -5,7 +5,7 @@
 #![allow(unsafe_code, reason = "a task's entry")]
 
 use crate::{
-    base,
+    base, hooks,
     library::Library,
     load::{self, Loaded},
 };
