@@ -6,10 +6,10 @@
  * The files are for transcripts. The client prints how many calls went by trap, how many asked for one, and in how many
  * the server had the caller's own array.
  */
+#include "steps.h"
 #include "trapsServer.h"
 
 #include <mach/bootstrap.h>
-#include <mach/mach.h>
 #include <mach/trap.h>
 
 #include <pthread.h>
@@ -37,26 +37,6 @@ boolean_t counted_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signa
     asked++;
     trapped += taken ? 1u : 0u;
     return taken;
-}
-
-static void must(const char *what, kern_return_t code)
-{
-    if (code == KERN_SUCCESS)
-        return;
-    fprintf(stderr, "%s: %d\n", what, code);
-    exit(1);
-}
-
-static FILE *opened(const char *name)
-{
-    FILE *file = fopen(name, "w");
-
-    if (file == NULL) {
-        perror(name);
-        exit(1);
-    }
-    setvbuf(file, NULL, _IOLBF, 1 << 16);
-    return file;
 }
 
 static void make_port(void)

@@ -6,8 +6,9 @@
  * Without, its arguments are a number of rounds and a file for a transcript. It prints how many calls went by trap, how
  * many could have, and how large its process and the server's became meanwhile, in pages.
  */
+#include "steps.h"
+
 #include <mach/bootstrap.h>
-#include <mach/mach.h>
 #include <mach/mig_errors.h>
 #include <mach/mig_support.h>
 #include <mach/task_main.h>
@@ -29,26 +30,6 @@ struct report {
     mach_msg_type_t type;
     int names, held, pages, pad;
 };
-
-static void must(const char *what, kern_return_t code)
-{
-    if (code == KERN_SUCCESS)
-        return;
-    fprintf(stderr, "%s: %s\n", what, mach_error_string(code));
-    exit(1);
-}
-
-static FILE *opened(const char *name)
-{
-    FILE *file = fopen(name, "w");
-
-    if (file == NULL) {
-        perror(name);
-        exit(1);
-    }
-    setvbuf(file, NULL, _IOLBF, 1 << 16);
-    return file;
-}
 
 /* How many names the task has. */
 static int names_here(void)
