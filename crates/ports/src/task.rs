@@ -123,6 +123,15 @@ impl Task {
         self.lock().state.space_mut(self.space()).label = label.into();
     }
 
+    /// Whether the calling thread works for it.
+    #[inline]
+    pub fn is_current(&self) -> bool {
+        match self.here() {
+            Some((process, space)) => trap::current().unwrap_or(process.first_space()) == space,
+            None => Self::current() == *self,
+        }
+    }
+
     /// Makes this the task that the calling thread works for; the one before.
     pub fn enter(self) -> Self {
         if let Some(owner) = guest::owner() {

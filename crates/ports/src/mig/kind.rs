@@ -26,6 +26,11 @@ impl Kind {
         Self { units: self.units * units, ..self }
     }
 
+    /// The name, the size of a unit in bits, and the units of an element.
+    pub(super) const fn parts(self) -> (u32, u32, u32) {
+        (self.name, self.bits, self.units)
+    }
+
     /// Units of an element.
     pub(super) fn units(self) -> u32 {
         self.units

@@ -19,6 +19,7 @@ mod plain;
 mod reader;
 mod right;
 mod serve;
+mod trap;
 mod writer;
 
 pub use array::{Array, Lend};
@@ -28,6 +29,7 @@ pub use plain::{Plain, field, set_field};
 pub use reader::Reader;
 pub use right::*;
 pub use serve::{Answer, Later, Receive, Routine, Served, answer, refuse, serve, serve_one};
+pub use trap::*;
 pub use writer::Writer;
 
 pub use crate::{

@@ -22,6 +22,16 @@ pub trait Plain: Sized + 'static {
     fn bytes(_values: &[Self]) -> Option<&[u8]> {
         None
     }
+
+    /// The same values as bytes that may be changed to any, for types whose values lie in memory as in messages.
+    fn bytes_mut(_values: &mut [Self]) -> Option<&mut [u8]> {
+        None
+    }
+
+    /// So many values whose bytes are zero, for types that have [`Self::bytes_mut`].
+    fn zeros(_count: usize) -> Option<Vec<Self>> {
+        None
+    }
 }
 
 macro_rules! numbers {
@@ -45,6 +55,14 @@ macro_rules! numbers {
 
             fn bytes(values: &[Self]) -> Option<&[u8]> {
                 Some(values.as_bytes())
+            }
+
+            fn bytes_mut(values: &mut [Self]) -> Option<&mut [u8]> {
+                Some(values.as_mut_bytes())
+            }
+
+            fn zeros(count: usize) -> Option<Vec<Self>> {
+                Some(vec![Self::default(); count])
             }
         })*
     };

@@ -5,12 +5,9 @@ use super::{
     catch,
     thread::{self, Frame},
 };
-use crate::{guest, process::Process};
+use crate::{abi::Code, guest, process::Process};
 use slipway_fabric::{sync::Ordering, turn::Turn};
 use std::{cell::Cell, ffi::c_void, ptr::null_mut};
-
-/// What a call by a routine comes to that waits for itself: `MACH_TRAP_DEADLOCK`.
-const DEADLOCK: i32 = 0x1000_0100;
 
 /// Calls the routine for the identifier at the port that the calling task knows as `name`: what it returned. None, and
 /// nothing has happened, if a message is to be sent.
@@ -111,7 +108,7 @@ fn refused(turn: &Turn) -> Option<i32> {
     }
     let own = calls + thread::holds(turn);
     let _guard = Process::get().lock();
-    turn.is_all(own).then_some(DEADLOCK)
+    turn.is_all(own).then_some(Code::TRAP_DEADLOCK.0)
 }
 
 /// The innermost call of the thread is unwound: as if it had returned.

@@ -1,0 +1,204 @@
+//! The arguments of a routine, and their places in the block.
+
+use crate::mig::kind::Kind;
+
+/// It goes in.
+pub const IN: u32 = 16;
+/// It comes out.
+pub const OUT: u32 = 8;
+/// It is a string that ends with NUL.
+pub const TEXT: u32 = 4;
+/// The caller says how many elements it has room for.
+pub const COUNT_IN_OUT: u32 = 2;
+/// It has as many elements as the nearest array before it that goes the same way and has a count.
+pub const SAME_COUNT: u32 = 1;
+
+/// How many elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Count {
+    /// No array: one element.
+    One,
+    /// Just so many.
+    Fixed(u32),
+    /// At most so many.
+    UpTo(u32),
+}
+
+/// An argument.
+#[derive(Clone, Copy, Debug)]
+pub struct Item {
+    flags: u32,
+    kind: Kind,
+    count: Count,
+    bytes: u32,
+    align: u32,
+}
+
+/// Where an argument is in the block, in bytes from its begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Place {
+    /// The value, or a pointer to it.
+    pub data: usize,
+    /// The number of elements, or a pointer to it, if there is one.
+    pub count: usize,
+    /// Where the next one may begin.
+    pub end: usize,
+}
+
+const POINTER: usize = 8;
+
+impl Item {
+    /// An argument with [`IN`], [`OUT`] and other flags. Its elements have the size and the alignment, in bytes, that they have
+    /// in C.
+    pub const fn new(flags: u32, kind: Kind, count: Count, bytes: u32, align: u32) -> Self {
+        Self { flags, kind, count, bytes, align }
+    }
+
+    pub(super) const fn is_in(&self) -> bool {
+        self.flags & IN != 0
+    }
+
+    pub(super) const fn is_out(&self) -> bool {
+        self.flags & OUT != 0
+    }
+
+    pub(super) const fn is_text(&self) -> bool {
+        self.flags & TEXT != 0
+    }
+
+    /// Whether the caller says how many elements it has room for.
+    pub(super) const fn is_told(&self) -> bool {
+        self.flags & COUNT_IN_OUT != 0
+    }
+
+    pub(super) const fn shares_count(&self) -> bool {
+        self.flags & SAME_COUNT != 0
+    }
+
+    /// Whether its number of elements varies, and is not told by a NUL.
+    pub(super) const fn is_list(&self) -> bool {
+        matches!(self.count, Count::UpTo(_)) && !self.is_text()
+    }
+
+    /// Whether the number of elements is in the block.
+    pub(super) const fn has_count(&self) -> bool {
+        self.is_list() && !self.shares_count()
+    }
+
+    /// The most elements.
+    pub(super) const fn most(&self) -> u32 {
+        match self.count {
+            Count::One => 1,
+            Count::Fixed(n) | Count::UpTo(n) => n,
+        }
+    }
+
+    /// Bytes of an element.
+    pub(super) const fn bytes(&self) -> usize {
+        self.bytes as usize
+    }
+
+    /// Bytes of all elements.
+    pub(super) const fn size(&self) -> usize {
+        self.most() as usize * self.bytes as usize
+    }
+
+    /// Whether the value itself is in the block.
+    pub(super) const fn is_word(&self) -> bool {
+        !self.is_out() && matches!(self.count, Count::One) && matches!(self.bytes, 1 | 2 | 4 | 8)
+    }
+
+    /// Whether it is a value or an array of fixed length, and not in the block itself.
+    pub(super) const fn is_far_value(&self) -> bool {
+        !self.is_word() && !self.is_text() && !matches!(self.count, Count::UpTo(_))
+    }
+
+    /// Its place, if nothing else is at `from`: as C lays out a structure.
+    pub(super) const fn place(&self, from: usize) -> Place {
+        let size = if self.is_word() { self.bytes as usize } else { POINTER };
+        let data = from.next_multiple_of(size);
+        let (mut count, mut end) = (0, data + size);
+        if self.has_count() {
+            let size = if self.is_out() { POINTER } else { 4 };
+            count = end.next_multiple_of(size);
+            end = count + size;
+        }
+        Place { data, count, end }
+    }
+}
+
+/// The place of one of the items.
+pub(super) fn place_of(items: &[Item], index: usize) -> Place {
+    let from = items[..index].iter().fold(0, |at, item| item.place(at).end);
+    items[index].place(from)
+}
+
+/// Whose count an item has.
+pub(super) fn owner(items: &[Item], index: usize) -> Option<usize> {
+    let ways = IN | OUT;
+    items[..index].iter().rposition(|other| other.has_count() && (other.flags ^ items[index].flags) & ways == 0)
+}
+
+/// Whether anything comes out.
+pub(super) const fn has_out(items: &[Item]) -> bool {
+    let mut index = 0;
+    while index < items.len() {
+        if items[index].is_out() {
+            return true;
+        }
+        index += 1;
+    }
+    false
+}
+
+/// FNV-1a, 64 bits.
+const fn add(mut hash: u64, bytes: &[u8]) -> u64 {
+    let mut index = 0;
+    while index < bytes.len() {
+        hash = (hash ^ bytes[index] as u64).wrapping_mul(0x100_0000_01b3);
+        index += 1;
+    }
+    hash
+}
+
+/// The hash of a routine's name and arguments that mig writes into stubs in C.
+pub(super) const fn signature(name: &str, items: &[Item]) -> u64 {
+    let mut hash = add(add(0xcbf2_9ce4_8422_2325, name.as_bytes()), &[0]);
+    let mut index = 0;
+    while index < items.len() {
+        let item = &items[index];
+        let form = match item.count {
+            Count::One => 0,
+            Count::Fixed(_) => 1,
+            Count::UpTo(_) => 2,
+        };
+        let (name, bits, units) = item.kind.parts();
+        let numbers = [item.flags, name, form, item.most(), bits, units, item.bytes, item.align];
+        let mut at = 0;
+        while at < numbers.len() {
+            hash = add(hash, &numbers[at].to_le_bytes());
+            at += 1;
+        }
+        index += 1;
+    }
+    hash
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mig::kind;
+
+    #[test]
+    fn places_are_those_of_a_structure_in_c() {
+        let one = |flags, bytes| Item::new(flags, kind::CHAR, Count::One, bytes, bytes);
+        let list = |flags| Item::new(flags, kind::INTEGER_32, Count::UpTo(9), 4, 4);
+        // char, short, int, list and its count, a pointer, list and its count by pointers, char, a structure.
+        let items = [one(IN, 1), one(IN, 2), one(IN, 4), list(IN), one(OUT, 4), list(IN | OUT), one(IN, 1), one(IN, 24)];
+        let places: Vec<_> = (0..items.len()).map(|index| place_of(&items, index)).collect();
+        assert_eq!(places.iter().map(|place| place.data).collect::<Vec<_>>(), [0, 2, 4, 8, 24, 32, 48, 56]);
+        assert_eq!((places[3].count, places[5].count, places[7].end), (16, 40, 64));
+        let shared = [list(IN), list(OUT), Item::new(IN | SAME_COUNT, kind::INTEGER_32, Count::UpTo(9), 4, 4)];
+        assert_eq!((owner(&shared, 2), shared[2].has_count(), owner(&shared, 1)), (Some(0), false, None));
+    }
+}

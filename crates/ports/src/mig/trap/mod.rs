@@ -1,0 +1,58 @@
+//! Calls in place of messages, for stubs in Rust.
+//!
+//! A routine is a type with the trait [`Trap`]: its name and its arguments as [`Item`]s. From these come the signature, by
+//! which caller and server know each other, and the layout of the block of arguments, which both walk item by item. So what
+//! is in a block always fits the signature that it is passed with, whatever a stub does: an item that is put or
+//! taken as something else than it is leads to a message, or to an error. The other side may be in C.
+//!
+//! * [`item`]: arguments, their places in the block, the signature. * [`room`]: memory for what the other side reads and
+//!   writes. * [`call`]: the caller. * [`called`]: the server's routine. * [`serve`]: the server.
+//!
+//! Tasks of one process trust each other with their memory. What is unsafe here rests on the other side's keeping to what
+//! the signature says, and on nothing that a stub or a program in Rust does.
+
+mod call;
+mod called;
+mod item;
+mod room;
+mod serve;
+
+pub use call::Call;
+pub use called::{Called, Results};
+pub use item::{COUNT_IN_OUT, Count, IN, Item, OUT, SAME_COUNT, TEXT};
+pub use room::{FarSlot, List, Packed, Room, Slot, Text};
+pub use serve::{Behind, Exclusive, Shared, Traps, Way, serve_shared_traps, serve_traps, with_shared_traps, with_traps};
+
+use crate::abi::Code;
+use std::marker::PhantomData;
+
+/// A routine that can be called.
+pub trait Trap: 'static {
+    /// The identifier of its request.
+    const ID: i32;
+    /// Its name in the interface.
+    const NAME: &'static str;
+    /// What errors say was tried.
+    const TRIED: &'static str;
+    /// Its arguments, but for the port.
+    const ITEMS: &'static [Item];
+}
+
+/// A routine of a server `S`.
+pub trait Trapped<S>: Trap {
+    /// Takes the arguments, has the server do it, and gives back what comes out.
+    ///
+    /// # Errors
+    /// What the caller gets; nothing of his was changed then.
+    fn serve(server: &mut S, call: &mut Called<Self>) -> Result<(), Code>
+    where
+        Self: Sized;
+}
+
+/// What follows from a routine's description.
+struct Facts<R>(PhantomData<R>);
+
+impl<R: Trap> Facts<R> {
+    const SIGNATURE: u64 = item::signature(R::NAME, R::ITEMS);
+    const HAS_OUT: bool = item::has_out(R::ITEMS);
+}

@@ -1,0 +1,225 @@
+//! Memory that the other side of a call reads and writes. All of it is set before, so that nothing is read that nobody wrote.
+
+use crate::{
+    abi::Code,
+    mig::plain::{Plain, load_all},
+    rights::Error,
+};
+use std::ffi::{CStr, CString};
+use zerocopy::IntoBytes;
+
+/// What a caller learns whose server left something else than was agreed.
+fn unfit() -> Error {
+    Error { tried: "reading what a call gave back", code: Code::MIG_TYPE_ERROR }
+}
+
+/// Room for a value.
+pub trait Room {
+    /// It.
+    fn words(&mut self) -> &mut [u64];
+}
+
+/// Room for a value of at most so many words of 8 bytes.
+#[derive(Debug)]
+pub struct Slot<const WORDS: usize>([u64; WORDS]);
+
+impl<const WORDS: usize> Slot<WORDS> {
+    /// Of zeros.
+    #[inline]
+    #[allow(clippy::new_without_default, reason = "stubs call it by name")]
+    pub fn new() -> Self {
+        Self([0; WORDS])
+    }
+
+    /// The value. It fits, or this panics.
+    #[inline]
+    pub fn get<T: Plain>(&self) -> T {
+        T::load(&self.0.as_bytes()[..T::SIZE])
+    }
+}
+
+impl<const WORDS: usize> Room for Slot<WORDS> {
+    #[inline]
+    fn words(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+/// Room for a value that is too large for the stack.
+#[derive(Debug)]
+pub struct FarSlot(Vec<u64>);
+
+impl FarSlot {
+    /// So many words of zeros.
+    pub fn new(words: usize) -> Self {
+        Self(vec![0; words])
+    }
+
+    /// The value. It fits, or this panics.
+    pub fn get<T: Plain>(&self) -> T {
+        T::load(&self.0.as_bytes()[..T::SIZE])
+    }
+}
+
+impl Room for FarSlot {
+    fn words(&mut self) -> &mut [u64] {
+        &mut self.0
+    }
+}
+
+/// An array that goes in: where it is, or packed as messages have it.
+#[derive(Debug)]
+pub struct Packed<'a> {
+    lent: &'a [u8],
+    own: Vec<u64>,
+    count: usize,
+    size: usize,
+}
+
+impl<'a> Packed<'a> {
+    /// These values.
+    #[inline]
+    pub fn new<T: Plain>(values: &'a [T]) -> Self {
+        let (count, size) = (values.len(), T::SIZE);
+        if let Some(lent) = T::bytes(values).filter(|bytes| bytes.len() == count * size) {
+            return Self { lent, own: Vec::new(), count, size };
+        }
+        Self { lent: &[], own: packed(values, count), count, size }
+    }
+
+    /// How many there are, and bytes of each.
+    #[inline]
+    pub(super) fn len(&self) -> (usize, usize) {
+        (self.count, self.size)
+    }
+
+    #[inline]
+    pub(super) fn data(&self) -> *const u8 {
+        if self.own.is_empty() { self.lent.as_ptr() } else { self.own.as_ptr().cast() }
+    }
+}
+
+/// Values as messages have them, with room for `most`.
+fn packed<T: Plain>(values: &[T], most: usize) -> Vec<u64> {
+    let mut words = vec![0u64; (most * T::SIZE).div_ceil(8)];
+    words.as_mut_bytes().chunks_exact_mut(T::SIZE.max(1)).zip(values).for_each(|(to, value)| value.store(to));
+    words
+}
+
+/// An array that comes out, or goes in and comes out.
+#[derive(Debug)]
+pub struct List<T: Plain> {
+    values: Values<T>,
+    count: u32,
+    most: u32,
+}
+
+#[derive(Debug)]
+enum Values<T> {
+    /// Where the values lie as in messages.
+    Plain(Vec<T>),
+    /// Where they don't.
+    Packed(Vec<u64>),
+}
+
+impl<T: Plain> List<T> {
+    /// For at most so many elements.
+    #[inline]
+    pub fn new(most: u32) -> Self {
+        Self::within(most, most)
+    }
+
+    /// For at most so many elements, where the caller wants no more than `room`.
+    #[inline]
+    pub fn within(most: u32, room: u32) -> Self {
+        Self::filled(&[], most, most.min(room), room)
+    }
+
+    /// These, and at most so many that come back.
+    #[inline]
+    pub fn of(values: &[T], most: u32) -> Self {
+        Self::filled(values, most, most, values.len().min(u32::MAX as usize) as u32)
+    }
+
+    fn filled(values: &[T], limit: u32, most: u32, count: u32) -> Self {
+        // What is too long goes nowhere: the block refuses it.
+        let values = if values.len() > limit as usize { &[] } else { values };
+        let room = most as usize;
+        let plain = T::zeros(room).and_then(|mut all| {
+            let (to, from) = (T::bytes_mut(&mut all)?, T::bytes(values)?);
+            to.get_mut(..from.len())?.copy_from_slice(from);
+            Some(all)
+        });
+        let values = plain.map_or_else(|| Values::Packed(packed(values, room)), Values::Plain);
+        Self { values, count, most }
+    }
+
+    /// Room for the elements, and their count.
+    #[inline]
+    pub(super) fn parts(&mut self) -> (&mut [u8], &mut u32) {
+        let data = match &mut self.values {
+            Values::Plain(values) => T::bytes_mut(values).unwrap_or_default(),
+            Values::Packed(words) => words.as_mut_bytes(),
+        };
+        (data, &mut self.count)
+    }
+
+    /// What came back.
+    ///
+    /// # Errors
+    /// `MIG_TYPE_ERROR`: more than there is room for.
+    #[inline]
+    pub fn take(self) -> Result<Vec<T>, Error> {
+        let count = self.count as usize;
+        self.take_same(count)
+    }
+
+    /// What came back, of an array that shares another one's count.
+    ///
+    /// # Errors
+    /// As [`Self::take`].
+    #[inline]
+    pub fn take_same(self, count: usize) -> Result<Vec<T>, Error> {
+        if count > self.most as usize {
+            return Err(unfit());
+        }
+        Ok(match self.values {
+            Values::Plain(mut values) => {
+                values.truncate(count);
+                values
+            }
+            Values::Packed(words) => load_all(&words.as_bytes()[..count * T::SIZE]),
+        })
+    }
+}
+
+/// A string that comes out, or goes in and comes out.
+#[derive(Debug)]
+pub struct Text(Vec<u8>);
+
+impl Text {
+    /// For so many bytes with the NUL.
+    pub fn new(size: u32) -> Self {
+        Self(vec![0; size as usize])
+    }
+
+    /// As much of a string as fits, for so many bytes with the NUL.
+    pub fn of(text: &CStr, size: u32) -> Self {
+        let mut room = Self::new(size);
+        let last = room.0.len().saturating_sub(1);
+        room.0[..last].iter_mut().zip(text.to_bytes()).for_each(|(to, byte)| *to = *byte);
+        room
+    }
+
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
+        &mut self.0
+    }
+
+    /// What came back.
+    ///
+    /// # Errors
+    /// `MIG_TYPE_ERROR`: it has no end.
+    pub fn take(self) -> Result<CString, Error> {
+        CStr::from_bytes_until_nul(&self.0).map(CStr::to_owned).map_err(|_| unfit())
+    }
+}
