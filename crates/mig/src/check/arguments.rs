@@ -229,7 +229,7 @@ impl Checker<'_> {
                 continue;
             }
             let role = args[index].role;
-            let owner = |a: &Arg| a.ty.varies() && a.same_count.is_none() && a.role == role;
+            let owner = |a: &Arg| a.ty.varies() && !a.ty.string && a.same_count.is_none() && a.role == role;
             let Some(first) = args[..index].iter().rposition(owner) else {
                 let span = operation.args.get(index).map_or(operation.name.span, |a| a.name.span);
                 let message = "no array before this one goes the same way, so there is no count to share";

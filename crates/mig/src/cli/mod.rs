@@ -84,7 +84,7 @@ fn compile(args: &Args, file: &str) -> Result<(), Failure> {
     let tree = crate::syntax::parse(&source, args.grammar, &mut diagnostics);
     let interface = crate::check::check(&tree, &source, &mut diagnostics);
     if let (Language::Rust, 0, Some(interface)) = (args.language, diagnostics.errors(), &interface) {
-        crate::emit::rust::check(interface, &mut diagnostics);
+        crate::emit::rust::check(interface, args.c.trap, &mut diagnostics);
     }
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let _ = std::io::stderr().write_all(render(&diagnostics, &source, colour).as_bytes());

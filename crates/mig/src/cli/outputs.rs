@@ -94,7 +94,8 @@ fn rust_outputs(args: &Args, interface: &Interface) -> Result<Vec<Output>, Failu
     if files.is_empty() {
         files.push((rust::file_name(interface), Halves::Both));
     }
-    let mut list: Vec<Output> = files.into_iter().map(|(file, halves)| (file, rust::module(interface, halves))).collect();
+    let mut list: Vec<Output> =
+        files.into_iter().map(|(file, halves)| (file, rust::module(interface, halves, args.c.trap))).collect();
     list.extend(outputs.list.clone().map(|f| (f, rust::list(interface))));
     Ok(list)
 }

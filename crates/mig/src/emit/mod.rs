@@ -2,3 +2,4 @@
 
 pub mod c;
 pub mod rust;
+pub mod trap;

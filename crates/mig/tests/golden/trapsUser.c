@@ -302,7 +302,7 @@ kern_return_t t_numbers(
 	mig_arguments.g = g;
 	mig_arguments.h = h;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8001, UINT64_C(0xdb1939950880ed89), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8001, UINT64_C(0x4ae4434dcad46040), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_numbers(server, a, b, c, d, e, f, g, h, code);
 }
@@ -387,7 +387,7 @@ kern_return_t t_behind(
 
 	memcpy(&mig_arguments.number, &number, sizeof mig_arguments.number);
 	mig_arguments.doubled = doubled;
-	if (mach_trap(server, 8002, UINT64_C(0x185ac1f42702cd33), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8002, UINT64_C(0x4c7eeff6beb9e3b3), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_behind(number, server, doubled);
 }
@@ -551,7 +551,7 @@ kern_return_t t_records(
 	mig_arguments.list_out = list_out;
 	mig_arguments.list_outCnt = list_outCnt;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8003, UINT64_C(0x01f341bd19ceb6bd), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8003, UINT64_C(0x819092f8da8f3254), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_records(server, one, two, three, list, listCnt, list_out, list_outCnt, code);
 }
@@ -692,7 +692,7 @@ kern_return_t t_scribble(
 	mig_arguments.word = word;
 	mig_arguments.label = label;
 	mig_arguments.one = &one;
-	if (mach_trap(server, 8004, UINT64_C(0x1a5e8304476a3172), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8004, UINT64_C(0x44b7a1cb556b1148), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_scribble(server, three, list, listCnt, word, label, one);
 }
@@ -844,7 +844,7 @@ kern_return_t t_lent(
 	mig_arguments.label = label;
 	memcpy(&mig_arguments.address, &address, sizeof mig_arguments.address);
 	mig_arguments.same = same;
-	if (mach_trap(server, 8005, UINT64_C(0xc7516f0a4fdc94e5), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8005, UINT64_C(0xd902734ac786545f), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_lent(server, three, list, listCnt, word, label, address, same);
 }
@@ -1044,7 +1044,7 @@ kern_return_t t_strings(
 	mig_arguments.word_both = word_both;
 	mig_arguments.label_both = label_both;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8006, UINT64_C(0x27bbdb1081f492de), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8006, UINT64_C(0xcfacc9c724b302ee), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_strings(server, word, label, word_out, label_out, word_both, label_both, code);
 }
@@ -1235,7 +1235,7 @@ kern_return_t t_arrays(
 	mig_arguments.list_both = list_both;
 	mig_arguments.list_bothCnt = list_bothCnt;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8007, UINT64_C(0xa8c94b6b6ac25ccf), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8007, UINT64_C(0xabb677195605b00c), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_arrays(server, list, listCnt, claim, three, list_out, list_outCnt, list_both, list_bothCnt, code);
 }
@@ -1359,7 +1359,7 @@ kern_return_t t_room(
 	mig_arguments.list = list;
 	mig_arguments.listCnt = listCnt;
 	mig_arguments.told = told;
-	if (mach_trap(server, 8008, UINT64_C(0x649f815e4d0372f6), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8008, UINT64_C(0x650df9eadcec7687), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_room(server, claim, list, listCnt, told);
 }
@@ -1532,7 +1532,7 @@ kern_return_t t_pairs(
 	mig_arguments.keys_outCnt = keys_outCnt;
 	mig_arguments.values_out = values_out;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8009, UINT64_C(0xca5f1506dc4e7bc6), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8009, UINT64_C(0x0a206ea3fbe31380), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_pairs(server, keys, keysCnt, values, keys_out, keys_outCnt, values_out, code);
 }
@@ -1680,7 +1680,7 @@ kern_return_t t_many(
 	mig_arguments.list_out = list_out;
 	mig_arguments.list_outCnt = list_outCnt;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8010, UINT64_C(0x8d8f29971ab962f0), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8010, UINT64_C(0xa1a2ab4011454fb0), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_many(server, list, listCnt, list_out, list_outCnt, code);
 }
@@ -1791,7 +1791,7 @@ kern_return_t t_moneys(
 	mig_arguments.two = two;
 	mig_arguments.three = three;
 	memcpy(&mig_arguments.code, &code, sizeof mig_arguments.code);
-	if (mach_trap(server, 8011, UINT64_C(0x066019cff28da7cc), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8011, UINT64_C(0xd863de2d3a3fae4c), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_moneys(server, one, two, three, code);
 }
@@ -1866,7 +1866,7 @@ kern_return_t t_object(
 	kern_return_t mig_result;
 
 	mig_arguments.number = number;
-	if (mach_trap(server, 8012, UINT64_C(0xc26e05d242b9af24), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8012, UINT64_C(0x7626e013ce4c90a4), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_object(server, number);
 }
@@ -1978,7 +1978,7 @@ kern_return_t t_told(
 	kern_return_t mig_result;
 
 	mig_arguments.number = number;
-	if (mach_trap(server, 8014, UINT64_C(0xa0b286343a3bbb76), &mig_arguments, &mig_result))
+	if (mach_trap(server, 8014, UINT64_C(0x8848d2e8f3f1f2f6), &mig_arguments, &mig_result))
 		return mig_result;
 	return _Mt_told(server, number);
 }

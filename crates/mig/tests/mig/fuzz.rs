@@ -18,8 +18,8 @@ fn compile(text: &str) {
         let options = c::Options::default();
         assert!(c::user(&interface, &options).ends_with('\n'));
         assert!(c::server(&interface, &options).ends_with('\n'));
-        rust::check(&interface, &mut diagnostics);
-        assert!(rust::module(&interface, rust::Halves::Both).ends_with('\n'));
+        rust::check(&interface, true, &mut diagnostics);
+        assert!(rust::module(&interface, rust::Halves::Both, true).ends_with('\n'));
     }
 }
 

@@ -33,10 +33,10 @@ fn check(defs: &Path, name: &str, kinds: &[(&str, &str)], options: &[&str]) {
 }
 
 /// The Rust module, which is also as rustfmt would have it.
-fn check_rust(defs: &Path, name: &str) {
+fn check_rust(defs: &Path, name: &str, options: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     let file = dir.path().join(format!("{name}.rs"));
-    run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(defs));
+    run(mig().args(["--lang", "rust", "-rust"]).arg(&file).args(options).arg(defs));
     let text = std::fs::read_to_string(&file).unwrap();
     golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.rs")), &text);
     run(rustfmt().arg(&file));
@@ -45,22 +45,23 @@ fn check_rust(defs: &Path, name: &str) {
 #[test]
 fn the_sampler_is_as_it_was() {
     check(&root().join("examples/mig/sampler.defs"), "sampler", &KINDS, &[]);
-    check_rust(&root().join("examples/mig/sampler.defs"), "sampler");
+    check_rust(&root().join("examples/mig/sampler.defs"), "sampler", &[]);
 }
 
 #[test]
 fn notifications_are_as_they_were() {
     check(&root().join("include/mach/notify.defs"), "notify", &KINDS, &[]);
-    check_rust(&root().join("include/mach/notify.defs"), "notify");
+    check_rust(&root().join("include/mach/notify.defs"), "notify", &[]);
 }
 
 #[test]
 fn traps_are_as_they_were() {
     let defs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/trap.defs");
     check(&defs, "traps", &WITH_TRAPS, &["--trap"]);
+    check_rust(&defs, "traps", &["--trap"]);
 }
 
 #[test]
 fn the_other_grammar_is_as_it_was() {
-    check_rust(&root().join("examples/mig/tidy.defs"), "tidy");
+    check_rust(&root().join("examples/mig/tidy.defs"), "tidy", &[]);
 }

@@ -25,6 +25,8 @@ type moved_three_t = array[3] of mach_port_move_send_t;
 type moved_some_t = array[*:3] of mach_port_make_send_once_t;
 type said_some_t = ^array[] of mach_port_send_once_t;
 type far_one_t = ^mach_port_make_send_t;
+type names_t = c_string[9];
+type large_t = array[5000] of int;
 type back_t = int cservertype: back_t outtran: int number_of_back(struct back);
 waittime 250;
 msgoption (MACH_SEND_INTERRUPT | 0x400);
@@ -39,6 +41,10 @@ routine once(requestport to : mach_port_move_send_once_t; replyport back : mach_
 routine any(requestport to : mach_port_poly_t; inout right : mach_port_poly_t; waittime time : natural_t);
 simpleroutine sent(requestport request : mach_port_move_send_t; ureplyport r : mach_port_copy_send_t; sreplyport s : mach_port_t;
     waittime time : natural_t; x : int);
+waittime 0;
+msgoption MACH_MSG_OPTION_NONE;
+routine called(self : thing_t; match : nest_t; out impl : vec_t; inout fn : pairs_t; client : opaque_t; out call : words_t;
+    inout made : names_t; large : large_t; out back : large_t; flag : boolean_t; out room : vec_t, countinout; inout money : back_t);
 ";
 
 /// Interfaces by the names of their modules: where what each includes is found, and its file.
@@ -76,20 +82,24 @@ fn modules_are_clean() {
     );
     std::fs::write(dir.join("Cargo.toml"), manifest).unwrap();
     std::fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();
-    let mut text = String::from("//! Generated modules.\n#![deny(warnings, missing_docs)]\n");
+    let mut text = String::from("//! Generated modules.\n#![forbid(unsafe_code)]\n#![deny(warnings, missing_docs)]\n");
     for (name, include, defs) in interfaces(&dir) {
         let file = |half: &str| dir.join(format!("src/{name}{half}.rs"));
         let mut command = Command::new(mig().get_program());
         command
             .arg("-I")
-            .arg(include)
+            .arg(&include)
             .args(["--lang", "rust", "-DSERVERPREFIX=s_"])
             .arg("-rust")
             .arg(file(""))
             .arg("-user")
             .arg(file("_user"));
-        run(command.arg("-server").arg(file("_server")).arg(defs));
-        for half in ["", "_user", "_server"] {
+        run(command.arg("-server").arg(file("_server")).arg(&defs));
+        let mut command = Command::new(mig().get_program());
+        command.args(["--lang", "rust", "--trap", "-DSERVERPREFIX=s_", "-I"]).arg(&include).arg("-rust").arg(file("_trap"));
+        command.arg("-user").arg(file("_trap_user")).arg("-server").arg(file("_trap_server"));
+        run(command.arg(&defs));
+        for half in ["", "_user", "_server", "_trap", "_trap_user", "_trap_server"] {
             run(rustfmt().arg(file(half)));
             write!(text, "/// A module.\npub mod {name}{half};\n").unwrap();
         }

@@ -1,5 +1,6 @@
 //! How C sees arguments: parameter lists and types.
 
+pub use crate::emit::trap::has_count;
 use crate::model::{Arg, Count, Dealloc, Role, Routine, Type, Wire};
 
 /// Whose stub it is.
@@ -51,11 +52,6 @@ impl Side {
             _ => true,
         }
     }
-}
-
-/// Whether the number of elements is a parameter.
-pub fn has_count(arg: &Arg) -> bool {
-    arg.ty.varies() && !arg.ty.string && arg.same_count.is_none()
 }
 
 /// The name of the variable with the argument's number of elements.

@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use super::names::{camel, snake};
 use super::view::{What, is_later, passing, received_right, what};
-use super::{settings, text, translate, types};
+use super::{settings, text, translate, trap, types};
 use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::emit::trap::is_eligible;
 use crate::model::{Arg, Interface, Role, Routine, Wire};
 use crate::source::Span;
 
-/// Reports it.
-pub fn check(interface: &Interface, diagnostics: &mut Diagnostics) {
+/// Reports it; `traps`: for a module whose routines are called where they can be.
+pub fn check(interface: &Interface, traps: bool, diagnostics: &mut Diagnostics) {
     for routine in interface.routines() {
         values(routine, diagnostics);
         arguments(routine, diagnostics);
@@ -19,7 +20,7 @@ pub fn check(interface: &Interface, diagnostics: &mut Diagnostics) {
         let message = format!("`{}` would be two methods of the server's trait, with different types", tran.function);
         diagnostics.push(Diagnostic::error(arg.span, message).help("give each of the types a function of its own"));
     });
-    type_names(interface, diagnostics);
+    type_names(interface, traps, diagnostics);
     routine_names(interface, diagnostics);
 }
 
@@ -78,7 +79,7 @@ fn unfit(routine: &Routine, arg: &Arg) -> Option<(String, &'static str)> {
 }
 
 /// Each type, structure and trait of the module must have a name of its own.
-fn type_names(interface: &Interface, diagnostics: &mut Diagnostics) {
+fn type_names(interface: &Interface, traps: bool, diagnostics: &mut Diagnostics) {
     let name = camel(&interface.name);
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
     let mut add = |name: String, what: String, span: Span| {
@@ -93,6 +94,9 @@ fn type_names(interface: &Interface, diagnostics: &mut Diagnostics) {
     for routine in interface.routines() {
         if let Some(name) = text::structure(routine) {
             add(name, format!("the reply of `{}`", routine.name), routine.span);
+        }
+        if traps && is_eligible(routine) {
+            add(trap::type_name(routine), format!("the call of `{}`", routine.name), routine.span);
         }
         if routine.args.iter().any(|a| is_later(a, routine.one_way)) {
             let name = format!("{}ReplyPort", camel(&routine.name));

@@ -3,8 +3,10 @@
 use super::names::{camel, snake};
 use super::settings;
 use super::text::{doc, free, outputs, reply_type};
+use super::trap;
 use super::view::{self, Passing, given_type, passing, received_type};
 use super::writer::Writer;
+use crate::emit::trap::is_eligible;
 use crate::model::{Arg, Dealloc, Interface, Role, Routine, Wire};
 
 /// Where a request goes.
@@ -29,7 +31,7 @@ fn destination(routine: &Routine) -> Destination {
 }
 
 /// Writes the structure and its methods.
-pub fn client(w: &mut Writer, interface: &Interface) {
+pub fn client(w: &mut Writer, interface: &Interface, traps: bool) {
     let name = camel(&interface.name);
     let own = interface.routines().any(|r| matches!(destination(r), Destination::Own));
     w.gap();
@@ -49,13 +51,16 @@ pub fn client(w: &mut Writer, interface: &Interface) {
     w.block(&format!("impl {name}"), "", |w| {
         for routine in interface.routines() {
             w.gap();
-            method(w, interface, routine);
+            method(w, interface, routine, traps);
         }
     });
+    if traps {
+        trap::send(w, interface);
+    }
 }
 
 /// What the caller passes for an argument beside the request port: names with their types.
-fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> {
+pub(super) fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> {
     let name = snake(&arg.name);
     match arg.role {
         Role::RequestPort | Role::MsgSeqno | Role::ReplyPort { user: false, .. } => vec![],
@@ -70,11 +75,11 @@ fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> {
 }
 
 /// The name of the parameter with the caller's room for an array.
-fn room(arg: &Arg) -> String {
+pub(super) fn room(arg: &Arg) -> String {
     snake(&format!("{}_room", arg.name))
 }
 
-fn method(w: &mut Writer, interface: &Interface, routine: &Routine) {
+fn method(w: &mut Writer, interface: &Interface, routine: &Routine, traps: bool) {
     let port = &routine.args[routine.request_port];
     let (mut list, target) = match destination(routine) {
         Destination::Own => (vec!["&self".to_owned()], "&self.0".to_owned()),
@@ -83,13 +88,27 @@ fn method(w: &mut Writer, interface: &Interface, routine: &Routine) {
     let others = routine.args.iter().flat_map(|a| parameters(routine, a));
     list.extend(others.map(|(name, ty)| format!("{name}: {ty}")));
     doc(w, routine);
+    if traps && is_eligible(routine) {
+        many(w, &list);
+        trap::method(w, routine, &list);
+        return;
+    }
+    let lifetime = if list.iter().any(|parameter| parameter.contains("<'a")) { "<'a>" } else { "" };
+    by_message(w, interface, routine, &format!("pub fn {}{lifetime}", snake(&routine.name)), &list, &target);
+}
+
+fn many(w: &mut Writer, list: &[String]) {
     if list.len() > 7 {
         w.line("#[allow(clippy::too_many_arguments)]");
     }
+}
+
+/// A function that sends a request to `target`, and receives the reply.
+pub(super) fn by_message(w: &mut Writer, interface: &Interface, routine: &Routine, head: &str, list: &[String], target: &str) {
+    let port = &routine.args[routine.request_port];
+    many(w, list);
     let result = if routine.one_way { "()".to_owned() } else { reply_type(routine, None) };
-    let lifetime = if list.iter().any(|parameter| parameter.contains("<'a")) { "<'a>" } else { "" };
-    let head = format!("pub fn {}{lifetime}", snake(&routine.name));
-    w.signature(&head, &list, &format!(" -> Result<{result}, mig::Error> {{"));
+    w.signature(head, list, &format!(" -> Result<{result}, mig::Error> {{"));
     let mut request = free("request", routine);
     if matches!(destination(routine), Destination::Argument(..)) && snake(&port.name) == request {
         request.push('_');
@@ -103,7 +122,7 @@ fn method(w: &mut Writer, interface: &Interface, routine: &Routine) {
     b.call(&format!("let {mutable}{request} = mig::Request::new"), &[routine.id.to_string(), what], ";");
     settings::write(b, routine, &request);
     fill(b, routine, &request);
-    send(b, routine, &request, &target);
+    send(b, routine, &request, target);
     w.nested(body);
     w.line("}");
 }
@@ -189,7 +208,12 @@ fn take(w: &mut Writer, routine: &Routine, reply: &str) {
             w.call(&format!("{reply}.same_count"), &lengths, "?;");
         }
     }
-    let names: Vec<_> = outputs.iter().map(|a| snake(&a.name)).collect();
+    self::reply(w, routine);
+}
+
+/// The result, of locals with the names of the arguments.
+pub(super) fn reply(w: &mut Writer, routine: &Routine) {
+    let names: Vec<_> = outputs(routine).iter().map(|a| snake(&a.name)).collect();
     match names.as_slice() {
         [one] => w.line(format!("Ok({one})")),
         several => w.built(&format!("{}Reply", camel(&routine.name)), several),

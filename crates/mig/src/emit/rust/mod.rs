@@ -10,6 +10,7 @@ mod server;
 mod settings;
 mod text;
 mod translate;
+mod trap;
 mod types;
 mod view;
 mod writer;
@@ -30,16 +31,20 @@ pub enum Halves {
     Both,
 }
 
-/// The module of an interface that [`check()`] found nothing wrong with.
-pub fn module(interface: &Interface, halves: Halves) -> String {
+/// The module of an interface that [`check()`] found nothing wrong with. With `traps`, its routines are called where they can
+/// be.
+pub fn module(interface: &Interface, halves: Halves, traps: bool) -> String {
     let mut body = Writer::default();
     types::define(&mut body, interface);
     text::replies(&mut body, interface);
+    if traps {
+        trap::define(&mut body, interface);
+    }
     if halves != Halves::Server {
-        client::client(&mut body, interface);
+        client::client(&mut body, interface, traps);
     }
     if halves != Halves::Client {
-        server::server(&mut body, interface);
+        server::server(&mut body, interface, traps);
     }
     let body = body.finish();
     let mut w = Writer::default();

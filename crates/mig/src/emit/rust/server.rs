@@ -3,12 +3,13 @@
 use super::names::{camel, plain_snake, snake};
 use super::text::{doc, free, outputs, reply_type};
 use super::translate::{self, into_of, out_of};
+use super::trap;
 use super::view::{self, by_reference, is_later, moved, received_type};
 use super::writer::Writer;
 use crate::model::{Arg, Interface, Role, Routine};
 
 /// Writes the trait, the stubs and the demultiplexer.
-pub fn server(w: &mut Writer, interface: &Interface) {
+pub fn server(w: &mut Writer, interface: &Interface, traps: bool) {
     let name = format!("{}Server", camel(&interface.name));
     for routine in interface.routines().filter(|r| later(r).is_some()) {
         reply_port(w, routine);
@@ -26,6 +27,9 @@ pub fn server(w: &mut Writer, interface: &Interface) {
     for routine in interface.routines() {
         w.gap();
         stub(w, routine, &name);
+    }
+    if traps {
+        trap::serve(w, interface, &name);
     }
 }
 
@@ -55,7 +59,7 @@ fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> {
 }
 
 /// The name of the parameter with the caller's room for an array.
-fn room(arg: &Arg) -> String {
+pub(super) fn room(arg: &Arg) -> String {
     snake(&format!("{}_room", arg.name))
 }
 
@@ -139,7 +143,7 @@ fn take(w: &mut Writer, routine: &Routine, request: &str) {
 }
 
 /// What the server sees otherwise.
-fn convert(w: &mut Writer, routine: &Routine, server: &str, request: &str) {
+pub(super) fn convert(w: &mut Writer, routine: &Routine, server: &str, request: &str) {
     for arg in &routine.args {
         let (Some(_), Some(tran)) = (into_of(arg), &arg.ty.in_tran) else { continue };
         let (name, function) = (snake(&arg.name), snake(&tran.function));
@@ -150,7 +154,7 @@ fn convert(w: &mut Writer, routine: &Routine, server: &str, request: &str) {
 }
 
 /// What is passed for an argument.
-fn actual(routine: &Routine, arg: &Arg, request: &str) -> Option<String> {
+pub(super) fn actual(routine: &Routine, arg: &Arg, request: &str) -> Option<String> {
     let name = parameters(routine, arg).pop()?.0;
     Some(match arg.role {
         Role::RequestPort if into_of(arg).is_some() => free("target", routine),

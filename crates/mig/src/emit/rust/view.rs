@@ -168,16 +168,21 @@ pub fn received_type(ty: &Type) -> String {
     }
 }
 
-/// The constant with the transmission type of an argument's elements, or of the whole if their number is fixed.
-fn kind(ty: &Type, wire: Wire) -> String {
-    let name = match wire {
+/// The name of the constant with the transmission type.
+pub fn kind_name(wire: Wire) -> &'static str {
+    match wire {
         Wire::Known(name) => match name.name {
             "STRING_C" => "STRING",
             "REAL" => "REAL_32",
             other => other,
         },
         Wire::Polymorphic => "PORT_NAME",
-    };
+    }
+}
+
+/// The constant with the transmission type of an argument's elements, or of the whole if their number is fixed.
+fn kind(ty: &Type, wire: Wire) -> String {
+    let name = kind_name(wire);
     let whole = ty.inline && !ty.varies();
     let units = if let (Count::Fixed(n), true) = (ty.count, whole) { n * ty.units } else { ty.units };
     if units == 1 { format!("mig::{name}") } else { format!("mig::{name}.times({units})") }

@@ -4,6 +4,8 @@
 const WIDTH: usize = 100;
 /// The most characters of a call's arguments on one line.
 const CALL: usize = 60;
+/// The most characters of a name that shares its line.
+const SHORT: usize = 10;
 /// The most characters of a structure's fields on one line.
 const FIELDS: usize = 18;
 
@@ -61,8 +63,26 @@ impl Writer {
             return;
         }
         self.line(format!("{head}("));
-        self.indented(|w| items.iter().for_each(|item| w.line(format!("{item},"))));
+        let name = |item: &String| item.chars().all(|c| c.is_alphanumeric() || "_#&".contains(c));
+        // Names that are short share lines, if they are those of a call.
+        let short = most == CALL && items.iter().all(|item| name(item) && item.chars().count() <= SHORT);
+        self.indented(|w| if short { w.filled(items) } else { items.iter().for_each(|item| w.line(format!("{item},"))) });
         self.line(format!("){tail}"));
+    }
+
+    /// As many items on each line as there is room for.
+    fn filled(&mut self, items: &[String]) {
+        let mut line = String::new();
+        for item in items {
+            if !line.is_empty() && !self.fits(&format!("{line} {item},")) {
+                self.line(&line);
+                line.clear();
+            }
+            line += if line.is_empty() { "" } else { " " };
+            line += item;
+            line.push(',');
+        }
+        self.line(line);
     }
 
     /// A call as a statement, or the begin of one.
