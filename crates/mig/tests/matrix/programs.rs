@@ -24,14 +24,23 @@ pub fn succeed(command: &mut Command) -> String {
     out.into_owned()
 }
 
-/// A file that another package of this build makes; built now if it is not there.
+/// A file that a package of this build makes; built now if it is not there.
 pub fn built(package: &str, file: &str) -> PathBuf {
+    made(file, &["-p", package])
+}
+
+/// A shared object that an example of this package makes; built now if it is not there.
+pub fn example(name: &str) -> PathBuf {
+    made(&format!("examples/lib{name}.so"), &["-p", "slipway-mig", "--example", name])
+}
+
+fn made(file: &str, what: &[&str]) -> PathBuf {
     let test = std::env::current_exe().expect("the path of this test");
     let profile = test.ancestors().nth(2).expect("a directory");
     let path = profile.join(file);
     if !path.exists() {
         let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--locked", "-p", package, "--target-dir"]).arg(profile.parent().expect("a target directory"));
+        cargo.args(["build", "--locked"]).args(what).arg("--target-dir").arg(profile.parent().expect("a target directory"));
         if profile.ends_with("release") {
             cargo.arg("--release");
         }
