@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p slipway-mig --example sampler-client`
 
-// What `mig --lang rust` writes, of which a client leaves half unused. docs/mig.md says how a project makes its own.
+// What `mig --lang rust --trap` writes, of which a client leaves half unused. docs/mig.md says how a project makes its own.
 /// The interface of sampler.defs.
 #[rustfmt::skip]
 #[allow(dead_code)]
@@ -253,7 +253,7 @@ fn tidy_check(server: &Tidy) -> Checked {
 }
 
 /// An error says what is not as it should be.
-fn sampler_check(server: &Sampler) -> Checked {
+pub fn sampler_check(server: &Sampler) -> Checked {
     for part in [numbers, strings, structures, arrays, memory, both_ways, ports, more_numbers, moves, far_things, replies, errors]
     {
         part(server)?;

@@ -2,7 +2,7 @@
 //!
 //! `cargo run -p slipway-mig --example sampler-server`
 
-// What `mig --lang rust` writes, of which a server leaves half unused. docs/mig.md says how a project makes its own.
+// What `mig --lang rust --trap` writes, of which a server leaves half unused. docs/mig.md says how a project makes its own.
 /// The interface of sampler.defs.
 #[rustfmt::skip]
 #[allow(dead_code)]
@@ -286,6 +286,11 @@ impl Server {
     pub fn serve(&mut self, request: Received) -> Served {
         sampler::demux(self, request).or_else(|request| tidy::demux(self, *request))
     }
+
+    /// The routines of both that can be called.
+    pub fn traps() -> mig::Traps<Self, mig::Exclusive> {
+        sampler::traps().and(tidy::traps())
+    }
 }
 
 /// The program.
@@ -295,5 +300,6 @@ pub fn main() -> Result<(), Box<dyn Error>> {
     println!("ready");
     std::io::stdout().flush()?;
     let mut server = Server::default();
-    match mig::serve(&port, |request| server.serve(request))? {}
+    // Tasks that share the process call the routines; all others send.
+    match mig::serve_traps(&port, &mut server, Server::traps(), Server::serve)? {}
 }

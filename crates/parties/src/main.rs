@@ -34,6 +34,7 @@ extern crate mach as _;
 
 mod new;
 mod old;
+#[path = "../../mig/tests/matrix/transcript.rs"]
 mod transcript;
 
 unsafe extern "C" {

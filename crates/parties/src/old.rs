@@ -1,9 +1,9 @@
 //! Stubs that send.
 #![allow(clippy::duplicate_mod, reason = "the parties are the same with other stubs")]
 
-#[path = "client.rs"]
+#[path = "../../mig/tests/matrix/plain/client.rs"]
 pub mod client;
-#[path = "server.rs"]
+#[path = "../../mig/tests/matrix/plain/server.rs"]
 pub mod server;
 #[rustfmt::skip]
 #[allow(dead_code)]

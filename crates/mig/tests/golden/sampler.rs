@@ -218,6 +218,279 @@ pub struct FarThingsReply {
     pub there: u32,
 }
 
+/// `null`, as it is called within a process.
+enum NullTrap {}
+
+impl mig::Trap for NullTrap {
+    const ID: i32 = 7000;
+    const NAME: &'static str = "null";
+    const TRIED: &'static str = "sampler.null";
+    const ITEMS: &'static [mig::Item] = &[];
+}
+
+/// `four`, as it is called within a process.
+enum FourTrap {}
+
+impl mig::Trap for FourTrap {
+    const ID: i32 = 7001;
+    const NAME: &'static str = "four";
+    const TRIED: &'static str = "sampler.four";
+    const ITEMS: &'static [mig::Item] = &[
+        // a
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // b
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // c
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // d
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // w
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // x
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // y
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // z
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+    ];
+}
+
+/// `sizes`, as it is called within a process.
+enum SizesTrap {}
+
+impl mig::Trap for SizesTrap {
+    const ID: i32 = 7002;
+    const NAME: &'static str = "sizes";
+    const TRIED: &'static str = "sampler.sizes";
+    const ITEMS: &'static [mig::Item] = &[
+        // a
+        mig::Item::new(mig::IN | mig::OUT, mig::CHAR, mig::Count::One, 1, 1),
+        // b
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_16, mig::Count::One, 2, 2),
+        // c
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_64, mig::Count::One, 8, 8),
+        // d
+        mig::Item::new(mig::IN | mig::OUT, mig::BOOLEAN, mig::Count::One, 4, 4),
+        // e
+        mig::Item::new(mig::IN | mig::OUT, mig::REAL_64, mig::Count::One, 8, 8),
+    ];
+}
+
+/// `strings`, as it is called within a process.
+enum StringsTrap {}
+
+impl mig::Trap for StringsTrap {
+    const ID: i32 = 7004;
+    const NAME: &'static str = "strings";
+    const TRIED: &'static str = "sampler.strings";
+    const ITEMS: &'static [mig::Item] = &[
+        // word
+        mig::Item::new(mig::IN | mig::TEXT, mig::STRING, mig::Count::UpTo(64), 1, 1),
+        // label
+        mig::Item::new(
+            mig::IN | mig::TEXT,
+            mig::STRING,
+            mig::Count::Fixed(16),
+            1,
+            1,
+        ),
+        // old
+        mig::Item::new(
+            mig::IN | mig::TEXT,
+            mig::Kind::new(12, 192),
+            mig::Count::Fixed(24),
+            1,
+            1,
+        ),
+        // word_out
+        mig::Item::new(
+            mig::OUT | mig::TEXT,
+            mig::STRING,
+            mig::Count::UpTo(64),
+            1,
+            1,
+        ),
+        // label_out
+        mig::Item::new(
+            mig::OUT | mig::TEXT,
+            mig::STRING,
+            mig::Count::Fixed(16),
+            1,
+            1,
+        ),
+        // old_out
+        mig::Item::new(
+            mig::OUT | mig::TEXT,
+            mig::Kind::new(12, 192),
+            mig::Count::Fixed(24),
+            1,
+            1,
+        ),
+        // both
+        mig::Item::new(
+            mig::IN | mig::OUT | mig::TEXT,
+            mig::STRING,
+            mig::Count::UpTo(64),
+            1,
+            1,
+        ),
+    ];
+}
+
+/// `structures`, as it is called within a process.
+enum StructuresTrap {}
+
+impl mig::Trap for StructuresTrap {
+    const ID: i32 = 7005;
+    const NAME: &'static str = "structures";
+    const TRIED: &'static str = "sampler.structures";
+    const ITEMS: &'static [mig::Item] = &[
+        // pair
+        mig::Item::new(mig::IN, mig::INTEGER_16.times(2), mig::Count::One, 4, 2),
+        // pair_out
+        mig::Item::new(mig::OUT, mig::INTEGER_16.times(2), mig::Count::One, 4, 2),
+        // record
+        mig::Item::new(
+            mig::IN | mig::OUT,
+            mig::BYTE.times(24),
+            mig::Count::One,
+            24,
+            8,
+        ),
+        // list
+        mig::Item::new(mig::IN, mig::BYTE.times(24), mig::Count::UpTo(8), 24, 8),
+        // list_out
+        mig::Item::new(mig::OUT, mig::BYTE.times(24), mig::Count::UpTo(8), 24, 8),
+    ];
+}
+
+/// `arrays`, as it is called within a process.
+enum ArraysTrap {}
+
+impl mig::Trap for ArraysTrap {
+    const ID: i32 = 7006;
+    const NAME: &'static str = "arrays";
+    const TRIED: &'static str = "sampler.arrays";
+    const ITEMS: &'static [mig::Item] = &[
+        // four
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::Fixed(4), 4, 4),
+        // bytes
+        mig::Item::new(mig::IN, mig::CHAR, mig::Count::UpTo(100), 1, 1),
+        // add
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // more
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::UpTo(4095), 4, 4),
+        // four_out
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::Fixed(4), 4, 4),
+        // bytes_out
+        mig::Item::new(mig::OUT, mig::CHAR, mig::Count::UpTo(100), 1, 1),
+        // sum
+        mig::Item::new(mig::OUT, mig::INTEGER_64, mig::Count::One, 8, 8),
+        // both
+        mig::Item::new(
+            mig::IN | mig::OUT,
+            mig::INTEGER_32,
+            mig::Count::UpTo(4095),
+            4,
+            4,
+        ),
+        // last
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+    ];
+}
+
+/// `room`, as it is called within a process.
+enum RoomTrap {}
+
+impl mig::Trap for RoomTrap {
+    const ID: i32 = 7007;
+    const NAME: &'static str = "room";
+    const TRIED: &'static str = "sampler.room";
+    const ITEMS: &'static [mig::Item] = &[
+        // list
+        mig::Item::new(
+            mig::OUT | mig::COUNT_IN_OUT,
+            mig::INTEGER_32,
+            mig::Count::UpTo(4095),
+            4,
+            4,
+        ),
+        // told
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+    ];
+}
+
+/// `accounts`, as it is called within a process.
+enum AccountsTrap {}
+
+impl mig::Trap for AccountsTrap {
+    const ID: i32 = 7012;
+    const NAME: &'static str = "accounts";
+    const TRIED: &'static str = "sampler.accounts";
+    const ITEMS: &'static [mig::Item] = &[
+        // account
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // other
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // third
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+    ];
+}
+
+/// `told`, as it is called within a process.
+enum ToldTrap {}
+
+impl mig::Trap for ToldTrap {
+    const ID: i32 = 7015;
+    const NAME: &'static str = "told";
+    const TRIED: &'static str = "sampler.told";
+    const ITEMS: &'static [mig::Item] = &[
+        // word
+        mig::Item::new(
+            mig::OUT | mig::TEXT,
+            mig::STRING,
+            mig::Count::UpTo(64),
+            1,
+            1,
+        ),
+    ];
+}
+
+/// `numbers`, as it is called within a process.
+enum NumbersTrap {}
+
+impl mig::Trap for NumbersTrap {
+    const ID: i32 = 7021;
+    const NAME: &'static str = "numbers";
+    const TRIED: &'static str = "sampler.numbers";
+    const ITEMS: &'static [mig::Item] = &[
+        // real
+        mig::Item::new(mig::IN | mig::OUT, mig::REAL_32, mig::Count::One, 4, 4),
+        // tiny
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_8, mig::Count::One, 1, 1),
+        // byte
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_8, mig::Count::One, 1, 1),
+        // half
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_16, mig::Count::One, 2, 2),
+        // word
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_32, mig::Count::One, 4, 4),
+        // wide
+        mig::Item::new(mig::IN | mig::OUT, mig::INTEGER_64, mig::Count::One, 8, 8),
+        // flags
+        mig::Item::new(mig::IN, mig::BOOLEAN, mig::Count::UpTo(10), 4, 4),
+        // flags_out
+        mig::Item::new(mig::OUT, mig::BOOLEAN, mig::Count::UpTo(10), 4, 4),
+        // big
+        mig::Item::new(
+            mig::IN | mig::OUT,
+            mig::INTEGER_32,
+            mig::Count::Fixed(2000),
+            4,
+            4,
+        ),
+    ];
+}
+
 /// A server of the subsystem sampler: each of its routines is a method.
 #[derive(Debug)]
 pub struct Sampler(pub mig::SendRight);
@@ -226,46 +499,66 @@ impl Sampler {
     /// sampler.defs:56, message 7000:
     /// `routine null(server: mach_port_t);`
     pub fn null(&self) -> Result<(), mig::Error> {
-        let request = mig::Request::new(7000, "sampler.null");
-        request.call(&self.0, 48, |_| Ok(()))
+        let call = mig::Call::<NullTrap, 0>::new();
+        let Some(made) = call.make(&self.0) else {
+            return NullTrap::send(self);
+        };
+        made
     }
 
     /// sampler.defs:59, message 7001:
     /// `routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int;
     /// out y: int; out z: int);`
     pub fn four(&self, a: i32, b: i32, c: i32, d: i32) -> Result<FourReply, mig::Error> {
-        let mut request = mig::Request::new(7001, "sampler.four");
-        request.value(mig::INTEGER_32, &a);
-        request.value(mig::INTEGER_32, &b);
-        request.value(mig::INTEGER_32, &c);
-        request.value(mig::INTEGER_32, &d);
-        request.call(&self.0, 112, |reply| {
-            let w: i32 = reply.value(mig::INTEGER_32)?;
-            let x: i32 = reply.value(mig::INTEGER_32)?;
-            let y: i32 = reply.value(mig::INTEGER_32)?;
-            let z: i32 = reply.value(mig::INTEGER_32)?;
-            Ok(FourReply { w, x, y, z })
-        })
+        let mut w_memory = mig::Slot::<1>::new();
+        let mut x_memory = mig::Slot::<1>::new();
+        let mut y_memory = mig::Slot::<1>::new();
+        let mut z_memory = mig::Slot::<1>::new();
+        let mut call = mig::Call::<FourTrap, 6>::new();
+        call.value(&a);
+        call.value(&b);
+        call.value(&c);
+        call.value(&d);
+        call.output(&mut w_memory);
+        call.output(&mut x_memory);
+        call.output(&mut y_memory);
+        call.output(&mut z_memory);
+        let Some(made) = call.make(&self.0) else {
+            return FourTrap::send(self, a, b, c, d);
+        };
+        made?;
+        let w: i32 = w_memory.get();
+        let x: i32 = x_memory.get();
+        let y: i32 = y_memory.get();
+        let z: i32 = z_memory.get();
+        Ok(FourReply { w, x, y, z })
     }
 
     /// sampler.defs:64, message 7002:
     /// `routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c:
     /// int64; inout d: boolean_t; inout e: double);`
     pub fn sizes(&self, a: u8, b: i16, c: i64, d: bool, e: f64) -> Result<SizesReply, mig::Error> {
-        let mut request = mig::Request::new(7002, "sampler.sizes");
-        request.value(mig::CHAR, &a);
-        request.value(mig::INTEGER_16, &b);
-        request.value(mig::INTEGER_64, &c);
-        request.value(mig::BOOLEAN, &d);
-        request.value(mig::REAL_64, &e);
-        request.call(&self.0, 128, |reply| {
-            let a: u8 = reply.value(mig::CHAR)?;
-            let b: i16 = reply.value(mig::INTEGER_16)?;
-            let c: i64 = reply.value(mig::INTEGER_64)?;
-            let d: bool = reply.value(mig::BOOLEAN)?;
-            let e: f64 = reply.value(mig::REAL_64)?;
-            Ok(SizesReply { a, b, c, d, e })
-        })
+        let mut a_memory = mig::Slot::<1>::new();
+        let mut b_memory = mig::Slot::<1>::new();
+        let mut c_memory = mig::Slot::<1>::new();
+        let mut d_memory = mig::Slot::<1>::new();
+        let mut e_memory = mig::Slot::<1>::new();
+        let mut call = mig::Call::<SizesTrap, 5>::new();
+        call.input(&mut a_memory, &a);
+        call.input(&mut b_memory, &b);
+        call.input(&mut c_memory, &c);
+        call.input(&mut d_memory, &d);
+        call.input(&mut e_memory, &e);
+        let Some(made) = call.make(&self.0) else {
+            return SizesTrap::send(self, a, b, c, d, e);
+        };
+        made?;
+        let a: u8 = a_memory.get();
+        let b: i16 = b_memory.get();
+        let c: i64 = c_memory.get();
+        let d: bool = d_memory.get();
+        let e: f64 = e_memory.get();
+        Ok(SizesReply { a, b, c, d, e })
     }
 
     /// sampler.defs:74, message 7004:
@@ -278,22 +571,31 @@ impl Sampler {
         old: &CStr,
         both: &CStr,
     ) -> Result<StringsReply, mig::Error> {
-        let mut request = mig::Request::new(7004, "sampler.strings");
-        request.string(64, word);
-        request.fixed_string(16, label);
-        request.unit_string(24, old);
-        request.string(64, both);
-        request.call(&self.0, 248, |reply| {
-            let word_out: CString = reply.string(64)?;
-            let label_out: CString = reply.fixed_string(16)?;
-            let old_out: CString = reply.unit_string(24)?;
-            let both: CString = reply.string(64)?;
-            Ok(StringsReply {
-                word_out,
-                label_out,
-                old_out,
-                both,
-            })
+        let mut word_out_memory = mig::Text::new(64);
+        let mut label_out_memory = mig::Text::new(16);
+        let mut old_out_memory = mig::Text::new(24);
+        let mut both_memory = mig::Text::of(both, 64);
+        let mut call = mig::Call::<StringsTrap, 7>::new();
+        call.text(word);
+        call.text(label);
+        call.text(old);
+        call.room(&mut word_out_memory);
+        call.room(&mut label_out_memory);
+        call.room(&mut old_out_memory);
+        call.room(&mut both_memory);
+        let Some(made) = call.make(&self.0) else {
+            return StringsTrap::send(self, word, label, old, both);
+        };
+        made?;
+        let word_out: CString = word_out_memory.take()?;
+        let label_out: CString = label_out_memory.take()?;
+        let old_out: CString = old_out_memory.take()?;
+        let both: CString = both_memory.take()?;
+        Ok(StringsReply {
+            word_out,
+            label_out,
+            old_out,
+            both,
         })
     }
 
@@ -306,19 +608,27 @@ impl Sampler {
         record: &Record,
         list: &[Record],
     ) -> Result<StructuresReply, mig::Error> {
-        let mut request = mig::Request::new(7005, "sampler.structures");
-        request.value(mig::INTEGER_16.times(2), pair);
-        request.value(mig::BYTE.times(24), record);
-        request.list(mig::BYTE.times(24), 8, list);
-        request.call(&self.0, 296, |reply| {
-            let pair_out: [i16; 2] = reply.value(mig::INTEGER_16.times(2))?;
-            let record: Record = reply.value(mig::BYTE.times(24))?;
-            let list_out: Vec<Record> = reply.list(mig::BYTE.times(24), 8)?;
-            Ok(StructuresReply {
-                pair_out,
-                record,
-                list_out,
-            })
+        let mut pair_out_memory = mig::Slot::<1>::new();
+        let mut record_memory = mig::Slot::<3>::new();
+        let list_memory = mig::Packed::new(list);
+        let mut list_out_memory = mig::List::<Record>::new(8);
+        let mut call = mig::Call::<StructuresTrap, 7>::new();
+        call.value(pair);
+        call.output(&mut pair_out_memory);
+        call.input(&mut record_memory, record);
+        call.array(&list_memory);
+        call.list(&mut list_out_memory);
+        let Some(made) = call.make(&self.0) else {
+            return StructuresTrap::send(self, pair, record, list);
+        };
+        made?;
+        let pair_out: [i16; 2] = pair_out_memory.get();
+        let record: Record = record_memory.get();
+        let list_out: Vec<Record> = list_out_memory.take()?;
+        Ok(StructuresReply {
+            pair_out,
+            record,
+            list_out,
         })
     }
 
@@ -334,38 +644,57 @@ impl Sampler {
         more: &[i32],
         both: &[i32],
     ) -> Result<ArraysReply, mig::Error> {
-        let mut request = mig::Request::new(7006, "sampler.arrays");
-        request.value(mig::INTEGER_32.times(4), four);
-        request.list(mig::CHAR, 100, bytes);
-        request.value(mig::INTEGER_32, &add);
-        request.list(mig::INTEGER_32, 4095, more);
-        request.list(mig::INTEGER_32, 4095, both);
-        request.call(&self.0, 16608, |reply| {
-            let four_out: [i32; 4] = reply.value(mig::INTEGER_32.times(4))?;
-            let bytes_out: Vec<u8> = reply.list(mig::CHAR, 100)?;
-            let sum: i64 = reply.value(mig::INTEGER_64)?;
-            let both: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
-            let last: i32 = reply.value(mig::INTEGER_32)?;
-            Ok(ArraysReply {
-                four_out,
-                bytes_out,
-                sum,
-                both,
-                last,
-            })
+        let four_memory = mig::Packed::new(four);
+        let bytes_memory = mig::Packed::new(bytes);
+        let more_memory = mig::Packed::new(more);
+        let mut four_out_memory = mig::Slot::<2>::new();
+        let mut bytes_out_memory = mig::List::<u8>::new(100);
+        let mut sum_memory = mig::Slot::<1>::new();
+        let mut both_memory = mig::List::of(both, 4095);
+        let mut last_memory = mig::Slot::<1>::new();
+        let mut call = mig::Call::<ArraysTrap, 12>::new();
+        call.array(&four_memory);
+        call.array(&bytes_memory);
+        call.value(&add);
+        call.array(&more_memory);
+        call.output(&mut four_out_memory);
+        call.list(&mut bytes_out_memory);
+        call.output(&mut sum_memory);
+        call.list(&mut both_memory);
+        call.output(&mut last_memory);
+        let Some(made) = call.make(&self.0) else {
+            return ArraysTrap::send(self, four, bytes, add, more, both);
+        };
+        made?;
+        let four_out: [i32; 4] = four_out_memory.get();
+        let bytes_out: Vec<u8> = bytes_out_memory.take()?;
+        let sum: i64 = sum_memory.get();
+        let both: Vec<i32> = both_memory.take()?;
+        let last: i32 = last_memory.get();
+        Ok(ArraysReply {
+            four_out,
+            bytes_out,
+            sum,
+            both,
+            last,
         })
     }
 
     /// sampler.defs:106, message 7007:
     /// `routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t);`
     pub fn room(&self, list_room: u32) -> Result<RoomReply, mig::Error> {
-        let mut request = mig::Request::new(7007, "sampler.room");
-        request.value(mig::INTEGER_32, &list_room);
-        request.call(&self.0, 16456, |reply| {
-            let list: Vec<i32> = reply.list_within(mig::INTEGER_32, 4095, list_room)?;
-            let told: u32 = reply.value(mig::INTEGER_32)?;
-            Ok(RoomReply { list, told })
-        })
+        let mut list_memory = mig::List::<i32>::within(4095, list_room);
+        let mut told_memory = mig::Slot::<1>::new();
+        let mut call = mig::Call::<RoomTrap, 3>::new();
+        call.list(&mut list_memory);
+        call.output(&mut told_memory);
+        let Some(made) = call.make(&self.0) else {
+            return RoomTrap::send(self, list_room);
+        };
+        made?;
+        let list: Vec<i32> = list_memory.take()?;
+        let told: u32 = told_memory.get();
+        Ok(RoomReply { list, told })
     }
 
     /// sampler.defs:112, message 7008:
@@ -473,14 +802,19 @@ impl Sampler {
     /// `routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out
     /// third: account_t);`
     pub fn accounts(&self, account: i32, other: i32) -> Result<AccountsReply, mig::Error> {
-        let mut request = mig::Request::new(7012, "sampler.accounts");
-        request.value(mig::INTEGER_32, &account);
-        request.value(mig::INTEGER_32, &other);
-        request.call(&self.0, 80, |reply| {
-            let other: i32 = reply.value(mig::INTEGER_32)?;
-            let third: i32 = reply.value(mig::INTEGER_32)?;
-            Ok(AccountsReply { other, third })
-        })
+        let mut other_memory = mig::Slot::<1>::new();
+        let mut third_memory = mig::Slot::<1>::new();
+        let mut call = mig::Call::<AccountsTrap, 3>::new();
+        call.value(&account);
+        call.input(&mut other_memory, &other);
+        call.output(&mut third_memory);
+        let Some(made) = call.make(&self.0) else {
+            return AccountsTrap::send(self, account, other);
+        };
+        made?;
+        let other: i32 = other_memory.get();
+        let third: i32 = third_memory.get();
+        Ok(AccountsReply { other, third })
     }
 
     /// sampler.defs:157, message 7013:
@@ -505,11 +839,15 @@ impl Sampler {
     /// sampler.defs:167, message 7015:
     /// `routine told(server: mach_port_t; out word: word_t);`
     pub fn told(&self) -> Result<CString, mig::Error> {
-        let request = mig::Request::new(7015, "sampler.told");
-        request.call(&self.0, 120, |reply| {
-            let word: CString = reply.string(64)?;
-            Ok(word)
-        })
+        let mut word_memory = mig::Text::new(64);
+        let mut call = mig::Call::<ToldTrap, 1>::new();
+        call.room(&mut word_memory);
+        let Some(made) = call.make(&self.0) else {
+            return ToldTrap::send(self);
+        };
+        made?;
+        let word: CString = word_memory.take()?;
+        Ok(word)
     }
 
     /// sampler.defs:172, message 7016:
@@ -606,34 +944,46 @@ impl Sampler {
         flags: &[bool],
         big: &[i32; 2000],
     ) -> Result<NumbersReply, mig::Error> {
-        let mut request = mig::Request::new(7021, "sampler.numbers");
-        request.value(mig::REAL_32, &real);
-        request.value(mig::INTEGER_8, &tiny);
-        request.value(mig::INTEGER_8, &byte);
-        request.value(mig::INTEGER_16, &half);
-        request.value(mig::INTEGER_32, &word);
-        request.value(mig::INTEGER_64, &wide);
-        request.list(mig::BOOLEAN, 10, flags);
-        request.value(mig::INTEGER_32.times(2000), big);
-        request.call(&self.0, 8200, |reply| {
-            let real: f32 = reply.value(mig::REAL_32)?;
-            let tiny: i8 = reply.value(mig::INTEGER_8)?;
-            let byte: u8 = reply.value(mig::INTEGER_8)?;
-            let half: u16 = reply.value(mig::INTEGER_16)?;
-            let word: u32 = reply.value(mig::INTEGER_32)?;
-            let wide: u64 = reply.value(mig::INTEGER_64)?;
-            let flags_out: Vec<bool> = reply.list(mig::BOOLEAN, 10)?;
-            let big: Box<[i32; 2000]> = reply.value(mig::INTEGER_32.times(2000))?;
-            Ok(NumbersReply {
-                real,
-                tiny,
-                byte,
-                half,
-                word,
-                wide,
-                flags_out,
-                big,
-            })
+        let mut real_memory = mig::Slot::<1>::new();
+        let mut tiny_memory = mig::Slot::<1>::new();
+        let mut byte_memory = mig::Slot::<1>::new();
+        let mut half_memory = mig::Slot::<1>::new();
+        let mut word_memory = mig::Slot::<1>::new();
+        let mut wide_memory = mig::Slot::<1>::new();
+        let flags_memory = mig::Packed::new(flags);
+        let mut flags_out_memory = mig::List::<bool>::new(10);
+        let mut big_memory = mig::FarSlot::new(1000);
+        let mut call = mig::Call::<NumbersTrap, 11>::new();
+        call.input(&mut real_memory, &real);
+        call.input(&mut tiny_memory, &tiny);
+        call.input(&mut byte_memory, &byte);
+        call.input(&mut half_memory, &half);
+        call.input(&mut word_memory, &word);
+        call.input(&mut wide_memory, &wide);
+        call.array(&flags_memory);
+        call.list(&mut flags_out_memory);
+        call.input(&mut big_memory, big);
+        let Some(made) = call.make(&self.0) else {
+            return NumbersTrap::send(self, real, tiny, byte, half, word, wide, flags, big);
+        };
+        made?;
+        let real: f32 = real_memory.get();
+        let tiny: i8 = tiny_memory.get();
+        let byte: u8 = byte_memory.get();
+        let half: u16 = half_memory.get();
+        let word: u32 = word_memory.get();
+        let wide: u64 = wide_memory.get();
+        let flags_out: Vec<bool> = flags_out_memory.take()?;
+        let big: Box<[i32; 2000]> = big_memory.get();
+        Ok(NumbersReply {
+            real,
+            tiny,
+            byte,
+            half,
+            word,
+            wide,
+            flags_out,
+            big,
         })
     }
 
@@ -733,6 +1083,249 @@ impl Sampler {
         let mut request = mig::Request::new(7025, "sampler.ask");
         request.value(mig::INTEGER_32, &code);
         request.send_from(&self.0, mig::MAKE_SEND_ONCE, port)
+    }
+}
+
+impl NullTrap {
+    /// sampler.defs:56, message 7000:
+    /// `routine null(server: mach_port_t);`
+    fn send(client: &Sampler) -> Result<(), mig::Error> {
+        let request = mig::Request::new(7000, "sampler.null");
+        request.call(&client.0, 48, |_| Ok(()))
+    }
+}
+
+impl FourTrap {
+    /// sampler.defs:59, message 7001:
+    /// `routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int;
+    /// out y: int; out z: int);`
+    fn send(client: &Sampler, a: i32, b: i32, c: i32, d: i32) -> Result<FourReply, mig::Error> {
+        let mut request = mig::Request::new(7001, "sampler.four");
+        request.value(mig::INTEGER_32, &a);
+        request.value(mig::INTEGER_32, &b);
+        request.value(mig::INTEGER_32, &c);
+        request.value(mig::INTEGER_32, &d);
+        request.call(&client.0, 112, |reply| {
+            let w: i32 = reply.value(mig::INTEGER_32)?;
+            let x: i32 = reply.value(mig::INTEGER_32)?;
+            let y: i32 = reply.value(mig::INTEGER_32)?;
+            let z: i32 = reply.value(mig::INTEGER_32)?;
+            Ok(FourReply { w, x, y, z })
+        })
+    }
+}
+
+impl SizesTrap {
+    /// sampler.defs:64, message 7002:
+    /// `routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c:
+    /// int64; inout d: boolean_t; inout e: double);`
+    fn send(
+        client: &Sampler,
+        a: u8,
+        b: i16,
+        c: i64,
+        d: bool,
+        e: f64,
+    ) -> Result<SizesReply, mig::Error> {
+        let mut request = mig::Request::new(7002, "sampler.sizes");
+        request.value(mig::CHAR, &a);
+        request.value(mig::INTEGER_16, &b);
+        request.value(mig::INTEGER_64, &c);
+        request.value(mig::BOOLEAN, &d);
+        request.value(mig::REAL_64, &e);
+        request.call(&client.0, 128, |reply| {
+            let a: u8 = reply.value(mig::CHAR)?;
+            let b: i16 = reply.value(mig::INTEGER_16)?;
+            let c: i64 = reply.value(mig::INTEGER_64)?;
+            let d: bool = reply.value(mig::BOOLEAN)?;
+            let e: f64 = reply.value(mig::REAL_64)?;
+            Ok(SizesReply { a, b, c, d, e })
+        })
+    }
+}
+
+impl StringsTrap {
+    /// sampler.defs:74, message 7004:
+    /// `routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out
+    /// word_out: word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t);`
+    fn send(
+        client: &Sampler,
+        word: &CStr,
+        label: &CStr,
+        old: &CStr,
+        both: &CStr,
+    ) -> Result<StringsReply, mig::Error> {
+        let mut request = mig::Request::new(7004, "sampler.strings");
+        request.string(64, word);
+        request.fixed_string(16, label);
+        request.unit_string(24, old);
+        request.string(64, both);
+        request.call(&client.0, 248, |reply| {
+            let word_out: CString = reply.string(64)?;
+            let label_out: CString = reply.fixed_string(16)?;
+            let old_out: CString = reply.unit_string(24)?;
+            let both: CString = reply.string(64)?;
+            Ok(StringsReply {
+                word_out,
+                label_out,
+                old_out,
+                both,
+            })
+        })
+    }
+}
+
+impl StructuresTrap {
+    /// sampler.defs:84, message 7005:
+    /// `routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t;
+    /// inout record: record_t; list: record_array_t; out list_out: record_array_t);`
+    fn send(
+        client: &Sampler,
+        pair: &[i16; 2],
+        record: &Record,
+        list: &[Record],
+    ) -> Result<StructuresReply, mig::Error> {
+        let mut request = mig::Request::new(7005, "sampler.structures");
+        request.value(mig::INTEGER_16.times(2), pair);
+        request.value(mig::BYTE.times(24), record);
+        request.list(mig::BYTE.times(24), 8, list);
+        request.call(&client.0, 296, |reply| {
+            let pair_out: [i16; 2] = reply.value(mig::INTEGER_16.times(2))?;
+            let record: Record = reply.value(mig::BYTE.times(24))?;
+            let list_out: Vec<Record> = reply.list(mig::BYTE.times(24), 8)?;
+            Ok(StructuresReply {
+                pair_out,
+                record,
+                list_out,
+            })
+        })
+    }
+}
+
+impl ArraysTrap {
+    /// sampler.defs:93, message 7006:
+    /// `routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more:
+    /// ints_t; out four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both:
+    /// ints_t; out last: int);`
+    fn send(
+        client: &Sampler,
+        four: &[i32; 4],
+        bytes: &[u8],
+        add: i32,
+        more: &[i32],
+        both: &[i32],
+    ) -> Result<ArraysReply, mig::Error> {
+        let mut request = mig::Request::new(7006, "sampler.arrays");
+        request.value(mig::INTEGER_32.times(4), four);
+        request.list(mig::CHAR, 100, bytes);
+        request.value(mig::INTEGER_32, &add);
+        request.list(mig::INTEGER_32, 4095, more);
+        request.list(mig::INTEGER_32, 4095, both);
+        request.call(&client.0, 16608, |reply| {
+            let four_out: [i32; 4] = reply.value(mig::INTEGER_32.times(4))?;
+            let bytes_out: Vec<u8> = reply.list(mig::CHAR, 100)?;
+            let sum: i64 = reply.value(mig::INTEGER_64)?;
+            let both: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
+            let last: i32 = reply.value(mig::INTEGER_32)?;
+            Ok(ArraysReply {
+                four_out,
+                bytes_out,
+                sum,
+                both,
+                last,
+            })
+        })
+    }
+}
+
+impl RoomTrap {
+    /// sampler.defs:106, message 7007:
+    /// `routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t);`
+    fn send(client: &Sampler, list_room: u32) -> Result<RoomReply, mig::Error> {
+        let mut request = mig::Request::new(7007, "sampler.room");
+        request.value(mig::INTEGER_32, &list_room);
+        request.call(&client.0, 16456, |reply| {
+            let list: Vec<i32> = reply.list_within(mig::INTEGER_32, 4095, list_room)?;
+            let told: u32 = reply.value(mig::INTEGER_32)?;
+            Ok(RoomReply { list, told })
+        })
+    }
+}
+
+impl AccountsTrap {
+    /// sampler.defs:150, message 7012:
+    /// `routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out
+    /// third: account_t);`
+    fn send(client: &Sampler, account: i32, other: i32) -> Result<AccountsReply, mig::Error> {
+        let mut request = mig::Request::new(7012, "sampler.accounts");
+        request.value(mig::INTEGER_32, &account);
+        request.value(mig::INTEGER_32, &other);
+        request.call(&client.0, 80, |reply| {
+            let other: i32 = reply.value(mig::INTEGER_32)?;
+            let third: i32 = reply.value(mig::INTEGER_32)?;
+            Ok(AccountsReply { other, third })
+        })
+    }
+}
+
+impl ToldTrap {
+    /// sampler.defs:167, message 7015:
+    /// `routine told(server: mach_port_t; out word: word_t);`
+    fn send(client: &Sampler) -> Result<CString, mig::Error> {
+        let request = mig::Request::new(7015, "sampler.told");
+        request.call(&client.0, 120, |reply| {
+            let word: CString = reply.string(64)?;
+            Ok(word)
+        })
+    }
+}
+
+impl NumbersTrap {
+    /// sampler.defs:213, message 7021:
+    /// `routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte:
+    /// uint8_t; inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t;
+    /// out flags_out: flags_t; inout big: big_t);`
+    #[allow(clippy::too_many_arguments)]
+    fn send(
+        client: &Sampler,
+        real: f32,
+        tiny: i8,
+        byte: u8,
+        half: u16,
+        word: u32,
+        wide: u64,
+        flags: &[bool],
+        big: &[i32; 2000],
+    ) -> Result<NumbersReply, mig::Error> {
+        let mut request = mig::Request::new(7021, "sampler.numbers");
+        request.value(mig::REAL_32, &real);
+        request.value(mig::INTEGER_8, &tiny);
+        request.value(mig::INTEGER_8, &byte);
+        request.value(mig::INTEGER_16, &half);
+        request.value(mig::INTEGER_32, &word);
+        request.value(mig::INTEGER_64, &wide);
+        request.list(mig::BOOLEAN, 10, flags);
+        request.value(mig::INTEGER_32.times(2000), big);
+        request.call(&client.0, 8200, |reply| {
+            let real: f32 = reply.value(mig::REAL_32)?;
+            let tiny: i8 = reply.value(mig::INTEGER_8)?;
+            let byte: u8 = reply.value(mig::INTEGER_8)?;
+            let half: u16 = reply.value(mig::INTEGER_16)?;
+            let word: u32 = reply.value(mig::INTEGER_32)?;
+            let wide: u64 = reply.value(mig::INTEGER_64)?;
+            let flags_out: Vec<bool> = reply.list(mig::BOOLEAN, 10)?;
+            let big: Box<[i32; 2000]> = reply.value(mig::INTEGER_32.times(2000))?;
+            Ok(NumbersReply {
+                real,
+                tiny,
+                byte,
+                half,
+                word,
+                wide,
+                flags_out,
+                big,
+            })
+        })
     }
 }
 
@@ -1449,4 +2042,178 @@ fn serve_ask<S: SamplerServer + ?Sized>(
     let code: i32 = request.value(mig::INTEGER_32)?;
     request.finish()?;
     server.ask(request.target(), code)
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for NullTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        server.null(call.target())
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for FourTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let a: i32 = call.value()?;
+        let b: i32 = call.value()?;
+        let c: i32 = call.value()?;
+        let d: i32 = call.value()?;
+        let out = server.four(call.target(), a, b, c, d)?;
+        call.give(|results| {
+            results.value(&out.w);
+            results.value(&out.x);
+            results.value(&out.y);
+            results.value(&out.z);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for SizesTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let a: u8 = call.value()?;
+        let b: i16 = call.value()?;
+        let c: i64 = call.value()?;
+        let d: bool = call.value()?;
+        let e: f64 = call.value()?;
+        let out = server.sizes(call.target(), a, b, c, d, e)?;
+        call.give(|results| {
+            results.value(&out.a);
+            results.value(&out.b);
+            results.value(&out.c);
+            results.value(&out.d);
+            results.value(&out.e);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for StringsTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let word: CString = call.text()?;
+        let label: CString = call.text()?;
+        let old: CString = call.text()?;
+        let both: CString = call.text()?;
+        let out = server.strings(call.target(), word, label, old, both)?;
+        call.give(|results| {
+            results.text(&out.word_out);
+            results.text(&out.label_out);
+            results.text(&out.old_out);
+            results.text(&out.both);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for StructuresTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let pair: [i16; 2] = call.value()?;
+        let record: Record = call.value()?;
+        let list: Vec<Record> = call.list()?;
+        let out = server.structures(call.target(), pair, record, list)?;
+        call.give(|results| {
+            results.value(&out.pair_out);
+            results.value(&out.record);
+            results.list(&out.list_out);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for ArraysTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let four: [i32; 4] = call.value()?;
+        let bytes: Vec<u8> = call.list()?;
+        let add: i32 = call.value()?;
+        let more: Vec<i32> = call.list()?;
+        let both: Vec<i32> = call.list()?;
+        let out = server.arrays(call.target(), four, bytes, add, more, both)?;
+        call.give(|results| {
+            results.value(&out.four_out);
+            results.list(&out.bytes_out);
+            results.value(&out.sum);
+            results.list(&out.both);
+            results.value(&out.last);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for RoomTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let list_room: u32 = call.room()?;
+        let out = server.room(call.target(), list_room)?;
+        call.give(|results| {
+            results.list(&out.list);
+            results.value(&out.told);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for AccountsTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let account: i32 = call.value()?;
+        let other: i32 = call.value()?;
+        let account = server.account_by_number(account);
+        let other = server.account_by_number(other);
+        let out = server.accounts(call.target(), account, other)?;
+        let other_value = server.account_number(out.other);
+        let third_value = server.account_number(out.third);
+        call.give(|results| {
+            results.value(&other_value);
+            results.value(&third_value);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for ToldTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let word = server.told(call.target())?;
+        call.give(|results| {
+            results.text(&word);
+        })
+    }
+}
+
+impl<S: SamplerServer> mig::Trapped<S> for NumbersTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let real: f32 = call.value()?;
+        let tiny: i8 = call.value()?;
+        let byte: u8 = call.value()?;
+        let half: u16 = call.value()?;
+        let word: u32 = call.value()?;
+        let wide: u64 = call.value()?;
+        let flags: Vec<bool> = call.list()?;
+        let big: Box<[i32; 2000]> = call.value()?;
+        let out = server.numbers(
+            call.target(),
+            real,
+            tiny,
+            byte,
+            half,
+            word,
+            wide,
+            flags,
+            big,
+        )?;
+        call.give(|results| {
+            results.value(&out.real);
+            results.value(&out.tiny);
+            results.value(&out.byte);
+            results.value(&out.half);
+            results.value(&out.word);
+            results.value(&out.wide);
+            results.list(&out.flags_out);
+            results.value(&out.big);
+        })
+    }
+}
+
+/// The routines that can be called within a process, for `mig::serve_traps` and its kin.
+pub fn traps<S: SamplerServer, W: mig::Way<S>>() -> mig::Traps<S, W> {
+    let mut table = mig::Traps::new(7000, 26);
+    table.add::<NullTrap>();
+    table.add::<FourTrap>();
+    table.add::<SizesTrap>();
+    table.add::<StringsTrap>();
+    table.add::<StructuresTrap>();
+    table.add::<ArraysTrap>();
+    table.add::<RoomTrap>();
+    table.add::<AccountsTrap>();
+    table.add::<ToldTrap>();
+    table.add::<NumbersTrap>();
+    table
 }

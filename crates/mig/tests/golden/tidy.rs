@@ -12,6 +12,37 @@ pub struct PairsReply {
     pub values_out: Vec<i32>,
 }
 
+/// `pairs`, as it is called within a process.
+enum PairsTrap {}
+
+impl mig::Trap for PairsTrap {
+    const ID: i32 = 7200;
+    const NAME: &'static str = "pairs";
+    const TRIED: &'static str = "tidy.pairs";
+    const ITEMS: &'static [mig::Item] = &[
+        // keys
+        mig::Item::new(mig::IN, mig::INTEGER_32, mig::Count::UpTo(4095), 4, 4),
+        // values
+        mig::Item::new(
+            mig::IN | mig::SAME_COUNT,
+            mig::INTEGER_32,
+            mig::Count::UpTo(4095),
+            4,
+            4,
+        ),
+        // keys_out
+        mig::Item::new(mig::OUT, mig::INTEGER_32, mig::Count::UpTo(4095), 4, 4),
+        // values_out
+        mig::Item::new(
+            mig::OUT | mig::SAME_COUNT,
+            mig::INTEGER_32,
+            mig::Count::UpTo(4095),
+            4,
+            4,
+        ),
+    ];
+}
+
 /// A server of the subsystem tidy: each of its routines is a method.
 #[derive(Debug)]
 pub struct Tidy(pub mig::SendRight);
@@ -21,18 +52,24 @@ impl Tidy {
     /// `routine pairs(server: mach_port_t; in keys: numbers_t, const; in values: numbers_t,
     /// samecount; out keys_out: numbers_t; out values_out: numbers_t, samecount);`
     pub fn pairs(&self, keys: &[i32], values: &[i32]) -> Result<PairsReply, mig::Error> {
-        let mut request = mig::Request::new(7200, "tidy.pairs");
-        request.list(mig::INTEGER_32, 4095, keys);
-        request.same_count(keys.len(), values.len());
-        request.list(mig::INTEGER_32, 4095, values);
-        request.call(&self.0, 32832, |reply| {
-            let keys_out: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
-            let values_out: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
-            reply.same_count(keys_out.len(), values_out.len())?;
-            Ok(PairsReply {
-                keys_out,
-                values_out,
-            })
+        let keys_memory = mig::Packed::new(keys);
+        let values_memory = mig::Packed::new(values);
+        let mut keys_out_memory = mig::List::<i32>::new(4095);
+        let mut values_out_memory = mig::List::<i32>::new(4095);
+        let mut call = mig::Call::<PairsTrap, 6>::new();
+        call.array(&keys_memory);
+        call.array(&values_memory);
+        call.list(&mut keys_out_memory);
+        call.list(&mut values_out_memory);
+        let Some(made) = call.make(&self.0) else {
+            return PairsTrap::send(self, keys, values);
+        };
+        made?;
+        let keys_out: Vec<i32> = keys_out_memory.take()?;
+        let values_out: Vec<i32> = values_out_memory.take_same(keys_out.len())?;
+        Ok(PairsReply {
+            keys_out,
+            values_out,
         })
     }
 
@@ -82,6 +119,27 @@ impl Tidy {
         request.send_time(patience);
         request.list(mig::INTEGER_32, 4095, values);
         request.send(&self.0)
+    }
+}
+
+impl PairsTrap {
+    /// tidy.defs:22, message 7200:
+    /// `routine pairs(server: mach_port_t; in keys: numbers_t, const; in values: numbers_t,
+    /// samecount; out keys_out: numbers_t; out values_out: numbers_t, samecount);`
+    fn send(client: &Tidy, keys: &[i32], values: &[i32]) -> Result<PairsReply, mig::Error> {
+        let mut request = mig::Request::new(7200, "tidy.pairs");
+        request.list(mig::INTEGER_32, 4095, keys);
+        request.same_count(keys.len(), values.len());
+        request.list(mig::INTEGER_32, 4095, values);
+        request.call(&client.0, 32832, |reply| {
+            let keys_out: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
+            let values_out: Vec<i32> = reply.list(mig::INTEGER_32, 4095)?;
+            reply.same_count(keys_out.len(), values_out.len())?;
+            Ok(PairsReply {
+                keys_out,
+                values_out,
+            })
+        })
     }
 }
 
@@ -197,4 +255,23 @@ fn serve_hint<S: TidyServer + ?Sized>(
     let values: Vec<i32> = request.list(mig::INTEGER_32, 4095)?;
     request.finish()?;
     server.hint(request.target(), values)
+}
+
+impl<S: TidyServer> mig::Trapped<S> for PairsTrap {
+    fn serve(server: &mut S, call: &mut mig::Called<Self>) -> Result<(), mig::Code> {
+        let keys: Vec<i32> = call.list()?;
+        let values: Vec<i32> = call.list()?;
+        let out = server.pairs(call.target(), keys, values)?;
+        call.give(|results| {
+            results.list(&out.keys_out);
+            results.list(&out.values_out);
+        })
+    }
+}
+
+/// The routines that can be called within a process, for `mig::serve_traps` and its kin.
+pub fn traps<S: TidyServer, W: mig::Way<S>>() -> mig::Traps<S, W> {
+    let mut table = mig::Traps::new(7200, 5);
+    table.add::<PairsTrap>();
+    table
 }

@@ -9,7 +9,6 @@ mod damage;
 mod placements;
 mod programs;
 mod replies;
-mod rust_tasks;
 #[path = "../../../../examples/mig/sampler_server.rs"]
 mod server;
 

@@ -1,10 +1,10 @@
 /*
  * A server of sampler.defs, tidy.defs and trap.defs, or a client of such a server, as a task or as a program.
  *
- * With SERVER, its argument says how calls come in: `message': by messages; `trap': by trap, where the client is in the
- * same process; `midway': by trap, and now and then not. A second one names a file for a transcript.
- * Without, its arguments are a number of rounds and a file for a transcript. It prints how many calls went by trap, how
- * many could have, and how large its process and the server's became meanwhile, in pages.
+ * `server WAY FILE': WAY says how calls come in: `message': by messages; `trap': by trap, where the client is in the same
+ * process; `midway': by trap, and now and then not. FILE is for a transcript.
+ * `client ROUNDS FILE' prints how many messages it took, and how much larger its process and the server's became
+ * meanwhile, in pages.
  */
 #include "steps.h"
 
@@ -20,15 +20,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define SERVICE "sampler"
-
 /* Asks a server what it has. */
 enum { REPORT = 9900 };
 
 struct report {
     mig_reply_header_t head;
     mach_msg_type_t type;
-    int names, held, pages, pad;
+    int names, held, pages, messages;
 };
 
 /* How many names the task has. */
@@ -81,6 +79,8 @@ static void register_traps(void)
         must("register traps", mach_port_register_traps(mach_task_self(), trap_port, tables[i], MACH_TRAP_SERIAL));
 }
 
+static int messages;
+
 /* Takes the tables back, and registers them again. */
 static void *disturb(void *unused)
 {
@@ -113,12 +113,14 @@ static boolean_t report_server(mach_msg_header_t *request, mach_msg_header_t *re
     report->names = names_here();
     report->held = accounts_open + trap_references;
     report->pages = pages_here();
+    report->messages = messages;
     return TRUE;
 }
 
 /* One port for all. */
 static boolean_t servers(mach_msg_header_t *request, mach_msg_header_t *reply)
 {
+    messages++;
     return sampler_server(request, reply) || tidy_server(request, reply) || traps_server(request, reply)
            || report_server(request, reply);
 }
@@ -127,16 +129,17 @@ MACH_TASK_MAIN(argc, argv)
 {
     pthread_t thread;
 
-    if (argc != 3)
+    if (argc != 4)
         return 2;
-    trap_server_transcript(opened(argv[2]));
+    trap_server_transcript(opened(argv[3]));
     must("allocate", mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &trap_port));
     must("make a send right", mach_port_insert_right(mach_task_self(), trap_port, trap_port, MACH_MSG_TYPE_MAKE_SEND));
-    if (strcmp(argv[1], "trap") == 0)
+    if (strcmp(argv[2], "trap") == 0)
         register_traps();
-    if (strcmp(argv[1], "midway") == 0 && pthread_create(&thread, NULL, disturb, NULL) != 0)
+    if (strcmp(argv[2], "midway") == 0 && pthread_create(&thread, NULL, disturb, NULL) != 0)
         return 1;
-    must("register", bootstrap_register(MACH_PORT_NULL, SERVICE, trap_port));
+    must("register", bootstrap_register(MACH_PORT_NULL, "traps", trap_port));
+    must("register", bootstrap_register(MACH_PORT_NULL, "sampler", trap_port));
     must("serve", mach_msg_server(servers, ROOM, trap_port));
     return 1;
 }
@@ -146,20 +149,6 @@ MACH_TASK_MAIN(argc, argv)
 extern int sampler_check(mach_port_t server);
 extern int tidy_check(mach_port_t server);
 extern int trap_check(mach_port_t server, FILE *file, int *lent);
-/* Linked with --wrap=mach_trap: the stubs call the one, which calls the other. */
-extern boolean_t __wrap_mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code);
-extern boolean_t __real_mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code);
-
-static unsigned trapped, asked;
-
-boolean_t __wrap_mach_trap(mach_port_t destination, mach_msg_id_t id, uint64_t signature, void *arguments, kern_return_t *code)
-{
-    boolean_t taken = __real_mach_trap(destination, id, signature, arguments, code);
-
-    asked++;
-    trapped += taken ? 1u : 0u;
-    return taken;
-}
 
 static struct report report_of(mach_port_t server)
 {
@@ -179,43 +168,45 @@ static struct report report_of(mach_port_t server)
     return message.report;
 }
 
-static int round_of_calls(mach_port_t server, FILE *file)
+static int round_of_calls(mach_port_t server, mach_port_t traps, FILE *file)
 {
     int lent;
 
-    return sampler_check(server) != 0 || tidy_check(server) != 0 || trap_check(server, file, &lent) != 0;
+    return sampler_check(server) != 0 || tidy_check(server) != 0 || trap_check(traps, file, &lent) != 0;
 }
 
 MACH_TASK_MAIN(argc, argv)
 {
-    mach_port_t server;
+    mach_port_t server, traps;
     struct report before, after;
     int rounds, i, names, pages;
     FILE *nowhere = opened("/dev/null");
 
-    if (argc != 3)
+    if (argc != 4)
         return 2;
-    must("look up", bootstrap_look_up(MACH_PORT_NULL, SERVICE, &server));
-    rounds = (int) strtol(argv[1], NULL, 10);
+    must("look up", bootstrap_look_up(MACH_PORT_NULL, "sampler", &server));
+    must("look up", bootstrap_look_up(MACH_PORT_NULL, "traps", &traps));
+    rounds = (int) strtol(argv[2], NULL, 10);
     /* What is kept for the next time is there after these. */
     for (i = 0; i < rounds; i++)
-        if (round_of_calls(server, nowhere) != 0)
+        if (round_of_calls(server, traps, nowhere) != 0)
             return 1;
-    before = report_of(server);
+    before = report_of(traps);
     names = names_here();
     pages = pages_here();
-    if (round_of_calls(server, opened(argv[2])) != 0)
+    if (round_of_calls(server, traps, opened(argv[3])) != 0)
         return 1;
     for (i = 1; i < rounds; i++)
-        if (round_of_calls(server, nowhere) != 0)
+        if (round_of_calls(server, traps, nowhere) != 0)
             return 1;
-    after = report_of(server);
+    pages = pages_here() - pages;
+    after = report_of(traps);
     if (names_here() != names || after.names != before.names || after.held != 0) {
         fprintf(stderr, "the client has %d names and had %d, the server %d and %d; it holds %d references\n", names_here(), names,
                 after.names, before.names, after.held);
         return 1;
     }
-    printf("%u %u %d %d\n", trapped, asked, pages_here() - pages, after.pages - before.pages);
+    printf("%d %d %d\n", after.messages - before.messages, pages, after.pages - before.pages);
     return 0;
 }
 

@@ -1,7 +1,10 @@
-//! Clients and servers as tasks: in two processes, and in one, by messages, by traps, and by traps that are refused now and then.
-//! Both sides see the same, and have the same when it is over.
+//! Clients and servers as tasks, in C and in Rust: in two processes, and in one, by messages, by traps, and by traps that are
+//! refused now and then. Both sides see the same, and have the same when it is over.
 
-use crate::programs::{built, include_and_example, succeed};
+use crate::{
+    programs::{built, example, include_and_example, succeed},
+    replies::ROUNDS as REPLIES,
+};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -9,92 +12,116 @@ use std::{
 };
 
 /// Rounds before what is had is counted, and rounds after that.
-const ROUNDS: u32 = 20;
+const ROUNDS: u32 = 10;
 
 /// Where the server is, and how calls come to it.
 #[derive(Debug, Clone, Copy)]
 struct Placement {
-    mode: &'static str,
+    way: &'static str,
     together: bool,
 }
 
 const PLACEMENTS: [Placement; 5] = [
-    Placement { mode: "message", together: false },
+    Placement { way: "message", together: false },
     // Traps that can't be had.
-    Placement { mode: "trap", together: false },
-    Placement { mode: "message", together: true },
-    Placement { mode: "trap", together: true },
-    Placement { mode: "midway", together: true },
+    Placement { way: "trap", together: false },
+    Placement { way: "message", together: true },
+    Placement { way: "trap", together: true },
+    Placement { way: "midway", together: true },
 ];
 
-/// The interfaces, and the directories of their files.
+/// The interfaces, and where their files are.
 fn interfaces() -> [(&'static str, PathBuf); 3] {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
     let (_, example) = include_and_example();
     [("sampler", example.join("sampler.defs")), ("tidy", example.join("tidy.defs")), ("traps", tests.join("trap.defs"))]
 }
 
-/// Compiles a party in C into a shared object; `options` are the stubs'.
-fn c_task(directory: &Path, role: &str, options: &[&str]) -> PathBuf {
+/// Makes a shared object in C of the stubs of one half, and of `sources`.
+fn c_task(place: &Path, half: &str, options: &[&str], sources: &[PathBuf], defined: &[&str]) -> PathBuf {
     let (include, example) = include_and_example();
-    let (tests, own) = ("tests/c", "tests/matrix/party.c");
-    let [tests, own] = [tests, own].map(|path| Path::new(env!("CARGO_MANIFEST_DIR")).join(path));
-    let place = directory.join(format!("{role}{}", options.concat()));
-    fs::create_dir(&place).expect("make a directory");
+    let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
+    fs::create_dir(place).expect("make a directory");
     for (name, defs) in interfaces() {
         let mut mig = Command::new(env!("CARGO_BIN_EXE_mig"));
         mig.arg("-I").arg(&include).args(options).arg("-sheader").arg(format!("{name}Server.h")).arg(defs);
-        succeed(mig.current_dir(&place));
+        succeed(mig.current_dir(place));
     }
-    let output = place.join(format!("{role}.so"));
-    let half = if role == "server" { "Server" } else { "User" };
     let mut cc = Command::new("cc");
-    cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I."]);
-    cc.arg("-I").arg(include).arg("-I").arg(&example).arg("-I").arg(&tests);
-    if role == "server" {
-        cc.arg("-DSERVER");
-    } else {
-        cc.arg("-Wl,--wrap=mach_trap");
-    }
-    cc.arg("-o").arg(&output);
-    cc.args(interfaces().map(|(name, _)| format!("{name}{half}.c")));
-    let other = ["sampler", "tidy"].map(|name| example.join(format!("{name}_{role}.c")));
-    cc.args(other).arg(tests.join(format!("trap_{role}.c"))).arg(own);
+    cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I."]).args(defined);
+    cc.arg("-I").arg(include).arg("-I").arg(&example).arg("-I").arg(&tests).args(["-o", "task.so"]);
+    cc.args(interfaces().map(|(name, _)| format!("{name}{half}.c"))).args(sources);
     let library = built("slipway-libmach", "libmach.so");
-    succeed(cc.arg("-L").arg(library.parent().expect("a directory")).args(["-lmach", "-lpthread"]).current_dir(&place));
-    output
+    succeed(cc.arg("-L").arg(library.parent().expect("a directory")).args(["-lmach", "-lpthread"]).current_dir(place));
+    place.join("task.so")
 }
 
-/// What a run came to.
+/// The party in C; `options` are its stubs'.
+fn c_party(directory: &Path, role: &str, options: &[&str]) -> PathBuf {
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests");
+    let (_, example) = include_and_example();
+    let mut sources = ["sampler", "tidy"].map(|name| example.join(format!("{name}_{role}.c"))).to_vec();
+    sources.extend([own.join(format!("c/trap_{role}.c")), own.join("matrix/party.c")]);
+    let place = directory.join(format!("{role}{}", options.concat()));
+    match role {
+        "server" => c_task(&place, "Server", options, &sources, &["-DSERVER"]),
+        _ => c_task(&place, "User", options, &sources, &[]),
+    }
+}
+
+/// The party in Rust.
+fn rust_party() -> PathBuf {
+    example("matrix_party")
+}
+
+/// A task's file and its arguments.
+type Task<'a> = (&'a Path, &'a [&'a str]);
+
+/// Runs a client and a server, in one process or in two: what they say. The client must succeed.
+fn run(server: Task<'_>, client: Task<'_>, together: bool) -> String {
+    for other in ["slipway-bootstrap", "slipway-domain"] {
+        built(other, other);
+    }
+    let directory = tempfile::tempdir().expect("make a directory");
+    let file = directory.path().join("system.toml");
+    let text = format!(
+        "main = 'client'\n[task.server]\nfile = {:?}\nprocess = 'one'\nargs = {:?}\nprovides = {:?}\n\
+         [task.client]\nfile = {:?}\nprocess = {:?}\nargs = {:?}\nafter = ['server']\n",
+        server.0,
+        server.1,
+        // A server that lies has one port.
+        if server.1 == ["liar"] { &["sampler"][..] } else { &["sampler", "traps"] },
+        client.0,
+        if together { "one" } else { "another" },
+        client.1,
+    );
+    fs::write(&file, text).expect("write the configuration");
+    let mut slipway = Command::new("timeout");
+    slipway.args(["--foreground", "100"]).arg(built("slipway", "slipway")).args(["run", "--config"]).arg(file);
+    succeed(&mut slipway)
+}
+
+/// What a run of many calls came to.
 struct Outcome {
     /// The client's transcript, and the server's.
     transcripts: [String; 2],
-    /// Calls by trap, calls that asked for one, and how much the client's process and the server's grew, in pages.
-    counts: Vec<i64>,
+    /// Messages that it took.
+    messages: i64,
+    /// How much larger a process became, in pages.
+    grown: i64,
 }
 
-/// Runs a client and a server.
-fn run(directory: &Path, server: &Path, client: &Path, placement: Placement) -> Outcome {
-    let system = tempfile::tempdir_in(directory).expect("make a directory");
-    let file = |name: &str| system.path().join(name);
-    let process = if placement.together { "one" } else { "another" };
-    let text = format!(
-        "main = 'client'\n[task.server]\nfile = {server:?}\nprocess = 'one'\nargs = [{:?}, {:?}]\nprovides = ['sampler']\n\
-         [task.client]\nfile = {client:?}\nprocess = '{process}'\nargs = ['{ROUNDS}', {:?}]\nafter = ['server']\n",
-        placement.mode,
-        file("server"),
-        file("client"),
-    );
-    fs::write(file("system.toml"), text).expect("write the configuration");
-    built("slipway-bootstrap", "slipway-bootstrap");
-    built("slipway-domain", "slipway-domain");
-    let mut slipway = Command::new("timeout");
-    slipway.args(["--foreground", "100"]).arg(built("slipway", "slipway")).args(["run", "--config"]).arg(file("system.toml"));
-    let said = succeed(&mut slipway);
-    let counts: Vec<i64> = said.split_whitespace().map(|word| word.parse().expect("a number")).collect();
-    assert_eq!(counts.len(), 4, "{said}");
-    let transcripts = ["client", "server"].map(|name| fs::read_to_string(file(name)).expect("a transcript"));
-    Outcome { transcripts, counts }
+fn calls(server: &Path, client: &Path, placement: Placement) -> Outcome {
+    let directory = tempfile::tempdir().expect("make a directory");
+    let file = |name: &str| directory.path().join(name).display().to_string();
+    let rounds = ROUNDS.to_string();
+    let files = ["server", "client"].map(file);
+    let (server, client) = ((server, ["server", placement.way, &files[0]]), (client, ["client", &rounds, &files[1]]));
+    let said = run((server.0, &server.1), (client.0, &client.1), placement.together);
+    let counts = said.lines().last().unwrap_or_default().split(' ').map(|word| word.parse().expect("a number"));
+    let [messages, grown, servers] = counts.collect::<Vec<i64>>()[..] else { panic!("{said}") };
+    let transcripts = ["client", "server"].map(|name| fs::read_to_string(directory.path().join(name)).expect("a transcript"));
+    Outcome { transcripts, messages, grown: grown.max(servers) }
 }
 
 /// The first line that differs, as the whole is long.
@@ -109,28 +136,65 @@ fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
 #[test]
 fn calls_are_the_same_wherever_the_server_is() {
     let directory = tempfile::tempdir().expect("make a directory");
-    let server = c_task(directory.path(), "server", &["--trap"]);
-    let client = c_task(directory.path(), "client", &["--trap"]);
-    let plain = c_task(directory.path(), "client", &[]);
-    let first = run(directory.path(), &server, &plain, PLACEMENTS[0]);
-    // Stubs that know no traps, beside a server that does.
-    let old = run(directory.path(), &server, &plain, Placement { mode: "trap", together: true });
-    assert_same(&first, &old, "stubs without traps");
-    assert_eq!((first.counts[1], old.counts[1]), (0, 0));
-    for placement in PLACEMENTS {
-        let outcome = run(directory.path(), &server, &client, placement);
-        let what = format!("{placement:?}");
-        let [trapped, asked, grown, server_grown] = outcome.counts[..] else { unreachable!() };
-        println!("{what}: {:?}", outcome.counts);
-        match (placement.mode, placement.together) {
-            // A call finds a message before it only behind one that the client did not wait for.
-            ("trap", true) => assert!(trapped > asked * 9 / 10, "{what}: {trapped} of {asked}"),
-            ("midway", _) => assert!(0 < trapped && trapped < asked, "{what}: {trapped} of {asked}"),
-            _ => assert_eq!(trapped, 0, "{what}"),
+    let [c_server, c_client] = ["server", "client"].map(|role| c_party(directory.path(), role, &["--trap"]));
+    let plain = c_party(directory.path(), "client", &[]);
+    let rust = rust_party();
+    let first = calls(&c_server, &plain, PLACEMENTS[0]);
+    assert!(first.transcripts.iter().all(|text| text.lines().count() > 500));
+    for (server, client) in [(&c_server, &c_client), (&c_server, &rust), (&rust, &c_client), (&rust, &rust), (&rust, &plain)] {
+        let mut all = None;
+        for placement in PLACEMENTS {
+            let what = format!("{client:?} with {server:?}, {placement:?}");
+            let outcome = calls(server, client, placement);
+            assert_same(&first, &outcome, &what);
+            // Some of the routines go by message always. A call finds a message before it only behind one that its
+            // client did not wait for.
+            let all = *all.get_or_insert(outcome.messages);
+            let few = all / 3;
+            match placement {
+                Placement { way: "trap", together: true } if *client != plain => assert!(outcome.messages < few, "{what}"),
+                Placement { way: "midway", .. } if *client != plain => {
+                    assert!((few / 2..all - 10).contains(&outcome.messages), "{what}: {} of {all}", outcome.messages);
+                }
+                // The client in Rust asks until it has been forgotten, which takes a time or two.
+                _ => assert!(outcome.messages.abs_diff(all) < all.unsigned_abs() / 20, "{what}: {} of {all}", outcome.messages),
+            }
+            // A page for each round would be a leak.
+            assert!(outcome.grown < i64::from(ROUNDS), "{what}: {} pages more", outcome.grown);
         }
-        // A page for each round would be a leak.
-        assert!(grown.max(server_grown) < i64::from(ROUNDS), "{what}: {grown} and {server_grown} pages more");
-        assert!(outcome.transcripts.iter().all(|text| text.lines().count() > 500), "{what}");
-        assert_same(&first, &outcome, &what);
+    }
+}
+
+/// What was said of damaged messages, line by line.
+fn said(all: &str) -> Vec<String> {
+    all.lines().filter_map(|line| line.find("said").map(|at| line[at..].to_owned())).collect()
+}
+
+#[test]
+fn damaged_messages_are_taken_alike_wherever_they_come_from() {
+    let directory = tempfile::tempdir().expect("make a directory");
+    let (c_server, rust) = (c_party(directory.path(), "server", &["--trap"]), rust_party());
+    let transcript = directory.path().join("transcript").display().to_string();
+    let requests = |server: &Path, way: &str, together: bool| {
+        said(&run((server, &["server", way, &transcript]), (&rust, &["damage"]), together))
+    };
+    let apart = requests(&c_server, "message", false);
+    assert!(apart.len() > 1000);
+    for server in [&c_server, &rust] {
+        for (way, together) in [("message", true), ("trap", true), ("trap", false)] {
+            assert!(requests(server, way, together) == apart, "requests to {server:?}, {way}, {together}");
+        }
+    }
+
+    let replies = [Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/replies.c")];
+    let c_caller = c_task(&directory.path().join("replies"), "User", &["--trap"], &replies, &[]);
+    let rounds = REPLIES.to_string();
+    let told = |client: Task<'_>, together: bool| said(&run((&rust, &["liar"]), client, together));
+    let apart = told((&c_caller, &[&rounds]), false);
+    assert_eq!(apart.len(), 12 * REPLIES);
+    for (client, together) in
+        [((&*c_caller, &[&*rounds][..]), true), ((&*rust, &["caller"][..]), true), ((&*rust, &["caller"]), false)]
+    {
+        assert!(told(client, together) == apart, "replies to {client:?}, {together}");
     }
 }

@@ -157,8 +157,14 @@ pub fn c_program(directory: &Path, argument: &str) -> Party {
     let (include, example) = prepare(directory);
     let program = directory.join("replies");
     let mut cc = Command::new("cc");
-    cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-I."]).arg("-I").arg(&include).arg("-I").arg(&example);
-    cc.arg("-o").arg(&program).arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/replies.c"));
+    cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-DMACH_TASK_EXECUTABLE", "-I."]);
+    cc.arg("-I")
+        .arg(&include)
+        .arg("-I")
+        .arg(&example)
+        .arg("-o")
+        .arg(&program)
+        .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/matrix/replies.c"));
     succeed(cc.args(["samplerUser.c", "tidyUser.c", "-L.", "-lmach"]).current_dir(directory));
     Party { command: vec![program, argument.into()], environment: vec![("LD_LIBRARY_PATH".into(), directory.to_owned())] }
 }

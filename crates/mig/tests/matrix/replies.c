@@ -8,6 +8,7 @@
 #include <mach/mach.h>
 #include <mach/bootstrap.h>
 #include <mach/mig_support.h>
+#include <mach/task_main.h>
 
 /* The code of a call, and what follows it if there was no error. */
 #define SAY(name, call, ...)                          \
@@ -67,10 +68,10 @@ static void round_of_calls(mach_port_t server)
     SAY("hurry_on", f_hurry_on(server, 60000, &x), " %d", x);
 }
 
-int main(int argc, char **argv)
+MACH_TASK_MAIN(argc, argv)
 {
     mach_port_t server;
-    kern_return_t result = bootstrap_look_up(bootstrap_port, "sampler", &server);
+    kern_return_t result = bootstrap_look_up(MACH_PORT_NULL, "sampler", &server);
     int rounds = argc > 1 ? atoi(argv[1]) : 1;
 
     if (result != KERN_SUCCESS) {

@@ -47,10 +47,10 @@ mod sealed {
     }
 }
 
-/// Routines of an interface for servers `S`, which are called in the way `W`.
+/// Routines of one interface or of several for servers `S`, which are called in the way `W`.
 #[derive(Debug)]
 pub struct Traps<S, W> {
-    table: Table,
+    tables: Vec<Table>,
     server: PhantomData<fn(S, W)>,
 }
 
@@ -58,16 +58,30 @@ impl<S, W: Way<S>> Traps<S, W> {
     /// None yet, for so many identifiers from `base` on.
     pub fn new(base: i32, count: usize) -> Self {
         let none = Entry { routine: None, signature: 0 };
-        Self { table: Table { base, entries: vec![none; count].into(), context: 0 }, server: PhantomData }
+        Self { tables: vec![Table { base, entries: vec![none; count].into(), context: 0 }], server: PhantomData }
+    }
+
+    /// With those of another interface of the same server.
+    #[must_use]
+    pub fn and(mut self, other: Self) -> Self {
+        self.tables.extend(other.tables);
+        self
     }
 
     /// Adds a routine. One that is not of these identifiers is left out.
     pub fn add<R: Trapped<S>>(&mut self) {
-        let place = usize::try_from(R::ID.wrapping_sub(self.table.base)).ok();
-        if let Some(entry) = place.and_then(|place| self.table.entries.get_mut(place)) {
-            let routine: Routine = run::<S, R, W>;
-            *entry = Entry { routine: Some(routine), signature: Facts::<R>::SIGNATURE };
+        for table in &mut self.tables {
+            let place = usize::try_from(R::ID.wrapping_sub(table.base)).ok();
+            if let Some(entry) = place.and_then(|place| table.entries.get_mut(place)) {
+                let routine: Routine = run::<S, R, W>;
+                *entry = Entry { routine: Some(routine), signature: Facts::<R>::SIGNATURE };
+            }
         }
+    }
+
+    /// The tables, for a server at that address.
+    fn of(self, context: usize) -> impl Iterator<Item = Table> {
+        self.tables.into_iter().map(move |table| Table { context, ..table })
     }
 }
 
@@ -175,14 +189,19 @@ impl<F: FnMut()> Drop for Finally<F> {
 }
 
 /// Registers routines with a context for as long as `run` takes.
-fn registered<T>(port: &ReceiveRight, table: Table, serial: bool, run: impl FnOnce() -> T) -> Result<T, Error> {
+fn registered<T>(
+    port: &ReceiveRight,
+    mut tables: impl Iterator<Item = Table>,
+    serial: bool,
+    run: impl FnOnce() -> T,
+) -> Result<T, Error> {
     let task = port.task();
-    let registered = task.register_traps(port.name(), table, serial);
-    registered.map_err(|code| Error { tried: "registering routines for calls", code })?;
     let _end = Finally(|| {
         // A port that somebody else took away has no routines any more.
         let _ = task.withdraw_traps(port.name());
     });
+    let registered = tables.try_for_each(|table| task.register_traps(port.name(), table, serial));
+    registered.map_err(|code| Error { tried: "registering routines for calls", code })?;
     Ok(run())
 }
 
@@ -269,8 +288,7 @@ pub fn with_traps<S: Send, T>(
         // Waits for a call that is in it.
         *shared.server.lock().unwrap_or_else(PoisonError::into_inner) = None;
     });
-    let table = Table { context: place.expose_provenance(), ..traps.table };
-    registered(port, table, true, || run(&Behind(shared)))
+    registered(port, traps.of(place.expose_provenance()), true, || run(&Behind(shared)))
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines:
@@ -306,8 +324,7 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
         let server = shared.write().unwrap_or_else(PoisonError::into_inner).take();
         drop(server);
     });
-    let table = Table { context: place.expose_provenance(), ..traps.table };
-    registered(port, table, false, run)
+    registered(port, traps.of(place.expose_provenance()), false, run)
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines at any time:

@@ -1,0 +1,158 @@
+//! The parties in Rust as a task, which is what its first argument says: `server`, `client`, each with the arguments of their
+//! counterparts in party.c; `damage`, which sends damaged requests; `liar`, which answers with damaged replies; `caller`, which
+//! calls that one.
+
+#![allow(clippy::duplicate_mod, reason = "client and server are programs of their own, here in one")]
+
+#[path = "../../../../examples/mig/sampler_client.rs"]
+#[allow(dead_code, reason = "a program's main function is not used")]
+mod client;
+mod damage;
+mod replies;
+#[path = "../../../../examples/mig/sampler_server.rs"]
+#[allow(dead_code, reason = "a program's main function is not used")]
+mod server;
+mod transcript;
+/// What party.c has from trap.defs.
+mod plain {
+    pub mod client;
+    pub mod server;
+    #[rustfmt::skip]
+    #[allow(dead_code)]
+    #[path = "../../golden/traps.rs"]
+    pub mod traps;
+}
+
+use slipway_ports::{
+    AtomicU32, Ordering,
+    mig::{self, Code, Reader, ReceiveRight, Received, SendRight, Served, Writer},
+    task::Task,
+};
+use std::{error::Error, ffi::OsString, path::Path, thread};
+use transcript::Transcript;
+
+slipway_domain::task_main!(run);
+
+type Outcome<T> = Result<T, Box<dyn Error + Send + Sync>>;
+
+/// Asks a server what it has.
+const REPORT: i32 = 9900;
+
+/// Nothing is put between two calls here.
+fn disturb(_: u32) {}
+
+fn run(arguments: Vec<OsString>) -> i32 {
+    let words: Option<Vec<&str>> = arguments.iter().skip(1).map(|word| word.to_str()).collect();
+    let done = match words.as_deref().unwrap_or_default() {
+        ["server", mode, file] => serve(mode, Path::new(file)),
+        ["client", rounds, file] => call(rounds, Path::new(file)),
+        ["damage"] => {
+            damage::report().iter().for_each(|line| println!("said {line}"));
+            Ok(())
+        }
+        ["liar"] => replies::serve(),
+        ["caller"] => {
+            replies::call();
+            Ok(())
+        }
+        words => Err(format!("no such party: {words:?}").into()),
+    };
+    match done {
+        Ok(()) => 0,
+        Err(error) => {
+            eprintln!("party: {error}");
+            1
+        }
+    }
+}
+
+/// How many names the task has.
+fn names_here() -> Result<i32, Code> {
+    Ok(Task::current().names()?.len() as i32)
+}
+
+/// The size of the process's memory, in pages.
+fn pages_here() -> i32 {
+    let text = std::fs::read_to_string("/proc/self/statm").unwrap_or_default();
+    text.split(' ').next().and_then(|word| word.parse().ok()).unwrap_or(-1)
+}
+
+/// The messages that were served.
+static MESSAGES: AtomicU32 = AtomicU32::new(0);
+
+/// Serves a request, and counts it; or tells what the task has.
+fn counted<S>(server: &mut S, request: Received, demux: impl FnOnce(&mut S, Received) -> Served) -> Served {
+    MESSAGES.fetch_add(1, Ordering::Relaxed);
+    if request.id() != REPORT {
+        return demux(server, request);
+    }
+    fn report<S>(_: &mut S, request: &mut Reader, reply: &mut Writer<'static>) -> Result<(), Code> {
+        request.finish()?;
+        reply.value(mig::INTEGER_32.times(4), &[names_here()?, 0, pages_here(), MESSAGES.load(Ordering::Relaxed) as i32]);
+        Ok(())
+    }
+    Ok(mig::answer(request, server, report))
+}
+
+/// Serves in one of the ways, without end.
+fn serve_port<S: Send>(
+    mode: &str,
+    port: &ReceiveRight,
+    server: &mut S,
+    traps: fn() -> mig::Traps<S, mig::Exclusive>,
+    demux: fn(&mut S, Received) -> Served,
+) -> Outcome<()> {
+    let demux = |server: &mut S, request: Received| counted(server, request, demux);
+    match mode {
+        "message" => match mig::serve(port, |request| demux(server, request))? {},
+        "trap" => match mig::serve_traps(port, server, traps(), demux)? {},
+        // By trap until a few messages have come, and then none for a while.
+        "midway" => loop {
+            mig::with_traps(port, server, traps(), |server| (0..3).try_for_each(|_| server.serve_one(port, None, demux)))??;
+            mig::serve_one(port, None, |request| demux(server, request))?;
+        },
+        _ => Err(format!("no way to serve: {mode}").into()),
+    }
+}
+
+/// A server of sampler.defs and tidy.defs at one port, and of trap.defs at another.
+fn serve(mode: &str, file: &Path) -> Outcome<()> {
+    let (sampler, plain) = (ReceiveRight::new()?, ReceiveRight::new()?);
+    let mut other = plain::server::Server::new(Transcript::create(file)?, plain.name());
+    plain.make_send()?.register("traps")?;
+    let way = mode.to_owned();
+    thread::spawn(move || {
+        let done =
+            serve_port(&way, &plain, &mut other, plain::traps::traps, |server, request| plain::traps::demux(server, request));
+        panic!("serving trap.defs: {done:?}");
+    });
+    sampler.make_send()?.register("sampler")?;
+    serve_port(mode, &sampler, &mut server::Server::default(), server::Server::traps, server::Server::serve)
+}
+
+/// What a server says of itself: names, references, pages, messages.
+fn report_of(server: &SendRight) -> Result<[i32; 4], mig::Error> {
+    mig::Request::new(REPORT, "report").call(server, 1024, |reply| reply.value(mig::INTEGER_32.times(4)))
+}
+
+fn call(rounds: &str, file: &Path) -> Outcome<()> {
+    let (sampler, traps) = (client::sampler::Sampler(SendRight::look_up("sampler")?), SendRight::look_up("traps")?);
+    let traps = plain::traps::Traps(traps);
+    let round = |file: &Path| -> Outcome<()> {
+        client::sampler_check(&sampler).map_err(|error| error.to_string())?;
+        plain::client::check(&traps, Transcript::create(file)?);
+        Ok(())
+    };
+    let (rounds, nowhere): (u32, _) = (rounds.parse()?, Path::new("/dev/null"));
+    (0..rounds).try_for_each(|_| round(nowhere))?;
+    let (before, names, pages) = (report_of(&traps.0)?, names_here()?, pages_here());
+    round(file)?;
+    (1..rounds).try_for_each(|_| round(nowhere))?;
+    let grown = pages_here() - pages;
+    let (after, now) = (report_of(&traps.0)?, names_here()?);
+    if now != names || after[0] != before[0] || after[1] != 0 {
+        return Err(format!("the client has {now} names and had {names}, the server {after:?} and {before:?}").into());
+    }
+    println!("{} {grown} {}", after[3] - before[3], after[2] - before[2]);
+    Ok(())
+}
