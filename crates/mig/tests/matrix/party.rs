@@ -122,8 +122,7 @@ fn serve(mode: &str, file: &Path) -> Outcome<()> {
     plain.make_send()?.register("traps")?;
     let way = mode.to_owned();
     thread::spawn(move || {
-        let done =
-            serve_port(&way, &plain, &mut other, plain::traps::traps, |server, request| plain::traps::demux(server, request));
+        let done = serve_port(&way, &plain, &mut other, plain::traps::traps, plain::traps::demux);
         panic!("serving trap.defs: {done:?}");
     });
     sampler.make_send()?.register("sampler")?;
