@@ -73,6 +73,13 @@ impl Process {
         Some(unsafe { &*current })
     }
 
+    /// This process's, if this copy of the crate has made one.
+    #[inline]
+    pub(crate) fn made() -> Option<&'static Self> {
+        // SAFETY: as in `here`.
+        unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
+    }
+
     /// Tells it from others that the calling process forked from or was.
     #[inline]
     pub(crate) fn address(&'static self) -> usize {

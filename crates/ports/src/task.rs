@@ -126,10 +126,17 @@ impl Task {
     /// Whether the calling thread works for it.
     #[inline]
     pub fn is_current(&self) -> bool {
-        match self.here() {
-            Some((process, space)) => trap::current().unwrap_or(process.first_space()) == space,
-            None => Self::current() == *self,
-        }
+        let Some(process) = Process::made().filter(|process| process.address() == self.process) else {
+            return self.is_current_elsewhere();
+        };
+        let current = trap::current_number();
+        current == self.space.0 || (current == trap::FIRST && self.space == process.first_space())
+    }
+
+    /// The same for a guest, and for a task of a parent that fork left.
+    #[cold]
+    fn is_current_elsewhere(&self) -> bool {
+        Self::current() == *self
     }
 
     /// Makes this the task that the calling thread works for; the one before.

@@ -794,6 +794,7 @@ impl Traps {
 impl NothingTrap {
     /// trap.defs:28, message 8000:
     /// `routine nothing(server: mach_port_t);`
+    #[inline(never)]
     fn send(client: &Traps) -> Result<(), mig::Error> {
         let request = mig::Request::new(8000, "traps.nothing");
         request.call(&client.0, 48, |_| Ok(()))
@@ -804,6 +805,7 @@ impl NumbersTrap {
     /// trap.defs:31, message 8001:
     /// `routine numbers(server: mach_port_t; a: char; b: short; c: int; d: int64; e: double; out f:
     /// int; out g: double; inout h: int64; code: int);`
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn send(
         client: &Traps,
@@ -835,6 +837,7 @@ impl NumbersTrap {
 impl BehindTrap {
     /// trap.defs:39, message 8002:
     /// `routine behind(number: int; server: mach_port_t; out doubled: int);`
+    #[inline(never)]
     fn send(client: &Traps, number: i32) -> Result<i32, mig::Error> {
         let mut request = mig::Request::new(8002, "traps.behind");
         request.value(mig::INTEGER_32, &number);
@@ -849,6 +852,7 @@ impl RecordsTrap {
     /// trap.defs:44, message 8003:
     /// `routine records(server: mach_port_t; one: record_t; out two: record_t; inout three:
     /// record_t; list: records_t; out list_out: records_t; code: int);`
+    #[inline(never)]
     fn send(
         client: &Traps,
         one: &[i64; 3],
@@ -878,6 +882,7 @@ impl ScribbleTrap {
     /// trap.defs:54, message 8004:
     /// `routine scribble(server: mach_port_t; three: three_t; list: ints_t; word: word_t; label:
     /// label_t; one: record_t);`
+    #[inline(never)]
     fn send(
         client: &Traps,
         three: &[i16; 3],
@@ -900,6 +905,7 @@ impl LentTrap {
     /// trap.defs:63, message 8005:
     /// `routine lent(server: mach_port_t; three: three_t, const; list: ints_t, const; word: word_t,
     /// const; label: label_t, const; address: int64; out same: int);`
+    #[inline(never)]
     fn send(
         client: &Traps,
         three: &[i16; 3],
@@ -925,6 +931,7 @@ impl StringsTrap {
     /// trap.defs:72, message 8006:
     /// `routine strings(server: mach_port_t; word: word_t; label: label_t; out word_out: word_t;
     /// out label_out: label_t; inout word_both: word_t; inout label_both: label_t; code: int);`
+    #[inline(never)]
     fn send(
         client: &Traps,
         word: &CStr,
@@ -958,6 +965,7 @@ impl ArraysTrap {
     /// trap.defs:83, message 8007:
     /// `routine arrays(server: mach_port_t; list: ints_t; claim: int; out three: three_t; out
     /// list_out: ints_t; inout list_both: ints_t; code: int);`
+    #[inline(never)]
     fn send(
         client: &Traps,
         list: &[i32],
@@ -987,6 +995,7 @@ impl RoomTrap {
     /// trap.defs:92, message 8008:
     /// `routine room(server: mach_port_t; claim: int; out list: ints_t, countinout; out told:
     /// int);`
+    #[inline(never)]
     fn send(client: &Traps, claim: i32, list_room: u32) -> Result<RoomReply, mig::Error> {
         let mut request = mig::Request::new(8008, "traps.room");
         request.value(mig::INTEGER_32, &claim);
@@ -1003,6 +1012,7 @@ impl PairsTrap {
     /// trap.defs:98, message 8009:
     /// `routine pairs(server: mach_port_t; keys: ints_t; values: ints_t, samecount; out keys_out:
     /// ints_t; out values_out: ints_t, samecount; code: int);`
+    #[inline(never)]
     fn send(
         client: &Traps,
         keys: &[i32],
@@ -1029,6 +1039,7 @@ impl PairsTrap {
 impl ManyTrap {
     /// trap.defs:107, message 8010:
     /// `routine many(server: mach_port_t; list: many_t; out list_out: many_t; code: int);`
+    #[inline(never)]
     fn send(client: &Traps, list: &[i32], code: i32) -> Result<Vec<i32>, mig::Error> {
         let mut request = mig::Request::new(8010, "traps.many");
         request.list(mig::INTEGER_32, 20000, list);
@@ -1044,6 +1055,7 @@ impl MoneysTrap {
     /// trap.defs:113, message 8011:
     /// `routine moneys(server: mach_port_t; one: money_t; inout two: money_t; out three: money_t;
     /// code: int);`
+    #[inline(never)]
     fn send(client: &Traps, one: i32, two: i32, code: i32) -> Result<MoneysReply, mig::Error> {
         let mut request = mig::Request::new(8011, "traps.moneys");
         request.value(mig::INTEGER_32, &one);
@@ -1060,6 +1072,7 @@ impl MoneysTrap {
 impl ObjectTrap {
     /// trap.defs:121, message 8012:
     /// `routine object(server: object_t; out number: int);`
+    #[inline(never)]
     fn send(client: &Traps) -> Result<i32, mig::Error> {
         let request = mig::Request::new(8012, "traps.object");
         request.call(&client.0, 64, |reply| {
@@ -1072,6 +1085,7 @@ impl ObjectTrap {
 impl ToldTrap {
     /// trap.defs:128, message 8014:
     /// `routine told(server: mach_port_t; out number: int);`
+    #[inline(never)]
     fn send(client: &Traps) -> Result<i32, mig::Error> {
         let request = mig::Request::new(8014, "traps.told");
         request.call(&client.0, 64, |reply| {

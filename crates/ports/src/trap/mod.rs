@@ -23,7 +23,7 @@ mod thread;
 pub(crate) mod wait;
 
 pub use call::call;
-pub(crate) use thread::{current, current_number, for_first, leave_all, set_current};
+pub(crate) use thread::{FIRST, current, current_number, for_first, leave_all, set_current};
 
 use slipway_fabric::sync::{AtomicU64, Ordering};
 

@@ -21,7 +21,7 @@ use std::{
 /// Ports that a thread keeps.
 const SLOTS: usize = 8;
 /// The process's first task: what a thread works for that was not told otherwise.
-pub(super) const FIRST: u32 = !0;
+pub(crate) const FIRST: u32 = !0;
 
 /// A thread's part in calls.
 pub(super) struct Thread {

@@ -185,6 +185,8 @@ pub fn send(w: &mut Writer, interface: &Interface) {
             let parameters = parameters.map(|(name, ty)| format!("{name}: {ty}"));
             let list: Vec<_> = [format!("{client}: &{}", camel(&interface.name))].into_iter().chain(parameters).collect();
             doc(w, routine);
+            // A call does without the frame that a message needs.
+            w.line("#[inline(never)]");
             client::by_message(w, interface, routine, "fn send", &list, &format!("&{client}.0"));
         });
     }
