@@ -13,9 +13,14 @@ fn main() -> Result<(), String> {
         println!("cargo:rerun-if-changed={}", read.display());
     }
     set_current_dir(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    mig(&tests, &include, "--trap -sheader trapsServer.h")?;
-    mig(&tests, &include, "--lang rust --trap -rust traps.rs")?;
-    mig(&tests, &include, "--lang rust -rust old_traps.rs")?;
+    let defs = tests.join("trap.defs");
+    mig(&defs, &include, "--trap -sheader trapsServer.h")?;
+    mig(&defs, &include, "--lang rust --trap -rust traps.rs")?;
+    mig(&defs, &include, "--lang rust -rust old_traps.rs")?;
+    // The calls that are counted elsewhere in C.
+    let colocate = home.join("../../bench/stubs/colocate.defs");
+    println!("cargo:rerun-if-changed={}", colocate.display());
+    mig(&colocate, &include, "--lang rust --trap -rust colocate.rs")?;
     let mut compiler = cc::Build::new();
     compiler.std("gnu99").opt_level(2).debug(true).warnings(true).includes([&include, &tests, &out]);
     let mut stubs = compiler.clone();
@@ -26,10 +31,10 @@ fn main() -> Result<(), String> {
     stubs.try_compile("parties_stubs").map_err(|error| error.to_string())
 }
 
-fn mig(tests: &Path, include: &Path, options: &str) -> Result<(), String> {
+fn mig(defs: &Path, include: &Path, options: &str) -> Result<(), String> {
     let mut words: Vec<OsString> = vec!["-I".into(), include.into()];
     words.extend(options.split(' ').map(OsString::from));
-    words.push(tests.join("trap.defs").into());
+    words.push(defs.into());
     match slipway_mig::cli::run(words) {
         ExitCode::SUCCESS => Ok(()),
         code => Err(format!("mig failed ({code:?}), as said above")),
