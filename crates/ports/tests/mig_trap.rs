@@ -1,10 +1,11 @@
 //! What stubs in Rust call servers of their process with: what it does with stubs that are wrong, and with servers that fail.
 //! The stubs that mig writes are tested with their compiler.
 
+use slipway_fabric::sync::{AtomicBool, Ordering};
 use slipway_ports::{
     mig::{
-        self, Call, Called, Code, Count, Item, Kind, List, Packed, ReceiveRight, SendRight, Slot, Target, Text, Trap, Trapped,
-        Traps,
+        self, Call, Called, Code, Count, Item, Kind, List, Packed, PortSet, ReceiveRight, SendRight, Slot, Target, Text, Trap,
+        Trapped, Traps,
     },
     rights::Outgoing,
     task::Task,
@@ -306,6 +307,56 @@ fn calls_of_a_shared_server_are_made_at_once() {
             }
         });
     });
+}
+
+#[test]
+fn a_withdrawal_waits_for_calls_from_before_the_port_came_into_a_set() {
+    let (port, set) = (ReceiveRight::new().expect("a port"), PortSet::new().expect("a set"));
+    let to = port.make_send().expect("a send right");
+    let (in_it, go, done) = (Barrier::new(2), Barrier::new(2), AtomicBool::new(false));
+    let work = |call: &mut Called<Mix>| {
+        in_it.wait();
+        go.wait();
+        let result = good(call);
+        done.store(true, Ordering::Release);
+        result
+    };
+    let run = || {
+        thread::scope(|scope| {
+            let call = scope.spawn(|| mix::<Mix>(&to, 1, &[2], "", 4));
+            in_it.wait();
+            set.add(&port).expect("a member");
+            let withdrawal = scope.spawn(|| {
+                Task::current().withdraw_traps(port.name()).expect("a withdrawal");
+                done.load(Ordering::Acquire)
+            });
+            // From then on it waits.
+            while Task::current().trap_calls(port.name()).is_some() {
+                thread::yield_now();
+            }
+            go.wait();
+            assert!(withdrawal.join().expect("a thread"), "the call was still in the routine");
+            assert_eq!(call.join().expect("a thread"), Some(Ok((3, vec![2], String::new()))));
+        });
+    };
+    mig::with_shared_traps(&port, Server(&work), table(), run).expect("a registration");
+}
+
+#[test]
+fn a_port_with_a_payload_gets_messages() {
+    let port = ReceiveRight::new().expect("a port");
+    let to = port.make_send().expect("a send right");
+    let made = || mix::<Mix>(&to, 1, &[2], "", 4).is_some();
+    let run = || {
+        let mut seen = vec![made()];
+        Task::current().set_payload(port.name(), 77).expect("a payload");
+        seen.push(made());
+        Task::current().clear_payload(port.name()).expect("no payload");
+        seen.push(made());
+        seen
+    };
+    let seen = mig::with_shared_traps(&port, Server(&good), table(), run).expect("a registration");
+    assert_eq!(seen, [true, false, true], "a server that knows its port by a payload learns it from messages");
 }
 
 /// Serves messages, of which there are none but the one that ends it.

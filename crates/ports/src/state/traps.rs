@@ -25,12 +25,20 @@ pub struct Traps {
     pub gate: Option<Arc<Gate>>,
 }
 
+/// A turn that is closed and has calls in it: of which task, and of which port.
+#[derive(Debug)]
+struct Leaving {
+    space: SpaceId,
+    port: PortId,
+    turn: Arc<Turn>,
+}
+
 /// Turns that are closed and have calls in them, and what else is kept of calls.
 #[derive(Debug, Default)]
 pub struct Turns {
     /// Ports that have registered routines.
     registered: u32,
-    leaving: Vec<(SpaceId, Arc<Turn>)>,
+    leaving: Vec<Leaving>,
     /// Calls by ports that are gone.
     gone: u64,
 }
@@ -44,12 +52,18 @@ impl Turns {
 
     /// A call left a turn that was closed, or that a receiver wanted.
     pub fn left(&mut self) {
-        self.leaving.retain(|(_, turn)| turn.calls() > 0);
+        self.leaving.retain(|left| left.turn.calls() > 0);
     }
 
     /// Turns of a task that are closed and still have calls in them.
     pub fn leaving(&self, space: SpaceId) -> impl Iterator<Item = &Arc<Turn>> {
-        self.leaving.iter().filter(move |(of, turn)| *of == space && turn.calls() > 0).map(|(_, turn)| turn)
+        self.leaving.iter().filter(move |left| left.space == space && left.turn.calls() > 0).map(|left| &left.turn)
+    }
+
+    /// Turns of a port that are closed and still have calls in them: since its routines were withdrawn, and since it came
+    /// into a set or out of one.
+    pub fn leaving_port(&self, port: PortId) -> impl Iterator<Item = &Arc<Turn>> {
+        self.leaving.iter().filter(move |left| left.port == port && left.turn.calls() > 0).map(|left| &left.turn)
     }
 
     /// Calls by ports that have withdrawn their routines.
@@ -69,7 +83,7 @@ impl State {
             Some(traps) => {
                 let kept = traps.tables.iter().filter(|kept| kept.base != table.base).cloned().collect::<Vec<_>>();
                 if let Some(gate) = traps.gate {
-                    self.retire(space, &gate.turn);
+                    self.retire(space, port, &gate.turn);
                 }
                 (kept, traps.tally)
             }
@@ -86,32 +100,33 @@ impl State {
         Ok(())
     }
 
-    /// The port whose receive right is `name` has no routines any more. The turns that calls may still be in.
-    pub fn unregister_traps(&mut self, space: SpaceId, name: u32) -> Result<Option<Arc<Turn>>, Code> {
+    /// The port whose receive right is `name` has no routines any more. Calls may still be in turns that it had.
+    pub fn unregister_traps(&mut self, space: SpaceId, name: u32) -> Result<PortId, Code> {
         let port = self.receive_of(space, name)?;
-        Ok(self.withdraw_traps(port))
+        self.withdraw_traps(port);
+        Ok(port)
     }
 
     /// The port has no routines any more.
-    pub(crate) fn withdraw_traps(&mut self, port: PortId) -> Option<Arc<Turn>> {
-        let local = self.port_mut(port).local_mut()?;
-        let (traps, set) = (local.traps.take()?, local.set);
+    pub(crate) fn withdraw_traps(&mut self, port: PortId) {
+        let Some(local) = self.port_mut(port).local_mut() else { return };
+        let (Some(traps), set) = (local.traps.take(), local.set) else { return };
         self.turns.registered -= 1;
         self.turns.gone += traps.tally.sum();
-        let gate = traps.gate?;
-        self.retire(gate.space, &gate.turn);
+        let Some(gate) = traps.gate else { return };
+        self.retire(gate.space, port, &gate.turn);
         if let Some(set) = set {
             self.rebind_set(set);
         }
-        Some(Arc::clone(&gate.turn))
     }
 
     /// Nobody comes in there any more.
-    fn retire(&mut self, space: SpaceId, turn: &Arc<Turn>) {
+    fn retire(&mut self, space: SpaceId, port: PortId, turn: &Arc<Turn>) {
         turn.close();
         trap::invalidate();
-        if turn.calls() > 0 && !self.turns.leaving.iter().any(|(_, other)| Arc::ptr_eq(turn, other)) {
-            self.turns.leaving.push((space, Arc::clone(turn)));
+        let known = |left: &Leaving| left.port == port && Arc::ptr_eq(turn, &left.turn);
+        if turn.calls() > 0 && !self.turns.leaving.iter().any(known) {
+            self.turns.leaving.push(Leaving { space, port, turn: Arc::clone(turn) });
         }
     }
 
@@ -134,9 +149,11 @@ impl State {
     /// any of them.
     pub(crate) fn rebind_set(&mut self, set: SetId) {
         let Some(it) = self.sets.get_mut(set.0 as usize) else { return };
-        let (old, members, space) = (it.turn.take(), it.members.clone(), it.holder.0);
+        let (old, members) = (it.turn.take(), it.members.clone());
         if let Some(old) = old {
-            self.retire(space, &old);
+            // The members that had it get another one below, and are waited for by themselves.
+            old.close();
+            trap::invalidate();
         }
         let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
         let locals = || members.iter().filter_map(|port| self.port(*port).local());
@@ -166,7 +183,7 @@ impl State {
         let (Some(traps), Some((space, name))) = (&mut local.traps, local.receiver) else { return };
         let gate = Gate { turn, space, name, tables: Arc::clone(&traps.tables), tally: Arc::clone(&traps.tally) };
         if let Some(old) = traps.gate.replace(Arc::new(gate)) {
-            self.retire(space, &old.turn);
+            self.retire(space, port, &old.turn);
         }
         trap::invalidate();
     }

@@ -18,11 +18,13 @@ impl Task {
     pub fn withdraw_traps(&self, name: u32) -> Result<(), Code> {
         forward!(self.withdraw_traps(name));
         let mut guard = self.lock();
-        let turn = guard.state.unregister_traps(self.space(), name)?;
+        let port = guard.state.unregister_traps(self.space(), name)?;
         guard.settle();
-        let guard = turn.into_iter().fold(guard, |guard, turn| drained(guard, &turn));
-        drop(guard);
-        Ok(())
+        loop {
+            let next = guard.state.turns.leaving_port(port).find(|turn| turn.calls() > own(turn)).cloned();
+            let Some(turn) = next else { return Ok(()) };
+            guard = drained(guard, &turn);
+        }
     }
 
     /// Waits until no thread but the calling one is in a call to the task, which has been [terminated](Task::terminate)

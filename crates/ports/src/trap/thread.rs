@@ -260,7 +260,9 @@ impl Inner {
         if !entry.has(crate::abi::kind::SEND) {
             return None;
         }
-        self.state.port(port).local()?.traps.as_ref()?.gate.clone()
+        let local = self.state.port(port).local()?;
+        // Its server knows the port by the payload, which comes with messages.
+        local.traps.as_ref().filter(|_| local.payload.is_none())?.gate.clone()
     }
 }
 

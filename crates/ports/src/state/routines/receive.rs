@@ -78,6 +78,7 @@ impl State {
         if let Some(local) = self.port_mut(port).local_mut() {
             local.payload = payload;
         }
+        self.name_changed(port);
         Ok(())
     }
 
