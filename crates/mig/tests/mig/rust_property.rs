@@ -1,4 +1,4 @@
-//! Random interfaces in Rust, generated, compiled and run: what goes in comes out again.
+//! Random interfaces in Rust, generated, compiled and run: what goes in comes out again, by message and by trap.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -14,6 +14,7 @@ use crate::support::{mig, root, run, rustfmt};
 const SUPPORT: &str = r#"
 use random::{Mixed, Random, RandomServer};
 use slipway_ports::mig::{self, Array, Code, ReceiveRight, Target};
+use slipway_ports::task::Task;
 use std::ffi::CString;
 
 struct Dice(u64);
@@ -71,6 +72,27 @@ impl Chance for Mixed {
 }
 
 struct Server;
+"#;
+
+/// What it ends with.
+const MAIN: &str = r#"
+fn main() {
+    for traps in [false, true] {
+        let port = ReceiveRight::new().expect("a port");
+        let (server, name) = (Random(port.make_send().expect("a right")), port.name());
+        std::thread::spawn(move || {
+            let failed = if traps {
+                mig::serve_traps(&port, &mut Server, random::traps(), random::demux)
+            } else {
+                mig::serve(&port, |request| random::demux(&mut Server, request))
+            };
+            failed.expect("the server's port")
+        });
+        talk(&server);
+        let made = Task::current().trap_calls(name).unwrap_or(0);
+        assert!(if traps { made >= TRAPS } else { made == 0 }, "{made} calls by trap");
+    }
+}
 "#;
 
 /// The Rust type of an element of the interface.
@@ -136,11 +158,12 @@ fn program(routines: &[Shape]) -> (String, String) {
         let call = format!("server.r{r}({}).expect(\"routine {r}\")", actuals.join(", "));
         writeln!(client, "    for _ in 0..20 {{\n{values}        let back = {call};\n{checks}    }}").unwrap();
     }
+    // Of each routine that has no memory out of line there are twenty calls; the first may come before the server waits.
+    let plain = |shape: &&Shape| shape.iter().all(|(kind, _)| !matches!(kind.form, Form::Unlimited | Form::Far));
+    let traps = 15 * routines.iter().filter(plain).count();
     let main = format!(
         "mod random;\n{SUPPORT}\nimpl RandomServer for Server {{\n    fn mixed(&mut self, _: Target, _: Mixed) -> Result<(), Code> {{\n        Ok(())\n    }}\n{server}}}\n\n\
-         fn main() {{\n    let port = ReceiveRight::new().expect(\"a port\");\n    let server = Random(port.make_send().expect(\"a right\"));\n    \
-         std::thread::spawn(move || mig::serve(&port, |request| random::demux(&mut Server, request)).expect(\"the server's port\"));\n    \
-         let mut dice = Dice(7);\n{client}}}\n"
+         fn talk(server: &Random) {{\n    let mut dice = Dice(7);\n{client}}}\n\nconst TRAPS: u64 = {traps};\n{MAIN}"
     );
     (defs, main)
 }
@@ -149,7 +172,7 @@ fn round_trip(dir: &Path, routines: &[Shape]) {
     let (defs, main) = program(routines);
     std::fs::write(dir.join("random.defs"), defs).unwrap();
     std::fs::write(dir.join("src/main.rs"), main).unwrap();
-    run(mig().args(["--lang", "rust", "-rust", "src/random.rs", "random.defs"]).current_dir(dir));
+    run(mig().args(["--lang", "rust", "--trap", "-rust", "src/random.rs", "random.defs"]).current_dir(dir));
     run(rustfmt().arg("src/random.rs").current_dir(dir));
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--quiet", "--target-dir"]).arg(dir.join("target"));
