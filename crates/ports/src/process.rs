@@ -56,13 +56,13 @@ const PATIENCE: u32 = 1000;
 static START: Once = Once::new();
 
 impl Process {
-    /// This process's. The first call makes it. Not for a [guest](crate::guest).
+    /// This process's. The first call makes it. Not for a [guest].
     #[inline]
     pub fn get() -> &'static Self {
         Self::here().unwrap_or_else(|| unreachable!("a guest's process is its owner's"))
     }
 
-    /// This process's, which the first call makes; None if this copy of the crate is a [guest](crate::guest) in it.
+    /// This process's, which the first call makes; None if this copy of the crate is a [guest] in it.
     #[inline]
     pub fn here() -> Option<&'static Self> {
         let current = CURRENT.load(Ordering::Acquire);

@@ -95,7 +95,7 @@ pub enum For {
     Room(PortId),
     /// Room on a line, or in the queue that it leads to.
     Line(u32),
-    /// The end of a call in a [turn](crate::trap::turn::Turn).
+    /// The end of a call in a [turn](slipway_fabric::turn::Turn).
     Turn(usize),
 }
 

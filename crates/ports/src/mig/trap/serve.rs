@@ -292,7 +292,7 @@ pub fn with_traps<S: Send, T>(
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines:
-/// [`with_traps`] and [`serve`](crate::mig::serve).
+/// [`with_traps`] and [`serve`](serve()).
 ///
 /// # Errors
 /// A code of the receive, or of the registration.
@@ -328,7 +328,7 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines at any time:
-/// [`with_shared_traps`] and [`serve`](crate::mig::serve).
+/// [`with_shared_traps`] and [`serve`](serve()).
 ///
 /// # Errors
 /// A code of the receive, or of the registration.
