@@ -97,7 +97,9 @@ fn a_task_in_rust_that_exits_ends_the_call_that_it_is_in_and_nothing_else() {
         let how = if processes[0] == processes[1] { "call" } else { "message" };
         let wanted = format!("serving\n21: 42 by {how}\n-1: {died}\n5: sending a message: SEND_INVALID_DEST\nsame task true\n");
         assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted.as_str()), "{ended:?}");
-        assert!(ended.stderr.contains("slipway: server: ended with code 9\n"), "{ended:?}");
+        // From another process the news may come when the client has ended, and the system with it.
+        let told = ended.stderr.contains("slipway: server: ended with code 9\n");
+        assert!(told || processes[0] != processes[1], "{ended:?}");
     }
     bench.assert_nothing_left();
 }
