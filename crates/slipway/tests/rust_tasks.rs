@@ -1,14 +1,16 @@
 //! Tasks in Rust that have slipway-ports in their files: one Mach for all of a process, and nothing else is different.
 
+#[path = "../../domain/examples/rust_roles/calls.rs"]
+mod calls;
 mod harness;
 
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use harness::Bench;
 use harness::build::example;
 use harness::process::PATIENCE;
 use harness::tasks::{config, run, start, task_of};
+use harness::{Bench, Running};
 
 /// The task that does what its first argument says.
 fn roles() -> PathBuf {
@@ -70,6 +72,56 @@ fn two_tasks_in_rust_call_each_other_in_one_process_and_send_messages_from_two()
         let wanted = format!("serving\n21: 42 by {how}\n4: 8 by {how}\nsame task true\n");
         assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted.as_str()), "{ended:?}");
     }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn every_call_comes_to_the_same_in_a_task_that_shares_its_process_and_in_a_program() {
+    let bench = Bench::new();
+    let here = calls::transcript().expect("the calls in this program");
+    assert!(here.lines().count() > 40, "{here}");
+    let file = roles().display().to_string();
+    for beside in [&[][..], &[file.as_str()][..]] {
+        let ended = run(&bench, &[&["--private"], beside, &[&file, "--", "calls"]].concat());
+        let differs = here.lines().zip(ended.stdout.lines()).find(|(here, there)| here != there);
+        assert!(differs.is_none() && here == ended.stdout, "{differs:?}: {ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_task_in_rust_forks_and_its_child_has_a_task_of_its_own() {
+    let bench = Bench::new();
+    for (processes, how) in [(["a", "a"], "call"), (["a", "b"], "message")] {
+        let text = pair((&roles(), &["serve", "service"]), (&roles(), &["fork", "service"]), processes);
+        let ended = run(&bench, &["--config", &config(&bench, &text)]);
+        let wanted = format!(
+            "serving\nother true names Err(INVALID_TASK) Err(INVALID_TASK)\nchild Ok((42, \"message\"))\n\
+             ended 3 own true\nparent (8, \"{how}\")\n"
+        );
+        assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted.as_str()), "{ended:?}");
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn ports_shows_tasks_in_rust_that_share_a_process_as_it_shows_others() {
+    let bench = Bench::new();
+    let text = pair((&roles(), &["serve", "service"]), (&roles(), &["deadly-at-a-word", "none"]), ["a", "a"]);
+    let mut system = start(&bench, &text);
+    let pid = loop {
+        let line = system.wait_line("");
+        if let Some(pid) = line.strip_prefix("stays in ") {
+            break pid.to_owned();
+        }
+    };
+    let shown = Running::start(bench.slipway(&["ports", &pid])).succeed();
+    let processes = shown.lines().filter(|line| line.contains("messages sent")).count();
+    let tasks: Vec<&str> = shown.lines().filter(|line| line.starts_with("task ")).collect();
+    assert_eq!(processes, 1, "{shown}");
+    assert!(tasks.iter().any(|line| line.contains(" server: 0 calls by trap")), "{shown}");
+    assert!(tasks.iter().any(|line| line.contains(" client")), "{shown}");
+    system.terminate();
     bench.assert_nothing_left();
 }
 
@@ -138,6 +190,18 @@ fn the_file_of_a_task_in_rust_that_exited_is_unloaded_and_loaded_again() {
         }
         assert!(mapped().contains("/stays.so"), "{}", mapped());
         system.terminate();
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_server_in_rust_exits_and_starts_again_under_load() {
+    let bench = Bench::new();
+    for processes in [["a", "a"], ["a", "b"]] {
+        let text = pair((&roles(), &["serve", "service"]), (&roles(), &["kill-again", "service", "20"]), processes);
+        let again = "\nrestart = 'always'\npause = 0.0\nlongest-pause = 0.0\n[task.client]";
+        let ended = run(&bench, &["--config", &config(&bench, &text.replace("\n[task.client]", again))]);
+        assert!(ended.code() == 0 && ended.stdout.contains("all dead\n"), "{processes:?}: {ended:?}");
     }
     bench.assert_nothing_left();
 }

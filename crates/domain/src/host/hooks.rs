@@ -29,7 +29,8 @@ extern "C" fn slipway_domain_guest(version: u32) -> *const c_void {
     LIBRARY.get().map_or(std::ptr::null(), |library| library.guest_functions(version))
 }
 
-fn next(name: &'static [u8]) -> *mut c_void {
+/// The function of the C library that one of this program stands before.
+pub fn next(name: &'static [u8]) -> *mut c_void {
     // SAFETY: the name ends with a NUL. What is looked up is in the C library, which is always there.
     let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast()) };
     assert!(!at.is_null(), "the C library has its functions");

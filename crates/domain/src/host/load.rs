@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "the dynamic loader's interface")]
 
 use crate::{
-    crash,
+    crash, keys,
     library::{Library, reason},
 };
 use slipway_domain::note;
@@ -99,6 +99,7 @@ fn copy(path: &Path) -> io::Result<OwnedFd> {
 impl Loaded {
     /// Unloads the file. No thread runs in it any more.
     pub fn unload(self) {
+        keys::forget(self.entry as *const c_void);
         let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
         // SAFETY: nobody is in it, and the handle is not used again. The second call only asks.
         let stays = unsafe {

@@ -4,11 +4,12 @@
 //! given as `--task JSON` until the last of them ends, and ends with that one's code.
 //!
 //! * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
-//! * [`hooks`]: the functions of the C library that know of tasks. * [`base`]: where a task's part of a thread begins. * [`crash`]: who is to blame for a crash.
+//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`base`]: where a task's part of a thread begins. * [`crash`]: who is to blame for a crash.
 
 mod base;
 mod crash;
 mod hooks;
+mod keys;
 mod library;
 mod load;
 mod task;

@@ -12,9 +12,10 @@ use crate::{
 use slipway_domain::spec::Task;
 use std::{
     collections::BTreeMap,
-    ffi::{CString, c_char},
+    ffi::{CString, c_char, c_void},
     os::unix::ffi::OsStrExt,
-    sync::{Mutex, MutexGuard, PoisonError},
+    ptr::without_provenance,
+    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
 };
 
@@ -159,22 +160,37 @@ pub fn unload(number: u32) {
     }
 }
 
-/// Tells, when the calling thread is gone.
-struct AtEnd(std::cell::Cell<Option<u32>>);
+/// The calling thread is one of the task's, until it ends in whatever way.
+///
+/// What a thread keeps by keys is ended in rounds, after its variables. The task's own functions are called in the first of
+/// them, so that it is in the last one that the thread is told to be gone.
+pub fn leave_at_end(number: u32) {
+    const ROUNDS: usize = 4;
+    const TASK: usize = u32::BITS as usize;
 
-impl Drop for AtEnd {
-    fn drop(&mut self) {
-        if let Some(number) = self.0.take() {
+    /// Called in each round, with what the round before has left: the task, and how many rounds there have been.
+    unsafe extern "C" fn round(value: *mut c_void) {
+        let (rounds, number) = (value.addr() >> TASK, value.addr() as u32);
+        if rounds == ROUNDS {
             remove_thread(number);
+        } else {
+            keep(rounds + 1, number);
         }
     }
-}
 
-thread_local! {
-    static AT_END: AtEnd = const { AtEnd(std::cell::Cell::new(None)) };
-}
+    fn keep(rounds: usize, number: u32) {
+        static KEY: OnceLock<libc::pthread_key_t> = OnceLock::new();
+        let key = KEY.get_or_init(|| {
+            let mut key = 0;
+            // SAFETY: the key has a place, and the function is never unloaded.
+            let failed = unsafe { libc::pthread_key_create(&raw mut key, Some(round)) };
+            assert!(failed == 0, "a process that has loaded no task yet has keys left");
+            key
+        });
+        // SAFETY: the key was made, and the value is no address.
+        // Where there is no memory for it the thread is taken to be there for ever.
+        unsafe { libc::pthread_setspecific(*key, without_provenance(rounds << TASK | number as usize)) };
+    }
 
-/// The calling thread is one of the task's, until it ends in whatever way.
-pub fn leave_at_end(number: u32) {
-    AT_END.with(|at| at.0.set(Some(number)));
+    keep(1, number);
 }

@@ -17,6 +17,8 @@ use std::{
     process, thread,
 };
 
+mod calls;
+
 slipway_domain::task_main!(main);
 
 /// The identifier of the request to double a number, and what its routine's argument looks like.
@@ -45,6 +47,9 @@ fn main(arguments: Vec<OsString>) -> i32 {
         ["serve", service] => serve(service),
         ["call", service] => call(service, &[21, 4]),
         ["call-deadly", service] => call(service, &[21, -1, 4, DEADLY, 5]),
+        ["kill-again", service, times] => kill_again(service, times.parse().unwrap_or(1)),
+        ["calls"] => said(calls::transcript()),
+        ["fork", service] => fork(service),
         ["return", code] => code.parse().map_err(Into::into),
         ["deadly-at-a-word", service] => deadly_at_a_word(service),
         ["exit", code] => exit(code.parse().unwrap_or(99)),
@@ -102,22 +107,78 @@ fn call(service: &str, numbers: &[i32]) -> Outcome {
     Ok(0)
 }
 
+fn said(transcript: Result<String, Box<dyn Error>>) -> Outcome {
+    print!("{}", transcript?);
+    Ok(0)
+}
+
+/// A child has a task of its own, its parent's bootstrap port and none of its rights.
+fn fork(service: &str) -> Outcome {
+    let server = SendRight::look_up(service)?;
+    let (own, kept) = (Task::current(), server.name());
+    // SAFETY: the child does nothing that another thread of the parent could have stopped in the midst of.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        println!("other {} names {:?} {:?}", Task::current() != own, own.kind(kept), own.allocate(1));
+        drop(server);
+        let done = SendRight::look_up(service).map_err(Into::into).and_then(|server| double_by(&server, 21));
+        println!("child {:?}", done.map_err(|why| why.to_string()));
+        process::exit(3);
+    }
+    let mut status = 0;
+    // SAFETY: the status has a place.
+    unsafe { libc::waitpid(child, &raw mut status, 0) };
+    println!("ended {} own {}", libc::WEXITSTATUS(status), Task::current() == own);
+    println!("parent {:?}", double_by(&server, 4)?);
+    Ok(0)
+}
+
 fn exit(code: i32) -> ! {
     println!("exiting in {}", process::id());
     process::exit(code)
+}
+
+/// Looks a service up until it is there.
+fn wait_for(service: &str) -> Result<SendRight, Box<dyn Error>> {
+    loop {
+        match SendRight::look_up(service) {
+            Ok(server) => return Ok(server),
+            Err(why) if matches!(why.why, bootstrap::Error::Code(bootstrap::protocol::UNKNOWN_SERVICE)) => thread::yield_now(),
+            Err(why) => return Err(why.into()),
+        }
+    }
+}
+
+/// Has a server that is started again and again end itself, while other threads call it.
+fn kill_again(service: &str, times: u32) -> Outcome {
+    let mut names = 0;
+    for at in 0..times {
+        let server = wait_for(service)?;
+        thread::scope(|scope| {
+            // Each comes to an end when the server does.
+            let load = || while double_by(&server, 4).is_ok_and(|(value, _)| value == 8) {};
+            let mut threads: Vec<_> = (0..3).map(|_| scope.spawn(load)).collect();
+            threads.push(scope.spawn(|| drop(double_by(&server, DEADLY))));
+            // With a thread its reply port is gone, which the end of the scope does not wait for.
+            threads.into_iter().try_for_each(|thread| thread.join())
+        })
+        .map_err(|_| "a thread panicked")?;
+        drop(server);
+        let now = Task::current().names()?.len();
+        if at > 0 && now > names {
+            return Err(format!("{now} names, and {names} before").into());
+        }
+        names = now;
+    }
+    println!("all dead");
+    Ok(0)
 }
 
 /// Stays; first has the server of a service end itself, if there is to be one.
 fn deadly_at_a_word(service: &str) -> Outcome {
     println!("stays in {}", process::id());
     let port = ReceiveRight::new()?;
-    while let Err(why) = SendRight::look_up(service) {
-        if !matches!(why.why, bootstrap::Error::Code(bootstrap::protocol::UNKNOWN_SERVICE)) {
-            return Err(why.into());
-        }
-        thread::yield_now();
-    }
-    let server = SendRight::look_up(service)?;
+    let server = wait_for(service)?;
     println!("{}", double_by(&server, DEADLY).map_or_else(|why| why.to_string(), |(value, how)| format!("{value} by {how}")));
     port.receive(None)?;
     Ok(0)
