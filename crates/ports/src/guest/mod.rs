@@ -131,4 +131,37 @@ mod tests {
         // No host is in this program.
         assert!(!find() && owner().is_none());
     }
+
+    /// The text from one mark to the next end of a block, without spaces.
+    fn text(source: &str, mark: &str) -> String {
+        let start = source.find(mark).unwrap_or_else(|| panic!("{mark} is not there"));
+        let end = source[start..].find("\n}").expect("a block has an end");
+        source[start..start + end]
+            .lines()
+            .filter(|line| !line.trim_start().starts_with("//"))
+            .flat_map(str::split_whitespace)
+            .collect()
+    }
+
+    #[test]
+    fn the_version_changes_with_what_guest_and_owner_agree_on() {
+        let (table, by_hand) = (include_str!("table.rs"), include_str!("by_hand.rs"));
+        let gate = include_str!("../trap/gate.rs");
+        let routine = gate.lines().find(|line| line.starts_with("pub type Routine")).expect("the type of routines");
+        let shape = [
+            text(table, "\ncalls! {"),
+            text(by_hand, "pub(super) struct ByHand {"),
+            text(by_hand, "pub(super) struct Sink {"),
+            text(by_hand, "struct TrapTable {"),
+            text(include_str!("../task.rs"), "pub struct Task {"),
+            text(include_str!("../msg/mod.rs"), "pub struct Request {"),
+            text(gate, "pub struct Entry {"),
+            routine.to_owned(),
+        ];
+        let hash = shape
+            .concat()
+            .bytes()
+            .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
+        assert_eq!((VERSION, hash), (1, 0x4b2b_c66e_8b25_ece9), "raise VERSION, and write the new pair here: {shape:#?}");
+    }
 }
