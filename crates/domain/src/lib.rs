@@ -4,7 +4,8 @@
 //! * [`backoff`]: pauses between starts. * [`task_main!`]: a task written in Rust.
 //!
 //! The host is the program `slipway-domain` of this package: it loads libmach once and the tasks beside it, each with
-//! a space of its own. It is linked with no Mach of its own, so that there is one in the process.
+//! a space of its own. It is linked with no Mach of its own, so that there is one in the process. A task in Rust uses it by the crate
+//! `slipway-ports`, as a program does.
 
 pub mod backoff;
 pub mod note;
