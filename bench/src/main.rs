@@ -47,6 +47,9 @@ enum Bench {
     /// One of the two processes of a measurement
     #[command(hide = true)]
     ColocatePeer(trips::job::Args),
+    /// One of the two processes of a measurement
+    #[command(hide = true)]
+    ColocateProbe(trips::job::Args),
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
@@ -60,6 +63,7 @@ fn main() -> ExitCode {
         Bench::RpcPeer(args) => rpc::peer::run(&args),
         Bench::Colocate(args) => colocate::run(&args),
         Bench::ColocatePeer(args) => colocate::peer::run(&args),
+        Bench::ColocateProbe(args) => colocate::stages::probe::run(&args),
         Bench::X11(args) => x11::run(args),
         Bench::Hog => hog::spin(),
     };

@@ -3,19 +3,19 @@
 mod capnp;
 mod cases;
 pub mod cli;
-mod parts;
 pub mod peer;
 mod report;
 mod results;
 mod seed;
+pub mod stages;
 mod stubs;
 mod targets;
 
 use crate::cores::Cores;
 use crate::process::{Interrupt, find_program};
-use crate::trips::Case as _;
+use crate::trips::attribution::Symbols;
 use crate::trips::pair::Bench;
-use crate::trips::run::time_all;
+use crate::trips::run::{count_all, time_all};
 use anyhow::Context;
 use cases::Case;
 use cli::Args;
@@ -35,14 +35,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut results = Results::new(&cores, args.trips.seconds(), args.trips.repeat())?;
     time_all(&bench, &cases, &mut results)?;
     results.divide_own_calls();
+    stages::time(&bench, &cases, &mut results)?;
     if let Some(valgrind) = valgrind {
-        for case in cases.into_iter().filter(Case::counts) {
-            eprintln!("instructions: {}", case.name());
-            match parts::count(&bench, &valgrind, case) {
-                Ok(rows) => results.rows.extend(rows),
-                Err(error) => results.fail(&bench, case, &error)?,
-            }
-        }
+        let mut symbols = Symbols::of(&bench.program)?;
+        let counted: Vec<Case> = cases.into_iter().filter(Case::counts).collect();
+        count_all(&bench, &counted, &mut results, |case| stages::count(&bench, &valgrind, &mut symbols, case))?;
     }
 
     let judgements = targets::judge(&results);

@@ -42,6 +42,12 @@ impl Results {
         row.map(|row| row.value)
     }
 
+    /// The time of a part of a call, nanoseconds: of what is one thread on its core, of all else between cores.
+    pub fn ns(&self, test: Test, method: Method, part: &str) -> Option<&Row> {
+        let placement = if method.is_one_thread() { Placement::OneCore } else { Placement::Different };
+        self.part(Case { test, method, placement }, part, Unit::Nanoseconds)
+    }
+
     /// The tests that have rows in that unit, in the order of the published tables.
     pub fn tests(&self, unit: Unit) -> Vec<Test> {
         let measured = |test: &Test| self.rows.iter().any(|row| row.case.test == *test && row.unit == unit);

@@ -36,6 +36,15 @@ impl Client {
         Ok(Self { turn: 0, way: method.number().context("no method of these programs")?, _stays: PhantomData })
     }
 
+    /// Has it call in another way.
+    ///
+    /// # Errors
+    /// When the method is another program's.
+    pub fn change(&mut self, method: Method) -> anyhow::Result<()> {
+        self.way = method.number().context("no method of these programs")?;
+        Ok(())
+    }
+
     /// One call to `server`.
     ///
     /// # Errors
@@ -73,7 +82,7 @@ pub fn serve(port: u32) -> anyhow::Result<()> {
     outcome("mach_msg_server", unsafe { colocate_serve(port) })
 }
 
-fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
+pub(super) fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
     ensure!(code == 0, "{what}: {}", slipway_ports::abi::Code(code));
     Ok(())
 }

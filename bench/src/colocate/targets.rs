@@ -2,6 +2,7 @@
 
 use super::cases::{Method, Test};
 use super::results::Results;
+use super::stages::BY_STUB;
 use crate::targets::{Bound, Judgement, judgement, ratio};
 
 /// Holds `results` against every target.
@@ -10,6 +11,8 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
     let us = |test, method| results.us(test, method);
     let null = |method| us(Test::Null, method);
     let instructions = results.instructions(Test::Null, Method::Trap, None);
+    // In turns in the same two processes.
+    let stub = |which: usize| Some(results.ns(Test::Null, Method::MessageTrapStubs, BY_STUB[which])?.value / 1e3);
     let copied = |test| Some((us(test, Method::Trap)? - null(Method::Trap)?) * 1e3);
     vec![
         judgement(
@@ -24,12 +27,7 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
         judgement("1K In by trap beside null, ns", AtMost(60.0), copied(Test::In1k), "one copy".to_owned()),
         judgement("1K Out by trap beside null, ns", AtMost(60.0), copied(Test::Out1k), "one copy".to_owned()),
         judgement("1K In, const, by trap beside null, ns", AtMost(10.0), copied(Test::Const1k), "no copy".to_owned()),
-        ratio(
-            "trap stub / plain stub, server in another process",
-            AtMost(1.05),
-            null(Method::MessageTrapStubs),
-            null(Method::Message),
-        ),
+        ratio("trap stub / plain stub, server in another process", AtMost(1.05), stub(1), stub(0)),
     ]
 }
 

@@ -202,6 +202,14 @@ pub struct Case {
 }
 
 impl Case {
+    /// A cache line that goes to another core and comes back.
+    pub const CACHE_LINE: Self = Self { test: Test::Floor, method: Method::CacheLine, placement: Placement::Different };
+
+    /// A bare line between cores that carries messages with so many bytes of data.
+    pub fn bare_line(bytes: u32) -> Self {
+        Self { test: Test::Longwords(bytes / 4), method: Method::Fabric, placement: Placement::Different }
+    }
+
     /// Whether it can be measured where there are two cores.
     fn is_possible(&self) -> bool {
         let local = self.test == Test::MakePort && self.placement == Placement::Different;

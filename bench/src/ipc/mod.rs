@@ -12,12 +12,12 @@ mod targets;
 
 use crate::cores::Cores;
 use crate::process::{Interrupt, find_program};
-use crate::trips::Case as _;
 use crate::trips::instructions;
 use crate::trips::pair::Bench;
 use crate::trips::results::Unit;
-use crate::trips::run::time_all;
+use crate::trips::run::{count_all, time_all};
 use anyhow::Context;
+pub use cases::Case;
 use cases::Test;
 use cli::Args;
 use results::{Results, Row};
@@ -45,13 +45,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     if let Some(valgrind) = valgrind {
-        for case in cases.into_iter().filter(|case| case.counts()) {
-            eprintln!("instructions: {}", case.name());
-            match instructions::count(&bench, &valgrind, case) {
-                Ok(count) => results.rows.push(Row::counted(case, Unit::Instructions, count)),
-                Err(error) => results.fail(&bench, case, &error)?,
-            }
-        }
+        let counted: Vec<Case> = cases.into_iter().filter(Case::counts).collect();
+        count_all(&bench, &counted, &mut results, |case| {
+            Ok(vec![Row::counted(case, Unit::Instructions, instructions::count(&bench, &valgrind, case)?)])
+        })?;
     }
 
     let judgements = targets::judge(&results);

@@ -12,11 +12,11 @@ mod targets;
 
 use crate::cores::Cores;
 use crate::process::{Interrupt, find_program};
+use crate::trips::Placement;
 use crate::trips::instructions;
 use crate::trips::pair::Bench;
 use crate::trips::results::Unit;
-use crate::trips::run::time_all;
-use crate::trips::{Case as _, Placement};
+use crate::trips::run::{count_all, time_all};
 use anyhow::Context;
 use cases::{Case, Method, Test};
 use cli::Args;
@@ -43,13 +43,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     if let Some(valgrind) = valgrind {
-        for case in cases.into_iter().filter(Case::counts) {
-            eprintln!("instructions: {}", case.name());
-            match count(&bench, &valgrind, case) {
-                Ok(rows) => results.rows.extend(rows),
-                Err(error) => results.fail(&bench, case, &error)?,
-            }
-        }
+        let counted: Vec<Case> = cases.into_iter().filter(Case::counts).collect();
+        count_all(&bench, &counted, &mut results, |case| count(&bench, &valgrind, case))?;
     }
 
     let judgements = targets::judge(&results);

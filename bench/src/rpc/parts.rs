@@ -41,8 +41,8 @@ pub fn count(bench: &Bench<'_>, valgrind: &Path, case: Case) -> anyhow::Result<V
 
 fn rows(case: Case, few: &Parts, many: &Parts) -> anyhow::Result<Vec<Row>> {
     ensure!(many.all > few.all, "more calls took no more instructions");
-    let counted = |part: &str, few: u64, many: u64| Row::part(case, part, Unit::Instructions, each(few, many));
-    let mut rows = vec![Row::counted(case, Unit::Instructions, each(few.all, many.all))];
+    let counted = |part: &str, few: u64, many: u64| Row::part(case, part, Unit::Instructions, each(few as f64, many as f64));
+    let mut rows = vec![Row::counted(case, Unit::Instructions, each(few.all as f64, many.all as f64))];
     for (name, before, after) in [(CLIENT, &few.client, &many.client), (SERVER, &few.server, &many.server)] {
         rows.push(counted(name, before.values().sum(), after.values().sum()));
         rows.extend(after.iter().map(|(function, &after)| {

@@ -1,11 +1,72 @@
 //! Reading what callgrind writes.
 
 use std::collections::HashMap;
+use std::rc::Rc;
 
 /// The total of a callgrind profile: the first figure of its line "totals:", or, in versions that write none, "summary:".
 pub fn total(profile: &str) -> Option<u64> {
     let figure = |name: &str| profile.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok());
     figure("totals:").or_else(|| figure("summary:"))
+}
+
+/// One line of costs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cost {
+    /// The file that the code was loaded from.
+    pub object: Rc<str>,
+    /// The function, as the profile names it.
+    pub function: Rc<str>,
+    /// The instruction's address in its file; 0 in a profile without addresses.
+    pub address: u64,
+    /// What it calls, whose instructions these are; None for its own.
+    pub called: Option<Rc<str>>,
+    /// How many instructions.
+    pub count: u64,
+}
+
+/// The lines of a profile that counts instructions and nothing else.
+pub fn costs(profile: &str) -> Vec<Cost> {
+    let positions = profile.lines().find_map(|line| line.strip_prefix("positions:")).unwrap_or("line");
+    let columns = positions.split_whitespace().count();
+    let has_addresses = positions.contains("instr");
+    let mut names = Names::default();
+    let (mut objects, mut costs) = (Names::default(), Vec::new());
+    let (mut object, mut function, mut called): (Rc<str>, Rc<str>, _) = (Rc::from(""), Rc::from(""), None);
+    // After "calls=" comes a line with what the calls took.
+    let (mut of_calls, mut address) = (false, 0_u64);
+    for line in profile.lines() {
+        if let Some(name) = line.strip_prefix("ob=") {
+            object = objects.resolve(name);
+        } else if let Some(name) = line.strip_prefix("cob=") {
+            objects.resolve(name);
+        } else if let Some(name) = line.strip_prefix("fn=") {
+            function = names.resolve(name);
+        } else if let Some(name) = line.strip_prefix("cfn=") {
+            called = Some(names.resolve(name));
+        } else if line.starts_with("calls=") {
+            of_calls = true;
+        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
+            let mut words = line.split_whitespace();
+            if has_addresses && let Some(at) = words.clone().next().and_then(|word| moved(address, word)) {
+                address = at;
+            }
+            let Some(count) = words.nth(columns).and_then(|count| count.parse::<u64>().ok()) else { continue };
+            let called = called.take().filter(|_| of_calls);
+            costs.push(Cost { object: Rc::clone(&object), function: Rc::clone(&function), address, called, count });
+            of_calls = false;
+        }
+    }
+    costs
+}
+
+/// The address that a line begins with: "0x1f", or one beside the last: "+3", "-8", "*".
+fn moved(last: u64, word: &str) -> Option<u64> {
+    match word.split_at_checked(1)? {
+        ("*", _) => Some(last),
+        ("+", by) => Some(last.wrapping_add(by.parse().ok()?)),
+        ("-", by) => Some(last.wrapping_sub(by.parse().ok()?)),
+        _ => u64::from_str_radix(word.strip_prefix("0x")?, 16).ok(),
+    }
 }
 
 /// The instructions of a function.
@@ -17,44 +78,36 @@ pub struct Function {
     pub calls: HashMap<String, u64>,
 }
 
-/// The functions of a profile that has one figure a line, by name.
+/// The functions of a profile, by name.
 pub fn functions(profile: &str) -> HashMap<String, Function> {
-    let mut names: HashMap<&str, &str> = HashMap::new();
     let mut functions: HashMap<String, Function> = HashMap::new();
-    let (mut current, mut called) = (String::new(), None);
-    // After "calls=" comes a line with what the calls took.
-    let mut of_calls = false;
-    for line in profile.lines() {
-        if let Some(name) = line.strip_prefix("fn=") {
-            current = resolve(name, &mut names);
-        } else if let Some(name) = line.strip_prefix("cfn=") {
-            called = Some(resolve(name, &mut names));
-        } else if line.starts_with("calls=") {
-            of_calls = true;
-        } else if line.starts_with(|first: char| first.is_ascii_digit() || "+-*".contains(first)) {
-            let Some(cost) = line.split_whitespace().nth(1).and_then(|cost| cost.parse::<u64>().ok()) else { continue };
-            let function = functions.entry(current.clone()).or_default();
-            match called.take().filter(|_| of_calls) {
-                Some(name) => *function.calls.entry(name).or_default() += cost,
-                None => function.own += cost,
-            }
-            of_calls = false;
+    for Cost { function, called, count, .. } in costs(profile) {
+        let function = functions.entry(function.to_string()).or_default();
+        match called {
+            Some(name) => *function.calls.entry(name.to_string()).or_default() += count,
+            None => function.own += count,
         }
     }
     functions
 }
 
 /// "(7) name" gives a name a number, "(7)" uses it.
-fn resolve<'a>(text: &'a str, names: &mut HashMap<&'a str, &'a str>) -> String {
-    let (number, name) = text.split_once(' ').unwrap_or((text, ""));
-    let name = match name {
-        "" => names.get(number).copied().unwrap_or(number),
-        name => {
-            names.insert(number, name);
-            name
+#[derive(Default)]
+struct Names<'a>(HashMap<&'a str, Rc<str>>);
+
+impl<'a> Names<'a> {
+    fn resolve(&mut self, text: &'a str) -> Rc<str> {
+        let (number, name) = text.split_once(' ').unwrap_or((text, ""));
+        let known = self.0.entry(number);
+        match name {
+            "" => Rc::clone(known.or_insert_with(|| Rc::from(number))),
+            name => {
+                let name: Rc<str> = Rc::from(name);
+                known.insert_entry(Rc::clone(&name));
+                name
+            }
         }
-    };
-    name.to_owned()
+    }
 }
 
 #[cfg(test)]
@@ -78,5 +131,16 @@ mod tests {
         assert_eq!((found["f"].own, found["f"].calls["g h"]), (50, 20));
         assert_eq!(found["g h"], Function { own: 20, calls: HashMap::new() });
         assert_eq!(functions("no profile\n+"), HashMap::new());
+    }
+
+    #[test]
+    fn addresses_are_told_from_lines() {
+        let profile = "positions: instr line\nevents: Ir\nob=(1) /x\nfn=(1) main\n0x1f 7 10\n+3 +1 2\ncob=(2) /libc\ncfn=(2) f\n\
+                       calls=3 0x99 0\n* * 30\nob=(2)\nfn=(2)\n0x99 0 30\n-9 0 4\n";
+        let found = costs(profile);
+        let short: Vec<_> = found.iter().map(|it| (&*it.object, &*it.function, it.address, it.count)).collect();
+        let expected = [("/x", "main", 31, 10), ("/x", "main", 34, 2), ("/x", "main", 34, 30), ("/libc", "f", 153, 30)];
+        assert_eq!(short[..4], expected);
+        assert_eq!((found[2].called.as_deref(), found[4].address), (Some("f"), 144));
     }
 }

@@ -26,8 +26,8 @@ pub struct Profiles {
 }
 
 /// What of a run of [`FEW`] round trips and one of [`MANY`] is in one round trip.
-pub fn each(few: u64, many: u64) -> f64 {
-    (many as f64 - few as f64) / (MANY - FEW) as f64
+pub fn each(few: f64, many: f64) -> f64 {
+    (many - few) / (MANY - FEW) as f64
 }
 
 /// Instructions of both processes together in one round trip of `case`.
@@ -42,7 +42,7 @@ pub fn count<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C) -> anyhow::Re
     };
     let (few, many) = (sum(&few)?, sum(&many)?);
     ensure!(many > few, "{MANY} round trips took {many} instructions, {FEW} took {few}");
-    Ok(each(few, many))
+    Ok(each(few as f64, many as f64))
 }
 
 /// The profiles of a run of [`FEW`] round trips and of one of [`MANY`].
@@ -58,7 +58,7 @@ fn run<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C, round_trips: u64) -
     let profile = |side: Side| -> PathBuf { directory.path().join(format!("{side:?}")) };
     bench.count(case, round_trips, |side| {
         let mut command = Command::new(valgrind);
-        command.args(["--quiet", "--tool=callgrind"]);
+        command.args(["--quiet", "--tool=callgrind", "--dump-instr=yes"]);
         // A string instruction is one instruction, but callgrind counts its every step: have glibc copy
         // by vectors, whatever the length.
         command.env("GLIBC_TUNABLES", "glibc.cpu.x86_rep_movsb_threshold=1073741824");

@@ -2,6 +2,7 @@
 //!
 //! A bench has a [`Case`] for each thing that it measures, and an [`exchange::Exchange`] for each way to do it.
 
+pub mod attribution;
 pub mod callgrind;
 pub mod chart;
 pub mod cli;

@@ -6,6 +6,7 @@ use super::{Case, Placement, link};
 use crate::cores::Cores;
 use crate::process::{Guarded, Interrupt, read_text};
 use anyhow::{Context, bail};
+use serde::de::DeserializeOwned;
 use std::ffi::OsStr;
 use std::fs::File;
 use std::io::{Seek, SeekFrom};
@@ -43,8 +44,16 @@ impl Bench<'_> {
     /// # Errors
     /// When one of the processes fails, or takes too long, or on an interrupt.
     pub fn time<C: Case>(&self, case: C, seconds: f64) -> anyhow::Result<Timing> {
+        self.ask(case, seconds)
+    }
+
+    /// Has `case` timed once, by processes that find something of their own in so many seconds.
+    ///
+    /// # Errors
+    /// As [`Bench::time`].
+    pub fn ask<C: Case, T: DeserializeOwned>(&self, case: C, seconds: f64) -> anyhow::Result<T> {
         let output = self.measure(case, Work::Time(seconds), |_| Command::new(&self.program))?;
-        serde_json::from_str(&output).with_context(|| format!("no timing: '{output}'"))
+        serde_json::from_str(&output).with_context(|| format!("no times: '{output}'"))
     }
 
     /// Bytes of memory that each of `count` ports takes.

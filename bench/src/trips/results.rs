@@ -48,7 +48,7 @@ pub struct Row<C> {
     pub p50: Option<f64>,
     /// The 99th percentile of single round trips, likewise.
     pub p99: Option<f64>,
-    /// Lowest and highest `value` of the repetitions.
+    /// Lowest and highest `value` of the repetitions; of parts that are timed, of their middle half.
     pub range: [f64; 2],
 }
 
@@ -83,6 +83,16 @@ impl<C: Case> Row<C> {
             p99: None,
             range: [count; 2],
         }
+    }
+
+    /// The row of one part of a case that was found several times, of which the middle half makes the range; None for
+    /// no values.
+    pub fn spread(case: C, part: &str, unit: Unit, values: &[f64]) -> Option<Self> {
+        let mut sorted = values.to_vec();
+        sorted.sort_by(f64::total_cmp);
+        let aside = sorted.len() / 4;
+        let range = [*sorted.get(aside)?, *sorted.iter().rev().nth(aside)?];
+        Some(Self { range, ..Self::part(case, part, unit, median(values)?) })
     }
 
     /// The row of one part of a case, in which something was counted, once.
@@ -152,6 +162,11 @@ impl<C: Case> Results<C> {
         bench.interrupt.check()?;
         self.failed.push(Missing { test: case.test(), variant: case.variant(), reason: format!("{error:#}") });
         Ok(())
+    }
+
+    /// Notes that a measurement of no case failed.
+    pub fn fail_part(&mut self, test: &str, variant: &str, reason: String) {
+        self.failed.push(Missing { test: test.to_owned(), variant: variant.to_owned(), reason });
     }
 
     /// The row of that case in that unit.

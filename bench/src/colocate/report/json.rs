@@ -1,8 +1,9 @@
 //! The results for programs.
 
-use crate::colocate::cases::{Case, Test};
+use crate::colocate::cases::{Case, Method, Test};
 use crate::colocate::results::Results;
-use crate::colocate::seed::{self, Stage};
+use crate::colocate::seed;
+use crate::colocate::stages::{Group, groups};
 use crate::targets::Judgement;
 use crate::trips::report::Document;
 use serde::Serialize;
@@ -13,8 +14,16 @@ struct PublishedTables {
     source: &'static str,
     columns: [&'static str; 3],
     rows: Vec<PublishedRow>,
-    message_stages_cycles: [Stage; 5],
-    trap_stages_cycles: [Stage; 5],
+    message_stages_cycles: [(u32, u32); 21],
+    trap_stages_cycles: [u32; 12],
+    stages: [Way; 2],
+}
+
+/// Which of our stages stand for which of the published ones.
+#[derive(Serialize)]
+struct Way {
+    way: String,
+    groups: &'static [Group],
 }
 
 #[derive(Serialize)]
@@ -39,6 +48,8 @@ fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a, 
         rows: Test::ALL.into_iter().filter_map(row).collect(),
         message_stages_cycles: seed::MESSAGE_STAGES,
         trap_stages_cycles: seed::TRAP_STAGES,
+        stages: [Method::Message, Method::Trap]
+            .map(|method| Way { way: method.name(), groups: groups(method).unwrap_or_default() }),
     };
     Document::new(results, published, targets)
 }
@@ -58,8 +69,13 @@ mod tests {
         assert_eq!((row["test"].as_str(), row["variant"].as_str()), (Some("null"), Some("message/different")));
         assert_eq!((row["unit"].as_str(), row["value"].as_f64()), (Some("us"), Some(1.0)));
         assert!(row["p50"].is_f64() && row["p99"].is_f64());
-        assert_eq!(value["rows"].as_array().unwrap().last().unwrap()["variant"], "trap/one-core/routine");
-        assert_eq!(value["published"]["trap_stages_cycles"][4][1], 1174);
+        let last = value["rows"].as_array().unwrap().last().unwrap();
+        assert_eq!(
+            (last["variant"].as_str(), last["unit"].as_str()),
+            (Some("message-trap-stubs/different/trap stub"), Some("ns"))
+        );
+        assert_eq!(value["published"]["stages"][1]["groups"][1]["stages"][1]["published"][0], 3);
+        assert_eq!(value["published"]["trap_stages_cycles"][1], 213);
         assert_eq!(value["failed"][0]["variant"], "capnp/one-core");
         assert_eq!(value["targets"].as_array().unwrap().len(), judged.len());
     }

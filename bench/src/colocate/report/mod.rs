@@ -2,6 +2,7 @@
 
 pub mod chart;
 pub mod json;
+mod stages;
 pub mod table;
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::colocate::cases::{Case, Method, Test};
 use crate::colocate::results::{Results, Row};
+use crate::colocate::stages::{ALL, BY_STUB, groups};
 use crate::machine::Machine;
 use crate::trips::Placement;
 use crate::trips::exchange::Timing;
@@ -27,8 +28,13 @@ pub fn results() -> Results {
         .collect();
     let null = case(Test::Null, Method::Trap, OneCore);
     rows.push(Row::counted(null, Unit::Instructions, 130.0));
-    let stages = [("client's stub", 14.0), ("mach_trap, in and out", 106.0), ("server's trap function", 8.0), ("routine", 2.0)];
-    rows.extend(stages.map(|(name, count)| Row::part(null, name, Unit::Instructions, count)));
+    let counts = [9, 12, 30, 8, 20, 10, 33, 4, 2, 2];
+    let stages = groups(Method::Trap).unwrap_or_default().iter().flat_map(|group| group.stages);
+    rows.extend(stages.zip(counts).map(|(stage, count)| Row::part(null, stage.name, Unit::Instructions, count.into())));
+    let times = [("client's stub", -0.2), ("mach_trap", 13.7), ("server's trap function", 1.4), ("routine", 0.3), (ALL, 15.2)];
+    rows.extend(times.into_iter().filter_map(|(part, ns)| Row::spread(null, part, Unit::Nanoseconds, &[ns, ns - 0.1, ns + 0.1])));
+    let far = case(Test::Null, Method::MessageTrapStubs, Different);
+    rows.extend(BY_STUB.into_iter().zip([600.0, 612.0]).map(|(part, ns)| Row::part(far, part, Unit::Nanoseconds, ns)));
     Results {
         machine: Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) },
         date: "2026-01-02T03:04:05Z".to_owned(),

@@ -1,7 +1,7 @@
 //! The results for people.
 
+use super::stages;
 use crate::colocate::cases::{Method, Test};
-use crate::colocate::parts::stages;
 use crate::colocate::results::Results;
 use crate::colocate::seed::{self, SOURCE};
 use crate::report::format::{microseconds, ratio};
@@ -9,14 +9,13 @@ use crate::report::table::{aligned, new_table, target_table};
 use crate::targets::Judgement;
 use crate::trips::report::{failures, header};
 use crate::trips::results::Unit;
+use clap::ValueEnum;
 
 /// The whole report.
 pub fn render(results: &Results, judgements: &[Judgement]) -> String {
     let mut out = header("calls to a server in another process, and to one that shares the caller's", results);
     out.push_str(&times(results));
-    for method in [Method::MessageSleep, Method::Trap] {
-        out.push_str(&breakdown(results, method));
-    }
+    out.push_str(&stages::render(results));
     out.push_str(&instructions(results));
     out.push_str(&format!("\nPublished: {SOURCE}\n"));
     out.push_str(&format!("\nTargets\n{}\n", target_table(judgements)));
@@ -68,33 +67,20 @@ fn times(results: &Results) -> String {
     format!("\nmessages between different cores, all else in one thread\n{table}\n")
 }
 
-/// The first table or the second: the stages of a call with 128 bytes InOut, and of ours.
-fn breakdown(results: &Results, method: Method) -> String {
-    let tests: Vec<Test> = Test::ALL.into_iter().filter(|&test| results.instructions(test, method, None).is_some()).collect();
-    let Some(stages) = stages(method).filter(|_| !tests.is_empty()) else { return String::new() };
-    let mut heading = vec!["instructions of a call".to_owned(), "128 InOut\n1993, cycles".to_owned()];
-    heading.extend(tests.iter().map(|test| test.title().to_owned()));
-    let mut table = new_table(heading);
-    for (at, (name, cycles)) in stages.iter().enumerate() {
-        let stage = (at + 1 < stages.len()).then_some(*name);
-        let mut cells = vec![(*name).to_owned(), cycles.to_string()];
-        cells.extend(tests.iter().map(|&test| optional(results.instructions(test, method, stage), |it| format!("{it:.0}"))));
-        table.add_row(aligned(cells));
-    }
-    format!("\n{}: instructions by stages, on one core, the kernel's left out\n{table}\n", method.name())
-}
-
-/// What has no stages.
+/// Of whole calls.
 fn instructions(results: &Results) -> String {
     let whole = |method: Method| {
         let figures: Vec<String> = Test::ALL
             .into_iter()
             .filter_map(|test| Some(format!("{} {:.0}", test.title(), results.instructions(test, method, None)?)))
             .collect();
-        (!figures.is_empty())
-            .then(|| format!("instructions, {}, with the loop around it: {}\n", method.name(), figures.join(", ")))
+        (!figures.is_empty()).then(|| format!("{}: {}\n", method.name(), figures.join(", ")))
     };
-    [Method::Plain, Method::Virtual].into_iter().filter_map(whole).collect()
+    let counted = Method::value_variants().iter().copied().filter_map(whole).collect::<String>();
+    match counted.is_empty() {
+        true => counted,
+        false => format!("\ninstructions of a call, plain and virtual ones with the loop around them\n{counted}"),
+    }
 }
 
 #[cfg(test)]
@@ -115,10 +101,13 @@ mod tests {
             "x3.52",
             "x50.0",
             "x4.00",
-            "trap: instructions by stages",
-            "mach_trap, in and out",
+            "a call by trap, by stages",
+            "port, table, routine looked up",
+            "2-6, 10, 11",
             "1174",
-            "106",
+            "113",
+            "13.7",
+            "in noise",
             "MISSED",
             "FAILED: null, capnp/one-core: no socket",
         ] {
