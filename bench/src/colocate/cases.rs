@@ -1,8 +1,5 @@
 //! What is measured: the calls of a published table, and the ways to make them.
 
-use super::cli::Args;
-use crate::cores::Cores;
-use crate::failure::Failure;
 use crate::trips::{self, Placement};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -37,19 +34,17 @@ pub enum Test {
     OwnCall,
 }
 
-impl Test {
-    /// In the order of the published tables; the numbers of `stubs/colocate_client.c`.
-    pub const ALL: [Self; 8] =
-        [Self::Null, Self::In64, Self::In1k, Self::Const1k, Self::Out1k, Self::InOut128, Self::OwnLibrary, Self::OwnCall];
+impl trips::cases::Test for Test {
+    /// The numbers of `stubs/colocate_client.c`.
+    const ALL: &[Self] =
+        &[Self::Null, Self::In64, Self::In1k, Self::Const1k, Self::Out1k, Self::InOut128, Self::OwnLibrary, Self::OwnCall];
 
-    /// The name that the options and the results use.
-    pub fn name(self) -> String {
+    fn name(self) -> String {
         self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
     }
 
-    /// As the published tables call it.
-    pub fn title(self) -> &'static str {
-        match self {
+    fn title(self) -> String {
+        let title = match self {
             Self::Null => "null RPC",
             Self::In64 => "64 In",
             Self::In1k => "1K In",
@@ -58,9 +53,12 @@ impl Test {
             Self::InOut128 => "128 InOut",
             Self::OwnLibrary => "a server's call to the library",
             Self::OwnCall => "a server's call to another",
-        }
+        };
+        title.to_owned()
     }
+}
 
+impl Test {
     /// The routine in `stubs/colocate.defs`.
     pub fn routine(self) -> &'static str {
         match self {
@@ -115,9 +113,12 @@ pub enum Method {
     Capnp,
 }
 
-impl Method {
-    /// For a narrow heading.
-    pub fn heading(self) -> &'static str {
+impl trips::cases::Method for Method {
+    type Test = Test;
+
+    const PEER: &str = "colocate-peer";
+
+    fn heading(self) -> &'static str {
         match self {
             Self::Message => "message",
             Self::MessageTrapStubs => "message\ntrap stubs",
@@ -131,11 +132,26 @@ impl Method {
         }
     }
 
-    /// The name that the options and the results use.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    fn sleeps(self) -> bool {
+        self == Self::MessageSleep
     }
 
+    fn does(self, test: Test, placement: Placement) -> bool {
+        let calls = match self {
+            Self::Plain | Self::Virtual | Self::Capnp => !test.is_servers() && test != Test::Const1k,
+            Self::MessageSleep | Self::TrapConcurrent => !test.is_servers(),
+            _ => true,
+        };
+        calls && (placement == Placement::OneCore || !self.is_one_thread())
+    }
+
+    fn counts(self, test: Test, placement: Placement) -> bool {
+        let polls = matches!(self, Self::Message | Self::MessageTrapStubs | Self::OneProcess | Self::Capnp);
+        placement == Placement::OneCore && !polls && !test.is_servers()
+    }
+}
+
+impl Method {
     /// The number of the way in `stubs/colocate_client.c`; None for another program's.
     pub fn number(self) -> Option<i32> {
         match self {
@@ -151,98 +167,23 @@ impl Method {
     pub fn is_one_thread(self) -> bool {
         matches!(self, Self::Trap | Self::TrapConcurrent | Self::Plain | Self::Virtual)
     }
-
-    fn does(self, test: Test) -> bool {
-        match self {
-            Self::Plain | Self::Virtual | Self::Capnp => !test.is_servers() && test != Test::Const1k,
-            Self::MessageSleep | Self::TrapConcurrent => !test.is_servers(),
-            _ => true,
-        }
-    }
 }
 
 /// One thing to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Case {
-    /// The call.
-    pub test: Test,
-    /// How it is made.
-    pub method: Method,
-    /// Where.
-    pub placement: Placement,
-}
-
-impl Case {
-    /// Whether its instructions are the same in every run: nothing is polled in vain.
-    pub fn counts(&self) -> bool {
-        let polls = matches!(self.method, Method::Message | Method::MessageTrapStubs | Method::OneProcess | Method::Capnp);
-        self.placement == Placement::OneCore && !polls && !self.test.is_servers()
-    }
-}
-
-impl trips::Case for Case {
-    const PEER: &str = "colocate-peer";
-
-    fn placement(&self) -> Placement {
-        self.placement
-    }
-
-    fn test(&self) -> String {
-        self.test.name()
-    }
-
-    fn way(&self) -> String {
-        self.method.name()
-    }
-
-    fn sleeps(&self) -> bool {
-        self.method == Method::MessageSleep
-    }
-}
-
-/// What `args` ask for, as far as `cores` allow it.
-///
-/// # Errors
-/// [`Failure::Usage`] for a test that there isn't, or when nothing is left to measure.
-pub fn plan(args: &Args, cores: &Cores) -> Result<Vec<Case>, Failure> {
-    let find = |name: &String| {
-        Test::from_str(name.trim(), true).map_err(|_| {
-            let names = Test::ALL.map(Test::name).join(", ");
-            Failure::Usage(format!("there is no test '{name}'; there are {names}"))
-        })
-    };
-    let tests = match args.trips.only.is_empty() {
-        true => Test::ALL.to_vec(),
-        false => args.trips.only.iter().map(find).collect::<Result<_, _>>()?,
-    };
-    let methods = if args.variants.is_empty() { Method::value_variants() } else { &args.variants[..] };
-    let mut cases = Vec::new();
-    for &test in &tests {
-        for &method in methods.iter().filter(|method| method.does(test)) {
-            for placement in Placement::ALL {
-                let room = placement == Placement::OneCore || (cores.second.is_some() && !method.is_one_thread());
-                if room {
-                    cases.push(Case { test, method, placement });
-                }
-            }
-        }
-    }
-    match cases.is_empty() {
-        true => Err(Failure::Usage("none of the tests asked for can be done in any of those ways here".to_owned())),
-        false => Ok(cases),
-    }
-}
+pub type Case = trips::cases::Case<Test, Method>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::colocate::cli::tests::parse;
+    use crate::cores::Cores;
+    use crate::trips::cases::plan;
+    use crate::trips::cli::tests::parse;
 
     const TWO: Cores = Cores { first: 0, second: Some(1) };
 
     #[test]
     fn everything_is_planned_once_and_only_where_it_can_be_done() {
-        let cases = plan(&parse("").unwrap(), &TWO).unwrap();
+        let cases = plan::<Method>(&parse("").unwrap(), &TWO).unwrap();
         for (index, case) in cases.iter().enumerate() {
             assert!(!cases[..index].contains(case), "{case:?}");
         }
@@ -250,9 +191,9 @@ mod tests {
         assert!(has(Test::Null, Method::Message, Placement::Different) && has(Test::Null, Method::Trap, Placement::OneCore));
         assert!(!has(Test::Null, Method::Trap, Placement::Different) && !has(Test::OwnCall, Method::Plain, Placement::OneCore));
         let alone = Cores { first: 3, second: None };
-        assert!(plan(&parse("").unwrap(), &alone).unwrap().iter().all(|case| case.placement == Placement::OneCore));
-        let error = plan(&parse("--only 17").unwrap(), &TWO).unwrap_err().to_string();
+        assert!(plan::<Method>(&parse("").unwrap(), &alone).unwrap().iter().all(|case| case.placement == Placement::OneCore));
+        let error = plan::<Method>(&parse("--only 17").unwrap(), &TWO).unwrap_err().to_string();
         assert!(error.contains("'17'") && error.contains("1k-in-const"), "{error}");
-        assert!(plan(&parse("--only own-call --variants plain").unwrap(), &TWO).is_err());
+        assert!(plan::<Method>(&parse("--only own-call --variants plain").unwrap(), &TWO).is_err());
     }
 }

@@ -22,14 +22,13 @@ impl Results {
     }
 
     /// The microseconds of a call: of what is one thread on its core, of all else between cores, or on the one that there is.
-    pub fn us(&self, test: Test, method: Method) -> Option<f64> {
-        let at = |placement| self.of(Case { test, method, placement }, Unit::Microseconds).map(|row| row.value);
-        at(Placement::Different).or_else(|| at(Placement::OneCore))
+    pub fn call_us(&self, test: Test, method: Method) -> Option<f64> {
+        self.us(test, method, Placement::Different).or_else(|| self.us(test, method, Placement::OneCore))
     }
 
     /// How many times as long a call in that way takes as one by trap.
     pub fn to_trap(&self, test: Test, method: Method) -> Option<f64> {
-        Some(self.us(test, method)? / self.us(test, Method::Trap)?)
+        Some(self.call_us(test, method)? / self.call_us(test, Method::Trap)?)
     }
 
     /// Instructions of a call, or of one of its stages.
@@ -46,11 +45,5 @@ impl Results {
     pub fn ns(&self, test: Test, method: Method, part: &str) -> Option<&Row> {
         let placement = if method.is_one_thread() { Placement::OneCore } else { Placement::Different };
         self.part(Case { test, method, placement }, part, Unit::Nanoseconds)
-    }
-
-    /// The tests that have rows in that unit, in the order of the published tables.
-    pub fn tests(&self, unit: Unit) -> Vec<Test> {
-        let measured = |test: &Test| self.rows.iter().any(|row| row.case.test == *test && row.unit == unit);
-        Test::ALL.into_iter().filter(measured).collect()
     }
 }

@@ -8,7 +8,7 @@ use crate::targets::{Bound, Judgement, judgement, ratio};
 /// Holds `results` against every target.
 pub fn judge(results: &Results) -> Vec<Judgement> {
     use Bound::{AtLeast, AtMost};
-    let us = |test, method| results.us(test, method);
+    let us = |test, method| results.call_us(test, method);
     let null = |method| us(Test::Null, method);
     let instructions = results.instructions(Test::Null, Method::Trap, None);
     // In turns in the same two processes.

@@ -1,9 +1,6 @@
 //! What is measured: the tests of the published table, the ways to do them, and where they run.
 
-use super::cli::Args;
 use super::methods::iceoryx;
-use crate::cores::Cores;
-use crate::failure::Failure;
 use crate::trips::{self, Placement};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -31,9 +28,9 @@ pub enum Test {
     MakePort,
 }
 
-impl Test {
-    /// In the order of the published table, the floor first, what it doesn't have last.
-    pub const ALL: [Self; 12] = [
+impl trips::cases::Test for Test {
+    /// The floor first, what the published table doesn't have last.
+    const ALL: &[Self] = &[
         Self::Floor,
         Self::Longwords(0),
         Self::Longwords(16),
@@ -48,8 +45,7 @@ impl Test {
         Self::MakePort,
     ];
 
-    /// The name that the options and the results use.
-    pub fn name(self) -> String {
+    fn name(self) -> String {
         match self {
             Self::Floor => "floor".to_owned(),
             Self::Longwords(0) => "null".to_owned(),
@@ -62,8 +58,7 @@ impl Test {
         }
     }
 
-    /// As the published table calls it.
-    pub fn title(self) -> String {
+    fn title(self) -> String {
         match self {
             Self::Floor => "floor".to_owned(),
             Self::Longwords(0) => "null message".to_owned(),
@@ -76,19 +71,9 @@ impl Test {
             Self::MakePort => "make a port".to_owned(),
         }
     }
+}
 
-    /// The test called `name`: "null", "256-longwords", "256", "16-ports".
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] when there is none.
-    pub fn find(name: &str) -> Result<Self, Failure> {
-        let known = Self::ALL.into_iter().find(|test| test.name() == name || format!("{name}-longwords") == test.name());
-        known.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Failure::Usage(format!("there is no test '{name}'; there are {names}"))
-        })
-    }
-
+impl Test {
     /// Bytes of the Mach message that carries the test's data: every way carries as many.
     pub fn bytes(self) -> usize {
         match self {
@@ -131,9 +116,12 @@ pub enum Method {
     MachOneProcess,
 }
 
-impl Method {
-    /// For a narrow heading.
-    pub fn heading(self) -> &'static str {
+impl trips::cases::Method for Method {
+    type Test = Test;
+
+    const PEER: &str = "ipc-peer";
+
+    fn heading(self) -> &'static str {
         match self {
             Self::CacheLine => "cache line",
             Self::Futex => "futex",
@@ -151,13 +139,36 @@ impl Method {
         }
     }
 
-    /// The name that the options and the results use.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    fn sleeps(self) -> bool {
+        self == Self::MachSleep
     }
 
+    fn does(self, test: Test, placement: Placement) -> bool {
+        let local = test == Test::MakePort && placement == Placement::Different;
+        self.carries(test) && self.runs(placement) && !local
+    }
+
+    fn counts(self, test: Test, placement: Placement) -> bool {
+        use Method::{CacheLine, Clock, Copy, Iceoryx2, Mach, MachOneProcess, Yield};
+        let counts = match test {
+            Test::MakePort => true,
+            // Who waits for two lines sleeps by futex_waitv; a valgrind that lacks it has him poll instead.
+            Test::PassedOn(_) => false,
+            _ => !matches!(self, CacheLine | Iceoryx2 | Yield | Clock | Copy | Mach | MachOneProcess),
+        };
+        counts && placement == Placement::OneCore
+    }
+
+    fn clean_up(self, directory: &Path) {
+        if self == Self::Iceoryx2 {
+            iceoryx::clean_up(directory);
+        }
+    }
+}
+
+impl Method {
     /// Whether this way can do `test`.
-    fn does(self, test: Test) -> bool {
+    fn carries(self, test: Test) -> bool {
         use Method::{
             CacheLine, Clock, Copy, Fabric, Futex, Iceoryx2, IpcChannel, Mach, MachOneProcess, MachSleep, Pipe, Socket, Yield,
         };
@@ -181,25 +192,10 @@ impl Method {
             _ => true,
         }
     }
-
-    /// Whether its instructions are the same in every run, when both ends share a core: nothing is
-    /// polled in vain.
-    fn counts(self) -> bool {
-        use Method::{CacheLine, Clock, Copy, Iceoryx2, Mach, MachOneProcess, Yield};
-        !matches!(self, CacheLine | Iceoryx2 | Yield | Clock | Copy | Mach | MachOneProcess)
-    }
 }
 
 /// One thing to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Case {
-    /// What crosses.
-    pub test: Test,
-    /// How.
-    pub method: Method,
-    /// Where.
-    pub placement: Placement,
-}
+pub type Case = trips::cases::Case<Test, Method>;
 
 impl Case {
     /// A cache line that goes to another core and comes back.
@@ -209,108 +205,36 @@ impl Case {
     pub fn bare_line(bytes: u32) -> Self {
         Self { test: Test::Longwords(bytes / 4), method: Method::Fabric, placement: Placement::Different }
     }
-
-    /// Whether it can be measured where there are two cores.
-    fn is_possible(&self) -> bool {
-        let local = self.test == Test::MakePort && self.placement == Placement::Different;
-        self.method.does(self.test) && self.method.runs(self.placement) && !local
-    }
-
-    /// Whether its instructions can be counted.
-    pub fn counts(&self) -> bool {
-        let counts = match self.test {
-            Test::MakePort => true,
-            // Who waits for two lines sleeps by futex_waitv; a valgrind that lacks it has him poll instead.
-            Test::PassedOn(_) => false,
-            _ => self.method.counts(),
-        };
-        counts && self.placement == Placement::OneCore
-    }
-}
-
-impl trips::Case for Case {
-    const PEER: &str = "ipc-peer";
-
-    fn placement(&self) -> Placement {
-        self.placement
-    }
-
-    fn test(&self) -> String {
-        self.test.name()
-    }
-
-    fn way(&self) -> String {
-        self.method.name()
-    }
-
-    fn sleeps(&self) -> bool {
-        self.method == Method::MachSleep
-    }
-
-    fn clean_up(&self, directory: &Path) {
-        if self.method == Method::Iceoryx2 {
-            iceoryx::clean_up(directory);
-        }
-    }
-}
-
-/// What `args` ask for, as far as `cores` allow it.
-///
-/// # Errors
-/// [`Failure::Usage`] for a test that there isn't, or when nothing is left to measure.
-pub fn plan(args: &Args, cores: &Cores) -> Result<Vec<Case>, Failure> {
-    let tests = match args.trips.only.is_empty() {
-        true => Test::ALL.to_vec(),
-        false => args.trips.only.iter().map(|name| Test::find(name.trim())).collect::<Result<_, _>>()?,
-    };
-    let methods = match args.variants.is_empty() {
-        true => Method::value_variants(),
-        false => &args.variants[..],
-    };
-    let mut cases = Vec::new();
-    for &test in &tests {
-        for &method in methods {
-            for placement in Placement::ALL {
-                let room = placement == Placement::OneCore || cores.second.is_some();
-                let case = Case { test, method, placement };
-                if room && case.is_possible() {
-                    cases.push(case);
-                }
-            }
-        }
-    }
-    match cases.is_empty() {
-        true => Err(Failure::Usage("none of the tests asked for can be done in any of those ways here".to_owned())),
-        false => Ok(cases),
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ipc::cli::tests::parse;
+    use crate::cores::Cores;
+    use crate::trips::cases::{Test as _, find, plan};
+    use crate::trips::cli::tests::parse;
 
     const TWO: Cores = Cores { first: 0, second: Some(1) };
 
     #[test]
     fn messages_are_as_long_as_mach_makes_them() {
-        let bytes = Test::ALL.map(Test::bytes);
+        let bytes: Vec<usize> = Test::ALL.iter().map(|test| test.bytes()).collect();
         assert_eq!(bytes, [32, 32, 104, 1064, 16_424, 48, 168, 2088, 32, 48, 2088, 32]);
     }
 
     #[test]
     fn every_test_is_found_by_its_name() {
-        for test in Test::ALL {
-            assert_eq!(Test::find(&test.name()).unwrap(), test);
+        for &test in Test::ALL {
+            assert_eq!(find::<Test>(&test.name()).unwrap(), test);
         }
-        assert_eq!(Test::find("256").unwrap(), Test::Longwords(256));
-        let error = Test::find("17").unwrap_err().to_string();
+        assert_eq!(find::<Test>("256").unwrap(), Test::Longwords(256));
+        let error = find::<Test>("17").unwrap_err().to_string();
         assert!(error.contains("'17'") && error.contains("16-ports"), "{error}");
     }
 
     #[test]
     fn everything_is_planned_once_and_only_where_it_can_be_done() {
-        let cases = plan(&parse("").unwrap(), &TWO).unwrap();
+        let cases = plan::<Method>(&parse("").unwrap(), &TWO).unwrap();
         for (index, case) in cases.iter().enumerate() {
             assert!(!cases[..index].contains(case), "{case:?}");
         }
@@ -333,14 +257,14 @@ mod tests {
     #[test]
     fn one_core_is_enough_for_half_of_it() {
         let alone = Cores { first: 3, second: None };
-        let cases = plan(&parse("--only null,floor").unwrap(), &alone).unwrap();
+        let cases = plan::<Method>(&parse("--only null,floor").unwrap(), &alone).unwrap();
         assert!(cases.iter().all(|case| case.placement == Placement::OneCore));
         assert!(cases.iter().any(|case| case.method == Method::Socket));
     }
 
     #[test]
     fn a_plan_without_a_case_is_refused() {
-        assert!(plan(&parse("--only 1-port --variants pipe").unwrap(), &TWO).is_err());
-        assert!(plan(&parse("--only nonsense").unwrap(), &TWO).is_err());
+        assert!(plan::<Method>(&parse("--only 1-port --variants pipe").unwrap(), &TWO).is_err());
+        assert!(plan::<Method>(&parse("--only nonsense").unwrap(), &TWO).is_err());
     }
 }

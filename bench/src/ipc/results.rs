@@ -15,23 +15,12 @@ impl Results {
         self.of(Case { test, method, placement }, unit)
     }
 
-    /// The microseconds of that case.
-    pub fn us(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
-        self.row(test, method, placement, Unit::Microseconds).map(|row| row.value)
-    }
-
     /// Microseconds of one right, there and deallocated, among as many as `test` sends: half of what the
     /// round trip takes above a null message. None for tests without rights, or when one was not measured.
     pub fn right_us(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
         let (Test::Ports(count) | Test::PassedOn(count)) = test else { return None };
         let null = self.us(Test::Longwords(0), method, placement)?;
         Some((self.us(test, method, placement)? - null) / 2.0 / f64::from(count))
-    }
-
-    /// The tests that have rows in that unit, in the order of the published table.
-    pub fn tests(&self, unit: Unit) -> Vec<Test> {
-        let measured = |test: &Test| self.rows.iter().any(|row| row.case.test == *test && row.unit == unit);
-        Test::ALL.into_iter().filter(measured).collect()
     }
 }
 

@@ -54,6 +54,7 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trips::cases::Test as _;
 
     /// The text around the table says what it comes to: a right costs Mach 110 us alone and 55 us among
     /// 256; the emulation 165, 115 and 140 us for 1, 16 and 256; L3 is 10 times faster than Mach for small
@@ -76,7 +77,7 @@ mod tests {
 
     #[test]
     fn every_message_and_every_right_of_ones_own_was_published() {
-        for test in Test::ALL {
+        for &test in Test::ALL {
             let expected = matches!(test, Test::Longwords(_) | Test::Ports(_));
             assert_eq!(published(test).is_some(), expected, "{test:?}");
         }

@@ -1,8 +1,5 @@
 //! What is measured: the calls of two published tables, and the ways to make them.
 
-use super::cli::Args;
-use crate::cores::Cores;
-use crate::failure::Failure;
 use crate::trips::{self, Placement};
 use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
@@ -30,9 +27,9 @@ pub enum Test {
     InOut(u32),
 }
 
-impl Test {
-    /// In the order of the published tables; the numbers of `stubs/client.c`.
-    pub const ALL: [Self; 10] = [
+impl trips::cases::Test for Test {
+    /// The numbers of `stubs/client.c`.
+    const ALL: &[Self] = &[
         Self::Null,
         Self::Longwords(16),
         Self::Longwords(256),
@@ -45,13 +42,7 @@ impl Test {
         Self::InOut(128),
     ];
 
-    /// Its place in [`Test::ALL`].
-    pub fn number(self) -> usize {
-        Self::ALL.iter().position(|test| *test == self).unwrap_or(usize::MAX)
-    }
-
-    /// The name that the options and the results use.
-    pub fn name(self) -> String {
+    fn name(self) -> String {
         match self {
             Self::Null => "null".to_owned(),
             Self::Longwords(count) => format!("{count}-longwords"),
@@ -63,8 +54,7 @@ impl Test {
         }
     }
 
-    /// As the published tables call it.
-    pub fn title(self) -> String {
+    fn title(self) -> String {
         match self {
             Self::Null => "null RPC (an integer)".to_owned(),
             Self::Longwords(count) => format!("RPC, {count} longwords"),
@@ -74,6 +64,13 @@ impl Test {
             Self::Out(bytes) => format!("{bytes} bytes Out"),
             Self::InOut(bytes) => format!("{bytes} bytes InOut"),
         }
+    }
+}
+
+impl Test {
+    /// Its place in [`Test::ALL`].
+    pub fn number(self) -> usize {
+        <Self as trips::cases::Test>::ALL.iter().position(|test| *test == self).unwrap_or(usize::MAX)
     }
 
     /// The routine in `stubs/rpc.defs`.
@@ -90,18 +87,6 @@ impl Test {
             Self::Out(_) => "out_block",
             Self::InOut(_) => "words",
         }
-    }
-
-    /// The test called `name`: "null", "256-longwords", "256".
-    ///
-    /// # Errors
-    /// [`Failure::Usage`] when there is none.
-    pub fn find(name: &str) -> Result<Self, Failure> {
-        let known = Self::ALL.into_iter().find(|test| test.name() == name || format!("{name}-longwords") == test.name());
-        known.ok_or_else(|| {
-            let names = Self::ALL.map(Self::name).join(", ");
-            Failure::Usage(format!("there is no test '{name}'; there are {names}"))
-        })
     }
 
     /// Bytes of the bare messages there and back: as long as a message with the data and nothing else. A null call's is
@@ -145,9 +130,12 @@ pub enum Method {
     Ready,
 }
 
-impl Method {
-    /// For a narrow heading.
-    pub fn heading(self) -> &'static str {
+impl trips::cases::Method for Method {
+    type Test = Test;
+
+    const PEER: &str = "rpc-peer";
+
+    fn heading(self) -> &'static str {
         match self {
             Self::Stubs => "stubs",
             Self::StubsSleep => "stubs\nno spin",
@@ -162,11 +150,20 @@ impl Method {
         }
     }
 
-    /// The name that the options and the results use.
-    pub fn name(self) -> String {
-        self.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+    fn sleeps(self) -> bool {
+        matches!(self, Self::StubsSleep | Self::BareSleep)
     }
 
+    fn does(self, _: Test, placement: Placement) -> bool {
+        self.crosses() || placement == Placement::OneCore
+    }
+
+    fn counts(self, _: Test, placement: Placement) -> bool {
+        placement == Placement::OneCore && self.sleeps()
+    }
+}
+
+impl Method {
     /// The bare messages that calls in this way stand beside; None for what is no call.
     pub fn bare(self) -> Option<Self> {
         match self {
@@ -181,91 +178,23 @@ impl Method {
     pub fn crosses(self) -> bool {
         !matches!(self, Self::ClientStub | Self::ServerStub | Self::Ready)
     }
-
-    /// Whether this way can be used with both ends at `placement`.
-    fn runs(self, placement: Placement) -> bool {
-        self.crosses() || placement == Placement::OneCore
-    }
 }
 
 /// One thing to measure.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Case {
-    /// The call.
-    pub test: Test,
-    /// How it is made.
-    pub method: Method,
-    /// Where.
-    pub placement: Placement,
-}
-
-impl Case {
-    /// Whether its instructions are the same in every run: nothing is polled in vain.
-    pub fn counts(&self) -> bool {
-        self.placement == Placement::OneCore && matches!(self.method, Method::StubsSleep | Method::BareSleep)
-    }
-}
-
-impl trips::Case for Case {
-    const PEER: &str = "rpc-peer";
-
-    fn placement(&self) -> Placement {
-        self.placement
-    }
-
-    fn test(&self) -> String {
-        self.test.name()
-    }
-
-    fn way(&self) -> String {
-        self.method.name()
-    }
-
-    fn sleeps(&self) -> bool {
-        matches!(self.method, Method::StubsSleep | Method::BareSleep)
-    }
-}
-
-/// What `args` ask for, as far as `cores` allow it.
-///
-/// # Errors
-/// [`Failure::Usage`] for a test that there isn't, or when nothing is left to measure.
-pub fn plan(args: &Args, cores: &Cores) -> Result<Vec<Case>, Failure> {
-    let tests = match args.trips.only.is_empty() {
-        true => Test::ALL.to_vec(),
-        false => args.trips.only.iter().map(|name| Test::find(name.trim())).collect::<Result<_, _>>()?,
-    };
-    let methods = match args.variants.is_empty() {
-        true => Method::value_variants(),
-        false => &args.variants[..],
-    };
-    let mut cases = Vec::new();
-    for &test in &tests {
-        for &method in methods {
-            for placement in Placement::ALL {
-                let room = placement == Placement::OneCore || cores.second.is_some();
-                if room && method.runs(placement) {
-                    cases.push(Case { test, method, placement });
-                }
-            }
-        }
-    }
-    match cases.is_empty() {
-        true => Err(Failure::Usage("none of the tests asked for can be done in any of those ways here".to_owned())),
-        false => Ok(cases),
-    }
-}
+pub type Case = trips::cases::Case<Test, Method>;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rpc::cli::tests::parse;
+    use crate::cores::Cores;
+    use crate::trips::cases::{Test as _, find, plan};
+    use crate::trips::cli::tests::parse;
 
     const TWO: Cores = Cores { first: 0, second: Some(1) };
 
     #[test]
     fn bare_messages_are_as_long_as_mach_makes_them() {
-        let bytes = Test::ALL.map(Test::bytes);
+        let bytes: Vec<(u32, u32)> = Test::ALL.iter().map(|test| test.bytes()).collect();
         let same = [32, 104, 1064, 16_424, 96, 32].map(|size| (size, size));
         assert_eq!(bytes[..6], same);
         assert_eq!(bytes[6..], [(104, 32), (1064, 32), (32, 1064), (168, 168)]);
@@ -273,19 +202,19 @@ mod tests {
 
     #[test]
     fn every_test_is_found_by_its_name_and_has_a_routine_of_its_own() {
-        for (index, test) in Test::ALL.into_iter().enumerate() {
-            assert_eq!(Test::find(&test.name()).unwrap(), test);
+        for (index, &test) in Test::ALL.iter().enumerate() {
+            assert_eq!(find::<Test>(&test.name()).unwrap(), test);
             assert_eq!(test.number(), index);
             assert!(Test::ALL[..index].iter().all(|other| other.routine() != test.routine()), "{test:?}");
         }
-        assert_eq!(Test::find("4095").unwrap(), Test::Longwords(4095));
-        let error = Test::find("17").unwrap_err().to_string();
+        assert_eq!(find::<Test>("4095").unwrap(), Test::Longwords(4095));
+        let error = find::<Test>("17").unwrap_err().to_string();
         assert!(error.contains("'17'") && error.contains("128-inout"), "{error}");
     }
 
     #[test]
     fn everything_is_planned_once_and_only_where_it_can_be_done() {
-        let cases = plan(&parse("").unwrap(), &TWO).unwrap();
+        let cases = plan::<Method>(&parse("").unwrap(), &TWO).unwrap();
         for (index, case) in cases.iter().enumerate() {
             assert!(!cases[..index].contains(case), "{case:?}");
         }
@@ -294,7 +223,7 @@ mod tests {
         assert!(!has(Method::ServerStub, Placement::Different));
         assert_eq!(cases.iter().filter(|case| case.counts()).count(), 20);
         let alone = Cores { first: 3, second: None };
-        assert!(plan(&parse("").unwrap(), &alone).unwrap().iter().all(|case| case.placement == Placement::OneCore));
-        assert!(plan(&parse("--only 17").unwrap(), &TWO).is_err());
+        assert!(plan::<Method>(&parse("").unwrap(), &alone).unwrap().iter().all(|case| case.placement == Placement::OneCore));
+        assert!(plan::<Method>(&parse("--only 17").unwrap(), &TWO).is_err());
     }
 }

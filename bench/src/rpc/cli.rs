@@ -11,47 +11,6 @@ use crate::trips::cli::Options;
 /// run, the median of the repetitions; p50 and p99 are of calls timed one by one.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// Only these ways
-    #[arg(long, value_name = "LIST", value_delimiter = ',', value_enum)]
-    pub variants: Vec<Method>,
-    /// Count the instructions of calls, with valgrind: those of the stubs by function, and of all of both processes, system
-    /// calls as one each. Only for ways that poll nothing, with both ends on one core
-    #[arg(long)]
-    pub instructions: bool,
     #[command(flatten)]
-    pub trips: Options,
-}
-
-#[cfg(test)]
-pub mod tests {
-    use super::*;
-    use clap::{CommandFactory, FromArgMatches, Parser};
-
-    #[derive(Parser)]
-    struct Bench {
-        #[command(flatten)]
-        args: Args,
-    }
-
-    /// The options of a line.
-    pub fn parse(line: &str) -> Result<Args, clap::Error> {
-        let words = ["bench"].into_iter().chain(line.split_whitespace());
-        let matches = Bench::command().try_get_matches_from(words)?;
-        Ok(Bench::from_arg_matches(&matches)?.args)
-    }
-
-    #[test]
-    fn the_definition_is_sound() {
-        Bench::command().debug_assert();
-    }
-
-    #[test]
-    fn options() {
-        let args = parse("--quick --only null,four-ints --variants stubs,bare --instructions").unwrap();
-        assert_eq!((args.trips.repeat(), args.instructions), (3, true));
-        assert_eq!(args.variants, [Method::Stubs, Method::Bare]);
-        for line in ["--repeat 0", "--variants doves"] {
-            assert!(parse(line).is_err(), "{line}");
-        }
-    }
+    pub trips: Options<Method>,
 }

@@ -11,11 +11,6 @@ pub type Results = trips::results::Results<Case>;
 pub type Row = trips::results::Row<Case>;
 
 impl Results {
-    /// The microseconds of that case.
-    pub fn us(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
-        self.of(Case { test, method, placement }, Unit::Microseconds).map(|row| row.value)
-    }
-
     /// How calls in that way relate to the bare messages beside them.
     pub fn to_bare(&self, test: Test, method: Method, placement: Placement) -> Option<f64> {
         Some(self.us(test, method, placement)? / self.us(test, method.bare()?, placement)?)
@@ -36,11 +31,5 @@ impl Results {
             Some(part) => self.part(case, part, Unit::Instructions),
         };
         row.map(|row| row.value)
-    }
-
-    /// The tests that have rows in that unit, in the order of the published tables.
-    pub fn tests(&self, unit: Unit) -> Vec<Test> {
-        let measured = |test: &Test| self.rows.iter().any(|row| row.case.test == *test && row.unit == unit);
-        Test::ALL.into_iter().filter(measured).collect()
     }
 }

@@ -79,11 +79,12 @@ impl Published {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::trips::cases::Test as _;
 
     /// The texts around the tables say what they come to.
     #[test]
     fn the_tables_agree_with_their_discussions() {
-        for test in Test::ALL {
+        for &test in Test::ALL {
             match published(test) {
                 Some(Published::Milliseconds { .. }) => assert!(matches!(test, Test::Null | Test::Longwords(_)), "{test:?}"),
                 // Messages take about three times as many cycles as traps.

@@ -2,6 +2,7 @@
 #![allow(unsafe_code, reason = "functions in C")]
 
 use super::cases::Test;
+use crate::trips::cases::Test as _;
 use anyhow::{Context, ensure};
 use slipway_fabric::sync::{AtomicBool, Ordering};
 use std::ffi::c_int;
@@ -182,7 +183,7 @@ mod tests {
     #[test]
     fn calls_and_messages_are_answered() {
         let mut looped = Looped::take(Test::FourInts).unwrap();
-        for test in Test::ALL {
+        for &test in Test::ALL {
             for _ in 0..3 {
                 looped.call(test).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
                 looped.copy().unwrap();
@@ -196,7 +197,7 @@ mod tests {
         let cpu = crate::cores::Cores::choose().unwrap().first;
         serve_beside(theirs.task, cpu, move || server.serve(theirs.own)).unwrap();
         ours.task.enter();
-        for test in Test::ALL {
+        for &test in Test::ALL {
             client.call(test, ours.other).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
         }
         let error = client.call(Test::FourInts, ours.own + 0x1000).unwrap_err().to_string();

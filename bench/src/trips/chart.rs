@@ -1,6 +1,8 @@
 //! Round trips as a chart: a bar for each way, on a logarithmic axis, published figures as marks.
 
-use super::results::Results;
+use super::Placement;
+use super::cases::{Case, Method, Test};
+use super::results::{Results, Row, Unit};
 use crate::report::axis::Axis;
 use crate::report::drawing::{INK, PALE, page, text};
 use crate::report::format::microseconds;
@@ -60,6 +62,27 @@ pub struct Bar {
     pub us: f64,
     /// One of the chart's.
     pub colour: &'static str,
+}
+
+/// The tests of a bench, with a bar for each way and placement that was timed and is `shown`.
+pub fn sections<M: Method>(
+    results: &Results<Case<M::Test, M>>,
+    shown: impl Fn(M) -> bool,
+    colour: impl Fn(M) -> &'static str,
+    marks: impl Fn(M::Test) -> Vec<Option<f64>>,
+) -> Vec<Section> {
+    let section = |&test: &M::Test| {
+        let of_test = |row: &&Row<Case<M::Test, M>>| row.case.test == test && row.unit == Unit::Microseconds && row.value > 0.0;
+        let mut rows: Vec<_> = results.rows.iter().filter(of_test).filter(|row| shown(row.case.method)).collect();
+        rows.sort_by_key(|row| Placement::ALL.iter().position(|place| *place == row.case.placement));
+        let bar = |row: &Row<Case<M::Test, M>>| {
+            let Case { method, placement, .. } = row.case;
+            let label = format!("{}, {}", method.heading().replace('\n', " "), placement.name());
+            Bar { label, us: row.value, colour: colour(method) }
+        };
+        (!rows.is_empty()).then(|| Section { title: test.title(), bars: rows.into_iter().map(bar).collect(), marks: marks(test) })
+    };
+    M::Test::ALL.iter().filter_map(section).collect()
 }
 
 impl Chart<'_> {
@@ -152,4 +175,13 @@ fn bar(bar: &Bar, axis: &Axis, middle: f64) -> Group {
 fn mark(column: usize, x: f64, y: f64) -> Path {
     let outline = format!("M{x} {}l5 5l-5 5l-5 -5z", y - 5.0);
     Path::new().set("d", outline).set("fill", PUBLISHED[column]).set("stroke", "#ffffff")
+}
+
+#[cfg(test)]
+pub mod tests {
+    /// The texts of a chart.
+    pub fn texts<'a>(document: &'a roxmltree::Document<'_>) -> Vec<&'a str> {
+        let texts = document.descendants().filter(|node| node.has_tag_name("text"));
+        texts.map(|node| node.text().unwrap_or_default().trim()).collect()
+    }
 }

@@ -4,6 +4,7 @@
 
 pub mod attribution;
 pub mod callgrind;
+pub mod cases;
 pub mod chart;
 pub mod cli;
 pub mod exchange;

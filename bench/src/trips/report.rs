@@ -1,5 +1,6 @@
 //! What the reports of round trips have in common.
 
+use super::cases::Test;
 use super::results::{Missing, Results, Row, Settings};
 use crate::machine::Machine;
 use crate::report::file::write_json;
@@ -27,6 +28,19 @@ pub fn header<C>(title: &str, results: &Results<C>) -> String {
 pub fn failures<C>(results: &Results<C>) -> String {
     let line = |missing: &Missing| format!("FAILED: {}, {}: {}\n", missing.test, missing.variant, missing.reason);
     results.failed.iter().map(line).collect()
+}
+
+/// What was published for a test, for programs.
+#[derive(Serialize)]
+pub struct Published<P> {
+    test: String,
+    #[serde(flatten)]
+    figures: P,
+}
+
+/// The tests for which something was published, in their order.
+pub fn published<T: Test, P>(of: impl Fn(T) -> Option<P>) -> Vec<Published<P>> {
+    T::ALL.iter().filter_map(|&test| Some(Published { test: test.name(), figures: of(test)? })).collect()
 }
 
 /// The results for programs.

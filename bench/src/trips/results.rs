@@ -1,8 +1,9 @@
 //! What a run found.
 
-use super::Case;
+use super::cases::{self, Method, Test as _};
 use super::exchange::Timing;
 use super::pair::Bench;
+use super::{Case, Placement};
 use crate::cores::Cores;
 use crate::machine::Machine;
 use crate::stats::median;
@@ -195,5 +196,18 @@ fn line(cores: &Cores) -> String {
     match cores.second {
         Some(second) => format!("server on CPU {}, client on CPU {second}; one core: both on CPU {}", cores.first, cores.first),
         None => format!("both on CPU {}, the only one allowed", cores.first),
+    }
+}
+
+impl<M: Method> Results<cases::Case<M::Test, M>> {
+    /// The microseconds of a test, done in that way there.
+    pub fn us(&self, test: M::Test, method: M, placement: Placement) -> Option<f64> {
+        self.of(cases::Case { test, method, placement }, Unit::Microseconds).map(|row| row.value)
+    }
+
+    /// The tests that have rows in that unit, in the order of the published tables.
+    pub fn tests(&self, unit: Unit) -> Vec<M::Test> {
+        let measured = |test: &M::Test| self.rows.iter().any(|row| row.case.test == *test && row.unit == unit);
+        M::Test::ALL.iter().copied().filter(measured).collect()
     }
 }

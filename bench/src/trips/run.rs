@@ -1,14 +1,73 @@
-//! The timed part of a run.
+//! A run, from the options to what is told of it.
 
 use super::Case;
+use super::cases::{self, Method, plan};
+use super::cli::Options;
 use super::exchange::Timing;
 use super::pair::Bench;
+use super::report::Document;
 use super::results::{Results, Row};
+use crate::cores::Cores;
+use crate::process::{Interrupt, find_program};
+use crate::report::drawing::save;
 use crate::report::format::microseconds;
 use crate::report::progress::Progress;
+use anyhow::Context;
+use serde::Serialize;
+use std::path::Path;
 
 /// What a measurement takes beside its timed runs, seconds: two processes, and finding the length.
 const START_SECONDS: f64 = 0.06;
+
+/// The cases of a bench that has these ways.
+type CaseOf<M> = cases::Case<<M as Method>::Test, M>;
+
+/// Measures what `options` ask for: times every case, does `more`, and counts instructions by `count`, which is given
+/// valgrind's path, where that can be done and is asked for.
+///
+/// # Errors
+/// For options that ask for nothing, without valgrind, and after an interrupt. What else goes wrong is in the results.
+pub fn measure<M: Method>(
+    options: &Options<M>,
+    more: impl FnOnce(&Bench<'_>, &[CaseOf<M>], &mut Results<CaseOf<M>>) -> anyhow::Result<()>,
+    mut count: impl FnMut(&Bench<'_>, &Path, CaseOf<M>) -> anyhow::Result<Vec<Row<CaseOf<M>>>>,
+) -> anyhow::Result<Results<CaseOf<M>>> {
+    let valgrind = options.instructions.then(|| find_program("valgrind", "valgrind")).transpose()?;
+    let cores = Cores::choose()?;
+    let cases = plan(options, &cores)?;
+    // Before anything is started, so that nothing is left behind.
+    let interrupt = Interrupt::install()?;
+    let bench = Bench { program: std::env::current_exe().context("own path")?, cores, interrupt: &interrupt };
+    let mut results = Results::new(&cores, options.seconds(), options.repeat())?;
+    time_all(&bench, &cases, &mut results)?;
+    more(&bench, &cases, &mut results)?;
+    if let Some(valgrind) = valgrind {
+        let counted: Vec<CaseOf<M>> = cases.into_iter().filter(cases::Case::counts).collect();
+        count_all(&bench, &counted, &mut results, |case| count(&bench, &valgrind, case))?;
+    }
+    Ok(results)
+}
+
+/// Prints `text`, and writes the files that `options` ask for.
+///
+/// # Errors
+/// When a file can't be written, and after that when some of the measurements failed.
+pub fn tell<M: Method, P: Serialize>(
+    options: &Options<M>,
+    results: &Results<CaseOf<M>>,
+    text: &str,
+    document: &Document<'_, CaseOf<M>, P>,
+    chart: impl FnOnce() -> svg::Document,
+) -> anyhow::Result<()> {
+    print!("{text}");
+    if let Some(file) = &options.json {
+        document.write(file)?;
+    }
+    if let Some(file) = &options.svg {
+        save(file, &chart())?;
+    }
+    results.outcome()
+}
 
 /// What two runs of two processes under valgrind take.
 const COUNT_SECONDS: f64 = 1.5;
@@ -17,7 +76,7 @@ const COUNT_SECONDS: f64 = 1.5;
 ///
 /// # Errors
 /// After an interrupt. What else goes wrong is in the results.
-pub fn time_all<C: Case>(bench: &Bench<'_>, cases: &[C], results: &mut Results<C>) -> anyhow::Result<()> {
+fn time_all<C: Case>(bench: &Bench<'_>, cases: &[C], results: &mut Results<C>) -> anyhow::Result<()> {
     let (seconds, repeat) = (results.settings.seconds, results.settings.repeat);
     let said = |timing: &Timing| format!("{} us", microseconds(timing.mean_us));
     let measure = |case: &C| bench.time(*case, seconds);
@@ -33,7 +92,7 @@ pub fn time_all<C: Case>(bench: &Bench<'_>, cases: &[C], results: &mut Results<C
 ///
 /// # Errors
 /// As [`time_all`].
-pub fn count_all<C: Case>(
+fn count_all<C: Case>(
     bench: &Bench<'_>,
     cases: &[C],
     results: &mut Results<C>,

@@ -1,19 +1,20 @@
 //! The results for programs.
 
-use crate::colocate::cases::{Case, Method, Test};
+use crate::colocate::cases::{Case, Method};
 use crate::colocate::results::Results;
-use crate::colocate::seed;
+use crate::colocate::seed::{self, Published as Figures};
 use crate::colocate::stages::{Group, groups};
 use crate::targets::Judgement;
-use crate::trips::report::Document;
+use crate::trips::cases::Method as _;
+use crate::trips::report::{Document, Published, published};
 use serde::Serialize;
-use std::path::Path;
 
+/// What was published, and where it stands here.
 #[derive(Serialize)]
-struct PublishedTables {
+pub struct PublishedTables {
     source: &'static str,
     columns: [&'static str; 3],
-    rows: Vec<PublishedRow>,
+    rows: Vec<Published<Figures>>,
     message_stages_cycles: [(u32, u32); 21],
     trap_stages_cycles: [u32; 12],
     stages: [Way; 2],
@@ -26,26 +27,12 @@ struct Way {
     groups: &'static [Group],
 }
 
-#[derive(Serialize)]
-struct PublishedRow {
-    test: String,
-    us: [Option<f64>; 3],
-}
-
-/// Writes `results` to `file`.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn write(file: &Path, results: &Results, targets: &[Judgement]) -> anyhow::Result<()> {
-    document(results, targets).write(file)
-}
-
-fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a, Case, PublishedTables> {
-    let row = |test: Test| Some(PublishedRow { test: test.name(), us: seed::published(test)?.us });
+/// All of a run.
+pub fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a, Case, PublishedTables> {
     let published = PublishedTables {
         source: seed::SOURCE,
         columns: seed::COLUMNS,
-        rows: Test::ALL.into_iter().filter_map(row).collect(),
+        rows: published(seed::published),
         message_stages_cycles: seed::MESSAGE_STAGES,
         trap_stages_cycles: seed::TRAP_STAGES,
         stages: [Method::Message, Method::Trap]

@@ -4,6 +4,7 @@ use crate::colocate::cases::{Method, Test};
 use crate::colocate::results::{Results, Row};
 use crate::colocate::stages::{self, ALL, BARE_LINE, CACHE_LINE, Group, IN_NOISE, STAMP, TURN, cycles, groups};
 use crate::report::table::{aligned, new_table};
+use crate::trips::cases::Test as _;
 
 /// The calls whose stages are in the tables: the one of the published tables, and the shortest.
 const TESTS: [Test; 2] = [Test::InOut128, Test::Null];

@@ -7,6 +7,7 @@ use crate::colocate::seed::{self, SOURCE};
 use crate::report::format::{microseconds, ratio};
 use crate::report::table::{aligned, new_table, target_table};
 use crate::targets::Judgement;
+use crate::trips::cases::{Method as _, Test as _};
 use crate::trips::report::{failures, header};
 use crate::trips::results::Unit;
 use clap::ValueEnum;
@@ -42,7 +43,7 @@ fn times(results: &Results) -> String {
     ];
     let tests = results.tests(Unit::Microseconds);
     let methods: Vec<Method> =
-        METHODS.into_iter().filter(|&method| tests.iter().any(|&test| results.us(test, method).is_some())).collect();
+        METHODS.into_iter().filter(|&method| tests.iter().any(|&test| results.call_us(test, method).is_some())).collect();
     let mut heading = vec!["call".to_owned(), "Mach | in kernel | trap\n1993, us".to_owned(), "message\nto trap".to_owned()];
     for method in &methods {
         heading.push(format!("{}\nus", method.heading()));
@@ -54,10 +55,10 @@ fn times(results: &Results) -> String {
     for test in tests {
         let published = seed::published(test);
         let columns = |us: [Option<f64>; 3]| us.map(|us| us.map_or("-".to_owned(), |us| format!("{us:.1}"))).join(" | ");
-        let mut cells = vec![test.title().to_owned(), published.map_or(String::new(), |it| columns(it.us))];
+        let mut cells = vec![test.title(), published.map_or(String::new(), |it| columns(it.us))];
         cells.push(optional(published.and_then(|it| it.ratio()), ratio));
         for &method in &methods {
-            cells.push(optional(results.us(test, method), microseconds));
+            cells.push(optional(results.call_us(test, method), microseconds));
             if matches!(method, Method::Message | Method::OneProcess) {
                 cells.push(optional(results.to_trap(test, method), ratio));
             }
@@ -71,8 +72,8 @@ fn times(results: &Results) -> String {
 fn instructions(results: &Results) -> String {
     let whole = |method: Method| {
         let figures: Vec<String> = Test::ALL
-            .into_iter()
-            .filter_map(|test| Some(format!("{} {:.0}", test.title(), results.instructions(test, method, None)?)))
+            .iter()
+            .filter_map(|&test| Some(format!("{} {:.0}", test.title(), results.instructions(test, method, None)?)))
             .collect();
         (!figures.is_empty()).then(|| format!("{}: {}\n", method.name(), figures.join(", ")))
     };

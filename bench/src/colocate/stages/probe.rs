@@ -4,6 +4,7 @@ use super::stubs::{self, CALLS, Clock, Looped, Readings};
 use crate::colocate::cases::{Method, Test};
 use crate::colocate::stubs::{self as calls, Client};
 use crate::stats::median;
+use crate::trips::cases::{Method as _, Test as _};
 use crate::trips::job::{Args, Job, Side, Work, begin};
 use crate::trips::link::Link;
 use crate::trips::meet::{End, meet, serve_beside, servers_cpu, two_tasks};

@@ -3,6 +3,7 @@
 use super::words::{Words, share};
 use crate::ipc::cases::{Case, Test};
 use crate::ipc::peer::Job;
+use crate::trips::cases::Test as _;
 use crate::trips::exchange::Exchange;
 use crate::trips::link::Link;
 use rustix::thread::sched_yield;
@@ -88,7 +89,7 @@ impl Exchange for Copy {
     type Case = Case;
 
     fn prepare(_: &mut Link, _: &Job) -> anyhow::Result<Self> {
-        let length = Test::ALL.map(Test::bytes).into_iter().max().unwrap_or_default();
+        let length = Test::ALL.iter().map(|test| test.bytes()).max().unwrap_or_default();
         Ok(Self { from: vec![1; length], to: vec![0; length] })
     }
 

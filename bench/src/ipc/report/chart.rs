@@ -1,49 +1,22 @@
 //! The results as a chart, the published figures as marks.
 
 use crate::ipc::cases::{Method, Test};
-use crate::ipc::results::{Results, Row};
+use crate::ipc::results::Results;
 use crate::ipc::seed;
-use crate::report::drawing::save;
-use crate::trips::Placement;
-use crate::trips::chart::{Bar, Chart, Key, OURS, SYSTEM, Section};
-use crate::trips::results::Unit;
-use std::path::Path;
+use crate::trips::chart::{Chart, Key, OURS, SYSTEM, sections};
 use svg::Document;
-
 const PEER: &str = "#d1a04f";
 
-/// Writes the chart of `results` to `file`.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn write(file: &Path, results: &Results) -> anyhow::Result<()> {
-    save(file, &draw(results))
-}
-
-fn draw(results: &Results) -> Document {
-    let rows: Vec<&Row> = results.rows.iter().filter(|row| row.unit == Unit::Microseconds && row.value > 0.0).collect();
-    let section = |test: Test| {
-        let mut rows: Vec<&Row> = rows.iter().filter(|row| row.case.test == test).copied().collect();
-        rows.sort_by_key(|row| Placement::ALL.iter().position(|place| *place == row.case.placement));
-        (!rows.is_empty()).then(|| Section {
-            title: test.title(),
-            bars: rows.into_iter().map(bar).collect(),
-            marks: published_us(test).to_vec(),
-        })
-    };
+/// The chart of `results`.
+pub fn draw(results: &Results) -> Document {
     let chart = Chart {
         title: "Messages and rights, there and back: microseconds",
         keys: &[Key(OURS, "Slipway"), Key(PEER, "other libraries"), Key(SYSTEM, "the system")],
         marks: &seed::COLUMNS,
         sources: &[seed::SOURCE],
-        sections: Test::ALL.into_iter().filter_map(section).collect(),
+        sections: sections(results, |_| true, colour, |test| published_us(test).to_vec()),
     };
     chart.draw(results)
-}
-
-fn bar(row: &Row) -> Bar {
-    let label = format!("{}, {}", row.case.method.heading().replace('\n', " "), row.case.placement.name());
-    Bar { label, us: row.value, colour: colour(row.case.method) }
 }
 
 fn colour(method: Method) -> &'static str {
@@ -63,17 +36,15 @@ fn published_us(test: Test) -> [Option<f64>; 3] {
 mod tests {
     use super::super::sample::results;
     use super::*;
+    use crate::trips::chart::tests::texts;
+    use crate::trips::results::Unit;
 
     #[test]
     fn the_chart_is_well_formed_and_whole() {
         let results = results();
         let drawn = draw(&results).to_string();
         let document = roxmltree::Document::parse(&drawn).unwrap();
-        let texts: Vec<&str> = document
-            .descendants()
-            .filter(|node| node.has_tag_name("text"))
-            .map(|node| node.text().unwrap_or_default().trim())
-            .collect();
+        let texts = texts(&document);
         for part in ["null message", "256 ports", "AF_UNIX, one-core", "290", "L3 native"] {
             assert!(texts.contains(&part), "{part} in {texts:?}");
         }

@@ -7,6 +7,7 @@ use crate::report::format::microseconds;
 use crate::report::table::{aligned, new_table, target_table};
 use crate::targets::Judgement;
 use crate::trips::Placement;
+use crate::trips::cases::{Method as _, Test as _};
 use crate::trips::report::{failures, header};
 use crate::trips::results::Unit;
 use clap::ValueEnum;

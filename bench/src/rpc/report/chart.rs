@@ -1,61 +1,36 @@
 //! The results as a chart, the published figures as marks.
 
-use crate::report::drawing::save;
-use crate::rpc::cases::Test;
-use crate::rpc::results::{Results, Row};
+use crate::rpc::cases::Method;
+use crate::rpc::results::Results;
 use crate::rpc::seed;
-use crate::trips::Placement;
-use crate::trips::chart::{Bar, Chart, Key, OURS, SYSTEM, Section};
-use crate::trips::results::Unit;
-use std::path::Path;
+use crate::trips::chart::{Chart, Key, OURS, SYSTEM, sections};
 use svg::Document;
 
-/// Writes the chart of `results` to `file`.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn write(file: &Path, results: &Results) -> anyhow::Result<()> {
-    save(file, &draw(results))
-}
-
-fn draw(results: &Results) -> Document {
-    let crosses = |row: &&Row| row.unit == Unit::Microseconds && row.case.method.crosses();
-    let section = |test: Test| {
-        let mut rows: Vec<&Row> = results.rows.iter().filter(crosses).filter(|row| row.case.test == test).collect();
-        rows.sort_by_key(|row| Placement::ALL.iter().position(|place| *place == row.case.placement));
-        let marks = seed::published(test).map_or_else(Vec::new, |published| published.us().to_vec());
-        (!rows.is_empty()).then(|| Section { title: test.title(), bars: rows.into_iter().map(bar).collect(), marks })
-    };
+/// The chart of `results`.
+pub fn draw(results: &Results) -> Document {
+    let colour = |method: Method| if method.bare().is_some() { OURS } else { SYSTEM };
+    let marks = |test| seed::published(test).map_or_else(Vec::new, |published| published.us().to_vec());
     let chart = Chart {
         title: "Calls by stubs and bare messages, there and back: microseconds",
         keys: &[Key(OURS, "calls by stubs"), Key(SYSTEM, "bare messages with as much data")],
         marks: &seed::COLUMNS,
         sources: &seed::SOURCES,
-        sections: Test::ALL.into_iter().filter_map(section).collect(),
+        sections: sections(results, Method::crosses, colour, marks),
     };
     chart.draw(results)
-}
-
-fn bar(row: &Row) -> Bar {
-    let Row { case, value, .. } = row;
-    let label = format!("{}, {}", case.method.heading().replace('\n', " "), case.placement.name());
-    Bar { label, us: *value, colour: if case.method.bare().is_some() { OURS } else { SYSTEM } }
 }
 
 #[cfg(test)]
 mod tests {
     use super::super::sample::results;
     use super::*;
+    use crate::trips::chart::tests::texts;
 
     #[test]
     fn the_chart_is_well_formed_and_whole() {
         let drawn = draw(&results()).to_string();
         let document = roxmltree::Document::parse(&drawn).unwrap();
-        let texts: Vec<&str> = document
-            .descendants()
-            .filter(|node| node.has_tag_name("text"))
-            .map(|node| node.text().unwrap_or_default().trim())
-            .collect();
+        let texts = texts(&document);
         for part in ["null RPC (an integer)", "1024 bytes In", "stubs, different", "9.00", "in kernel, trap"] {
             assert!(texts.contains(&part), "{part} in {texts:?}");
         }

@@ -1,37 +1,22 @@
 //! The results for programs.
 
-use crate::rpc::cases::{Case, Test};
+use crate::rpc::cases::Case;
 use crate::rpc::results::Results;
-use crate::rpc::seed::{self, Published};
+use crate::rpc::seed::{self, Published as Figures};
 use crate::targets::Judgement;
-use crate::trips::report::Document;
+use crate::trips::report::{Document, Published, published};
 use serde::Serialize;
-use std::path::Path;
 
+/// What was published.
 #[derive(Serialize)]
-struct PublishedTable {
+pub struct PublishedTable {
     sources: [&'static str; 2],
-    rows: Vec<PublishedRow>,
+    rows: Vec<Published<Figures>>,
 }
 
-#[derive(Serialize)]
-struct PublishedRow {
-    test: String,
-    #[serde(flatten)]
-    published: Published,
-}
-
-/// Writes `results` to `file`.
-///
-/// # Errors
-/// When the file can't be written.
-pub fn write(file: &Path, results: &Results, targets: &[Judgement]) -> anyhow::Result<()> {
-    document(results, targets).write(file)
-}
-
-fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a, Case, PublishedTable> {
-    let row = |test: Test| Some(PublishedRow { test: test.name(), published: seed::published(test)? });
-    let published = PublishedTable { sources: seed::SOURCES, rows: Test::ALL.into_iter().filter_map(row).collect() };
+/// All of a run.
+pub fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<'a, Case, PublishedTable> {
+    let published = PublishedTable { sources: seed::SOURCES, rows: published(seed::published) };
     Document::new(results, published, targets)
 }
 

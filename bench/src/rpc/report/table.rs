@@ -8,6 +8,7 @@ use crate::rpc::results::Results;
 use crate::rpc::seed::{self, Published};
 use crate::targets::Judgement;
 use crate::trips::Placement;
+use crate::trips::cases::{Method as _, Test as _};
 use crate::trips::report::{failures, header};
 use crate::trips::results::Unit;
 
@@ -84,7 +85,7 @@ fn section(results: &Results, placement: Placement) -> String {
 /// The stubs' work without a message.
 fn work(results: &Results) -> String {
     let figures: Vec<String> =
-        Test::ALL.into_iter().filter_map(|test| Some(format!("{} {:.1} ns", test.name(), results.work_ns(test)?))).collect();
+        Test::ALL.iter().copied().filter_map(|test| Some(format!("{} {:.1} ns", test.name(), results.work_ns(test)?))).collect();
     match figures.is_empty() {
         true => String::new(),
         false => format!("\nwork of both stubs, without a message: {}\n", figures.join(", ")),
@@ -92,7 +93,7 @@ fn work(results: &Results) -> String {
 }
 
 fn instructions(results: &Results) -> String {
-    let tests: Vec<Test> = Test::ALL.into_iter().filter(|&test| results.instructions(test, None).is_some()).collect();
+    let tests: Vec<Test> = Test::ALL.iter().copied().filter(|&test| results.instructions(test, None).is_some()).collect();
     if tests.is_empty() {
         return String::new();
     }
