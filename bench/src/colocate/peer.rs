@@ -69,9 +69,9 @@ impl Exchange for Calls {
                 // The server's own calls come here.
                 beside(case, ours, job.cpu)?;
                 ours.task.enter();
-                let mut calls: Self = near(ours.other)?;
-                settle(&mut calls)?;
-                return Ok(calls);
+                let mut client = Client::take(case.method)?;
+                settle(&mut client, case.method, case.test, ours.other)?;
+                return Ok(Self(Some(Near { client, server: ours.other, test: case.test })));
             }
             _ => {}
         }
@@ -104,10 +104,15 @@ impl Exchange for Calls {
     }
 }
 
-/// A few calls, after which the servers' threads wait: a trap needs that.
-fn settle(calls: &mut Calls) -> anyhow::Result<()> {
+/// A few calls by message, after which the servers' threads wait: a trap needs that.
+///
+/// # Errors
+/// What a call returns.
+pub fn settle(client: &mut Client, method: Method, test: Test, server: u32) -> anyhow::Result<()> {
+    client.change(Method::OneProcess)?;
     (0..100).try_for_each(|_| {
         std::thread::yield_now();
-        calls.round_trip()
-    })
+        client.call(test, server)
+    })?;
+    client.change(method)
 }

@@ -201,6 +201,9 @@ impl Case {
     /// A cache line that goes to another core and comes back.
     pub const CACHE_LINE: Self = Self { test: Test::Floor, method: Method::CacheLine, placement: Placement::Different };
 
+    /// The clock that single round trips are timed with, read once.
+    pub const CLOCK: Self = Self { test: Test::Floor, method: Method::Clock, placement: Placement::OneCore };
+
     /// A bare line between cores that carries messages with so many bytes of data.
     pub fn bare_line(bytes: u32) -> Self {
         Self { test: Test::Longwords(bytes / 4), method: Method::Fabric, placement: Placement::Different }

@@ -68,7 +68,7 @@ impl trips::cases::Test for Test {
 }
 
 impl Test {
-    /// Its place in [`Test::ALL`].
+    /// Its place among all tests.
     pub fn number(self) -> usize {
         <Self as trips::cases::Test>::ALL.iter().position(|test| *test == self).unwrap_or(usize::MAX)
     }

@@ -20,6 +20,8 @@ pub struct Anchor<K> {
     pub name: String,
     /// The work that it begins with.
     pub first: K,
+    /// Whether it may be missing in a profile: it is not called in every run.
+    pub rare: bool,
     /// The last names of functions that it calls, and the work that it goes on with behind the calls, in order.
     pub then: Vec<(String, K)>,
 }
@@ -93,7 +95,13 @@ fn last(function: &str) -> &str {
 impl<K> Anchor<K> {
     /// A function that does nothing but that work.
     pub fn new(within: &'static str, name: &str, work: K) -> Self {
-        Self { within, name: name.to_owned(), first: work, then: Vec::new() }
+        Self { within, name: name.to_owned(), first: work, rare: false, then: Vec::new() }
+    }
+
+    /// The same, where a run may do without it.
+    pub fn rare(mut self) -> Self {
+        self.rare = true;
+        self
     }
 
     /// The same, with other work behind a call of the function `of`.
@@ -193,7 +201,7 @@ fn borders<K>(costs: &[Cost], frames: &[Rc<[Frame]>], anchors: &[Anchor<K>]) -> 
     }
     let mut lines = Vec::new();
     for ((anchor, found), seen) in anchors.iter().zip(borders).zip(seen) {
-        ensure!(seen, "the profile shows nothing of {} in {:?}", anchor.name, anchor.within);
+        ensure!(seen || anchor.rare, "the profile shows nothing of {} in {:?}", anchor.name, anchor.within);
         let names = anchor.then.iter().map(|(name, _)| name);
         let of_one = names.zip(found).map(|(name, line)| line.with_context(|| format!("no call of {name} in {}", anchor.name)));
         lines.push(of_one.collect::<anyhow::Result<_>>()?);
@@ -258,5 +266,7 @@ mod tests {
         assert!(error.contains("absent"), "{error}");
         let no_call = Anchor::new("", "outer", Work::Before).behind("absent", Work::After);
         assert!(attribute(&costs(PROFILE), &mut symbols(), &[no_call]).is_err());
+        let rare = Anchor::new("some::path", "absent", Work::Inner).rare();
+        attribute(&costs(PROFILE), &mut symbols(), &[rare]).unwrap();
     }
 }

@@ -3,7 +3,7 @@
 use crate::colocate::cases::{Case, Method};
 use crate::colocate::results::Results;
 use crate::colocate::seed::{self, Published as Figures};
-use crate::colocate::stages::{Group, groups};
+use crate::colocate::stages::{Group, groups, least_ns};
 use crate::targets::Judgement;
 use crate::trips::cases::Method as _;
 use crate::trips::report::{Document, Published, published};
@@ -24,6 +24,8 @@ pub struct PublishedTables {
 #[derive(Serialize)]
 struct Way {
     way: String,
+    /// Less than this, or a range that begins at nothing, can't be told from nothing.
+    least_ns: f64,
     groups: &'static [Group],
 }
 
@@ -35,8 +37,11 @@ pub fn document<'a>(results: &'a Results, targets: &'a [Judgement]) -> Document<
         rows: published(seed::published),
         message_stages_cycles: seed::MESSAGE_STAGES,
         trap_stages_cycles: seed::TRAP_STAGES,
-        stages: [Method::Message, Method::Trap]
-            .map(|method| Way { way: method.name(), groups: groups(method).unwrap_or_default() }),
+        stages: [Method::Message, Method::Trap].map(|method| Way {
+            way: method.name(),
+            least_ns: least_ns(method),
+            groups: groups(method).unwrap_or_default(),
+        }),
     };
     Document::new(results, published, targets)
 }

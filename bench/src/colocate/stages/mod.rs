@@ -8,7 +8,7 @@ mod work;
 
 pub use instructions::count;
 pub use probe::{BY_STUB, LOOP_TURN as TURN, STAMP};
-pub use times::{ALL, BARE_LINE, CACHE_LINE, IN_NOISE, is_told, time};
+pub use times::{ALL, BARE_LINE, CACHE_LINE, IN_NOISE, is_told, least_ns, time};
 
 use super::cases::Method;
 use super::seed::{MESSAGE_STAGES, TRAP_STAGES};

@@ -2,6 +2,7 @@
 
 use super::stubs::{self, CALLS, Clock, Looped, Readings};
 use crate::colocate::cases::{Method, Test};
+use crate::colocate::peer::settle;
 use crate::colocate::stubs::{self as calls, Client};
 use crate::stats::median;
 use crate::trips::cases::{Method as _, Test as _};
@@ -289,11 +290,17 @@ fn loops(link: &mut Link, job: &Job<Probe>, seconds: f64) -> anyhow::Result<Vec<
     ours.task.enter();
     let mut client = Client::take(Method::Trap)?;
     let test = job.case.test;
-    // Calls go by message until the server waits.
-    for _ in 0..100 {
-        std::thread::yield_now();
-        client.call(test, ours.other)?;
-    }
+    settle(&mut client, Method::Trap, test, ours.other)?;
+    // Nothing is to be called in the loops before it can be.
+    (0..10_000)
+        .find_map(|_| match stubs::repeat(&mut client, Looped::Trap, test, ours.other, 1) {
+            Ok(()) => Some(()),
+            Err(_) => {
+                std::thread::yield_now();
+                None
+            }
+        })
+        .context("the server does not come to wait for calls")?;
     let turn = Turn::new(false, false);
     let mut medians = Medians::default();
     let each = |took: Duration| took.as_nanos() as f64 / f64::from(TIMES);

@@ -36,6 +36,7 @@ enum Step {
 }
 
 const CACHE: Step = Step::Floor(ipc::Case::CACHE_LINE);
+const CLOCK: Step = Step::Floor(ipc::Case::CLOCK);
 
 fn line(test: Test) -> Step {
     Step::Floor(ipc::Case::bare_line(test.bytes().0 as u32))
@@ -49,7 +50,7 @@ fn steps(cases: &[Case]) -> Vec<Step> {
             (Method::Message | Method::OneProcess, Placement::Different) => {
                 add(What::Borders);
                 add(What::Halves);
-                steps.extend([CACHE, line(test)]);
+                steps.extend([CACHE, CLOCK, line(test)]);
             }
             (Method::Trap, Placement::OneCore) => add(What::Loops),
             (Method::MessageTrapStubs, Placement::Different) if test == Test::Null => add(What::Stubs),
@@ -68,7 +69,12 @@ fn steps(cases: &[Case]) -> Vec<Step> {
 fn measure(bench: &Bench<'_>, step: Step, seconds: f64) -> anyhow::Result<Vec<Figure>> {
     match step {
         Step::Stages(probe) => bench.ask(probe, seconds),
-        Step::Floor(case) => Ok(vec![Figure { part: case.way(), ns: bench.time(case, seconds)?.mean_us * 1e3 }]),
+        Step::Floor(case) => {
+            let timing = bench.time(case, seconds)?;
+            // As of the stages the middle one of many; but of the clock, by which they are timed, the mean.
+            let us = if step == CLOCK { timing.mean_us } else { timing.p50_us };
+            Ok(vec![Figure { part: name(&step), ns: us * 1e3 }])
+        }
     }
 }
 
@@ -131,15 +137,16 @@ fn combine<const N: usize>(series: [&Vec<f64>; N], value: impl Fn([f64; N]) -> f
 fn rows(case: Case, series: &Series) -> Option<Vec<Row>> {
     let Case { test, method, placement } = case;
     let of = |what, part: &str| series.get(&(Step::Stages(Probe { what, test, method, placement }), part.to_owned()));
-    let floor = |step: Step| match step {
-        Step::Floor(case) => series.get(&(step, case.way())),
-        Step::Stages(_) => None,
+    let floor = |step: Step| {
+        let values = |step| series.get(&(step, name(&step)));
+        // The time between two readings of the clock has one in it.
+        Some(combine([values(step)?, values(CLOCK)?], |[floor, clock]| floor - clock))
     };
     let named: Vec<(&str, Vec<f64>)> = match (method, placement) {
         (Method::Message | Method::OneProcess, Placement::Different) => {
             let border = |part| of(What::Borders, part).cloned();
             let cache = floor(CACHE)?;
-            let cross = combine([cache], |[cache]| cache / 2.0);
+            let cross = combine([&cache], |[cache]| cache / 2.0);
             // What disturbed one run has not disturbed the other: the middle one is taken off.
             let one_way = median(&cross)?;
             let received = |way, sent| Some(combine([of(What::Borders, way)?, sent], |[way, sent]| way - sent - one_way));
@@ -158,8 +165,8 @@ fn rows(case: Case, series: &Series) -> Option<Vec<Row>> {
                 ("client's stub, reply", border(probe::CLIENT_AFTER)?),
                 (ALL, border(probe::WHOLE)?),
                 (probe::STAMP, border(probe::STAMP)?),
-                (CACHE_LINE, cache.clone()),
-                (BARE_LINE, floor(line(test))?.clone()),
+                (CACHE_LINE, cache),
+                (BARE_LINE, floor(line(test))?),
             ]
         }
         (Method::Trap, Placement::OneCore) => {
@@ -182,9 +189,13 @@ fn rows(case: Case, series: &Series) -> Option<Vec<Row>> {
     named.into_iter().map(|(name, values)| Row::spread(case, name, Unit::Nanoseconds, &values)).collect()
 }
 
-/// Whether a stage's time can be told from none. Readings of the clock run a little ahead of the instructions around
-/// them or behind, differences of loops only as far as the loops vary.
+/// The least time of a stage that can be told from none, nanoseconds. Readings of the clock run a little ahead of the
+/// instructions around them, or behind; differences of loops are off only as far as the loops vary.
+pub fn least_ns(way: Method) -> f64 {
+    if way == Method::Trap { 0.1 } else { 2.0 }
+}
+
+/// Whether a stage's time can be told from none.
 pub fn is_told(row: &Row) -> bool {
-    let least = if row.case.method == Method::Trap { 0.1 } else { 2.0 };
-    row.range[0] > 0.0 && row.value >= least
+    row.range[0] > 0.0 && row.value >= least_ns(row.case.method)
 }

@@ -89,6 +89,7 @@ pub fn trap(routine: &str) -> Vec<Anchor<Work>> {
     vec![
         Anchor::new("", &stub, Work::StubBefore),
         // Of the calls before the server waits, which are no traps.
+        Anchor::new("", &format!("_M{routine}"), Work::Enter).rare(),
         Anchor::new("", "mach_msg", Work::Enter),
         Anchor::new("", "mach_trap", Work::Trap),
         Anchor::new(TRAP, "call", Work::LookUp).behind("enter", Work::Switch).behind("run", Work::Back),
