@@ -65,3 +65,13 @@ pub fn ratio(what: &str, bound: Bound, part: Option<f64>, whole: Option<f64>) ->
     let reached = part.zip(whole).map(|(part, whole)| part / whole);
     judgement(what, bound, reached, detail().unwrap_or_default())
 }
+
+#[cfg(test)]
+pub mod tests {
+    use super::Judgement;
+
+    /// The target whose name begins so.
+    pub fn find(judged: Vec<Judgement>, what: &str) -> Judgement {
+        judged.into_iter().find(|judgement| judgement.what.starts_with(what)).unwrap_or_else(|| panic!("no target '{what}'"))
+    }
+}

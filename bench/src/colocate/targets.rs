@@ -36,12 +36,11 @@ mod tests {
     use super::*;
     use crate::colocate::report::sample::results;
     use crate::targets::Verdict;
+    use crate::targets::tests::find;
 
     #[test]
     fn bounds_hold_on_their_good_side() {
-        let judged = judge(&results());
-        let of =
-            |what: &str| judged.iter().find(|judgement| judgement.what.starts_with(what)).unwrap_or_else(|| panic!("{what}"));
+        let of = |what| find(judge(&results()), what);
         assert_eq!(of("null trap RPC, ns").verdict, Verdict::Met);
         assert_eq!(of("null trap RPC, instructions").verdict, Verdict::Missed);
         let between = of("null by message between");

@@ -38,10 +38,10 @@ mod tests {
     use super::*;
     use crate::rpc::report::sample::results;
     use crate::targets::Verdict;
+    use crate::targets::tests::find;
 
     fn judged(results: &Results, what: &str) -> Judgement {
-        let found = judge(results).into_iter().find(|judgement| judgement.what.starts_with(what));
-        found.unwrap_or_else(|| panic!("no target '{what}'"))
+        find(judge(results), what)
     }
 
     #[test]

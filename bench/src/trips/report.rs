@@ -71,3 +71,13 @@ impl<'a, C, P: Serialize> Document<'a, C, P> {
         write_json(file, self)
     }
 }
+
+#[cfg(test)]
+pub mod tests {
+    /// Holds a report to having all of its `parts`.
+    pub fn has_all(text: &str, parts: &[&str]) {
+        for part in parts {
+            assert!(text.contains(part), "'{part}' is not in\n{text}");
+        }
+    }
+}

@@ -89,12 +89,13 @@ mod tests {
     use super::super::sample::results;
     use super::*;
     use crate::colocate::targets::judge;
+    use crate::trips::report::tests::has_all;
 
     #[test]
     fn everything_is_in_the_report() {
         let results = results();
         let text = render(&results, &judge(&results));
-        for part in [
+        let parts = [
             "A & B <CPU>",
             "null RPC",
             "34.5 | 33.1 | 9.8",
@@ -111,8 +112,7 @@ mod tests {
             "in noise",
             "MISSED",
             "FAILED: null, capnp/one-core: no socket",
-        ] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
+        ];
+        has_all(&text, &parts);
     }
 }

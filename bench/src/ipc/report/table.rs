@@ -128,12 +128,13 @@ mod tests {
     use super::super::sample::results;
     use super::*;
     use crate::ipc::targets::judge;
+    use crate::trips::report::tests::has_all;
 
     #[test]
     fn everything_is_in_the_report() {
         let results = results();
         let text = render(&results, &judge(&results));
-        for part in [
+        let parts = [
             "A & B <CPU>",
             "cache line between the cores 0.10 us, 16 KB copied once 0.30 us",
             "different: two processes on different cores",
@@ -150,9 +151,8 @@ mod tests {
             "MISSED",
             "not measured",
             "FAILED: null, pipe/one-core: no pipes",
-        ] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
+        ];
+        has_all(&text, &parts);
     }
 
     #[test]

@@ -121,12 +121,13 @@ mod tests {
     use super::super::sample::results;
     use super::*;
     use crate::rpc::targets::judge;
+    use crate::trips::report::tests::has_all;
 
     #[test]
     fn everything_is_in_the_report() {
         let results = results();
         let text = render(&results, &judge(&results));
-        for part in [
+        let parts = [
             "A & B <CPU>",
             "different: two processes on different cores",
             "null RPC (an integer)",
@@ -139,9 +140,8 @@ mod tests {
             "2300",
             "MISSED",
             "FAILED: null, once/one-core: no right",
-        ] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
+        ];
+        has_all(&text, &parts);
     }
 
     #[test]
