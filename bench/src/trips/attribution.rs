@@ -201,7 +201,12 @@ fn borders<K>(costs: &[Cost], frames: &[Rc<[Frame]>], anchors: &[Anchor<K>]) -> 
     }
     let mut lines = Vec::new();
     for ((anchor, found), seen) in anchors.iter().zip(borders).zip(seen) {
-        ensure!(seen || anchor.rare, "the profile shows nothing of {} in {:?}", anchor.name, anchor.within);
+        let place = if anchor.within.is_empty() { "C's names" } else { anchor.within };
+        ensure!(
+            seen || anchor.rare,
+            "the profile shows nothing of {} in {place}: either its name has changed, or the program has no debug information",
+            anchor.name
+        );
         let names = anchor.then.iter().map(|(name, _)| name);
         let of_one = names.zip(found).map(|(name, line)| line.with_context(|| format!("no call of {name} in {}", anchor.name)));
         lines.push(of_one.collect::<anyhow::Result<_>>()?);
