@@ -68,7 +68,7 @@ impl Inner {
 }
 
 /// Tells the task of a thread from others in the fewest steps. Two that are equal are of one task, two of one task may differ.
-/// Not for a [guest](crate::guest), which knows no tasks but by its owner.
+/// Not for a [guest], which knows no tasks but by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     process: usize,
