@@ -83,16 +83,21 @@ fn by_trap() {
     let standard = standard();
     for client in LANGUAGES {
         for server in LANGUAGES {
-            let outcome = in_one_process(client, server, "trap");
-            assert_same(&standard, &outcome, &format!("{client} to {server}"));
             if client == "old" || server == "old" {
+                let outcome = in_one_process(client, server, "trap");
+                assert_same(&standard, &outcome, &format!("{client} to {server}"));
                 assert_eq!(outcome.messages, standard.messages, "old stubs know messages only");
                 continue;
             }
-            // `tell' and `right' are messages; what comes right behind `tell', or before the server waits, may be one.
-            assert!((2..20).contains(&outcome.messages), "{client} to {server}: {} by message", outcome.messages);
-            // The array that is `const' is not copied for a server in C.
-            assert_eq!(outcome.lent, if server == "c" { 5 } else { 0 }, "{client} to {server}");
+            // `tell' and `right' are messages. What comes right behind them, or before the server waits, may be one, so that it
+            // may take a second run. Each other routine is called four times at least, so none of them always is.
+            let trapped = (0..20).any(|_| {
+                let outcome = in_one_process(client, server, "trap");
+                assert_same(&standard, &outcome, &format!("{client} to {server}"));
+                // The array that is `const' is not copied for a server in C.
+                (2..6).contains(&outcome.messages) && outcome.lent == if server == "c" { 5 } else { 0 }
+            });
+            assert!(trapped, "{client} to {server}: some routine is never called by trap");
         }
     }
 }

@@ -359,6 +359,31 @@ fn a_port_with_a_payload_gets_messages() {
     assert_eq!(seen, [true, false, true], "a server that knows its port by a payload learns it from messages");
 }
 
+// A call is left where that is written for the processor.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_call_that_is_left_ends_with_its_server() {
+    let work = |call: &mut Called<Mix>| {
+        if call.value::<i32>()? == 0 {
+            // As `exit` does: what the routine holds is not given back.
+            slipway_ports::trap::leave::leave_call();
+        }
+        Err(Code(77))
+    };
+    let died = Some(Err(Code::MIG_SERVER_DIED));
+    shared(&work, |to| assert_eq!(mix::<Mix>(to, 0, &[], "", 4), died));
+    let port = ReceiveRight::new().expect("a port");
+    let to = port.make_send().expect("a send right");
+    let ended = mig::with_traps(&port, &mut Server(&work), table(), |_| {
+        thread::scope(|scope| {
+            scope.spawn(|| receive(&port));
+            assert_eq!(Some(until_made(|| mix::<Mix>(&to, 0, &[], "", 4))), died);
+            to.send(Outgoing::new(1), None).expect("a message");
+        });
+    });
+    ended.expect("a registration");
+}
+
 /// Serves messages, of which there are none but the one that ends it.
 fn receive(port: &ReceiveRight) {
     let end = port.receive(None).expect("a message");

@@ -17,7 +17,7 @@ use std::{
     ffi::{c_int, c_void},
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError},
+    sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError, TryLockResult},
     time::Duration,
 };
 
@@ -205,6 +205,23 @@ fn registered<T>(
     Ok(run())
 }
 
+/// Takes a server away whose routines were withdrawn. A call that has it still is waited for; but one that `exit` has left keeps
+/// it for good, and nobody else asks for it.
+fn at_last<G>(port: &ReceiveRight, lock: impl Fn() -> TryLockResult<G>, take: impl FnOnce(G)) {
+    let got = || match lock() {
+        Ok(server) => Some(server),
+        Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    };
+    let server = got().or_else(|| {
+        port.task().wait_for_callers();
+        got()
+    });
+    if let Some(server) = server {
+        take(server);
+    }
+}
+
 /// A server whose routines may be called while `with_traps` lasts, for those who serve its messages.
 #[derive(Debug)]
 pub struct Behind<'p, S>(&'p dyn Serve<S>);
@@ -285,8 +302,7 @@ pub fn with_traps<S: Send, T>(
     // SAFETY: it was just made, and is not freed.
     let shared = unsafe { &*place };
     let _end = Finally(|| {
-        // Waits for a call that is in it.
-        *shared.server.lock().unwrap_or_else(PoisonError::into_inner) = None;
+        at_last(port, || shared.server.try_lock(), |mut server| *server = None);
     });
     registered(port, traps.of(place.expose_provenance()), true, || run(&Behind(shared)))
 }
@@ -320,9 +336,7 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
     // SAFETY: it was just made, and is not freed.
     let shared = unsafe { &*place };
     let _end = Finally(|| {
-        // Waits for calls that are in it.
-        let server = shared.write().unwrap_or_else(PoisonError::into_inner).take();
-        drop(server);
+        at_last(port, || shared.try_write(), |mut server| drop(server.take()));
     });
     registered(port, traps.of(place.expose_provenance()), false, run)
 }
