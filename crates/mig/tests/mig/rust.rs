@@ -135,3 +135,16 @@ fn options_for_c_are_refused() {
     let module = std::fs::read_to_string(dir.path().join("exc.rs")).unwrap();
     assert!(module.contains("pub trait ExcServer") && module.contains("impl Exc {"));
 }
+
+#[test]
+fn the_types_of_calls_have_names_of_their_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "subsystem s 100;\n#include <mach/std_types.defs>\ntype add_trap_t = struct { int a; };\n\
+                routine add(p : mach_port_t; x : add_trap_t);\n";
+    std::fs::write(dir.path().join("s.defs"), text).unwrap();
+    run(mig().args(["--lang", "rust", "s.defs"]).current_dir(dir.path()));
+    let refused = output(mig().args(["--lang", "rust", "--trap", "s.defs"]).current_dir(dir.path()));
+    assert_eq!(refused.status.code(), Some(1));
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("both need the Rust name `AddTrap`"), "{said}");
+}
