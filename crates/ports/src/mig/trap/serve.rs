@@ -179,6 +179,18 @@ impl<S: Clone + Send + Sync> sealed::Way<S> for Shared {
     }
 }
 
+/// What was ever registered as a context, so that it can be told from memory that was lost.
+static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
+
+/// Memory that stays: for who registers it, and for callers.
+fn kept<'a, T: 'a>(place: T) -> (&'a T, usize) {
+    let place = Box::into_raw(Box::new(place));
+    let address = place.expose_provenance();
+    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(address);
+    // SAFETY: it was just made, and is not freed.
+    (unsafe { &*place }, address)
+}
+
 /// Something that is done at the end of a scope, however it ends.
 struct Finally<F: FnMut()>(F);
 
@@ -298,13 +310,11 @@ pub fn with_traps<S: Send, T>(
     traps: Traps<S, Exclusive>,
     run: impl FnOnce(&Behind<'_, S>) -> T,
 ) -> Result<T, Error> {
-    let place = Box::into_raw(Box::new(Place { server: Mutex::new(Some(server)), worker: AtomicUsize::new(0) }));
-    // SAFETY: it was just made, and is not freed.
-    let shared = unsafe { &*place };
+    let (shared, address) = kept(Place { server: Mutex::new(Some(server)), worker: AtomicUsize::new(0) });
     let _end = Finally(|| {
         at_last(port, || shared.server.try_lock(), |mut server| *server = None);
     });
-    registered(port, traps.of(place.expose_provenance()), true, || run(&Behind(shared)))
+    registered(port, traps.of(address), true, || run(&Behind(shared)))
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines:
@@ -332,13 +342,11 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
     traps: Traps<S, Shared>,
     run: impl FnOnce() -> T,
 ) -> Result<T, Error> {
-    let place = Box::into_raw(Box::new(RwLock::new(Some(server))));
-    // SAFETY: it was just made, and is not freed.
-    let shared = unsafe { &*place };
+    let (shared, address) = kept(RwLock::new(Some(server)));
     let _end = Finally(|| {
         at_last(port, || shared.try_write(), |mut server| drop(server.take()));
     });
-    registered(port, traps.of(place.expose_provenance()), false, run)
+    registered(port, traps.of(address), false, run)
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines at any time:
