@@ -1089,6 +1089,7 @@ impl Sampler {
 impl NullTrap {
     /// sampler.defs:56, message 7000:
     /// `routine null(server: mach_port_t);`
+    #[inline(never)]
     fn send(client: &Sampler) -> Result<(), mig::Error> {
         let request = mig::Request::new(7000, "sampler.null");
         request.call(&client.0, 48, |_| Ok(()))
@@ -1099,6 +1100,7 @@ impl FourTrap {
     /// sampler.defs:59, message 7001:
     /// `routine four(server: mach_port_t; a: int; b: int; c: int; d: int; out w: int; out x: int;
     /// out y: int; out z: int);`
+    #[inline(never)]
     fn send(client: &Sampler, a: i32, b: i32, c: i32, d: i32) -> Result<FourReply, mig::Error> {
         let mut request = mig::Request::new(7001, "sampler.four");
         request.value(mig::INTEGER_32, &a);
@@ -1119,6 +1121,7 @@ impl SizesTrap {
     /// sampler.defs:64, message 7002:
     /// `routine sizes(requestport server: mach_port_t; inout a: char; inout b: short; inout c:
     /// int64; inout d: boolean_t; inout e: double);`
+    #[inline(never)]
     fn send(
         client: &Sampler,
         a: u8,
@@ -1148,6 +1151,7 @@ impl StringsTrap {
     /// sampler.defs:74, message 7004:
     /// `routine strings(server: mach_port_t; word: word_t; label: label_t; old: old_string_t; out
     /// word_out: word_t; out label_out: label_t; out old_out: old_string_t; inout both: word_t);`
+    #[inline(never)]
     fn send(
         client: &Sampler,
         word: &CStr,
@@ -1179,6 +1183,7 @@ impl StructuresTrap {
     /// sampler.defs:84, message 7005:
     /// `routine structures(server: mach_port_t; pair: short_pair_t; out pair_out: short_pair_t;
     /// inout record: record_t; list: record_array_t; out list_out: record_array_t);`
+    #[inline(never)]
     fn send(
         client: &Sampler,
         pair: &[i16; 2],
@@ -1207,6 +1212,7 @@ impl ArraysTrap {
     /// `routine arrays(server: mach_port_t; four: four_ints_t; bytes: bytes_t; add: int; more:
     /// ints_t; out four_out: four_ints_t; out bytes_out: bytes_t; out sum: int64; inout both:
     /// ints_t; out last: int);`
+    #[inline(never)]
     fn send(
         client: &Sampler,
         four: &[i32; 4],
@@ -1241,6 +1247,7 @@ impl ArraysTrap {
 impl RoomTrap {
     /// sampler.defs:106, message 7007:
     /// `routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t);`
+    #[inline(never)]
     fn send(client: &Sampler, list_room: u32) -> Result<RoomReply, mig::Error> {
         let mut request = mig::Request::new(7007, "sampler.room");
         request.value(mig::INTEGER_32, &list_room);
@@ -1256,6 +1263,7 @@ impl AccountsTrap {
     /// sampler.defs:150, message 7012:
     /// `routine accounts(server: mach_port_t; account: account_t; inout other: account_t; out
     /// third: account_t);`
+    #[inline(never)]
     fn send(client: &Sampler, account: i32, other: i32) -> Result<AccountsReply, mig::Error> {
         let mut request = mig::Request::new(7012, "sampler.accounts");
         request.value(mig::INTEGER_32, &account);
@@ -1271,6 +1279,7 @@ impl AccountsTrap {
 impl ToldTrap {
     /// sampler.defs:167, message 7015:
     /// `routine told(server: mach_port_t; out word: word_t);`
+    #[inline(never)]
     fn send(client: &Sampler) -> Result<CString, mig::Error> {
         let request = mig::Request::new(7015, "sampler.told");
         request.call(&client.0, 120, |reply| {
@@ -1285,6 +1294,7 @@ impl NumbersTrap {
     /// `routine numbers(server: mach_port_t; inout real: float; inout tiny: int8_t; inout byte:
     /// uint8_t; inout half: uint16_t; inout word: unsigned; inout wide: uint64_t; flags: flags_t;
     /// out flags_out: flags_t; inout big: big_t);`
+    #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn send(
         client: &Sampler,

@@ -126,6 +126,7 @@ impl PairsTrap {
     /// tidy.defs:22, message 7200:
     /// `routine pairs(server: mach_port_t; in keys: numbers_t, const; in values: numbers_t,
     /// samecount; out keys_out: numbers_t; out values_out: numbers_t, samecount);`
+    #[inline(never)]
     fn send(client: &Tidy, keys: &[i32], values: &[i32]) -> Result<PairsReply, mig::Error> {
         let mut request = mig::Request::new(7200, "tidy.pairs");
         request.list(mig::INTEGER_32, 4095, keys);
