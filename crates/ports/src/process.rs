@@ -65,18 +65,16 @@ impl Process {
     /// This process's, which the first call makes; None if this copy of the crate is a [guest] in it.
     #[inline]
     pub fn here() -> Option<&'static Self> {
-        let current = CURRENT.load(Ordering::Acquire);
-        if current.is_null() {
-            return Self::start();
+        match Self::made() {
+            Some(process) => Some(process),
+            None => Self::start(),
         }
-        // SAFETY: what CURRENT points to is leaked, so it lives as long as the process.
-        Some(unsafe { &*current })
     }
 
     /// This process's, if this copy of the crate has made one.
     #[inline]
     pub(crate) fn made() -> Option<&'static Self> {
-        // SAFETY: as in `here`.
+        // SAFETY: what CURRENT points to is leaked, so it lives as long as the process.
         unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
     }
 
@@ -104,8 +102,7 @@ impl Process {
             // SAFETY: as above.
             unsafe { libc::atexit(at_exit) };
         });
-        // SAFETY: as in `here`.
-        unsafe { CURRENT.load(Ordering::Acquire).as_ref() }
+        Self::made()
     }
 
     /// Makes a fresh `Process` the current one. The old one, if any, is left as it is, and leaks.

@@ -90,10 +90,17 @@ impl Task {
     /// The task that this thread works for.
     #[inline]
     pub fn current() -> Self {
-        match Process::here() {
+        match Process::made() {
             Some(process) => Self { process: process.address(), space: trap::current().unwrap_or(process.first_space()) },
-            None => guest::known_owner().current(),
+            None => Self::first_current(),
         }
+    }
+
+    /// As [`Self::current`], where there is no process yet, or never will be in this copy.
+    #[cold]
+    #[inline(never)]
+    fn first_current() -> Self {
+        if Process::here().is_some() { Self::current() } else { guest::known_owner().current() }
     }
 
     /// A further task in this process, with an empty space.
@@ -183,16 +190,29 @@ impl Task {
     #[inline]
     fn here(&self) -> Option<(&'static Process, SpaceId)> {
         let process = Process::here()?;
-        Some((process, if self.process == process.address() { self.space } else { process.ended_space() }))
+        Some((process, self.space_in(process)))
+    }
+
+    /// The space in the process that calls are about.
+    #[inline]
+    fn space_in(&self, process: &'static Process) -> SpaceId {
+        if self.process == process.address() { self.space } else { process.ended_space() }
     }
 
     /// `mach_msg`: see [`msg::mach_msg`].
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
-        match self.here() {
-            Some((process, space)) => msg::mach_msg(process, space, buffer, request),
-            None => guest::known_owner().mach_msg(*self, buffer, request),
+        match Process::made() {
+            Some(process) => msg::mach_msg(process, self.space_in(process), buffer, request),
+            None => self.mach_msg_by_owner(buffer, request),
         }
+    }
+
+    /// As [`Self::mach_msg`], in a guest.
+    #[cold]
+    #[inline(never)]
+    fn mach_msg_by_owner(&self, buffer: &mut [u8], request: &Request) -> Code {
+        guest::known_owner().mach_msg(*self, buffer, request)
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.
