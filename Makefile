@@ -10,7 +10,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 DEST    = $(DESTDIR)$(PREFIX)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo demo-kv demo-colocate install uninstall fuzz-short clean
+.PHONY: help setup build test lint demo demo-kv demo-colocate install uninstall sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -44,6 +44,9 @@ demo-colocate: build ## the store of examples/store and its load: in two process
 	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage >/dev/null
 	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
 	$(MAKE) --no-print-directory -C examples/store all && examples/store/demo.sh
+
+sanitize: ## calls by trap with libmach, stubs and C programs under the thread sanitizer, then under the address sanitizer
+	@scripts/sanitize.sh thread && scripts/sanitize.sh address
 
 fuzz-short: build ## the hostile-peer tests, for a short time
 	@scripts/fuzz.sh
