@@ -52,6 +52,8 @@ pub enum Kind {
 pub enum Unfit {
     /// It can't be read.
     Unreadable(String),
+    /// Its headers are no shared object's: another kind of file, or a damaged one.
+    NotElf,
     /// It has no entry.
     NoEntry,
     /// It was built for another libmach.
@@ -64,6 +66,7 @@ impl fmt::Display for Unfit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Unreadable(why) => f.write_str(why),
+            Self::NotElf => f.write_str("not a shared object: its headers are not ELF's, or damaged; build it again"),
             Self::NoEntry => f.write_str("not a task: it has no MACH_TASK_MAIN (include <mach/task_main.h>, link with -shared)"),
             Self::Abi(abi) => write!(f, "built for another libmach: its version is {abi}, and {ABI} is wanted; build it again"),
             Self::Processor => f.write_str("built for another kind of processor"),
@@ -73,18 +76,19 @@ impl fmt::Display for Unfit {
 
 impl std::error::Error for Unfit {}
 
-/// What the file is, as far as its headers say.
+/// What the file is, as far as its headers say; a damaged one that is named like a shared object is meant to be one.
 pub fn kind(path: &Path) -> Kind {
     match look(path) {
         Ok(Some(found)) if !found.notes.is_empty() => Kind::Task,
         Ok(Some(found)) if found.shared => Kind::Library,
+        Ok(None) if path.extension().is_some_and(|extension| extension == "so") => Kind::Library,
         _ => Kind::Other,
     }
 }
 
 /// Whether the file can be loaded as a task beside this libmach.
 pub fn check(path: &Path) -> Result<(), Unfit> {
-    let found = look(path).map_err(Unfit::Unreadable)?.ok_or(Unfit::NoEntry)?;
+    let found = look(path).map_err(Unfit::Unreadable)?.ok_or(Unfit::NotElf)?;
     let Some((abi, pointer)) = found.notes.first() else { return Err(Unfit::NoEntry) };
     if !found.native || *pointer != size_of::<usize>() as u32 {
         return Err(Unfit::Processor);
@@ -154,7 +158,7 @@ mod tests {
     fn what_is_no_task_is_told_from_a_program() {
         assert_eq!(kind(&std::env::current_exe().expect("the test's path")), Kind::Other);
         assert_eq!(kind(Path::new("Cargo.toml")), Kind::Other);
-        assert_eq!(check(Path::new("Cargo.toml")), Err(Unfit::NoEntry));
+        assert_eq!(check(Path::new("Cargo.toml")), Err(Unfit::NotElf));
         assert!(matches!(check(Path::new("/nonexistent")), Err(Unfit::Unreadable(_))));
         assert!(matches!(check(Path::new("/")), Err(Unfit::Unreadable(_))));
     }

@@ -175,16 +175,25 @@ fn what_is_no_task_is_refused_by_name_and_cause() {
         task_of(&bench, "lacks", &format!("{head}extern void nowhere(void);\nvoid f(void) {{ nowhere(); }}\n{main}"), &[]);
     let crash = format!("{head}__attribute__((constructor)) static void boom(void) {{ abort(); }}\n{main}");
     let crash = task_of(&bench, "crash", &crash, &[]);
+    let (cut, text) = (bench.path("cut.so"), bench.path("text.so"));
+    let whole = std::fs::read(&good).expect("read the task");
+    std::fs::write(&cut, &whole[..40]).expect("write a part of it");
+    std::fs::write(&text, "no object\n").expect("write a text");
     for (file, code, why) in [
         (plain, 126, "not a task: it has no MACH_TASK_MAIN"),
         (old, 126, "built for another libmach: its version is 77, and 1 is wanted"),
         (lacks, 126, "undefined symbol: nowhere"),
-        (bench.path("none.so"), 127, "No such file"),
+        (cut, 126, "not a shared object"),
+        (text, 126, "not a shared object"),
+        (bench.path("none.so"), 127, "o such file"),
     ] {
         let shown = file.display().to_string();
-        let ended = run(&bench, &["--private", &good, &shown]);
-        assert_eq!(ended.code(), code, "{ended:?}");
-        assert!(ended.stderr.lines().any(|line| line.contains(&shown) && line.contains(why)), "{why}: {ended:?}");
+        // Second or first: a file that is named like a task is not run as a program.
+        for words in [vec!["--private", &good, &shown], vec!["--private", &shown]] {
+            let ended = run(&bench, &words);
+            assert_eq!(ended.code(), code, "{ended:?}");
+            assert!(ended.stderr.lines().any(|line| line.contains(&shown) && line.contains(why)), "{why}: {ended:?}");
+        }
     }
     let ended = run(&bench, &["--private", &good, &crash.display().to_string()]);
     assert_eq!(ended.code(), 128 + 6, "{ended:?}");

@@ -55,7 +55,8 @@ pub fn host(words: &[OsString]) -> Result<Option<(Program, Vec<OsString>)>, Fail
 pub fn check(path: &Path) -> Result<(), Failure> {
     note::check(path).map_err(|why| {
         let code = if path.exists() { NOT_EXECUTABLE } else { NOT_FOUND };
-        let hint = if why == note::Unfit::NoEntry { "; arguments of a task come after --" } else { "" };
+        let hint =
+            if matches!(why, note::Unfit::NoEntry | note::Unfit::NotElf) { "; arguments of a task come after --" } else { "" };
         Failure::new(code, format!("{}: {why}{hint}", path.display()))
     })
 }
