@@ -69,8 +69,10 @@ install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 644 scripts/cmake/mach-config.cmake $(DEST)/lib/cmake/mach/mach-config.cmake
 	sed -e 's|@VERSION@|$(VERSION)|' scripts/cmake/mach-config-version.cmake.in >$(DEST)/lib/cmake/mach/mach-config-version.cmake
 	chmod 644 $(DEST)/lib/cmake/mach/mach-config-version.cmake
-	install -d $(DEST)/share/doc/slipway
-	install -m 644 README.md LICENSE-MIT LICENSE-APACHE $(wildcard docs/*.md) $(DEST)/share/doc/slipway
+	install -d $(DEST)/share/doc/slipway/docs/measurements
+	install -m 644 README.md LICENSE-MIT LICENSE-APACHE $(DEST)/share/doc/slipway
+	install -m 644 $(wildcard docs/*.md docs/*.svg) $(DEST)/share/doc/slipway/docs
+	install -m 644 $(wildcard docs/measurements/*.md) $(DEST)/share/doc/slipway/docs/measurements
 	$(if $(MAN),install -d $(DEST)/share/man/man1 && install -m 644 $(MAN) $(DEST)/share/man/man1)
 
 $(BUILT):

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Puts what `slipway bench NAME --json FILE` measured into README.md (a few rows) and docs/measurements.md (all of it).
+"""Puts what `slipway bench NAME --json FILE` measured into README.md (a few rows) and docs/measurements/NAME.md (all of it).
 
 usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, ipc, rpc, colocate
 
@@ -232,7 +232,7 @@ def main():
         refuse(f"{source} is not a result of `slipway bench {name} --json`: {error!r}")
     root = pathlib.Path(__file__).resolve().parent.parent
     put(root / "README.md", name, short)
-    put(root / "docs" / "measurements.md", name, full)
+    put(root / "docs" / "measurements" / f"{name}.md", name, full)
 
 
 if __name__ == "__main__":
