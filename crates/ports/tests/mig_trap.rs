@@ -17,6 +17,9 @@ use std::{
     thread,
 };
 
+#[path = "mig_trap/odd.rs"]
+mod odd;
+
 const INT: Kind = mig::INTEGER_32;
 
 /// A routine that has one of each: numbers, an array, a string and what comes out.

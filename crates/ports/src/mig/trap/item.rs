@@ -66,9 +66,10 @@ impl Item {
         self.flags & TEXT != 0
     }
 
-    /// Whether the caller says how many elements it has room for.
+    /// Whether the caller says how many elements it has room for. There is no place to say so for an array without a count of
+    /// its own, which has room for the most.
     pub(super) const fn is_told(&self) -> bool {
-        self.flags & COUNT_IN_OUT != 0
+        self.flags & COUNT_IN_OUT != 0 && !self.shares_count()
     }
 
     pub(super) const fn shares_count(&self) -> bool {
@@ -105,7 +106,7 @@ impl Item {
 
     /// Whether the value itself is in the block.
     pub(super) const fn is_word(&self) -> bool {
-        !self.is_out() && matches!(self.count, Count::One) && matches!(self.bytes, 1 | 2 | 4 | 8)
+        !self.is_out() && !self.is_text() && matches!(self.count, Count::One) && matches!(self.bytes, 1 | 2 | 4 | 8)
     }
 
     /// Whether it is a value or an array of fixed length, and not in the block itself.
@@ -162,9 +163,17 @@ const fn add(mut hash: u64, bytes: &[u8]) -> u64 {
 }
 
 /// The hash of a routine's name and arguments that mig writes into stubs in C.
+///
+/// # Panics
+/// The name has a NUL, with which it could be another name and arguments; the compiler evaluates this.
 pub(super) const fn signature(name: &str, items: &[Item]) -> u64 {
-    let mut hash = add(add(0xcbf2_9ce4_8422_2325, name.as_bytes()), &[0]);
     let mut index = 0;
+    while index < name.len() {
+        assert!(name.as_bytes()[index] != 0, "a routine's name has no NUL");
+        index += 1;
+    }
+    let mut hash = add(add(0xcbf2_9ce4_8422_2325, name.as_bytes()), &[0]);
+    index = 0;
     while index < items.len() {
         let item = &items[index];
         let form = match item.count {
@@ -200,5 +209,10 @@ mod tests {
         assert_eq!((places[3].count, places[5].count, places[7].end), (16, 40, 64));
         let shared = [list(IN), list(OUT), Item::new(IN | SAME_COUNT, kind::INTEGER_32, Count::UpTo(9), 4, 4)];
         assert_eq!((owner(&shared, 2), shared[2].has_count(), owner(&shared, 1)), (Some(0), false, None));
+    }
+    #[test]
+    #[should_panic(expected = "a routine's name has no NUL")]
+    fn a_name_holds_no_arguments() {
+        signature("name\0\x10\0\0\0", &[]);
     }
 }

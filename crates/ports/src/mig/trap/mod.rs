@@ -9,7 +9,8 @@
 //!   writes. * [`call`]: the caller. * [`called`]: the server's routine. * [`serve`]: the server.
 //!
 //! Tasks of one process trust each other with their memory. What is unsafe here rests on the other side's keeping to what
-//! the signature says, and on nothing that a stub or a program in Rust does.
+//! the signature says, and on nothing that a stub or a program in Rust does by mistake. The signature is a hash of 64 bits that
+//! anybody can compute: two declarations that differ don't have the same one by chance, but who means to can find two that do.
 
 mod call;
 mod called;
@@ -30,7 +31,7 @@ use std::marker::PhantomData;
 pub trait Trap: 'static {
     /// The identifier of its request.
     const ID: i32;
-    /// Its name in the interface.
+    /// Its name in the interface, without a NUL.
     const NAME: &'static str;
     /// What errors say was tried.
     const TRIED: &'static str;
