@@ -63,7 +63,7 @@ impl State {
 
     /// The port dies: its queue is destroyed, and the names that are left denote nothing any more.
     fn kill(&mut self, port: PortId) {
-        self.withdraw_traps(port);
+        self.lose_traps(port);
         self.leave_set(port);
         let it = self.port_mut(port);
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Dead) else { return };

@@ -223,7 +223,7 @@ impl State {
     /// If the name is gone with it, so is a dead-name request: the right that was to get the notification
     /// comes back, for [`State::notify_port_deleted`].
     pub(crate) fn detach_receive(&mut self, space: SpaceId, name: u32, port: PortId) -> Right {
-        self.withdraw_traps(port);
+        self.lose_traps(port);
         self.leave_set(port);
         if let Some(local) = self.port_mut(port).local_mut() {
             local.receiver = None;

@@ -25,11 +25,11 @@ pub struct Traps {
     pub gate: Option<Arc<Gate>>,
 }
 
-/// A turn that is closed and has calls in it: of which task, and of which port.
+/// A turn that is closed and has calls in it: of which task, and of which port, as long as the task has its receive right.
 #[derive(Debug)]
 struct Leaving {
     space: SpaceId,
-    port: PortId,
+    port: Option<PortId>,
     turn: Arc<Turn>,
 }
 
@@ -62,8 +62,8 @@ impl Turns {
 
     /// Turns of a port that are closed and still have calls in them: since its routines were withdrawn, and since it came
     /// into a set or out of one.
-    pub fn leaving_port(&self, port: PortId) -> impl Iterator<Item = &Arc<Turn>> {
-        self.leaving.iter().filter(move |left| left.port == port && left.turn.calls() > 0).map(|left| &left.turn)
+    fn leaving_port(&self, port: PortId) -> impl Iterator<Item = &Arc<Turn>> {
+        self.leaving.iter().filter(move |left| left.port == Some(port) && left.turn.calls() > 0).map(|left| &left.turn)
     }
 
     /// Calls by ports that have withdrawn their routines.
@@ -100,15 +100,22 @@ impl State {
         Ok(())
     }
 
-    /// The port whose receive right is `name` has no routines any more. Calls may still be in turns that it had.
-    pub fn unregister_traps(&mut self, space: SpaceId, name: u32) -> Result<PortId, Code> {
+    /// The port whose receive right is `name` has no routines any more: the turns in which calls may still be.
+    pub fn unregister_traps(&mut self, space: SpaceId, name: u32) -> Result<Vec<Arc<Turn>>, Code> {
         let port = self.receive_of(space, name)?;
         self.withdraw_traps(port);
-        Ok(port)
+        Ok(self.turns.leaving_port(port).cloned().collect())
+    }
+
+    /// The port's receive right is destroyed or given away, and its routines are withdrawn. Calls that are still in them are
+    /// not those of whoever has the right next, or of a port that gets the number next.
+    pub(crate) fn lose_traps(&mut self, port: PortId) {
+        self.withdraw_traps(port);
+        self.turns.leaving.iter_mut().filter(|left| left.port == Some(port)).for_each(|left| left.port = None);
     }
 
     /// The port has no routines any more.
-    pub(crate) fn withdraw_traps(&mut self, port: PortId) {
+    fn withdraw_traps(&mut self, port: PortId) {
         let Some(local) = self.port_mut(port).local_mut() else { return };
         let (Some(traps), set) = (local.traps.take(), local.set) else { return };
         self.turns.registered -= 1;
@@ -124,9 +131,9 @@ impl State {
     fn retire(&mut self, space: SpaceId, port: PortId, turn: &Arc<Turn>) {
         turn.close();
         trap::invalidate();
-        let known = |left: &Leaving| left.port == port && Arc::ptr_eq(turn, &left.turn);
+        let known = |left: &Leaving| left.port == Some(port) && Arc::ptr_eq(turn, &left.turn);
         if turn.calls() > 0 && !self.turns.leaving.iter().any(known) {
-            self.turns.leaving.push(Leaving { space, port, turn: Arc::clone(turn) });
+            self.turns.leaving.push(Leaving { space, port: Some(port), turn: Arc::clone(turn) });
         }
     }
 
@@ -222,5 +229,68 @@ impl State {
     pub(crate) fn turn_of_port(&self, port: PortId) -> Option<&Arc<Turn>> {
         let gate = self.ports.get(port.0 as usize)?.local()?.traps.as_ref()?.gate.as_ref()?;
         Some(&gate.turn).filter(|turn| turn.serial)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::{right, types};
+
+    const BASE: i32 = 500;
+
+    fn port(state: &mut State, space: SpaceId) -> (u32, PortId) {
+        let name = state.port_allocate(space, right::RECEIVE).expect("a port");
+        let table = Table { base: BASE, entries: Box::default(), context: 0 };
+        state.register_traps(space, name, table, false).expect("a registration");
+        (name, state.receive_of(space, name).expect("a port"))
+    }
+
+    /// A call that is in the port's routines.
+    fn call(state: &State, port: PortId) -> Arc<Turn> {
+        let traps = state.port(port).local().and_then(|local| local.traps.as_ref()).expect("routines");
+        let turn = Arc::clone(&traps.gate.as_ref().expect("a gate").turn);
+        assert!(turn.enter());
+        turn
+    }
+
+    /// Lets go of ports, as the I/O layer does.
+    fn settle(state: &mut State) {
+        while let Some(effect) = state.effects.pop_front() {
+            if let Effect::Forgotten(port) = effect {
+                state.free_port(port);
+            }
+        }
+    }
+
+    #[test]
+    fn a_withdrawal_waits_for_calls_of_this_port_and_task_only() {
+        let mut state = State::default();
+        let (a, b) = (state.new_space(), state.new_space());
+        let (old, old_port) = port(&mut state, a);
+        let first = call(&state, old_port);
+        state.port_destroy(a, old).expect("a destruction");
+        settle(&mut state);
+        let (name, new_port) = port(&mut state, a);
+        assert_eq!(new_port, old_port, "the number is not used again, so that this shows nothing");
+        assert_eq!(state.unregister_traps(a, name).expect("a port").len(), 0, "calls of a port that is dead");
+        assert_eq!(state.turns.leaving(a).count(), 1, "the task doesn't wait for a call that it has");
+
+        // The same for a port that another task has now, but not for what the task that has it has withdrawn.
+        let table = Table { base: BASE, entries: Box::default(), context: 0 };
+        state.register_traps(a, name, table.clone(), false).expect("a registration");
+        let second = call(&state, new_port);
+        assert_eq!(state.unregister_traps(a, name).expect("a port").len(), 1);
+        assert_eq!(state.unregister_traps(a, name).expect("a port").len(), 1, "a second one returns while a call is there");
+        let right = state.copyin(a, name, types::MOVE_RECEIVE).expect("a right");
+        let there = state.copyout(b, right).expect("a name");
+        state.register_traps(b, there, table, false).expect("a registration");
+        assert_eq!(state.unregister_traps(b, there).expect("a port").len(), 0, "calls of the task that had the port");
+        assert_eq!(state.turns.leaving(a).count(), 2);
+        for turn in [first, second] {
+            assert!(turn.leave(), "nobody is told");
+            state.turns.left();
+        }
+        assert_eq!(state.turns.leaving(a).count(), 0);
     }
 }

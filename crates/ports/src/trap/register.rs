@@ -18,13 +18,12 @@ impl Task {
     pub fn withdraw_traps(&self, name: u32) -> Result<(), Code> {
         forward!(self.withdraw_traps(name));
         let mut guard = self.lock();
-        let port = guard.state.unregister_traps(self.space(), name)?;
+        let turns = guard.state.unregister_traps(self.space(), name)?;
         guard.settle();
-        loop {
-            let next = guard.state.turns.leaving_port(port).find(|turn| turn.calls() > own(turn)).cloned();
-            let Some(turn) = next else { return Ok(()) };
-            guard = drained(guard, &turn);
+        for turn in &turns {
+            guard = drained(guard, turn);
         }
+        Ok(())
     }
 
     /// Waits until no thread but the calling one is in a call to the task, which has been [terminated](Task::terminate)
