@@ -15,7 +15,7 @@ use std::{
 };
 
 /// `MACH_TRAP_VERSION`.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// The most routines in a table.
 const MOST: u32 = 1 << 16;
 const SERIAL: c_int = 0;
@@ -44,8 +44,14 @@ pub struct TrapTable {
 ///
 /// # Safety
 /// It is what it says, for the time of the call.
-unsafe fn copy(table: &TrapTable) -> Result<Table, Code> {
-    if table.version != VERSION || table.count > MOST || (table.trap.is_null() && table.count > 0) {
+unsafe fn copy(table: *const TrapTable) -> Result<Table, Code> {
+    // SAFETY: every version's table begins with it. Of another version there may be less behind it than of this one.
+    if unsafe { (&raw const (*table).version).read() } != VERSION {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    // SAFETY: the caller's promise.
+    let table = unsafe { &*table };
+    if table.count > MOST || (table.trap.is_null() && table.count > 0) {
         return Err(Code::INVALID_ARGUMENT);
     }
     if table.base.checked_add(table.count as i32).is_none() {
@@ -71,12 +77,11 @@ pub unsafe extern "C" fn mach_port_register_traps(of: Name, receive: Name, table
         if !matches!(flags, SERIAL | CONCURRENT) {
             return Err(Code::INVALID_ARGUMENT);
         }
-        // SAFETY: the caller's promise.
-        match unsafe { table.as_ref() } {
-            None => task.withdraw_traps(receive),
-            // SAFETY: the caller's promise.
-            Some(table) => task.register_traps(receive, unsafe { copy(table)? }, flags == SERIAL),
+        if table.is_null() {
+            return task.withdraw_traps(receive);
         }
+        // SAFETY: the caller's promise.
+        task.register_traps(receive, unsafe { copy(table)? }, flags == SERIAL)
     })
 }
 

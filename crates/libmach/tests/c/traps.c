@@ -12,6 +12,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -170,6 +171,26 @@ static void await_server(mach_port_t port) {
     while (atomic_load(&by_trap) == before) MUST(call(port, ADD, 1, 1, &sum) == S && sum == 2);
 }
 
+/* A table as programs had it that were compiled before there was a context, with nothing behind it to read. */
+static void old_tables(mach_port_t port) {
+    const struct {
+        uint32_t version;
+        mach_msg_id_t base;
+        uint32_t count;
+        const struct mach_trap_entry *trap;
+    } old = {1, BASE, 5, entries};
+    size_t page = (size_t) sysconf(_SC_PAGESIZE);
+    char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    MUST(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
+    void *last = memcpy(pages + page - sizeof old, &old, sizeof old);
+    CHECK_CODE(mach_port_register_traps(self, port, last, 0), KERN_INVALID_ARGUMENT);
+    int sum;
+    add_arguments arguments = {1, 2, &sum};
+    kern_return_t code;
+    CHECK(!mach_trap(port, ADD, SIGNATURE, &arguments, &code));
+    munmap(pages, 2 * page);
+}
+
 static void registration(void) {
     mach_port_t port = make_port(), set;
     mach_trap_table_t wrong = table;
@@ -178,11 +199,12 @@ static void registration(void) {
     MUST(mach_port_allocate(self, MACH_PORT_RIGHT_PORT_SET, &set) == S);
     CHECK_CODE(mach_port_register_traps(self, set, &table, MACH_TRAP_SERIAL), KERN_INVALID_RIGHT);
     CHECK_CODE(mach_port_register_traps(self, port, &table, 2), KERN_INVALID_ARGUMENT);
-    wrong.version = 2;
+    wrong.version = MACH_TRAP_VERSION + 1;
     CHECK_CODE(mach_port_register_traps(self, port, &wrong, 0), KERN_INVALID_ARGUMENT);
     wrong = table;
     wrong.trap = NULL;
     CHECK_CODE(mach_port_register_traps(self, port, &wrong, 0), KERN_INVALID_ARGUMENT);
+    old_tables(port);
     CHECK_CODE(mach_port_register_traps(self, port, NULL, 0), KERN_SUCCESS);
     mach_port_destroy(self, port);
 }
