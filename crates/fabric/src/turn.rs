@@ -56,6 +56,12 @@ impl Turn {
         }
     }
 
+    /// Whether a call that came now would get a place.
+    #[inline]
+    pub fn is_open(&self) -> bool {
+        (self.word.load(Ordering::Relaxed) & (BARS | PLACES)).wrapping_sub(PLACE) < PLACES
+    }
+
     /// Gives the place of a call back. True if somebody waits for that: he is to be woken.
     ///
     /// Once this is done the turn may be gone.
@@ -142,9 +148,9 @@ mod tests {
     #[test]
     fn a_call_takes_a_waiting_receivers_place() {
         let turn = Turn::new(true, false);
-        assert!(!turn.enter(), "nobody receives");
-        assert!(turn.offer() && turn.enter());
-        assert!(!turn.enter(), "the only place is taken");
+        assert!(!turn.is_open() && !turn.enter(), "nobody receives");
+        assert!(turn.offer() && turn.is_open() && turn.enter());
+        assert!(!turn.is_open() && !turn.enter(), "the only place is taken");
         assert!(!turn.withdraw() && !turn.enter());
         assert!(turn.leave(), "the receiver waits to be told");
         assert!(turn.withdraw() && !turn.enter());
@@ -154,11 +160,11 @@ mod tests {
     #[test]
     fn a_waiting_message_goes_first() {
         let turn = Turn::new(false, true);
-        assert!(!turn.enter());
+        assert!(!turn.is_open() && !turn.enter());
         turn.set_queued(false);
-        assert!(turn.enter() && turn.enter() && turn.calls() == 2);
+        assert!(turn.is_open() && turn.enter() && turn.enter() && turn.calls() == 2);
         turn.close();
-        assert!(!turn.enter() && turn.leave() && turn.leave());
+        assert!(!turn.is_open() && !turn.enter() && turn.leave() && turn.leave());
         assert_eq!(turn.calls(), 0);
     }
 

@@ -17,6 +17,8 @@ use std::{
     thread,
 };
 
+#[path = "mig_trap/ask.rs"]
+mod ask;
 #[path = "mig_trap/odd.rs"]
 mod odd;
 

@@ -571,6 +571,9 @@ impl Sampler {
         old: &CStr,
         both: &CStr,
     ) -> Result<StringsReply, mig::Error> {
+        if !mig::may_call::<StringsTrap>(&self.0) {
+            return StringsTrap::send(self, word, label, old, both);
+        }
         let mut word_out_memory = mig::Text::new(64);
         let mut label_out_memory = mig::Text::new(16);
         let mut old_out_memory = mig::Text::new(24);
@@ -608,6 +611,9 @@ impl Sampler {
         record: &Record,
         list: &[Record],
     ) -> Result<StructuresReply, mig::Error> {
+        if !mig::may_call::<StructuresTrap>(&self.0) {
+            return StructuresTrap::send(self, pair, record, list);
+        }
         let mut pair_out_memory = mig::Slot::<1>::new();
         let mut record_memory = mig::Slot::<3>::new();
         let list_memory = mig::Packed::new(list);
@@ -644,6 +650,9 @@ impl Sampler {
         more: &[i32],
         both: &[i32],
     ) -> Result<ArraysReply, mig::Error> {
+        if !mig::may_call::<ArraysTrap>(&self.0) {
+            return ArraysTrap::send(self, four, bytes, add, more, both);
+        }
         let four_memory = mig::Packed::new(four);
         let bytes_memory = mig::Packed::new(bytes);
         let more_memory = mig::Packed::new(more);
@@ -683,6 +692,9 @@ impl Sampler {
     /// sampler.defs:106, message 7007:
     /// `routine room(server: mach_port_t; out list: ints_t, countinout; out told: natural_t);`
     pub fn room(&self, list_room: u32) -> Result<RoomReply, mig::Error> {
+        if !mig::may_call::<RoomTrap>(&self.0) {
+            return RoomTrap::send(self, list_room);
+        }
         let mut list_memory = mig::List::<i32>::within(4095, list_room);
         let mut told_memory = mig::Slot::<1>::new();
         let mut call = mig::Call::<RoomTrap, 3>::new();
@@ -839,6 +851,9 @@ impl Sampler {
     /// sampler.defs:167, message 7015:
     /// `routine told(server: mach_port_t; out word: word_t);`
     pub fn told(&self) -> Result<CString, mig::Error> {
+        if !mig::may_call::<ToldTrap>(&self.0) {
+            return ToldTrap::send(self);
+        }
         let mut word_memory = mig::Text::new(64);
         let mut call = mig::Call::<ToldTrap, 1>::new();
         call.room(&mut word_memory);
@@ -944,6 +959,9 @@ impl Sampler {
         flags: &[bool],
         big: &[i32; 2000],
     ) -> Result<NumbersReply, mig::Error> {
+        if !mig::may_call::<NumbersTrap>(&self.0) {
+            return NumbersTrap::send(self, real, tiny, byte, half, word, wide, flags, big);
+        }
         let mut real_memory = mig::Slot::<1>::new();
         let mut tiny_memory = mig::Slot::<1>::new();
         let mut byte_memory = mig::Slot::<1>::new();

@@ -52,6 +52,9 @@ impl Tidy {
     /// `routine pairs(server: mach_port_t; in keys: numbers_t, const; in values: numbers_t,
     /// samecount; out keys_out: numbers_t; out values_out: numbers_t, samecount);`
     pub fn pairs(&self, keys: &[i32], values: &[i32]) -> Result<PairsReply, mig::Error> {
+        if !mig::may_call::<PairsTrap>(&self.0) {
+            return PairsTrap::send(self, keys, values);
+        }
         let keys_memory = mig::Packed::new(keys);
         let values_memory = mig::Packed::new(values);
         let mut keys_out_memory = mig::List::<i32>::new(4095);

@@ -506,6 +506,9 @@ impl Traps {
         list: &[[i64; 3]],
         code: i32,
     ) -> Result<RecordsReply, mig::Error> {
+        if !mig::may_call::<RecordsTrap>(&self.0) {
+            return RecordsTrap::send(self, one, three, list, code);
+        }
         let mut one_memory = mig::Slot::<3>::new();
         let mut two_memory = mig::Slot::<3>::new();
         let mut three_memory = mig::Slot::<3>::new();
@@ -598,6 +601,9 @@ impl Traps {
         label_both: &CStr,
         code: i32,
     ) -> Result<StringsReply, mig::Error> {
+        if !mig::may_call::<StringsTrap>(&self.0) {
+            return StringsTrap::send(self, word, label, word_both, label_both, code);
+        }
         let mut word_out_memory = mig::Text::new(16);
         let mut label_out_memory = mig::Text::new(12);
         let mut word_both_memory = mig::Text::of(word_both, 16);
@@ -636,6 +642,9 @@ impl Traps {
         list_both: &[i32],
         code: i32,
     ) -> Result<ArraysReply, mig::Error> {
+        if !mig::may_call::<ArraysTrap>(&self.0) {
+            return ArraysTrap::send(self, list, claim, list_both, code);
+        }
         let list_memory = mig::Packed::new(list);
         let mut three_memory = mig::Slot::<1>::new();
         let mut list_out_memory = mig::List::<i32>::new(10);
@@ -665,6 +674,9 @@ impl Traps {
     /// `routine room(server: mach_port_t; claim: int; out list: ints_t, countinout; out told:
     /// int);`
     pub fn room(&self, claim: i32, list_room: u32) -> Result<RoomReply, mig::Error> {
+        if !mig::may_call::<RoomTrap>(&self.0) {
+            return RoomTrap::send(self, claim, list_room);
+        }
         let mut list_memory = mig::List::<i32>::within(10, list_room);
         let mut told_memory = mig::Slot::<1>::new();
         let mut call = mig::Call::<RoomTrap, 4>::new();
@@ -684,6 +696,9 @@ impl Traps {
     /// `routine pairs(server: mach_port_t; keys: ints_t; values: ints_t, samecount; out keys_out:
     /// ints_t; out values_out: ints_t, samecount; code: int);`
     pub fn pairs(&self, keys: &[i32], values: &[i32], code: i32) -> Result<PairsReply, mig::Error> {
+        if !mig::may_call::<PairsTrap>(&self.0) {
+            return PairsTrap::send(self, keys, values, code);
+        }
         let keys_memory = mig::Packed::new(keys);
         let values_memory = mig::Packed::new(values);
         let mut keys_out_memory = mig::List::<i32>::new(10);
@@ -709,6 +724,9 @@ impl Traps {
     /// trap.defs:107, message 8010:
     /// `routine many(server: mach_port_t; list: many_t; out list_out: many_t; code: int);`
     pub fn many(&self, list: &[i32], code: i32) -> Result<Vec<i32>, mig::Error> {
+        if !mig::may_call::<ManyTrap>(&self.0) {
+            return ManyTrap::send(self, list, code);
+        }
         let list_memory = mig::Packed::new(list);
         let mut list_out_memory = mig::List::<i32>::new(20000);
         let mut call = mig::Call::<ManyTrap, 5>::new();

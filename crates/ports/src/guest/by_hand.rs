@@ -63,6 +63,7 @@ pub(super) struct ByHand {
     import: unsafe extern "C" fn(Task, RawFd, RawFd, &mut u32) -> i32,
     export: extern "C" fn(Task, u32, &mut [RawFd; 2]) -> i32,
     register_traps: unsafe extern "C" fn(Task, u32, &TrapTable, bool) -> i32,
+    may_trap: extern "C" fn(u32, i32, u64) -> c_int,
     trap: unsafe extern "C-unwind" fn(u32, i32, u64, *mut c_void, &mut i32) -> c_int,
 }
 
@@ -83,6 +84,7 @@ impl ByHand {
         import,
         export,
         register_traps,
+        may_trap,
         trap,
     };
 }
@@ -219,6 +221,11 @@ unsafe extern "C" fn register_traps(of: Task, name: u32, table: &TrapTable, seri
     code(|| of.register_traps(name, table, serial).err().unwrap_or(Code::SUCCESS).0)
 }
 
+/// 1 for yes.
+extern "C" fn may_trap(name: u32, id: i32, signature: u64) -> c_int {
+    code(|| trap::may_call(name, id, signature).into())
+}
+
 /// # Safety
 /// As for [`trap::call`].
 unsafe extern "C-unwind" fn trap(name: u32, id: i32, signature: u64, arguments: *mut c_void, result: &mut i32) -> c_int {
@@ -319,6 +326,10 @@ impl Functions {
             Code::SUCCESS => Ok(()),
             code => Err(code),
         }
+    }
+
+    pub(crate) fn may_trap(&self, name: u32, id: i32, signature: u64) -> bool {
+        (self.by_hand.may_trap)(name, id, signature) == 1
     }
 
     /// # Safety

@@ -3,7 +3,7 @@
 
 use super::{
     catch,
-    thread::{self, Frame},
+    thread::{self, Frame, Thread},
 };
 use crate::{abi::Code, guest, process::Process};
 use slipway_fabric::{sync::Ordering, turn::Turn};
@@ -56,6 +56,39 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
         told(turn);
     }
     Some(code)
+}
+
+/// Whether [`call`] with these would most likely call, or return `MACH_TRAP_DEADLOCK`: the routine is there and its turn is
+/// free. For who has to make much ready for a call, and would not need it for a message.
+#[inline]
+pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
+    thread::with(|thread| {
+        let slot = thread.slot(name);
+        if slot.name.get() != name || slot.space.get() != thread.space.get() || slot.epoch.get() != super::epoch() {
+            return may_call_unknown(thread, name, id, signature);
+        }
+        // SAFETY: what the slot points to lasts until it is filled anew, which only this thread does.
+        let Some(turn) = (unsafe { slot.turn.get().as_ref() }) else { return false };
+        let index = id.wrapping_sub(slot.base.get()) as u32;
+        if index >= slot.count.get() {
+            return thread.turn_over(name, id) && may_call(name, id, signature);
+        }
+        // SAFETY: as above; the table has so many entries.
+        let entry = unsafe { &*slot.entries.get().add(index as usize) };
+        // Who is in a call, or has a message, may get a deadlock, which only the call tells.
+        let involved = !thread.frame.get().is_null() || thread.holds.get() > 0;
+        entry.routine.is_some() && entry.signature == signature && (turn.is_open() || involved)
+    })
+}
+
+/// As [`unknown`].
+#[cold]
+#[inline(never)]
+fn may_call_unknown(thread: &Thread, name: u32, id: i32, signature: u64) -> bool {
+    if Process::here().is_none() {
+        return guest::known_owner().may_trap(name, id, signature);
+    }
+    thread.look_up(name, id) && may_call(name, id, signature)
 }
 
 /// Wakes who waited for a call to leave the turn, which may be gone by now.

@@ -22,7 +22,7 @@ pub mod room;
 mod thread;
 pub(crate) mod wait;
 
-pub use call::call;
+pub use call::{call, may_call};
 pub(crate) use thread::{FIRST, current, current_number, for_first, leave_all, set_current};
 
 use slipway_fabric::sync::{AtomicU64, Ordering};

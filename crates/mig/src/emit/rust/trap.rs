@@ -9,7 +9,7 @@ use super::types;
 use super::view::{What, by_reference, given_type, kind_name, received_type, what};
 use super::writer::Writer;
 use crate::emit::trap::{arguments, block_words, flags, is_eligible, word};
-use crate::model::{Arg, Count, Interface, Routine, Wire};
+use crate::model::{Arg, Count, Interface, Routine, Type, Wire};
 
 /// The most bytes of a value that a caller's stub has on its stack.
 const STACK: u32 = 4096;
@@ -84,13 +84,22 @@ pub fn method(w: &mut Writer, routine: &Routine, list: &[String]) {
     w.signature(&head, list, &format!(" -> Result<{}, mig::Error> {{", reply_type(routine, None)));
     let mut body = Writer::deeper();
     let b = &mut body;
+    let name = type_name(routine);
+    let send = |b: &mut Writer| {
+        let all = routine.args.iter().flat_map(|a| client::parameters(routine, a)).map(|(name, _)| name);
+        let all: Vec<_> = ["self".to_owned()].into_iter().chain(all).collect();
+        b.call(&format!("return {name}::send"), &all, ";");
+    };
+    if arguments(routine).any(takes_memory) {
+        b.block(&format!("if !mig::may_call::<{name}>(&self.0)"), "", send);
+    }
     for arg in arguments(routine) {
         if let Some((mutable, value)) = room(arg) {
             let mutable = if mutable { "mut " } else { "" };
             b.line(format!("let {mutable}{} = {value};", memory(routine, arg)));
         }
     }
-    let (call, name) = (free("call", routine), type_name(routine));
+    let call = free("call", routine);
     let mutable = if arguments(routine).next().is_some() { "mut " } else { "" };
     b.line(format!("let {mutable}{call} = mig::Call::<{name}, {}>::new();", block_words(routine)));
     for arg in arguments(routine) {
@@ -98,14 +107,28 @@ pub fn method(w: &mut Writer, routine: &Routine, list: &[String]) {
         b.call(&format!("{call}.{method}"), &values, ";");
     }
     let made = free("made", routine);
-    b.block(&format!("let Some({made}) = {call}.make(&self.0) else"), ";", |b| {
-        let all = routine.args.iter().flat_map(|a| client::parameters(routine, a)).map(|(name, _)| name);
-        let all: Vec<_> = ["self".to_owned()].into_iter().chain(all).collect();
-        b.call(&format!("return {name}::send"), &all, ";");
-    });
+    b.block(&format!("let Some({made}) = {call}.make(&self.0) else"), ";", send);
     results(b, routine, &made);
     w.nested(body);
     w.line("}");
+}
+
+/// The words of a value that the block points to.
+fn words(ty: &Type) -> u32 {
+    (if let Count::Fixed(n) = ty.count { n * ty.bytes } else { ty.bytes }).div_ceil(8)
+}
+
+fn is_far(ty: &Type) -> bool {
+    words(ty) * 8 > STACK
+}
+
+/// Whether an argument takes memory for as much as it may be, which a message doesn't.
+fn takes_memory(arg: &Arg) -> bool {
+    match what(&arg.ty) {
+        What::Text(..) | What::List(_) => arg.in_reply(),
+        _ if !arg.in_reply() && arg.ty.count != Count::One => false,
+        _ => word(arg).is_none() && is_far(&arg.ty),
+    }
 }
 
 /// What data is in during the call that is not the caller's own: whether it changes, and its value.
@@ -128,9 +151,8 @@ fn room(arg: &Arg) -> Option<(bool, String)> {
         }
         _ if !comes_out && ty.count != Count::One => (false, format!("mig::Packed::new({name})")),
         _ => {
-            let words = (if let Count::Fixed(n) = ty.count { n * ty.bytes } else { ty.bytes }).div_ceil(8);
-            let far = words * 8 > STACK;
-            (true, if far { format!("mig::FarSlot::new({words})") } else { format!("mig::Slot::<{words}>::new()") })
+            let words = words(ty);
+            (true, if is_far(ty) { format!("mig::FarSlot::new({words})") } else { format!("mig::Slot::<{words}>::new()") })
         }
     })
 }

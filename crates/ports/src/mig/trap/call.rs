@@ -189,6 +189,12 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
     }
 }
 
+/// Whether a [`Call`] of the routine is likely to be made now, for stubs that have to get memory for it. If not, nothing is to
+/// be done but to send a message.
+pub fn may_call<R: Trap>(to: &SendRight) -> bool {
+    to.task().is_current() && trap::may_call(to.name(), R::ID, Facts::<R>::SIGNATURE)
+}
+
 /// The call.
 ///
 /// # Safety

@@ -18,7 +18,7 @@ mod item;
 mod room;
 mod serve;
 
-pub use call::Call;
+pub use call::{Call, may_call};
 pub use called::{Called, Results};
 pub use item::{COUNT_IN_OUT, Count, IN, Item, OUT, SAME_COUNT, TEXT};
 pub use room::{FarSlot, List, Packed, Room, Slot, Text};
