@@ -87,6 +87,9 @@ impl Key {
 }
 
 impl Task {
+    /// None, where there is a place for one.
+    pub(crate) const NONE: Self = Self { process: 0, space: SpaceId(0) };
+
     /// The task that this thread works for.
     #[inline]
     pub fn current() -> Self {

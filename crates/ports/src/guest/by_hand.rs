@@ -49,10 +49,10 @@ impl Sink {
 #[derive(Debug)]
 #[repr(C)]
 pub(super) struct ByHand {
-    current: extern "C" fn() -> Task,
-    create: extern "C" fn() -> Task,
-    by_number: extern "C" fn(u32) -> Task,
-    enter: extern "C" fn(Task) -> Task,
+    current: extern "C" fn(&mut Task) -> i32,
+    create: extern "C" fn(&mut Task) -> i32,
+    by_number: extern "C" fn(u32, &mut Task) -> i32,
+    enter: extern "C" fn(Task, &mut Task) -> i32,
     named: extern "C" fn(Task, u32, &mut Task) -> i32,
     set_label: unsafe extern "C" fn(Task, *const u8, usize),
     mach_msg: unsafe extern "C" fn(Task, *mut u8, usize, &Request) -> i32,
@@ -89,20 +89,28 @@ impl ByHand {
     };
 }
 
-extern "C" fn current() -> Task {
-    Task::current()
+/// Gives the caller a task.
+fn give(to: &mut Task, task: impl FnOnce() -> Task) -> i32 {
+    code(|| {
+        *to = task();
+        0
+    })
 }
 
-extern "C" fn create() -> Task {
-    Task::new()
+extern "C" fn current(found: &mut Task) -> i32 {
+    give(found, Task::current)
 }
 
-extern "C" fn by_number(number: u32) -> Task {
-    Task::by_number(number)
+extern "C" fn create(made: &mut Task) -> i32 {
+    give(made, Task::new)
 }
 
-extern "C" fn enter(task: Task) -> Task {
-    task.enter()
+extern "C" fn by_number(number: u32, found: &mut Task) -> i32 {
+    give(found, || Task::by_number(number))
+}
+
+extern "C" fn enter(task: Task, before: &mut Task) -> i32 {
+    give(before, || task.enter())
 }
 
 extern "C" fn named(of: Task, name: u32, found: &mut Task) -> i32 {
@@ -242,19 +250,19 @@ unsafe extern "C-unwind" fn trap(name: u32, id: i32, signature: u64, arguments: 
 /// The guest's side.
 impl Functions {
     pub(crate) fn current(&self) -> Task {
-        (self.by_hand.current)()
+        given(|task| (self.by_hand.current)(task))
     }
 
     pub(crate) fn create(&self) -> Task {
-        (self.by_hand.create)()
+        given(|task| (self.by_hand.create)(task))
     }
 
     pub(crate) fn by_number(&self, number: u32) -> Task {
-        (self.by_hand.by_number)(number)
+        given(|task| (self.by_hand.by_number)(number, task))
     }
 
     pub(crate) fn enter(&self, task: Task) -> Task {
-        (self.by_hand.enter)(task)
+        given(|before| (self.by_hand.enter)(task, before))
     }
 
     pub(crate) fn named(&self, of: Task, name: u32) -> Option<Task> {
@@ -341,6 +349,15 @@ impl Functions {
     }
 }
 
+/// The task that a call of the owner's gives, which does not fail: a panic there is one here.
+fn given(call: impl FnOnce(&mut Task) -> i32) -> Task {
+    let mut task = Task::NONE;
+    match Code(call(&mut task)) {
+        Code::SUCCESS => task,
+        code => panic!("libmach failed to give this thread a task: {code}"),
+    }
+}
+
 /// A list that a call of the owner's gives.
 fn list(call: impl FnOnce(&Sink) -> i32) -> Result<Vec<u32>, Code> {
     let mut list = Vec::new();
@@ -353,4 +370,36 @@ fn list(call: impl FnOnce(&Sink) -> i32) -> Result<Vec<u32>, Code> {
 /// An error by its number.
 fn known(errno: i32) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+
+    #[test]
+    fn a_panic_of_the_owner_is_one_of_the_guest_and_ends_nothing_between() {
+        extern "C" fn fails(made: &mut Task) -> i32 {
+            give(made, || panic!("as the test wants"))
+        }
+        let panic = catch_unwind(AssertUnwindSafe(|| given(|task| fails(task)))).expect_err("a task was given");
+        let text = panic.downcast_ref::<String>().expect("a text");
+        assert!(text.contains("a task"), "{text}");
+        let task = Task::by_number(7);
+        assert_eq!(given(|to| by_number(7, to)), task);
+    }
+
+    #[test]
+    fn no_function_of_the_owner_unwinds_into_the_guest() {
+        let source = include_str!("by_hand.rs");
+        let owner =
+            &source[source.find("fn current(").expect("the first")..source.find("/// The guest's side.").expect("the next part")];
+        let guards = ["code(", "give(", "listed(", "errno("];
+        for function in owner.split("extern \"C\" fn ") {
+            let function = &function[..function.find("\n}").expect("an end")];
+            assert!(guards.iter().any(|guard| function.contains(guard)), "not guarded: {function}");
+        }
+        // The one that passes panics on is the server's routine, which ends them.
+        assert_eq!(owner.matches("extern \"C-unwind\" fn ").count(), 1);
+    }
 }
