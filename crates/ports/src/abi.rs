@@ -76,6 +76,7 @@ codes! {
     MIG_EXCEPTION = -306;
     MIG_ARRAY_TOO_LARGE = -307;
     MIG_SERVER_DIED = -308;
+    MIG_DESTROY_REQUEST = -309;
 }
 
 impl std::fmt::Debug for Code {

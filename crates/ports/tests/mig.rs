@@ -88,6 +88,25 @@ fn what_a_refused_request_holds_is_given_up() {
     must_be_told(&told);
 }
 
+#[test]
+fn what_a_server_returns_in_place_of_a_reply_is_not_sent() {
+    for (returned, seen) in [
+        (Code::MIG_DESTROY_REQUEST, Code::MIG_SERVER_DIED),
+        (Code::MIG_NO_REPLY, Code::MIG_SERVER_DIED),
+        (Code::MIG_REMOTE_ERROR, Code::MIG_REMOTE_ERROR),
+        (Code(77), Code(77)),
+    ] {
+        let port = ReceiveRight::new().expect("a port");
+        let to = port.make_send().expect("a send right");
+        let server = std::thread::spawn(move || {
+            mig::serve_one(&port, SOON, |request| Ok(mig::answer(request, &mut { returned }, |code, _, _| Err(*code))))
+        });
+        let result = Request::new(100, "the call").call(&to, 4096, |_| Ok(()));
+        assert_eq!(result.map_err(|error| error.code), Err(seen), "{returned}");
+        server.join().expect("the server ends").expect("the request is served");
+    }
+}
+
 /// How many references of a send right this task has.
 fn references(to: &SendRight) -> u32 {
     Task::current().get_refs(to.name(), right::SEND).expect("a name")

@@ -199,11 +199,12 @@ fn a_stub_that_is_wrong_makes_no_call() {
 
 #[test]
 fn a_routine_that_is_wrong_gives_an_error_and_writes_nothing() {
-    let returned: [(&Work<'_>, Code); 9] = [
+    let returned: [(&Work<'_>, Code); 10] = [
         (&|_| Ok(()), Code::MIG_TYPE_ERROR),
         (&|_| Err(Code::SUCCESS), Code::MIG_TYPE_ERROR),
         (&|_| Err(Code(77)), Code(77)),
         (&|_| Err(Code::MIG_NO_REPLY), Code::MIG_SERVER_DIED),
+        (&|_| Err(Code::MIG_DESTROY_REQUEST), Code::MIG_SERVER_DIED),
         (&|call| call.value::<i64>().map(drop), Code::MIG_BAD_ARGUMENTS),
         (&|call| call.give(|results| results.value(&1i32)), Code::MIG_TYPE_ERROR),
         (&|call| call.give(|results| results.value(&1u8)), Code::MIG_TYPE_ERROR),

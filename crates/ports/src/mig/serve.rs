@@ -57,11 +57,12 @@ pub fn answer<S: ?Sized>(request: Received, server: &mut S, routine: Routine<S>)
     finish(right, id, reply, result)
 }
 
-/// The reply for what the routine returned. One that does not fit the interface does not leave.
+/// The reply for what the routine returned. One that does not fit the interface does not leave. Where there is none to come,
+/// the right to send it is dropped, which tells the caller so.
 fn finish(right: Option<ReplyRight>, id: i32, reply: Writer<'static>, result: Result<(), Code>) -> Answer {
     let result = result.and(reply.failed.map_or(Ok(()), Err));
     match (right, result) {
-        (None, _) | (_, Err(Code::MIG_NO_REPLY)) => Answer(None),
+        (None, _) | (_, Err(Code::MIG_NO_REPLY | Code::MIG_DESTROY_REQUEST)) => Answer(None),
         (Some(right), Ok(())) => Answer(Some((right, reply))),
         (Some(right), Err(code)) => {
             let mut reply = Writer::new(id.wrapping_add(REPLY));

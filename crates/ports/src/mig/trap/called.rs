@@ -191,7 +191,7 @@ impl<R: Trap> Called<R> {
             // As a reply that lacks something.
             Ok(()) | Err(Code::SUCCESS) => Code::MIG_TYPE_ERROR,
             // No reply can come later.
-            Err(Code::MIG_NO_REPLY) => Code::MIG_SERVER_DIED,
+            Err(Code::MIG_NO_REPLY | Code::MIG_DESTROY_REQUEST) => Code::MIG_SERVER_DIED,
             Err(code) => code,
         }
     }
