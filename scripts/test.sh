@@ -12,6 +12,13 @@ log=$target/test.log
 
 step() { printf '\n== %s\n' "$*" | tee -a "$log"; }
 
+step "what the tests run"
+# Here with the features that the tests are compiled with, so that nothing is compiled twice; a test program that is run by
+# itself builds what it needs.
+cargo build --workspace --lib --bins --examples --locked 2>&1 | tee -a "$log"
+SLIPWAY_TESTS_BUILT=$(realpath "$target/debug")
+export SLIPWAY_TESTS_BUILT
+
 step "the workspace's tests, with the programs under Xvfb"
 cargo test --workspace --locked 2>&1 | tee -a "$log"
 

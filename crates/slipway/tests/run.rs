@@ -3,23 +3,17 @@
 mod harness;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
-use std::sync::OnceLock;
 
 use harness::bench::{ends, pidfd};
+use harness::built::built;
 use harness::mach::{self, Msg, receive_right, role};
 use harness::{Bench, Outcome, Running};
 use rustix::process::{Pid, Signal, kill_process};
 use slipway_ports::abi::types;
 use slipway_ports::bootstrap;
 use slipway_ports::task::Task;
-
-/// The name server, beside the `slipway` under test; built now if it is not there.
-fn server() -> &'static Path {
-    static SERVER: OnceLock<PathBuf> = OnceLock::new();
-    SERVER.get_or_init(|| harness::build::beside_slipway("slipway-bootstrap", "slipway-bootstrap"))
-}
 
 /// A command of this test program, to play a part in the test `test`.
 fn part(test: &str) -> Vec<String> {
@@ -29,7 +23,7 @@ fn part(test: &str) -> Vec<String> {
 
 fn slipway(bench: &Bench, args: &[&str], part: &[String]) -> Command {
     let mut command = bench.slipway(args);
-    command.args(part).env("SLIPWAY_BOOTSTRAP_SERVER", server());
+    command.args(part).env("SLIPWAY_BOOTSTRAP_SERVER", built("slipway-bootstrap"));
     command
 }
 

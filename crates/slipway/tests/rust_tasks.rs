@@ -7,14 +7,14 @@ mod harness;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use harness::build::example;
+use harness::built::example;
 use harness::process::PATIENCE;
 use harness::tasks::{config, run, start, task_of};
 use harness::{Bench, Running};
 
 /// The task that does what its first argument says.
 fn roles() -> PathBuf {
-    example("rust_roles", "slipway-domain")
+    example("rust_roles")
 }
 
 /// A server and a client, in one process or in two; the system ends with the client.

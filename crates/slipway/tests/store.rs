@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use harness::Bench;
-use harness::build::beside_slipway;
+use harness::built::built;
 use harness::tasks::{config, run, shared, start};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -19,7 +19,7 @@ fn example(file: &str) -> PathBuf {
 fn build(bench: &Bench) {
     let path = |name: &str| bench.path(name).display().to_string();
     let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
-    let mut mig = Command::new(beside_slipway("mig", "slipway-mig"));
+    let mut mig = Command::new(built("mig"));
     mig.arg("--trap").arg("-I").arg(include).args(["-user", &path("storeUser.c"), "-server", &path("storeServer.c")]);
     mig.args(["-header", &path("store.h"), "-sheader", &path("storeServer.h")]).arg(example("store.defs"));
     let done = mig.output().expect("start mig");

@@ -1,5 +1,9 @@
 //! C programs as tests: compiled with the system's compiler, linked with the library of this build.
 
+#[allow(dead_code, reason = "not every test links")]
+#[path = "../../../slipway/tests/harness/built.rs"]
+pub mod built;
+
 use std::{
     path::{Path, PathBuf},
     process::{Command, Output},
@@ -16,13 +20,6 @@ pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// The directory where Cargo has put a file of this build, beside this test or one above.
-#[allow(dead_code, reason = "not every test links")]
-pub fn built(name: &str) -> Option<PathBuf> {
-    let test = std::env::current_exe().expect("the path of this test");
-    test.ancestors().skip(1).take(2).map(|directory| directory.join(name)).find(|file| file.exists())
-}
-
 /// A directory with the library under the names by which it is linked and loaded.
 #[allow(dead_code, reason = "not every test links")]
 pub fn library() -> PathBuf {
@@ -31,7 +28,7 @@ pub fn library() -> PathBuf {
         let directory = program("lib");
         std::fs::create_dir_all(&directory).expect("make a directory");
         for (name, link) in [("libmach.so", "libmach.so"), ("libmach.so", "libmach.so.1"), ("libmach.a", "libmach.a")] {
-            let file = built(name).unwrap_or_else(|| panic!("no {name} beside this test: build the package first"));
+            let file = built::built(name);
             let link = directory.join(link);
             let _ = std::fs::remove_file(&link);
             std::os::unix::fs::symlink(&file, &link).unwrap_or_else(|error| panic!("{}: {error}", link.display()));

@@ -3,6 +3,8 @@
 
 #![allow(clippy::duplicate_mod, reason = "client and server are programs of their own, here in one")]
 
+#[path = "../../../slipway/tests/harness/built.rs"]
+mod built;
 #[path = "../../../../examples/mig/sampler_client.rs"]
 mod client;
 mod damage;

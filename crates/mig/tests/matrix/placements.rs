@@ -2,7 +2,8 @@
 //! refused now and then. Both sides see the same, and have the same when it is over.
 
 use crate::{
-    programs::{built, example, include_and_example, succeed},
+    built::{built, example},
+    programs::{include_and_example, succeed},
     replies::ROUNDS as REPLIES,
 };
 use std::{
@@ -51,7 +52,7 @@ fn c_task(place: &Path, half: &str, options: &[&str], sources: &[PathBuf], defin
     cc.args(["-std=gnu99", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I."]).args(defined);
     cc.arg("-I").arg(include).arg("-I").arg(&example).arg("-I").arg(&tests).args(["-o", "task.so"]);
     cc.args(interfaces().map(|(name, _)| format!("{name}{half}.c"))).args(sources);
-    let library = built("slipway-libmach", "libmach.so");
+    let library = built("libmach.so");
     succeed(cc.arg("-L").arg(library.parent().expect("a directory")).args(["-lmach", "-lpthread"]).current_dir(place));
     place.join("task.so")
 }
@@ -80,7 +81,7 @@ type Task<'a> = (&'a Path, &'a [&'a str]);
 /// Runs a client and a server, in one process or in two: what they say. The client must succeed.
 fn run(server: Task<'_>, client: Task<'_>, together: bool) -> String {
     for other in ["slipway-bootstrap", "slipway-domain"] {
-        built(other, other);
+        built(other);
     }
     let directory = tempfile::tempdir().expect("make a directory");
     let file = directory.path().join("system.toml");
@@ -97,7 +98,7 @@ fn run(server: Task<'_>, client: Task<'_>, together: bool) -> String {
     );
     fs::write(&file, text).expect("write the configuration");
     let mut slipway = Command::new("timeout");
-    slipway.args(["--foreground", "100"]).arg(built("slipway", "slipway")).args(["run", "--config"]).arg(file);
+    slipway.args(["--foreground", "100"]).arg(built("slipway")).args(["run", "--config"]).arg(file);
     succeed(&mut slipway)
 }
 

@@ -1,5 +1,6 @@
 //! The parties as processes.
 
+use crate::built::built;
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
@@ -22,31 +23,6 @@ pub fn succeed(command: &mut Command) -> String {
     let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
     out.into_owned()
-}
-
-/// A file that a package of this build makes; built now if it is not there.
-pub fn built(package: &str, file: &str) -> PathBuf {
-    made(file, &["-p", package])
-}
-
-/// A shared object that an example of this package makes; built now if it is not there.
-pub fn example(name: &str) -> PathBuf {
-    made(&format!("examples/lib{name}.so"), &["-p", "slipway-mig", "--example", name])
-}
-
-fn made(file: &str, what: &[&str]) -> PathBuf {
-    let test = std::env::current_exe().expect("the path of this test");
-    let profile = test.ancestors().nth(2).expect("a directory");
-    let path = profile.join(file);
-    if !path.exists() {
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--locked"]).args(what).arg("--target-dir").arg(profile.parent().expect("a target directory"));
-        if profile.ends_with("release") {
-            cargo.arg("--release");
-        }
-        succeed(&mut cargo);
-    }
-    path
 }
 
 /// A process that is killed at the end of the test.
@@ -93,7 +69,7 @@ pub struct NameServer {
 impl NameServer {
     /// Starts one that listens at the socket.
     pub fn start(socket: &Path) -> Self {
-        let running = Running::start(Command::new(built("slipway-bootstrap", "slipway-bootstrap")).arg("--socket").arg(socket));
+        let running = Running::start(Command::new(built("slipway-bootstrap")).arg("--socket").arg(socket));
         Self { socket: socket.to_owned(), _running: running }
     }
 }
@@ -139,7 +115,7 @@ impl Party {
 
 /// Makes what C programs need beside their sources: the library, and the stubs.
 fn prepare(directory: &Path) -> (PathBuf, PathBuf) {
-    let library = built("slipway-libmach", "libmach.so");
+    let library = built("libmach.so");
     for name in ["libmach.so", "libmach.so.1"] {
         std::os::unix::fs::symlink(&library, directory.join(name)).expect("make a link");
     }

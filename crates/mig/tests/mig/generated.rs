@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use crate::built::built;
 use crate::support::{c_files, compile_strictly, compilers, include, mig, root, run};
 
 fn generate(dir: &Path) {
@@ -84,23 +85,19 @@ fn every_feature_works_in_one_process() {
     }
 }
 
-/// The sampler over the real libmach, where it was built beside the compiler.
+/// The sampler over the real libmach.
 #[test]
 fn every_feature_works_over_libmach() {
-    let built = Path::new(env!("CARGO_BIN_EXE_mig")).with_file_name("libmach.so");
-    if !built.is_file() {
-        eprintln!("skipped: there is no {}; `cargo build -p slipway-libmach` makes it", built.display());
-        return;
-    }
-    threads(&built, generate, &[]);
-    threads(&built, generate_traps, &["-DWITH_TRAPS"]);
+    let library = built("libmach.so");
+    threads(&library, generate, &[]);
+    threads(&library, generate_traps, &["-DWITH_TRAPS"]);
 }
 
-fn threads(built: &Path, generate: fn(&Path), options: &[&str]) {
+fn threads(library: &Path, generate: fn(&Path), options: &[&str]) {
     let dir = tempfile::tempdir().unwrap();
     generate(dir.path());
     for name in ["libmach.so", "libmach.so.1"] {
-        std::os::unix::fs::symlink(built, dir.path().join(name)).unwrap();
+        std::os::unix::fs::symlink(library, dir.path().join(name)).unwrap();
     }
     let mut command = Command::new("cc");
     command.args(["-std=gnu99", "-g", "-O2", "-o", "threads", "samplerUser.c", "samplerServer.c"]).args(options);

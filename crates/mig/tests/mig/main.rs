@@ -1,6 +1,8 @@
 //! Tests of the compiler as its users run it, and of the code it makes.
 
 mod apple;
+#[path = "../../../slipway/tests/harness/built.rs"]
+mod built;
 mod command;
 mod diagnostics;
 mod fuzz;

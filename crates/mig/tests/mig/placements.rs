@@ -5,6 +5,7 @@ use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
+use crate::built::built;
 use crate::support::{include, mig, run};
 
 /// No run takes longer.
@@ -27,16 +28,6 @@ fn start(command: &mut Command) -> Ended {
     BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
     assert!(!line.is_empty(), "{command:?} ended");
     Ended(child)
-}
-
-/// What was built beside the compiler.
-fn built(name: &str) -> Option<PathBuf> {
-    let file = Path::new(env!("CARGO_BIN_EXE_mig")).with_file_name(name);
-    if file.is_file() {
-        return Some(file);
-    }
-    eprintln!("skipped: there is no {}; `cargo build --workspace` makes it", file.display());
-    None
 }
 
 fn build(dir: &Path, library: &Path, options: &[&str]) -> PathBuf {
@@ -123,7 +114,7 @@ fn assert_same(a: &Outcome, b: &Outcome, what: &str) {
 }
 
 fn placements(options: &[&str]) {
-    let (Some(library), Some(name_server)) = (built("libmach.so"), built("slipway-bootstrap")) else { return };
+    let (library, name_server) = (built("libmach.so"), built("slipway-bootstrap"));
     let bench = Bench::new(&library, options);
     let apart = bench.in_two_processes(&name_server);
     assert!(apart.transcripts.iter().all(|t| t.lines().count() > 500));

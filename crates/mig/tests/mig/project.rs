@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use crate::built::built;
 use crate::support::{output, root, run};
 
 /// The blocks of code in the first sections of docs/mig.md, in their order.
@@ -23,14 +24,9 @@ fn blocks() -> Vec<String> {
     blocks
 }
 
-/// What `make install` lays out, as far as a project needs it. None where the library was not built.
-fn prefix(dir: &Path) -> Option<PathBuf> {
-    let mig = Path::new(env!("CARGO_BIN_EXE_mig"));
-    let library = mig.with_file_name("libmach.so");
-    if !library.is_file() {
-        eprintln!("skipped: there is no {}; `cargo build -p slipway-libmach` makes it", library.display());
-        return None;
-    }
+/// What `make install` lays out, as far as a project needs it.
+fn prefix(dir: &Path) -> PathBuf {
+    let library = built("libmach.so");
     let prefix = dir.join("prefix");
     let place = |name: &str| {
         let path = prefix.join(name);
@@ -38,7 +34,7 @@ fn prefix(dir: &Path) -> Option<PathBuf> {
         path
     };
     // The program finds its definitions by where it is, so no link will do.
-    std::fs::copy(mig, place("bin/mig")).unwrap();
+    std::fs::copy(env!("CARGO_BIN_EXE_mig"), place("bin/mig")).unwrap();
     for name in ["lib/libmach.so", "lib/libmach.so.1"] {
         std::os::unix::fs::symlink(&library, place(name)).unwrap();
     }
@@ -51,7 +47,7 @@ fn prefix(dir: &Path) -> Option<PathBuf> {
     filled("scripts/mach.pc.in", "lib/pkgconfig/mach.pc");
     filled("scripts/cmake/mach-config.cmake", "lib/cmake/mach/mach-config.cmake");
     filled("scripts/cmake/mach-config-version.cmake.in", "lib/cmake/mach/mach-config-version.cmake");
-    Some(prefix)
+    prefix
 }
 
 /// The project: the interface and its types are those of the page, the programs are put in one that has both sides.
@@ -120,7 +116,7 @@ fn extend(project: &Path) {
 #[test]
 fn make_builds_it() {
     let dir = tempfile::tempdir().unwrap();
-    let Some(prefix) = prefix(dir.path()) else { return };
+    let prefix = prefix(dir.path());
     let blocks = blocks();
     assert_eq!(blocks.len(), 4, "{blocks:?}");
     let project = project(dir.path(), &blocks);
@@ -146,7 +142,7 @@ fn cmake_builds_it() {
         return;
     }
     let dir = tempfile::tempdir().unwrap();
-    let Some(prefix) = prefix(dir.path()) else { return };
+    let prefix = prefix(dir.path());
     let blocks = blocks();
     let project = project(dir.path(), &blocks);
     std::fs::write(project.join("CMakeLists.txt"), &blocks[3]).unwrap();

@@ -1,5 +1,6 @@
 //! What the tests need built: the hooks, and small programs in C.
 
+use super::built::built;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -7,49 +8,10 @@ use std::process::Command;
 use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// The hooks: SLIPWAY_PRELOAD if it is set, else those beside the `slipway` under test, built now
-/// if they are not there.
+/// The hooks: SLIPWAY_PRELOAD if it is set, else those of this build.
 pub fn preload() -> &'static Path {
     static PRELOAD: OnceLock<PathBuf> = OnceLock::new();
-    PRELOAD.get_or_init(|| {
-        if let Some(given) = std::env::var_os("SLIPWAY_PRELOAD") {
-            return given.into();
-        }
-        beside_slipway("libslipway_preload.so", "slipway-preload")
-    })
-}
-
-/// The file beside the `slipway` under test that `package` gives, built now if it is not there.
-pub fn beside_slipway(file: &str, package: &str) -> PathBuf {
-    let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
-    let path = profile.join(file);
-    if !path.exists() {
-        build(profile, package, &[]);
-    }
-    assert!(path.exists(), "{} was not built", path.display());
-    path
-}
-
-/// The shared object that an example of `package` gives, built now if it is not there.
-pub fn example(name: &str, package: &str) -> PathBuf {
-    let profile = Path::new(super::process::SLIPWAY).parent().expect("a directory");
-    let path = profile.join(format!("examples/lib{name}.so"));
-    if !path.exists() {
-        build(profile, package, &["--example", name]);
-    }
-    path
-}
-
-fn build(profile: &Path, package: &str, what: &[&str]) {
-    let mut cargo = Command::new(env!("CARGO"));
-    cargo.args(["build", "--locked", "-p", package, "--target-dir"]);
-    cargo.arg(profile.parent().expect("a target directory"));
-    cargo.args(what);
-    if profile.ends_with("release") {
-        cargo.arg("--release");
-    }
-    let status = cargo.status().expect("start cargo");
-    assert!(status.success(), "cargo build -p {package}: {status}");
+    PRELOAD.get_or_init(|| std::env::var_os("SLIPWAY_PRELOAD").map_or_else(|| built("libslipway_preload.so"), PathBuf::from))
 }
 
 /// Compiles tests/c/`name`.c into `dir` with `flags`.

@@ -7,6 +7,7 @@
 
 pub mod bench;
 pub mod build;
+pub mod built;
 pub mod drawing;
 pub mod mach;
 pub mod outcome;

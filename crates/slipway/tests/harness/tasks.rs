@@ -1,6 +1,7 @@
 //! Tasks as shared objects, and what runs them.
 
-use super::build::{asset, beside_slipway};
+use super::build::asset;
+use super::built::built;
 use super::{Bench, Outcome, Running};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,9 +12,8 @@ use std::sync::OnceLock;
 fn parts() -> &'static (PathBuf, PathBuf) {
     static PARTS: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
     PARTS.get_or_init(|| {
-        let server = beside_slipway("slipway-bootstrap", "slipway-bootstrap");
-        beside_slipway("slipway-domain", "slipway-domain");
-        (server, beside_slipway("libmach.so", "slipway-libmach"))
+        built("slipway-domain");
+        (built("slipway-bootstrap"), built("libmach.so"))
     })
 }
 

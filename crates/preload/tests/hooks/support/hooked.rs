@@ -1,5 +1,9 @@
 //! Processes that carry the hooks.
 
+#[path = "../../../../slipway/tests/harness/built.rs"]
+mod built;
+
+use built::built;
 use std::{
     any::type_name,
     fs::Permissions,
@@ -81,23 +85,8 @@ fn rerun(test: &str, variables: &[(&str, &str)]) -> Outcome {
     Outcome { status, stdout, stderr }
 }
 
-/// The hooks: SLIPWAY_PRELOAD if it is set, else those beside the test program, built now.
+/// The hooks: SLIPWAY_PRELOAD if it is set, else those of this build.
 pub fn library() -> &'static Path {
     static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
-    LIBRARY.get_or_init(|| {
-        if let Some(given) = std::env::var_os("SLIPWAY_PRELOAD") {
-            return given.into();
-        }
-        let program = std::env::current_exe().expect("the test program");
-        let profile = program.ancestors().nth(2).expect("the directory above deps");
-        let mut cargo = Command::new(env!("CARGO"));
-        cargo.args(["build", "--quiet", "--locked", "-p", "slipway-preload", "--target-dir"]);
-        cargo.arg(profile.parent().expect("a target directory"));
-        if profile.ends_with("release") {
-            cargo.arg("--release");
-        }
-        let status = cargo.status().expect("start cargo");
-        assert!(status.success(), "cargo build -p slipway-preload: {status}");
-        profile.join("libslipway_preload.so")
-    })
+    LIBRARY.get_or_init(|| std::env::var_os("SLIPWAY_PRELOAD").map_or_else(|| built("libslipway_preload.so"), PathBuf::from))
 }
