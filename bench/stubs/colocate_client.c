@@ -32,7 +32,7 @@ kern_return_t colocate_call(int test, int way, mach_port_t server, int turn);
 	case 5:                                                                      \
 		words_sent[0] = words_sent[31] = turn;                               \
 		code = words(server, words_sent);                                    \
-		return code != KERN_SUCCESS || (words_sent[0] == turn && words_sent[31] == turn) ? code : KERN_FAILURE; \
+		return code != KERN_SUCCESS || (words_sent[0] == (turn ^ 1) && words_sent[31] == turn) ? code : KERN_FAILURE; \
 	case 6:                                                                      \
 		return own_calls(server, 1, OWN_CALLS);                              \
 	case 7:                                                                      \

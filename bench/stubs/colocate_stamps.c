@@ -13,7 +13,7 @@
 #include "colocateStamp.h"
 #include "colocate_stamps.h"
 
-/* Readings of a call, in the order in which each side makes them: colocate/stamps.rs has the same. */
+/* Readings of a call, in the order in which each side makes them: stages/probe.rs has the same. */
 enum { CALLED, ASKS, ASKED, ANSWERED, RETURNED };
 enum { TAKEN, ENTERED, LEFT, DONE, REPLIED };
 
@@ -159,7 +159,7 @@ kern_return_t stamped_serve(mach_port_t port)
 	return code;
 }
 
-/* What is called from a loop, the numbers of colocate/loops.rs. */
+/* What is called from a loop, the numbers of stages/stubs.rs. */
 enum { NOTHING, ROUTINE, FUNCTION, TRAP, STUB };
 
 /* The compiler knows nothing of what comes after. */

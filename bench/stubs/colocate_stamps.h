@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <mach/mach.h>
 
-/* Calls in a go, and readings of each on either side: colocate/stamps.rs has the same. */
+/* Calls in a go, and readings of each on either side: stages/stubs.rs has the same. */
 #define STAMPED_CALLS 400
 #define STAMPS 5
 

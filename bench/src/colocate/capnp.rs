@@ -1,6 +1,6 @@
 //! The crate capnp-rpc over AF_UNIX: a call with a blob of bytes each way.
 
-use super::cases::Case;
+use super::cases::{Case, Test};
 use super::peer::Job;
 use crate::trips::exchange::Exchange;
 use crate::trips::job::Side;
@@ -8,6 +8,7 @@ use crate::trips::link::Link;
 use anyhow::{Context as _, ensure};
 use capnp::any_pointer::Owned as AnyPointer;
 use capnp::capability::{Client, DispatchCallResult, FromClientHook, FromServer, Params, Promise, Results, Server};
+use capnp::data;
 use capnp::data::Owned as Data;
 use capnp::private::capability::ClientHook;
 use capnp_rpc::{RpcSystem, rpc_twoparty_capnp, twoparty};
@@ -77,9 +78,10 @@ impl AsyncWrite for Half {
     }
 }
 
-/// The server's object: answers with so many bytes.
+/// The server's object: answers with so many bytes, or with those that came and another first one.
 struct Echo {
     answer: Vec<u8>,
+    passed_back: bool,
     calls: Cell<u64>,
 }
 
@@ -102,9 +104,17 @@ impl Deref for Dispatch {
 impl Server for Dispatch {
     fn dispatch_call(self, _: u64, _: u16, params: Params<AnyPointer>, mut results: Results<AnyPointer>) -> DispatchCallResult {
         let mut answer = || {
-            let _sent: &[u8] = params.get()?.get_as()?;
+            let sent: &[u8] = params.get()?.get_as()?;
             self.calls.set(self.calls.get() + 1);
-            results.get().set_as::<Data>(&self.answer[..])
+            if !self.passed_back {
+                return results.get().set_as::<Data>(&self.answer[..]);
+            }
+            let answer = results.get().initn_as::<data::Builder<'_>>(sent.len() as u32);
+            answer.copy_from_slice(sent);
+            if let Some(first) = answer.first_mut() {
+                *first ^= 1;
+            }
+            Ok(())
         };
         let promise = match answer() {
             Ok(()) => Promise::ok(()),
@@ -150,6 +160,8 @@ pub struct Capnp {
     client: Option<Client>,
     calls: Rc<Echo>,
     case: Case,
+    /// The bytes that are sent next.
+    turn: u8,
 }
 
 impl Exchange for Capnp {
@@ -166,7 +178,11 @@ impl Exchange for Capnp {
         };
         stream.set_nonblocking(true).context("O_NONBLOCK")?;
         let socket = Rc::new(Socket { stream, waiting: RefCell::default() });
-        let calls = Rc::new(Echo { answer: vec![7; job.case.test.bytes().1], calls: Cell::new(0) });
+        let calls = Rc::new(Echo {
+            answer: vec![7; job.case.test.bytes().1],
+            passed_back: job.case.test == Test::InOut128,
+            calls: Cell::new(0),
+        });
         let side = match job.side {
             Side::Client => rpc_twoparty_capnp::Side::Client,
             Side::Server => rpc_twoparty_capnp::Side::Server,
@@ -179,28 +195,34 @@ impl Exchange for Capnp {
         let pool = LocalPool::new();
         // It ends when the other process does.
         pool.spawner().spawn_local(async move { drop(system.await) }).context("spawn")?;
-        Ok(Self { socket, pool, client, calls, case: job.case })
+        Ok(Self { socket, pool, client, calls, case: job.case, turn: 0 })
     }
 
     fn round_trip(&mut self) -> anyhow::Result<()> {
         let client = self.client.as_ref().context("no client")?;
         let (there, back) = self.case.test.bytes();
+        self.turn = self.turn.wrapping_add(1);
+        let turn = self.turn;
+        let due = if self.calls.passed_back { turn ^ 1 } else { 7 };
         let mut request = client.new_call::<AnyPointer, AnyPointer>(INTERFACE, 0, None);
-        request.get().set_as::<Data>(&vec![1; there][..])?;
+        request.get().set_as::<Data>(&vec![turn; there][..])?;
         let promise = request.send().promise;
         let answered = Rc::new(Cell::new(None));
         let note = Rc::clone(&answered);
         self.pool.spawner().spawn_local(async move {
-            let length = match promise.await {
-                Ok(response) => response.get().and_then(|answer| answer.get_as::<&[u8]>()).map(<[u8]>::len),
+            let is_due = match promise.await {
+                Ok(response) => response
+                    .get()
+                    .and_then(|answer| answer.get_as::<&[u8]>())
+                    .map(|answer| answer.len() == back && answer.first().is_none_or(|first| *first == due)),
                 Err(error) => Err(error),
             };
-            note.set(Some(length));
+            note.set(Some(is_due));
         })?;
         loop {
             self.pool.run_until_stalled();
-            if let Some(length) = answered.take() {
-                ensure!(length? == back, "the answer is not as long as is due");
+            if let Some(is_due) = answered.take() {
+                ensure!(is_due?, "the answer is not the one that is due");
                 return Ok(());
             }
             self.socket.wait()?;

@@ -1,12 +1,13 @@
 //! One of the two processes of a measurement.
 
 use super::capnp::Capnp;
-use super::cases::{Case, Method, Test};
+use super::cases::{Case, Method, OWN_CALLS, Test};
 use super::stubs::{Client, register, serve, tell_other};
 use crate::trips::exchange::Exchange;
 use crate::trips::job::{self, Args, Side, begin, work};
 use crate::trips::link::Link;
 use crate::trips::meet::{End, meet, serve_beside, servers_cpu, two_tasks};
+use anyhow::{Context, bail, ensure};
 use slipway_ports::task::Task;
 
 /// What a process is started for.
@@ -32,6 +33,58 @@ struct Near {
     client: Client,
     server: u32,
     test: Test,
+    /// Calls that must be traps.
+    traps: Option<Traps>,
+}
+
+/// The ports that are called by trap, with what they had when the client had made so many calls.
+pub struct Traps {
+    ports: Vec<Trapped>,
+    turns: u64,
+}
+
+struct Trapped {
+    end: End,
+    /// Calls in each of the client's.
+    each: u64,
+    before: u64,
+}
+
+impl Traps {
+    /// Waits until all of `client`'s calls are traps: from the first one on, if nobody else sends messages.
+    ///
+    /// # Errors
+    /// What a call returns, or that they do not become traps.
+    pub fn settle(client: &mut Client, test: Test, server: u32, called: &[(End, u64)]) -> anyhow::Result<Self> {
+        let port = |&(end, each)| Ok(Trapped { end, each, before: trap_calls(end)? });
+        for _ in 0..10_000 {
+            let traps = Self { ports: called.iter().map(port).collect::<anyhow::Result<_>>()?, turns: client.turns() };
+            client.call(test, server)?;
+            if traps.check(client.turns()).is_ok() {
+                return Ok(traps);
+            }
+            std::thread::yield_now();
+        }
+        bail!("the server does not come to wait for calls")
+    }
+
+    /// Fails unless all calls of a client that has made so many were traps.
+    ///
+    /// # Errors
+    /// When some were messages.
+    pub fn check(&self, turns: u64) -> anyhow::Result<()> {
+        let made = turns - self.turns;
+        for Trapped { end, each, before } in &self.ports {
+            let (due, traps) = (made * each, trap_calls(*end)? - before);
+            ensure!(traps == due, "{traps} of {due} calls were traps, so that something else was measured");
+        }
+        Ok(())
+    }
+}
+
+/// How many traps were made at a port of this process.
+fn trap_calls(end: End) -> anyhow::Result<u64> {
+    end.task.trap_calls(end.own).context("nothing is registered at the port")
 }
 
 /// Has a thread answer at the end's port, and its own calls go to the end's other.
@@ -57,7 +110,7 @@ impl Exchange for Calls {
 
     fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         let case = job.case;
-        let near = |server| Ok(Self(Some(Near { client: Client::take(case.method)?, server, test: case.test })));
+        let near = |server| Ok(Self(Some(Near { client: Client::take(case.method)?, server, test: case.test, traps: None })));
         match case.method {
             Method::Plain | Method::Virtual => {
                 return if job.side == Side::Client { near(0) } else { Ok(Self(None)) };
@@ -71,7 +124,11 @@ impl Exchange for Calls {
                 ours.task.enter();
                 let mut client = Client::take(case.method)?;
                 settle(&mut client, case.method, case.test, ours.other)?;
-                return Ok(Self(Some(Near { client, server: ours.other, test: case.test })));
+                let own_calls = (case.test == Test::OwnCall).then_some((ours, OWN_CALLS.into()));
+                let called: Vec<_> = [(theirs, 1)].into_iter().chain(own_calls).collect();
+                let by_trap = case.method != Method::OneProcess;
+                let traps = by_trap.then(|| Traps::settle(&mut client, case.test, ours.other, &called)).transpose()?;
+                return Ok(Self(Some(Near { client, server: ours.other, test: case.test, traps })));
             }
             _ => {}
         }
@@ -89,8 +146,15 @@ impl Exchange for Calls {
 
     fn round_trip(&mut self) -> anyhow::Result<()> {
         match &mut self.0 {
-            Some(Near { client, server, test }) => client.call(*test, *server),
+            Some(Near { client, server, test, .. }) => client.call(*test, *server),
             None => Ok(()),
+        }
+    }
+
+    fn check(&self) -> anyhow::Result<()> {
+        match &self.0 {
+            Some(Near { client, traps: Some(traps), .. }) => traps.check(client.turns()),
+            _ => Ok(()),
         }
     }
 

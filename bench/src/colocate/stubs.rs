@@ -19,7 +19,7 @@ unsafe extern "C" {
 
 /// The only client of this process: its buffers are static. It stays in its thread.
 pub struct Client {
-    turn: c_int,
+    turn: u64,
     way: c_int,
     _stays: PhantomData<*const ()>,
 }
@@ -45,15 +45,20 @@ impl Client {
         Ok(())
     }
 
+    /// How many calls it has made.
+    pub fn turns(&self) -> u64 {
+        self.turn
+    }
+
     /// One call to `server`.
     ///
     /// # Errors
     /// What the stub returned, or that what came back is not what is due.
     #[inline]
     pub fn call(&mut self, test: Test, server: u32) -> anyhow::Result<()> {
-        self.turn = self.turn.wrapping_add(1) & c_int::MAX;
+        self.turn += 1;
         // SAFETY: this is the only client, so nobody else uses the static buffers.
-        let code = unsafe { colocate_call(test as c_int, self.way, server, self.turn) };
+        let code = unsafe { colocate_call(test as c_int, self.way, server, self.turn as c_int) };
         if code == 0 { Ok(()) } else { outcome("the call", code) }
     }
 }

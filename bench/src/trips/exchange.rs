@@ -37,6 +37,14 @@ pub trait Exchange: Sized {
     fn serve_all(&mut self, count: u64) -> anyhow::Result<()> {
         (0..count).try_for_each(|_| self.serve())
     }
+
+    /// Looks, after the client's last round trip, whether they went the way that is measured.
+    ///
+    /// # Errors
+    /// When some did not.
+    fn check(&self) -> anyhow::Result<()> {
+        Ok(())
+    }
 }
 
 /// How long round trips take.

@@ -87,11 +87,13 @@ where
     match job.work {
         Work::Time(seconds) => {
             let timing: Timing = time(&mut exchange, link, seconds)?;
+            exchange.check()?;
             println!("{}", serde_json::to_string(&timing)?);
         }
         Work::Count(count) => {
             link.announce(count)?;
             repeat(&mut exchange, count)?;
+            exchange.check()?;
         }
         Work::Weigh(_) | Work::Own => bail!("no work of round trips"),
     }

@@ -2,7 +2,7 @@
 
 use super::stubs::{self, CALLS, Clock, Looped, Readings};
 use crate::colocate::cases::{Method, Test};
-use crate::colocate::peer::settle;
+use crate::colocate::peer::{Traps, settle};
 use crate::colocate::stubs::{self as calls, Client};
 use crate::stats::median;
 use crate::trips::cases::{Method as _, Test as _};
@@ -291,16 +291,8 @@ fn loops(link: &mut Link, job: &Job<Probe>, seconds: f64) -> anyhow::Result<Vec<
     let mut client = Client::take(Method::Trap)?;
     let test = job.case.test;
     settle(&mut client, Method::Trap, test, ours.other)?;
-    // Nothing is to be called in the loops before it can be.
-    (0..10_000)
-        .find_map(|_| match stubs::repeat(&mut client, Looped::Trap, test, ours.other, 1) {
-            Ok(()) => Some(()),
-            Err(_) => {
-                std::thread::yield_now();
-                None
-            }
-        })
-        .context("the server does not come to wait for calls")?;
+    let traps = Traps::settle(&mut client, test, ours.other, &[(theirs, 1)])?;
+    let mut turns = client.turns();
     let turn = Turn::new(false, false);
     let mut medians = Medians::default();
     let each = |took: Duration| took.as_nanos() as f64 / f64::from(TIMES);
@@ -309,6 +301,7 @@ fn loops(link: &mut Link, job: &Job<Probe>, seconds: f64) -> anyhow::Result<Vec<
             let start = Instant::now();
             stubs::repeat(&mut client, looped, test, ours.other, TIMES)?;
             medians.add(name, Some(each(start.elapsed())));
+            turns += if matches!(looped, Looped::Trap | Looped::Stub) { u64::from(TIMES) } else { 0 };
         }
         let start = Instant::now();
         for _ in 0..TIMES {
@@ -316,6 +309,7 @@ fn loops(link: &mut Link, job: &Job<Probe>, seconds: f64) -> anyhow::Result<Vec<
         }
         medians.add(LOOP_TURN, Some(each(start.elapsed())));
     }
+    traps.check(turns)?;
     Ok(medians.figures())
 }
 
