@@ -13,6 +13,7 @@ use slipway_ports::{
 use std::{
     ffi::{CStr, OsStr, c_char, c_int},
     os::unix::ffi::OsStrExt,
+    panic::catch_unwind,
     path::PathBuf,
 };
 
@@ -32,10 +33,10 @@ pub extern "C" fn slipway_domain_guest_functions(version: u32) -> *const guest::
     guest::functions(version)
 }
 
-/// A new task in this process: its number for the functions below.
+/// A new task in this process: its number for the functions below; 0, the process's first task, if it can't be made.
 #[unsafe(no_mangle)]
 pub extern "C" fn slipway_domain_create() -> u32 {
-    Task::new().number()
+    catch_unwind(|| Task::new().number()).unwrap_or(0)
 }
 
 /// Names a task for who looks at the process.
@@ -55,13 +56,16 @@ pub unsafe extern "C" fn slipway_domain_label(task: u32, name: *const c_char) {
 /// The calling thread works for the task from here on.
 #[unsafe(no_mangle)]
 pub extern "C" fn slipway_domain_enter(task: u32) {
-    Task::by_number(task).enter();
+    guarded(Code::FAILURE, || {
+        Task::by_number(task).enter();
+        Code::SUCCESS
+    });
 }
 
-/// The task that the calling thread works for.
+/// The task that the calling thread works for; 0, the process's first, if that can't be told.
 #[unsafe(no_mangle)]
 pub extern "C" fn slipway_domain_current() -> u32 {
-    Task::current().number()
+    catch_unwind(|| Task::current().number()).unwrap_or(0)
 }
 
 /// Gives the task the name server at the socket: `KERN_SUCCESS`, or `KERN_FAILURE` if there is none.
@@ -101,9 +105,13 @@ pub extern "C" fn slipway_domain_wait_for_callers(task: u32) {
 
 /// Ends the innermost call to another task that the calling thread is in with `MIG_SERVER_DIED`, without unwinding what is in
 /// between; returns if it is in none.
+///
+/// # Safety
+/// As for [`leave::leave_call`].
 #[unsafe(no_mangle)]
-pub extern "C" fn slipway_domain_leave_call() {
-    leave::leave_call();
+pub unsafe extern "C" fn slipway_domain_leave_call() {
+    // SAFETY: the caller's promise.
+    unsafe { leave::leave_call() }
 }
 
 /// Goes on at `place` in the innermost function of the calling thread that made its call between `from` and `to`, without

@@ -96,8 +96,11 @@ extern "C" fn exit(code: c_int) -> ! {
     let (Some(library), Some(task)) = (LIBRARY.get(), current()) else { end(code) };
     task::end(task, code);
     // The part of the thread that is this task's ends here, and what its functions hold stays, as with any exit: a caller
-    // from another task goes on, and a thread of its own ends.
-    library.leave_call();
+    // from another task goes on, and a thread of its own ends, when nobody can use what is on its stack any more. The
+    // caller can't wait for that: the threads of this task may never end, or may wait for the caller's.
+    // SAFETY: that no thread of the task uses the routine's stack is up to tasks, as docs/colocation.md says.
+    unsafe { library.leave_call() };
+    task::wait_until_alone(task);
     base::leave(library);
     // The stack can't be read. The file stays loaded, for the sake of this thread.
     loop {
@@ -110,14 +113,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Writes out what is buffered in streams of the C library, as the end of a process does. Another thread may have a stream
 /// locked for as long as it reads from it, so this is tried for a second only.
-pub fn flush() {
+pub fn flush(library: &Library) {
     let (done, wait) = mpsc::channel();
     let flush = move || {
         // SAFETY: null stands for all streams; they have locks of their own.
         unsafe { libc::fflush(std::ptr::null_mut()) };
         let _ = done.send(());
     };
-    if thread::Builder::new().name("slipway-flush".into()).spawn(flush).is_ok() {
+    if task::as_host(library, || thread::Builder::new().name("slipway-flush".into()).spawn(flush)).is_ok() {
         let _ = wait.recv_timeout(PATIENCE);
     }
 }

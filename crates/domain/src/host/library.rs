@@ -24,7 +24,7 @@ pub struct Library {
     terminate: extern "C" fn(u32),
     wait_for_callers: extern "C" fn(u32),
     guest_functions: extern "C" fn(u32) -> *const c_void,
-    leave_call: extern "C" fn(),
+    leave_call: unsafe extern "C" fn(),
     leave: unsafe extern "C" fn(usize, usize, usize),
     /// One of the functions that tasks use.
     pub landmark: *mut c_void,
@@ -105,7 +105,7 @@ impl Library {
             terminate: function!("slipway_domain_terminate", extern "C" fn(u32)),
             wait_for_callers: function!("slipway_domain_wait_for_callers", extern "C" fn(u32)),
             guest_functions: function!("slipway_domain_guest_functions", extern "C" fn(u32) -> *const c_void),
-            leave_call: function!("slipway_domain_leave_call", extern "C" fn()),
+            leave_call: function!("slipway_domain_leave_call", unsafe extern "C" fn()),
             leave: function!("slipway_domain_leave", unsafe extern "C" fn(usize, usize, usize)),
             landmark: address!("mach_msg"),
         })))
@@ -156,8 +156,12 @@ impl Library {
     }
 
     /// Ends the innermost call to another task that the calling thread is in; returns if it is in none.
-    pub fn leave_call(&self) {
-        (self.leave_call)();
+    ///
+    /// # Safety
+    /// No other thread uses what lies on the stack of the call's routine and of what it called.
+    pub unsafe fn leave_call(&self) {
+        // SAFETY: the caller's promise.
+        unsafe { (self.leave_call)() }
     }
 
     /// Goes on at `place` in the innermost function of the calling thread that made its call between `from` and `to`; returns

@@ -1,7 +1,8 @@
 //! A task, from its start to its end.
 //!
 //! It has ended when its entry returns or one of its threads calls `exit`: its rights are given up then. It is over, and
-//! its file can be unloaded, when no thread is in it any more: its own, and those of other tasks that are in a call.
+//! its file can be unloaded, when no thread is in it any more: its own, and those of other tasks that are in a call. The
+//! thread that called `exit` is the last to go: its stack may be lent to the others.
 #![allow(unsafe_code, reason = "a task's entry")]
 
 use crate::{
@@ -15,7 +16,7 @@ use std::{
     ffi::{CString, c_char, c_void},
     os::unix::ffi::OsStrExt,
     ptr::without_provenance,
-    sync::{Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
     thread,
 };
 
@@ -36,6 +37,8 @@ struct Record {
     tell: Tell,
     /// Threads of its own.
     threads: usize,
+    /// Those of them that wait in `exit` for the others.
+    exiting: usize,
     /// Whether a thread looks after its end: that of its entry.
     ended: bool,
     /// Whether the callers have been waited for.
@@ -44,6 +47,8 @@ struct Record {
 }
 
 static TASKS: Mutex<BTreeMap<u32, Record>> = Mutex::new(BTreeMap::new());
+/// Fewer are in a task than before.
+static FEWER: Condvar = Condvar::new();
 
 fn tasks() -> MutexGuard<'static, BTreeMap<u32, Record>> {
     TASKS.lock().unwrap_or_else(PoisonError::into_inner)
@@ -60,6 +65,9 @@ pub fn start(task: Task, library: &'static Library, tell: impl Fn(News) + Send +
     let words: Result<Vec<CString>, _> = words.map(CString::new).collect();
     let words = words.map_err(|_| "an argument has a NUL in it".to_owned())?;
     let number = library.create(&task.name);
+    if number == HOST {
+        return Err("libmach made no task for it".into());
+    }
     let made = task.bootstrap.as_deref().map_or(Ok(()), |socket| library.bootstrap(number, socket)).and_then(|()| {
         // What the file's constructors do is done for the task.
         let host = library.current();
@@ -76,7 +84,8 @@ pub fn start(task: Task, library: &'static Library, tell: impl Fn(News) + Send +
         }
     };
     let entry = loaded.entry;
-    let record = Record { loaded: Some(loaded), tell: Box::new(tell), threads: 1, ended: false, left: false, library };
+    let record =
+        Record { loaded: Some(loaded), tell: Box::new(tell), threads: 1, exiting: 0, ended: false, left: false, library };
     tasks().insert(number, record);
     let run = move || {
         library.enter(number);
@@ -105,7 +114,7 @@ pub fn end(number: u32, code: i32) {
         record.ended = true;
         record.library
     };
-    hooks::flush();
+    hooks::flush(library);
     library.terminate(number);
     if let Some(record) = tasks().get(&number) {
         (record.tell)(News::Ended(number, code));
@@ -119,18 +128,40 @@ pub fn end(number: u32, code: i32) {
             record.look(number);
         }
     };
-    // Without a thread to wait the file stays loaded.
-    let _ = thread::Builder::new().name("slipway-end".into()).spawn(move || {
-        library.enter(HOST);
-        wait();
-    });
+    // Without a thread to wait the file stays loaded, and who calls `exit` stays there.
+    let _ = as_host(library, || thread::Builder::new().name("slipway-end".into()).spawn(wait));
 }
 
-/// The number of the process's first task: the host's own.
+/// What is made meanwhile, threads above all, is the host's, and no task's that may have ended by then.
+pub fn as_host<T>(library: &Library, make: impl FnOnce() -> T) -> T {
+    let task = library.current();
+    library.enter(HOST);
+    let made = make();
+    library.enter(task);
+    made
+}
+
+/// Waits until nobody else is in a task that has ended: no thread of its own but those that wait here, too, and no call
+/// from another task. What is on the stack of the calling thread, one of the task's, is used by nobody then.
+pub fn wait_until_alone(number: u32) {
+    let mut tasks = tasks();
+    if let Some(record) = tasks.get_mut(&number) {
+        record.exiting += 1;
+        FEWER.notify_all();
+    }
+    // Who goes from here counts in `exiting` still: all who are here go at once.
+    while tasks.get(&number).is_some_and(|record| !record.left || record.threads > record.exiting) {
+        tasks = FEWER.wait(tasks).unwrap_or_else(PoisonError::into_inner);
+    }
+}
+
+/// The number of the process's first task: the host's own. libmach gives it for what it couldn't make, too.
 const HOST: u32 = 0;
 
 impl Record {
+    /// Fewer are in the task than before.
     fn look(&self, number: u32) {
+        FEWER.notify_all();
         if self.ended && self.left && self.threads == 0 {
             (self.tell)(News::Over(number));
         }

@@ -105,7 +105,11 @@ pub unsafe fn leave(_from: usize, _to: usize, _place: usize) {}
 
 /// Ends the innermost call that the calling thread is in with `MIG_SERVER_DIED`, and doesn't return, if it is in one. What
 /// the routine holds is not given back.
-pub fn leave_call() {
+///
+/// # Safety
+/// No other thread uses what lies on the stack of that routine and of the functions that it called: their part of the stack
+/// is the caller's again.
+pub unsafe fn leave_call() {
     if super::thread::with(|thread| !thread.frame.get().is_null()) {
         super::catch::leave();
     }
