@@ -2,11 +2,16 @@
 #![allow(unsafe_code, reason = "a function in assembly")]
 
 use crate::library::Library;
-use std::ffi::c_void;
+use std::{
+    ffi::{c_int, c_void},
+    mem::MaybeUninit,
+};
 
 unsafe extern "C-unwind" {
     fn slipway_task_run(argument: *mut c_void, part: unsafe extern "C-unwind" fn(*mut c_void));
     fn slipway_task_left();
+    fn _Unwind_Backtrace(look: extern "C" fn(*mut c_void, *mut c_void) -> c_int, search: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -81,4 +86,37 @@ pub fn leave(library: &Library) {
     let (from, to) = (slipway_task_run as *const () as usize, slipway_task_left as *const () as usize);
     // SAFETY: that is where the part comes back to. What the task's functions would still have done is given up, as with any exit.
     unsafe { library.leave(from, to, to) };
+}
+
+/// Where an object that is loaded is looked for on the stack, and where it was found.
+struct Search {
+    object: usize,
+    found: Option<usize>,
+}
+
+/// Looks at one function of the stack, from the innermost on. Not 0: that is the one.
+extern "C" fn look(context: *mut c_void, search: *mut c_void) -> c_int {
+    let mut object = MaybeUninit::<libc::Dl_info>::uninit();
+    // SAFETY: both are lent for this call, the search by `leave_to_object`; the object's place is read if it was written.
+    unsafe {
+        let search = &mut *search.cast::<Search>();
+        let at = _Unwind_GetIP(context);
+        let known = libc::dladdr(std::ptr::without_provenance(at), object.as_mut_ptr()) != 0;
+        if known && object.assume_init().dli_fbase.addr() == search.object {
+            search.found = Some(at);
+        }
+        search.found.is_some().into()
+    }
+}
+
+/// Goes on in the innermost function of the calling thread that is in the object loaded at this address, as if what it called
+/// had returned. Returns if there is none, or where that is not written for the processor.
+pub fn leave_to_object(library: &Library, object: usize) {
+    let mut search = Search { object, found: None };
+    // SAFETY: the search lasts as long as the look.
+    unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
+    if let Some(at) = search.found {
+        // SAFETY: there the call comes back to. What the functions in between would still have done is given up.
+        unsafe { library.leave(at - 1, at, at) };
+    }
 }

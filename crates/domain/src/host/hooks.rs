@@ -3,15 +3,15 @@
 //! tasks in Rust.
 #![allow(unsafe_code, reason = "functions of the C library, called in its place and in turn")]
 
-use crate::{base, library::Library, task};
+use crate::{base, fork, library::Library, load, task};
 use std::{
-    ffi::{c_int, c_void},
-    sync::{OnceLock, mpsc},
+    ffi::{CStr, c_int, c_void},
+    sync::OnceLock,
     thread,
-    time::Duration,
 };
 
-type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
+/// A thread's first function.
+pub type Start = extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 type Create = unsafe extern "C" fn(*mut libc::pthread_t, *const libc::pthread_attr_t, Start, *mut c_void) -> c_int;
 type Exit = unsafe extern "C" fn(c_int) -> !;
 
@@ -20,6 +20,7 @@ static LIBRARY: OnceLock<&'static Library> = OnceLock::new();
 /// From here on threads belong to tasks.
 pub fn install(library: &'static Library) {
     let _ = LIBRARY.set(library);
+    fork::install();
 }
 
 /// Gives libmach's functions to a copy of `slipway-ports` in a task's file that asks for this version of them; null if
@@ -29,24 +30,28 @@ extern "C" fn slipway_domain_guest(version: u32) -> *const c_void {
     LIBRARY.get().map_or(std::ptr::null(), |library| library.guest_functions(version))
 }
 
+/// A function of the C library that it may not have.
+pub fn look(name: &CStr) -> Option<*mut c_void> {
+    // SAFETY: it is a string. What is looked up is in the C library, which is always there.
+    let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    Some(at).filter(|at| !at.is_null())
+}
+
 /// The function of the C library that one of this program stands before.
-pub fn next(name: &'static [u8]) -> *mut c_void {
-    // SAFETY: the name ends with a NUL. What is looked up is in the C library, which is always there.
-    let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr().cast()) };
-    assert!(!at.is_null(), "the C library has its functions");
-    at
+pub fn next(name: &CStr) -> *mut c_void {
+    look(name).expect("the C library has its functions")
 }
 
 /// What a new thread is to do, and for whom.
 struct Beginning {
     start: Start,
     argument: *mut c_void,
-    task: Option<u32>,
+    task: u32,
 }
 
 /// The task that the calling thread works for, if it is one that was loaded.
 fn current() -> Option<u32> {
-    let library = LIBRARY.get()?;
+    let library = LIBRARY.get().filter(|_| !fork::is_child())?;
     Some(library.current()).filter(|task| task::is_known(*task))
 }
 
@@ -59,17 +64,36 @@ unsafe extern "C" fn pthread_create(
     start: Start,
     argument: *mut c_void,
 ) -> c_int {
+    // SAFETY: the caller's promise.
+    unsafe {
+        match current() {
+            Some(task) => create(task, thread, attributes, start, argument),
+            None => real_create()(thread, attributes, start, argument),
+        }
+    }
+}
+
+fn real_create() -> Create {
     static REAL: OnceLock<Create> = OnceLock::new();
     // SAFETY: the C library's function of this name has this type.
-    let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Create>(next(b"pthread_create\0")) });
-    let Some(task) = current() else {
-        // SAFETY: the caller's promise.
-        return unsafe { real(thread, attributes, start, argument) };
-    };
-    let beginning = Box::into_raw(Box::new(Beginning { start, argument, task: Some(task) }));
+    *REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Create>(next(c"pthread_create")) })
+}
+
+/// As `pthread_create`, for a thread of the task's.
+///
+/// # Safety
+/// As for the C library's.
+pub unsafe fn create(
+    task: u32,
+    thread: *mut libc::pthread_t,
+    attributes: *const libc::pthread_attr_t,
+    start: Start,
+    argument: *mut c_void,
+) -> c_int {
+    let beginning = Box::into_raw(Box::new(Beginning { start, argument, task }));
     task::add_thread(task);
     // SAFETY: the caller's promise; the beginning is the new thread's.
-    let failed = unsafe { real(thread, attributes, begin, beginning.cast()) };
+    let failed = unsafe { real_create()(thread, attributes, begin, beginning.cast()) };
     if failed != 0 {
         task::remove_thread(task);
         // SAFETY: no thread has it.
@@ -78,11 +102,11 @@ unsafe extern "C" fn pthread_create(
     failed
 }
 
-/// The first function of a task's thread.
+/// The first function of a task's thread. It has nothing to drop: the thread may be unwound as a whole.
 extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
-    // SAFETY: it is this thread's, made in pthread_create.
+    // SAFETY: it is this thread's, made in `create`.
     let Beginning { start, argument, task } = *unsafe { Box::from_raw(beginning.cast::<Beginning>()) };
-    if let (Some(task), Some(library)) = (task, LIBRARY.get()) {
+    if let Some(library) = LIBRARY.get() {
         library.enter(task);
         task::leave_at_end(task);
     }
@@ -93,7 +117,12 @@ extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
 /// Ends the task that the calling thread works for; the process, if that is none that was loaded.
 #[unsafe(no_mangle)]
 extern "C" fn exit(code: c_int) -> ! {
-    let (Some(library), Some(task)) = (LIBRARY.get(), current()) else { end(code) };
+    let Some(library) = LIBRARY.get().filter(|_| !fork::is_child()) else { end(code) };
+    if let Some(task) = load::at_work() {
+        task::end(task, code);
+        load::leave_function(library);
+    }
+    let Some(task) = current() else { end(code) };
     task::end(task, code);
     // The part of the thread that is this task's ends here, and what its functions hold stays, as with any exit: a caller
     // from another task goes on, and a thread of its own ends, when nobody can use what is on its stack any more. The
@@ -108,27 +137,10 @@ extern "C" fn exit(code: c_int) -> ! {
     }
 }
 
-/// How long a stream of the C library may keep a task from ending.
-const PATIENCE: Duration = Duration::from_secs(1);
-
-/// Writes out what is buffered in streams of the C library, as the end of a process does. Another thread may have a stream
-/// locked for as long as it reads from it, so this is tried for a second only.
-pub fn flush(library: &Library) {
-    let (done, wait) = mpsc::channel();
-    let flush = move || {
-        // SAFETY: null stands for all streams; they have locks of their own.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
-        let _ = done.send(());
-    };
-    if task::as_host(library, || thread::Builder::new().name("slipway-flush".into()).spawn(flush)).is_ok() {
-        let _ = wait.recv_timeout(PATIENCE);
-    }
-}
-
 /// Ends the process.
 pub fn end(code: c_int) -> ! {
     // SAFETY: the C library's function of this name has this type.
-    let real = unsafe { std::mem::transmute::<*mut c_void, Exit>(next(b"exit\0")) };
+    let real = unsafe { std::mem::transmute::<*mut c_void, Exit>(next(c"exit")) };
     // SAFETY: as exit(3).
     unsafe { real(code) }
 }

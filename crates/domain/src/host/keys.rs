@@ -8,9 +8,11 @@
 
 use crate::hooks::next;
 use std::{
+    cell::Cell,
     ffi::{c_int, c_void},
-    mem::MaybeUninit,
+    mem::{ManuallyDrop, MaybeUninit},
     sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
+    time::Duration,
 };
 
 type End = unsafe extern "C" fn(*mut c_void);
@@ -21,7 +23,7 @@ type Delete = unsafe extern "C" fn(libc::pthread_key_t) -> c_int;
 #[derive(Clone, Copy)]
 struct Place {
     key: libc::pthread_key_t,
-    /// None when it is not to be called any more.
+    /// None when the key is deleted: the last thread in the function gives the place up.
     end: Option<End>,
     /// Threads that are in it.
     inside: usize,
@@ -31,47 +33,100 @@ struct Places {
     all: [Option<Place>; MOST],
     /// Where to look for a free place: one that was left is not used again before all others.
     next: usize,
+    /// A file is being unloaded: no thread goes into any function until it is known which of them are left.
+    barred: bool,
 }
 
-/// Keys that are looked after. Those of the host and of libmach are among them.
-const MOST: usize = 64;
+/// As many as there are keys: `PTHREAD_KEYS_MAX`.
+const MOST: usize = 1024;
 
-static PLACES: Mutex<Places> = Mutex::new(Places { all: [None; MOST], next: 0 });
-static LEFT: Condvar = Condvar::new();
+/// How long the threads that are in functions may keep a file from being unloaded.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+static PLACES: Mutex<Places> = Mutex::new(Places { all: [None; MOST], next: 0, barred: false });
+static CHANGED: Condvar = Condvar::new();
 
 fn places() -> MutexGuard<'static, Places> {
     PLACES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Places {
+    /// The function in the place is called no more, by threads that come from here on.
+    fn give_up(&mut self, at: usize) {
+        if let Some(place) = &mut self.all[at] {
+            place.end = None;
+            if place.inside == 0 {
+                self.all[at] = None;
+            }
+        }
+    }
 }
 
 /// What the C library calls for a value of the key in place `AT`.
 unsafe extern "C" fn ends<const AT: usize>(value: *mut c_void) {
     let end = {
         let mut places = places();
+        while places.barred {
+            places = CHANGED.wait(places).unwrap_or_else(PoisonError::into_inner);
+        }
         let Some(Place { end: Some(end), inside, .. }) = &mut places.all[AT] else { return };
         *inside += 1;
         *end
     };
     // SAFETY: it is the key's function, and stays as long as this thread is counted.
     unsafe { end(value) };
-    if let Some(place) = &mut places().all[AT] {
-        place.inside -= 1;
+    let mut places = places();
+    if let Some(place) = &mut places.all[AT] {
+        // In a child of fork others' are not counted.
+        place.inside = place.inside.saturating_sub(1);
+        if place.end.is_none() {
+            places.give_up(AT);
+        }
     }
-    LEFT.notify_all();
+    CHANGED.notify_all();
 }
 
-macro_rules! each {
-    ($($row:literal)*) => {
-        [$(ends::<{ $row * 8 }>, ends::<{ $row * 8 + 1 }>, ends::<{ $row * 8 + 2 }>, ends::<{ $row * 8 + 3 }>,
-           ends::<{ $row * 8 + 4 }>, ends::<{ $row * 8 + 5 }>, ends::<{ $row * 8 + 6 }>, ends::<{ $row * 8 + 7 }>),*]
+macro_rules! row {
+    ($from:expr) => {
+        [
+            ends::<{ $from }>,
+            ends::<{ $from + 1 }>,
+            ends::<{ $from + 2 }>,
+            ends::<{ $from + 3 }>,
+            ends::<{ $from + 4 }>,
+            ends::<{ $from + 5 }>,
+            ends::<{ $from + 6 }>,
+            ends::<{ $from + 7 }>,
+        ]
     };
 }
 
-static ENDS: [End; MOST] = each!(0 1 2 3 4 5 6 7);
+/// Eight rows of eight.
+macro_rules! block {
+    ($from:expr) => {
+        [
+            row!($from),
+            row!($from + 8),
+            row!($from + 16),
+            row!($from + 24),
+            row!($from + 32),
+            row!($from + 40),
+            row!($from + 48),
+            row!($from + 56),
+        ]
+    };
+}
+
+macro_rules! blocks {
+    ($($number:literal)*) => { [$(block!($number * 64)),*] };
+}
+
+static ENDS: [[[End; 8]; 8]; MOST / 64] = blocks!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
 
 fn create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
     static REAL: OnceLock<Create> = OnceLock::new();
     // SAFETY: the C library's function of this name has this type.
-    let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Create>(next(b"pthread_key_create\0")) });
+    let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Create>(next(c"pthread_key_create")) });
     // SAFETY: the key has a place.
     unsafe { real(key, end) }
 }
@@ -79,7 +134,7 @@ fn create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
 fn delete(key: libc::pthread_key_t) -> c_int {
     static REAL: OnceLock<Delete> = OnceLock::new();
     // SAFETY: the C library's function of this name has this type.
-    let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Delete>(next(b"pthread_key_delete\0")) });
+    let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Delete>(next(c"pthread_key_delete")) });
     // SAFETY: any number may be tried.
     unsafe { real(key) }
 }
@@ -92,7 +147,7 @@ unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: Opti
     let from = places.next;
     let free = (0..MOST).map(|step| (from + step) % MOST).find(|at| places.all[*at].is_none());
     let (Some(_), Some(at)) = (end, free) else { return create(key, end) };
-    let failed = create(key, Some(ENDS[at]));
+    let failed = create(key, Some(ENDS[at / 64][at / 8 % 8][at % 8]));
     if failed == 0 {
         // SAFETY: it was made just now.
         places.all[at] = Some(Place { key: unsafe { key.read() }, end, inside: 0 });
@@ -105,44 +160,77 @@ unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: Opti
 /// As for the C library's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
-    let places = places();
-    if let Some(at) = places.all.iter().position(|place| place.is_some_and(|place| place.key == key)) {
-        drop(close(places, at));
+    let mut places = places();
+    let failed = delete(key);
+    let is_it = |place: &Place| place.key == key && place.end.is_some();
+    if failed == 0
+        && let Some(at) = places.all.iter().position(|place| place.as_ref().is_some_and(is_it))
+    {
+        places.give_up(at);
     }
-    delete(key)
+    failed
 }
 
-/// Gives a place up: its function is called no more, and no thread is in it.
-fn close(mut places: MutexGuard<'static, Places>, at: usize) -> MutexGuard<'static, Places> {
-    if let Some(place) = &mut places.all[at] {
-        place.end = None;
-    }
-    while places.all[at].is_some_and(|place| place.inside > 0) {
-        places = LEFT.wait(places).unwrap_or_else(PoisonError::into_inner);
-    }
-    places.all[at] = None;
-    places
-}
-
-/// Where the object begins that an address is in.
-fn object(address: *const c_void) -> Option<usize> {
+/// Whether a function is in a file that is loaded.
+fn is_loaded(end: End) -> bool {
     let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-    // SAFETY: the result has a place, and is read if there is one.
-    unsafe { (libc::dladdr(address, found.as_mut_ptr()) != 0).then(|| found.assume_init().dli_fbase.addr()) }
+    // SAFETY: the result has a place.
+    unsafe { libc::dladdr(end as *const c_void, found.as_mut_ptr()) != 0 }
 }
 
-/// Deletes the keys whose functions are in the file with this address, which is to be unloaded. Values that
-/// threads still have are left as they are.
-pub fn forget(address: *const c_void) {
-    let file = object(address);
-    for at in 0..MOST {
-        let places = places();
-        if let Some(Place { key, end: Some(end), .. }) = places.all[at]
-            && object(end as *const c_void) == file
+/// Unloads a file while no thread is in any function, and deletes the keys whose functions are gone with it, or with a library
+/// that it alone had. Values that threads still have of them are left as they are. None, and nothing is done, if a thread
+/// stays in a function.
+pub fn unloading<T>(unload: impl FnOnce() -> T) -> Option<T> {
+    let busy = |places: &mut Places| places.all.iter().flatten().any(|place| place.inside > 0);
+    let waited = CHANGED.wait_timeout_while(places(), PATIENCE, busy);
+    let (mut places, late) = waited.unwrap_or_else(PoisonError::into_inner);
+    if late.timed_out() {
+        return None;
+    }
+    places.barred = true;
+    let before = places.all;
+    // What the file does at its end may make and delete keys. The loader is asked without the lock, as others come
+    // from the loader to the lock.
+    drop(places);
+    let result = unload();
+    let is_gone = |place: &Option<Place>| place.and_then(|place| place.end).is_some_and(|end| !is_loaded(end));
+    let gone: Vec<usize> = (0..MOST).filter(|at| is_gone(&before[*at])).collect();
+    let mut places = self::places();
+    for at in gone {
+        if let (Some(Place { key, end: Some(end), .. }), Some(old)) = (places.all[at], before[at])
+            && (key, Some(end as usize)) == (old.key, old.end.map(|end| end as usize))
         {
-            // No thread begins with its function behind this, and so none comes to a place that another key has by then.
             delete(key);
-            drop(close(places, at));
+            places.give_up(at);
         }
+    }
+    places.barred = false;
+    CHANGED.notify_all();
+    Some(result)
+}
+
+thread_local! {
+    /// The lock, while the thread forks.
+    static HELD: Cell<Option<ManuallyDrop<MutexGuard<'static, Places>>>> = const { Cell::new(None) };
+}
+
+/// Takes the lock, so that a child finds it free.
+pub fn hold() {
+    HELD.set(Some(ManuallyDrop::new(places())));
+}
+
+/// Gives it back.
+pub fn release() {
+    drop(HELD.take().map(ManuallyDrop::into_inner));
+}
+
+/// In a child, with the lock held: the threads that were in functions are not here.
+pub fn begin_anew() {
+    if let Some(mut held) = HELD.take() {
+        held.barred = false;
+        held.all.iter_mut().flatten().for_each(|place| place.inside = 0);
+        held.all.iter_mut().filter(|place| place.is_some_and(|place| place.end.is_none())).for_each(|place| *place = None);
+        HELD.set(Some(held));
     }
 }

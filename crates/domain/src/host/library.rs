@@ -67,7 +67,13 @@ impl Library {
             // SAFETY: it is libmach, whose start has no needs.
             let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_GLOBAL) };
             if !handle.is_null() {
-                return Self::find(handle).map_err(|name| format!("{}: no libmach for this host: no {name}", place.display()));
+                return Self::find(handle).map_err(|name| {
+                    format!(
+                        "{}: no libmach for this host: it has no {name}; install the libmach of this version of slipway, or set {VARIABLE} \
+                         to its path",
+                        place.display()
+                    )
+                });
             }
             why = reason();
         }

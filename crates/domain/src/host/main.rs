@@ -4,10 +4,13 @@
 //! given as `--task JSON` until the last of them ends, and ends with that one's code.
 //!
 //! * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
-//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`base`]: where a task's part of a thread begins. * [`crash`]: who is to blame for a crash.
+//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`flush`]: its streams.
+//! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: who is to blame for a crash.
 
 mod base;
 mod crash;
+mod flush;
+mod fork;
 mod hooks;
 mod keys;
 mod library;
@@ -95,6 +98,7 @@ fn together(
                 name.into_iter().for_each(|name| eprintln!("slipway: {name}: ended with code {with}"));
             }
             Ok(News::Command(_) | News::Alone) => {}
+            Ok(News::Task(task::News::Alone(number))) => task::end(number, 0),
             Ok(News::Task(task::News::Over(number))) => task::unload(number),
             Err(_) => break,
         }
@@ -133,6 +137,8 @@ fn controlled(
                     say(&Event::Ended(String::clone(name), code));
                 }
             }
+            // As with a process: its entry has left by pthread_exit.
+            News::Task(task::News::Alone(number)) => task::end(number, 0),
             News::Task(task::News::Over(number)) => {
                 names.remove(&number);
                 task::unload(number);

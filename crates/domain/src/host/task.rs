@@ -6,14 +6,16 @@
 #![allow(unsafe_code, reason = "a task's entry")]
 
 use crate::{
-    base, hooks,
+    flush, fork, hooks,
     library::Library,
-    load::{self, Loaded},
+    load::{self, Entry, Loaded},
 };
 use slipway_domain::spec::Task;
 use std::{
     collections::BTreeMap,
     ffi::{CString, c_char, c_void},
+    io,
+    mem::MaybeUninit,
     os::unix::ffi::OsStrExt,
     ptr::without_provenance,
     sync::{Condvar, Mutex, MutexGuard, OnceLock, PoisonError},
@@ -25,8 +27,31 @@ use std::{
 pub enum News {
     /// It has ended, with this code.
     Ended(u32, i32),
+    /// Its last thread is gone, and none has ended it.
+    Alone(u32),
     /// Nobody is in it any more.
     Over(u32),
+}
+
+/// The arguments of a task, as its entry gets them.
+struct Words {
+    pointers: Vec<*const c_char>,
+    words: Vec<CString>,
+}
+
+// SAFETY: the pointers are those of the words, which stay where they are.
+unsafe impl Send for Words {}
+
+impl Words {
+    fn new(words: Vec<CString>) -> Self {
+        let pointers = words.iter().map(|word| word.as_ptr()).chain([std::ptr::null()]).collect();
+        Self { pointers, words }
+    }
+
+    /// How many there are.
+    fn count(&self) -> i32 {
+        self.words.len() as i32
+    }
 }
 
 type Tell = Box<dyn Fn(News) + Send>;
@@ -34,13 +59,14 @@ type Tell = Box<dyn Fn(News) + Send>;
 /// A task that was loaded.
 struct Record {
     loaded: Option<Loaded>,
+    words: Words,
     tell: Tell,
     /// Threads of its own.
     threads: usize,
     /// Those of them that wait in `exit` for the others.
     exiting: usize,
-    /// Whether a thread looks after its end: that of its entry.
-    ended: bool,
+    /// Its code, when it has ended.
+    ended: Option<i32>,
     /// Whether the callers have been waited for.
     left: bool,
     library: &'static Library,
@@ -68,53 +94,124 @@ pub fn start(task: Task, library: &'static Library, tell: impl Fn(News) + Send +
     if number == HOST {
         return Err("libmach made no task for it".into());
     }
-    let made = task.bootstrap.as_deref().map_or(Ok(()), |socket| library.bootstrap(number, socket)).and_then(|()| {
-        // What the file's constructors do is done for the task.
-        let host = library.current();
-        library.enter(number);
-        let loaded = load::load(&task.file, library);
-        library.enter(host);
-        loaded
-    });
-    let loaded = match made {
-        Ok(loaded) => loaded,
-        Err(why) => {
-            library.terminate(number);
-            return Err(why);
-        }
+    // While it is started it is taken to have a thread.
+    let record = Record {
+        loaded: None,
+        words: Words::new(words),
+        tell: Box::new(tell),
+        threads: 1,
+        exiting: 0,
+        ended: None,
+        left: false,
+        library,
     };
-    let entry = loaded.entry;
-    let record =
-        Record { loaded: Some(loaded), tell: Box::new(tell), threads: 1, exiting: 0, ended: false, left: false, library };
     tasks().insert(number, record);
-    let run = move || {
-        library.enter(number);
-        leave_at_end(number);
-        let mut pointers: Vec<*const c_char> = words.iter().map(|word| word.as_ptr()).collect();
-        let count = pointers.len() as i32;
-        pointers.push(std::ptr::null());
-        // SAFETY: the file says that this is its entry, and the words last as long as the call.
-        if let Some(code) = base::run(|| unsafe { entry(count, pointers.as_ptr()) }) {
-            end(number, code);
-        }
-    };
-    if let Err(error) = thread::Builder::new().name(task.name.chars().take(15).collect()).spawn(run) {
+    let started = run(number, &task, library);
+    if started.is_err() {
+        // What its constructors have begun ends as with any task.
         end(number, 1);
-        remove_thread(number);
-        return Err(format!("no thread for it: {error}"));
     }
-    Ok(number)
+    remove_thread(number);
+    started.map(|()| number)
+}
+
+/// Loads the task's file and begins its entry.
+fn run(number: u32, task: &Task, library: &'static Library) -> Result<(), String> {
+    task.bootstrap.as_deref().map_or(Ok(()), |socket| library.bootstrap(number, socket))?;
+    // What the file's constructors do is done for the task.
+    let host = library.current();
+    library.enter(number);
+    let loaded = load::load(number, &task.file, library);
+    library.enter(host);
+    let loaded = loaded?;
+    let entry = loaded.entry(library);
+    let mut tasks = tasks();
+    let record = tasks.get_mut(&number).ok_or("it is over")?;
+    record.loaded = Some(loaded);
+    if let Some(code) = record.ended {
+        return Err(format!("called exit({code}) while it was loaded"));
+    }
+    let (count, words) = (record.words.count(), record.words.pointers.as_ptr());
+    let start = Box::new(Start { number, name: short(&task.name), entry: entry?, count, words });
+    drop(tasks);
+    begin(start).map_err(|error| format!("no thread for it: {error}"))
+}
+
+/// The stack of a task's entry where the limit of the process says nothing.
+const STACK: usize = 8 << 20;
+
+/// Makes the thread of a task's entry, with a stack as the first thread of a process has it.
+fn begin(start: Box<Start>) -> io::Result<()> {
+    let number = start.number;
+    let start = Box::into_raw(start);
+    let (mut attributes, mut thread) = (MaybeUninit::uninit(), 0);
+    // SAFETY: the attributes are made here and used until they are destroyed. The beginning is the new thread's, if there is one,
+    // and the thread is there as long as this one has not let the task be over.
+    let failed = unsafe {
+        libc::pthread_attr_init(attributes.as_mut_ptr());
+        let mut limit = MaybeUninit::<libc::rlimit>::zeroed().assume_init();
+        let limited = libc::getrlimit(libc::RLIMIT_STACK, &raw mut limit) == 0 && limit.rlim_cur != libc::RLIM_INFINITY;
+        let size = if limited { limit.rlim_cur as usize } else { STACK };
+        // One that is too small is not taken, and the default is.
+        libc::pthread_attr_setstacksize(attributes.as_mut_ptr(), size);
+        libc::pthread_attr_setdetachstate(attributes.as_mut_ptr(), libc::PTHREAD_CREATE_DETACHED);
+        let failed = hooks::create(number, &raw mut thread, attributes.as_ptr(), enter, start.cast());
+        libc::pthread_attr_destroy(attributes.as_mut_ptr());
+        failed
+    };
+    if failed != 0 {
+        // SAFETY: no thread has it.
+        drop(unsafe { Box::from_raw(start) });
+        return Err(io::Error::from_raw_os_error(failed));
+    }
+    Ok(())
+}
+
+/// The most that a thread's name takes, with its NUL.
+const NAME: usize = 16;
+
+/// A task's name for its thread.
+fn short(name: &str) -> [c_char; NAME] {
+    let mut short = [0; NAME];
+    let whole = (0..NAME).rev().find(|at| name.is_char_boundary(*at)).unwrap_or(0);
+    short.iter_mut().zip(&name.as_bytes()[..whole]).for_each(|(to, from)| *to = *from as c_char);
+    short
+}
+
+/// What the thread of a task's entry begins with.
+struct Start {
+    number: u32,
+    name: [c_char; NAME],
+    entry: Entry,
+    count: i32,
+    words: *const *const c_char,
+}
+
+/// The first function of the thread of a task's entry. It has nothing to drop, as `pthread_exit` unwinds it.
+extern "C-unwind" fn enter(start: *mut c_void) -> *mut c_void {
+    // SAFETY: it is this thread's, made in `begin`.
+    let Start { number, name, entry, count, words } = *unsafe { Box::from_raw(start.cast::<Start>()) };
+    // SAFETY: the name is a string. The file says that this is its entry, and the words last as long as the task.
+    let code = unsafe {
+        libc::pthread_setname_np(libc::pthread_self(), name.as_ptr());
+        entry(count, words)
+    };
+    if fork::is_child() {
+        hooks::end(code);
+    }
+    end(number, code);
+    std::ptr::null_mut()
 }
 
 /// The task has ended. Only the first code counts.
 pub fn end(number: u32, code: i32) {
     let library = {
         let mut tasks = tasks();
-        let Some(record) = tasks.get_mut(&number).filter(|record| !record.ended) else { return };
-        record.ended = true;
+        let Some(record) = tasks.get_mut(&number).filter(|record| record.ended.is_none()) else { return };
+        record.ended = Some(code);
         record.library
     };
-    hooks::flush(library);
+    flush::flush(library);
     library.terminate(number);
     if let Some(record) = tasks().get(&number) {
         (record.tell)(News::Ended(number, code));
@@ -162,8 +259,11 @@ impl Record {
     /// Fewer are in the task than before.
     fn look(&self, number: u32) {
         FEWER.notify_all();
-        if self.ended && self.left && self.threads == 0 {
-            (self.tell)(News::Over(number));
+        match self.ended {
+            _ if self.threads > 0 => {}
+            None => (self.tell)(News::Alone(number)),
+            Some(_) if self.left => (self.tell)(News::Over(number)),
+            Some(_) => {}
         }
     }
 }
@@ -177,6 +277,10 @@ pub fn add_thread(number: u32) {
 
 /// A thread of the task is gone.
 pub fn remove_thread(number: u32) {
+    // The lock may be another thread's of the parent.
+    if fork::is_child() {
+        return;
+    }
     if let Some(record) = tasks().get_mut(&number) {
         record.threads = record.threads.saturating_sub(1);
         record.look(number);
@@ -187,7 +291,7 @@ pub fn remove_thread(number: u32) {
 pub fn unload(number: u32) {
     let record = tasks().remove(&number);
     if let Some(loaded) = record.and_then(|record| record.loaded) {
-        loaded.unload();
+        loaded.unload(number);
     }
 }
 
