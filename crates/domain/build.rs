@@ -3,7 +3,24 @@
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
-    for symbol in ["pthread_create", "pthread_key_create", "pthread_key_delete", "exit", "slipway_domain_guest"] {
+    for symbol in SYMBOLS {
         println!("cargo:rustc-link-arg-bins=-Wl,--export-dynamic-symbol={symbol}");
     }
 }
+
+const SYMBOLS: [&str; 14] = [
+    "pthread_create",
+    "pthread_key_create",
+    "pthread_key_delete",
+    "thrd_create",
+    "tss_create",
+    "tss_delete",
+    "exit",
+    "err",
+    "errx",
+    "verr",
+    "verrx",
+    "error",
+    "error_at_line",
+    "slipway_domain_guest",
+];

@@ -34,7 +34,7 @@ fn server(work: &str) -> String {
 /// A client that calls the service by a thread, which ends when it reads a line: the server's file is gone by then.
 const CLIENT: &str = "static void *calls(void *unused) { mach_port_t port; kern_return_t code; char line[9];\n\
     while (bootstrap_look_up(MACH_PORT_NULL, \"service\", &port)) sched_yield();\n\
-    say(\"called\", mach_trap(port, 5000, 42, NULL, &code)); fgets(line, sizeof line, stdin); return unused; }\n\
+    say(\"called\", mach_trap(port, 5000, 42, NULL, &code)); return read(0, line, sizeof line) > 0 ? unused : NULL; }\n\
     MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; pthread_t thread;\n\
     pthread_create(&thread, NULL, calls, NULL); pthread_join(thread, NULL); say(\"survived\", 1); return 0; }\n";
 
@@ -155,5 +155,56 @@ fn a_library_that_is_no_libmach_is_told_with_what_to_do() {
     assert_eq!(ended.code(), 125, "{ended:?}");
     let wanted = format!("{}: no libmach for this host: it has no slipway_domain_create; install", other.display());
     assert!(ended.stderr.contains(&wanted) && ended.stderr.contains("set SLIPWAY_LIBMACH"), "{ended:?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn the_c_librarys_own_ways_to_fail_end_the_task_alone() {
+    let bench = Bench::new();
+    let text = "#include <err.h>\n#include <errno.h>\n#include <error.h>\n#include <stdarg.h>\n\
+        static void list(int how, ...) { va_list all; va_start(all, how); if (how) verr(5, \"%s %.1f\", all); verrx(6, \"%s %.1f\", all); }\n\
+        MACH_TASK_MAIN(argc, argv) { if (argc < 2) return receive(receive_right());\n\
+        errno = ENOENT; error(0, 0, \"goes on\"); errno = ENOENT; switch (argv[1][0]) {\n\
+        case '3': err(3, \"%d %s %.1f %d %d %d %d %d\", 1, \"two\", 3.5, 4, 5, 6, 7, 8); case '4': errx(4, \"%s\", \"plain\");\n\
+        case '5': list(1, \"list\", 1.5); case '6': list(0, \"list\", 2.5);\n\
+        case '7': error(7, EINVAL, \"%d %s\", 7, \"seven\"); case '8': error_at_line(8, 0, \"file.x\", 12, \"%s %d %.2f\", \"eight\", 8, 0.25); }\n\
+        return 1; }\n";
+    task_of(&bench, "it", &format!("{HEAD}{text}"), &["-Wno-implicit-fallthrough"]);
+    for (code, says) in [
+        (3, "1 two 3.5 4 5 6 7 8: No such file or directory"),
+        (4, "plain"),
+        (5, "list 1.5: No such file or directory"),
+        (6, "list 2.5"),
+        (7, "7 seven: Invalid argument"),
+        (8, "file.x:12: eight 8 0.25"),
+    ] {
+        // What ends the process ends both tasks; what ends one task is told of it.
+        let text = format!(
+            "main = 'stays'\n[task.stays]\nfile = 'it.so'\nprocess = 'x'\n\
+             [task.it]\nfile = 'it.so'\nprocess = 'x'\nargs = ['{code}']\nafter = ['stays']\n"
+        );
+        let mut system = start(&bench, &text);
+        let told = system.wait_error(&format!("it: ended with code {code}"));
+        assert!(told.contains("goes on") && told.contains(says), "{code}: {told}");
+        system.terminate();
+    }
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn threads_and_values_by_cs_names_are_the_tasks() {
+    let bench = Bench::new();
+    let text = "#include <threads.h>\nstatic mach_port_t port;\nstatic tss_t key;\n\
+        static void ends(void *value) { say(\"value\", *(int *) value); tss_delete(key); }\n\
+        static int works(void *value) { mach_port_type_t type; tss_set(key, value);\n\
+        say(\"seen\", mach_port_type(mach_task_self(), port, &type)); return -7; }\n\
+        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; thrd_t thread; int value = 4, result = 0;\n\
+        for (int i = 0; i < 30; i++) port = receive_right();\n\
+        say(\"key\", tss_create(&key, ends)); say(\"thread\", thrd_create(&thread, works, &value));\n\
+        thrd_join(thread, &result); say(\"result\", result); return 0; }\n";
+    let file = task_of(&bench, "names", &format!("{HEAD}{text}"), &[]);
+    let ended = run(&bench, &["--private", &file.display().to_string()]);
+    let wanted = "key 0\nthread 0\nseen 0\nvalue 4\nresult -7\n";
+    assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted), "{ended:?}");
     bench.assert_nothing_left();
 }

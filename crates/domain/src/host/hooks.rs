@@ -58,7 +58,7 @@ fn current() -> Option<u32> {
 /// # Safety
 /// As for the C library's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_create(
+pub unsafe extern "C" fn pthread_create(
     thread: *mut libc::pthread_t,
     attributes: *const libc::pthread_attr_t,
     start: Start,
@@ -116,11 +116,13 @@ extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
 
 /// Ends the task that the calling thread works for; the process, if that is none that was loaded.
 #[unsafe(no_mangle)]
-extern "C" fn exit(code: c_int) -> ! {
+pub extern "C" fn exit(code: c_int) -> ! {
     let Some(library) = LIBRARY.get().filter(|_| !fork::is_child()) else { end(code) };
     if let Some(task) = load::at_work() {
         task::end(task, code);
         load::leave_function(library);
+        // The loader can't be left in the midst of its work otherwise.
+        end(code);
     }
     let Some(task) = current() else { end(code) };
     task::end(task, code);

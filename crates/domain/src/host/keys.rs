@@ -15,7 +15,8 @@ use std::{
     time::Duration,
 };
 
-type End = unsafe extern "C" fn(*mut c_void);
+/// The function that ends a value.
+pub type End = unsafe extern "C" fn(*mut c_void);
 type Create = unsafe extern "C" fn(*mut libc::pthread_key_t, Option<End>) -> c_int;
 type Delete = unsafe extern "C" fn(libc::pthread_key_t) -> c_int;
 
@@ -142,7 +143,7 @@ fn delete(key: libc::pthread_key_t) -> c_int {
 /// # Safety
 /// As for the C library's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
+pub unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
     let mut places = places();
     let from = places.next;
     let free = (0..MOST).map(|step| (from + step) % MOST).find(|at| places.all[*at].is_none());
@@ -159,7 +160,7 @@ unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: Opti
 /// # Safety
 /// As for the C library's.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
+pub unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
     let mut places = places();
     let failed = delete(key);
     let is_it = |place: &Place| place.key == key && place.end.is_some();

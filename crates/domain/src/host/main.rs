@@ -4,10 +4,12 @@
 //! given as `--task JSON` until the last of them ends, and ends with that one's code.
 //!
 //! * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
-//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`flush`]: its streams.
+//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`c11`], [`report`]: those
+//!   that use these. * [`flush`]: its streams.
 //! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: who is to blame for a crash.
 
 mod base;
+mod c11;
 mod crash;
 mod flush;
 mod fork;
@@ -15,6 +17,7 @@ mod hooks;
 mod keys;
 mod library;
 mod load;
+mod report;
 mod task;
 
 use library::Library;

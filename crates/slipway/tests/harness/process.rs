@@ -162,6 +162,18 @@ impl Running {
         self.stderr.lines().next().unwrap_or_default()
     }
 
+    /// Waits for its standard error to contain `wanted`: all of it so far.
+    pub fn wait_error(&mut self, wanted: &str) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.stderr.contains(wanted) {
+            if self.over() {
+                self.fail(&format!("ended without the error '{wanted}'"));
+            }
+            self.step(deadline, "print an error");
+        }
+        self.stderr.clone()
+    }
+
     /// Gives it a line of input.
     pub fn say(&mut self, line: &str) {
         self.type_in(&format!("{line}\n"));
