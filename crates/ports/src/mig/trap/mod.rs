@@ -6,7 +6,8 @@
 //! taken as something else than it is leads to a message, or to an error. The other side may be in C.
 //!
 //! * [`item`]: arguments, their places in the block, the signature. * [`room`]: memory for what the other side reads and
-//!   writes. * [`call`]: the caller. * [`called`]: the server's routine. * [`serve`]: the server.
+//!   writes. * [`call`]: the caller. * [`called`]: the server's routine. * [`serve`]: the server. * `place`: where calls
+//!   find it.
 //!
 //! Tasks of one process trust each other with their memory. What is unsafe here rests on the other side's keeping to what
 //! the signature says, and on nothing that a stub or a program in Rust does by mistake. The signature is a hash of 64 bits that
@@ -15,6 +16,7 @@
 mod call;
 mod called;
 mod item;
+mod place;
 mod room;
 mod serve;
 

@@ -1,7 +1,7 @@
 //! The server: routines that are registered for a port, and whom they work on.
 #![allow(unsafe_code, reason = "functions that callers are given, and the server that they find by a pointer")]
 
-use super::{Called, Facts, Trapped};
+use super::{Called, Facts, Trapped, place::Seat};
 use crate::{
     abi::Code,
     mig::{
@@ -11,13 +11,12 @@ use crate::{
     rights::{Error, ReceiveRight, Received},
     trap::gate::{Entry, Routine, Table},
 };
-use slipway_fabric::sync::{AtomicUsize, Ordering};
 use std::{
     convert::Infallible,
     ffi::{c_int, c_void},
     marker::PhantomData,
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Mutex, MutexGuard, PoisonError, RwLock, TryLockError, TryLockResult},
+    ptr::{with_exposed_provenance, with_exposed_provenance_mut},
     time::Duration,
 };
 
@@ -108,87 +107,29 @@ unsafe extern "C-unwind" fn run<S, R: Trapped<S>, W: Way<S>>(port: u32, block: *
     }
 }
 
-thread_local! {
-    /// Its address stands for the thread.
-    static HERE: u8 = const { 0 };
-}
-
-fn here() -> usize {
-    HERE.with(|here| std::ptr::from_ref(here).addr())
-}
-
-/// A server behind messages and calls, and the thread that is at work on it.
-///
-/// It is never freed: a call that is late finds that there is no server any more.
-struct Place<'s, S> {
-    server: Mutex<Option<&'s mut S>>,
-    worker: AtomicUsize,
-}
-
-/// The right to work on a server.
-struct Work<'p, 's, S> {
-    server: MutexGuard<'p, Option<&'s mut S>>,
-    worker: &'p AtomicUsize,
-}
-
-impl<S> Drop for Work<'_, '_, S> {
-    fn drop(&mut self) {
-        self.worker.store(0, Ordering::Relaxed);
-    }
-}
-
-impl<'s, S> Place<'s, S> {
-    /// Waits for the turn; None if it is the calling thread's already.
-    #[inline]
-    fn lock(&self) -> Option<Work<'_, 's, S>> {
-        let here = here();
-        let server = match self.server.try_lock() {
-            Ok(server) => server,
-            // A routine that panicked has ended its call. What it left of the server is the server's matter.
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) if self.worker.load(Ordering::Relaxed) == here => return None,
-            Err(TryLockError::WouldBlock) => self.server.lock().unwrap_or_else(PoisonError::into_inner),
-        };
-        self.worker.store(here, Ordering::Relaxed);
-        Some(Work { server, worker: &self.worker })
-    }
-}
-
 impl<S: Send> sealed::Way<S> for Exclusive {
     #[inline]
     unsafe fn with(context: *mut c_void, work: impl FnOnce(&mut S) -> Code) -> Code {
-        // SAFETY: the caller's promise; a place is never freed, and what is in it is there as long as it is borrowed.
-        let place = unsafe { &*context.cast::<Place<'_, S>>() };
-        let Some(mut turn) = place.lock() else { return Code::TRAP_DEADLOCK };
-        turn.server.as_deref_mut().map_or(Code::MIG_SERVER_DIED, work)
+        // SAFETY: the caller's promise.
+        let seat = unsafe { Seat::of(context) };
+        let Some(turn) = seat.alone() else { return Code::TRAP_DEADLOCK };
+        let Some(server) = turn.server() else { return Code::MIG_SERVER_DIED };
+        // SAFETY: the seat is that of a server of this type, borrowed until it is taken away, and this is the only turn.
+        work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) })
     }
 }
 
 impl<S: Clone + Send + Sync> sealed::Way<S> for Shared {
     #[inline]
     unsafe fn with(context: *mut c_void, work: impl FnOnce(&mut S) -> Code) -> Code {
-        // SAFETY: as above.
-        let place = unsafe { &*context.cast::<RwLock<Option<S>>>() };
+        // SAFETY: the caller's promise.
+        let seat = unsafe { Seat::of(context) };
         // Nobody but the end of the server takes it for himself.
-        let server = match place.try_read() {
-            Ok(server) => server,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => return Code::MIG_SERVER_DIED,
-        };
-        server.as_ref().map_or(Code::MIG_SERVER_DIED, |server| work(&mut server.clone()))
+        let Some(reading) = seat.beside() else { return Code::MIG_SERVER_DIED };
+        let Some(server) = reading.server() else { return Code::MIG_SERVER_DIED };
+        // SAFETY: the seat is that of a server of this type, which is dropped once it was taken away.
+        work(&mut unsafe { &*with_exposed_provenance::<S>(server) }.clone())
     }
-}
-
-/// What was ever registered as a context, so that it can be told from memory that was lost.
-static KEPT: Mutex<Vec<usize>> = Mutex::new(Vec::new());
-
-/// Memory that stays: for who registers it, and for callers.
-fn kept<'a, T: 'a>(place: T) -> (&'a T, usize) {
-    let place = Box::into_raw(Box::new(place));
-    let address = place.expose_provenance();
-    KEPT.lock().unwrap_or_else(PoisonError::into_inner).push(address);
-    // SAFETY: it was just made, and is not freed.
-    (unsafe { &*place }, address)
 }
 
 /// Something that is done at the end of a scope, however it ends.
@@ -217,23 +158,6 @@ fn registered<T>(
     Ok(run())
 }
 
-/// Takes a server away whose routines were withdrawn. A call that has it still is waited for; but one that `exit` has left keeps
-/// it for good, and nobody else asks for it.
-fn at_last<G>(port: &ReceiveRight, lock: impl Fn() -> TryLockResult<G>, take: impl FnOnce(G)) {
-    let got = || match lock() {
-        Ok(server) => Some(server),
-        Err(TryLockError::Poisoned(error)) => Some(error.into_inner()),
-        Err(TryLockError::WouldBlock) => None,
-    };
-    let server = got().or_else(|| {
-        port.task().wait_for_callers();
-        got()
-    });
-    if let Some(server) = server {
-        take(server);
-    }
-}
-
 /// A server whose routines may be called while `with_traps` lasts, for those who serve its messages.
 #[derive(Debug)]
 pub struct Behind<'p, S>(&'p dyn Serve<S>);
@@ -242,17 +166,21 @@ trait Serve<S>: std::fmt::Debug + Sync {
     fn with(&self, work: &mut dyn FnMut(&mut S)) -> bool;
 }
 
-impl<S> std::fmt::Debug for Place<'_, S> {
+/// A seat of a server of that type, which is called in the way [`Exclusive`].
+struct Own<S>(Seat, PhantomData<fn(S)>);
+
+impl<S> std::fmt::Debug for Own<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("a server")
     }
 }
 
-impl<S: Send> Serve<S> for Place<'_, S> {
+impl<S: Send> Serve<S> for Own<S> {
     fn with(&self, work: &mut dyn FnMut(&mut S)) -> bool {
-        let Some(mut turn) = self.lock() else { return false };
-        if let Some(server) = turn.server.as_deref_mut() {
-            work(server);
+        let Some(turn) = self.0.alone() else { return false };
+        if let Some(server) = turn.server() {
+            // SAFETY: as for calls.
+            work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) });
         }
         true
     }
@@ -300,7 +228,7 @@ impl<S> Behind<'_, S> {
 /// server does one thing at a time, as with messages alone. `run` gets at the server by what it is passed.
 ///
 /// A routine that panics ends its call, with `MIG_SERVER_DIED` for the caller. The end waits for calls; after it there are
-/// messages only. Routines that are registered for the port otherwise end with it. A few bytes are kept for good.
+/// messages only. Routines that are registered for the port otherwise end with it.
 ///
 /// # Errors
 /// A code of the registration: the right is gone.
@@ -310,11 +238,12 @@ pub fn with_traps<S: Send, T>(
     traps: Traps<S, Exclusive>,
     run: impl FnOnce(&Behind<'_, S>) -> T,
 ) -> Result<T, Error> {
-    let (shared, address) = kept(Place { server: Mutex::new(Some(server)), worker: AtomicUsize::new(0) });
+    let seat = Seat::take(std::ptr::from_mut(server).expose_provenance());
     let _end = Finally(|| {
-        at_last(port, || shared.server.try_lock(), |mut server| *server = None);
+        // A call that `exit` has left keeps the server's lock for good, and does nothing more.
+        let _ = seat.leave(|| port.task().wait_for_callers());
     });
-    registered(port, traps.of(address), true, || run(&Behind(shared)))
+    registered(port, traps.of(seat.context()), true, || run(&Behind(&Own(seat, PhantomData))))
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines:
@@ -342,11 +271,15 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
     traps: Traps<S, Shared>,
     run: impl FnOnce() -> T,
 ) -> Result<T, Error> {
-    let (shared, address) = kept(RwLock::new(Some(server)));
+    let seat = Seat::take(Box::into_raw(Box::new(server)).expose_provenance());
     let _end = Finally(|| {
-        at_last(port, || shared.try_write(), |mut server| drop(server.take()));
+        // A call that `exit` has left keeps the server for good.
+        if let Some(server) = seat.leave(|| port.task().wait_for_callers()) {
+            // SAFETY: it is the box from above, and nobody has it any more.
+            drop(unsafe { Box::from_raw(with_exposed_provenance_mut::<S>(server)) });
+        }
     });
-    registered(port, traps.of(address), false, run)
+    registered(port, traps.of(seat.context()), false, run)
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines at any time:
