@@ -106,6 +106,9 @@ fn packed<T: Plain>(values: &[T], most: usize) -> Vec<u64> {
     words
 }
 
+/// So many elements more than twice what there is are not worth a copy.
+const SPARE: usize = 64;
+
 /// An array that comes out, or goes in and comes out.
 #[derive(Debug)]
 pub struct List<T: Plain> {
@@ -186,6 +189,10 @@ impl<T: Plain> List<T> {
         Ok(match self.values {
             Values::Plain(mut values) => {
                 values.truncate(count);
+                // Who keeps what a call gave does not keep what it might have given.
+                if values.capacity() > 2 * count + SPARE {
+                    values.shrink_to_fit();
+                }
                 values
             }
             Values::Packed(words) => load_all(&words.as_bytes()[..count * T::SIZE]),
@@ -221,5 +228,27 @@ impl Text {
     /// `MIG_TYPE_ERROR`: it has no end.
     pub fn take(self) -> Result<CString, Error> {
         CStr::from_bytes_until_nul(&self.0).map(CStr::to_owned).map_err(|_| unfit())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_came_back_has_no_more_memory_than_it_needs() {
+        const MOST: u32 = 100_000;
+        for (count, roomy) in [(0, false), (3, false), (1000, false), (60_000, true), (MOST, true)] {
+            let mut list = List::<i32>::new(MOST);
+            let (data, told) = list.parts();
+            data[..4 * count as usize].fill(1);
+            *told = count;
+            let taken = list.take().expect("an array");
+            assert_eq!(taken, vec![0x0101_0101; count as usize]);
+            assert!(taken.capacity() <= 2 * count as usize + SPARE, "{count}");
+            // What nearly fits is not copied.
+            assert_eq!(taken.capacity() == MOST as usize, roomy, "{count}");
+        }
+        assert!(List::<i32>::new(3).take_same(4).is_err());
     }
 }
