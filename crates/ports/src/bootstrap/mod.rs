@@ -18,15 +18,11 @@ use crate::{
     abi::{self, Code, HEADER, notify, option, right},
     guest::forward,
     msg,
-    state::SpaceId,
     task::Task,
 };
 use contact::Failed;
 use protocol::{Answer, Request, u32_at};
-use std::{
-    os::fd::OwnedFd,
-    sync::{Mutex, PoisonError},
-};
+use std::os::fd::OwnedFd;
 
 /// Why a call of the name server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -71,26 +67,21 @@ pub fn describe(code: Code) -> String {
     }
 }
 
-/// Names that [`port`] gave out: when their server is gone they stand for its successor. Only used with the
-/// process's lock held, so that no fork finds it taken.
-static GIVEN: Mutex<Vec<(SpaceId, u32)>> = Mutex::new(Vec::new());
-
 impl Task {
     /// Notes a name that [`port`] gives out.
     pub(crate) fn note_name_server(&self, name: u32) {
         forward!(self.note_name_server(name));
-        let _lock = self.lock();
-        let mut given = GIVEN.lock().unwrap_or_else(PoisonError::into_inner);
-        if !given.contains(&(self.space(), name)) {
-            given.push((self.space(), name));
+        let mut guard = self.lock();
+        let space = guard.state.space_mut(self.space());
+        if !space.dead && !space.name_servers.contains(&name) {
+            space.name_servers.push(name);
         }
     }
 
     /// Whether [`port`] gave the name out.
     pub(crate) fn is_name_server(&self, name: u32) -> bool {
         forward!(self.is_name_server(name));
-        let _lock = self.lock();
-        GIVEN.lock().unwrap_or_else(PoisonError::into_inner).contains(&(self.space(), name))
+        self.lock().state.space(self.space()).name_servers.contains(&name)
     }
 }
 
@@ -252,4 +243,23 @@ fn exchange(task: Task, server: u32, reply: u32, request: &Request, disposition:
         protocol::discard(task, &buffer);
     }
     answer
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_is_its_tasks_name_servers_as_long_as_the_task_is_there() {
+        let (task, other) = (Task::new(), Task::new());
+        (0..3).for_each(|_| task.note_name_server(0x1234));
+        assert!(task.is_name_server(0x1234) && !task.is_name_server(0x1235) && !other.is_name_server(0x1234));
+        let kept = |task: Task| task.lock().state.space(task.space()).name_servers.len();
+        assert_eq!(kept(task), 1);
+        task.terminate();
+        assert!(!task.is_name_server(0x1234), "the task is gone");
+        task.note_name_server(0x1234);
+        assert_eq!(kept(task), 0);
+        other.terminate();
+    }
 }

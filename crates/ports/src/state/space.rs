@@ -109,6 +109,8 @@ pub struct Space {
     pub bootstrap: super::Right,
     /// Where its exceptions would be told, if it has set that.
     pub exception: super::Right,
+    /// Names that the task was given for its name server: when that is gone they stand for its successor.
+    pub name_servers: Vec<u32>,
     /// What the task is called, among others of its process.
     pub label: Box<str>,
     /// Whether the task is gone.
@@ -127,6 +129,7 @@ impl Default for Space {
             task_port: None,
             bootstrap: super::Right::Null,
             exception: super::Right::Null,
+            name_servers: Vec::new(),
             label: Box::default(),
             dead: false,
         }
