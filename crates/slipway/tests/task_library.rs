@@ -200,11 +200,11 @@ fn threads_and_values_by_cs_names_are_the_tasks() {
         say(\"seen\", mach_port_type(mach_task_self(), port, &type)); return -7; }\n\
         MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; thrd_t thread; int value = 4, result = 0;\n\
         for (int i = 0; i < 30; i++) port = receive_right();\n\
-        say(\"key\", tss_create(&key, ends)); say(\"thread\", thrd_create(&thread, works, &value));\n\
-        thrd_join(thread, &result); say(\"result\", result); return 0; }\n";
+        say(\"key\", tss_create(&key, ends)); int failed = thrd_create(&thread, works, &value);\n\
+        thrd_join(thread, &result); say(\"thread\", failed); say(\"result\", result); return 0; }\n";
     let file = task_of(&bench, "names", &format!("{HEAD}{text}"), &[]);
     let ended = run(&bench, &["--private", &file.display().to_string()]);
-    let wanted = "key 0\nthread 0\nseen 0\nvalue 4\nresult -7\n";
+    let wanted = "key 0\nseen 0\nvalue 4\nthread 0\nresult -7\n";
     assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted), "{ended:?}");
     bench.assert_nothing_left();
 }

@@ -146,7 +146,7 @@ fn a_task_that_has_ended_is_unloaded() {
     std::fs::copy(&file, &copy).expect("a copy");
     let mut system = start(
         &bench,
-        "[task.stays]\nfile = 'other.so'\nprocess = 'x'\nargs = ['serve', 'stays']\n\
+        "[task.stays]\nfile = 'other.so'\nprocess = 'x'\nargs = ['serve', 'stays']\nprovides = ['stays']\n\
          [task.first]\nfile = 'task.so'\nprocess = 'x'\nargs = ['deadly', 'ends']\nafter = ['stays', 'second']\n\
          [task.second]\nfile = 'task.so'\nprocess = 'x'\nargs = ['serve', 'ends']\nprovides = ['ends']\nafter = ['stays']\n",
     );
