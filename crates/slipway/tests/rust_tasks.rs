@@ -212,7 +212,7 @@ fn a_file_with_a_slipway_ports_for_another_libmach_is_refused_by_name_and_cause(
     let mut file = std::fs::read(roles()).expect("the task's file");
     // The note of slipway-ports: sizes, type, owner, version.
     let note = [8u32, 8, 2].map(u32::to_ne_bytes).concat();
-    let note = [note.as_slice(), b"Slipway\0", &1u32.to_ne_bytes()].concat();
+    let note = [note.as_slice(), b"Slipway\0", &slipway_ports::guest::VERSION.to_ne_bytes()].concat();
     let places: Vec<usize> = (0..file.len() - note.len()).filter(|at| file[*at..].starts_with(&note)).collect();
     let [at] = places[..] else { panic!("{} notes of slipway-ports", places.len()) };
     file[at + note.len() - 4..][..4].copy_from_slice(&77u32.to_ne_bytes());
