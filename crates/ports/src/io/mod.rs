@@ -3,8 +3,9 @@
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
 //! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots; [`outbox`] its records on their way out;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
-//! lines; [`attach`] makes lines; [`trust`] is proof of whose a port is; [`moves`] receive rights on the move; [`spare`]
-//! those that come back; [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
+//! lines; [`attach`] makes lines; [`trust`] is proof of whose a port is; [`moves`] receive rights on the move;
+//! `reclaim` the messages that come back to their senders then; [`spare`] receive rights that come back;
+//! [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
 pub mod attach;
@@ -23,6 +24,7 @@ pub mod objects;
 pub mod outbox;
 pub mod pollable;
 pub mod pump;
+mod reclaim;
 pub mod rights;
 pub mod spare;
 pub mod tokens;
