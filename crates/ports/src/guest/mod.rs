@@ -149,7 +149,7 @@ mod tests {
     #[test]
     fn the_version_changes_with_what_guest_and_owner_agree_on() {
         let (table, by_hand) = (include_str!("table.rs"), include_str!("by_hand.rs"));
-        let gate = include_str!("../trap/gate.rs");
+        let gate = include_str!("../state/gate.rs");
         let special = include_str!("../special.rs");
         let mut shape = vec![
             text(table, "calls! {"),

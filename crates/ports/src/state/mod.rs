@@ -6,10 +6,11 @@
 //!
 //! * [`space`]: a task's names. * [`port`]: ports and port sets. * [`right`]: taking rights out of a
 //!   space, putting them into one, destroying them. * [`message`]: messages on their way.
-//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called.
+//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called, by [`gate`]s.
 
 mod acceptance;
 mod death;
+pub mod gate;
 pub mod message;
 pub mod notify;
 pub mod port;

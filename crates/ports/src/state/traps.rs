@@ -3,14 +3,12 @@
 //! A port with routines has a [`Gate`], which callers keep and use without the lock. What would make it wrong closes
 //! it and puts another in its place: a port that joins or leaves a set, gets another name, or loses its receive right.
 
-use super::{Effect, PortId, SetId, SpaceId, State, port::Local};
-use crate::{
-    abi::Code,
-    trap::{
-        self,
-        gate::{Gate, Table, Tally},
-    },
+use super::{
+    Effect, PortId, SetId, SpaceId, State,
+    gate::{self, Gate, Table, Tally},
+    port::Local,
 };
+use crate::abi::Code;
 use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
@@ -130,7 +128,7 @@ impl State {
     /// Nobody comes in there any more.
     fn retire(&mut self, space: SpaceId, port: PortId, turn: &Arc<Turn>) {
         turn.close();
-        trap::invalidate();
+        gate::invalidate();
         let known = |left: &Leaving| left.port == Some(port) && Arc::ptr_eq(turn, &left.turn);
         if turn.calls() > 0 && !self.turns.leaving.iter().any(known) {
             self.turns.leaving.push(Leaving { space, port: Some(port), turn: Arc::clone(turn) });
@@ -160,7 +158,7 @@ impl State {
         if let Some(old) = old {
             // The members that had it get another one below, and are waited for by themselves.
             old.close();
-            trap::invalidate();
+            gate::invalidate();
         }
         let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
         let locals = || members.iter().filter_map(|port| self.port(*port).local());
@@ -192,14 +190,14 @@ impl State {
         if let Some(old) = traps.gate.replace(Arc::new(gate)) {
             self.retire(space, port, &old.turn);
         }
-        trap::invalidate();
+        gate::invalidate();
     }
 
     /// A name of the port denotes something else than before: who has looked it up looks again.
     #[inline]
     pub(crate) fn name_changed(&self, port: PortId) {
         if self.turns.any() && self.port(port).local().is_some_and(|local| local.traps.is_some()) {
-            trap::invalidate();
+            gate::invalidate();
         }
     }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "a call on the way down the stack, and gates that are kept beside their owners, by pointer")]
 
 use super::{
-    gate::{Entry, Gate, Table},
+    gate::{self, Entry, Gate, Table},
     room::Room,
 };
 use crate::{
@@ -161,7 +161,7 @@ pub(crate) fn for_first<T>(run: impl FnOnce() -> T) -> T {
 
 /// In a forked child: the calling thread works for the child's own task, and comes back to it from calls that it is in.
 pub(crate) fn leave_all() {
-    super::invalidate();
+    gate::invalidate();
     THREAD.with(|thread| {
         thread.space.set(FIRST);
         thread.frames().for_each(|frame| frame.space.set(FIRST));
@@ -193,7 +193,7 @@ impl Thread {
     pub fn look_up(&self, name: u32, id: i32) -> bool {
         let at = at(name);
         // As of before the look: a change after it is seen.
-        let epoch = super::epoch();
+        let epoch = gate::epoch();
         let process = Process::get();
         let space = match self.space.get() {
             FIRST => process.first_space(),

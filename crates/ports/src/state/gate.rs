@@ -1,6 +1,7 @@
-//! What callers need to know of a port with routines, in one piece that doesn't change.
+//! What callers need to know of a port with routines, in one piece that doesn't change; and the epoch, by which they learn
+//! that they have to look again.
 
-use crate::state::SpaceId;
+use super::SpaceId;
 use slipway_fabric::{
     sync::{AtomicU64, Ordering},
     turn::Turn,
@@ -9,6 +10,20 @@ use std::{
     ffi::{c_int, c_void},
     sync::{Arc, Mutex, PoisonError},
 };
+
+/// Moves on when something that threads have kept of ports is no longer so.
+static EPOCH: AtomicU64 = AtomicU64::new(1);
+
+/// Has every thread look its ports up again.
+pub(crate) fn invalidate() {
+    EPOCH.fetch_add(1, Ordering::Release);
+}
+
+/// What a thread keeps with what it has looked up.
+#[inline]
+pub(crate) fn epoch() -> u64 {
+    EPOCH.load(Ordering::Acquire)
+}
 
 /// A server's routine: the port's name in its space, the arguments as caller and server agreed, and the table's context.
 pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) -> c_int;
