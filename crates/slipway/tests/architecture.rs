@@ -3,14 +3,13 @@
 use std::{collections::BTreeMap, process::Command};
 
 /// Which crates of the workspace each crate may use.
-const ALLOWED: [(&str, &[&str]); 11] = [
+const ALLOWED: [(&str, &[&str]); 10] = [
     ("slipway-fabric", &[]),
     ("slipway-ports", &["slipway-fabric"]),
     ("slipway-libmach", &["slipway-ports"]),
     ("slipway-domain", &[]),
     ("slipway-bootstrap", &["slipway-ports"]),
     ("slipway-mig", &[]),
-    ("slipway-parties", &["slipway-fabric", "slipway-libmach", "slipway-mig", "slipway-ports"]),
     ("slipway-transport", &["slipway-fabric"]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"]),
     ("slipway", &["slipway-domain", "slipway-mig", "slipway-ports", "slipway-transport"]),

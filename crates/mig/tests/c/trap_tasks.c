@@ -1,15 +1,12 @@
 /*
- * trap.defs over libmach, in two processes or in two threads.
- * Usage: trap_tasks server FILE                  serves "traps", registered with the name server, and says so
- *        trap_tasks client FILE                  calls it
- *        trap_tasks message|trap|midway CLIENT-FILE SERVER-FILE    both in this process
+ * trap.defs over libmach, both sides in this process.
+ * Usage: trap_tasks message|trap|midway CLIENT-FILE SERVER-FILE
  * The files are for transcripts. The client prints how many calls went by trap, how many asked for one, and in how many
  * the server had the caller's own array.
  */
 #include "steps.h"
 #include "trapsServer.h"
 
-#include <mach/bootstrap.h>
 #include <mach/trap.h>
 
 #include <pthread.h>
@@ -84,28 +81,25 @@ static void *disturb_by_withdrawing(void *unused)
     return unused;
 }
 
-static int report(int failed, int lent)
-{
-    printf("%u %u %d\n", trapped, asked, lent);
-    return failed;
-}
-
-static int both(const char *mode, FILE *client, FILE *server)
+int main(int argc, char **argv)
 {
     pthread_t thread, others[2];
-    int failed, lent, midway = strcmp(mode, "midway") == 0;
+    int failed, lent, midway;
     size_t i;
 
+    if (argc != 4)
+        return 2;
+    midway = strcmp(argv[1], "midway") == 0;
     make_port();
-    trap_server_transcript(server);
-    if (strcmp(mode, "trap") == 0)
+    trap_server_transcript(opened(argv[3]));
+    if (strcmp(argv[1], "trap") == 0)
         must("register", mach_port_register_traps(mach_task_self(), trap_port, &traps_traps, MACH_TRAP_CONCURRENT));
     if (pthread_create(&thread, NULL, serve, NULL) != 0)
         return 1;
     if (midway && (pthread_create(&others[0], NULL, disturb_by_messages, NULL) != 0
                    || pthread_create(&others[1], NULL, disturb_by_withdrawing, NULL) != 0))
         return 1;
-    failed = trap_check(trap_port, client, &lent);
+    failed = trap_check(trap_port, opened(argv[2]), &lent);
     done = 1;
     for (i = 0; midway && i < 2; i++)
         (void) pthread_join(others[i], NULL);
@@ -113,28 +107,6 @@ static int both(const char *mode, FILE *client, FILE *server)
         fprintf(stderr, "%d references are left\n", trap_references);
         return 1;
     }
-    return report(failed, lent);
-}
-
-int main(int argc, char **argv)
-{
-    mach_port_t service;
-    int lent;
-
-    if (argc == 4)
-        return both(argv[1], opened(argv[2]), opened(argv[3]));
-    if (argc != 3)
-        return 2;
-    if (strcmp(argv[1], "server") == 0) {
-        make_port();
-        trap_server_transcript(opened(argv[2]));
-        must("register", bootstrap_register(bootstrap_port, "traps", trap_port));
-        must("register traps", mach_port_register_traps(mach_task_self(), trap_port, &traps_traps, MACH_TRAP_SERIAL));
-        puts("ready");
-        fflush(stdout);
-        serve(NULL);
-        return 1;
-    }
-    must("look up", bootstrap_look_up(bootstrap_port, "traps", &service));
-    return report(trap_check(service, opened(argv[2]), &lent), lent);
+    printf("%u %u %d\n", trapped, asked, lent);
+    return failed;
 }

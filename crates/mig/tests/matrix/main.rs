@@ -11,6 +11,7 @@ mod damage;
 mod placements;
 mod programs;
 mod replies;
+mod same;
 #[path = "../../../../examples/mig/sampler_server.rs"]
 mod server;
 

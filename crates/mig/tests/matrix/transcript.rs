@@ -2,7 +2,7 @@
 
 use std::{
     ffi::CStr,
-    fmt::{Display, Write as _},
+    fmt::Display,
     fs::File,
     io::{self, Write as _},
     path::Path,
@@ -14,15 +14,29 @@ pub struct Transcript(File);
 
 /// Values that have bytes as in C.
 pub trait Bytes {
-    /// They.
-    fn bytes(&self) -> Vec<u8>;
+    /// Adds them to a line, each with a space before it.
+    fn add_to(&self, line: &mut Vec<u8>);
 }
+
+/// Each byte's text. Transcripts have a million bytes, in tests that are not optimised.
+const TEXTS: [[u8; 3]; 256] = {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    let mut texts = [[b' '; 3]; 256];
+    let mut byte = 0;
+    while byte < 256 {
+        (texts[byte][1], texts[byte][2]) = (DIGITS[byte / 16], DIGITS[byte % 16]);
+        byte += 1;
+    }
+    texts
+};
 
 macro_rules! numbers {
     ($($type:ty)*) => {
         $(impl Bytes for $type {
-            fn bytes(&self) -> Vec<u8> {
-                self.to_ne_bytes().into()
+            fn add_to(&self, line: &mut Vec<u8>) {
+                for byte in self.to_ne_bytes() {
+                    line.extend_from_slice(&TEXTS[usize::from(byte)]);
+                }
             }
         })*
     };
@@ -31,8 +45,10 @@ macro_rules! numbers {
 numbers! { u8 i16 i32 u32 i64 f64 }
 
 impl<T: Bytes> Bytes for [T] {
-    fn bytes(&self) -> Vec<u8> {
-        self.iter().flat_map(Bytes::bytes).collect()
+    fn add_to(&self, line: &mut Vec<u8>) {
+        for value in self {
+            value.add_to(line);
+        }
     }
 }
 
@@ -44,15 +60,19 @@ impl Transcript {
 
     /// A line.
     pub fn line(&mut self, line: impl Display) {
-        let written = self.0.write_all(format!("{line}\n").as_bytes());
-        written.unwrap_or_else(|error| panic!("write a transcript: {error}"));
+        self.write(format!("{line}\n").as_bytes());
+    }
+
+    fn write(&mut self, line: &[u8]) {
+        self.0.write_all(line).unwrap_or_else(|error| panic!("write a transcript: {error}"));
     }
 
     /// The bytes of a value.
     pub fn note(&mut self, what: &str, value: &(impl Bytes + ?Sized)) {
-        let mut line = what.to_owned();
-        value.bytes().iter().for_each(|byte| write!(line, " {byte:02x}").unwrap_or_default());
-        self.line(line);
+        let mut line = what.as_bytes().to_vec();
+        value.add_to(&mut line);
+        line.push(b'\n');
+        self.write(&line);
     }
 
     /// A string.

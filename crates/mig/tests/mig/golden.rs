@@ -59,6 +59,7 @@ fn traps_are_as_they_were() {
     let defs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/trap.defs");
     check(&defs, "traps", &WITH_TRAPS, &["--trap"]);
     check_rust(&defs, "traps", &["--trap"]);
+    check_rust(&defs, "traps_by_message", &[]);
 }
 
 #[test]

@@ -9,10 +9,12 @@ mod fuzz;
 mod generated;
 mod gnumach;
 mod golden;
-mod placements;
 mod project;
 mod property;
 mod rust;
 mod rust_property;
+#[path = "../matrix/same.rs"]
+mod same;
+mod sanitizers;
 mod support;
 mod trap;
