@@ -43,7 +43,7 @@ build() {
     shift
     cc -std=gnu11 "${flags[@]}" -rdynamic -o "$name" "$@" others.o -L"$library" -lmach -lpthread -lstdc++
 }
-build traps "$libmach"/{traps.c,check.c} throws.o
+build traps "$libmach"/{traps,adder,check}.c throws.o
 build trap_tasks trapsUser.o trapsServer.c "$stubs"/trap_{tasks,client,server}.c
 
 export LD_LIBRARY_PATH=$library TSAN_OPTIONS=halt_on_error=1 ASAN_OPTIONS=detect_leaks=0

@@ -11,6 +11,6 @@ fn traps() {
     compiler.args(["-Wall", "-Wextra", "-Werror", "-O1", "-g", "-c", "-I"]).arg(support::repository("include"));
     support::succeed(compiler.arg("-o").arg(&object).arg(support::source("throws.cpp")));
     let object = object.display().to_string();
-    let program = support::compile("traps", &["traps.c", "check.c"], &[&object, "-lstdc++"]);
+    let program = support::compile("traps", &["traps.c", "adder.c", "check.c"], &[&object, "-lstdc++"]);
     support::succeed(&mut Command::new(program));
 }

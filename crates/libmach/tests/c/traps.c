@@ -2,10 +2,8 @@
  * Calls in place of messages within one task: when a call is made and when a message is sent, order, turns, re-entry,
  * exceptions, withdrawal. Client and server are threads of this program.
  */
+#include "adder.h"
 #include "check.h"
-
-#include <mach/mach.h>
-#include <mach/trap.h>
 
 #include <malloc.h>
 #include <pthread.h>
@@ -16,161 +14,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define self mach_task_self()
-#define S KERN_SUCCESS
-
-/* What is sent and answered: an addition, by message as by call. */
-enum { BASE = 5000, ADD = 5000, NEST, FAIL, LEAVE, BYE, SIGNATURE = 77, PATIENCE = 30000 };
-
-typedef struct {
-    int first, second;
-    int *sum;
-} add_arguments;
-
-typedef struct {
-    mach_msg_header_t header;
-    mach_msg_type_t type;
-    int value[2];
-} add_message;
-
-extern kern_return_t throws(mach_port_t request, void *arguments, void *context);
-
-static atomic_int inside, most, by_message, by_trap;
-static atomic_int served_by_self;
-static _Thread_local int is_client;
-
-static int enter(void) {
-    int now = atomic_fetch_add(&inside, 1) + 1, seen = atomic_load(&most);
-    while (now > seen && !atomic_compare_exchange_weak(&most, &seen, now)) {}
-    return now;
-}
-
-static void leave(void) { atomic_fetch_sub(&inside, 1); }
-
-/* What each client has sent last: nothing that it sends later is served before that. */
-static atomic_int last[8], out_of_order;
-
-/* A client's number is in the upper bits of what it sends, and how much it has sent in the lower. */
-static void in_order(int value) {
-    atomic_int *of = &last[value >> 24 & 7];
-    if (atomic_exchange(of, value & 0xffffff) >= (value & 0xffffff)) atomic_fetch_add(&out_of_order, 1);
-}
-
-static kern_return_t add(mach_port_t request, void *arguments, void *context) {
-    add_arguments *a = arguments;
-    enter();
-    if (a->first >> 24) in_order(a->first);
-    atomic_fetch_add((atomic_int *) context, 1);
-    *a->sum = a->first + a->second;
-    if (is_client) atomic_fetch_add(&served_by_self, 1);
-    leave();
-    return request == MACH_PORT_NULL ? KERN_FAILURE : S;
-}
-
-/* Calls a port from within a call; the port is in the arguments. */
-static kern_return_t nest(mach_port_t request, void *arguments, void *context) {
-    add_arguments *a = arguments, inner = {20, 22, a->sum};
-    kern_return_t code = KERN_ABORTED;
-    (void) request;
-    (void) context;
-    if (!mach_trap((mach_port_t) a->first, ADD, SIGNATURE, &inner, &code)) return KERN_NOT_RECEIVER;
-    return code;
-}
-
-static kern_return_t fail(mach_port_t request, void *arguments, void *context) {
-    (void) request;
-    (void) arguments;
-    (void) context;
-    return 4711;
-}
-
-static kern_return_t ends_thread(mach_port_t request, void *arguments, void *context) {
-    (void) request;
-    (void) arguments;
-    (void) context;
-    MUST(mig_trap_allocate(1 << 20) != NULL);
-    pthread_exit((void *) 99);
-}
-
-static const struct mach_trap_entry entries[] = {
-    {add, SIGNATURE}, {nest, SIGNATURE}, {fail, SIGNATURE}, {ends_thread, SIGNATURE}, {NULL, 0},
-};
-static const mach_trap_table_t table = {MACH_TRAP_VERSION, BASE, 5, entries, &by_trap};
-static const struct mach_trap_entry throwing[] = {{throws, SIGNATURE}};
-static const mach_trap_table_t other_table = {MACH_TRAP_VERSION, 6000, 1, throwing, NULL};
-
-static mach_port_t make_port(void) {
-    mach_port_t port;
-    MUST(mach_port_allocate(self, MACH_PORT_RIGHT_RECEIVE, &port) == S);
-    MUST(mach_port_insert_right(self, port, port, MACH_MSG_TYPE_MAKE_SEND) == S);
-    return port;
-}
-
-/* The stub of a routine with a call. */
-static kern_return_t call(mach_port_t port, int id, int first, int second, int *sum) {
-    add_arguments arguments = {first, second, sum};
-    kern_return_t code;
-    if (mach_trap(port, id, SIGNATURE, &arguments, &code)) return code;
-    add_message message;
-    memset(&message, 0, sizeof message);
-    message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND_ONCE);
-    message.header.msgh_remote_port = port;
-    message.header.msgh_local_port = mig_get_reply_port();
-    message.header.msgh_id = id;
-    message.value[0] = first;
-    message.value[1] = second;
-    code = mach_msg(&message.header, MACH_SEND_MSG | MACH_RCV_MSG | MACH_RCV_TIMEOUT, sizeof message, sizeof message,
-                    message.header.msgh_local_port, PATIENCE, 0);
-    if (code != S) return code;
-    *sum = message.value[0];
-    return S;
-}
-
-/* Sends without a wait for an answer. */
-static kern_return_t cast(mach_port_t port, int id, int value) {
-    add_message message;
-    memset(&message, 0, sizeof message);
-    message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, 0);
-    message.header.msgh_remote_port = port;
-    message.header.msgh_id = id;
-    message.value[0] = value;
-    return mach_msg(&message.header, MACH_SEND_MSG, sizeof message, 0, 0, 0, 0);
-}
-
-/* A message server: adds, until it is told to go. */
-static void *serve(void *of) {
-    mach_port_t port = (mach_port_t) (uintptr_t) of;
-    add_message message;
-    memset(&message, 0, sizeof message);
-    for (;;) {
-        if (mach_msg(&message.header, MACH_RCV_MSG, 0, sizeof message, port, 0, 0) != S) return NULL;
-        if (message.header.msgh_id == BYE) return (void *) 1;
-        enter();
-        atomic_fetch_add(&by_message, 1);
-        if (message.value[0] >> 24) in_order(message.value[0]);
-        int sum = message.value[0] + message.value[1];
-        leave();
-        if (!message.header.msgh_remote_port) continue;
-        message.header.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
-        message.header.msgh_local_port = 0;
-        message.header.msgh_id += 100;
-        message.value[0] = sum;
-        if (mach_msg(&message.header, MACH_SEND_MSG, sizeof message, 0, 0, 0, 0) != S) return NULL;
-    }
-}
-
-static pthread_t start(void *(*run)(void *), mach_port_t port) {
-    pthread_t thread;
-    MUST(pthread_create(&thread, NULL, run, (void *) (uintptr_t) port) == 0);
-    return thread;
-}
-
-/* Calls until one is made as a call: the server has come to its receive. */
-static void await_server(mach_port_t port) {
-    int before = atomic_load(&by_trap), sum;
-    while (atomic_load(&by_trap) == before) MUST(call(port, ADD, 1, 1, &sum) == S && sum == 2);
-}
-
 /* A table as programs had it that were compiled before there was a context, with nothing behind it to read. */
 static void old_tables(mach_port_t port) {
     const struct {
@@ -178,7 +21,7 @@ static void old_tables(mach_port_t port) {
         mach_msg_id_t base;
         uint32_t count;
         const struct mach_trap_entry *trap;
-    } old = {1, BASE, 5, entries};
+    } old = {1, BASE, 5, table.trap};
     size_t page = (size_t) sysconf(_SC_PAGESIZE);
     char *pages = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     MUST(pages != MAP_FAILED && mprotect(pages + page, page, PROT_NONE) == 0);
