@@ -192,12 +192,16 @@ impl Beside {
 mod tests {
     use super::*;
 
+    /// The places are the process's, so one test at a time may count on where they go.
+    static TURN: Mutex<()> = Mutex::new(());
+
     fn made() -> usize {
         PLACES.lock().expect("no panic").all.len()
     }
 
     #[test]
     fn a_place_is_used_again_and_not_by_who_had_it_before() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let first = Seat::take(8);
         assert_eq!(first.alone().expect("a turn").server(), Some(8));
         assert_eq!(first.leave(|| panic!("nobody is in it")), Some(8));
@@ -224,6 +228,7 @@ mod tests {
 
     #[test]
     fn a_place_that_is_kept_is_waited_for_and_then_left_alone() {
+        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let seat = Seat::take(8);
         let kept = seat.beside().expect("a place");
         let mut waited = false;
