@@ -2,8 +2,10 @@
 #include "trapsServer.h"
 #include "transcript.h"
 
-#include <string.h>
 #include <mach/mach.h>
+
+#include <pthread.h>
+#include <string.h>
 
 /* References that conversions made and destructors took. */
 int trap_references;
@@ -242,19 +244,29 @@ kern_return_t v_object(int server, int *number)
     return KERN_SUCCESS;
 }
 
+/* `tell' comes by message, which a thread of the server takes while `told' may already be called by trap. */
+static pthread_mutex_t telling = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t heard = PTHREAD_COND_INITIALIZER;
 static int last;
 
 kern_return_t v_tell(mach_port_t server, int number)
 {
+    (void) pthread_mutex_lock(&telling);
     begin("tell", server);
     last = number;
+    (void) pthread_cond_signal(&heard);
+    (void) pthread_mutex_unlock(&telling);
     return KERN_SUCCESS;
 }
 
 kern_return_t v_told(mach_port_t server, int *number)
 {
+    (void) pthread_mutex_lock(&telling);
+    while (last == 0)
+        (void) pthread_cond_wait(&heard, &telling);
     begin("told", server);
     *number = last;
+    (void) pthread_mutex_unlock(&telling);
     return KERN_SUCCESS;
 }
 
