@@ -85,6 +85,12 @@ pub unsafe extern "C" fn slipway_domain_bootstrap(task: u32, socket: *const c_ch
     })
 }
 
+/// Whether a thread waits for requests on the task's behalf, or polls for them: 1 or 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn slipway_domain_waits_for_requests(task: u32) -> c_int {
+    catch_unwind(|| Task::by_number(task).waits_for_requests()).unwrap_or(false).into()
+}
+
 /// Ends the task: its rights are given up, and nobody comes into its routines any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn slipway_domain_terminate(task: u32) {

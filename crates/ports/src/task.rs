@@ -173,6 +173,11 @@ impl Task {
         guard.state.terminate(self.space());
     }
 
+    /// Whether a thread waits for requests on the task's behalf, or polls for them. For the host of tasks.
+    pub fn waits_for_requests(self) -> bool {
+        self.lock().waits_for_requests(self.space())
+    }
+
     /// The lock on the process that the task is in.
     pub(crate) fn lock(&self) -> Guard<'static> {
         Process::get().lock()

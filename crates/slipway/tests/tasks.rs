@@ -56,6 +56,35 @@ fn two_tasks_in_one_process_call_each_other_and_apart_send_messages() {
     bench.assert_nothing_left();
 }
 
+/// A server that takes its time, and a client that asks once.
+const SLOW: [&str; 2] = [
+    "mach_port_t port; struct { mach_msg_header_t header; char rest[512]; } in; usleep(50000);\n\
+        mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &port);\n\
+        mach_port_insert_right(mach_task_self(), port, port, MACH_MSG_TYPE_MAKE_SEND);\n\
+        bootstrap_register(MACH_PORT_NULL, \"service\", port);\n\
+        return mach_msg(&in.header, MACH_RCV_MSG, 0, sizeof in, port, 0, MACH_PORT_NULL);",
+    "mach_port_t port; return bootstrap_look_up(MACH_PORT_NULL, \"service\", &port) ? 9 : 0;",
+];
+
+#[test]
+fn a_task_of_a_command_line_finds_what_those_before_it_serve() {
+    let bench = Bench::new();
+    let [server, client] = [("server", SLOW[0]), ("client", SLOW[1])].map(|(name, text)| {
+        let text = format!(
+            "#include <mach/mach.h>\n#include <mach/task_main.h>\n#include <servers/bootstrap.h>\n#include <unistd.h>\n\
+             MACH_TASK_MAIN(argc, argv) {{ (void) argc; (void) argv; {text} }}\n"
+        );
+        task_of(&bench, name, &text, &[]).display().to_string()
+    });
+    let ended = run(&bench, &["--private", &server, &client]);
+    assert_eq!((ended.code(), ended.stderr.as_str()), (0, ""), "{ended:?}");
+    // Who has ended is not waited for any more.
+    let ended = run(&bench, &["--private", &client, &client]);
+    assert_eq!(ended.code(), 9, "{ended:?}");
+    assert!(ended.stderr.contains("client.so: ended with code 9"), "{ended:?}");
+    bench.assert_nothing_left();
+}
+
 #[test]
 fn a_server_calls_another_for_its_caller() {
     for processes in [["one", "one", "one"], ["one", "one", "other"], ["one", "other", "one"], ["a", "b", "c"]] {
@@ -193,6 +222,9 @@ fn what_is_no_task_is_refused_by_name_and_cause() {
             let ended = run(&bench, &words);
             assert_eq!(ended.code(), code, "{ended:?}");
             assert!(ended.stderr.lines().any(|line| line.contains(&shown) && line.contains(why)), "{why}: {ended:?}");
+            // The second word may have been meant as an argument, unless it is a task after all.
+            let hint = words.len() > 2 && !why.starts_with("built") && !why.starts_with("undefined");
+            assert_eq!(ended.stderr.contains("arguments of a task come after --"), hint, "{ended:?}");
         }
     }
     let ended = run(&bench, &["--private", &good, &crash.display().to_string()]);

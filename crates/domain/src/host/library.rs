@@ -21,6 +21,7 @@ pub struct Library {
     enter: extern "C" fn(u32),
     current: extern "C" fn() -> u32,
     bootstrap: unsafe extern "C" fn(u32, *const c_char) -> c_int,
+    waits_for_requests: extern "C" fn(u32) -> c_int,
     terminate: extern "C" fn(u32),
     wait_for_callers: extern "C" fn(u32),
     guest_functions: extern "C" fn(u32) -> *const c_void,
@@ -108,6 +109,7 @@ impl Library {
             enter: function!("slipway_domain_enter", extern "C" fn(u32)),
             current: function!("slipway_domain_current", extern "C" fn() -> u32),
             bootstrap: function!("slipway_domain_bootstrap", unsafe extern "C" fn(u32, *const c_char) -> c_int),
+            waits_for_requests: function!("slipway_domain_waits_for_requests", extern "C" fn(u32) -> c_int),
             terminate: function!("slipway_domain_terminate", extern "C" fn(u32)),
             wait_for_callers: function!("slipway_domain_wait_for_callers", extern "C" fn(u32)),
             guest_functions: function!("slipway_domain_guest_functions", extern "C" fn(u32) -> *const c_void),
@@ -144,6 +146,11 @@ impl Library {
             0 => Ok(()),
             _ => Err(format!("no name server at {}", socket.display())),
         }
+    }
+
+    /// Whether a thread waits for requests on the task's behalf.
+    pub fn waits_for_requests(&self, task: u32) -> bool {
+        (self.waits_for_requests)(task) != 0
     }
 
     /// Ends the task, as libmach knows it.

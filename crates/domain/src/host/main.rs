@@ -3,7 +3,7 @@
 //! `slipway run` starts it. With `--control FD` it does what is said there, line by line; without, it runs the tasks
 //! given as `--task JSON` until the last of them ends, and ends with that one's code.
 //!
-//! * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
+//! * [`together`]: the tasks of a command line. * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
 //! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`c11`], [`report`]: those
 //!   that use these. * [`flush`]: its streams.
 //! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: who is to blame for a crash.
@@ -19,10 +19,11 @@ mod library;
 mod load;
 mod report;
 mod task;
+mod together;
 
 use library::Library;
 use rustix::fd::{FromRawFd, OwnedFd};
-use slipway_domain::spec::{Command, Event, Task};
+use slipway_domain::spec::{Command, Event};
 use std::{
     env,
     io::{BufRead, BufReader, Write},
@@ -71,42 +72,9 @@ fn run() -> Result<ExitCode, (u8, String)> {
     hooks::install(library);
     let (send, receive) = mpsc::channel();
     match control {
-        None => together(tasks, library, &send, &receive),
+        None => together::run(tasks, library, &send, &receive).map_err(|why| (NOT_LOADABLE, why)),
         Some(fd) => controlled(fd, library, &send, &receive),
     }
-}
-
-/// Runs tasks until the last one ends.
-fn together(
-    tasks: Vec<Task>,
-    library: &'static Library,
-    send: &mpsc::Sender<News>,
-    receive: &mpsc::Receiver<News>,
-) -> Result<ExitCode, (u8, String)> {
-    let (mut last, mut names) = (None, Vec::new());
-    for task in tasks {
-        let shown = task.file.display().to_string();
-        let send = send.clone();
-        let tell = move |news| drop(send.send(News::Task(news)));
-        let number = task::start(task, library, tell).map_err(|why| (NOT_LOADABLE, format!("{shown}: {why}")))?;
-        names.push((number, shown));
-        last = Some(number);
-    }
-    let mut code = 0;
-    while let Some(awaited) = last {
-        match receive.recv() {
-            Ok(News::Task(task::News::Ended(number, with))) if number == awaited => (last, code) = (None, with),
-            Ok(News::Task(task::News::Ended(number, with))) => {
-                let name = names.iter().find(|(of, _)| *of == number).map(|(_, name)| name.as_str()).filter(|_| with != 0);
-                name.into_iter().for_each(|name| eprintln!("slipway: {name}: ended with code {with}"));
-            }
-            Ok(News::Command(_) | News::Alone) => {}
-            Ok(News::Task(task::News::Alone(number))) => task::end(number, 0),
-            Ok(News::Task(task::News::Over(number))) => task::unload(number),
-            Err(_) => break,
-        }
-    }
-    hooks::end(code)
 }
 
 /// Does what the supervisor says.

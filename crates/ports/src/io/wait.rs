@@ -18,7 +18,7 @@ use super::{
 use crate::{
     process::{Guard, Process},
     settings,
-    state::{PortId, SetId},
+    state::{PortId, SetId, SpaceId, port::Local},
 };
 pub use lead::for_message;
 pub use room::{for_line, for_room, for_socket, for_turn};
@@ -407,6 +407,22 @@ impl Inner {
         for number in lines {
             self.pump(number, None);
         }
+    }
+
+    /// Whether somebody waits for requests on behalf of a task: at a port set, or at a port that others have or were given
+    /// send rights for, as a port for replies alone has none.
+    pub(crate) fn waits_for_requests(&self, space: SpaceId) -> bool {
+        let of_task = |what: For| match what {
+            For::Set(set) => self.state.sets.get(set.0 as usize).is_some_and(|set| set.holder.0 == space),
+            For::Port(port) => self.state.ports.get(port.0 as usize).is_some_and(|port| {
+                let owned = |receiver: Option<(SpaceId, u32)>| receiver.is_some_and(|(receiver, _)| receiver == space);
+                let sent_to = |local: &Local| port.srights > 0 || local.abroad > 0 || local.mscount > 0;
+                port.local().is_some_and(|local| owned(local.receiver) && sent_to(local))
+            }),
+            For::Room(_) | For::Line(_) | For::Turn(_) => false,
+        };
+        let polled = self.io.pollables.iter().map(|pollable| pollable.what);
+        self.io.waiting.all().map(|(_, what)| *what).chain(polled).any(of_task)
     }
 
     fn receivers_wait(&self) -> bool {

@@ -28,7 +28,7 @@ pub fn host(words: &[OsString]) -> Result<Option<(Program, Vec<OsString>)>, Fail
         let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let same = tasks.iter().filter(|task| task.name == stem || task.name.starts_with(&format!("{stem}#"))).count();
         let name = if same == 0 { stem } else { format!("{stem}#{}", same + 1) };
-        check(&path)?;
+        check(&path, tasks.is_empty())?;
         tasks.push(Task { name, file: path, args: Vec::new(), bootstrap: None });
     }
     if let Some(last) = tasks.last_mut() {
@@ -48,15 +48,15 @@ pub fn host(words: &[OsString]) -> Result<Option<(Program, Vec<OsString>)>, Fail
     Ok(Some((program, told)))
 }
 
-/// Whether the file can be run as a task.
-///
-/// # Errors
-/// Why not.
-pub fn check(path: &Path) -> Result<(), Failure> {
+/// Whether the file can be run as a task. What comes after the first may have been meant as an argument.
+fn check(path: &Path, first: bool) -> Result<(), Failure> {
     note::check(path).map_err(|why| {
         let code = if path.exists() { NOT_EXECUTABLE } else { NOT_FOUND };
-        let hint =
-            if matches!(why, note::Unfit::NoEntry | note::Unfit::NotElf) { "; arguments of a task come after --" } else { "" };
+        let hint = if first || matches!(why, note::Unfit::Abi(_) | note::Unfit::Processor) {
+            ""
+        } else {
+            "; arguments of a task come after --"
+        };
         Failure::new(code, format!("{}: {why}{hint}", path.display()))
     })
 }
