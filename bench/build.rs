@@ -1,4 +1,4 @@
-//! Makes the stubs of `stubs/*.defs` with mig, and compiles them with the C programs that use them.
+//! Makes the stubs of `stubs/*.defs` with mig, in C and in Rust, and compiles those in C with the programs that use them.
 
 use std::env::{set_current_dir, var_os};
 use std::ffi::OsString;
@@ -18,6 +18,7 @@ fn main() -> Result<(), String> {
     mig(&stubs, &include, "colocate", "-prefix send_ --trap -sheader colocateServer.h -user /dev/null")?;
     mig(&stubs, &include, "colocate", "-prefix send_ -server /dev/null")?;
     mig(&stubs, &include, "colocate", "-prefix trap_ --trap -user trapUser.c -header colocateTrap.h -server /dev/null")?;
+    mig(&stubs, &include, "colocate", "--trap --lang rust")?;
     let stamped = "-prefix stamp_ -user stampUser.c -header colocateStamp.h -server stampServer.c -sheader /dev/null";
     mig(&stubs, &include, "colocate", stamped)?;
 

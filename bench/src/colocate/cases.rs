@@ -105,6 +105,8 @@ pub enum Method {
     Trap,
     /// The same; any number of calls at a time
     TrapConcurrent,
+    /// By trap with client and server in Rust; one call at a time
+    TrapRust,
     /// A plain call of the routine
     Plain,
     /// A call of the routine through a table, as virtual functions are called
@@ -126,6 +128,7 @@ impl trips::cases::Method for Method {
             Self::OneProcess => "message\none proc.",
             Self::Trap => "trap",
             Self::TrapConcurrent => "trap\nconcurr.",
+            Self::TrapRust => "trap\nRust",
             Self::Plain => "C call",
             Self::Virtual => "virtual",
             Self::Capnp => "Cap'n\nProto",
@@ -139,7 +142,7 @@ impl trips::cases::Method for Method {
     fn does(self, test: Test, placement: Placement) -> bool {
         let calls = match self {
             Self::Plain | Self::Virtual | Self::Capnp => !test.is_servers() && test != Test::Const1k,
-            Self::MessageSleep | Self::TrapConcurrent => !test.is_servers(),
+            Self::MessageSleep | Self::TrapConcurrent | Self::TrapRust => !test.is_servers(),
             _ => true,
         };
         calls && (placement == Placement::OneCore || !self.is_one_thread())
@@ -152,20 +155,20 @@ impl trips::cases::Method for Method {
 }
 
 impl Method {
-    /// The number of the way in `stubs/colocate_client.c`; None for another program's.
+    /// The number of the way in `stubs/colocate_client.c`; None for one that is not of that program.
     pub fn number(self) -> Option<i32> {
         match self {
             Self::Message | Self::MessageSleep | Self::OneProcess => Some(0),
             Self::MessageTrapStubs | Self::Trap | Self::TrapConcurrent => Some(1),
             Self::Plain => Some(2),
             Self::Virtual => Some(3),
-            Self::Capnp => None,
+            Self::TrapRust | Self::Capnp => None,
         }
     }
 
     /// Whether both ends are one thread, so that it runs on one core.
     pub fn is_one_thread(self) -> bool {
-        matches!(self, Self::Trap | Self::TrapConcurrent | Self::Plain | Self::Virtual)
+        matches!(self, Self::Trap | Self::TrapConcurrent | Self::TrapRust | Self::Plain | Self::Virtual)
     }
 }
 

@@ -6,6 +6,7 @@ pub mod cli;
 pub mod peer;
 mod report;
 mod results;
+mod rust;
 mod seed;
 pub mod stages;
 mod stubs;

@@ -2,6 +2,7 @@
 
 use super::capnp::Capnp;
 use super::cases::{Case, Method, OWN_CALLS, Test};
+use super::rust;
 use super::stubs::{Client, register, serve, tell_other};
 use crate::trips::exchange::Exchange;
 use crate::trips::job::{self, Args, Side, begin, work};
@@ -99,6 +100,7 @@ fn beside(case: Case, end: End, cpu: usize) -> anyhow::Result<()> {
             // What is not asked for does not matter to stubs that don't ask.
             Method::Trap | Method::MessageTrapStubs => register(end.own, false)?,
             Method::TrapConcurrent => register(end.own, true)?,
+            Method::TrapRust => return rust::serve(end.own),
             _ => {}
         }
         serve(end.own)
@@ -115,7 +117,7 @@ impl Exchange for Calls {
             Method::Plain | Method::Virtual => {
                 return if job.side == Side::Client { near(0) } else { Ok(Self(None)) };
             }
-            Method::OneProcess | Method::Trap | Method::TrapConcurrent => {
+            Method::OneProcess | Method::Trap | Method::TrapConcurrent | Method::TrapRust => {
                 let Some(cpu) = servers_cpu(link, job)? else { return Ok(Self(None)) };
                 let (ours, theirs) = two_tasks()?;
                 start(case, theirs, cpu)?;

@@ -1,7 +1,8 @@
-//! The C programs `stubs/colocate_*.c`.
+//! The client, which is one of the C programs `stubs/colocate_*.c` or the one in Rust; and the servers in C.
 #![allow(unsafe_code, reason = "functions in C")]
 
 use super::cases::{Method, Test};
+use super::rust;
 use anyhow::{Context, ensure};
 use slipway_fabric::sync::{AtomicBool, Ordering};
 use std::ffi::c_int;
@@ -20,8 +21,25 @@ unsafe extern "C" {
 /// The only client of this process: its buffers are static. It stays in its thread.
 pub struct Client {
     turn: u64,
-    way: c_int,
+    way: Way,
     _stays: PhantomData<*const ()>,
+}
+
+/// How a client calls.
+enum Way {
+    /// As C does, in the way of that number.
+    C(c_int),
+    /// As Rust does, from the first call on.
+    Rust(Option<Box<rust::Client>>),
+}
+
+impl Way {
+    fn of(method: Method) -> anyhow::Result<Self> {
+        match method {
+            Method::TrapRust => Ok(Self::Rust(None)),
+            _ => Ok(Self::C(method.number().context("no method of these programs")?)),
+        }
+    }
 }
 
 static CLIENT: AtomicBool = AtomicBool::new(false);
@@ -33,7 +51,7 @@ impl Client {
     /// When somebody has it, or the method is another program's.
     pub fn take(method: Method) -> anyhow::Result<Self> {
         ensure!(!CLIENT.swap(true, Ordering::Relaxed), "there is one already");
-        Ok(Self { turn: 0, way: method.number().context("no method of these programs")?, _stays: PhantomData })
+        Ok(Self { turn: 0, way: Way::of(method)?, _stays: PhantomData })
     }
 
     /// Has it call in another way.
@@ -41,7 +59,7 @@ impl Client {
     /// # Errors
     /// When the method is another program's.
     pub fn change(&mut self, method: Method) -> anyhow::Result<()> {
-        self.way = method.number().context("no method of these programs")?;
+        self.way = Way::of(method)?;
         Ok(())
     }
 
@@ -50,15 +68,20 @@ impl Client {
         self.turn
     }
 
-    /// One call to `server`.
+    /// One call to `server`, the same one from a change of the method to the next.
     ///
     /// # Errors
     /// What the stub returned, or that what came back is not what is due.
     #[inline]
     pub fn call(&mut self, test: Test, server: u32) -> anyhow::Result<()> {
         self.turn += 1;
+        let turn = self.turn as c_int;
+        let way = match &mut self.way {
+            Way::C(way) => *way,
+            Way::Rust(client) => return client.get_or_insert_with(|| Box::new(rust::Client::new(server))).call(test, turn),
+        };
         // SAFETY: this is the only client, so nobody else uses the static buffers.
-        let code = unsafe { colocate_call(test as c_int, self.way, server, self.turn as c_int) };
+        let code = unsafe { colocate_call(test as c_int, way, server, turn) };
         if code == 0 { Ok(()) } else { outcome("the call", code) }
     }
 }

@@ -3,7 +3,7 @@
 use super::cases::{Case, Test};
 use super::results::Row;
 use crate::trips::callgrind::{Function, functions, total};
-use crate::trips::instructions::{Profiles, each, profiles};
+use crate::trips::instructions::{MORE, Profiles, each, profiles};
 use crate::trips::pair::Bench;
 use crate::trips::results::Unit;
 use anyhow::{Context, ensure};
@@ -35,14 +35,15 @@ struct Parts {
 /// # Errors
 /// When a run fails, or a function is not in the profile.
 pub fn count(bench: &Bench<'_>, valgrind: &Path, case: Case) -> anyhow::Result<Vec<Row>> {
-    let (few, many) = profiles(bench, valgrind, case)?;
+    let (few, many) = profiles(bench, valgrind, case, MORE)?;
     rows(case, &Parts::of(&few, case.test)?, &Parts::of(&many, case.test)?)
 }
 
 fn rows(case: Case, few: &Parts, many: &Parts) -> anyhow::Result<Vec<Row>> {
     ensure!(many.all > few.all, "more calls took no more instructions");
-    let counted = |part: &str, few: u64, many: u64| Row::part(case, part, Unit::Instructions, each(few as f64, many as f64));
-    let mut rows = vec![Row::counted(case, Unit::Instructions, each(few.all as f64, many.all as f64))];
+    let counted =
+        |part: &str, few: u64, many: u64| Row::part(case, part, Unit::Instructions, each(few as f64, many as f64, MORE));
+    let mut rows = vec![Row::counted(case, Unit::Instructions, each(few.all as f64, many.all as f64, MORE))];
     for (name, before, after) in [(CLIENT, &few.client, &many.client), (SERVER, &few.server, &many.server)] {
         rows.push(counted(name, before.values().sum(), after.values().sum()));
         rows.extend(after.iter().map(|(function, &after)| {

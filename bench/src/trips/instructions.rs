@@ -14,8 +14,8 @@ use std::process::Command;
 
 /// Round trips of the shorter run, which also brings both ends up to speed.
 const FEW: u64 = 300;
-/// Round trips of the longer one.
-const MANY: u64 = 1300;
+/// Round trips that the longer one has more.
+pub const MORE: u64 = 1000;
 
 /// What callgrind wrote of the two processes of a run.
 pub struct Profiles {
@@ -25,9 +25,9 @@ pub struct Profiles {
     pub server: String,
 }
 
-/// What of a run of [`FEW`] round trips and one of [`MANY`] is in one round trip.
-pub fn each(few: f64, many: f64) -> f64 {
-    (many - few) / (MANY - FEW) as f64
+/// What is in one round trip, of what a run has and one with so many `more` of them.
+pub fn each(few: f64, many: f64, more: u64) -> f64 {
+    (many - few) / more as f64
 }
 
 /// Instructions of both processes together in one round trip of `case`.
@@ -35,22 +35,22 @@ pub fn each(few: f64, many: f64) -> f64 {
 /// # Errors
 /// When a run fails, or valgrind writes something else than expected.
 pub fn count<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C) -> anyhow::Result<f64> {
-    let (few, many) = profiles(bench, valgrind, case)?;
+    let (few, many) = profiles(bench, valgrind, case, MORE)?;
     let sum = |profiles: &Profiles| -> anyhow::Result<u64> {
         let of = |profile: &str, side| total(profile).with_context(|| format!("callgrind wrote no total of the {side}"));
         Ok(of(&profiles.client, "client")? + of(&profiles.server, "server")?)
     };
     let (few, many) = (sum(&few)?, sum(&many)?);
-    ensure!(many > few, "{MANY} round trips took {many} instructions, {FEW} took {few}");
-    Ok(each(few as f64, many as f64))
+    ensure!(many > few, "{MORE} more round trips took {many} instructions, where few took {few}");
+    Ok(each(few as f64, many as f64, MORE))
 }
 
-/// The profiles of a run of [`FEW`] round trips and of one of [`MANY`].
+/// The profiles of a run of few round trips, and of one of so many `more`.
 ///
 /// # Errors
 /// When a run fails, or valgrind writes nothing.
-pub fn profiles<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C) -> anyhow::Result<(Profiles, Profiles)> {
-    Ok((run(bench, valgrind, case, FEW)?, run(bench, valgrind, case, MANY)?))
+pub fn profiles<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C, more: u64) -> anyhow::Result<(Profiles, Profiles)> {
+    Ok((run(bench, valgrind, case, FEW)?, run(bench, valgrind, case, FEW + more)?))
 }
 
 fn run<C: Case>(bench: &Bench<'_>, valgrind: &Path, case: C, round_trips: u64) -> anyhow::Result<Profiles> {

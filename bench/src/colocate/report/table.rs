@@ -30,13 +30,14 @@ fn optional(value: Option<f64>, text: fn(f64) -> String) -> String {
 
 /// The third table and the fifth, ours beside them.
 fn times(results: &Results) -> String {
-    const METHODS: [Method; 9] = [
+    const METHODS: [Method; 10] = [
         Method::Message,
         Method::MessageTrapStubs,
         Method::MessageSleep,
         Method::OneProcess,
         Method::Trap,
         Method::TrapConcurrent,
+        Method::TrapRust,
         Method::Plain,
         Method::Virtual,
         Method::Capnp,
@@ -80,7 +81,9 @@ fn instructions(results: &Results) -> String {
     let counted = Method::value_variants().iter().copied().filter_map(whole).collect::<String>();
     match counted.is_empty() {
         true => counted,
-        false => format!("\ninstructions of a call, plain and virtual ones with the loop around them\n{counted}"),
+        false => {
+            format!("\ninstructions of a call, plain and virtual ones and those of Rust with the loop around them\n{counted}")
+        }
     }
 }
 

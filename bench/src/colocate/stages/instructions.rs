@@ -6,7 +6,7 @@ use crate::colocate::cases::{Case, Method};
 use crate::colocate::results::Row;
 use crate::trips::attribution::{Anchor, Symbols, attribute};
 use crate::trips::callgrind::{costs, total};
-use crate::trips::instructions::{Profiles, each, profiles};
+use crate::trips::instructions::{MORE, Profiles, each, profiles};
 use crate::trips::job::Side;
 use crate::trips::pair::Bench;
 use crate::trips::results::Unit;
@@ -22,13 +22,15 @@ const LOOP: &str = "the loop around it";
 /// # Errors
 /// When a run fails, or a function that does a stage's work is not in the profile.
 pub fn count(bench: &Bench<'_>, valgrind: &Path, symbols: &mut Symbols, case: Case) -> anyhow::Result<Vec<Row>> {
-    let (few, many) = profiles(bench, valgrind, case)?;
+    // Where calls are told from what else the processes do only by the number of them, there are many.
+    let more = if case.method == Method::TrapRust { 100 * MORE } else { MORE };
+    let (few, many) = profiles(bench, valgrind, case, more)?;
     let Some(groups) = groups(case.method).filter(|_| !case.test.is_servers()) else {
-        return Ok(vec![Row::counted(case, Unit::Instructions, each(sum(&few)?, sum(&many)?))]);
+        return Ok(vec![Row::counted(case, Unit::Instructions, each(sum(&few)?, sum(&many)?, more))]);
     };
     let (before, after) = (works(case, &few, symbols)?, works(case, &many, symbols)?);
     let of = |works: &Works, place| works.get(&place).copied().unwrap_or_default();
-    let value = |place| each(of(&before, place), of(&after, place));
+    let value = |place| each(of(&before, place), of(&after, place), more);
     let mut rows = Vec::new();
     let mut all = 0.0;
     for stage in groups.iter().flat_map(|group| group.stages) {
