@@ -40,6 +40,7 @@ SHOWN = {
             "message/different": "messages, two processes",
             "one-process/different": "messages, one process",
             "trap/one-core": "trap",
+            "trap-rust/one-core": "trap, Rust",
             "virtual/one-core": "virtual call",
             "plain/one-core": "C call",
         },
