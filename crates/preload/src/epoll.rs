@@ -2,6 +2,7 @@
 
 use crate::{
     real::{fail, last_error, real, shield},
+    signals::Mark,
     table::{self, Slot},
 };
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
@@ -112,7 +113,12 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
     // A signal handler that waits too finds the buffers taken and uses its own.
     let (mut out, mut raw) = BUFFERS.with(|b| b.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
     out.clear();
+    let mark = Mark::set();
     let epfd_wait = |found: &mut Vec<Event>, room: usize, time: Option<Duration>| -> Result<(), Errno> {
+        // As it would have ended the kernel's wait.
+        if mark.is_past() && time != Some(Duration::ZERO) {
+            return Err(Errno::INTR);
+        }
         // Events for ourselves come among the program's, so there is room for more than it asked.
         let room = room.max(1) + 16;
         raw.resize(room, epoll_event { events: 0, u64: 0 });

@@ -11,7 +11,7 @@
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
 //! * [`process`]: fork and exec, after which others may hold the connection.
-//! * [`timer`]: a server's interval timer, set lazily.
+//! * [`signals`]: whether a signal came while a wait looked. * [`timer`]: a server's interval timer, set lazily.
 
 #[cfg(not(all(target_os = "linux", any(target_arch = "x86_64", target_arch = "aarch64"))))]
 compile_error!("slipway-preload supports Linux on x86_64 and aarch64");
@@ -24,5 +24,6 @@ mod message;
 mod poll;
 mod process;
 mod real;
+mod signals;
 mod table;
 mod timer;

@@ -6,6 +6,7 @@ use crate::{
     io::{on_stream, vector},
     poll::real_poller,
     real::{fail, real},
+    signals::FAULTS,
     table,
 };
 use libc::{
@@ -71,9 +72,6 @@ fn block(stream: &Stream, fd: c_int, want: PollFlags, timeout_us: u64) -> Result
         }
     }
 }
-
-/// Signals that a program's own faults raise: their handlers don't tell how it takes the others.
-const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
 
 /// Whether every signal handler of the program was set up to restart interrupted calls.
 fn handlers_restart() -> bool {

@@ -2,6 +2,7 @@
 
 use crate::{
     real::{fail, last_error, real, shield},
+    signals::Mark,
     table::{self, Slot},
 };
 use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
@@ -22,9 +23,14 @@ real! {
 
 const _: () = assert!(size_of::<PollEntry>() == size_of::<pollfd>() && align_of::<PollEntry>() == align_of::<pollfd>());
 
-/// The kernel's poll with the program's signal mask, for waits inside the transport.
+/// The kernel's poll with the program's signal mask, for waits inside the transport: a signal that was handled since this
+/// call ends them when they would sleep.
 pub fn real_poller(mask: Option<*const sigset_t>) -> impl FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno> {
+    let mark = Mark::set();
     move |entries, timeout| {
+        if mark.is_past() && timeout != Some(Duration::ZERO) {
+            return Err(Errno::INTR);
+        }
         let time = timeout.map(|t| timespec { tv_sec: t.as_secs() as libc::time_t, tv_nsec: t.subsec_nanos().into() });
         let time = time.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
         // SAFETY: the entries have pollfd's layout; the mask is the program's own argument.

@@ -17,7 +17,6 @@ real! {
     fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int;
     fn getitimer(which: c_int, value: *mut itimerval) -> c_int;
     fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int;
-    fn signal(signal: c_int, handler: libc::sighandler_t) -> libc::sighandler_t;
     fn alarm(seconds: u32) -> u32;
 }
 
@@ -72,7 +71,7 @@ fn stand_before() -> bool {
 }
 
 /// Gives the signal back to the program's handler alone, and the timer to the kernel alone.
-fn step_aside() {
+pub fn step_aside() {
     if !STANDING.swap(false, Relaxed) {
         return;
     }
@@ -195,22 +194,4 @@ unsafe extern "C" fn alarm(seconds: u32) -> u32 {
     step_aside();
     // SAFETY: no pointers.
     unsafe { next::alarm(seconds) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut libc::sigaction) -> c_int {
-    if signal == SIGALRM {
-        step_aside();
-    }
-    // SAFETY: the caller's contract is sigaction(2)'s.
-    unsafe { next::sigaction(signal, new, old) }
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn signal(number: c_int, handler: libc::sighandler_t) -> libc::sighandler_t {
-    if number == SIGALRM {
-        step_aside();
-    }
-    // SAFETY: the caller's contract is signal(2)'s.
-    unsafe { next::signal(number, handler) }
 }

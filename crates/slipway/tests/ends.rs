@@ -170,3 +170,29 @@ fn a_server_that_is_a_client_too() {
         assert!(wanted == hooked, "the screens differ: {}", hooked.difference(wanted));
     }
 }
+
+/// Its handler does no more than to set a flag, and the wait that the signal ends is followed by a look at it.
+#[test]
+fn a_signal_that_comes_while_the_server_looks_ends_its_wait() {
+    let dir = scratch();
+    let program = c_program("terminate", dir.path(), &["-lX11"]);
+    for turn in 0..15 {
+        // With a timer in the server, its next tick would end the wait.
+        let mut server = Server::with(Mode::Hooked, &["-noreset", "-dumbSched"]);
+        let mut client = server.client(Mode::Hooked, program.to_str().expect("UTF-8"));
+        client.args([server.pid().to_string(), (turn % 5 * 10).to_string()]);
+        let mut client = Running::start(client);
+        client.wait_line("sent");
+        assert!(server.ends(), "{}", server.errors());
+    }
+}
+
+#[test]
+fn signal_handlers_are_what_the_program_has_set() {
+    let dir = scratch();
+    let program = c_program("handlers", dir.path(), &[]);
+    for mode in [Mode::Plain, Mode::Hooked] {
+        let command = mode.command(program.to_str().expect("UTF-8"));
+        assert_eq!(Running::start(command).succeed(), "done\n", "{mode:?}");
+    }
+}

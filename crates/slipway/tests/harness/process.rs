@@ -244,6 +244,11 @@ impl Running {
     /// Asks it to end, by SIGTERM, and waits until it has.
     pub fn terminate(&mut self) -> ExitStatus {
         self.signal_group(Signal::TERM);
+        self.ends()
+    }
+
+    /// Waits until it has ended, which somebody has asked it to do.
+    pub fn ends(&mut self) -> ExitStatus {
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(status) = self.ended {

@@ -84,6 +84,11 @@ impl Server {
         self.running.pid()
     }
 
+    /// Waits until it has ended, which a client has asked it to do.
+    pub fn ends(&mut self) -> bool {
+        self.running.ends().success()
+    }
+
     /// What it, or its hooks, printed to standard error.
     pub fn errors(&mut self) -> &str {
         self.running.errors()
