@@ -71,9 +71,9 @@ fn place(signal: c_int) -> Option<&'static AtomicUsize> {
     (!FAULTS.contains(&signal)).then_some(place)
 }
 
-/// Sets `handler` by `set`, which is passed what the kernel is to call and gives what it called before, or None if it fails.
-/// Gives what the program had set before.
-fn stand_before(
+/// Sets the program's handler by `set`, which is passed what the kernel is to call and gives what it called before, or None if
+/// it fails. Gives what the program had set before.
+fn set_handler(
     signal: c_int,
     handler: sighandler_t,
     set: impl FnOnce(sighandler_t) -> Option<sighandler_t>,
@@ -109,7 +109,7 @@ unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: 
         return result;
     };
     let mut result = 0;
-    let before = stand_before(signal, action.sa_sigaction, |handler| {
+    let before = set_handler(signal, action.sa_sigaction, |handler| {
         action.sa_sigaction = handler;
         // SAFETY: an action with the caller's flags and mask, and a handler that is ours or the caller's.
         result = unsafe { next::sigaction(signal, &raw const action, was.as_mut_ptr()) };
@@ -140,7 +140,7 @@ unsafe extern "C" fn signal(number: c_int, handler: sighandler_t) -> sighandler_
     if number == SIGALRM {
         timer::step_aside();
     }
-    let before = stand_before(number, handler, |handler| {
+    let before = set_handler(number, handler, |handler| {
         // SAFETY: the caller's contract is signal(2)'s; the handler is ours or the caller's.
         Some(unsafe { next::signal(number, handler) }).filter(|old| *old != SIG_ERR)
     });

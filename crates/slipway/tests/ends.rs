@@ -188,6 +188,20 @@ fn a_signal_that_comes_while_the_server_looks_ends_its_wait() {
 }
 
 #[test]
+fn a_signal_that_comes_while_a_client_looks_ends_its_wait() {
+    let dir = scratch();
+    let raises = c_program("raises", dir.path(), &["-shared", "-fPIC"]);
+    let program = c_program("interrupted", dir.path(), &[raises.to_str().expect("UTF-8"), "-lX11"]);
+    let server = Server::start(Mode::Hooked);
+    let mut client = server.run(Mode::Hooked, program.to_str().expect("UTF-8"), &[]);
+    client.wait_line("connected");
+    server.expect_ring(&mut client, "interrupted", true);
+    client.say("go");
+    let said = client.succeed();
+    assert!(said.ends_with("poll -1, EINTR, signal handled, awake\n"), "{said}");
+}
+
+#[test]
 fn signal_handlers_are_what_the_program_has_set() {
     let dir = scratch();
     let program = c_program("handlers", dir.path(), &[]);
