@@ -98,6 +98,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, is_nonblocking(fd)))
             {
                 crate::process::watch_forks();
+                crate::signals::watch();
                 table::put(fd, Slot::Stream(Arc::new(stream)));
             }
             result
@@ -118,6 +119,7 @@ fn hub(display: u32) -> Option<Arc<Hub>> {
         Ok(hub) => {
             if hubs.is_empty() {
                 crate::process::watch_forks();
+                crate::signals::watch();
                 crate::process::at_exit(close_hubs);
             }
             hubs.push(Arc::clone(&hub));

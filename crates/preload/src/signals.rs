@@ -1,12 +1,13 @@
 //! Whether a signal was handled. One that comes while a wait looks, before it sleeps, has to end the wait as it ends the
 //! kernel's, or the program doesn't see what its handler has noted until something else comes.
 //!
-//! So the handlers that programs set by sigaction(2) and signal(2) are called by one of ours, which counts for its thread.
-//! Who asks for the handler is told the program's. Those that are set in other ways are not counted.
+//! So the handlers of a program that has a line, or may get one, are called by one of ours, which counts for its thread: those
+//! that are there when it begins, and those that it sets by sigaction(2) and signal(2) from then on. Who asks for the handler is told
+//! the program's. Handlers that are set later in other ways are not counted. In all other programs nothing is touched.
 
 use crate::{real::real, timer};
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN, SIGALRM, sighandler_t, siginfo_t};
-use slipway_fabric::sync::{AtomicUsize, Ordering::Relaxed};
+use slipway_fabric::sync::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 use std::{
     cell::Cell,
     ffi::{c_int, c_void},
@@ -19,6 +20,9 @@ real! {
 
 /// Signals that a program's own faults raise: their handlers are left alone, and don't tell how it takes the others.
 pub const FAULTS: [c_int; 6] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGTRAP, libc::SIGSYS];
+
+/// Handlers are counted in this process.
+static WATCHED: AtomicBool = AtomicBool::new(false);
 
 /// The program's handlers, by signal, where ours stands before them.
 static HANDLERS: [AtomicUsize; 65] = [const { AtomicUsize::new(0) }; 65];
@@ -68,7 +72,27 @@ fn is_function(handler: sighandler_t) -> bool {
 /// Where the program's handler for a signal is kept, if ours may stand before it.
 fn place(signal: c_int) -> Option<&'static AtomicUsize> {
     let place = HANDLERS.get(usize::try_from(signal).ok()?)?;
-    (!FAULTS.contains(&signal)).then_some(place)
+    (WATCHED.load(Relaxed) && !FAULTS.contains(&signal)).then_some(place)
+}
+
+/// From here on handlers are counted, those that the program has set already among them.
+pub fn watch() {
+    if WATCHED.swap(true, Relaxed) {
+        return;
+    }
+    for signal in 1..HANDLERS.len() as c_int {
+        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: asks only. Signals that are not the program's to handle have no action.
+        if unsafe { next::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) } != 0 {
+            continue;
+        }
+        // SAFETY: it was filled.
+        let action = unsafe { action.assume_init() };
+        if is_function(action.sa_sigaction) {
+            // SAFETY: the program's own action, set once more, with ours before its handler.
+            unsafe { sigaction(signal, &raw const action, std::ptr::null_mut()) };
+        }
+    }
 }
 
 /// Sets the program's handler by `set`, which is passed what the kernel is to call and gives what it called before, or None if

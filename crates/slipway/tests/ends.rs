@@ -204,9 +204,9 @@ fn a_signal_that_comes_while_a_client_looks_ends_its_wait() {
 #[test]
 fn signal_handlers_are_what_the_program_has_set() {
     let dir = scratch();
-    let program = c_program("handlers", dir.path(), &[]);
+    let program = c_program("handlers", dir.path(), &["-lX11"]);
     for mode in [Mode::Plain, Mode::Hooked] {
-        let command = mode.command(program.to_str().expect("UTF-8"));
-        assert_eq!(Running::start(command).succeed(), "done\n", "{mode:?}");
+        let server = Server::start(mode);
+        assert_eq!(server.output(mode, program.to_str().expect("UTF-8"), &[]), "done\n", "{mode:?}");
     }
 }

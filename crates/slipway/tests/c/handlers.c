@@ -1,5 +1,7 @@
-/* Sets signal handlers and asks for them: what is told is what was set, and they are called with what they ask for. */
+/* An X client that sets signal handlers and asks for them, some before it has its connection: what is told is what was set,
+   and they are called with what they ask for. */
 #define _GNU_SOURCE
+#include <X11/Xlib.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,8 +24,9 @@ int main(void)
 {
     struct sigaction set, old, now;
 
-    CHECK(signal(SIGUSR1, on_plain) == SIG_DFL);
-    CHECK(signal(SIGUSR1, on_plain) == on_plain);
+    CHECK(signal(SIGUSR1, on_plain) == SIG_DFL && signal(SIGHUP, on_plain) == SIG_DFL);
+    CHECK(XOpenDisplay(NULL) != NULL);
+    CHECK(signal(SIGUSR1, on_plain) == on_plain && signal(SIGHUP, SIG_IGN) == on_plain);
     CHECK(raise(SIGUSR1) == 0 && plain == SIGUSR1);
     CHECK(sigaction(SIGUSR1, NULL, &now) == 0 && now.sa_handler == on_plain && now.sa_flags & SA_RESTART);
     CHECK(signal(SIGUSR1, SIG_IGN) == on_plain && raise(SIGUSR1) == 0 && plain == SIGUSR1);
