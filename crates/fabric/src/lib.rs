@@ -4,6 +4,7 @@
 //! * [`sync`]: the one place that touches atomics, futexes and mappings; modelled under loom.
 //! * [`segment`]: a sealed memfd with two rings, one each way.
 //! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
+//! * [`credit`]: how many messages may be sent to which slot, and which are taken back when it is closed.
 //! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
 //! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
@@ -15,6 +16,7 @@
 
 #[cfg(not(loom))]
 pub mod credentials;
+pub mod credit;
 #[cfg(not(loom))]
 pub mod descriptor;
 pub mod ring;

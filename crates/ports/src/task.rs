@@ -15,7 +15,6 @@ use crate::{
     },
     trap,
 };
-use slipway_fabric::sync::Ordering;
 use std::{io, os::fd::OwnedFd};
 
 /// A task of this process: a space, and the calls on it. Copies stand for the same task.
@@ -477,7 +476,7 @@ impl Inner {
         let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         for (number, slot) in slots {
             let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
-            line.ours.gate[slot as usize].store(limit + 1, Ordering::Release);
+            line.credit.open(slot, limit);
             if line.segment.rx.wake_writer() {
                 line.ring_bell();
             }

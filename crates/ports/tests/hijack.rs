@@ -8,11 +8,10 @@ mod peer;
 mod support;
 
 use peer::Line;
-use slipway_fabric::sync::Ordering::SeqCst;
+use slipway_fabric::credit::{Closed, RxCount};
 use slipway_ports::{
     abi::{Code, kind as names, types},
     io::{
-        line::GATE_DEAD,
         objects,
         wire::{ItemHead, Record, WireRight, flag, form, item, kind},
     },
@@ -216,7 +215,7 @@ fn a_forged_gift_after_a_right_that_was_passed_on() {
 fn a_forged_death() {
     let (_dog, stage) = stage!("a_forged_death");
     let die = |line: &Line| {
-        line.ours.gate[5].store(GATE_DEAD, SeqCst);
+        line.credit.close(5, &RxCount::default(), Closed::Dead);
         line.ring();
     };
     // What nobody else gave is his.
@@ -233,7 +232,7 @@ fn a_forged_death() {
     let mut line = Line::make(stage.descriptors_of(parked).0);
     stage.forge(&mut line, WireRight { form: form::FIRST_GIFT, value: 5 }, &[stage.other.as_fd()]);
     die(&line);
-    until("the victim has seen it", || line.theirs.seen[5].load(SeqCst) == 1);
+    until("the victim has seen it", || line.credit.is_seen(5));
     let name = stage.forged(&mut stage.line(), WireRight { form: form::SEND, value: 0 }, &[stage.other.as_fd(), stage.t.as_fd()]);
     assert_eq!(rpc(USE, stage.server, stage.reply, |msg| msg.int(u64::from(name)).int(9)).u64(40), 0);
     assert_eq!(receive(stage.second).id(), SECRET);

@@ -10,7 +10,7 @@ mod support;
 use peer::Line;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use slipway_fabric::{descriptor::Reserved, sync::Ordering::SeqCst};
+use slipway_fabric::descriptor::Reserved;
 use slipway_ports::{
     abi::{Code, types},
     io::{
@@ -200,7 +200,7 @@ fn what_was_refused_is_sent_again() {
     let mut line = Line::take(&r);
     assert_eq!(line.read().0.id, 1, "the first comes first");
     // Its queue takes more than there can be of the second.
-    line.ours.gate[0].store(1001, SeqCst);
+    line.credit.open(0, 1000);
     assert_eq!(hello(3), Code::SUCCESS);
     let mut last = line.read().0.id;
     while last == 2 {

@@ -11,7 +11,10 @@ mod support;
 
 use peer::Line;
 use rustix::io::Errno;
-use slipway_fabric::{descriptor::Reserved, sync::Ordering::Release};
+use slipway_fabric::{
+    credit::{Closed, RxCount},
+    descriptor::Reserved,
+};
 use slipway_ports::{
     abi::{Code, kind as types_of, notify, types},
     io::{
@@ -61,7 +64,8 @@ fn line_to(port: &Port, answer: u32) -> (Line, u32, u32) {
 
 /// The port at our slot 0 has received so many messages.
 fn receive_from(line: &Line, count: u32) {
-    line.ours.taken[0].store(count, Release);
+    let mut taken = RxCount::default();
+    (0..count).for_each(|_| line.credit.take(0, &mut taken));
     line.ring();
 }
 
@@ -350,10 +354,9 @@ fn a_message_counts_for_the_limit_of_the_line_that_it_came_over() {
     let others: Vec<Line> = (0..16).map(|_| make(receive_right(), 36)).collect();
     let other = make(second, 37);
     assert_eq!(receive(first).id(), 35);
-    let taken = |line: &Line| line.theirs.taken[0].load(slipway_fabric::sync::Ordering::Acquire);
-    assert!(others.iter().chain([&other]).all(|line| taken(line) == 0));
+    assert!(others.iter().chain([&other]).all(|line| !line.credit.has_taken(0, 1)));
     assert_eq!(receive(second).id(), 37);
-    assert_eq!(taken(&other), 1);
+    assert!(other.credit.has_taken(0, 1) && !other.credit.has_taken(0, 2));
 }
 
 #[test]

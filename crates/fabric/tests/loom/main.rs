@@ -1,7 +1,8 @@
-//! The ring, the sleep/wake protocol, the lock and the turn: each body runs in every interleaving that loom
+//! The ring, the sleep/wake protocol, credit, the lock and the turn: each body runs in every interleaving that loom
 //! finds (`scripts/loom.sh`), and natively with real threads and a real socket for a bell.
 #![cfg_attr(loom, allow(unsafe_code, clippy::disallowed_types, reason = "loom's cells are how it finds data races"))]
 
+mod credit;
 #[path = "../support/mod.rs"]
 mod support;
 mod turn;

@@ -1,6 +1,7 @@
 //! What the bodies of `loom.rs` stand on: threads, a bell and a ring, modelled or real.
 
 use slipway_fabric::{
+    credit::Credit,
     ring::{Ring, RingControl, RxCursor, TxCursor},
     sleepers::Sleepers,
     sync::{Bytes, Shared},
@@ -20,6 +21,12 @@ pub use shim::{Bell, Cell, check, spawn};
 pub fn ring(size: usize) -> Ring {
     let (control, bytes): (Shared<RingControl>, Bytes) = shim::memory(size);
     Ring::new(control, bytes)
+}
+
+/// Fresh tables, as both ends of a line see them.
+pub fn credit() -> (Credit, Credit) {
+    let (a, b) = shim::tables();
+    (Credit::new(a.clone(), b.clone()), Credit::new(b, a))
 }
 
 /// One end's line: where it sleeps and what wakes it.

@@ -6,6 +6,7 @@ use loom::{
     thread,
 };
 use slipway_fabric::{
+    credit::Table,
     ring::RingControl,
     sync::{Bytes, Shared},
 };
@@ -23,6 +24,10 @@ pub use loom::thread::yield_now;
 
 pub fn memory(size: usize) -> (Shared<RingControl>, Bytes) {
     (Shared::fresh(), Bytes::fresh(size))
+}
+
+pub fn tables() -> (Shared<Table>, Shared<Table>) {
+    (Shared::fresh(), Shared::fresh())
 }
 
 /// A line's socket as poll(2) and epoll(7) see it: messages that stay until they are drained, and an

@@ -10,6 +10,7 @@ use rustix::{
     time::Timespec,
 };
 use slipway_fabric::{
+    credit::{TABLE, Table},
     ring::RingControl,
     sync::{AtomicU32, Bytes, Mapping, Ordering::Relaxed, Shared},
 };
@@ -36,6 +37,11 @@ pub use std::thread::yield_now;
 pub fn memory(size: usize) -> (Shared<RingControl>, Bytes) {
     let mapping = Mapping::of_family(8192).unwrap();
     (mapping.view(0).unwrap(), mapping.bytes(4096, size).unwrap())
+}
+
+pub fn tables() -> (Shared<Table>, Shared<Table>) {
+    let mapping = Mapping::of_family(2 * TABLE).unwrap();
+    (mapping.view(0).unwrap(), mapping.view(TABLE).unwrap())
 }
 
 pub struct Bell {

@@ -3,7 +3,7 @@
 use super::{
     Inner, Route,
     later::Later,
-    line::{InSlot, Line, OutFd, Peer, REFUSED, RING, TABLE},
+    line::{InSlot, Line, OutFd, Peer, REFUSED, RING},
     moves::Packet,
     objects,
     rights::corrupt,
@@ -16,7 +16,12 @@ use rustix::{
     io::Errno,
     process::{Resource, getrlimit},
 };
-use slipway_fabric::{Corrupt, descriptor::Reserved, segment::Segment};
+use slipway_fabric::{
+    Corrupt,
+    credit::{RxCount, TABLE},
+    descriptor::Reserved,
+    segment::Segment,
+};
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
@@ -222,10 +227,10 @@ impl Inner {
         let mut line = Line::new(segment, bell, parcels, false, peer)?;
         line.guest_bell = guest_bell;
         line.through = self.io.exported(port).map_or(0, |exported| exported.identity);
-        line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false, identity: 0 }));
+        line.ins.push(Some(InSlot { port, given: 0, primary: true, count: RxCount::default(), closed: false, identity: 0 }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
-        line.ours.gate[0].store(limit + 1, slipway_fabric::sync::Ordering::Release);
+        line.credit.open(0, limit);
         let number = self.adopt_line(line)?;
         if let Some(exported) = self.io.exported_mut(port) {
             exported.slots.push((number, 0));

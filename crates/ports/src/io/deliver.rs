@@ -2,7 +2,7 @@
 
 use super::{
     Inner, Once,
-    line::{GATE_DEAD, INLINE, NO_SLOT, OutFd, Stall},
+    line::{INLINE, NO_SLOT, OutFd, Stall},
     objects,
     rights::Outgoing,
     wire::{self, ItemHead, RECORD, Record, WireRight, flag, item, kind},
@@ -16,6 +16,7 @@ use crate::{
     },
 };
 use rustix::io::Errno;
+use slipway_fabric::credit::Closed;
 use std::{
     os::fd::{AsFd, OwnedFd},
     sync::Arc,
@@ -202,7 +203,7 @@ impl Inner {
         let line = self.io.lines.get_mut(number as usize).ok_or(Stall::Broken)?;
         let written = line.write(&record, [&parts.0, &parts.1], slot, fds);
         if let Some(out) = line.out_slot(target).filter(|_| slot != NO_SLOT) {
-            out.sent = out.sent.wrapping_add(1);
+            out.count.add();
         }
         self.state.destroy_right(dest);
         match written {
@@ -320,9 +321,9 @@ impl Inner {
     /// Looks whether the owner of a slot has closed it, and does what that asks for. True if it has.
     #[inline]
     pub(crate) fn look_at_gate(&mut self, number: u32, slot: u32) -> bool {
-        let closed = self.io.lines.get(number as usize).and_then(|line| line.closed_gate(slot));
+        let closed = self.io.lines.get(number as usize).and_then(|line| line.credit.closed(slot));
         if let Some(reason) = closed {
-            self.gate_closed(number, slot, reason == GATE_DEAD);
+            self.gate_closed(number, slot, reason == Closed::Dead);
         }
         closed.is_some()
     }

@@ -4,7 +4,7 @@ use super::{
     Inner,
     attach::is_shortage,
     later::{Later, PAUSE},
-    line::GATE_MOVED,
+    line::Line,
     moves::GONE,
     objects,
     tokens::Token,
@@ -12,16 +12,16 @@ use super::{
     wait::now,
 };
 use crate::state::{FarOnce, Home, PortId, Right, message::Message};
-use slipway_fabric::sync::Ordering;
+use slipway_fabric::credit::TxCount;
 
 impl Inner {
     /// The owner of a slot has closed it: what it did not accept is taken back, and sent again or destroyed.
     pub(crate) fn gate_closed(&mut self, number: u32, slot: u32, dead: bool) {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-        let accepted = line.theirs.accepted[slot as usize % super::line::SLOTS].load(Ordering::Acquire);
-        let Some(out) = line.out_slot(slot).filter(|out| !out.closed) else { return };
+        let Line { credit, outs, .. } = line;
+        let Some(Some(out)) = outs.get_mut(slot as usize).filter(|out| out.is_some_and(|out| !out.closed)) else { return };
         out.closed = true;
-        let (port, open) = (std::mem::replace(&mut out.port, GONE), out.sent.wrapping_sub(accepted) as usize);
+        let (port, open) = (std::mem::replace(&mut out.port, GONE), credit.unaccepted(slot, &out.count) as usize);
         let identity = if dead { 0 } else { self.identity_of(port) };
         if let Some(out) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)) {
             out.identity = identity;
@@ -29,7 +29,7 @@ impl Inner {
         self.forget_forced(number, slot);
         let back = self.take_back(number, slot, port, open);
         if let Some(line) = self.io.lines.get_mut(number as usize) {
-            line.ours.seen[slot as usize].store(1, Ordering::Release);
+            line.credit.see(slot);
             line.ring_bell();
         }
         self.io.stirred.push(number);
@@ -110,18 +110,14 @@ impl Inner {
         }
         self.forget_hot(number);
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-        let outs: Vec<(u32, u32)> =
-            line.outs.iter().enumerate().filter_map(|(i, out)| out.filter(|o| !o.closed).map(|o| (i as u32, o.sent))).collect();
+        let outs: Vec<(u32, TxCount)> =
+            line.outs.iter().enumerate().filter_map(|(i, out)| out.filter(|o| !o.closed).map(|o| (i as u32, o.count))).collect();
         let mut lost = Vec::new();
-        for (slot, sent) in outs {
+        for (slot, count) in outs {
             let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-            let gate = line.theirs.gate[slot as usize].load(Ordering::Acquire);
             // Without a closed gate, what left the ring was accepted, and the rest is taken back.
-            let open = if gate >= GATE_MOVED {
-                sent.wrapping_sub(line.theirs.accepted[slot as usize].load(Ordering::Acquire)) as usize
-            } else {
-                usize::MAX
-            };
+            let closed = line.credit.closed(slot);
+            let open = if closed.is_some() { line.credit.unaccepted(slot, &count) as usize } else { usize::MAX };
             let Some(port) = line.out_slot(slot).map(|out| out.port) else { continue };
             let back = self.take_back(number, slot, port, open);
             lost.push((port, slot, back));

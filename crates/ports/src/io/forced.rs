@@ -2,7 +2,6 @@
 
 use super::{Inner, line::Line, wire::kind};
 use crate::{abi::QLIMIT_MAX, state::message::Message};
-use slipway_fabric::sync::Ordering;
 
 /// A message over the limit of a slot.
 #[derive(Debug, Clone, Copy)]
@@ -20,12 +19,8 @@ impl Line {
     fn received(&mut self) -> Vec<Forced> {
         let mut done = Vec::new();
         for armed in [false, true] {
-            let theirs = &self.theirs;
-            let is_received = |it: &mut Forced| {
-                let taken = theirs.taken[it.slot as usize].load(Ordering::Acquire);
-                taken.wrapping_sub(it.ordinal) < 1 << 31
-            };
-            done.extend(self.forced.extract_if(.., is_received));
+            let credit = &self.credit;
+            done.extend(self.forced.extract_if(.., |it| credit.has_taken(it.slot, it.ordinal)));
             if self.forced.is_empty() || armed {
                 break;
             }
@@ -46,11 +41,11 @@ impl Inner {
         request: u32,
     ) -> Result<(), Box<Message>> {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return Err(message) };
-        let Some(sent) = line.out_slot(slot).filter(|out| !out.closed).map(|out| out.sent) else { return Err(message) };
-        if sent.wrapping_sub(line.theirs.taken[slot as usize].load(Ordering::Acquire)) > QLIMIT_MAX {
+        let Some(count) = line.out_slot(slot).filter(|out| !out.closed).map(|out| out.count) else { return Err(message) };
+        if line.credit.untaken(slot, &count) > QLIMIT_MAX {
             return Err(message);
         }
-        line.forced.push(Forced { slot, ordinal: sent.wrapping_add(1), request });
+        line.forced.push(Forced { slot, ordinal: count.sent().wrapping_add(1), request });
         // Whatever becomes of it, the request is answered when the line has no more to do with it.
         let _ = self.write_message(number, kind::MESSAGE, slot, message);
         self.look_at_forced(number);

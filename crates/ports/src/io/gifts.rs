@@ -2,7 +2,6 @@
 
 use super::{
     Far, Inner, Route,
-    line::SLOTS,
     moves::GONE,
     objects,
     rights::{Incoming, corrupt},
@@ -10,7 +9,7 @@ use super::{
     wire::{Record, WireRight, flag, form, kind},
 };
 use crate::state::{PortId, Right};
-use slipway_fabric::{Corrupt, descriptor::Reserved};
+use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
 use std::sync::Arc;
 
 impl Inner {

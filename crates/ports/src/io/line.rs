@@ -18,11 +18,11 @@ use crate::{
 use rustix::io::Errno;
 use slipway_fabric::{
     Corrupt,
+    credit::{Credit, Refused, RxCount, SLOTS, TABLE, TxCount},
     descriptor::Reserved,
-    ring::{RxCursor, TxCursor},
+    ring::{Ring, RxCursor, TxCursor},
     segment::Segment,
     spin::Habit,
-    sync::{AtomicU32, Ordering, Shared, Zeroed},
 };
 use std::{
     collections::VecDeque,
@@ -36,12 +36,6 @@ pub const RING: usize = 256 << 10;
 
 /// What is larger than this goes in a memory file instead of the ring, in bytes.
 pub const INLINE: usize = RING / 4;
-
-/// Slots that each end of a line can have.
-pub const SLOTS: usize = 1024;
-
-/// The bytes of an end's table.
-pub const TABLE: usize = 4 * 4 * SLOTS;
 
 /// Send-once rights of the other end that may be here at a time. More arrive dead, and are dropped at once.
 pub const HELD: usize = 1 << 16;
@@ -58,29 +52,6 @@ const BELLS: usize = 64;
 /// What the bell says instead of 1 when the line is not taken for want of resources.
 pub const REFUSED: u8 = 2;
 
-/// A gate's value when the port has moved to another process.
-pub const GATE_MOVED: u32 = !0 - 1;
-/// A gate's value when the port is dead.
-pub const GATE_DEAD: u32 = !0;
-
-/// What one end tells the other about slots. Zero is a fresh table.
-#[derive(Debug)]
-#[repr(C)]
-pub struct SlotTable {
-    /// For each of the writer's slots: messages received by the program (wraps).
-    pub taken: [AtomicU32; SLOTS],
-    /// For each of the writer's slots: messages taken out of the ring (wraps); final once the gate is closed.
-    pub accepted: [AtomicU32; SLOTS],
-    /// For each of the writer's slots: the queue limit plus one (0: the default), [`GATE_MOVED`] or [`GATE_DEAD`].
-    pub gate: [AtomicU32; SLOTS],
-    /// For each of the *other end's* slots: 1 once the writer has seen its gate closed.
-    pub seen: [AtomicU32; SLOTS],
-}
-
-// SAFETY: atomics of integers only.
-#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
-unsafe impl Zeroed for SlotTable {}
-
 /// A port of this end that the other may send to.
 #[derive(Debug)]
 pub struct InSlot {
@@ -90,10 +61,8 @@ pub struct InSlot {
     pub given: u32,
     /// The other end attached to the port through its sending end.
     pub primary: bool,
-    /// Messages that the program received.
-    pub taken: u32,
-    /// Messages that left the ring.
-    pub accepted: u32,
+    /// Messages that came for it.
+    pub count: RxCount,
     /// No message for it is taken any more.
     pub closed: bool,
     /// Of a closed slot whose port moved: the port's identity. Its number may be another port's by now.
@@ -105,10 +74,8 @@ pub struct InSlot {
 pub struct OutSlot {
     /// The port.
     pub port: PortId,
-    /// Messages sent (wraps).
-    pub sent: u32,
-    /// Of those, taken, when last looked (wraps).
-    pub taken: u32,
+    /// Messages sent.
+    pub count: TxCount,
     /// Whether it is known that the gate is closed.
     pub closed: bool,
     /// As [`InSlot::identity`].
@@ -154,10 +121,8 @@ impl From<Corrupt> for Stall {
 pub struct Line {
     /// The shared memory.
     pub segment: Segment,
-    /// What this end tells the other.
-    pub ours: Shared<SlotTable>,
-    /// What the other end tells this one.
-    pub theirs: Shared<SlotTable>,
+    /// What the ends tell each other about slots.
+    pub credit: Credit,
     /// The writing position.
     pub tx: TxCursor,
     /// The reading position.
@@ -230,8 +195,7 @@ impl Line {
         segment.keep_from_children()?;
         Ok(Self {
             segment,
-            ours,
-            theirs,
+            credit: Credit::new(ours, theirs),
             tx: TxCursor::default(),
             rx: RxCursor::default(),
             bell,
@@ -276,7 +240,7 @@ impl Line {
             self.ins.push(None);
         }
         let slot = self.ins.len() as u32;
-        self.ins.push(Some(InSlot { port, given: 0, primary: false, taken: 0, accepted: 0, closed: false, identity: 0 }));
+        self.ins.push(Some(InSlot { port, given: 0, primary: false, count: RxCount::default(), closed: false, identity: 0 }));
         self.slot_of.insert(port, slot);
         Some((slot, true))
     }
@@ -302,7 +266,7 @@ impl Line {
         if self.outs.len() <= index {
             self.outs.resize(index + 1, None);
         }
-        self.outs[index] = Some(OutSlot { port, sent: 0, taken: 0, closed: false, identity: 0, lost: false });
+        self.outs[index] = Some(OutSlot { port, count: TxCount::default(), closed: false, identity: 0, lost: false });
         true
     }
 
@@ -315,7 +279,7 @@ impl Line {
     /// Whether messages to the other end's slot are still to be received.
     pub fn is_unreceived(&self, slot: u32) -> bool {
         let out = self.outs.get(slot as usize).and_then(Option::as_ref).filter(|out| !out.closed);
-        out.is_some_and(|out| out.sent != self.theirs.taken[slot as usize].load(Ordering::Acquire))
+        out.is_some_and(|out| self.credit.untaken(slot, &out.count) != 0)
     }
 
     /// Whether messages to any slot of the other end are still to be received: they count for a queue's limit as long as
@@ -338,25 +302,11 @@ impl Line {
     #[inline(always)]
     pub fn credited(&mut self, slot: u32) -> Result<&mut OutSlot, Stall> {
         let Some(Some(out)) = self.outs.get_mut(slot as usize) else { return Err(Stall::Broken) };
-        let gate = self.theirs.gate[slot as usize].load(Ordering::Acquire);
-        if gate >= GATE_MOVED {
-            return Err(Stall::Broken);
+        match self.credit.check(slot, &mut out.count, abi::QLIMIT_DEFAULT) {
+            Ok(()) => Ok(out),
+            Err(Refused::Full) => Err(Stall::Queue),
+            Err(Refused::Closed) => Err(Stall::Broken),
         }
-        let limit = if gate == 0 { abi::QLIMIT_DEFAULT } else { gate - 1 };
-        if out.sent.wrapping_sub(out.taken) >= limit {
-            out.taken = self.theirs.taken[slot as usize].load(Ordering::Acquire);
-            if out.sent.wrapping_sub(out.taken) >= limit {
-                return Err(Stall::Queue);
-            }
-        }
-        Ok(out)
-    }
-
-    /// Whether the other end's slot was closed by its owner: the reason.
-    #[inline(always)]
-    pub fn closed_gate(&self, slot: u32) -> Option<u32> {
-        let gate = self.theirs.gate.get(slot as usize)?.load(Ordering::Acquire);
-        (gate >= GATE_MOVED).then_some(gate)
     }
 
     /// Whether a record of `len` bytes fits now, and `fds` descriptors on the socket.
@@ -483,10 +433,8 @@ impl Line {
     }
 
     /// A mark of how far the other end has come with the ring and the slot's messages ([`NO_SLOT`]: the ring alone).
-    pub fn consumption_of(ring: &slipway_fabric::ring::Ring, theirs: &SlotTable, slot: u32) -> u64 {
-        let taken = theirs.taken.get(slot as usize).map_or(0, |taken| taken.load(Ordering::Acquire));
-        let gate = theirs.gate.get(slot as usize).map_or(0, |gate| gate.load(Ordering::Acquire));
-        ring.head_mark() ^ u64::from(taken) << 40 ^ u64::from(gate) << 32
+    pub fn consumption_of(ring: &Ring, credit: &Credit, slot: u32) -> (u64, u64) {
+        (ring.head_mark(), credit.mark(slot))
     }
 
     /// Whether nobody at this end needs the line: no right over it, either way.

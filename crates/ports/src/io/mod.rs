@@ -40,7 +40,7 @@ use crate::{
 use line::Line;
 use rustc_hash::FxHashMap;
 use slab::Slab;
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::{credit::Closed, descriptor::Reserved};
 use smallvec::SmallVec;
 use std::sync::Arc;
 
@@ -409,7 +409,7 @@ impl Inner {
 
     /// A port that was here is dead: everybody who could send to it learns of it.
     fn unexport_dead(&mut self, port: PortId) {
-        self.close_slots(port, line::GATE_DEAD);
+        self.close_slots(port, Closed::Dead);
         if let Some(exported) = self.io.take_exported(port) {
             self.io.identities.remove(&exported.identity);
         }

@@ -6,7 +6,7 @@
 
 use super::{
     Far, Inner, Once,
-    line::{GATE_MOVED, OutFd},
+    line::OutFd,
     objects::{self, Arrived},
     rights::{Incoming, Outgoing, corrupt, once_pair, shared, wire},
     wire::{self, Luggage, Record, WireRight, flag, form, kind},
@@ -16,7 +16,7 @@ use crate::state::{
     message::{Item, Message},
     port::Local,
 };
-use slipway_fabric::{Corrupt, descriptor::Reserved, sync::Ordering};
+use slipway_fabric::{Corrupt, credit::Closed, descriptor::Reserved};
 use std::{io, os::fd::AsFd, sync::Arc};
 use zerocopy::IntoBytes;
 
@@ -41,9 +41,9 @@ impl Inner {
     }
 
     /// Closes the slots of a port here on all lines: their senders find out at once.
-    pub(crate) fn close_slots(&mut self, port: PortId, gate: u32) {
+    pub(crate) fn close_slots(&mut self, port: PortId, why: Closed) {
         let Some(exported) = self.io.exported(port) else { return };
-        let identity = if gate == GATE_MOVED { exported.identity } else { 0 };
+        let identity = if why == Closed::Moved { exported.identity } else { 0 };
         for (number, slot) in exported.slots.clone() {
             let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
             let Some(it) = line.in_slot(slot) else { continue };
@@ -51,10 +51,9 @@ impl Inner {
             it.identity = identity;
             it.port = GONE;
             it.primary = false;
-            let accepted = it.accepted;
+            let count = it.count;
             line.slot_of.remove(&port);
-            line.ours.accepted[slot as usize].store(accepted, Ordering::Release);
-            line.ours.gate[slot as usize].store(gate, Ordering::Release);
+            line.credit.close(slot, &count, why);
             line.segment.rx.wake_writer();
             line.ring_bell();
         }
@@ -84,7 +83,7 @@ impl Inner {
         let mut onces = Vec::new();
         self.part_from_senders(port, &mut watches, &mut onces)?;
         let own = if self.state.port(port).srights > 0 { Some(pipe(&mut watches)?) } else { None };
-        self.close_slots(port, GATE_MOVED);
+        self.close_slots(port, Closed::Moved);
         let exported = self.io.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
         let ends: Vec<usize> = self.io.once_ends.iter().filter(|(_, end)| end.port == port).map(|(id, _)| id).collect();
         // The new owner's copies would keep these in the watcher's set.

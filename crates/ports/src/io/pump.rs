@@ -17,7 +17,7 @@ use crate::{
     },
 };
 use rustix::io::Errno;
-use slipway_fabric::{Corrupt, descriptor::Reserved, sync::Ordering};
+use slipway_fabric::{Corrupt, descriptor::Reserved};
 use smallvec::SmallVec;
 use std::os::fd::AsFd;
 use zerocopy::FromBytes;
@@ -163,7 +163,7 @@ impl Inner {
         let line = self.line(number)?;
         let slot = line.ins.get(record.target as usize).and_then(Option::as_ref).ok_or(Corrupt { what: "slot" })?;
         if slot.closed {
-            if line.theirs.seen[record.target as usize % super::line::SLOTS].load(Ordering::Acquire) == 0 {
+            if !line.credit.is_seen(record.target) {
                 // The sender takes it back, and rings; nothing behind it is looked at before.
                 line.blocked = true;
                 return Ok(false);
@@ -171,16 +171,16 @@ impl Inner {
             return self.discard(number, record);
         }
         // Nobody sends to what was not given.
-        if (!slot.primary && slot.given == 0) || slot.accepted.wrapping_sub(slot.taken) > abi::QLIMIT_MAX {
+        if (!slot.primary && slot.given == 0) || slot.count.waiting() > abi::QLIMIT_MAX {
             return Err(Corrupt { what: "slot" });
         }
         let port = slot.port;
         let message = self.take_out(number, record)?;
         let line = self.line(number)?;
-        if let Some(slot) = line.in_slot(record.target) {
-            slot.accepted = slot.accepted.wrapping_add(1);
-            let accepted = slot.accepted;
-            line.ours.accepted[record.target as usize].store(accepted, Ordering::Release);
+        if let Some(Some(slot)) = line.ins.get_mut(record.target as usize)
+            && !slot.closed
+        {
+            line.credit.accept(record.target, &mut slot.count);
         }
         line.consume(record);
         let origin = Origin::Line { line: number, slot: record.target, serial: line.serial };
@@ -337,9 +337,7 @@ impl Inner {
         };
         let Some(line) = self.io.lines.get_mut(number as usize).filter(|line| line.serial == serial) else { return };
         if let Some(it) = line.ins.get_mut(slot as usize).and_then(Option::as_mut) {
-            it.taken = it.taken.wrapping_add(1);
-            let taken = it.taken;
-            line.ours.taken[slot as usize].store(taken, Ordering::Release);
+            line.credit.take(slot, &mut it.count);
             if line.segment.rx.wake_writer() {
                 line.ring_bell();
             }

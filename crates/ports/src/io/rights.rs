@@ -111,7 +111,7 @@ impl Inner {
             if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
                 && let Some(it) = self.io.lines.get(number as usize)
             {
-                it.ours.gate[slot as usize].store(limit + 1, slipway_fabric::sync::Ordering::Release);
+                it.credit.open(slot, limit);
             }
             if let Some(exported) = self.io.exported_mut(port) {
                 exported.slots.push((number, slot));

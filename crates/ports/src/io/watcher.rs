@@ -270,10 +270,7 @@ impl Inner {
             .outs
             .iter()
             .enumerate()
-            .filter(|(slot, out)| {
-                out.is_some_and(|out| !out.closed)
-                    && line.theirs.gate[*slot].load(slipway_fabric::sync::Ordering::Acquire) >= super::line::GATE_MOVED
-            })
+            .filter(|(slot, out)| out.is_some_and(|out| !out.closed) && line.credit.closed(*slot as u32).is_some())
             .map(|(slot, _)| slot as u32)
             .collect();
         if line.hurry().is_err() {

@@ -11,7 +11,6 @@ use crate::{
     },
     state::{FarOnce, Home, PortId, Right, SpaceId},
 };
-use slipway_fabric::sync::Ordering;
 
 /// A receiver that looks at lines itself.
 #[derive(Debug)]
@@ -70,13 +69,9 @@ impl Direct<'_> {
                 once = true;
                 port = line.token_port(record.target).unwrap_or(port);
                 line.take_token(record.target);
-            } else if let Some(slot) = line.in_slot(record.target) {
+            } else if let Some(Some(slot)) = line.ins.get_mut(record.target as usize) {
                 port = slot.port;
-                slot.accepted = slot.accepted.wrapping_add(1);
-                slot.taken = slot.taken.wrapping_add(1);
-                let (accepted, taken) = (slot.accepted, slot.taken);
-                line.ours.accepted[record.target as usize].store(accepted, Ordering::Relaxed); // ordered by the release below
-                line.ours.taken[record.target as usize].store(taken, Ordering::Release);
+                line.credit.accept_and_take(record.target, &mut slot.count);
             }
             line.consume(record);
         }

@@ -15,7 +15,6 @@ use crate::{
     },
     state::{FarOnce, Home, PortId, Right, SpaceId, State, port::Port, space::Object},
 };
-use slipway_fabric::sync::Ordering;
 
 /// Where the last message went, and what the last was received from: the names' meaning, looked up.
 ///
@@ -159,11 +158,11 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
     let Ok(out) = line.credited(slot) else { return false };
 
     // Past this point nothing can fail but the line itself, whose loss is as good as a delivery to a dead port.
-    out.sent = out.sent.wrapping_add(1);
+    out.count.add();
     io.counters.sent += 1;
     let reply = make_reply(state, line, reply);
     let written = line.write_plain(&record(wire::kind::MESSAGE, slot, header.id, reply, body), body);
-    if written.is_err() || line.closed_gate(slot).is_some() {
+    if written.is_err() || line.credit.closed(slot).is_some() {
         lost_or_closed(inner, number, slot);
     }
     true
@@ -257,9 +256,7 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
         form::TOKEN if line.held.len() < HELD && !line.held.contains_key(&record.reply.value) => true,
         _ => return Short::Other,
     };
-    let index = record.target as usize;
-    let Some(Some(slot)) = line.ins.get_mut(index) else { return Short::Other };
-    let (Some(accepted), Some(taken)) = (line.ours.accepted.get(index), line.ours.taken.get(index)) else { return Short::Other };
+    let Some(Some(slot)) = line.ins.get_mut(record.target as usize) else { return Short::Other };
     if slot.closed || (!slot.primary && slot.given == 0) {
         return Short::Other;
     }
@@ -274,10 +271,7 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
     }
 
     // Past this point nothing can fail.
-    slot.accepted = slot.accepted.wrapping_add(1);
-    slot.taken = slot.taken.wrapping_add(1);
-    accepted.store(slot.accepted, Ordering::Relaxed); // ordered by the next
-    taken.store(slot.taken, Ordering::Release);
+    line.credit.accept_and_take(record.target, &mut slot.count);
     if size > HEADER {
         line.copy_out(0, &mut buffer[HEADER..size]);
     }

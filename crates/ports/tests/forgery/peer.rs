@@ -7,13 +7,14 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType},
 };
 use slipway_fabric::{
+    credit::{Credit, TABLE},
     descriptor::Reserved,
     ring::{RxCursor, TxCursor},
     segment::Segment,
     sync::{AtomicU32, Mapping, Ordering::SeqCst, Shared, Zeroed},
 };
 use slipway_ports::io::{
-    line::{RING, SlotTable, TABLE},
+    line::RING,
     objects,
     wire::{self, Record},
 };
@@ -36,8 +37,7 @@ unsafe impl Zeroed for Words {}
 pub struct Line {
     segment: Segment,
     words: Shared<Words>,
-    pub theirs: Shared<SlotTable>,
-    pub ours: Shared<SlotTable>,
+    pub credit: Credit,
     pub tx: TxCursor,
     rx: RxCursor,
     pub bell: OwnedFd,
@@ -52,7 +52,15 @@ impl Line {
     fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, parcels: OwnedFd) -> Self {
         let words = Mapping::of_file(file, SEGMENT).expect("a mapping").view(0).expect("all of it");
         let (ours, theirs) = segment.tables(TABLE).expect("tables");
-        Self { segment, words, ours, theirs, tx: TxCursor::default(), rx: RxCursor::default(), bell, parcels }
+        Self {
+            segment,
+            words,
+            credit: Credit::new(ours, theirs),
+            tx: TxCursor::default(),
+            rx: RxCursor::default(),
+            bell,
+            parcels,
+        }
     }
 
     /// Makes a line to the port that `s` sends to.
@@ -151,9 +159,9 @@ impl Line {
     pub fn sleeping_word(&self) -> &AtomicU32 {
         let at = std::ptr::from_ref(self.segment.tx.reader_word()) as usize;
         // The word as the ring knows it is in another mapping: the place is the same.
-        let base = std::ptr::from_ref(&*self.theirs) as usize;
-        let table = if std::ptr::from_ref(&*self.ours) as usize > base { 4096 } else { 4096 + TABLE };
-        &self.words.0[(at - (base - table)) / 4]
+        let boards = [&self.segment.own, &self.segment.peer].map(|board| std::ptr::from_ref(&**board) as usize);
+        let base = boards[0].min(boards[1]) - 1024;
+        &self.words.0[(at - base) / 4]
     }
 }
 

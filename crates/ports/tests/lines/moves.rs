@@ -1,10 +1,7 @@
 //! Receive rights on the move, and messages that are taken back because of it.
 
 use super::*;
-use slipway_ports::io::{
-    line::GATE_MOVED,
-    wire::{ItemHead, Luggage, item},
-};
+use slipway_ports::io::wire::{ItemHead, Luggage, item};
 
 /// A port of the library's that we may send to over a line of our own making.
 fn line_of_ours(own: u32) -> Line {
@@ -18,7 +15,7 @@ fn message(slot: u32, id: i32) -> Record {
 
 /// Says that the port at our slot moved away, with nothing accepted.
 fn close(line: &Line, slot: u32) {
-    line.ours.gate[slot as usize].store(GATE_MOVED, Release);
+    line.credit.close(slot, &RxCount::default(), Closed::Moved);
     line.ring();
 }
 
@@ -83,7 +80,7 @@ fn all_rights_of_a_message_that_was_taken_back_are_given_back() {
     let (record, rest) = with_right(late, WireRight { form: form::RECEIVE, value: 0 }, &luggage, 3);
     let moving = Port::new();
     line.write(&record, &rest, &[gift.s.as_fd(), moving.r.as_fd(), moving.s.as_fd()]);
-    line.ours.seen[0].store(1, Release);
+    line.credit.see(0);
     line.ring();
     let mut back = 0;
     while back < 2 {
@@ -115,7 +112,7 @@ fn a_port_that_came_here_may_still_be_given_by_who_had_it() {
     other.write(&Record { kind: kind::MOVED, target: 1, fds: 1, ..Record::default() }, &[], &[write.as_fd()]);
     tools::until("all is taken", || other.unread() == 0);
     assert!(!other.is_closed());
-    assert_eq!(other.theirs.seen[1].load(slipway_fabric::sync::Ordering::Acquire), 1);
+    assert!(other.credit.is_seen(1));
     assert_eq!(send(&Msg::new(29, (name, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
     assert_eq!(receive(name).id(), 29);
 }

@@ -11,7 +11,6 @@ use crate::{
     },
 };
 use rustc_hash::FxHashSet;
-use slipway_fabric::sync::Ordering;
 
 /// Names that are listed, of all tasks together.
 pub(super) const NAMES: usize = 4096;
@@ -171,11 +170,10 @@ impl Inner {
 
     fn way(&self, route: &crate::io::Route) -> Way {
         let line = self.io.lines.get(route.line as usize);
-        let sent = line.and_then(|line| line.outs.get(route.slot as usize)?.as_ref()).map_or(0, |out| out.sent);
-        let taken =
-            line.and_then(|line| line.theirs.taken.get(route.slot as usize)).map_or(sent, |taken| taken.load(Ordering::Acquire));
+        let count = line.and_then(|line| line.outs.get(route.slot as usize)?.as_ref()).map(|out| out.count).unwrap_or_default();
+        let sent = count.sent();
         // The other end may write anything there.
-        let waiting = Some(sent.wrapping_sub(taken)).filter(|waiting| *waiting <= sent).unwrap_or(0);
+        let waiting = line.map(|line| line.credit.untaken(route.slot, &count)).filter(|waiting| *waiting <= sent).unwrap_or(0);
         Way { line: route.line, slot: route.slot, gifts: route.gifts, sent, waiting }
     }
 

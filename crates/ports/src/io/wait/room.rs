@@ -60,17 +60,17 @@ pub fn for_line(
     deadline: Option<u64>,
 ) -> (Guard<'_>, Ended) {
     let Some(line) = guard.io.lines.get_mut(number as usize) else { return (guard, Ended::Look) };
-    let (ring, theirs) = (line.segment.tx.clone(), line.theirs.clone());
-    let consumed = Line::consumption_of(&ring, &theirs, slot);
+    let (ring, credit) = (line.segment.tx.clone(), line.credit.clone());
+    let consumed = Line::consumption_of(&ring, &credit, slot);
     // What was taken between the refusal and this mark would be no news to it.
-    let credit = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
-    if !matches!(credit.and_then(|()| line.room(len, fds)), Err(Stall::Ring | Stall::Queue)) {
+    let refused = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
+    if !matches!(refused.and_then(|()| line.room(len, fds)), Err(Stall::Ring | Stall::Queue)) {
         return (guard, Ended::Look);
     }
     let me = Me::get(&mut guard);
     guard.io.waiting.list.push((me.number, For::Line(number)));
     drop(guard);
-    let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &theirs, slot) != consumed, deadline);
+    let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
     guard = me.process.lock();
     guard.io.waiting.forget(me.number);
     me.keep();
