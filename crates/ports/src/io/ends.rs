@@ -11,29 +11,36 @@ use super::{
     trust::Trust,
     wait::now,
 };
-use crate::state::{FarOnce, Home, PortId, Right, message::Message};
+use crate::state::{FarOnce, Home, LineId, PortId, Right, message::Message};
 use slipway_fabric::sync::Ordering;
 
 impl Inner {
     /// The owner of a slot has closed it: what it did not accept is taken back, and sent again or destroyed.
-    pub(crate) fn gate_closed(&mut self, number: u32, slot: u32, dead: bool) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    pub(crate) fn gate_closed(&mut self, number: LineId, slot: u32, dead: bool) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         let accepted = line.theirs.accepted[slot as usize % super::line::SLOTS].load(Ordering::Acquire);
-        let Some(out) = line.out_slot(slot).filter(|out| !out.closed) else { return };
-        out.closed = true;
-        let (port, open) = (std::mem::replace(&mut out.port, GONE), out.sent.wrapping_sub(accepted) as usize);
-        let identity = if dead { 0 } else { self.identity_of(port) };
-        if let Some(out) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)) {
-            out.identity = identity;
-        }
+        let Some((port, sent)) = self.close_out(number, slot, dead) else { return };
         self.forget_forced(number, slot);
-        let back = self.take_back(number, slot, port, open);
-        if let Some(line) = self.io.lines.get_mut(number as usize) {
+        let back = self.take_back(number, slot, port, sent.wrapping_sub(accepted) as usize);
+        if let Some(line) = self.io.lines.get_mut(number) {
             line.ours.seen[slot as usize].store(1, Ordering::Release);
             line.ring_bell();
         }
         self.io.stirred.push(number);
         self.reroute(port, number, slot, back, dead);
+    }
+
+    /// Marks a slot of the other end as closed: its port, and how many messages were sent there. None if it was closed
+    /// before: what was sent is taken back once.
+    fn close_out(&mut self, number: LineId, slot: u32, dead: bool) -> Option<(PortId, u32)> {
+        let out = self.io.lines.get_mut(number)?.out_slot(slot).filter(|out| !out.closed)?;
+        out.closed = true;
+        let (port, sent) = (std::mem::replace(&mut out.port, GONE), out.sent);
+        let identity = if dead { 0 } else { self.identity_of(port) };
+        if let Some(out) = self.io.lines.get_mut(number).and_then(|line| line.out_slot(slot)) {
+            out.identity = identity;
+        }
+        Some((port, sent))
     }
 
     /// The identity of a port that others know; 0 for none.
@@ -43,7 +50,7 @@ impl Inner {
     }
 
     /// Finds another way for what was sent over a line that leads to the port no more.
-    fn reroute(&mut self, port: PortId, number: u32, slot: u32, back: Vec<Box<Message>>, dead: bool) {
+    fn reroute(&mut self, port: PortId, number: LineId, slot: u32, back: Vec<Box<Message>>, dead: bool) {
         let Some(far) = self.io.far_mut(port) else {
             // The port is here by now: it moved to this process. These were within the limit where it was.
             return self.put_back(port, back);
@@ -102,19 +109,19 @@ impl Inner {
     }
 
     /// The other end of a line is gone, or broke the rules: what it sent before is taken, and the line closed.
-    pub(crate) fn end_line(&mut self, number: u32) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    pub(crate) fn end_line(&mut self, number: LineId) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         if !std::mem::replace(&mut line.ended, true) {
             // What lies in the ring was sent while the sender lived.
             self.pump(number, None);
         }
         self.forget_hot(number);
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-        let outs: Vec<(u32, u32)> =
-            line.outs.iter().enumerate().filter_map(|(i, out)| out.filter(|o| !o.closed).map(|o| (i as u32, o.sent))).collect();
+        let Some(line) = self.io.lines.get_mut(number) else { return };
+        let slots = line.outs.len() as u32;
         let mut lost = Vec::new();
-        for (slot, sent) in outs {
-            let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        for slot in 0..slots {
+            let Some((port, sent)) = self.close_out(number, slot, false) else { continue };
+            let Some(line) = self.io.lines.get_mut(number) else { return };
             let gate = line.theirs.gate[slot as usize].load(Ordering::Acquire);
             // Without a closed gate, what left the ring was accepted, and the rest is taken back.
             let open = if gate >= GATE_MOVED {
@@ -122,11 +129,10 @@ impl Inner {
             } else {
                 usize::MAX
             };
-            let Some(port) = line.out_slot(slot).map(|out| out.port) else { continue };
             let back = self.take_back(number, slot, port, open);
             lost.push((port, slot, back));
         }
-        let line = self.io.lines.remove(number as usize);
+        let Some(line) = self.io.lines.remove(number) else { return };
         self.wake_writers_of(number, &line);
         self.forget_all_forced(&line);
         for (port, slot, back) in lost {
@@ -163,8 +169,8 @@ impl Inner {
     }
 
     /// Reads back the last `open` messages to a slot, which its owner did not accept.
-    fn take_back(&mut self, number: u32, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return Vec::new() };
+    fn take_back(&mut self, number: LineId, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
+        let Some(line) = self.io.lines.get_mut(number) else { return Vec::new() };
         let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
         let mut records = line.read_back(slot, consumed);
         records.drain(..records.len().saturating_sub(open));
