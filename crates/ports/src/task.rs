@@ -475,7 +475,7 @@ impl Inner {
     fn announce_limit(&mut self, port: PortId, limit: u32) {
         let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         for (number, slot) in slots {
-            let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
+            let Some(line) = self.io.lines.get_mut(number) else { continue };
             line.credit.open(slot, limit);
             if line.segment.rx.wake_writer() {
                 line.ring_bell();

@@ -11,7 +11,7 @@ use super::{
     wait::now,
     wire::{Record, kind},
 };
-use crate::state::{Home, PortId};
+use crate::state::{Home, LineId, PortId};
 use rustix::{
     io::Errno,
     process::{Resource, getrlimit},
@@ -65,7 +65,7 @@ fn errno(error: &io::Error) -> Errno {
 
 impl Inner {
     /// Makes a line to a far port: its number, and the port's slot on it.
-    pub(crate) fn attach(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
+    pub(crate) fn attach(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         let s = self.io.far(port).and_then(|far| far.s.clone()).ok_or(Errno::NOTCONN)?;
         if let Some(way) = self.attach_again(port, &s) {
             return Ok(way);
@@ -82,7 +82,7 @@ impl Inner {
         line.file = objects::file_identity(&made.file).map_err(|e| errno(&e))?;
         line.through = self.io.far(port).map_or(0, |far| far.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
-        if let Some(line) = self.io.lines.get_mut(number as usize) {
+        if let Some(line) = self.io.lines.get_mut(number) {
             line.learn(0, port);
         }
         if let Some(far) = self.io.far_mut(port) {
@@ -100,10 +100,10 @@ impl Inner {
 
     /// Attaches to a port over a line that already knows it, where this process has no right any more. What it sent
     /// when it had one still comes first.
-    fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(u32, u32)> {
+    fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(LineId, u32)> {
         let closed = self.io.far(port)?.routes.iter().filter(|route| route.is_trusted() && !route.is_open());
         let route = closed.max_by_key(|route| self.is_unreceived(route)).copied()?;
-        let line = self.io.lines.get_mut(route.line as usize).filter(|line| line.keeps(route.slot) && !line.leaves)?;
+        let line = self.io.lines.get_mut(route.line).filter(|line| line.keeps(route.slot) && !line.leaves)?;
         let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
         line.post(record, vec![OutFd(Arc::clone(s))]);
         let route = self.io.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
@@ -113,12 +113,12 @@ impl Inner {
 
     /// Whether messages that were sent over a way are still to be received.
     fn is_unreceived(&self, route: &Route) -> bool {
-        self.io.lines.get(route.line as usize).is_some_and(|line| line.is_unreceived(route.slot))
+        self.io.lines.get(route.line).is_some_and(|line| line.is_unreceived(route.slot))
     }
 
     /// A right is about to come over a way to a port that there was no right to. If another way leads there still, what
     /// was sent over that comes first, and counts for the queue's limit: it is used again.
-    pub(crate) fn resume_way(&mut self, port: PortId, new: (u32, u32)) {
+    pub(crate) fn resume_way(&mut self, port: PortId, new: (LineId, u32)) {
         let Some(far) = self.io.far(port).filter(|far| far.way().is_none()) else { return };
         let mut others = far.routes.iter().filter(|route| (route.line, route.slot) != new && route.is_trusted());
         if others.any(|route| self.is_unreceived(route))
@@ -130,8 +130,8 @@ impl Inner {
 
     /// The other end proves that it may send to the port at a slot here: it has the port's sending end.
     /// Without a place for that here its word is enough: every slot that it knows it once had the sending end for.
-    pub(crate) fn attached(&mut self, number: u32, slot: u32, s: Option<&Reserved>) -> Result<(), Corrupt> {
-        let line = self.io.lines.get(number as usize).ok_or_else(corrupt)?;
+    pub(crate) fn attached(&mut self, number: LineId, slot: u32, s: Option<&Reserved>) -> Result<(), Corrupt> {
+        let line = self.io.lines.get(number).ok_or_else(corrupt)?;
         let it = line.ins.get(slot as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
         if it.closed {
             // It finds that out by itself.
@@ -143,7 +143,7 @@ impl Inner {
                 return Err(corrupt());
             }
         }
-        if let Some(it) = self.io.lines.get_mut(number as usize).and_then(|line| line.in_slot(slot)) {
+        if let Some(it) = self.io.lines.get_mut(number).and_then(|line| line.in_slot(slot)) {
             it.primary = true;
         }
         Ok(())
@@ -211,10 +211,11 @@ impl Inner {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
         let own = objects::file_identity(&file)?;
-        if let Some((number, _)) = self.io.lines.iter().find(|(_, line)| line.maker && line.file == own) {
+        let made = self.io.lines.iter().find(|(_, line)| line.maker && line.file == own).map(|(number, _)| number);
+        if let Some(number) = made {
             // This process asked while the receive right was on its way here: no line leads to oneself.
-            self.gate_closed(number as u32, 0, false);
-            self.end_line(number as u32);
+            self.gate_closed(number, 0, false);
+            self.end_line(number);
             return Ok(());
         }
         let peer = peer_of(&bell);
@@ -239,12 +240,10 @@ impl Inner {
         Ok(())
     }
 
-    fn adopt_line(&mut self, mut line: Line) -> io::Result<u32> {
-        self.io.lines_made += 1;
-        line.serial = self.io.lines_made;
-        let number = self.io.lines.insert(line) as u32;
+    fn adopt_line(&mut self, line: Line) -> io::Result<LineId> {
+        let number = self.io.lines.insert(line);
         if let Err(error) = self.listen_line(number) {
-            self.io.lines.remove(number as usize);
+            self.io.lines.remove(number);
             return Err(error);
         }
         Ok(number)
@@ -277,7 +276,7 @@ impl Inner {
     }
 
     /// Forgets a line as a way to a port.
-    pub(crate) fn lose_route(&mut self, port: PortId, number: u32) {
+    pub(crate) fn lose_route(&mut self, port: PortId, number: LineId) {
         if let Some(far) = self.io.far_mut(port) {
             far.routes.retain(|route| route.line != number);
             far.giver = far.giver.filter(|giver| *giver != number);
@@ -286,14 +285,14 @@ impl Inner {
 
     /// Ends a line that nobody needs. Its maker asks, the other end agrees, and the maker closes it if it has written
     /// nothing since: no record is lost.
-    pub(crate) fn tidy_line(&mut self, number: u32) {
-        let Some(line) = self.io.lines.get(number as usize) else { return };
+    pub(crate) fn tidy_line(&mut self, number: LineId) {
+        let Some(line) = self.io.lines.get(number) else { return };
         if line.ended {
             return self.end_line(number);
         }
         let speaks = if line.maker { line.said_bye.is_none() } else { line.heard_bye };
         let lapsed = speaks && !self.leads_on(number);
-        if let Some(line) = self.io.lines.get_mut(number as usize) {
+        if let Some(line) = self.io.lines.get_mut(number) {
             line.lapsed = lapsed;
             if !lapsed || !line.is_idle() || line.waits_for_receivers() {
                 return;
@@ -309,9 +308,9 @@ impl Inner {
     }
 
     /// The other end needs the line no more.
-    pub(crate) fn heard_bye(&mut self, number: u32) {
+    pub(crate) fn heard_bye(&mut self, number: LineId) {
         let needed = self.leads_on(number);
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         if !line.maker {
             (line.heard_bye, line.leaves) = (true, false);
         } else if line.said_bye.take() == Some(line.tx.tail) && line.is_idle() && !needed {
@@ -321,13 +320,13 @@ impl Inner {
     }
 
     /// Whether any send right here goes over a line.
-    fn leads_on(&self, number: u32) -> bool {
-        let Some(line) = self.io.lines.get(number as usize) else { return false };
+    fn leads_on(&self, number: LineId) -> bool {
+        let Some(line) = self.io.lines.get(number) else { return false };
         line.outs.iter().flatten().any(|out| !out.closed && self.in_use(out.port, number))
     }
 
     /// Whether any right here needs the line for the far port.
-    fn in_use(&self, port: PortId, number: u32) -> bool {
+    fn in_use(&self, port: PortId, number: LineId) -> bool {
         let it = self.state.port(port);
         (it.srights > 0 || !it.names.is_empty())
             && self.io.far(port).is_some_and(|far| far.routes.iter().any(|route| route.line == number && route.is_open()))

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     abi,
     state::{
-        FarOnce, Home, PortId, Right,
+        FarOnce, Home, LineId, PortId, Right,
         message::{Item, Memory, Message},
         port::Kernel,
     },
@@ -29,7 +29,7 @@ pub enum Refused {
     /// The queue of a port here is full.
     Queue(PortId, Box<Message>),
     /// The queue of a far port at the slot is full, or the line to it.
-    Line(u32, u32, Box<Message>),
+    Line(LineId, u32, Box<Message>),
     /// There is no line to the port yet, and its socket has no room; or its owner was asked for one that leads there.
     Socket(PortId, Box<Message>),
     /// A resource ran out; the message is destroyed.
@@ -78,7 +78,7 @@ impl Inner {
     }
 
     /// The line and slot to send to a far port over, made if need be.
-    pub(crate) fn route(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
+    pub(crate) fn route(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         match self.io.far(port).and_then(|far| far.way()) {
             Some(route) => Ok((route.line, route.slot)),
             None => self.find_way(port),
@@ -106,7 +106,7 @@ impl Inner {
             if self.look_at_gate(number, slot) {
                 continue;
             }
-            let Some(line) = self.io.lines.get_mut(number as usize) else {
+            let Some(line) = self.io.lines.get_mut(number) else {
                 self.lose_route(port, number);
                 continue;
             };
@@ -128,7 +128,7 @@ impl Inner {
         match self.io.onces.get(once.0 as usize) {
             Some(Once::Token { line: number, token }) => {
                 let (number, token) = (*number, *token);
-                if let Some(line) = self.io.lines.get_mut(number as usize) {
+                if let Some(line) = self.io.lines.get_mut(number) {
                     match line.room_for_answer(len, fds) {
                         Ok(()) => {
                             line.held.remove(&token);
@@ -171,7 +171,7 @@ impl Inner {
     }
 
     /// Writes a message for a token when there is room for it.
-    pub(crate) fn send_later(&mut self, number: u32, mut message: Box<Message>) {
+    pub(crate) fn send_later(&mut self, number: LineId, mut message: Box<Message>) {
         let Right::FarOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
         let Some(Once::Token { token, .. }) = self.io.onces.try_remove(once.0 as usize) else {
             return self.state.destroy_message(message);
@@ -182,14 +182,14 @@ impl Inner {
         };
         let (mut record, parts, fds) = self.encode_message(Some(number), *message, file);
         (record.kind, record.target) = (kind::ONCE, token);
-        if let Some(line) = self.io.lines.get_mut(number as usize) {
+        if let Some(line) = self.io.lines.get_mut(number) {
             line.held.remove(&token);
             line.post_with(record, &[parts.0, parts.1].concat(), fds);
         }
     }
 
     /// Writes a message for which there is room. The right it is sent with is given up.
-    pub(crate) fn write_message(&mut self, number: u32, kind: u8, target: u32, message: Box<Message>) -> Result<(), Stall> {
+    pub(crate) fn write_message(&mut self, number: LineId, kind: u8, target: u32, message: Box<Message>) -> Result<(), Stall> {
         let Ok(file) = reserve(&message, INLINE) else {
             self.state.destroy_message(message);
             return Err(Stall::Short);
@@ -200,7 +200,7 @@ impl Inner {
         (record.kind, record.target) = (kind, target);
         let slot = if kind == wire::kind::MESSAGE { target } else { NO_SLOT };
         self.io.counters.sent += 1;
-        let line = self.io.lines.get_mut(number as usize).ok_or(Stall::Broken)?;
+        let line = self.io.lines.get_mut(number).ok_or(Stall::Broken)?;
         let written = line.write(&record, [&parts.0, &parts.1], slot, fds);
         if let Some(out) = line.out_slot(target).filter(|_| slot != NO_SLOT) {
             out.count.add();
@@ -221,7 +221,7 @@ impl Inner {
     /// into `file`.
     pub(crate) fn encode_message(
         &mut self,
-        line: Option<u32>,
+        line: Option<LineId>,
         mut message: Message,
         file: Option<OwnedFd>,
     ) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
@@ -257,7 +257,7 @@ impl Inner {
         (record, parts, out.fds)
     }
 
-    pub(crate) fn encode_item(&mut self, line: Option<u32>, item: Item, out: &mut Outgoing) {
+    pub(crate) fn encode_item(&mut self, line: Option<LineId>, item: Item, out: &mut Outgoing) {
         let head = |kind, at, count: usize| ItemHead { kind, at, count: count as u64 };
         match item {
             Item::Ports { at, rights } => {
@@ -285,7 +285,7 @@ impl Inner {
     /// The rights' codes, and after them what belongs to receive rights.
     fn encode_rights(
         &mut self,
-        line: Option<u32>,
+        line: Option<LineId>,
         rights: impl IntoIterator<Item = Right, IntoIter: ExactSizeIterator>,
         out: &mut Outgoing,
     ) {
@@ -320,8 +320,8 @@ impl Inner {
 
     /// Looks whether the owner of a slot has closed it, and does what that asks for. True if it has.
     #[inline]
-    pub(crate) fn look_at_gate(&mut self, number: u32, slot: u32) -> bool {
-        let closed = self.io.lines.get(number as usize).and_then(|line| line.credit.closed(slot));
+    pub(crate) fn look_at_gate(&mut self, number: LineId, slot: u32) -> bool {
+        let closed = self.io.lines.get(number).and_then(|line| line.credit.closed(slot));
         if let Some(reason) = closed {
             self.gate_closed(number, slot, reason == Closed::Dead);
         }

@@ -9,13 +9,14 @@ use super::{
     rights::{Incoming, corrupt},
     wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item},
 };
+use crate::state::LineId;
 use slipway_fabric::Corrupt;
 use zerocopy::FromBytes;
 
 impl Inner {
     /// Drops the message at the front of a line, which its sender has taken back.
-    pub(super) fn discard(&mut self, number: u32, record: &Record) -> Result<bool, Corrupt> {
-        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+    pub(super) fn discard(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
+        let line = self.io.lines.get_mut(number).ok_or_else(corrupt)?;
         let fds = line.take_fds(record.fds as usize).ok_or(Corrupt { what: "descriptors" })?;
         let mut items = vec![0; record.items as usize];
         line.copy_out(record.body as usize, &mut items);

@@ -4,36 +4,42 @@ use super::{
     Inner,
     attach::is_shortage,
     later::{Later, PAUSE},
-    line::Line,
     moves::GONE,
     objects,
     tokens::Token,
     trust::Trust,
     wait::now,
 };
-use crate::state::{FarOnce, Home, PortId, Right, message::Message};
+use crate::state::{FarOnce, Home, LineId, PortId, Right, message::Message};
 use slipway_fabric::credit::TxCount;
 
 impl Inner {
     /// The owner of a slot has closed it: what it did not accept is taken back, and sent again or destroyed.
-    pub(crate) fn gate_closed(&mut self, number: u32, slot: u32, dead: bool) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-        let Line { credit, outs, .. } = line;
-        let Some(Some(out)) = outs.get_mut(slot as usize).filter(|out| out.is_some_and(|out| !out.closed)) else { return };
-        out.closed = true;
-        let (port, open) = (std::mem::replace(&mut out.port, GONE), credit.unaccepted(slot, &out.count) as usize);
-        let identity = if dead { 0 } else { self.identity_of(port) };
-        if let Some(out) = self.io.lines.get_mut(number as usize).and_then(|line| line.out_slot(slot)) {
-            out.identity = identity;
-        }
+    pub(crate) fn gate_closed(&mut self, number: LineId, slot: u32, dead: bool) {
+        let Some((port, count)) = self.close_out(number, slot, dead) else { return };
+        let Some(line) = self.io.lines.get_mut(number) else { return };
+        let open = line.credit.unaccepted(slot, &count) as usize;
         self.forget_forced(number, slot);
         let back = self.take_back(number, slot, port, open);
-        if let Some(line) = self.io.lines.get_mut(number as usize) {
+        if let Some(line) = self.io.lines.get_mut(number) {
             line.credit.see(slot);
             line.ring_bell();
         }
         self.io.stirred.push(number);
         self.reroute(port, number, slot, back, dead);
+    }
+
+    /// Marks a slot of the other end as closed: its port, and how many messages were sent there. None if it was closed
+    /// before: what was sent is taken back once.
+    fn close_out(&mut self, number: LineId, slot: u32, dead: bool) -> Option<(PortId, TxCount)> {
+        let out = self.io.lines.get_mut(number)?.out_slot(slot).filter(|out| !out.closed)?;
+        out.closed = true;
+        let (port, count) = (std::mem::replace(&mut out.port, GONE), out.count);
+        let identity = if dead { 0 } else { self.identity_of(port) };
+        if let Some(out) = self.io.lines.get_mut(number).and_then(|line| line.out_slot(slot)) {
+            out.identity = identity;
+        }
+        Some((port, count))
     }
 
     /// The identity of a port that others know; 0 for none.
@@ -43,7 +49,7 @@ impl Inner {
     }
 
     /// Finds another way for what was sent over a line that leads to the port no more.
-    fn reroute(&mut self, port: PortId, number: u32, slot: u32, back: Vec<Box<Message>>, dead: bool) {
+    fn reroute(&mut self, port: PortId, number: LineId, slot: u32, back: Vec<Box<Message>>, dead: bool) {
         let Some(far) = self.io.far_mut(port) else {
             // The port is here by now: it moved to this process. These were within the limit where it was.
             return self.put_back(port, back);
@@ -102,27 +108,26 @@ impl Inner {
     }
 
     /// The other end of a line is gone, or broke the rules: what it sent before is taken, and the line closed.
-    pub(crate) fn end_line(&mut self, number: u32) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    pub(crate) fn end_line(&mut self, number: LineId) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         if !std::mem::replace(&mut line.ended, true) {
             // What lies in the ring was sent while the sender lived.
             self.pump(number, None);
         }
         self.forget_hot(number);
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
-        let outs: Vec<(u32, TxCount)> =
-            line.outs.iter().enumerate().filter_map(|(i, out)| out.filter(|o| !o.closed).map(|o| (i as u32, o.count))).collect();
+        let Some(line) = self.io.lines.get_mut(number) else { return };
+        let slots = line.outs.len() as u32;
         let mut lost = Vec::new();
-        for (slot, count) in outs {
-            let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+        for slot in 0..slots {
+            let Some((port, count)) = self.close_out(number, slot, false) else { continue };
+            let Some(line) = self.io.lines.get_mut(number) else { return };
             // Without a closed gate, what left the ring was accepted, and the rest is taken back.
             let closed = line.credit.closed(slot);
             let open = if closed.is_some() { line.credit.unaccepted(slot, &count) as usize } else { usize::MAX };
-            let Some(port) = line.out_slot(slot).map(|out| out.port) else { continue };
             let back = self.take_back(number, slot, port, open);
             lost.push((port, slot, back));
         }
-        let line = self.io.lines.remove(number as usize);
+        let Some(line) = self.io.lines.remove(number) else { return };
         self.wake_writers_of(number, &line);
         self.forget_all_forced(&line);
         for (port, slot, back) in lost {
@@ -159,8 +164,8 @@ impl Inner {
     }
 
     /// Reads back the last `open` messages to a slot, which its owner did not accept.
-    fn take_back(&mut self, number: u32, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return Vec::new() };
+    fn take_back(&mut self, number: LineId, slot: u32, port: PortId, open: usize) -> Vec<Box<Message>> {
+        let Some(line) = self.io.lines.get_mut(number) else { return Vec::new() };
         let consumed = line.segment.tx.unread(&mut line.tx).map_or(line.tx.tail, |unread| line.tx.tail - unread);
         let mut records = line.read_back(slot, consumed);
         records.drain(..records.len().saturating_sub(open));

@@ -1,7 +1,10 @@
 //! Messages that were written to a full queue elsewhere, for senders that want to know when they are received.
 
 use super::{Inner, line::Line, wire::kind};
-use crate::{abi::QLIMIT_MAX, state::message::Message};
+use crate::{
+    abi::QLIMIT_MAX,
+    state::{LineId, message::Message},
+};
 
 /// A message over the limit of a slot.
 #[derive(Debug, Clone, Copy)]
@@ -35,12 +38,12 @@ impl Inner {
     /// not take it.
     pub(crate) fn write_regardless(
         &mut self,
-        number: u32,
+        number: LineId,
         slot: u32,
         message: Box<Message>,
         request: u32,
     ) -> Result<(), Box<Message>> {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return Err(message) };
+        let Some(line) = self.io.lines.get_mut(number) else { return Err(message) };
         let Some(count) = line.out_slot(slot).filter(|out| !out.closed).map(|out| out.count) else { return Err(message) };
         if line.credit.untaken(slot, &count) > QLIMIT_MAX {
             return Err(message);
@@ -53,14 +56,14 @@ impl Inner {
     }
 
     /// Tells the senders of messages over a limit that were received by now.
-    pub(crate) fn look_at_forced(&mut self, number: u32) {
-        let Some(line) = self.io.lines.get_mut(number as usize).filter(|line| !line.forced.is_empty()) else { return };
+    pub(crate) fn look_at_forced(&mut self, number: LineId) {
+        let Some(line) = self.io.lines.get_mut(number).filter(|line| !line.forced.is_empty()) else { return };
         line.received().into_iter().for_each(|it| self.state.accepted(it.request));
     }
 
     /// A slot is closed: what was over its limit is in no queue there any more.
-    pub(crate) fn forget_forced(&mut self, number: u32, slot: u32) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    pub(crate) fn forget_forced(&mut self, number: LineId, slot: u32) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         let gone: Vec<Forced> = line.forced.extract_if(.., |it| it.slot == slot).collect();
         gone.into_iter().for_each(|it| self.state.accepted(it.request));
     }

@@ -8,7 +8,7 @@ use super::{
     trust::Trust,
     wire::{Record, WireRight, flag, form, kind},
 };
-use crate::state::{PortId, Right};
+use crate::state::{LineId, PortId, Right};
 use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
 use std::sync::Arc;
 
@@ -23,7 +23,7 @@ impl Inner {
                 None => self.lost_gift(number, slot, true),
             };
         }
-        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+        let line = self.io.lines.get_mut(number).ok_or_else(corrupt)?;
         let out = line.out_slot(slot).ok_or_else(corrupt)?;
         if out.lost {
             return self.lost_gift(number, slot, false);
@@ -61,8 +61,8 @@ impl Inner {
 
     /// A right of which the port's sending end did not arrive, now or with the first. It is given back, and the next
     /// comes with the sending end again.
-    fn lost_gift(&mut self, number: u32, slot: u32, first: bool) -> Result<Right, Corrupt> {
-        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+    fn lost_gift(&mut self, number: LineId, slot: u32, first: bool) -> Result<Right, Corrupt> {
+        let line = self.io.lines.get_mut(number).ok_or_else(corrupt)?;
         if first && (line.out_slot(slot).is_some() || !line.learn(slot, GONE)) {
             return Err(corrupt());
         }
@@ -73,8 +73,8 @@ impl Inner {
         Ok(Right::Dead)
     }
 
-    fn first_gift(&mut self, number: u32, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
-        let new = self.io.lines.get_mut(number as usize).is_some_and(|line| line.out_slot(slot).is_none());
+    fn first_gift(&mut self, number: LineId, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
+        let new = self.io.lines.get_mut(number).is_some_and(|line| line.out_slot(slot).is_none());
         if !new || slot as usize >= SLOTS || !objects::is_socket(&s) {
             return Err(corrupt());
         }
@@ -84,7 +84,7 @@ impl Inner {
             // The other end's it was when this was written; the receive right has come here by another way since. Who
             // only says so has a right to the port, and gives that: nothing is ever sent to the slot.
             Some(port) if self.io.far(port).is_none() => {
-                let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+                let line = self.io.lines.get_mut(number).ok_or_else(corrupt)?;
                 if !line.learn(slot, port) {
                     return Err(corrupt());
                 }
@@ -103,7 +103,7 @@ impl Inner {
                 port
             }
         };
-        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+        let line = self.io.lines.get_mut(number).ok_or_else(corrupt)?;
         if line.out_slot(slot).is_some() || !line.learn(slot, port) {
             return Err(corrupt());
         }

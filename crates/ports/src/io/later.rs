@@ -5,7 +5,7 @@
 //! bells. If there is more the watcher lets others have the lock first.
 
 use super::{Inner, wait::now};
-use crate::state::PortId;
+use crate::state::{LineId, PortId};
 use rustix::event::Timespec;
 use std::collections::VecDeque;
 
@@ -13,7 +13,7 @@ use std::collections::VecDeque;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Later {
     /// Take what lies in a line.
-    Stir(u32),
+    Stir(LineId),
     /// Hear the requests for lines to a port here.
     Accept(PortId),
     /// Count the holders of a port here.

@@ -157,8 +157,6 @@ pub struct Line {
     pub peer: Peer,
     /// Whether the other end is gone; nothing more can be written.
     pub ended: bool,
-    /// Which of this process's lines it is, in order of their making: numbers are used again.
-    pub serial: u64,
     /// Whether nothing but send-once rights and what the other end holds keeps it.
     pub lapsed: bool,
     /// How far its end of the ring had come when the maker said that it needs the line no more.
@@ -213,7 +211,6 @@ impl Line {
             habit: Habit::hopeful(),
             peer,
             ended: false,
-            serial: 0,
             lapsed: false,
             said_bye: None,
             heard_bye: false,

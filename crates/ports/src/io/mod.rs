@@ -1,7 +1,7 @@
 //! The state connected to the rest of the machine: lines, kernel objects, waiting threads.
 //!
 //! One lock guards all of it ([`Inner`]); nobody sleeps with it held. The parts:
-//! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots; [`outbox`] its records on their way out;
+//! [`wire`] is what lies in rings; [`objects`] the kernel's objects; [`mod@line`] one line and its slots; [`table`] all lines; [`outbox`] its records on their way out;
 //! [`rights`] turns rights into what travels and back; [`deliver`] messages; [`pump`] takes records out of
 //! lines; [`attach`] makes lines; [`trust`] is proof of whose a port is; [`moves`] receive rights on the move;
 //! `reclaim` the messages that come back to their senders then; [`spare`] receive rights that come back;
@@ -27,6 +27,7 @@ pub mod pump;
 mod reclaim;
 pub mod rights;
 pub mod spare;
+pub mod table;
 pub mod tokens;
 pub mod trust;
 pub mod wait;
@@ -35,14 +36,14 @@ pub mod wire;
 
 use crate::{
     msg::fast::Shortcuts,
-    state::{Effect, FarOnce, Home, PortId, State},
+    state::{Effect, FarOnce, Home, LineId, PortId, State},
 };
-use line::Line;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use slipway_fabric::{credit::Closed, descriptor::Reserved};
 use smallvec::SmallVec;
 use std::sync::Arc;
+use table::Lines;
 
 /// Everything a process knows of Mach, and its connections.
 #[derive(Debug, Default)]
@@ -57,9 +58,7 @@ pub struct Inner {
 #[derive(Debug, Default)]
 pub struct Io {
     /// Lines, by number.
-    pub lines: Slab<Line>,
-    /// How many lines there have been.
-    pub lines_made: u64,
+    pub lines: Lines,
     /// What is kept for ports whose receive right is elsewhere, by [`PortId`].
     far: Vec<Option<Box<Far>>>,
     /// What is kept for ports here that others may send to, by [`PortId`].
@@ -71,7 +70,7 @@ pub struct Io {
     /// Ports by the identity of their sending end.
     pub identities: FxHashMap<u64, PortId>,
     /// The lines that receivers look at themselves, most recently active first.
-    pub hot: Vec<u32>,
+    pub hot: Vec<LineId>,
     /// Who waits.
     pub waiting: wait::Waiting,
     /// The thread that hears of deaths and bells, once there is need of it.
@@ -89,7 +88,7 @@ pub struct Io {
     /// What the watcher is to go on with.
     pub put_off: later::PutOff,
     /// Lines on which something may be left to do when the effects are through.
-    pub stirred: Vec<u32>,
+    pub stirred: Vec<LineId>,
     /// How deep the receive right that is being packed or unpacked lies in others.
     nesting: u32,
 }
@@ -115,7 +114,7 @@ pub struct Far {
     /// The ways to it. Messages go the first that is [open](Route::is_open).
     pub routes: SmallVec<[Route; 1]>,
     /// The line that all rights came over as its other end's own, if they did.
-    pub giver: Option<u32>,
+    pub giver: Option<LineId>,
     /// The owner had no resources for a line: no new one is made before that time, on the monotonic clock.
     pub refused_until: u64,
     /// What the owner was asked.
@@ -134,7 +133,7 @@ pub struct Far {
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     /// The line.
-    pub line: u32,
+    pub line: LineId,
     /// The port's slot on it, in the other end's numbers.
     pub slot: u32,
     /// Rights that were given to us over it and are still to be given back.
@@ -185,7 +184,7 @@ pub struct Exported {
     /// Whether the watcher listens to `watches`.
     pub watching: bool,
     /// Lines and slots over which others can send to it.
-    pub slots: SmallVec<[(u32, u32); 2]>,
+    pub slots: SmallVec<[(LineId, u32); 2]>,
     /// Requests that were read off `r` while it was looked at on its arrival.
     pub early: Vec<moves::Packet>,
 }
@@ -196,7 +195,7 @@ pub enum Once {
     /// A token of the other end of a line.
     Token {
         /// The line.
-        line: u32,
+        line: LineId,
         /// The token.
         token: u32,
     },
@@ -219,7 +218,7 @@ pub struct OnceEnd {
 
 /// Notes that something may be left to do on a line.
 #[inline]
-pub(crate) fn stir(stirred: &mut Vec<u32>, line: u32) {
+pub(crate) fn stir(stirred: &mut Vec<LineId>, line: LineId) {
     if stirred.last() != Some(&line) {
         stirred.push(line);
     }
@@ -371,12 +370,12 @@ impl Inner {
         let Some(far) = at_mut(far, port) else { return self.state.free_port(port) };
         far.t = None;
         for route in &mut far.routes {
-            if let Some(line) = lines.get_mut(route.line as usize) {
+            if let Some(line) = lines.get_mut(route.line) {
                 line.release_route(route);
                 stir(stirred, route.line);
             }
         }
-        far.routes.retain(|route| lines.get(route.line as usize).is_some_and(|line| line.keeps(route.slot)));
+        far.routes.retain(|route| lines.get(route.line).is_some_and(|line| line.keeps(route.slot)));
         let kept = !far.routes.is_empty();
         let stranded = std::mem::take(&mut far.stranded);
         stranded.into_iter().for_each(|message| self.state.destroy_message(message));

@@ -12,7 +12,7 @@ use super::{
     wire::{self, Luggage, Record, WireRight, flag, form, kind},
 };
 use crate::state::{
-    FarOnce, Home, PortId, Right,
+    FarOnce, Home, LineId, PortId, Right,
     message::{Item, Message},
     port::Local,
 };
@@ -29,14 +29,14 @@ pub(crate) const GONE: PortId = PortId(!0);
 
 impl Inner {
     /// The port at a slot of this end, wherever it is by now.
-    pub(crate) fn port_of_in(&self, number: u32, slot: u32) -> Option<PortId> {
-        let it = self.io.lines.get(number as usize)?.ins.get(slot as usize)?.as_ref()?;
+    pub(crate) fn port_of_in(&self, number: LineId, slot: u32) -> Option<PortId> {
+        let it = self.io.lines.get(number)?.ins.get(slot as usize)?.as_ref()?;
         if it.closed { self.io.identities.get(&it.identity).copied() } else { Some(it.port) }
     }
 
     /// The port at a slot of the other end, wherever it is by now.
-    pub(crate) fn port_of_out(&self, number: u32, slot: u32) -> Option<PortId> {
-        let it = self.io.lines.get(number as usize)?.outs.get(slot as usize)?.as_ref()?;
+    pub(crate) fn port_of_out(&self, number: LineId, slot: u32) -> Option<PortId> {
+        let it = self.io.lines.get(number)?.outs.get(slot as usize)?.as_ref()?;
         if it.closed { self.io.identities.get(&it.identity).copied() } else { Some(it.port) }
     }
 
@@ -45,7 +45,7 @@ impl Inner {
         let Some(exported) = self.io.exported(port) else { return };
         let identity = if why == Closed::Moved { exported.identity } else { 0 };
         for (number, slot) in exported.slots.clone() {
-            let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
+            let Some(line) = self.io.lines.get_mut(number) else { continue };
             let Some(it) = line.in_slot(slot) else { continue };
             it.closed = true;
             it.identity = identity;
@@ -60,7 +60,7 @@ impl Inner {
     }
 
     /// Turns a receive right into what travels. The port is far from here on.
-    pub(crate) fn encode_receive(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> WireRight {
+    pub(crate) fn encode_receive(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> WireRight {
         self.io.nesting += 1;
         let packed = if self.io.nesting > NESTING { Err(io::ErrorKind::OutOfMemory.into()) } else { self.pack(line, port, out) };
         self.io.nesting -= 1;
@@ -73,7 +73,7 @@ impl Inner {
         }
     }
 
-    fn pack(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<()> {
+    fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<()> {
         self.export(port)?;
         let known = self.io.exported(port).map_or(0, |exported| exported.watches.len() + exported.slots.len());
         if !out.has_room(3 + known + self.state.port(port).sorights as usize) {
@@ -129,7 +129,7 @@ impl Inner {
         Ok(())
     }
 
-    fn pack_message(&mut self, line: Option<u32>, mut message: Message, out: &mut Outgoing) {
+    fn pack_message(&mut self, line: Option<LineId>, mut message: Message, out: &mut Outgoing) {
         if let Some(origin) = message.origin.take() {
             self.give_credit(origin);
         }
@@ -171,7 +171,7 @@ impl Inner {
     ) -> io::Result<()> {
         let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         for (number, slot) in slots {
-            let Some(line) = self.io.lines.get_mut(number as usize) else { continue };
+            let Some(line) = self.io.lines.get_mut(number) else { continue };
             if line.in_slot(slot).is_none_or(|it| it.given == 0) {
                 continue;
             }
@@ -343,7 +343,7 @@ impl Inner {
     }
 
     /// The port behind the other end's slot moved; the pipe counts this process as a holder of it.
-    pub(crate) fn port_moved(&mut self, number: u32, slot: u32, pipe: Option<Reserved>) {
+    pub(crate) fn port_moved(&mut self, number: LineId, slot: u32, pipe: Option<Reserved>) {
         let Some(port) = self.port_of_out(number, slot) else { return };
         if let Some(far) = self.io.far_mut(port) {
             for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {

@@ -12,7 +12,7 @@ use crate::{
     abi,
     msg::{direct::Direct, typed},
     state::{
-        Home, PortId, Right,
+        Home, LineId, PortId, Right,
         message::{Item, Memory, Message, Origin},
     },
 };
@@ -40,11 +40,11 @@ impl Inner {
     /// Takes records out of a line until the receiver has its message or nothing is left. Messages for others go
     /// to their ports' queues. Everything that was there at the call is taken, and not much more.
     #[inline]
-    pub(crate) fn pump(&mut self, number: u32, mut direct: Option<&mut Direct<'_>>) -> Pumped {
-        let Some(line) = self.io.lines.get(number as usize) else { return Pumped::Dry };
+    pub(crate) fn pump(&mut self, number: LineId, mut direct: Option<&mut Direct<'_>>) -> Pumped {
+        let Some(line) = self.io.lines.get(number) else { return Pumped::Dry };
         let end = line.rx.head + RING as u64;
         loop {
-            let front = match self.io.lines.get_mut(number as usize) {
+            let front = match self.io.lines.get_mut(number) {
                 Some(line) if line.rx.head < end => line.front(),
                 Some(_) => return Pumped::More,
                 None => return Pumped::Dry,
@@ -71,12 +71,12 @@ impl Inner {
         }
     }
 
-    fn line(&mut self, number: u32) -> Result<&mut Line, Corrupt> {
-        self.io.lines.get_mut(number as usize).ok_or(Corrupt { what: "line" })
+    fn line(&mut self, number: LineId) -> Result<&mut Line, Corrupt> {
+        self.io.lines.get_mut(number).ok_or(Corrupt { what: "line" })
     }
 
     /// Takes the front record. False if it has to stay for now.
-    fn take_record(&mut self, number: u32, record: &Record) -> Result<bool, Corrupt> {
+    fn take_record(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
         match record.kind {
             kind::MESSAGE => return self.take_message(number, record),
             kind::ONCE => return self.take_once(number, record),
@@ -159,7 +159,7 @@ impl Inner {
         }
     }
 
-    fn take_message(&mut self, number: u32, record: &Record) -> Result<bool, Corrupt> {
+    fn take_message(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
         let line = self.line(number)?;
         let slot = line.ins.get(record.target as usize).and_then(Option::as_ref).ok_or(Corrupt { what: "slot" })?;
         if slot.closed {
@@ -183,7 +183,7 @@ impl Inner {
             line.credit.accept(record.target, &mut slot.count);
         }
         line.consume(record);
-        let origin = Origin::Line { line: number, slot: record.target, serial: line.serial };
+        let origin = Origin::Line { line: number, slot: record.target };
         let Some(mut message) = message else {
             self.give_credit(origin);
             return Ok(true);
@@ -195,7 +195,7 @@ impl Inner {
         Ok(true)
     }
 
-    fn take_once(&mut self, number: u32, record: &Record) -> Result<bool, Corrupt> {
+    fn take_once(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
         let unknown = || Corrupt { what: "token" };
         if matches!(self.line(number)?.tokens.get(record.target as usize), None | Some(Token::Spent)) {
             return Err(unknown());
@@ -219,7 +219,7 @@ impl Inner {
     }
 
     /// Copies a message out of the ring, with its rights; the record stays.
-    fn take_out(&mut self, number: u32, record: &Record) -> Result<Option<Box<Message>>, Corrupt> {
+    fn take_out(&mut self, number: LineId, record: &Record) -> Result<Option<Box<Message>>, Corrupt> {
         let line = self.line(number)?;
         let fds = line.take_fds(record.fds as usize).ok_or(Corrupt { what: "descriptors" })?;
         let mut body = vec![0; record.body as usize];
@@ -331,11 +331,11 @@ impl Inner {
 
     /// Counts a message as received, for its sender's limit, or tells its sender.
     pub(crate) fn give_credit(&mut self, origin: Origin) {
-        let (number, slot, serial) = match origin {
-            Origin::Line { line, slot, serial } => (line, slot, serial),
+        let (number, slot) = match origin {
+            Origin::Line { line, slot } => (line, slot),
             Origin::Forced(request) => return self.state.accepted(request),
         };
-        let Some(line) = self.io.lines.get_mut(number as usize).filter(|line| line.serial == serial) else { return };
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         if let Some(it) = line.ins.get_mut(slot as usize).and_then(Option::as_mut) {
             line.credit.take(slot, &mut it.count);
             if line.segment.rx.wake_writer() {

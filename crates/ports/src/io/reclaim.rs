@@ -4,13 +4,13 @@
 //! lost when the old owner dies, and nothing sent twice.
 
 use super::{
-    Inner, Once,
+    Inner,
     line::OutFd,
     rights::Incoming,
     wire::{self, ItemHead, Record, WireRight, flag, form, item},
 };
 use crate::state::{
-    FarOnce, PortId, Right,
+    LineId, PortId, Right,
     message::{Item, Memory, Message},
 };
 use slipway_fabric::descriptor::Reserved;
@@ -20,7 +20,7 @@ use zerocopy::FromBytes;
 
 impl Inner {
     /// Makes a message of what this process itself had written into a ring, to be sent again.
-    pub(crate) fn reclaim(&mut self, number: u32, port: PortId, bytes: &[u8], fds: Vec<OutFd>) -> Option<Box<Message>> {
+    pub(crate) fn reclaim(&mut self, number: LineId, port: PortId, bytes: &[u8], fds: Vec<OutFd>) -> Option<Box<Message>> {
         let mut rest = bytes;
         let record: Record = wire::take(&mut rest)?;
         let mut fds = fds.into_iter().map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0).ok()?).ok());
@@ -70,8 +70,8 @@ impl Inner {
 
     /// A right as its writer sees it again.
     pub(crate) fn reclaim_right(&mut self, code: WireRight, from: &mut Incoming, items: &mut &[u8]) -> Right {
-        let number = from.line.unwrap_or(!0);
-        let line = self.io.lines.get_mut(number as usize);
+        let number = from.line.unwrap_or(LineId::NONE);
+        let line = self.io.lines.get_mut(number);
         let port = match code.form {
             form::GIFT | form::FIRST_GIFT => {
                 if code.form == form::FIRST_GIFT {
@@ -86,13 +86,7 @@ impl Inner {
             form::TOKEN => return self.token_back(number, code.value).unwrap_or(Right::Dead),
             form::NULL => return Right::Null,
             form::DEAD => return Right::Dead,
-            form::TOKEN_BACK => {
-                let once = FarOnce(self.io.onces.insert(Once::Token { line: number, token: code.value }) as u32);
-                if let Some(line) = self.io.lines.get_mut(number as usize) {
-                    line.held.insert(code.value, once);
-                }
-                return Right::FarOnce(once);
-            }
+            form::TOKEN_BACK => return self.hold_token(number, code.value).unwrap_or(Right::Dead),
             _ => return self.decode_loose(code, from, items).unwrap_or(Right::Dead),
         };
         // The other end gives back what it was given with the message that it never took; this is another.

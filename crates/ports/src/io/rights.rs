@@ -6,11 +6,11 @@
 
 use super::{
     Exported, Far, Inner, Once, OnceEnd,
-    line::{HELD, OutFd, Stall},
+    line::{OutFd, Stall},
     objects::{self, Arrived},
     wire::{Record, WireRight, form, kind},
 };
-use crate::state::{FarOnce, Home, PortId, Right};
+use crate::state::{FarOnce, Home, LineId, PortId, Right};
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 use smallvec::SmallVec;
 use std::{io, os::fd::OwnedFd, sync::Arc};
@@ -40,7 +40,7 @@ impl Outgoing {
 #[derive(Debug)]
 pub struct Incoming {
     /// The line, unless it came from a socket.
-    pub line: Option<u32>,
+    pub line: Option<LineId>,
     /// The descriptors, in order.
     pub fds: std::vec::IntoIter<Arrived>,
     /// Whether this process itself wrote it, and takes it back: its numbers are then those of the other end's view.
@@ -63,7 +63,7 @@ pub(crate) fn shared(fd: OwnedFd) -> io::Result<Arc<Reserved>> {
 impl Inner {
     /// Turns a right into what travels over `line`, or anywhere if that is None. The right is gone from here.
     /// A right that can't travel for want of descriptors arrives dead.
-    pub(crate) fn encode_right(&mut self, line: Option<u32>, right: Right, out: &mut Outgoing) -> WireRight {
+    pub(crate) fn encode_right(&mut self, line: Option<LineId>, right: Right, out: &mut Outgoing) -> WireRight {
         if !out.has_room(2) && !matches!(right, Right::Null | Right::Dead) {
             self.state.destroy_right(right);
             return wire(form::DEAD, 0);
@@ -79,7 +79,7 @@ impl Inner {
         coded.unwrap_or_else(|_| wire(form::DEAD, 0))
     }
 
-    fn encode_send(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+    fn encode_send(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         let coded = match self.state.port(port).home {
             Home::Dead => Ok(wire(form::DEAD, 0)),
             Home::Here(_) => self.encode_own(line, port, out),
@@ -89,27 +89,25 @@ impl Inner {
         coded
     }
 
-    fn encode_own(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+    fn encode_own(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         // Before it has a slot: one that nobody was told of can't be taken back.
         self.export(port)?;
         if let Some(number) = line
-            && let Some(it) = self.io.lines.get_mut(number as usize)
+            && let Some(it) = self.io.lines.get_mut(number)
             && let Some((slot, new)) = it.offer(port)
         {
             if let Some(entry) = it.in_slot(slot) {
                 entry.given += 1;
             }
             if !new {
-                if let Some(it) =
-                    self.io.lines.get_mut(number as usize).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1)
-                {
+                if let Some(it) = self.io.lines.get_mut(number).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1) {
                     let _ = it;
                     self.count_abroad(port);
                 }
                 return Ok(wire(form::GIFT, slot));
             }
             if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
-                && let Some(it) = self.io.lines.get(number as usize)
+                && let Some(it) = self.io.lines.get(number)
             {
                 it.credit.open(slot, limit);
             }
@@ -125,7 +123,7 @@ impl Inner {
         Ok(wire(form::SEND, 0))
     }
 
-    fn encode_foreign(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+    fn encode_foreign(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         let far = self.io.far(port).ok_or(io::ErrorKind::NotFound)?;
         if let Some(line) = line
             && let Some(route) = far.routes.iter().find(|route| route.line == line && route.is_open())
@@ -150,7 +148,7 @@ impl Inner {
         let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);
-        let line = self.io.lines.get_mut(number as usize).ok_or(io::ErrorKind::NotFound)?;
+        let line = self.io.lines.get_mut(number).ok_or(io::ErrorKind::NotFound)?;
         line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
         if let Some(far) = self.io.far_mut(port) {
             far.t = Some(Arc::clone(&write));
@@ -158,14 +156,14 @@ impl Inner {
         Ok(write)
     }
 
-    fn encode_send_once(&mut self, line: Option<u32>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+    fn encode_send_once(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         match self.state.port(port).home {
             Home::Dead | Home::Far => {
                 self.state.drop_soright(port);
                 Ok(wire(form::DEAD, 0))
             }
             Home::Here(_) => {
-                if let Some(it) = line.and_then(|line| self.io.lines.get_mut(line as usize)) {
+                if let Some(it) = line.and_then(|line| self.io.lines.get_mut(line)) {
                     return Ok(wire(form::TOKEN, it.give_token(port)));
                 }
                 match self.once_socket(port) {
@@ -207,10 +205,10 @@ impl Inner {
         listens
     }
 
-    fn encode_far_once(&mut self, line: Option<u32>, once: FarOnce, out: &mut Outgoing) -> io::Result<WireRight> {
+    fn encode_far_once(&mut self, line: Option<LineId>, once: FarOnce, out: &mut Outgoing) -> io::Result<WireRight> {
         match self.io.onces.try_remove(once.0 as usize) {
             Some(Once::Token { line: owner, token }) => {
-                if let Some(it) = self.io.lines.get_mut(owner as usize) {
+                if let Some(it) = self.io.lines.get_mut(owner) {
                     it.held.remove(&token);
                     if line == Some(owner) {
                         self.io.stirred.push(owner);
@@ -232,10 +230,10 @@ impl Inner {
     }
 
     /// Turns a token into a socket, for others to send to: the owner listens to its other end.
-    fn move_token(&mut self, line: u32, token: u32) -> io::Result<Reserved> {
+    fn move_token(&mut self, line: LineId, token: u32) -> io::Result<Reserved> {
         let (sender, receiver) = objects::socket_pair()?;
         let (sender, receiver) = (Reserved::new(sender)?, shared(receiver)?);
-        let it = self.io.lines.get_mut(line as usize).ok_or(io::ErrorKind::NotFound)?;
+        let it = self.io.lines.get_mut(line).ok_or(io::ErrorKind::NotFound)?;
         it.post(Record { kind: kind::TOKEN_MOVED, target: token, fds: 1, ..Record::default() }, vec![OutFd(receiver)]);
         self.io.stirred.push(line);
         Ok(sender)
@@ -293,7 +291,7 @@ impl Inner {
     pub(crate) fn count_abroad(&mut self, port: PortId) {
         let Some(exported) = self.io.exported(port) else { return };
         let lines = exported.slots.iter().filter(|(line, slot)| {
-            let slot = self.io.lines.get(*line as usize).and_then(|line| line.ins.get(*slot as usize)?.as_ref());
+            let slot = self.io.lines.get(*line).and_then(|line| line.ins.get(*slot as usize)?.as_ref());
             slot.is_some_and(|slot| slot.given > 0)
         });
         let holders = lines.count() + exported.watches.len();
@@ -309,32 +307,15 @@ impl Inner {
             form::NULL => Ok(Right::Null),
             form::DEAD => Ok(Right::Dead),
             form::GIFT | form::FIRST_GIFT => self.decode_gift(coded, from),
-            form::TOKEN => {
-                let number = from.line.ok_or_else(corrupt)?;
-                let line = self.io.lines.get(number as usize).ok_or_else(corrupt)?;
-                if line.held.len() >= HELD {
-                    self.drop_token(number, coded.value);
-                    return Ok(Right::Dead);
-                }
-                // It would take the place of the one that somebody here holds.
-                if line.held.contains_key(&coded.value) {
-                    return Err(Corrupt { what: "token" });
-                }
-                let once = FarOnce(self.io.onces.insert(Once::Token { line: number, token: coded.value }) as u32);
-                let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
-                if line.held.insert(coded.value, once).is_some() {
-                    return Err(Corrupt { what: "token" });
-                }
-                Ok(Right::FarOnce(once))
-            }
+            form::TOKEN => self.hold_token(from.line.ok_or_else(corrupt)?, coded.value),
             form::BACK => {
-                let line = from.line.and_then(|line| self.io.lines.get_mut(line as usize)).ok_or_else(corrupt)?;
+                let line = from.line.and_then(|line| self.io.lines.get_mut(line)).ok_or_else(corrupt)?;
                 // A closed slot's port may have moved on or died, which is no fault of the writer's.
                 let slot = line.ins.get(coded.value as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
                 if !slot.primary && !slot.closed && slot.given == 0 {
                     return Err(corrupt());
                 }
-                let number = from.line.unwrap_or(!0);
+                let number = from.line.unwrap_or(LineId::NONE);
                 let Some(port) = self.port_of_in(number, coded.value).filter(|port| !self.is_gone(*port)) else {
                     return Ok(Right::Dead);
                 };
@@ -391,8 +372,8 @@ impl Inner {
     }
 
     /// Tells the owner of a token that it was dropped unused.
-    pub(crate) fn drop_token(&mut self, number: u32, token: u32) {
-        if let Some(line) = self.io.lines.get_mut(number as usize) {
+    pub(crate) fn drop_token(&mut self, number: LineId, token: u32) {
+        if let Some(line) = self.io.lines.get_mut(number) {
             line.held.remove(&token);
             line.post(Record { kind: kind::TOKEN_DROPPED, target: token, ..Record::default() }, Vec::new());
             self.io.stirred.push(number);
@@ -400,7 +381,7 @@ impl Inner {
     }
 
     /// Whether something could be sent: maps an error of a write to the caller's view.
-    pub(crate) fn broken(&mut self, number: u32, stall: Stall) -> Stall {
+    pub(crate) fn broken(&mut self, number: LineId, stall: Stall) -> Stall {
         // Some of a record's descriptors may be on their way: nothing can follow them but the rest.
         self.end_line(number);
         stall

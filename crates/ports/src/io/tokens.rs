@@ -5,15 +5,15 @@
 //! the holder has answered (TOKEN_SEEN), and what comes for it meanwhile goes where the right leads by then.
 
 use super::{
-    Inner, Once,
-    line::{Line, OutFd},
+    Inner, Io, Once,
+    line::{HELD, Line, OutFd},
     objects,
     rights::{corrupt, once_pair},
     wire::{Record, kind},
 };
-use crate::state::{FarOnce, PortId, Right, message::Message};
+use crate::state::{FarOnce, LineId, PortId, Right, message::Message};
 use slipway_fabric::{Corrupt, descriptor::Reserved};
-use std::{io, os::fd::AsFd, sync::Arc};
+use std::{collections::hash_map::Entry, io, os::fd::AsFd, sync::Arc};
 use zerocopy::IntoBytes;
 
 /// What a number that was given out stands for.
@@ -84,18 +84,18 @@ impl Inner {
     }
 
     /// Lines and numbers of a port's tokens.
-    fn all_tokens_of(&self, port: PortId) -> Vec<(u32, u32)> {
+    fn all_tokens_of(&self, port: PortId) -> Vec<(LineId, u32)> {
         let count = self.state.ports.get(port.0 as usize).map_or(0, |it| it.sorights as usize);
         if count == 0 {
             return Vec::new();
         }
         let lines = self.io.lines.iter();
-        let tokens = lines.flat_map(|(number, line)| line.tokens_of(port).into_iter().map(move |it| (number as u32, it)));
+        let tokens = lines.flat_map(|(number, line)| line.tokens_of(port).into_iter().map(move |it| (number, it)));
         tokens.take(count).collect()
     }
 
-    fn change_token(&mut self, number: u32, token: u32, to: Token, record: Record, fds: Vec<OutFd>) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    fn change_token(&mut self, number: LineId, token: u32, to: Token, record: Record, fds: Vec<OutFd>) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         if let Some(it) = line.tokens.get_mut(token as usize) {
             *it = to;
         }
@@ -103,9 +103,30 @@ impl Inner {
         line.ring_bell();
     }
 
+    /// Takes note of a send-once right to a port of the other end, which has come as a number. Beyond [`HELD`] it is dropped
+    /// at once. A number that stands for a right here already is refused, and that right stays as it is.
+    pub(crate) fn hold_token(&mut self, number: LineId, token: u32) -> Result<Right, Corrupt> {
+        let Io { lines, onces, stirred, .. } = &mut self.io;
+        let line = lines.get_mut(number).ok_or_else(corrupt)?;
+        let full = line.held.len() >= HELD;
+        match line.held.entry(token) {
+            Entry::Occupied(_) => Err(Corrupt { what: "token" }),
+            Entry::Vacant(_) if full => {
+                line.post(Record { kind: kind::TOKEN_DROPPED, target: token, ..Record::default() }, Vec::new());
+                super::stir(stirred, number);
+                Ok(Right::Dead)
+            }
+            Entry::Vacant(place) => {
+                let once = FarOnce(onces.insert(Once::Token { line: number, token }) as u32);
+                place.insert(once);
+                Ok(Right::FarOnce(once))
+            }
+        }
+    }
+
     /// The holder knows what became of a token that was rerouted, or whose port died.
-    pub(crate) fn token_seen(&mut self, number: u32, token: u32) -> Result<(), Corrupt> {
-        let line = self.io.lines.get_mut(number as usize).ok_or_else(corrupt)?;
+    pub(crate) fn token_seen(&mut self, number: LineId, token: u32) -> Result<(), Corrupt> {
+        let line = self.io.lines.get_mut(number).ok_or_else(corrupt)?;
         match line.tokens.get(token as usize) {
             None | Some(Token::Port(_)) => return Err(Corrupt { what: "token" }),
             Some(Token::Moved(_) | Token::Dead | Token::Spent) => drop(line.tokens.remove(token as usize)),
@@ -115,17 +136,17 @@ impl Inner {
     }
 
     /// The holder of a token dropped it unused.
-    pub(crate) fn token_dropped(&mut self, number: u32, token: u32) {
+    pub(crate) fn token_dropped(&mut self, number: LineId, token: u32) {
         // A rerouted one's socket hangs up, and so tells the port.
-        if let Some(Token::Port(port)) = self.io.lines.get_mut(number as usize).and_then(|line| line.take_token(token)) {
+        if let Some(Token::Port(port)) = self.io.lines.get_mut(number).and_then(|line| line.take_token(token)) {
             self.state.destroy_right(Right::SendOnce(port));
         }
         self.io.stirred.push(number);
     }
 
     /// The holder of a token passed it on: who has it now sends through the other end of `socket`.
-    pub(crate) fn token_moved(&mut self, number: u32, token: u32, socket: Reserved) {
-        match self.io.lines.get_mut(number as usize).and_then(|line| line.take_token(token)) {
+    pub(crate) fn token_moved(&mut self, number: LineId, token: u32, socket: Reserved) {
+        match self.io.lines.get_mut(number).and_then(|line| line.take_token(token)) {
             Some(Token::Port(port)) => self.adopt_or_destroy(socket, port),
             Some(Token::Moved(way)) => {
                 let record = Record { kind: kind::TOKEN_MOVED, fds: 1, ..Record::default() };
@@ -145,8 +166,8 @@ impl Inner {
     }
 
     /// The right behind a token that comes back to the end that gave it.
-    pub(crate) fn token_back(&mut self, number: u32, token: u32) -> Option<Right> {
-        Some(match self.io.lines.get_mut(number as usize)?.take_token(token)? {
+    pub(crate) fn token_back(&mut self, number: LineId, token: u32) -> Option<Right> {
+        Some(match self.io.lines.get_mut(number)?.take_token(token)? {
             Token::Port(port) => Right::SendOnce(port),
             Token::Moved(socket) => Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(socket)) as u32)),
             Token::Dead | Token::Spent => Right::Dead,
@@ -162,8 +183,8 @@ impl Inner {
     }
 
     /// The right behind a token that this process holds is `to` by now: the socket that it goes on with, or nothing.
-    pub(crate) fn held_changed(&mut self, number: u32, token: u32, to: Option<Reserved>) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    pub(crate) fn held_changed(&mut self, number: LineId, token: u32, to: Option<Reserved>) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         line.post(Record { kind: kind::TOKEN_SEEN, target: token, ..Record::default() }, Vec::new());
         let Some(once) = line.held.remove(&token) else { return };
         match (to, self.io.onces.get_mut(once.0 as usize)) {

@@ -10,7 +10,7 @@
 //! line of the port's own is made.
 
 use super::{Far, Inner, attach::MAGIC, objects};
-use crate::state::{Home, PortId};
+use crate::state::{Home, LineId, PortId};
 use rustix::io::Errno;
 use slipway_fabric::descriptor::Reserved;
 use std::{os::fd::AsFd, sync::Arc};
@@ -33,7 +33,7 @@ pub enum Trust {
 #[derive(Debug)]
 pub struct Question {
     /// The way that it is about: line and slot.
-    about: (u32, u32),
+    about: (LineId, u32),
     /// The answer comes here.
     socket: Arc<Reserved>,
 }
@@ -58,7 +58,7 @@ pub struct Ask {
 impl Inner {
     /// A right to a far port has come: over the line as its giver's own, or as descriptors. With a second giver what
     /// one of them says is not enough any more.
-    pub(crate) fn also_given(&mut self, port: PortId, by: Option<u32>) {
+    pub(crate) fn also_given(&mut self, port: PortId, by: Option<LineId>) {
         let Some(far) = self.io.far_mut(port) else { return };
         if by.is_some() && far.giver == by {
             return;
@@ -106,7 +106,7 @@ impl Inner {
 
     /// A way to a port none of whose ways is known to lead there: asks its owner, takes note of the answer, or attaches.
     /// `WOULDBLOCK` while there is no answer yet, or the port is not far any more.
-    pub(crate) fn find_way(&mut self, port: PortId) -> Result<(u32, u32), Errno> {
+    pub(crate) fn find_way(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         loop {
             if !matches!(self.state.port(port).home, Home::Far) {
                 return Err(Errno::WOULDBLOCK);
@@ -145,7 +145,7 @@ impl Inner {
         }
     }
 
-    fn settle_trust(&mut self, port: PortId, number: u32, slot: u32, trust: Trust) {
+    fn settle_trust(&mut self, port: PortId, number: LineId, slot: u32, trust: Trust) {
         let Some(far) = self.io.far_mut(port) else { return };
         for route in far.routes.iter_mut().filter(|route| (route.line, route.slot) == (number, slot)) {
             route.trust = trust;
@@ -155,8 +155,8 @@ impl Inner {
         }
     }
 
-    fn ask(&mut self, port: PortId, number: u32, slot: u32) -> Result<(), Errno> {
-        let line = self.io.lines.get(number as usize).ok_or(Errno::NOTCONN)?;
+    fn ask(&mut self, port: PortId, number: LineId, slot: u32) -> Result<(), Errno> {
+        let line = self.io.lines.get(number).ok_or(Errno::NOTCONN)?;
         let ask = Ask { magic: MAGIC, slot, bell: line.guest_bell, through: line.through, maker: u64::from(line.maker) };
         let far = self.io.far_mut(port).ok_or(Errno::NOTCONN)?;
         let s = far.s.clone().ok_or(Errno::NOTCONN)?;
@@ -191,7 +191,7 @@ impl Inner {
 
 impl Far {
     /// Forgets a way: what was known of it.
-    pub(crate) fn forget_way(&mut self, number: u32, slot: u32) -> Option<Trust> {
+    pub(crate) fn forget_way(&mut self, number: LineId, slot: u32) -> Option<Trust> {
         let at = self.routes.iter().position(|route| (route.line, route.slot) == (number, slot))?;
         if self.giver == Some(number) {
             // The number may be another line's next.

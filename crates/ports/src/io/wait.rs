@@ -18,7 +18,7 @@ use super::{
 use crate::{
     process::{Guard, Process},
     settings,
-    state::{PortId, SetId, SpaceId, port::Local},
+    state::{LineId, PortId, SetId, SpaceId, port::Local},
 };
 pub use lead::for_message;
 pub use room::{for_line, for_room, for_socket, for_turn};
@@ -94,7 +94,7 @@ pub enum For {
     /// Room in the queue of a port here.
     Room(PortId),
     /// Room on a line, or in the queue that it leads to.
-    Line(u32),
+    Line(LineId),
     /// The end of a call in a [turn](slipway_fabric::turn::Turn).
     Turn(usize),
 }
@@ -114,7 +114,7 @@ pub struct Waiting {
     /// The one that looks at the hot lines.
     leader: Option<(u32, For)>,
     /// The one line on whose word alone the leader sleeps.
-    dozes_on: Option<u32>,
+    dozes_on: Option<LineId>,
     /// Every thread that ever waited and lives.
     threads: Slab<Arc<Waiter>>,
     /// Changes with the list of hot lines.
@@ -143,7 +143,7 @@ struct Me {
     waiter: Arc<Waiter>,
     /// The hot lines, as of `epoch`, and how far each was read when the wait began.
     epoch: u64,
-    rings: Vec<(u32, Ring, u64)>,
+    rings: Vec<(LineId, Ring, u64)>,
     /// Whether the last wait was won by spinning: then the next begins with it.
     eager: bool,
     /// Whether it may look before it sleeps at all.
@@ -207,7 +207,7 @@ impl Me {
         self.epoch = inner.io.waiting.epoch;
         self.rings.clear();
         self.rings.extend(inner.io.hot.iter().filter_map(|number| {
-            let line = inner.io.lines.get(*number as usize)?;
+            let line = inner.io.lines.get(*number)?;
             Some((*number, line.segment.rx.clone(), line.looked_at()))
         }));
     }
@@ -228,8 +228,8 @@ impl Me {
 
 /// How far a line was read.
 #[inline(always)]
-fn looked_at(inner: &Inner, number: u32) -> u64 {
-    inner.io.lines.get(number as usize).map_or(0, Line::looked_at)
+fn looked_at(inner: &Inner, number: LineId) -> u64 {
+    inner.io.lines.get(number).map_or(0, Line::looked_at)
 }
 
 /// Takes a thread that ends out of its process's list.
@@ -300,7 +300,7 @@ impl Inner {
         waiter.waker.store(rustix::thread::sched_getcpu() as u32 + 1, Ordering::Relaxed);
         let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
         let line = waiting.dozes_on.filter(|_| waiting.leads(number));
-        match line.and_then(|number| self.io.lines.get(number as usize)) {
+        match line.and_then(|number| self.io.lines.get(number)) {
             Some(line) => line.segment.rx.rouse_reader(),
             None if asleep => waiter.word.wake_all(),
             None => {}
@@ -315,19 +315,19 @@ impl Inner {
     }
 
     /// Wakes threads of this process that sleep on a line's own words: it is gone.
-    pub(crate) fn wake_writers_of(&self, number: u32, line: &Line) {
+    pub(crate) fn wake_writers_of(&self, number: LineId, line: &Line) {
         line.segment.rx.rouse_reader();
         self.wake_leader();
         self.wake_line_senders(number);
     }
 
     /// Wakes whoever waits for room on the line.
-    pub(crate) fn wake_line_senders(&self, number: u32) {
+    pub(crate) fn wake_line_senders(&self, number: LineId) {
         self.wake_where(|what| *what == For::Line(number));
     }
 
     /// Something came over a line that rings its bell: it is hot from now on.
-    pub(crate) fn heat(&mut self, number: u32) {
+    pub(crate) fn heat(&mut self, number: LineId) {
         if self.io.hot.first() == Some(&number) {
             return;
         }
@@ -346,15 +346,15 @@ impl Inner {
     }
 
     /// The line is gone: nobody looks at it any more.
-    pub(crate) fn forget_hot(&mut self, number: u32) {
+    pub(crate) fn forget_hot(&mut self, number: LineId) {
         self.io.waiting.epoch += 1;
         self.io.hot.retain(|hot| *hot != number);
     }
 
     /// Has a line ring its bell for the next record, and takes what came before that.
-    fn cool(&mut self, number: u32) {
+    fn cool(&mut self, number: LineId) {
         for _ in 0..4 {
-            let Some(line) = self.io.lines.get(number as usize) else { return };
+            let Some(line) = self.io.lines.get(number) else { return };
             line.segment.rx.arm_reader();
             if !line.segment.rx.readable(line.rx.head) {
                 return;
@@ -362,7 +362,7 @@ impl Inner {
             line.segment.rx.disarm_reader();
             let before = line.rx.head;
             self.pump(number, None);
-            if self.io.lines.get(number as usize).is_some_and(|line| line.rx.head == before) {
+            if self.io.lines.get(number).is_some_and(|line| line.rx.head == before) {
                 // What is left can't be taken yet; whoever makes it so rings.
                 return;
             }
@@ -396,12 +396,12 @@ impl Inner {
 
     /// Takes what lies in lines whose bells the watcher has not heard yet; of many lines some.
     pub(crate) fn catch_up(&mut self) {
-        let lines: SmallVec<[u32; 16]> = self
+        let lines: SmallVec<[LineId; 16]> = self
             .io
             .lines
             .iter()
             .filter(|(_, line)| line.segment.rx.readable(line.rx.head))
-            .map(|(number, _)| number as u32)
+            .map(|(number, _)| number)
             .take(MANY)
             .collect();
         for number in lines {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     process::Process,
-    state::{FarOnce, Home, PortId},
+    state::{FarOnce, Home, LineId, PortId},
 };
 use rustix::{buffer::spare_capacity, event::epoll, io::Errno};
 use slipway_fabric::descriptor::{Reserved, hear, unhear};
@@ -56,9 +56,42 @@ const SOURCES: [Source; 9] = [
     Source::PutOff,
 ];
 
-fn key(source: Source, id: u32) -> epoll::EventData {
+/// Bits of what a source is about: a number, or a line's place and, above it, its serial.
+const ABOUT: u32 = 60;
+/// Bits of a line's place.
+const PLACE: u32 = ABOUT - u32::BITS;
+
+fn key(source: Source, about: impl Into<About>) -> epoll::EventData {
     let index = SOURCES.iter().position(|it| *it == source).unwrap_or(0);
-    epoll::EventData::new_u64((index as u64) << 32 | u64::from(id))
+    epoll::EventData::new_u64((index as u64) << ABOUT | about.into().0)
+}
+
+/// What a source is about.
+#[derive(Debug, Clone, Copy)]
+struct About(u64);
+
+impl From<u32> for About {
+    fn from(id: u32) -> Self {
+        Self(u64::from(id))
+    }
+}
+
+impl From<LineId> for About {
+    fn from(line: LineId) -> Self {
+        // There are no more places than descriptors.
+        Self(u64::from(line.serial) << PLACE | u64::from(line.index))
+    }
+}
+
+impl About {
+    fn id(self) -> u32 {
+        self.0 as u32
+    }
+
+    fn line(self) -> LineId {
+        let serial = (self.0 >> PLACE) as u32;
+        LineId { index: (self.0 & ((1 << PLACE) - 1)) as u32, serial }
+    }
 }
 
 impl Inner {
@@ -78,11 +111,11 @@ impl Inner {
         self.io.watcher = Some(Watcher { epoll, nudge });
         if let Some(watcher) = &self.io.watcher {
             let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-            hear(&watcher.epoll, &watcher.nudge, key(Source::PutOff, 0), flags)?;
+            hear(&watcher.epoll, &watcher.nudge, key(Source::PutOff, 0u32), flags)?;
         }
         self.io.inspector = inspector;
         if let Some(inspector) = &self.io.inspector {
-            listen(&self.io.watcher, inspector.socket(), Source::Inspect, 0, epoll::EventFlags::IN)?;
+            listen(&self.io.watcher, inspector.socket(), Source::Inspect, 0u32, epoll::EventFlags::IN)?;
         }
         Ok(())
     }
@@ -96,9 +129,9 @@ impl Inner {
         }
     }
 
-    pub(crate) fn listen_line(&mut self, number: u32) -> io::Result<()> {
+    pub(crate) fn listen_line(&mut self, number: LineId) -> io::Result<()> {
         self.start_watcher()?;
-        let line = self.io.lines.get(number as usize).ok_or(io::ErrorKind::NotFound)?;
+        let line = self.io.lines.get(number).ok_or(io::ErrorKind::NotFound)?;
         listen(&self.io.watcher, &line.bell, Source::Line, number, epoll::EventFlags::IN)
     }
 
@@ -169,8 +202,8 @@ impl Inner {
             watches.iter().filter(|pipe| super::objects::hung_up(*pipe)).map(|pipe| pipe.as_fd().as_raw_fd()).collect();
         if !gone.is_empty() {
             let readable =
-                |number: &u32| self.io.lines.get(*number as usize).is_some_and(|line| line.segment.rx.readable(line.rx.head));
-            let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
+                |number: &LineId| self.io.lines.get(*number).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+            let lines: Vec<LineId> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
             for line in lines.iter().take(MANY) {
                 self.pump(*line, None);
             }
@@ -259,8 +292,8 @@ impl Inner {
     }
 
     /// A line rang, or is new: everything on it that does not wait for a receiver is done.
-    pub(crate) fn line_stirs(&mut self, number: u32) {
-        let Some(line) = self.io.lines.get_mut(number as usize) else { return };
+    pub(crate) fn line_stirs(&mut self, number: LineId) {
+        let Some(line) = self.io.lines.get_mut(number) else { return };
         line.blocked = false;
         line.release_kept();
         if line.lapsed {
@@ -289,11 +322,12 @@ impl Inner {
         self.hand_over();
     }
 
-    fn news(&mut self, source: Source, id: u32) {
+    fn news(&mut self, source: Source, about: About) {
+        let id = about.id();
         match source {
-            Source::Line => match self.io.lines.get_mut(id as usize).map(super::line::Line::drain_bells) {
-                Some(true) => self.line_stirs(id),
-                Some(false) => self.end_line(id),
+            Source::Line => match self.io.lines.get_mut(about.line()).map(super::line::Line::drain_bells) {
+                Some(true) => self.line_stirs(about.line()),
+                Some(false) => self.end_line(about.line()),
                 None => {}
             },
             Source::Receiving => self.accept_lines(PortId(id)),
@@ -314,9 +348,15 @@ impl Inner {
     }
 }
 
-fn listen(watcher: &Option<Watcher>, fd: &Reserved, source: Source, id: u32, flags: epoll::EventFlags) -> io::Result<()> {
+fn listen(
+    watcher: &Option<Watcher>,
+    fd: &Reserved,
+    source: Source,
+    about: impl Into<About>,
+    flags: epoll::EventFlags,
+) -> io::Result<()> {
     let Some(watcher) = watcher else { return Ok(()) };
-    hear(&watcher.epoll, fd, key(source, id), flags)
+    hear(&watcher.epoll, fd, key(source, about), flags)
 }
 
 /// Starts a thread that no signal of the program's is delivered to.
@@ -338,9 +378,9 @@ fn watch(own: &Reserved, desk: Option<&Reserved>) {
         let process = Process::get();
         for event in &events {
             let key = event.data.u64();
-            if let Some(source) = SOURCES.get((key >> 32) as usize) {
+            if let Some(source) = SOURCES.get((key >> ABOUT) as usize) {
                 // Any of them may take long.
-                process.lock().news(*source, key as u32);
+                process.lock().news(*source, About(key & ((1 << ABOUT) - 1)));
                 process.let_others_in();
             }
         }
@@ -359,14 +399,14 @@ fn watch(own: &Reserved, desk: Option<&Reserved>) {
 /// Answers who asks what ports there are. Whether the desk is now muted: while there are no descriptors to accept
 /// anybody with, those who wait would not let the watcher sleep. It is tried again with the next event of any kind.
 fn answer(own: &Reserved, desk: &Reserved, muted: bool, events: &[epoll::Event]) -> bool {
-    let inspects = key(Source::Inspect, 0).u64();
+    let inspects = key(Source::Inspect, 0u32).u64();
     if !muted && !events.iter().any(|event| event.data.u64() == inspects) {
         return false;
     }
     let fails = inspect::answer(desk).is_err();
     if fails != muted {
         let flags = if fails { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
-        let _ = epoll::modify(own, desk, key(Source::Inspect, 0), flags);
+        let _ = epoll::modify(own, desk, key(Source::Inspect, 0u32), flags);
     }
     fails
 }

@@ -4,12 +4,12 @@ use super::header;
 use crate::{
     abi::{self, types},
     io::{
-        Inner, Once,
-        line::{HELD, InSlot},
+        Inner,
+        line::InSlot,
         wait::For,
         wire::{Record, form, kind},
     },
-    state::{FarOnce, Home, PortId, Right, SpaceId},
+    state::{Home, LineId, PortId, Right, SpaceId},
 };
 
 /// A receiver that looks at lines itself.
@@ -29,13 +29,13 @@ impl Direct<'_> {
     /// Whether the record is a message for this receiver that can go to it as it is: for a port whose queue
     /// is empty, small enough, with nothing in it but bytes and perhaps a reply right on this line.
     #[inline]
-    pub(crate) fn wants(&self, inner: &Inner, number: u32, record: &Record) -> bool {
+    pub(crate) fn wants(&self, inner: &Inner, number: LineId, record: &Record) -> bool {
         // What claims to carry more than bytes is looked at more closely elsewhere.
         let plain = record.fds == 0 && record.items == 0 && record.flags & crate::io::wire::flag::COMPLEX == 0;
         if !plain || abi::HEADER + record.body as usize > self.room {
             return false;
         }
-        let Some(line) = inner.io.lines.get(number as usize) else { return false };
+        let Some(line) = inner.io.lines.get(number) else { return false };
         let port = match record.kind {
             kind::MESSAGE => match line.ins.get(record.target as usize) {
                 Some(Some(InSlot { port, closed: false, primary, given, .. })) if *primary || *given > 0 => *port,
@@ -54,16 +54,20 @@ impl Direct<'_> {
             For::Room(_) | For::Line(_) | For::Turn(_) => false,
         };
         mine && local.queue.is_empty()
-            && matches!(record.reply.form, form::NULL | form::DEAD | form::TOKEN | form::GIFT | form::BACK)
+            && match record.reply.form {
+                form::NULL | form::DEAD | form::GIFT | form::BACK => true,
+                form::TOKEN => !line.held.contains_key(&record.reply.value),
+                _ => false,
+            }
     }
 
     /// Takes the record that is [wanted](Direct::wants).
     #[inline]
-    pub(crate) fn deliver(&mut self, inner: &mut Inner, number: u32, record: &Record) {
+    pub(crate) fn deliver(&mut self, inner: &mut Inner, number: LineId, record: &Record) {
         let end = abi::HEADER + record.body as usize;
         let mut once = false;
         let mut port = PortId(0);
-        if let Some(line) = inner.io.lines.get_mut(number as usize) {
+        if let Some(line) = inner.io.lines.get_mut(number) {
             line.copy_out(0, &mut self.buffer[abi::HEADER..end]);
             if record.kind == kind::ONCE {
                 once = true;
@@ -79,7 +83,7 @@ impl Direct<'_> {
         if once {
             let it = inner.state.port_mut(port);
             it.sorights = it.sorights.saturating_sub(1);
-            if inner.io.lines.get(number as usize).is_some_and(|line| line.lapsed) {
+            if inner.io.lines.get(number).is_some_and(|line| line.lapsed) {
                 inner.io.stirred.push(number);
             }
         }
@@ -94,25 +98,9 @@ impl Direct<'_> {
 
     /// The name of the reply right.
     #[inline]
-    fn reply(&self, inner: &mut Inner, number: u32, record: &Record) -> (u32, u32) {
+    fn reply(&self, inner: &mut Inner, number: LineId, record: &Record) -> (u32, u32) {
         if record.reply.form == form::NULL {
             return (abi::NULL, 0);
-        }
-        if record.reply.form == form::TOKEN {
-            // A token that is out already can't be given again: the peer's mistake, and its loss.
-            let held = inner
-                .io
-                .lines
-                .get(number as usize)
-                .is_some_and(|line| line.held.len() >= HELD || line.held.contains_key(&record.reply.value));
-            if !held {
-                let once = FarOnce(inner.io.onces.insert(Once::Token { line: number, token: record.reply.value }) as u32);
-                if let Some(line) = inner.io.lines.get_mut(number as usize) {
-                    line.held.insert(record.reply.value, once);
-                }
-                let name = super::typed::place_right(inner, self.space, Right::FarOnce(once), &mut 0, 0);
-                return (name, types::PORT_SEND_ONCE);
-            }
         }
         let mut from = crate::io::rights::Incoming { line: Some(number), fds: Vec::new().into_iter(), taken_back: false };
         let right = inner.decode_right(record.reply, &mut from, &mut &[][..]).unwrap_or(Right::Dead);

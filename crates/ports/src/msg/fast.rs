@@ -13,7 +13,7 @@ use crate::{
         wait::For,
         wire::{self, RECORD, Record, WireRight, form},
     },
-    state::{FarOnce, Home, PortId, Right, SpaceId, State, port::Port, space::Object},
+    state::{Home, LineId, PortId, Right, SpaceId, State, port::Port, space::Object},
 };
 
 /// Where the last message went, and what the last was received from: the names' meaning, looked up.
@@ -25,7 +25,7 @@ pub struct Shortcuts {
     /// The task and the name that was sent to, or [`NOTHING`].
     sent_to: u64,
     /// The line and the slot that it led to.
-    way: (u32, u32),
+    way: (LineId, u32),
     /// The task and the name that was received from, or [`NOTHING`].
     received_from: u64,
     /// What it stands for; None if nothing can be received from it.
@@ -43,7 +43,7 @@ fn key(space: SpaceId, name: u32) -> u64 {
 
 impl Default for Shortcuts {
     fn default() -> Self {
-        Self { sent_to: NOTHING, way: (0, 0), received_from: NOTHING, what: None }
+        Self { sent_to: NOTHING, way: (LineId::NONE, 0), received_from: NOTHING, what: None }
     }
 }
 
@@ -74,12 +74,12 @@ impl Inner {
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.
     #[inline(always)]
-    fn way_to(&mut self, space: SpaceId, name: u32) -> Option<(u32, u32)> {
+    fn way_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
         if self.io.shortcuts.sent_to == key(space, name) { Some(self.io.shortcuts.way) } else { self.look_up_way(space, name) }
     }
 
     #[inline(never)]
-    fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<(u32, u32)> {
+    fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
         let port = self.state.space(space).get(name).filter(|entry| entry.has(kind::SEND))?.port()?;
         let route = self.io.far(port)?.way()?;
         let way = (route.line, route.slot);
@@ -151,7 +151,7 @@ fn record(kind: u8, target: u32, id: i32, reply: WireRight, body: &[u8]) -> Reco
 fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
     let Some((number, slot)) = inner.way_to(space, header.remote) else { return false };
     let Inner { state, io } = inner;
-    let Some(line) = io.lines.get_mut(number as usize) else { return false };
+    let Some(line) = io.lines.get_mut(number) else { return false };
     if line.room(RECORD + body.len(), 0).is_err() {
         return false;
     }
@@ -170,7 +170,7 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
 
 /// A line that was just written to is broken, or the slot closed.
 #[cold]
-fn lost_or_closed(inner: &mut Inner, number: u32, slot: u32) {
+fn lost_or_closed(inner: &mut Inner, number: LineId, slot: u32) {
     inner.io.shortcuts.forget();
     if !inner.look_at_gate(number, slot) {
         inner.end_line(number);
@@ -186,7 +186,7 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     let Some(Once::Token { line: number, token }) = inner.io.onces.get(once.0 as usize) else { return false };
     let (number, token) = (*number, *token);
     let Inner { state, io } = inner;
-    let Some(line) = io.lines.get_mut(number as usize) else { return false };
+    let Some(line) = io.lines.get_mut(number) else { return false };
     if line.room(RECORD + body.len(), 0).is_err() {
         return false;
     }
@@ -240,7 +240,7 @@ fn none_queued(state: &State, what: For) -> bool {
 pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], room: usize) -> Short {
     let Inner { state, io } = inner;
     let Some(&number) = io.hot.first() else { return Short::Other };
-    let Some(line) = io.lines.get_mut(number as usize) else { return Short::Other };
+    let Some(line) = io.lines.get_mut(number) else { return Short::Other };
     let record = match line.front() {
         Ok(Some(record)) => record,
         Ok(None) if io.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
@@ -288,10 +288,7 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], 
 
 /// The name and the type of the reply right that came as a token.
 #[inline(never)]
-fn take_reply(inner: &mut Inner, space: SpaceId, number: u32, token: u32) -> (u32, u32) {
-    let once = FarOnce(inner.io.onces.insert(Once::Token { line: number, token }) as u32);
-    if let Some(line) = inner.io.lines.get_mut(number as usize) {
-        line.held.insert(token, once);
-    }
-    (super::typed::place_right(inner, space, Right::FarOnce(once), &mut 0, 0), types::PORT_SEND_ONCE)
+fn take_reply(inner: &mut Inner, space: SpaceId, number: LineId, token: u32) -> (u32, u32) {
+    let right = inner.hold_token(number, token).unwrap_or(Right::Dead);
+    (super::typed::place_right(inner, space, right, &mut 0, 0), types::PORT_SEND_ONCE)
 }

@@ -401,7 +401,7 @@ fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], req
         let mut queued = false;
         for i in 0..inner.io.hot.len() {
             let Some(number) = inner.io.hot.get(i).copied() else { break };
-            let Some(line) = inner.io.lines.get(number as usize) else { continue };
+            let Some(line) = inner.io.lines.get(number) else { continue };
             if !line.segment.rx.readable(line.rx.head) {
                 continue;
             }

@@ -1,6 +1,6 @@
 //! Messages on their way: taken apart, with rights instead of names.
 
-use super::{Right, State};
+use super::{LineId, Right, State};
 use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
 
@@ -30,11 +30,9 @@ pub enum Origin {
     /// The sender at the other end of a line, whose limit it counts for.
     Line {
         /// The line.
-        line: u32,
+        line: LineId,
         /// The slot.
         slot: u32,
-        /// Which of the lines that had this number.
-        serial: u64,
     },
     /// A sender here that found the queue full, and asked with this request ([`State::request_acceptance`]).
     Forced(u32),

@@ -44,6 +44,21 @@ pub struct SpaceId(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct FarOnce(pub u32);
 
+/// A line to another process: the I/O layer's number for it. Numbers of places are used again, so it says which of the
+/// place's lines it means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LineId {
+    /// The place in the table.
+    pub(crate) index: u32,
+    /// Which of the place's lines; 0 is that of none.
+    pub(crate) serial: u32,
+}
+
+impl LineId {
+    /// Stands for no line.
+    pub(crate) const NONE: Self = Self { index: 0, serial: 0 };
+}
+
 /// Something that must happen outside of the state. Effects are carried out in order, under the
 /// same lock, before it is released.
 #[derive(Debug)]

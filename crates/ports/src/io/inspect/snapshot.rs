@@ -5,7 +5,7 @@ use crate::{
     abi::kind,
     io::{Exported, Far, Inner, Once, objects, tokens::Token},
     state::{
-        self, PortId, Right,
+        self, LineId, PortId, Right,
         port::{Kernel, Local},
         space::{Entry, Object},
     },
@@ -62,7 +62,7 @@ impl Inner {
         listed.extend(nameless.map(|(id, _)| id as u32).take(NAMES));
         budget.cut |= self.state.ports.len() > SCANNED;
         let ports = listed.into_iter().filter_map(|port| self.port_of(PortId(port), &mut budget)).collect();
-        let lines = self.io.lines.iter().take(LINES).map(|(number, _)| self.line_of(number as u32)).collect();
+        let lines = self.io.lines.iter().take(LINES).map(|(number, line)| self.line_of(number, line)).collect();
         Snapshot {
             sent: self.io.counters.sent,
             received: self.io.counters.received,
@@ -105,7 +105,7 @@ impl Inner {
         }
         let line = match entry.object {
             Object::Once(once) => match self.io.onces.get(once.0 as usize) {
-                Some(Once::Token { line, .. }) => Some(*line),
+                Some(Once::Token { line, .. }) => Some(line.index),
                 _ => None,
             },
             _ => None,
@@ -163,25 +163,24 @@ impl Inner {
     /// Those who can send to a port here over a line.
     fn holders<'a>(&'a self, id: PortId, exported: &'a Exported) -> impl Iterator<Item = Holder> + 'a {
         exported.slots.iter().filter_map(move |(line, slot)| {
-            let slot = self.io.lines.get(*line as usize)?.ins.get(*slot as usize)?.as_ref().filter(|slot| slot.port == id)?;
-            Some(Holder { line: *line, attached: slot.primary, given: slot.given })
+            let slot = self.io.lines.get(*line)?.ins.get(*slot as usize)?.as_ref().filter(|slot| slot.port == id)?;
+            Some(Holder { line: line.index, attached: slot.primary, given: slot.given })
         })
     }
 
     fn way(&self, route: &crate::io::Route) -> Way {
-        let line = self.io.lines.get(route.line as usize);
+        let line = self.io.lines.get(route.line);
         let count = line.and_then(|line| line.outs.get(route.slot as usize)?.as_ref()).map(|out| out.count).unwrap_or_default();
         let sent = count.sent();
         // The other end may write anything there.
         let waiting = line.map(|line| line.credit.untaken(route.slot, &count)).filter(|waiting| *waiting <= sent).unwrap_or(0);
-        Way { line: route.line, slot: route.slot, gifts: route.gifts, sent, waiting }
+        Way { line: route.line.index, slot: route.slot, gifts: route.gifts, sent, waiting }
     }
 
-    fn line_of(&self, number: u32) -> Line {
-        let line = &self.io.lines[number as usize];
+    fn line_of(&self, number: LineId, line: &crate::io::line::Line) -> Line {
         let ring = line.segment.rx.size() as u64;
         Line {
-            line: number,
+            line: number.index,
             role: if line.maker { Role::Maker } else { Role::Guest },
             peer: u32::try_from(line.peer.pid).ok().filter(|pid| *pid != 0),
             bell: objects::identity(&line.bell).unwrap_or(0),

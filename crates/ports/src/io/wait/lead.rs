@@ -7,6 +7,7 @@ use crate::{
         wait::For,
     },
     process::Guard,
+    state::LineId,
 };
 use slipway_fabric::{
     ring::{DOZES, Ring},
@@ -82,7 +83,7 @@ fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) 
         me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
         let end = if outcome == Outcome::Burnt { now() } else { 0 };
         me.waiter.habit.learn(outcome, end);
-        if let Some(line) = hot.and_then(|hot| guard.io.lines.get(hot as usize)) {
+        if let Some(line) = hot.and_then(|hot| guard.io.lines.get(hot)) {
             line.habit.learn(outcome, end);
         }
     }
@@ -96,7 +97,7 @@ fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
     let cpu = rustix::thread::sched_getcpu() as u32 + 1;
     let mut outlook = me.waiter.outlook(cpu);
     for (number, ..) in &me.rings {
-        let Some(line) = guard.io.lines.get(*number as usize) else { continue };
+        let Some(line) = guard.io.lines.get(*number) else { continue };
         if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
             line.segment.own.cpu.store(cpu, Ordering::Relaxed);
         }
@@ -117,7 +118,7 @@ fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
 fn sleep_on_one<'a>(
     mut guard: Guard<'a>,
     me: &Me,
-    (line, ring, head): (u32, &Ring, u64),
+    (line, ring, head): (LineId, &Ring, u64),
     deadline: Option<u64>,
 ) -> (Guard<'a>, Ended) {
     ring.arm_dozing_reader();

@@ -7,7 +7,7 @@ use crate::{
         look::{Outlook, look, now},
     },
     process::Guard,
-    state::PortId,
+    state::{LineId, PortId},
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use slipway_fabric::{
@@ -54,12 +54,12 @@ pub(super) fn follow<'a>(mut guard: Guard<'a>, me: &Me, what: For, deadline: Opt
 /// sooner: what must be heard in any case comes to the thread's.
 pub fn for_line(
     mut guard: Guard<'_>,
-    number: u32,
+    number: LineId,
     slot: u32,
     (len, fds): (usize, usize),
     deadline: Option<u64>,
 ) -> (Guard<'_>, Ended) {
-    let Some(line) = guard.io.lines.get_mut(number as usize) else { return (guard, Ended::Look) };
+    let Some(line) = guard.io.lines.get_mut(number) else { return (guard, Ended::Look) };
     let (ring, credit) = (line.segment.tx.clone(), line.credit.clone());
     let consumed = Line::consumption_of(&ring, &credit, slot);
     // What was taken between the refusal and this mark would be no news to it.
@@ -74,7 +74,7 @@ pub fn for_line(
     guard = me.process.lock();
     guard.io.waiting.forget(me.number);
     me.keep();
-    if let Some(line) = guard.io.lines.get_mut(number as usize) {
+    if let Some(line) = guard.io.lines.get_mut(number) {
         // The flag was up for these too, and may be down now, or nobody's.
         line.release_kept();
         if !line.backlog.is_empty() {
