@@ -13,6 +13,7 @@ pub mod abi;
 pub mod bootstrap;
 pub mod guest;
 pub mod io;
+pub mod lock;
 pub mod mig;
 pub mod msg;
 pub mod process;
@@ -23,6 +24,9 @@ pub mod special;
 pub mod state;
 pub mod task;
 pub mod trap;
+mod traps;
+pub mod wait;
+mod watcher;
 
 /// Memory by address, and atomics, for the faces of this crate.
 pub use slipway_fabric::sync::{AtomicPtr, AtomicU32, Ordering, pages};

@@ -4,11 +4,11 @@ use crate::{
     abi::{Code, kind, notify},
     guest::{self, forward},
     io::{Inner, wait::For},
+    lock::{Guard, Process},
     msg::{self, Request},
-    process::{Guard, Process},
-    special::Special,
     state::{
         PortId, SpaceId,
+        kernel::Special,
         port::Kernel,
         routines::Status,
         space::{Entry, Object},
@@ -33,17 +33,6 @@ pub struct Task {
 }
 
 impl Inner {
-    /// A new space, with a port that stands for its task.
-    pub(crate) fn new_task(&mut self) -> SpaceId {
-        let space = self.state.new_space();
-        let port = self.new_kernel_port(Kernel::Task(space));
-        let name = self.name_kernel_port(space, port);
-        let it = self.state.space_mut(space);
-        it.self_name.set(name);
-        it.task_port = Some(port);
-        space
-    }
-
     /// The port behind a name with a receive right.
     fn own_port(&self, space: SpaceId, name: u32) -> Option<PortId> {
         self.state.space(space).get(name).filter(|entry| entry.has(kind::RECEIVE)).and_then(Entry::port)
@@ -110,7 +99,7 @@ impl Task {
     pub fn new() -> Self {
         let Some(process) = Process::here() else { return guest::known_owner().create() };
         let mut guard = process.lock();
-        let space = guard.new_task();
+        let space = guard.state.new_task();
         process.note_self_name(space, guard.state.space(space).self_name.clone());
         Self { process: process.address(), space }
     }

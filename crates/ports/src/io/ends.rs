@@ -106,7 +106,7 @@ impl Inner {
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };
         if !std::mem::replace(&mut line.ended, true) {
             // What lies in the ring was sent while the sender lived.
-            self.pump(number, None);
+            self.pump(number);
         }
         self.forget_hot(number);
         let Some(line) = self.io.lines.get_mut(number as usize) else { return };

@@ -37,7 +37,7 @@ pub const PAUSE: u64 = 20_000_000;
 
 impl PutOff {
     /// How long the watcher may sleep.
-    pub(super) fn rest(&self) -> Option<Timespec> {
+    pub(crate) fn rest(&self) -> Option<Timespec> {
         let ns = match (self.now.is_empty(), self.short.is_empty()) {
             (true, true) => return None,
             (true, false) => self.due.saturating_sub(now()).next_multiple_of(1_000_000),
@@ -69,7 +69,7 @@ impl Inner {
     }
 
     /// Does one thing that was put off.
-    pub(super) fn go_on(&mut self) {
+    pub(crate) fn go_on(&mut self) {
         let put_off = &mut self.io.put_off;
         if !put_off.short.is_empty() && now() >= put_off.due {
             put_off.now.extend(std::mem::take(&mut put_off.short));

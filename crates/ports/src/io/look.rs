@@ -11,7 +11,7 @@ pub fn now() -> u64 {
 
 /// How to look before a sleep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Outlook {
+pub(crate) enum Outlook {
     /// The other end works on another processor.
     Spin,
     /// The other end needs this processor.
@@ -19,7 +19,7 @@ pub(super) enum Outlook {
 }
 
 /// Looks without pause at first: an answer from another processor takes a fraction of a microsecond.
-pub(super) const EAGER: u32 = 200;
+pub(crate) const EAGER: u32 = 200;
 /// Looks between two looks at the clock.
 const TURNS: u32 = 16;
 /// Times a waiter lets others run on the processor that it shares with its peer.
@@ -28,7 +28,7 @@ const YIELDS: u32 = 4;
 const DEAR: u64 = 700_000;
 
 /// Looks until something stirs, or looking longer is not worth it.
-pub(super) fn look(outlook: Outlook, deadline: Option<u64>, stirs: &dyn Fn() -> bool) -> Outcome {
+pub(crate) fn look(outlook: Outlook, deadline: Option<u64>, stirs: &dyn Fn() -> bool) -> Outcome {
     if outlook == Outlook::Yield {
         for _ in 0..YIELDS {
             let start = now();

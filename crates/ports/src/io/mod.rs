@@ -6,7 +6,7 @@
 //! lines; [`attach`] makes lines; [`trust`] is proof of whose a port is; [`moves`] receive rights on the move;
 //! `reclaim` the messages that come back to their senders then; [`spare`] receive rights that come back;
 //! [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
-//! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
+//! deaths and bells; [`wait`] the threads that wait, and waking them; [`shortcuts`] what the last names led to; [`inspect`] answers who asks what there is.
 
 pub mod attach;
 mod circles;
@@ -18,7 +18,7 @@ mod gifts;
 pub mod inspect;
 pub mod later;
 pub mod line;
-mod look;
+pub(crate) mod look;
 pub mod moves;
 pub mod objects;
 pub mod outbox;
@@ -26,6 +26,7 @@ pub mod pollable;
 pub mod pump;
 mod reclaim;
 pub mod rights;
+pub mod shortcuts;
 pub mod spare;
 pub mod tokens;
 pub mod trust;
@@ -33,12 +34,10 @@ pub mod wait;
 pub mod watcher;
 pub mod wire;
 
-use crate::{
-    msg::fast::Shortcuts,
-    state::{Effect, FarOnce, Home, PortId, State},
-};
+use crate::state::{Effect, FarOnce, Home, PortId, State};
 use line::Line;
 use rustc_hash::FxHashMap;
+use shortcuts::Shortcuts;
 use slab::Slab;
 use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
@@ -72,10 +71,12 @@ pub struct Io {
     pub identities: FxHashMap<u64, PortId>,
     /// The lines that receivers look at themselves, most recently active first.
     pub hot: Vec<u32>,
-    /// Who waits.
+    /// The threads that wait.
     pub waiting: wait::Waiting,
     /// The thread that hears of deaths and bells, once there is need of it.
     pub watcher: Option<watcher::Watcher>,
+    /// Starts that thread; None in a test of the bookkeeping alone.
+    pub(crate) start_watcher: Option<watcher::Start>,
     /// Ports that this task made pollable, by port or set name.
     pub pollables: pollable::Pollables,
     /// Answers who asks what ports there are.

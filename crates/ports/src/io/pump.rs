@@ -10,9 +10,8 @@ use super::{
 };
 use crate::{
     abi,
-    msg::{direct::Direct, typed},
     state::{
-        Home, PortId, Right,
+        Home, PortId, Right, body,
         message::{Item, Memory, Message, Origin},
     },
 };
@@ -37,10 +36,15 @@ pub enum Pumped {
 }
 
 impl Inner {
-    /// Takes records out of a line until the receiver has its message or nothing is left. Messages for others go
-    /// to their ports' queues. Everything that was there at the call is taken, and not much more.
+    /// Takes records out of a line until nothing is left. Messages go to their ports' queues. Everything that was there at
+    /// the call is taken, and not much more.
+    pub(crate) fn pump(&mut self, number: u32) -> Pumped {
+        self.pump_until(number, |_, _| false)
+    }
+
+    /// As [`Inner::pump`], until a receiver has `taken` a record off the line itself.
     #[inline]
-    pub(crate) fn pump(&mut self, number: u32, mut direct: Option<&mut Direct<'_>>) -> Pumped {
+    pub(crate) fn pump_until(&mut self, number: u32, mut taken: impl FnMut(&mut Self, &Record) -> bool) -> Pumped {
         let Some(line) = self.io.lines.get(number as usize) else { return Pumped::Dry };
         let end = line.rx.head + RING as u64;
         loop {
@@ -51,13 +55,8 @@ impl Inner {
             };
             let done = match front {
                 Ok(None) => return Pumped::Dry,
-                Ok(Some(record)) => match direct.as_deref_mut() {
-                    Some(direct) if direct.wants(self, number, &record) => {
-                        direct.deliver(self, number, &record);
-                        return Pumped::Delivered;
-                    }
-                    _ => self.take_record(number, &record),
-                },
+                Ok(Some(record)) if taken(self, &record) => return Pumped::Delivered,
+                Ok(Some(record)) => self.take_record(number, &record),
                 Err(corrupt) => Err(corrupt),
             };
             match done {
@@ -276,7 +275,7 @@ impl Inner {
                 }
             }
         }
-        let consistent = if message.complex { typed::describes(&message.body, &message.items) } else { message.items.is_empty() };
+        let consistent = if message.complex { body::describes(&message.body, &message.items) } else { message.items.is_empty() };
         if !consistent {
             self.state.destroy_message(message);
             return Err(Corrupt { what: "body" });

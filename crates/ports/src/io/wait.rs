@@ -1,12 +1,11 @@
-//! Threads that wait: for a message, for room in a queue, for room on a line.
+//! Threads that wait, as the rest of the process sees them: which they are, what they wait for, and waking them.
 //!
 //! Of the threads that wait for messages one is the *leader*: it looks at the lines that were lately active (the
 //! *hot* ones), first spinning and then asleep on their words. The others sleep on a word of their own and are
-//! woken when a message for them is in a queue. All other lines, and the hot ones when nobody leads
-//! although somebody waits, ring their bell, which the watcher hears.
-
-mod lead;
-mod room;
+//! woken when a message for them is in a queue. All other lines, and the hot ones while receivers wait
+//! without a leader, ring their bell, which the watcher hears.
+//!
+//! The waiting itself releases the lock, and is above it: see [`wait`](crate::wait).
 
 pub use super::look::now;
 use super::{
@@ -16,20 +15,16 @@ use super::{
     look::{Outlook, look},
 };
 use crate::{
-    process::{Guard, Process},
     settings,
     state::{PortId, SetId, SpaceId, port::Local},
 };
-pub use lead::for_message;
-pub use room::{for_line, for_room, for_socket, for_turn};
 use slab::Slab;
 use slipway_fabric::{
-    ring::Ring,
     spin::{Habit, Outcome},
     sync::{AtomicU32, FutexWord, Ordering},
 };
 use smallvec::SmallVec;
-use std::{cell::Cell, sync::Arc};
+use std::sync::Arc;
 
 /// How many lines are looked at in one go whose bells the watcher may not have heard.
 pub(super) const MANY: usize = 64;
@@ -41,30 +36,36 @@ pub const HOT: usize = 4;
 #[derive(Debug)]
 pub struct Waiter {
     /// 0 while it looks, [`WOKEN`] or [`ASLEEP`].
-    word: FutexWord,
+    pub(crate) word: FutexWord,
     /// Whether looking for what other threads of the process do is worth it.
-    habit: Habit,
+    pub(crate) habit: Habit,
     /// The processor of the thread that woke it last, plus one; 0 before that.
     waker: AtomicU32,
 }
 
-/// Somebody has something for the waiter.
+/// The waiter has something to look at.
 const WOKEN: u32 = 1;
 /// The waiter sleeps on its word.
-const ASLEEP: u32 = 2;
+pub(crate) const ASLEEP: u32 = 2;
 
 impl Waiter {
-    fn is_woken(&self) -> bool {
+    /// One that has not waited yet.
+    pub(crate) fn new() -> Self {
+        Self { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) }
+    }
+
+    #[inline]
+    pub(crate) fn is_woken(&self) -> bool {
         self.word.load(Ordering::Acquire) == WOKEN
     }
 
     /// Sleeps until it is woken, the time is over or a signal comes, which is told.
-    fn sleep(&self, timeout_ns: Option<u64>) -> bool {
+    pub(crate) fn sleep(&self, timeout_ns: Option<u64>) -> bool {
         self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
     }
 
     /// Whether and how it looks for what other threads of its process do, on the processor before `cpu`.
-    fn outlook(&self, cpu: u32) -> Option<Outlook> {
+    pub(crate) fn outlook(&self, cpu: u32) -> Option<Outlook> {
         let waker = self.waker.load(Ordering::Relaxed);
         if waker == 0 || !(self.habit.trusts() || self.habit.spins(now())) {
             return None;
@@ -73,7 +74,7 @@ impl Waiter {
     }
 
     /// Looks before it sleeps, if it may be worth it. Whether it was woken.
-    fn look(&self, deadline: Option<u64>) -> bool {
+    pub(crate) fn look(&self, deadline: Option<u64>) -> bool {
         if settings::spin_ns() > 0
             && let Some(outlook) = self.outlook(rustix::thread::sched_getcpu() as u32 + 1)
         {
@@ -106,156 +107,23 @@ impl For {
     }
 }
 
-/// Who waits.
+/// The threads that wait.
 #[derive(Debug, Default)]
 pub struct Waiting {
-    /// Those who don't lead.
-    list: Vec<(u32, For)>,
+    /// Those that don't lead.
+    pub(crate) list: Vec<(u32, For)>,
     /// The one that looks at the hot lines.
-    leader: Option<(u32, For)>,
+    pub(crate) leader: Option<(u32, For)>,
     /// The one line on whose word alone the leader sleeps.
-    dozes_on: Option<u32>,
+    pub(crate) sleeps_on: Option<u32>,
     /// Every thread that ever waited and lives.
-    threads: Slab<Arc<Waiter>>,
+    pub(crate) threads: Slab<Arc<Waiter>>,
     /// Changes with the list of hot lines.
-    epoch: u64,
-}
-
-/// Why a wait ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// There is something on a line.
-    Stirred,
-    /// Somebody woke the thread: anything may have changed.
-    Look,
-    /// The time is over.
-    TimedOut,
-    /// A signal came.
-    Interrupted,
-}
-
-/// What a thread keeps between its waits.
-#[derive(Debug)]
-struct Me {
-    process: &'static Process,
-    /// Its number among the process's waiters.
-    number: u32,
-    waiter: Arc<Waiter>,
-    /// The hot lines, as of `epoch`, and how far each was read when the wait began.
-    epoch: u64,
-    rings: Vec<(u32, Ring, u64)>,
-    /// Whether the last wait was won by spinning: then the next begins with it.
-    eager: bool,
-    /// Whether it may look before it sleeps at all.
-    looks: bool,
-}
-
-impl Me {
-    /// This thread, as the process knows it.
-    #[inline(always)]
-    fn get(guard: &mut Guard<'_>) -> Box<Self> {
-        let me = match ME.with(|slot| slot.0.take()) {
-            Some(me) if std::ptr::eq(me.process, guard.process()) => me,
-            other => Self::new(guard, other),
-        };
-        me.waiter.word.store(0, Ordering::Relaxed);
-        me
-    }
-
-    /// Keeps it for the thread's next wait.
-    #[inline(always)]
-    fn keep(self: Box<Self>) {
-        if let Some(other) = ME.with(|slot| slot.0.replace(Some(self))) {
-            other.discard();
-        }
-    }
-
-    /// One that a signal handler made, which waited in the midst of another wait. Its number stays taken.
-    #[cold]
-    fn discard(self: Box<Self>) {}
-
-    #[cold]
-    fn new(guard: &mut Guard<'_>, _of_parent: Option<Box<Self>>) -> Box<Self> {
-        let waiter = Arc::new(Waiter { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) });
-        let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
-        Box::new(Self {
-            process: guard.process(),
-            number,
-            waiter,
-            epoch: u64::MAX,
-            rings: Vec::new(),
-            eager: false,
-            looks: settings::spin_ns() > 0,
-        })
-    }
-
-    /// Takes note of the hot lines as they are now.
-    #[inline(always)]
-    fn note(&mut self, inner: &Inner) {
-        match &mut self.rings[..] {
-            [(number, _, head)] if self.epoch == inner.io.waiting.epoch => *head = looked_at(inner, *number),
-            _ => self.note_all(inner),
-        }
-    }
-
-    #[cold]
-    fn note_all(&mut self, inner: &Inner) {
-        if self.epoch == inner.io.waiting.epoch {
-            self.rings.iter_mut().for_each(|(number, _, head)| *head = looked_at(inner, *number));
-            return;
-        }
-        self.epoch = inner.io.waiting.epoch;
-        self.rings.clear();
-        self.rings.extend(inner.io.hot.iter().filter_map(|number| {
-            let line = inner.io.lines.get(*number as usize)?;
-            Some((*number, line.segment.rx.clone(), line.looked_at()))
-        }));
-    }
-
-    /// Lowers the flags of the lines that it slept on. One that was cooled meanwhile is to ring its bell.
-    #[cold]
-    fn disarm(&self, inner: &Inner) {
-        for (_, ring, _) in self.rings.iter().filter(|(number, ..)| inner.io.hot.contains(number)) {
-            ring.disarm_reader();
-        }
-    }
-
-    #[inline]
-    fn stirs(&self) -> bool {
-        self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.is_woken()
-    }
-}
-
-/// How far a line was read.
-#[inline(always)]
-fn looked_at(inner: &Inner, number: u32) -> u64 {
-    inner.io.lines.get(number as usize).map_or(0, Line::looked_at)
-}
-
-/// Takes a thread that ends out of its process's list.
-#[derive(Default)]
-struct Slot(Cell<Option<Box<Me>>>);
-
-impl Drop for Slot {
-    fn drop(&mut self) {
-        if let Some(me) = self.0.take().filter(|me| std::ptr::eq(me.process, Process::get())) {
-            me.process.lock().io.waiting.threads.try_remove(me.number as usize);
-        }
-    }
-}
-
-thread_local! {
-    static ME: Slot = Slot::default();
-}
-
-/// In a forked child: forgets what the calling thread kept of its parent's waits. Its lines are not mapped here, and
-/// what lies at their addresses may be the child's own before long.
-pub(crate) fn leave_all() {
-    std::mem::forget(ME.with(|slot| slot.0.take()));
+    pub(crate) epoch: u64,
 }
 
 impl Inner {
-    /// Wakes whoever waits for messages at the port.
+    /// Wakes a thread that waits for messages at the port.
     pub(crate) fn wake_receiver(&mut self, port: PortId) {
         let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
         let waits = |what: &For| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set));
@@ -268,7 +136,7 @@ impl Inner {
         self.tell_pollers(waits);
     }
 
-    /// Wakes everybody who waits on the port in any way.
+    /// Wakes all threads that wait on the port in any way.
     pub(crate) fn wake_all_of(&mut self, port: PortId) {
         let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
         let of = |what: &For| {
@@ -278,13 +146,13 @@ impl Inner {
         self.tell_pollers(of);
     }
 
-    /// Wakes everybody who waits on the set.
+    /// Wakes all threads that wait on the set.
     pub(crate) fn wake_all_of_set(&mut self, set: SetId) {
         self.wake_where(|what| *what == For::Set(set));
         self.io.pollables.retain(|pollable| pollable.what != For::Set(set));
     }
 
-    /// Wakes senders that wait for room in the queue.
+    /// Wakes senders that wait for room in the port's queue.
     pub(crate) fn wake_senders(&mut self, port: PortId) {
         self.wake_where(|what| *what == For::Room(port));
     }
@@ -299,7 +167,7 @@ impl Inner {
         let Some(waiter) = waiting.word(number) else { return };
         waiter.waker.store(rustix::thread::sched_getcpu() as u32 + 1, Ordering::Relaxed);
         let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
-        let line = waiting.dozes_on.filter(|_| waiting.leads(number));
+        let line = waiting.sleeps_on.filter(|_| waiting.leads(number));
         match line.and_then(|number| self.io.lines.get(number as usize)) {
             Some(line) => line.segment.rx.rouse_reader(),
             None if asleep => waiter.word.wake_all(),
@@ -307,7 +175,12 @@ impl Inner {
         }
     }
 
-    /// Wakes the leader, whoever it is: the lines that it looks at are others now.
+    /// Wakes threads that wait for the end of a call in a turn.
+    pub(crate) fn wake_turn(&self, key: usize) {
+        self.wake_where(|what| *what == For::Turn(key));
+    }
+
+    /// Wakes the leader: the lines that it looks at are others now.
     fn wake_leader(&self) {
         if let Some((leader, _)) = self.io.waiting.leader {
             self.wake(leader);
@@ -321,7 +194,7 @@ impl Inner {
         self.wake_line_senders(number);
     }
 
-    /// Wakes whoever waits for room on the line.
+    /// Wakes senders that wait for room on the line.
     pub(crate) fn wake_line_senders(&self, number: u32) {
         self.wake_where(|what| *what == For::Line(number));
     }
@@ -345,7 +218,7 @@ impl Inner {
         }
     }
 
-    /// The line is gone: nobody looks at it any more.
+    /// The line is gone, and looked at no more.
     pub(crate) fn forget_hot(&mut self, number: u32) {
         self.io.waiting.epoch += 1;
         self.io.hot.retain(|hot| *hot != number);
@@ -361,17 +234,17 @@ impl Inner {
             }
             line.segment.rx.disarm_reader();
             let before = line.rx.head;
-            self.pump(number, None);
+            self.pump(number);
             if self.io.lines.get(number as usize).is_some_and(|line| line.rx.head == before) {
-                // What is left can't be taken yet; whoever makes it so rings.
+                // What is left can't be taken yet; the change that makes it possible rings.
                 return;
             }
         }
-        // It does not end.
+        // The peer keeps writing.
         self.put_off(Later::Stir(number));
     }
 
-    /// Has all lines ring their bells: nobody looks at them from here on.
+    /// Has all lines ring their bells: no receiver looks at them from here on.
     pub(crate) fn cool_all(&mut self) {
         self.io.waiting.epoch += 1;
         while let Some(number) = self.io.hot.pop() {
@@ -379,7 +252,7 @@ impl Inner {
         }
     }
 
-    /// Whether anybody else may depend on the lines that a receiver looked at.
+    /// Whether others may depend on the lines that a receiver looked at.
     #[inline(always)]
     pub(crate) fn others_wait(&self) -> bool {
         !self.io.pollables.is_empty() || !self.io.waiting.list.is_empty()
@@ -405,11 +278,11 @@ impl Inner {
             .take(MANY)
             .collect();
         for number in lines {
-            self.pump(number, None);
+            self.pump(number);
         }
     }
 
-    /// Whether somebody waits for requests on behalf of a task: at a port set, or at a port that others have or were given
+    /// Whether a thread waits for requests on behalf of a task, or polls for them: at a port set, or at a port that others have or were given
     /// send rights for, as a port for replies alone has none.
     pub(crate) fn waits_for_requests(&self, space: SpaceId) -> bool {
         let of_task = |what: For| match what {
@@ -436,7 +309,7 @@ impl Waiting {
         self.leader.is_some()
     }
 
-    /// Everybody who waits. The leader comes last: waking it stops nobody's looking but its own.
+    /// Every thread that waits. The leader comes last: waking it stops nobody's looking but its own.
     fn all(&self) -> impl Iterator<Item = &(u32, For)> {
         self.list.iter().chain(&self.leader)
     }
@@ -449,22 +322,8 @@ impl Waiting {
         self.threads.get(number as usize).map(|waiter| &**waiter)
     }
 
-    fn forget(&mut self, number: u32) {
+    /// The thread waits no more.
+    pub(crate) fn forget(&mut self, number: u32) {
         self.list.retain(|(other, _)| *other != number);
     }
-}
-
-#[inline(always)]
-fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
-    match ended {
-        _ if waiter.is_woken() => Ended::Look,
-        Ended::Look if deadline.is_none_or(|deadline| now() < deadline) => Ended::Stirred,
-        Ended::Look => Ended::TimedOut,
-        ended => ended,
-    }
-}
-
-#[inline]
-fn remaining(deadline: Option<u64>) -> Option<u64> {
-    deadline.map(|deadline| deadline.saturating_sub(now()))
 }

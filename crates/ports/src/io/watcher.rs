@@ -1,7 +1,8 @@
 //! The watcher: one thread of the library's own, asleep until a socket has news.
 //!
 //! It hears of bells, deaths and requests, so that the program's own threads need to look at memory only. It starts
-//! when the process first has to do with another one.
+//! when the process first has to do with another one. What it listens to, and what it does with the news, is here;
+//! the thread takes the lock, and is [above](crate::watcher).
 
 use super::{
     Exported, Far, Inner,
@@ -10,14 +11,15 @@ use super::{
     pump::Pumped,
     wait::MANY,
 };
-use crate::{
-    process::Process,
-    state::{FarOnce, Home, PortId},
+use crate::state::{FarOnce, Home, PortId};
+use rustix::{
+    event::{Timespec, epoll},
+    io::Errno,
 };
-use rustix::{buffer::spare_capacity, event::epoll, io::Errno};
 use slipway_fabric::descriptor::{Reserved, hear, unhear};
 use std::{
     io,
+    mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, RawFd},
     sync::Arc,
 };
@@ -67,14 +69,14 @@ impl Inner {
         if self.io.watcher.is_some() {
             return Ok(());
         }
+        let start = self.io.start_watcher.ok_or(io::ErrorKind::Unsupported)?;
         let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
-        let own = Arc::clone(&epoll);
-        // Without it nobody can ask what ports there are, and all else works.
+        // Without it no process can ask what ports there are, and all else works.
         let inspector = Inspector::open().ok();
         let desk = inspector.as_ref().map(Inspector::listener);
         use rustix::event::{EventfdFlags, eventfd};
         let nudge = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-        spawn(move || watch(&own, desk.as_deref()))?;
+        start(Events { epoll: Arc::clone(&epoll), desk, muted: false, news: Vec::new() })?;
         self.io.watcher = Some(Watcher { epoll, nudge });
         if let Some(watcher) = &self.io.watcher {
             let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
@@ -172,7 +174,7 @@ impl Inner {
                 |number: &u32| self.io.lines.get(*number as usize).is_some_and(|line| line.segment.rx.readable(line.rx.head));
             let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
             for line in lines.iter().take(MANY) {
-                self.pump(*line, None);
+                self.pump(*line);
             }
             if lines.len() > MANY {
                 return self.put_off(Later::Holders(port));
@@ -286,13 +288,14 @@ impl Inner {
         // The bell may be for room that a thread dozed for, when a backlog took the flag over.
         self.wake_line_senders(number);
         self.heat(number);
-        if self.pump(number, None) == Pumped::More {
+        if self.pump(number) == Pumped::More {
             self.put_off(Later::Stir(number));
         }
         self.hand_over();
     }
 
-    fn news(&mut self, source: Source, id: u32) {
+    /// Does what news call for. Any of them may take long.
+    pub(crate) fn hear_news(&mut self, News { source, id }: News) {
         match source {
             Source::Line => match self.io.lines.get_mut(id as usize).map(super::line::Line::drain_bells) {
                 Some(true) => self.line_stirs(id),
@@ -322,54 +325,61 @@ fn listen(watcher: &Option<Watcher>, fd: &Reserved, source: Source, id: u32, fla
     hear(&watcher.epoll, fd, key(source, id), flags)
 }
 
-/// Starts a thread that no signal of the program's is delivered to.
-fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
-    let thread = std::thread::Builder::new().name("slipway-watcher".into()).stack_size(256 << 10);
-    crate::signals::without(|| crate::trap::for_first(|| thread.spawn(run).map(drop)))
+/// What the watcher's thread sleeps on and takes its news from.
+#[derive(Debug)]
+pub struct Events {
+    epoll: Arc<Reserved>,
+    /// Where other processes ask what ports there are.
+    desk: Option<Arc<Reserved>>,
+    /// Whether no connection could be accepted there for want of resources. Pending ones would not let the watcher
+    /// sleep, so they are tried again with the next event of any kind.
+    muted: bool,
+    /// What the last wait brought.
+    news: Vec<News>,
 }
 
-fn watch(own: &Reserved, desk: Option<&Reserved>) {
-    let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
-    let mut muted = false;
-    let mut rest = None;
-    loop {
-        events.clear();
-        match epoll::wait(own, spare_capacity(&mut events), rest.as_ref()) {
-            Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return,
-        }
-        let process = Process::get();
-        for event in &events {
-            let key = event.data.u64();
-            if let Some(source) = SOURCES.get((key >> 32) as usize) {
-                // Any of them may take long.
-                process.lock().news(*source, key as u32);
-                process.let_others_in();
-            }
-        }
-        let mut inner = process.lock();
-        inner.go_on();
-        inner.settle();
-        rest = inner.io.put_off.rest();
-        drop(inner);
-        process.let_others_in();
-        if let Some(desk) = desk {
-            muted = answer(own, desk, muted, &events);
-        }
-    }
+/// Starts the watcher's thread.
+pub type Start = fn(Events) -> io::Result<()>;
+
+/// Something that the watcher has heard.
+#[derive(Debug, Clone, Copy)]
+pub struct News {
+    source: Source,
+    id: u32,
 }
 
-/// Answers who asks what ports there are. Whether the desk is now muted: while there are no descriptors to accept
-/// anybody with, those who wait would not let the watcher sleep. It is tried again with the next event of any kind.
-fn answer(own: &Reserved, desk: &Reserved, muted: bool, events: &[epoll::Event]) -> bool {
-    let inspects = key(Source::Inspect, 0).u64();
-    if !muted && !events.iter().any(|event| event.data.u64() == inspects) {
-        return false;
+impl Events {
+    /// Sleeps until there is something, or for as long as `rest` says. False if that is over for good.
+    pub(crate) fn wait(&mut self, rest: Option<&Timespec>) -> bool {
+        self.news.clear();
+        let mut events = [const { MaybeUninit::uninit() }; 64];
+        match epoll::wait(&self.epoll, &mut events, rest) {
+            Ok((events, _)) => self.news.extend(events.iter().filter_map(|event| {
+                let key = event.data.u64();
+                Some(News { source: *SOURCES.get((key >> 32) as usize)?, id: key as u32 })
+            })),
+            Err(Errno::INTR) => {}
+            Err(_) => return false,
+        }
+        true
     }
-    let fails = inspect::answer(desk).is_err();
-    if fails != muted {
-        let flags = if fails { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
-        let _ = epoll::modify(own, desk, key(Source::Inspect, 0), flags);
+
+    /// What the last wait brought.
+    pub(crate) fn news(&self) -> &[News] {
+        &self.news
     }
-    fails
+
+    /// Answers processes that ask what ports there are. Not to be called with the lock held.
+    pub(crate) fn answer(&mut self, snapshot: &dyn Fn() -> inspect::Snapshot) {
+        let Some(desk) = self.desk.as_deref() else { return };
+        if !self.muted && !self.news.iter().any(|news| news.source == Source::Inspect) {
+            return;
+        }
+        let fails = inspect::answer(desk, snapshot).is_err();
+        if fails != self.muted {
+            let flags = if fails { epoll::EventFlags::IN | epoll::EventFlags::ET } else { epoll::EventFlags::IN };
+            let _ = epoll::modify(&self.epoll, desk, key(Source::Inspect, 0), flags);
+        }
+        self.muted = fails;
+    }
 }

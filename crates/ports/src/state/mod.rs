@@ -5,12 +5,15 @@
 //! is a [`Home::Far`]; the same rules hold for its names, and messages to it become effects.
 //!
 //! * [`space`]: a task's names. * [`port`]: ports and port sets. * [`right`]: taking rights out of a
-//!   space, putting them into one, destroying them. * [`message`]: messages on their way.
+//!   space, putting them into one, destroying them. * [`message`]: messages on their way. * [`body`]: what their bodies say of their items.
 //!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called, by [`gate`]s.
+//!   * [`kernel`]: ports that stand for tasks, threads and the host.
 
 mod acceptance;
+pub mod body;
 mod death;
 pub mod gate;
+pub mod kernel;
 pub mod message;
 pub mod notify;
 pub mod port;

@@ -7,8 +7,9 @@ use super::{
     Effect, PortId, SetId, SpaceId, State,
     gate::{self, Gate, Table, Tally},
     port::Local,
+    space::Object,
 };
-use crate::abi::Code;
+use crate::abi::{Code, kind};
 use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
@@ -71,6 +72,18 @@ impl Turns {
 }
 
 impl State {
+    /// The gate of the port that a name has a send right to.
+    pub(crate) fn gate_of(&self, space: SpaceId, name: u32) -> Option<Arc<Gate>> {
+        let entry = self.spaces.get(space.0 as usize)?.get(name)?;
+        let Object::Port(port) = entry.object else { return None };
+        if !entry.has(kind::SEND) {
+            return None;
+        }
+        let local = self.port(port).local()?;
+        // Its server knows the port by the payload, which comes with messages.
+        local.traps.as_ref().filter(|_| local.payload.is_none())?.gate.clone()
+    }
+
     /// Registers routines for the port whose receive right is `name`: besides those that it has, or in place of those
     /// with the same base.
     pub fn register_traps(&mut self, space: SpaceId, name: u32, table: Table, serial: bool) -> Result<(), Code> {

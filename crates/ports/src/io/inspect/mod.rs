@@ -16,7 +16,6 @@ pub use model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves
 pub use query::{Address, Failure, addresses, ask};
 
 use super::objects;
-use crate::process::Process;
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType},
@@ -82,15 +81,15 @@ impl Inspector {
     }
 }
 
-/// Answers those who have connected. To be called without the lock, by one thread at a time.
+/// Answers those that have connected with what `snapshot` gives. To be called without the lock, by one thread at a time.
 ///
 /// # Errors
 /// Nobody can be accepted for now, as there are no descriptors or no memory left.
-pub(crate) fn answer(listener: &Reserved) -> io::Result<()> {
+pub(crate) fn answer(listener: &Reserved, snapshot: &dyn Fn() -> Snapshot) -> io::Result<()> {
     for _ in 0..TURNS {
         match rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             // Who is refused, or can't be answered, sees the connection close.
-            Ok(socket) => drop(answer_one(socket)),
+            Ok(socket) => drop(answer_one(socket, snapshot)),
             Err(Errno::INTR | Errno::CONNABORTED) => {}
             Err(Errno::WOULDBLOCK) => return Ok(()),
             Err(error) => return Err(error.into()),
@@ -99,14 +98,13 @@ pub(crate) fn answer(listener: &Reserved) -> io::Result<()> {
     Ok(())
 }
 
-fn answer_one(socket: OwnedFd) -> io::Result<()> {
+fn answer_one(socket: OwnedFd, snapshot: &dyn Fn() -> Snapshot) -> io::Result<()> {
     let socket = Reserved::new(socket)?;
     let asker = credentials::peer(&socket)?.uid;
     if !may_ask(asker, rustix::process::geteuid().as_raw()) {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    let snapshot = Process::get().lock().snapshot();
-    let answer = Reserved::new(file_of(&snapshot)?)?;
+    let answer = Reserved::new(file_of(&snapshot())?)?;
     Ok(objects::send(socket.as_fd(), &[HELLO], &[answer.as_fd()])?)
 }
 

@@ -113,7 +113,8 @@ fn this_process_answers_itself() {
     let address = addresses().expect("the kernel's list").into_iter().find(|it| it.name == name).expect("it is listed");
     let asking = std::thread::spawn(move || ask(&address, soon()));
     rustix::event::poll(&mut [PollFd::new(&inspector.socket(), PollFlags::IN)], None).expect("poll");
-    answer(&inspector.listener()).expect("nobody is left waiting");
+    let snapshot = || crate::process::Process::get().lock().snapshot();
+    answer(&inspector.listener(), &snapshot).expect("nobody is left waiting");
     let snapshot = asking.join().expect("no panic").expect("an answer");
     assert_eq!(snapshot.pid, std::process::id());
     assert_eq!(snapshot.tasks[0].names[0].rights, [super::Held::Send], "mach_task_self");

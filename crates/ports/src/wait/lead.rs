@@ -1,12 +1,15 @@
-//! Waiting for a message: as the leader, who looks at the hot lines, or as one of those whom others wake.
+//! Waiting for a message: as the leader, which looks at the hot lines, or as one of the threads that others wake.
 
-use super::{ASLEEP, Ended, HOT, Me, overdue, remaining, room::follow};
+use super::{
+    follow::follow,
+    thread::{Ended, Me, overdue, remaining},
+};
 use crate::{
     io::{
         look::{EAGER, Outlook, look, now},
-        wait::For,
+        wait::{ASLEEP, For, HOT},
     },
-    process::Guard,
+    lock::Guard,
 };
 use slipway_fabric::{
     ring::{DOZES, Ring},
@@ -15,8 +18,8 @@ use slipway_fabric::{
 };
 use smallvec::SmallVec;
 
-/// The longest sleep on a line's own word alone, in nanoseconds. The other end can have the kernel move who sleeps there to
-/// another word, where nobody wakes him. (To sleep on a word of our own as well costs more with each sleep.)
+/// The longest sleep on a line's own word alone, in nanoseconds. The other end can requeue the sleeping thread to a word
+/// that is never woken. (To sleep on a word of our own as well costs more with each sleep.)
 const LONGEST: u64 = 1_000_000_000;
 
 /// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
@@ -68,7 +71,7 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>)
         };
     }
     let waiting = &mut guard.quietly().io.waiting;
-    (waiting.leader, waiting.dozes_on) = (None, None);
+    (waiting.leader, waiting.sleeps_on) = (None, None);
     (guard, ended)
 }
 
@@ -112,7 +115,7 @@ fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
     outlook
 }
 
-/// Sleeps until the only hot line stirs or somebody wakes the leader.
+/// Sleeps until the only hot line stirs or the leader is woken.
 #[inline(always)]
 fn sleep_on_one<'a>(
     mut guard: Guard<'a>,
@@ -123,7 +126,7 @@ fn sleep_on_one<'a>(
     ring.arm_dozing_reader();
     let mut interrupted = false;
     if !ring.readable(head) {
-        guard.quietly().io.waiting.dozes_on = Some(line);
+        guard.quietly().io.waiting.sleeps_on = Some(line);
         let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
         drop(guard);
         interrupted = ring.reader_word().wait_while(DOZES, Some(rest));
@@ -137,7 +140,7 @@ fn sleep_on_one<'a>(
     (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
 }
 
-/// Sleeps until one of the hot lines stirs or somebody wakes the leader.
+/// Sleeps until one of the hot lines stirs or the leader is woken.
 #[cold]
 fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
     // A kernel that can't sleep on several words has the watcher hear bells for us.

@@ -1,7 +1,14 @@
-//! A task's side: registering routines, and waiting for the calls in them.
+//! Routines that a task registers for its ports, and waiting for the calls in them.
 
-use super::{gate::Table, thread};
-use crate::{abi::Code, guest::forward, io::wait, process::Guard, state::traps, task::Task};
+use crate::{
+    abi::Code,
+    guest::forward,
+    lock::Guard,
+    state::{gate::Table, traps},
+    task::Task,
+    trap::calls_in,
+    wait,
+};
 use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
@@ -32,7 +39,7 @@ impl Task {
         forward!(self.wait_for_callers());
         let mut guard = self.lock();
         loop {
-            let next = guard.state.turns.leaving(self.space()).find(|turn| turn.calls() > own(turn)).cloned();
+            let next = guard.state.turns.leaving(self.space()).find(|turn| turn.calls() > calls_in(Arc::as_ptr(turn))).cloned();
             let Some(turn) = next else { return };
             guard = drained(guard, &turn);
         }
@@ -49,14 +56,9 @@ impl Task {
     }
 }
 
-/// Calls that the calling thread itself is in.
-fn own(turn: &Arc<Turn>) -> u32 {
-    thread::with(|thread| thread.frames().filter(|frame| std::ptr::eq(frame.turn, Arc::as_ptr(turn))).count() as u32)
-}
-
 /// Waits until others' calls have left a closed turn.
 fn drained<'a>(mut guard: Guard<'a>, turn: &Arc<Turn>) -> Guard<'a> {
-    while turn.calls() > own(turn) {
+    while turn.calls() > calls_in(Arc::as_ptr(turn)) {
         guard = wait::for_turn(guard, turn.key());
     }
     guard

@@ -1,11 +1,15 @@
-//! `MACH_SEND_NOTIFY`: a message that finds no room is taken all the same, one for each name, and its sender is told
-//! when it is received.
+//! `MACH_SEND_NOTIFY`: a message that finds the queue full is taken all the same, one for each name, and its sender gets a
+//! notification when it is received.
 
-use super::{Request, Step, header, take_back};
+use super::{
+    header,
+    pseudo_receive::{Step, pseudo_receive},
+    request::Request,
+};
 use crate::{
     abi::{Code, NULL, kind},
     io::{Inner, deliver::Refused, line::NO_SLOT},
-    process::Guard,
+    lock::Guard,
     state::{Right, SpaceId},
 };
 
@@ -14,7 +18,7 @@ use crate::{
 pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, buffer: &mut [u8], request: &Request) -> Step<'a> {
     let (line, message) = match refused {
         Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
-        Refused::Socket(_, message) => return take_back(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY),
+        Refused::Socket(_, message) => return pseudo_receive(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY),
         Refused::Queue(_, message) => (None, message),
         Refused::Line(number, slot, message) => (Some((number, slot)), message),
     };
@@ -24,19 +28,19 @@ pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, b
         return (guard, Code::SUCCESS);
     }
     let (Right::Send(port), false) = (&message.dest, request.notify == NULL) else {
-        return take_back(guard, space, message, buffer, request, Code::SEND_INVALID_NOTIFY);
+        return pseudo_receive(guard, space, message, buffer, request, Code::SEND_INVALID_NOTIFY);
     };
     let port = *port;
     let id = match guard.state.request_acceptance(space, port, request.notify) {
         Ok(id) => id,
-        Err(code) => return take_back(guard, space, message, buffer, request, code),
+        Err(code) => return pseudo_receive(guard, space, message, buffer, request, code),
     };
     match line {
         None => guard.state.enqueue_regardless(port, message, id),
         Some((number, slot)) => {
             if let Err(message) = guard.write_regardless(number, slot, message, id) {
                 guard.state.drop_acceptance(id);
-                return take_back(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY);
+                return pseudo_receive(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY);
             }
         }
     }
