@@ -4,7 +4,7 @@ use crate::{
     abi::Code,
     guest::forward,
     lock::Guard,
-    state::{gate::Table, traps},
+    state::gate::{self, Table},
     task::Task,
     trap::calls_in,
     wait,
@@ -51,7 +51,7 @@ impl Task {
         forward!(self.trap_calls(name));
         let guard = self.lock();
         let port = guard.state.receive_of(self.space(), name).ok()?;
-        let calls = |traps: &traps::Traps| traps.tally.sum();
+        let calls = |traps: &gate::Traps| traps.tally.sum();
         guard.state.port(port).local()?.traps.as_deref().map(calls)
     }
 }

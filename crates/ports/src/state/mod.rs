@@ -4,24 +4,28 @@
 //! outside is left as an [`Effect`] for the caller, in order. A port whose receive right is in another process
 //! is a [`Home::Far`]; the same rules hold for its names, and messages to it become effects.
 //!
-//! * [`space`]: a task's names. * [`port`]: ports and port sets. * [`right`]: taking rights out of a
-//!   space, putting them into one, destroying them. * [`message`]: messages on their way. * [`body`]: what their bodies say of their items.
-//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called, by [`gate`]s.
-//!   * [`kernel`]: ports that stand for tasks, threads and the host.
+//! What it consists of: [`ids`], [`space`]s (a task's names), [`port`]s and port sets, [`right`]s, [`message`]s and what
+//! their [`body`] says, [`gate`]s of ports that are called. What is done with it: `rights` are taken out of a space, put into
+//! one, destroyed; `queue`s of ports; `death` of ports; [`notify`]: notifications, and `acceptance` of messages;
+//! [`routines`]: the `mach_port_*` calls; [`traps`]: ports that are called; [`kernel`]: ports of tasks, threads and the host.
 
 mod acceptance;
 pub mod body;
 mod death;
 pub mod gate;
+pub mod ids;
 pub mod kernel;
 pub mod message;
 pub mod notify;
 pub mod port;
+mod queue;
 pub mod right;
+mod rights;
 pub mod routines;
 pub mod space;
 pub mod traps;
 
+pub use ids::{FarOnce, PortId, SetId, SpaceId};
 use message::{Message, Origin};
 pub use port::Home;
 use port::{Port, Set};
@@ -29,23 +33,6 @@ pub use right::Right;
 use slab::Slab;
 use space::Space;
 use std::collections::VecDeque;
-
-/// A port as this process knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PortId(pub u32);
-
-/// A port set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SetId(pub u32);
-
-/// A task's space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(transparent)]
-pub struct SpaceId(pub u32);
-
-/// A send-once right to a port in another process: the I/O layer's number for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FarOnce(pub u32);
 
 /// Something that must happen outside of the state. Effects are carried out in order, under the
 /// same lock, before it is released.
@@ -79,6 +66,15 @@ pub enum Effect {
     Adopted(PortId),
 }
 
+/// A request for a notification when a message is received.
+#[derive(Debug)]
+struct Acceptance {
+    /// The space and its name for the message's port, while it has one.
+    pub(super) name: Option<(SpaceId, u32)>,
+    /// Gets the notification.
+    pub(super) to: Right,
+}
+
 /// All that a process knows of Mach.
 #[derive(Debug, Default)]
 pub struct State {
@@ -91,9 +87,9 @@ pub struct State {
     /// Which name a far send-once right has, by [`FarOnce`]. May tell of one that it had before.
     once_names: Vec<(SpaceId, u32)>,
     /// Requests to be told when a message is received.
-    acceptances: Slab<acceptance::Acceptance>,
+    acceptances: Slab<Acceptance>,
     /// Calls to ports of this process.
-    pub turns: traps::Turns,
+    pub turns: gate::Turns,
     /// What the caller still has to do.
     pub effects: VecDeque<Effect>,
     /// Messages to be destroyed after the one that is being destroyed.
