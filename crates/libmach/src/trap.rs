@@ -112,7 +112,7 @@ pub unsafe extern "C-unwind" fn mach_trap(
 /// there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mig_trap_allocate(size: usize) -> *mut c_void {
-    trap::room::allocate(size)
+    trap::scratch::allocate(size)
 }
 
 /// Gives memory back.
@@ -122,5 +122,5 @@ pub extern "C" fn mig_trap_allocate(size: usize) -> *mut c_void {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mig_trap_free(memory: *mut c_void) {
     // SAFETY: the caller's promise.
-    unsafe { trap::room::release(memory) };
+    unsafe { trap::scratch::release(memory) };
 }

@@ -10,19 +10,32 @@
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
 pub mod abi;
+pub mod body;
 pub mod bootstrap;
+mod clock;
+pub mod dispatch;
 pub mod guest;
-pub mod io;
+pub mod inspect;
+pub mod line;
+pub mod lock;
+mod look;
 pub mod mig;
 pub mod msg;
+pub mod objects;
 pub mod process;
 pub mod rights;
+pub mod routes;
 pub mod settings;
 mod signals;
 pub mod special;
 pub mod state;
 pub mod task;
 pub mod trap;
+mod traps;
+pub mod wait;
+pub mod waiting;
+mod watcher;
+pub mod wire;
 
 /// Memory by address, and atomics, for the faces of this crate.
 pub use slipway_fabric::sync::{AtomicPtr, AtomicU32, Ordering, pages};

@@ -2,35 +2,15 @@
 
 use crate::{
     abi::{self, Code, types},
+    dispatch::Inner,
     guest::forward,
-    io::Inner,
-    process::Process,
-    state::{PortId, Right, SpaceId, port::Kernel, space::Space},
+    lock::Process,
+    state::{PortId, Right, SpaceId, port::Kernel},
     task::Task,
 };
 use std::cell::Cell;
 
-/// A port that a task keeps apart from its names. Children made by fork inherit it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Special {
-    /// Where the task's exceptions would be told. Nothing here tells any.
-    Exception,
-    /// Where the task looks up services.
-    Bootstrap,
-}
-
-impl Special {
-    /// All of them, in their order.
-    pub const ALL: [Self; 2] = [Self::Exception, Self::Bootstrap];
-
-    /// The place for it in a space.
-    pub(crate) fn of(self, space: &mut Space) -> &mut Right {
-        match self {
-            Self::Exception => &mut space.exception,
-            Self::Bootstrap => &mut space.bootstrap,
-        }
-    }
-}
+pub use crate::state::kernel::Special;
 
 /// The port of the calling thread, which dies with it.
 struct ThreadPort(Cell<Option<(&'static Process, PortId)>>);
@@ -48,32 +28,11 @@ impl ThreadPort {
 
 impl Drop for ThreadPort {
     fn drop(&mut self) {
-        if self.0.get().is_some() {
-            let process = Process::get();
-            if let Some(port) = self.get(process) {
-                process.lock().state.destroy_right(Right::Receive(port));
-            }
+        if let Some(process) = Process::made()
+            && let Some(port) = self.get(process)
+        {
+            process.lock().state.destroy_right(Right::Receive(port));
         }
-    }
-}
-
-impl Inner {
-    /// A new port that the library itself serves, and whose receive right has no name.
-    pub(crate) fn new_kernel_port(&mut self, kernel: Kernel) -> PortId {
-        let port = self.state.new_port();
-        if let Some(local) = self.state.port_mut(port).local_mut() {
-            local.kernel = kernel;
-        }
-        port
-    }
-
-    /// A send right in a space to such a port: its name, null if there is none.
-    pub(crate) fn name_kernel_port(&mut self, space: SpaceId, port: PortId) -> u32 {
-        let Some(right) = self.state.make_send(port) else { return abi::NULL };
-        self.state.copyout(space, right).unwrap_or_else(|right| {
-            self.state.destroy_right(right);
-            abi::NULL
-        })
     }
 }
 
@@ -87,20 +46,20 @@ impl Task {
         // A thread that is being taken down has lost its port.
         let port = THREAD.try_with(|thread| {
             thread.get(process).unwrap_or_else(|| {
-                let port = guard.new_kernel_port(Kernel::Thread);
+                let port = guard.state.new_kernel_port(Kernel::Thread);
                 thread.0.set(Some((process, port)));
                 port
             })
         });
-        port.map_or(abi::NULL, |port| guard.name_kernel_port(self.space(), port))
+        port.map_or(abi::NULL, |port| guard.state.name_kernel_port(self.space(), port))
     }
 
     /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.
     pub fn host_name(&self) -> u32 {
         forward!(self.host_name());
         let mut guard = self.lock();
-        let port = *guard.process().host.get_or_init(|| guard.new_kernel_port(Kernel::Host));
-        guard.name_kernel_port(self.space(), port)
+        let port = *guard.process().host.get_or_init(|| guard.state.new_kernel_port(Kernel::Host));
+        guard.state.name_kernel_port(self.space(), port)
     }
 
     /// The task's own port, with a user reference more.
@@ -120,7 +79,7 @@ impl Task {
         let (name, port) = (space.self_name.get(), space.task_port);
         match port {
             Some(port) if name == abi::NULL => {
-                let name = guard.name_kernel_port(self.space(), port);
+                let name = guard.state.name_kernel_port(self.space(), port);
                 guard.state.space(self.space()).self_name.set(name);
                 name
             }

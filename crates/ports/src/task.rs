@@ -2,18 +2,19 @@
 
 use crate::{
     abi::{Code, kind, notify},
+    dispatch::Inner,
     guest::{self, forward},
-    io::{Inner, wait::For},
+    lock::{Guard, Process},
     msg::{self, Request},
-    process::{Guard, Process},
-    special::Special,
     state::{
         PortId, SpaceId,
+        kernel::Special,
         port::Kernel,
         routines::Status,
         space::{Entry, Object},
     },
     trap,
+    waiting::For,
 };
 use std::{io, os::fd::OwnedFd};
 
@@ -32,17 +33,6 @@ pub struct Task {
 }
 
 impl Inner {
-    /// A new space, with a port that stands for its task.
-    pub(crate) fn new_task(&mut self) -> SpaceId {
-        let space = self.state.new_space();
-        let port = self.new_kernel_port(Kernel::Task(space));
-        let name = self.name_kernel_port(space, port);
-        let it = self.state.space_mut(space);
-        it.self_name.set(name);
-        it.task_port = Some(port);
-        space
-    }
-
     /// The port behind a name with a receive right.
     fn own_port(&self, space: SpaceId, name: u32) -> Option<PortId> {
         self.state.space(space).get(name).filter(|entry| entry.has(kind::RECEIVE)).and_then(Entry::port)
@@ -54,7 +44,7 @@ impl Inner {
         match entry.object {
             Object::Port(port) => {
                 self.refresh_far(port);
-                let route = self.io.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
+                let route = self.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
                 if let Some((line, slot)) = route {
                     self.look_at_gate(line, slot);
                 }
@@ -109,7 +99,7 @@ impl Task {
     pub fn new() -> Self {
         let Some(process) = Process::here() else { return guest::known_owner().create() };
         let mut guard = process.lock();
-        let space = guard.new_task();
+        let space = guard.state.new_task();
         process.note_self_name(space, guard.state.space(space).self_name.clone());
         Self { process: process.address(), space }
     }
@@ -467,19 +457,5 @@ impl Task {
 impl Default for Task {
     fn default() -> Self {
         Self::current()
-    }
-}
-
-impl Inner {
-    /// Tells senders elsewhere the new limit of a port's queue.
-    fn announce_limit(&mut self, port: PortId, limit: u32) {
-        let slots = self.io.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
-        for (number, slot) in slots {
-            let Some(line) = self.io.lines.get_mut(number) else { continue };
-            line.credit.open(slot, limit);
-            if line.segment.rx.wake_writer() {
-                line.ring_bell();
-            }
-        }
     }
 }

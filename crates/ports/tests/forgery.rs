@@ -17,11 +17,9 @@ use peer::*;
 use slipway_fabric::sync::Ordering::SeqCst;
 use slipway_ports::{
     abi::types,
-    io::{
-        line::RING,
-        objects,
-        wire::{ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind},
-    },
+    line::RING,
+    objects,
+    wire::{ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind},
 };
 use stage::*;
 use std::{

@@ -11,11 +11,9 @@ use peer::Line;
 use slipway_fabric::credit::{Closed, RxCount};
 use slipway_ports::{
     abi::{Code, kind as names, types},
-    io::{
-        objects,
-        wire::{ItemHead, Record, WireRight, flag, form, item, kind},
-    },
+    objects,
     task::Task,
+    wire::{ItemHead, Record, WireRight, flag, form, item, kind},
 };
 use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},

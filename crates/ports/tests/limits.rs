@@ -13,12 +13,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slipway_fabric::descriptor::Reserved;
 use slipway_ports::{
     abi::{Code, types},
-    io::{
-        line::{HELD, REFUSED},
-        objects,
-        wire::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
-    },
+    line::{HELD, REFUSED},
+    objects,
     task::Task,
+    wire::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
 };
 use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},

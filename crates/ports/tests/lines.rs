@@ -17,11 +17,9 @@ use slipway_fabric::{
 };
 use slipway_ports::{
     abi::{Code, kind as types_of, notify, types},
-    io::{
-        objects,
-        wire::{ItemHead, Luggage, Record, WireRight, form, item, kind},
-    },
+    objects,
     task::Task,
+    wire::{ItemHead, Luggage, Record, WireRight, form, item, kind},
 };
 use std::os::fd::{AsFd, OwnedFd};
 use support::*;
@@ -78,7 +76,7 @@ fn with_right(record: Record, right: WireRight, luggage: &[u8], fds: u16) -> (Re
     rest.extend(right.as_bytes());
     rest.extend(luggage);
     let items = rest.len() as u32 - 16;
-    (Record { body: 16, items, flags: slipway_ports::io::wire::flag::COMPLEX, fds, ..record }, rest)
+    (Record { body: 16, items, flags: slipway_ports::wire::flag::COMPLEX, fds, ..record }, rest)
 }
 
 fn received(form: u32) -> u32 {

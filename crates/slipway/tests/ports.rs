@@ -9,7 +9,7 @@ use rustix::process::Signal;
 use serde_json::{Value, json};
 use slipway_ports::{
     abi::{notify, right, types},
-    io::inspect::{Failure, addresses, ask},
+    inspect::{Failure, addresses, ask},
     task::Task,
 };
 use std::os::unix::fs::PermissionsExt;

@@ -3,7 +3,7 @@
 //! The server listens at a socket that only its user can reach. Whoever connects gets one packet: [`Hello`],
 //! with the two descriptors of a send right. All else is Mach messages.
 
-use crate::{io::objects, task::Task};
+use crate::{objects, task::Task};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,

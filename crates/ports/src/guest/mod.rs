@@ -150,7 +150,7 @@ mod tests {
     fn the_version_changes_with_what_guest_and_owner_agree_on() {
         let (table, by_hand) = (include_str!("table.rs"), include_str!("by_hand.rs"));
         let gate = include_str!("../state/gate.rs");
-        let special = include_str!("../special.rs");
+        let special = include_str!("../state/kernel.rs");
         let mut shape = vec![
             text(table, "calls! {"),
             text(table, "macro_rules! calls {"),
@@ -168,7 +168,7 @@ mod tests {
             text(special, "pub enum Special {"),
             text(special, "pub const ALL: [Self; 2] ="),
             text(include_str!("../task.rs"), "pub struct Task {"),
-            text(include_str!("../msg/mod.rs"), "pub struct Request {"),
+            text(include_str!("../msg/request.rs"), "pub struct Request {"),
             text(gate, "pub struct Entry {"),
             text(gate, "pub type Routine ="),
         ];

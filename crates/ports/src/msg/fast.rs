@@ -1,95 +1,65 @@
-//! The short way: a message of plain bytes goes from the sender's buffer into the ring, or from there to the receiver's.
+//! The fast path: a message of plain bytes goes from the sender's buffer into a ring, or from there to the receiver's buffer,
+//! past every queue.
 //!
 //! As in seL4's fast path: guards that each leave for the slow path, with nothing changed; a point of no
 //! return; and a commit that can't fail.
 
-use super::header::{self, Delivered, Header};
-use crate::{
-    abi::{self, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
-    io::{
-        Inner, Once,
-        line::{HELD, INLINE, Line},
-        rights::wire,
-        wait::For,
-        wire::{self, RECORD, Record, WireRight, form},
-    },
-    state::{Home, LineId, PortId, Right, SpaceId, State, port::Port, space::Object},
+use super::{
+    header::{self, Delivered, Header},
+    typed,
 };
-
-/// Where the last message went, and what the last was received from: the names' meaning, looked up.
-///
-/// It is good as long as nothing but plain messages comes and goes. So whoever else reaches what the lock guards has it
-/// forgotten: see [`Guard`](crate::process::Guard).
-#[derive(Debug)]
-pub struct Shortcuts {
-    /// The task and the name that was sent to, or [`NOTHING`].
-    sent_to: u64,
-    /// The line and the slot that it led to.
-    way: (LineId, u32),
-    /// The task and the name that was received from, or [`NOTHING`].
-    received_from: u64,
-    /// What it stands for; None if nothing can be received from it.
-    what: Option<For>,
-}
-
-/// No name in any task.
-const NOTHING: u64 = !0;
-
-/// A name in a task.
-#[inline(always)]
-fn key(space: SpaceId, name: u32) -> u64 {
-    u64::from(space.0) << 32 | u64::from(name)
-}
-
-impl Default for Shortcuts {
-    fn default() -> Self {
-        Self { sent_to: NOTHING, way: (LineId::NONE, 0), received_from: NOTHING, what: None }
-    }
-}
-
-impl Shortcuts {
-    /// Something else is about to happen.
-    #[inline(always)]
-    pub fn forget(&mut self) {
-        (self.sent_to, self.received_from) = (NOTHING, NOTHING);
-    }
-}
+use crate::{
+    abi::{self, Code, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
+    dispatch::Inner,
+    line::{INLINE, Line},
+    routes::{Once, Routes, import::View},
+    state::{
+        Home, LineId, PortId, Right, SpaceId, State,
+        port::{Local, Port},
+        space::Object,
+    },
+    waiting::For,
+    wire::{self, RECORD, Record, WireRight, form, parse::ParsedRight},
+};
 
 impl Inner {
     /// What a name to receive from denotes, if it can be received from.
     #[inline(always)]
     pub(super) fn receives_from(&mut self, space: SpaceId, name: u32) -> Option<For> {
-        if self.io.shortcuts.received_from == key(space, name) {
-            return self.io.shortcuts.what;
+        match self.shortcuts.receiver(space, name) {
+            Some(what) => what,
+            None => self.look_up_receiver(space, name),
         }
-        self.look_up_receiver(space, name)
     }
 
     #[inline(never)]
     fn look_up_receiver(&mut self, space: SpaceId, name: u32) -> Option<For> {
-        let what = super::receivable(self, space, name).ok();
-        (self.io.shortcuts.received_from, self.io.shortcuts.what) = (key(space, name), what);
+        let what = receivable(self, space, name).ok();
+        self.shortcuts.note_receiver(space, name, what);
         what
     }
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.
     #[inline(always)]
     fn way_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
-        if self.io.shortcuts.sent_to == key(space, name) { Some(self.io.shortcuts.way) } else { self.look_up_way(space, name) }
+        match self.shortcuts.route(space, name) {
+            Some(route) => Some(route),
+            None => self.look_up_way(space, name),
+        }
     }
 
     #[inline(never)]
     fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
         let port = self.state.space(space).get(name).filter(|entry| entry.has(kind::SEND))?.port()?;
-        let route = self.io.far(port)?.way()?;
+        let route = self.far(port)?.way()?;
         let way = (route.line, route.slot);
-        (self.io.shortcuts.sent_to, self.io.shortcuts.way) = (key(space, name), way);
+        self.shortcuts.note_route(space, name, way);
         Some(way)
     }
 }
 
-/// Sends the message of `size` bytes in `buffer` if that can be done right now and without a thought: false, and
-/// nothing changed, if not.
+/// Sends the message of `size` bytes in `buffer` if it is plain, and its line has room: false, and nothing has changed, if
+/// not.
 #[inline(always)]
 pub fn send(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
     const PLAIN: u32 = types::COPY_SEND;
@@ -136,9 +106,9 @@ fn make_reply(state: &mut State, line: &mut Line, reply: Option<PortId>) -> Wire
     match reply {
         Some(port) => {
             state.port_mut(port).sorights += 1;
-            wire(form::TOKEN, line.give_token(port))
+            WireRight { form: form::TOKEN, value: line.give_token(port) }
         }
-        None => wire(form::NULL, 0),
+        None => WireRight::default(),
     }
 }
 
@@ -150,8 +120,8 @@ fn record(kind: u8, target: u32, id: i32, reply: WireRight, body: &[u8]) -> Reco
 #[inline(always)]
 fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
     let Some((number, slot)) = inner.way_to(space, header.remote) else { return false };
-    let Inner { state, io } = inner;
-    let Some(line) = io.lines.get_mut(number) else { return false };
+    let Routes { state, lines, sent, .. } = &mut inner.routes;
+    let Some(line) = lines.get_mut(number) else { return false };
     if line.room(RECORD + body.len(), 0).is_err() {
         return false;
     }
@@ -159,7 +129,7 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
 
     // Past this point nothing can fail but the line itself, whose loss is as good as a delivery to a dead port.
     out.count.add();
-    io.counters.sent += 1;
+    *sent += 1;
     let reply = make_reply(state, line, reply);
     let written = line.write_plain(&record(wire::kind::MESSAGE, slot, header.id, reply, body), body);
     if written.is_err() || line.credit.closed(slot).is_some() {
@@ -171,7 +141,7 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
 /// A line that was just written to is broken, or the slot closed.
 #[cold]
 fn lost_or_closed(inner: &mut Inner, number: LineId, slot: u32) {
-    inner.io.shortcuts.forget();
+    inner.shortcuts.forget();
     if !inner.look_at_gate(number, slot) {
         inner.end_line(number);
     }
@@ -183,10 +153,10 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     else {
         return false;
     };
-    let Some(Once::Token { line: number, token }) = inner.io.onces.get(once.0 as usize) else { return false };
+    let Some(Once::Token { line: number, token }) = inner.onces.get(once.0 as usize) else { return false };
     let (number, token) = (*number, *token);
-    let Inner { state, io } = inner;
-    let Some(line) = io.lines.get_mut(number) else { return false };
+    let Routes { state, lines, onces, stirred, sent, .. } = &mut inner.routes;
+    let Some(line) = lines.get_mut(number) else { return false };
     if line.room(RECORD + body.len(), 0).is_err() {
         return false;
     }
@@ -195,19 +165,32 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     let reply = make_reply(state, line, reply);
     let written = line.write_plain(&record(wire::kind::ONCE, token, header.id, reply, body), body);
     line.held.remove(&token);
-    io.onces.remove(once.0 as usize);
-    io.counters.sent += 1;
+    onces.remove(once.0 as usize);
+    *sent += 1;
     state.space_mut(space).remove(header.remote);
     if written.is_err() {
-        inner.io.shortcuts.forget();
+        inner.shortcuts.forget();
         inner.end_line(number);
     } else if line.lapsed {
-        io.stirred.push(number);
+        stirred.push(number);
     }
     true
 }
 
-/// What the short way in came to.
+/// What a name to receive from denotes.
+pub(super) fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For, Code> {
+    let entry = inner.state.space(space).get(name).ok_or(Code::RCV_INVALID_NAME)?;
+    match entry.object {
+        Object::Set(set) => Ok(For::Set(set)),
+        Object::Port(port) if entry.has(kind::RECEIVE) => match inner.state.port(port).local().and_then(|local| local.set) {
+            Some(_) => Err(Code::RCV_IN_SET),
+            None => Ok(For::Port(port)),
+        },
+        _ => Err(Code::RCV_INVALID_NAME),
+    }
+}
+
+/// What the fast path to a receiver came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Short {
     /// A message was received.
@@ -218,10 +201,10 @@ pub enum Short {
     Other,
 }
 
-/// Looks whether a wait for what comes over the only line may begin, which looks at the line itself.
+/// Looks whether a wait for what comes over the only hot line may begin, which looks at the line itself.
 #[inline(always)]
 pub fn look(inner: &Inner, what: For) -> Short {
-    if inner.io.hot.len() == 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }
+    if inner.waiting.hot.len() == 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }
 }
 
 /// Whether no message waits in a queue here.
@@ -234,61 +217,153 @@ fn none_queued(state: &State, what: For) -> bool {
     }
 }
 
-/// Receives what lies at the front of the line that was last active, if it is a message of plain bytes for
-/// `what` that fits. Nothing has changed if not.
+/// Where a received message goes.
+#[derive(Debug)]
+pub struct Buffer<'a> {
+    /// The space in which the message's rights get names.
+    pub space: SpaceId,
+    /// What is received from.
+    pub what: For,
+    /// Where the message goes.
+    pub bytes: &'a mut [u8],
+    /// The most bytes of it that may be used.
+    pub room: usize,
+}
+
+/// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
-pub fn receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], room: usize) -> Short {
-    let Inner { state, io } = inner;
-    let Some(&number) = io.hot.first() else { return Short::Other };
-    let Some(line) = io.lines.get_mut(number) else { return Short::Other };
+pub fn receive(inner: &mut Inner, to: &mut Buffer<'_>) -> Short {
+    let Some(&number) = inner.waiting.hot.first() else { return Short::Other };
+    let Routes { state, lines, .. } = &mut inner.routes;
+    let Some(line) = lines.get_mut(number) else { return Short::Other };
     let record = match line.front() {
         Ok(Some(record)) => record,
-        Ok(None) if io.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
+        Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, to.what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
+    let Some(taken) = take_off(state, line, &record, to) else { return Short::Other };
+    deliver(inner, number, &record, &taken, to);
+    Short::Received
+}
+
+/// Takes the record at the front of a line, if it is a message for a port of the receiver's whose queue is empty, that fits,
+/// and has nothing in it but bytes and perhaps a reply right. False, and nothing has changed, if not.
+#[inline]
+pub fn take(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<'_>) -> bool {
+    let Routes { state, lines, .. } = &mut inner.routes;
+    let Some(line) = lines.get_mut(number) else { return false };
+    let Some(taken) = take_off(state, line, record, to) else { return false };
+    deliver(inner, number, record, &taken, to);
+    true
+}
+
+/// What the header of a message that was taken says of its port.
+struct Taken {
+    local: u64,
+    local_type: u32,
+    dest_type: u32,
+    seqno: u32,
+}
+
+/// Takes the body of the front record off the line, which is counted as received.
+#[inline(always)]
+fn take_off(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
     let size = HEADER + record.body as usize;
-    let plain = record.kind == wire::kind::MESSAGE && record.flags == 0 && record.fds == 0 && record.items == 0;
-    if !plain || size > room || size > buffer.len() {
-        return Short::Other;
+    let plain = record.flags == 0 && record.fds == 0 && record.items == 0;
+    if !plain || size > to.room || size > to.bytes.len() {
+        return None;
     }
-    let answered = match record.reply.form {
-        form::NULL => false,
-        form::TOKEN if line.held.len() < HELD && !line.held.contains_key(&record.reply.value) => true,
-        _ => return Short::Other,
-    };
-    let Some(Some(slot)) = line.ins.get_mut(record.target as usize) else { return Short::Other };
+    if !matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::GIFT | form::BACK) {
+        return None;
+    }
+    if record.kind != wire::kind::MESSAGE {
+        return take_off_once(state, line, record, to);
+    }
+    let Some(Some(slot)) = line.ins.get_mut(record.target as usize) else { return None };
     if slot.closed || (!slot.primary && slot.given == 0) {
-        return Short::Other;
+        return None;
     }
-    let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(slot.port.0 as usize) else { return Short::Other };
-    let mine = match what {
-        For::Port(own) => own == slot.port,
-        For::Set(set) => local.set == Some(set),
-        For::Room(_) | For::Line(_) | For::Turn(_) => false,
-    };
-    if !mine || !local.queue.is_empty() || local.payload.is_some() {
-        return Short::Other;
-    }
+    let local = receiver(state, slot.port, to.what)?;
 
     // Past this point nothing can fail.
     line.credit.accept_and_take(record.target, &mut slot.count);
     if size > HEADER {
-        line.copy_out(0, &mut buffer[HEADER..size]);
+        line.copy_out(0, &mut to.bytes[HEADER..size]);
     }
-    line.consume(&record);
-    let seqno = local.seqno;
-    local.seqno = seqno.wrapping_add(1);
-    let name = local.receiver.map_or(0, |(_, name)| u64::from(name));
-    io.counters.received += 1;
-    let (reply, reply_type) = if answered { take_reply(inner, space, number, record.reply.value) } else { (abi::NULL, 0) };
-    let delivered = Delivered { size, id: record.id, complex: false, dest_type: types::PORT_SEND, reply, reply_type };
-    header::write(buffer, &delivered, name, types::PORT_SEND, seqno);
-    Short::Received
+    line.consume(record);
+    Some(Taken::new(local, types::PORT_SEND))
 }
 
-/// The name and the type of the reply right that came as a token.
+/// As [`take_off`], for the message of a send-once right.
 #[inline(never)]
-fn take_reply(inner: &mut Inner, space: SpaceId, number: LineId, token: u32) -> (u32, u32) {
-    let right = inner.hold_token(number, token).unwrap_or(Right::Dead);
-    (super::typed::place_right(inner, space, right, &mut 0, 0), types::PORT_SEND_ONCE)
+fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
+    if record.kind != wire::kind::ONCE {
+        return None;
+    }
+    let port = line.token_port(record.target)?;
+    let taken = Taken::new(receiver(state, port, to.what)?, types::PORT_SEND_ONCE);
+
+    // As in `take_off`.
+    line.copy_out(0, &mut to.bytes[HEADER..HEADER + record.body as usize]);
+    line.take_token(record.target);
+    line.consume(record);
+    let it = state.port_mut(port);
+    it.sorights = it.sorights.saturating_sub(1);
+    Some(taken)
+}
+
+/// The port, if messages for it go to the receiver at once: it is here, the receiver receives from it, and its queue is empty.
+#[inline(always)]
+fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
+    let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(port.0 as usize) else { return None };
+    let mine = match what {
+        For::Port(own) => own == port,
+        For::Set(set) => local.set == Some(set),
+        For::Room(_) | For::Line(_) | For::Turn(_) => false,
+    };
+    (mine && local.queue.is_empty()).then_some(local)
+}
+
+impl Taken {
+    /// Counts a message of the port.
+    #[inline(always)]
+    fn new(local: &mut Local, dest_type: u32) -> Self {
+        let seqno = local.seqno;
+        local.seqno = seqno.wrapping_add(1);
+        match local.payload {
+            None => {
+                Self { local: local.receiver.map_or(0, |(_, name)| u64::from(name)), local_type: dest_type, dest_type, seqno }
+            }
+            Some(payload) => Self { local: payload, local_type: types::PROTECTED_PAYLOAD, dest_type, seqno },
+        }
+    }
+}
+
+/// Writes the header of a message that was taken off a line.
+#[inline(always)]
+fn deliver(inner: &mut Inner, number: LineId, record: &Record, taken: &Taken, to: &mut Buffer<'_>) {
+    inner.received += 1;
+    let (reply, reply_type) = match record.reply.form {
+        form::NULL => (abi::NULL, 0),
+        _ => take_reply(inner, to.space, number, record.reply),
+    };
+    if record.kind == wire::kind::ONCE && inner.lines.get(number).is_some_and(|line| line.lapsed) {
+        inner.stirred.push(number);
+    }
+    let size = HEADER + record.body as usize;
+    let message = Delivered { size, id: record.id, complex: false, dest_type: taken.dest_type, reply, reply_type };
+    header::write(to.bytes, &message, taken.local, taken.local_type, taken.seqno);
+}
+
+/// The name and the type of the reply right of a record.
+#[inline(never)]
+fn take_reply(inner: &mut Inner, space: SpaceId, number: LineId, reply: WireRight) -> (u32, u32) {
+    if reply.form == form::TOKEN {
+        let right = inner.hold_token(number, reply.value).unwrap_or(Right::Dead);
+        return (typed::place_right(inner, space, right, &mut 0, 0), types::PORT_SEND_ONCE);
+    }
+    let parsed = ParsedRight::numbered(reply).unwrap_or(ParsedRight::Dead);
+    let right = inner.import_right(View::Reader(number), parsed).unwrap_or(Right::Dead);
+    let kind = right.received_type();
+    (typed::place_right(inner, space, right, &mut 0, 0), kind)
 }

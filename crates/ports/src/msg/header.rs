@@ -2,7 +2,7 @@
 
 use crate::{
     abi::{COMPLEX, Code, HEADER, LOCAL_MASK, REMOTE_MASK, types},
-    io::Inner,
+    dispatch::Inner,
     state::PortId,
 };
 
@@ -77,7 +77,7 @@ pub struct Delivered {
 /// Writes the header of a message received from `port` into the front of `buffer`, and counts the message.
 #[inline]
 pub fn deliver(inner: &mut Inner, port: PortId, buffer: &mut [u8], message: &Delivered) {
-    inner.io.counters.received += 1;
+    inner.received += 1;
     let (mut local, mut local_type, mut seqno) = (0u64, message.dest_type, 0);
     if let Some(it) = inner.state.port_mut(port).local_mut() {
         seqno = it.seqno;

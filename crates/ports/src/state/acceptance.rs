@@ -1,20 +1,11 @@
 //! Senders that asked to be told when a message is received that found no room (`MACH_SEND_NOTIFY`).
 
 use super::{
-    PortId, Right, SpaceId, State,
+    Acceptance, PortId, Right, SpaceId, State,
     message::{Message, Origin},
     notify::body,
 };
 use crate::abi::{Code, kind, notify, types};
-
-/// A request for one message.
-#[derive(Debug)]
-pub struct Acceptance {
-    /// The space and its name for the message's port, while it has one.
-    name: Option<(SpaceId, u32)>,
-    /// Gets the notification.
-    pub(super) to: Right,
-}
 
 impl State {
     /// Asks for a notification to the port that `notify` receives from, when a message from the space to `port` is received:

@@ -1,7 +1,7 @@
 //! What callers need to know of a port with routines, in one piece that doesn't change; and the epoch, by which they learn
 //! that they have to look again.
 
-use super::SpaceId;
+use super::ids::{PortId, SpaceId};
 use slipway_fabric::{
     sync::{AtomicU64, Ordering},
     turn::Turn,
@@ -99,5 +99,63 @@ impl Tally {
     pub fn sum(&self) -> u64 {
         let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
         places.iter().map(|place| place.load(Ordering::Relaxed)).sum::<u64>() + self.gone.load(Ordering::Relaxed)
+    }
+}
+
+/// What a port has registered.
+#[derive(Debug)]
+pub struct Traps {
+    pub(super) tables: Arc<Vec<Table>>,
+    pub(super) serial: bool,
+    /// Calls made.
+    pub tally: Arc<Tally>,
+    /// How they are reached at present.
+    pub gate: Option<Arc<Gate>>,
+}
+
+/// A turn that is closed and has calls in it: of which task, and of which port, as long as the task has its receive right.
+#[derive(Debug)]
+pub(super) struct Leaving {
+    pub(super) space: SpaceId,
+    pub(super) port: Option<PortId>,
+    pub(super) turn: Arc<Turn>,
+}
+
+/// Turns that are closed and have calls in them, and what else is kept of calls.
+#[derive(Debug, Default)]
+pub struct Turns {
+    /// Ports that have registered routines.
+    pub(super) registered: u32,
+    pub(super) leaving: Vec<Leaving>,
+    /// Calls by ports that are gone.
+    pub(super) gone: u64,
+}
+
+impl Turns {
+    /// Whether any port has routines.
+    #[inline]
+    pub fn any(&self) -> bool {
+        self.registered > 0
+    }
+
+    /// A call left a turn that was closed, or that a receiver wanted.
+    pub fn left(&mut self) {
+        self.leaving.retain(|left| left.turn.calls() > 0);
+    }
+
+    /// Turns of a task that are closed and still have calls in them.
+    pub fn leaving(&self, space: SpaceId) -> impl Iterator<Item = &Arc<Turn>> {
+        self.leaving.iter().filter(move |left| left.space == space && left.turn.calls() > 0).map(|left| &left.turn)
+    }
+
+    /// Turns of a port that are closed and still have calls in them: since its routines were withdrawn, and since it came
+    /// into a set or out of one.
+    pub(super) fn leaving_port(&self, port: PortId) -> impl Iterator<Item = &Arc<Turn>> {
+        self.leaving.iter().filter(move |left| left.port == Some(port) && left.turn.calls() > 0).map(|left| &left.turn)
+    }
+
+    /// Calls by ports that have withdrawn their routines.
+    pub fn gone(&self) -> u64 {
+        self.gone
     }
 }

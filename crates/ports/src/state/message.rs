@@ -1,6 +1,6 @@
 //! Messages on their way: taken apart, with rights instead of names.
 
-use super::{LineId, Right, State};
+use super::{ids::LineId, right::Right};
 use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
 
@@ -119,40 +119,5 @@ impl Message {
     /// Whether it was sent with a send-once right: then it waits for no limit.
     pub fn is_once(&self) -> bool {
         matches!(self.dest, Right::SendOnce(_) | Right::FarOnce(_))
-    }
-}
-
-impl State {
-    /// Destroys a message: every right in it, the one it was sent with included. As in Mach, messages in the
-    /// queues of ports that die with it come after it, one by one: a chain of them is no chain of calls.
-    pub fn destroy_message(&mut self, message: Box<Message>) {
-        self.doomed.push_back(message);
-        if !std::mem::replace(&mut self.destroying, true) {
-            while let Some(message) = self.doomed.pop_front() {
-                self.clean_message(*message);
-            }
-            self.destroying = false;
-        }
-    }
-
-    fn clean_message(&mut self, message: Message) {
-        if let Some(origin) = message.origin {
-            self.effect(super::Effect::Taken(origin));
-        }
-        let Message { dest, reply, items, .. } = message;
-        self.destroy_right(dest);
-        self.destroy_right(reply);
-        self.destroy_items(items);
-    }
-
-    /// Destroys the rights among `items`.
-    pub fn destroy_items(&mut self, items: SmallVec<[Item; 1]>) {
-        for item in items {
-            match item {
-                Item::Ports { rights, .. } => rights.into_iter().for_each(|right| self.destroy_right(right)),
-                Item::PortArray { rights, .. } => rights.into_iter().for_each(|right| self.destroy_right(right)),
-                Item::Memory { .. } => {}
-            }
-        }
     }
 }

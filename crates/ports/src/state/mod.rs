@@ -4,21 +4,27 @@
 //! outside is left as an [`Effect`] for the caller, in order. A port whose receive right is in another process
 //! is a [`Home::Far`]; the same rules hold for its names, and messages to it become effects.
 //!
-//! * [`space`]: a task's names. * [`port`]: ports and port sets. * [`right`]: taking rights out of a
-//!   space, putting them into one, destroying them. * [`message`]: messages on their way.
-//!   * [`notify`]: notifications. * [`routines`]: the `mach_port_*` calls. * [`traps`]: ports that are called, by [`gate`]s.
+//! What it consists of: [`ids`], [`space`]s (a task's names), [`port`]s and port sets, [`right`]s, [`message`]s and what
+//! their [`body`] says, [`gate`]s of ports that are called. What is done with it: `rights` are taken out of a space, put into
+//! one, destroyed; `queue`s of ports; `death` of ports; [`notify`]: notifications, and `acceptance` of messages;
+//! [`routines`]: the `mach_port_*` calls; [`traps`]: ports that are called; [`kernel`]: ports of tasks, threads and the host.
 
 mod acceptance;
 mod death;
 pub mod gate;
+pub mod ids;
+pub mod kernel;
 pub mod message;
 pub mod notify;
 pub mod port;
+mod queue;
 pub mod right;
+mod rights;
 pub mod routines;
 pub mod space;
 pub mod traps;
 
+pub use ids::{FarOnce, LineId, PortId, SetId, SpaceId};
 use message::{Message, Origin};
 pub use port::Home;
 use port::{Port, Set};
@@ -26,38 +32,6 @@ pub use right::Right;
 use slab::Slab;
 use space::Space;
 use std::collections::VecDeque;
-
-/// A port as this process knows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct PortId(pub u32);
-
-/// A port set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct SetId(pub u32);
-
-/// A task's space.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(transparent)]
-pub struct SpaceId(pub u32);
-
-/// A send-once right to a port in another process: the I/O layer's number for it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FarOnce(pub u32);
-
-/// A line to another process: the I/O layer's number for it. Numbers of places are used again, so it says which of the
-/// place's lines it means.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LineId {
-    /// The place in the table.
-    pub(crate) index: u32,
-    /// Which of the place's lines; 0 is that of none.
-    pub(crate) serial: u32,
-}
-
-impl LineId {
-    /// Stands for no line.
-    pub(crate) const NONE: Self = Self { index: 0, serial: 0 };
-}
 
 /// Something that must happen outside of the state. Effects are carried out in order, under the
 /// same lock, before it is released.
@@ -91,6 +65,15 @@ pub enum Effect {
     Adopted(PortId),
 }
 
+/// A request for a notification when a message is received.
+#[derive(Debug)]
+struct Acceptance {
+    /// The space and its name for the message's port, while it has one.
+    pub(super) name: Option<(SpaceId, u32)>,
+    /// Gets the notification.
+    pub(super) to: Right,
+}
+
 /// All that a process knows of Mach.
 #[derive(Debug, Default)]
 pub struct State {
@@ -103,9 +86,9 @@ pub struct State {
     /// Which name a far send-once right has, by [`FarOnce`]. May tell of one that it had before.
     once_names: Vec<(SpaceId, u32)>,
     /// Requests to be told when a message is received.
-    acceptances: Slab<acceptance::Acceptance>,
+    acceptances: Slab<Acceptance>,
     /// Calls to ports of this process.
-    pub turns: traps::Turns,
+    pub turns: gate::Turns,
     /// What the caller still has to do.
     pub effects: VecDeque<Effect>,
     /// Messages to be destroyed after the one that is being destroyed.

@@ -3,7 +3,10 @@
 //! A name that the space chose is an index and a generation, so that a stale name is not taken for
 //! the next right at its place. Names that the program chose itself lie in a map.
 
-use super::{FarOnce, PortId, SetId};
+use super::{
+    ids::{FarOnce, PortId, SetId},
+    right::Right,
+};
 use crate::abi::{self, kind};
 use rustc_hash::FxHashMap;
 use slipway_fabric::sync::{AtomicU32, Ordering};
@@ -100,15 +103,15 @@ pub struct Space {
     used: usize,
     chosen: FxHashMap<u32, Entry>,
     /// Dead-name requests: the send-once rights that get the notifications.
-    pub requests: slab::Slab<super::Right>,
+    pub requests: slab::Slab<Right>,
     /// `mach_task_self`: a name in this space.
     pub self_name: SelfName,
     /// The port that stands for the task.
     pub task_port: Option<PortId>,
     /// The task's bootstrap port, if it has one.
-    pub bootstrap: super::Right,
+    pub bootstrap: Right,
     /// Where its exceptions would be told, if it has set that.
-    pub exception: super::Right,
+    pub exception: Right,
     /// Names that the task was given for its name server: when that is gone they stand for its successor.
     pub name_servers: Vec<u32>,
     /// What the task is called, among others of its process.
@@ -127,8 +130,8 @@ impl Default for Space {
             requests: slab::Slab::new(),
             self_name: SelfName::default(),
             task_port: None,
-            bootstrap: super::Right::Null,
-            exception: super::Right::Null,
+            bootstrap: Right::Null,
+            exception: Right::Null,
             name_servers: Vec::new(),
             label: Box::default(),
             dead: false,

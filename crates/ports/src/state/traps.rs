@@ -5,72 +5,27 @@
 
 use super::{
     Effect, PortId, SetId, SpaceId, State,
-    gate::{self, Gate, Table, Tally},
+    gate::{self, Gate, Leaving, Table, Traps},
     port::Local,
+    space::Object,
 };
-use crate::abi::Code;
+use crate::abi::{Code, kind};
 use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
-/// What a port has registered.
-#[derive(Debug)]
-pub struct Traps {
-    tables: Arc<Vec<Table>>,
-    serial: bool,
-    /// Calls made.
-    pub tally: Arc<Tally>,
-    /// How they are reached at present.
-    pub gate: Option<Arc<Gate>>,
-}
-
-/// A turn that is closed and has calls in it: of which task, and of which port, as long as the task has its receive right.
-#[derive(Debug)]
-struct Leaving {
-    space: SpaceId,
-    port: Option<PortId>,
-    turn: Arc<Turn>,
-}
-
-/// Turns that are closed and have calls in them, and what else is kept of calls.
-#[derive(Debug, Default)]
-pub struct Turns {
-    /// Ports that have registered routines.
-    registered: u32,
-    leaving: Vec<Leaving>,
-    /// Calls by ports that are gone.
-    gone: u64,
-}
-
-impl Turns {
-    /// Whether any port has routines.
-    #[inline]
-    pub fn any(&self) -> bool {
-        self.registered > 0
-    }
-
-    /// A call left a turn that was closed, or that a receiver wanted.
-    pub fn left(&mut self) {
-        self.leaving.retain(|left| left.turn.calls() > 0);
-    }
-
-    /// Turns of a task that are closed and still have calls in them.
-    pub fn leaving(&self, space: SpaceId) -> impl Iterator<Item = &Arc<Turn>> {
-        self.leaving.iter().filter(move |left| left.space == space && left.turn.calls() > 0).map(|left| &left.turn)
-    }
-
-    /// Turns of a port that are closed and still have calls in them: since its routines were withdrawn, and since it came
-    /// into a set or out of one.
-    fn leaving_port(&self, port: PortId) -> impl Iterator<Item = &Arc<Turn>> {
-        self.leaving.iter().filter(move |left| left.port == Some(port) && left.turn.calls() > 0).map(|left| &left.turn)
-    }
-
-    /// Calls by ports that have withdrawn their routines.
-    pub fn gone(&self) -> u64 {
-        self.gone
-    }
-}
-
 impl State {
+    /// The gate of the port that a name has a send right to.
+    pub(crate) fn gate_of(&self, space: SpaceId, name: u32) -> Option<Arc<Gate>> {
+        let entry = self.spaces.get(space.0 as usize)?.get(name)?;
+        let Object::Port(port) = entry.object else { return None };
+        if !entry.has(kind::SEND) {
+            return None;
+        }
+        let local = self.port(port).local()?;
+        // Its server knows the port by the payload, which comes with messages.
+        local.traps.as_ref().filter(|_| local.payload.is_none())?.gate.clone()
+    }
+
     /// Registers routines for the port whose receive right is `name`: besides those that it has, or in place of those
     /// with the same base.
     pub fn register_traps(&mut self, space: SpaceId, name: u32, table: Table, serial: bool) -> Result<(), Code> {

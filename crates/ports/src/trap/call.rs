@@ -2,12 +2,14 @@
 #![allow(unsafe_code, reason = "routines that servers pass, and gates that a thread keeps by pointer")]
 
 use super::{
-    catch, gate,
-    thread::{self, Frame, Thread},
+    catch,
+    end::told,
+    frame::Frame,
+    thread::{self, Thread},
 };
-use crate::{abi::Code, guest, process::Process};
+use crate::{abi::Code, guest, lock::Process, state::gate, wait::turn};
 use slipway_fabric::{sync::Ordering, turn::Turn};
-use std::{cell::Cell, ffi::c_void, ptr::null_mut};
+use std::ffi::c_void;
 
 /// Calls the routine for the identifier at the port that the calling task knows as `name`: what it returned. None, and
 /// nothing has happened, if a message is to be sent.
@@ -44,8 +46,7 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
     let calls = unsafe { &*slot.calls.get() };
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     let outer = thread.frame.get();
-    let space = Cell::new(thread.space.replace(slot.server.get()));
-    let frame = Frame { outer, turn, space, rooms: Cell::new(null_mut()) };
+    let frame = Frame::new(outer, turn, thread.space.replace(slot.server.get()));
     thread.frame.set(&frame);
     // SAFETY: the turn has let the call in, so the server has not withdrawn the routine; the arguments are the caller's
     // promise. The frame lies here until the routine is done.
@@ -59,7 +60,7 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
 }
 
 /// Whether [`call`] with these would most likely call, or return `MACH_TRAP_DEADLOCK`: the routine is there and its turn is
-/// free. For who has to make much ready for a call, and would not need it for a message.
+/// free. For callers that have to prepare for a call what they would not need for a message.
 #[inline]
 pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
     thread::with(|thread| {
@@ -75,9 +76,9 @@ pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
         }
         // SAFETY: as above; the table has so many entries.
         let entry = unsafe { &*slot.entries.get().add(index as usize) };
-        // Who is in a call, or has a message, may get a deadlock, which only the call tells.
-        let involved = !thread.frame.get().is_null() || thread.holds.get() > 0;
-        entry.routine.is_some() && entry.signature == signature && (turn.is_open() || involved)
+        // A thread that is in a call, or has a message, may get a deadlock, which only the call tells.
+        let involved = || !thread.frame.get().is_null() || turn::holds_any();
+        entry.routine.is_some() && entry.signature == signature && (turn.is_open() || involved())
     })
 }
 
@@ -85,19 +86,10 @@ pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
 #[cold]
 #[inline(never)]
 fn may_call_unknown(thread: &Thread, name: u32, id: i32, signature: u64) -> bool {
-    if Process::here().is_none() {
-        return guest::known_owner().may_trap(name, id, signature);
+    if Process::made().is_none() {
+        return guest::owner().is_some_and(|owner| owner.may_trap(name, id, signature));
     }
     thread.look_up(name, id) && may_call(name, id, signature)
-}
-
-/// Wakes who waited for a call to leave the turn, which may be gone by now.
-#[cold]
-#[inline(never)]
-fn told(turn: *const Turn) {
-    let mut guard = Process::get().lock();
-    guard.state.turns.left();
-    guard.wake_turn(turn.addr());
 }
 
 /// A port that the thread doesn't keep: in a guest, any.
@@ -107,9 +99,9 @@ fn told(turn: *const Turn) {
 #[cold]
 #[inline(never)]
 unsafe fn unknown(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
-    if Process::here().is_none() {
+    if Process::made().is_none() {
         // SAFETY: the caller's promise.
-        return unsafe { guest::known_owner().trap(name, id, signature, arguments) };
+        return guest::owner().and_then(|owner| unsafe { owner.trap(name, id, signature, arguments) });
     }
     let found = thread::with(|thread| thread.look_up(name, id));
     // SAFETY: the caller's promise. A change in between leads here again.
@@ -132,41 +124,11 @@ unsafe fn elsewhere(name: u32, id: i32, signature: u64, arguments: *mut c_void) 
 #[cold]
 #[inline(never)]
 fn refused(turn: &Turn) -> Option<i32> {
-    let (involved, calls) = thread::with(|thread| {
-        let calls = thread.frames().filter(|frame| std::ptr::eq(frame.turn, turn)).count() as u32;
-        (calls > 0 || thread.holds.get() > 0, calls)
-    });
-    if !turn.serial || !involved {
+    let calls = thread::calls_in(turn);
+    if !turn.serial || !(calls > 0 || turn::holds_any()) {
         return None;
     }
-    let own = calls + thread::holds(turn);
-    let _guard = Process::get().lock();
+    let own = calls + turn::holds(turn);
+    let _guard = Process::made()?.lock();
     turn.is_all(own).then_some(Code::TRAP_DEADLOCK.0)
-}
-
-/// The innermost call of the thread is unwound: as if it had returned.
-pub(super) extern "C" fn abandon() {
-    thread::with(|thread| {
-        // SAFETY: the call's frame is still on the stack, whose unwinding has not come to it yet.
-        if let Some(frame) = unsafe { thread.frame.get().as_ref() } {
-            frame.release_rooms();
-            thread.frame.set(frame.outer);
-            thread.space.set(frame.space.get());
-            // SAFETY: a turn lasts as long as calls are counted in it.
-            if unsafe { &*frame.turn }.leave() {
-                told(frame.turn);
-            }
-        }
-    });
-}
-
-/// An exception has left the innermost routine of the thread, and ends there.
-#[cfg(target_arch = "x86_64")]
-pub(super) fn cut_short() {
-    thread::with(|thread| {
-        // SAFETY: the call's frame is on the stack: the call goes on as if the routine had returned.
-        if let Some(frame) = unsafe { thread.frame.get().as_ref() } {
-            frame.release_rooms();
-        }
-    });
 }

@@ -5,8 +5,7 @@
 //! back and goes on.
 #![allow(unsafe_code, reason = "a function in assembly, and the unwinder's interface")]
 
-use super::gate::Routine;
-use crate::abi::Code;
+use crate::{abi::Code, state::gate::Routine};
 use std::ffi::{c_int, c_void};
 
 /// Calls the routine: what it returned, or `MIG_SERVER_DIED`.
@@ -74,15 +73,15 @@ mod unwinder {
         // SAFETY: the place is one that is come to from that call, and what the call has is given back there.
         unsafe {
             let place = slipway_trap_ends as *const () as usize;
-            super::super::leave::leave(caught as *const () as usize, place, place);
+            crate::trap::jump::leave(caught as *const () as usize, place, place);
         }
     }
 
     /// Frees an exception that ends here, if it is one. Rust's may only be freed by the copy of its library that threw it, and
     /// would end the process here, so it is left.
     unsafe extern "C" fn dispose(exception: *mut u64) {
-        super::super::call::cut_short();
-        // SAFETY: the unwinder's header begins with the class; who lands an exception owns it.
+        crate::trap::end::cut_short();
+        // SAFETY: the unwinder's header begins with the class; an exception belongs to the place where it lands.
         unsafe {
             if !exception.is_null() && !RUST.contains(&exception.read()) {
                 _Unwind_DeleteException(exception);
@@ -132,7 +131,7 @@ mod unwinder {
         ".popsection",
         personality = sym personality,
         dispose = sym dispose,
-        abandon = sym super::super::call::abandon,
+        abandon = sym crate::trap::end::abandon,
         resume = sym resume,
         died = const Code::MIG_SERVER_DIED.0,
     );
@@ -163,7 +162,7 @@ unsafe fn caught(request: u32, arguments: *mut c_void, context: *mut c_void, rou
     impl Drop for Leaves {
         fn drop(&mut self) {
             if self.0 {
-                super::call::abandon();
+                super::end::abandon();
             }
         }
     }

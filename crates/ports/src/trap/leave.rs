@@ -1,107 +1,8 @@
-//! Leaving functions without unwinding them, as exit(3) does.
-//!
-//! An exception that ends a task would have to pass whatever functions the task has. Rust's don't let it: where they catch
-//! panics (and every thread's first one does) an exception of another copy of Rust's library ends the process. So the stack
-//! is only looked through for the function to go on in, and the registers that it left to its callees are put back.
-#![allow(unsafe_code, reason = "the unwinder's interface, and a jump")]
+//! Leaving functions of a task that ends, without unwinding them.
+#![allow(unsafe_code, reason = "what the left functions hold is the caller's promise")]
 
-#[cfg(target_arch = "x86_64")]
-mod jump {
-    use std::ffi::{c_int, c_void};
-
-    /// Registers that belong to a function while it calls another, by their DWARF numbers.
-    const KEPT: [c_int; 6] = [3, 6, 12, 13, 14, 15];
-
-    unsafe extern "C-unwind" {
-        fn _Unwind_Backtrace(look: extern "C" fn(*mut c_void, *mut c_void) -> c_int, search: *mut c_void) -> c_int;
-        fn _Unwind_GetIP(context: *mut c_void) -> usize;
-        fn _Unwind_GetCFA(context: *mut c_void) -> usize;
-        fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
-        #[link_name = "slipway_leave_to"]
-        fn go(to: *const Place) -> !;
-    }
-
-    /// Where to go on, as the function below reads it.
-    #[derive(Default)]
-    #[repr(C)]
-    struct Place {
-        kept: [usize; 6],
-        stack: usize,
-        at: usize,
-    }
-
-    struct Search {
-        from: usize,
-        to: usize,
-        found: bool,
-        place: Place,
-    }
-
-    /// Looks at one function of the stack, from the innermost on. Not 0: that is the one.
-    extern "C" fn look(context: *mut c_void, search: *mut c_void) -> c_int {
-        // SAFETY: both are lent for this call, the search by `leave` below.
-        unsafe {
-            let search = &mut *search.cast::<Search>();
-            let at = _Unwind_GetIP(context);
-            if at <= search.from || at > search.to {
-                return 0;
-            }
-            search.found = true;
-            search.place.kept = KEPT.map(|register| _Unwind_GetGR(context, register));
-            // That of the function it called, which is its own stack pointer.
-            search.place.stack = _Unwind_GetCFA(context);
-        }
-        1
-    }
-
-    /// Goes on at `place` in the innermost function of the calling thread that made its call behind `from` and at or before
-    /// `to`; 0 is in the register for results. Returns if there is none.
-    ///
-    /// # Safety
-    /// At `place` the function can go on with the stack that it had when it made the call, and nobody relies on
-    /// what the functions in between would have done yet.
-    pub unsafe fn leave(from: usize, to: usize, place: usize) {
-        let mut search = Search { from, to, found: false, place: Place { at: place, ..Place::default() } };
-        // SAFETY: the search lasts as long as the look.
-        unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
-        if search.found {
-            // SAFETY: the caller's promise.
-            unsafe { go(&raw const search.place) }
-        }
-    }
-
-    std::arch::global_asm!(
-        ".pushsection .text.slipway_leave_to,\"ax\",@progbits",
-        ".p2align 4",
-        ".globl slipway_leave_to",
-        ".hidden slipway_leave_to",
-        ".type slipway_leave_to,@function",
-        "slipway_leave_to:",
-        "mov rbx, [rdi]",
-        "mov rbp, [rdi + 8]",
-        "mov r12, [rdi + 16]",
-        "mov r13, [rdi + 24]",
-        "mov r14, [rdi + 32]",
-        "mov r15, [rdi + 40]",
-        // What is below the stack pointer may be overwritten at any time.
-        "mov rcx, [rdi + 56]",
-        "mov rsp, [rdi + 48]",
-        "xor eax, eax",
-        "jmp rcx",
-        ".size slipway_leave_to, . - slipway_leave_to",
-        ".popsection",
-    );
-}
-
-#[cfg(target_arch = "x86_64")]
-pub use jump::leave;
-
-/// Where this is not written for the processor, nothing is left.
-///
-/// # Safety
-/// None.
-#[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn leave(_from: usize, _to: usize, _place: usize) {}
+pub use super::jump::leave;
+use super::{catch, thread};
 
 /// Ends the innermost call that the calling thread is in with `MIG_SERVER_DIED`, and doesn't return, if it is in one. What
 /// the routine holds is not given back.
@@ -110,7 +11,7 @@ pub unsafe fn leave(_from: usize, _to: usize, _place: usize) {}
 /// No other thread uses what lies on the stack of that routine and of the functions that it called: their part of the stack
 /// is the caller's again.
 pub unsafe fn leave_call() {
-    if super::thread::with(|thread| !thread.frame.get().is_null()) {
-        super::catch::leave();
+    if thread::with(|thread| !thread.frame.get().is_null()) {
+        catch::leave();
     }
 }

@@ -1,14 +1,13 @@
 //! What a thread keeps: the task that it works for, the ports that it has lately called, the calls that it is in.
-#![allow(unsafe_code, reason = "a call on the way down the stack, and gates that are kept beside their owners, by pointer")]
+#![allow(unsafe_code, reason = "calls on the thread's stack, and gates that are kept beside their owners, by pointer")]
 
-use super::{
-    gate::{self, Entry, Gate, Table},
-    room::Room,
-};
+use super::frame::Frame;
 use crate::{
-    io::Inner,
-    process::Process,
-    state::{SpaceId, space::Object},
+    lock::Process,
+    state::{
+        SpaceId,
+        gate::{self, Entry, Gate, Table},
+    },
 };
 use slipway_fabric::{sync::AtomicU64, turn::Turn};
 use std::{
@@ -20,7 +19,7 @@ use std::{
 
 /// Ports that a thread keeps.
 const SLOTS: usize = 8;
-/// The process's first task: what a thread works for that was not told otherwise.
+/// The process's first task, for which a thread works by default.
 pub(crate) const FIRST: u32 = !0;
 
 /// A thread's part in calls.
@@ -29,21 +28,7 @@ pub(super) struct Thread {
     pub space: Cell<u32>,
     /// The innermost call that it is in.
     pub frame: Cell<*const Frame>,
-    /// How many turns it holds that it got a message from.
-    pub holds: Cell<u32>,
     slots: [Slot; SLOTS],
-}
-
-/// A call that the thread is in; it lies on the thread's stack.
-pub(super) struct Frame {
-    /// The one around it.
-    pub outer: *const Frame,
-    /// Where it took its turn, which lasts as long as the call is counted there.
-    pub turn: *const Turn,
-    /// The space of the task that the thread goes back to.
-    pub space: Cell<u32>,
-    /// Memory that its trap function has.
-    pub rooms: Cell<*mut Room>,
 }
 
 /// A port that was called, or found to have no routines here. The pointers are good as long as the [`Owners`]' place of
@@ -88,20 +73,16 @@ impl Slot {
 #[derive(Default)]
 struct Owners {
     links: [Option<(Arc<Gate>, Arc<AtomicU64>)>; SLOTS],
-    /// Turns that the thread got a message from, and did not come back to yet.
-    held: Vec<Arc<Turn>>,
 }
 
 impl Drop for Owners {
     fn drop(&mut self) {
-        THREAD.with(|thread| {
-            thread.slots.iter().for_each(|slot| slot.epoch.set(0));
-            thread.holds.set(0);
-        });
-        self.held.iter().for_each(|turn| turn.finish());
+        THREAD.with(|thread| thread.slots.iter().for_each(|slot| slot.epoch.set(0)));
         let links = std::mem::take(&mut self.links);
-        if links.iter().any(Option::is_some) {
-            let _guard = Process::get().lock();
+        if links.iter().any(Option::is_some)
+            && let Some(process) = Process::made()
+        {
+            let _guard = process.lock();
             links.into_iter().flatten().for_each(|(gate, place)| gate.tally.part(&place));
         }
     }
@@ -118,7 +99,7 @@ impl Slot {
 
 thread_local! {
     static THREAD: Thread = const {
-        Thread { space: Cell::new(FIRST), frame: Cell::new(null()), holds: Cell::new(0), slots: [const { Slot::new() }; SLOTS] }
+        Thread { space: Cell::new(FIRST), frame: Cell::new(null()), slots: [const { Slot::new() }; SLOTS] }
     };
     static OWNERS: RefCell<Owners> = RefCell::default();
 }
@@ -151,12 +132,17 @@ pub(crate) fn set_current(space: SpaceId) {
     THREAD.with(|thread| thread.space.set(space.0));
 }
 
-/// Runs something for the process's first task: a thread that the library makes is nobody else's.
+/// Runs something for the process's first task: a thread that the library makes works for no other.
 pub(crate) fn for_first<T>(run: impl FnOnce() -> T) -> T {
     let before = THREAD.with(|thread| thread.space.replace(FIRST));
     let result = run();
     THREAD.with(|thread| thread.space.set(before));
     result
+}
+
+/// Calls in a turn that the calling thread itself is in.
+pub(crate) fn calls_in(turn: *const Turn) -> u32 {
+    THREAD.with(|thread| thread.frames().filter(|frame| std::ptr::eq(frame.turn, turn)).count() as u32)
 }
 
 /// In a forked child: the calling thread works for the child's own task, and comes back to it from calls that it is in.
@@ -192,23 +178,23 @@ impl Thread {
     #[inline(never)]
     pub fn look_up(&self, name: u32, id: i32) -> bool {
         let at = at(name);
-        // As of before the look: a change after it is seen.
+        // Read before the look-up, so that a change after it is noticed.
         let epoch = gate::epoch();
-        let process = Process::get();
+        let Some(process) = Process::made() else { return false };
         let space = match self.space.get() {
             FIRST => process.first_space(),
             space => SpaceId(space),
         };
         let slot = &self.slots[at];
         let kept = OWNERS.try_with(|owners| {
-            let mut guard = process.lock();
+            let guard = process.lock();
             let link = &mut owners.borrow_mut().links[at];
             slot.epoch.set(0);
             if let Some((gate, place)) = link.take() {
                 gate.tally.part(&place);
             }
             slot.turn.set(null());
-            let Some(gate) = guard.gate_of(space, name) else { return true };
+            let Some(gate) = guard.state.gate_of(space, name) else { return true };
             let Some(table) = gate.tables.iter().find(|table| table.has(id)).or(gate.tables.first()) else { return true };
             let place = gate.tally.join();
             slot.show(table);
@@ -250,52 +236,4 @@ impl Thread {
         });
         turned == Ok(true)
     }
-}
-
-impl Inner {
-    /// The gate of the port that a name has a send right to.
-    fn gate_of(&mut self, space: SpaceId, name: u32) -> Option<Arc<Gate>> {
-        let entry = self.state.spaces.get(space.0 as usize)?.get(name)?;
-        let Object::Port(port) = entry.object else { return None };
-        if !entry.has(crate::abi::kind::SEND) {
-            return None;
-        }
-        let local = self.state.port(port).local()?;
-        // Its server knows the port by the payload, which comes with messages.
-        local.traps.as_ref().filter(|_| local.payload.is_none())?.gate.clone()
-    }
-}
-
-/// Notes that the calling thread has a message from a turn, until it comes back to it.
-pub(super) fn hold(turn: &Arc<Turn>) {
-    let _ = OWNERS.try_with(|owners| {
-        turn.begin();
-        owners.borrow_mut().held.push(Arc::clone(turn));
-        THREAD.with(|thread| thread.holds.set(thread.holds.get() + 1));
-    });
-}
-
-/// The calling thread came back to a turn.
-pub(super) fn release(turn: &Arc<Turn>) {
-    if THREAD.with(|thread| thread.holds.get() == 0) {
-        return;
-    }
-    let _ = OWNERS.try_with(|owners| {
-        owners.borrow_mut().held.retain(|held| {
-            let same = Arc::ptr_eq(held, turn);
-            if same || held.is_closed() {
-                held.finish();
-                THREAD.with(|thread| thread.holds.set(thread.holds.get() - 1));
-            }
-            // One that is closed is not come back to.
-            !same && !held.is_closed()
-        });
-    });
-}
-
-/// How often the calling thread holds the turn, by messages that it got from it.
-pub(super) fn holds(turn: *const Turn) -> u32 {
-    let count =
-        |owners: &RefCell<Owners>| owners.borrow().held.iter().filter(|held| std::ptr::eq(Arc::as_ptr(held), turn)).count();
-    OWNERS.try_with(count).map_or(0, |count| count as u32)
 }

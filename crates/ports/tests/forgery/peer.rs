@@ -13,7 +13,7 @@ use slipway_fabric::{
     segment::Segment,
     sync::{AtomicU32, Mapping, Ordering::SeqCst, Shared, Zeroed},
 };
-use slipway_ports::io::{
+use slipway_ports::{
     line::RING,
     objects,
     wire::{self, Record},

@@ -4,11 +4,9 @@ use super::peer::Line;
 use crate::support::{tools::*, *};
 use slipway_ports::{
     abi::{Code, right, types},
-    io::{
-        objects,
-        wire::{form, kind},
-    },
+    objects,
     task::Task,
+    wire::{form, kind},
 };
 use std::{os::fd::OwnedFd, process::Child, time::Instant};
 

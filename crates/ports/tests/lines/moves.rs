@@ -1,7 +1,7 @@
 //! Receive rights on the move, and messages that are taken back because of it.
 
 use super::*;
-use slipway_ports::io::wire::{ItemHead, Luggage, item};
+use slipway_ports::wire::{ItemHead, Luggage, item};
 
 /// A port of the library's that we may send to over a line of our own making.
 fn line_of_ours(own: u32) -> Line {

@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::process::geteuid;
-use slipway_ports::io::inspect::{Address, Failure as Unasked, Snapshot, addresses, ask};
+use slipway_ports::inspect::{Address, Failure as Unasked, Snapshot, addresses, ask};
 
 use crate::failure::{Failure, NO_ANSWER, NO_SERVER, NOT_MACH, NOT_PERMITTED};
 

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde::Serialize;
-use slipway_ports::io::inspect::{Line, Member, Port, Snapshot, Task};
+use slipway_ports::inspect::{Line, Member, Port, Snapshot, Task};
 
 use super::look::Look;
 use super::peers::Peers;
@@ -130,7 +130,7 @@ pub fn messages(port: &Port) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slipway_ports::io::inspect::{Here, Home, Way};
+    use slipway_ports::inspect::{Here, Home, Way};
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use slipway_ports::io::inspect::{Home, Line, Port, Role, Snapshot};
+use slipway_ports::inspect::{Home, Line, Port, Role, Snapshot};
 
 use super::look::Look;
 use super::model::Peer;
@@ -86,7 +86,7 @@ impl<'a> Peers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slipway_ports::io::inspect::{Here, Holder, Member, Way};
+    use slipway_ports::inspect::{Here, Holder, Member, Way};
     use std::collections::BTreeMap;
     use std::time::Instant;
 

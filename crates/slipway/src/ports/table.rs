@@ -6,7 +6,7 @@ use std::fmt::Write;
 use bytesize::ByteSize;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
-use slipway_ports::io::inspect::{Held, Home, Line, Name, Role, Serves, Task};
+use slipway_ports::inspect::{Held, Home, Line, Name, Role, Serves, Task};
 
 use super::model::{Peer, PortView, Process, Report, messages};
 
@@ -237,7 +237,7 @@ fn printable(name: &str) -> String {
 mod tests {
     use super::super::model::Unanswered;
     use super::*;
-    use slipway_ports::io::inspect::{Here, Member, Port, Way};
+    use slipway_ports::inspect::{Here, Member, Port, Way};
 
     fn name(name: u32, rights: &[Held], port: Option<u32>) -> Name {
         Name { name, rights: rights.to_vec(), port, ..Name::default() }

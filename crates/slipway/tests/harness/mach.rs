@@ -2,8 +2,8 @@
 
 use rustix::event::{PollFd, PollFlags, poll};
 use slipway_ports::abi::{self, Code, option, right, types};
-use slipway_ports::io::objects;
 use slipway_ports::msg::Request;
+use slipway_ports::objects;
 use slipway_ports::state::notify::type_word;
 use slipway_ports::task::Task;
 use std::os::fd::AsFd;

@@ -1,0 +1,94 @@
+//! The lines that receivers look at themselves: the *hot* ones. All others ring their bells, which the watcher hears.
+
+use super::Inner;
+use crate::{
+    routes::Deferred,
+    state::{LineId, SpaceId, port::Local},
+    waiting::For,
+};
+use smallvec::SmallVec;
+use std::{io, os::fd::OwnedFd};
+
+/// How many lines are looked at in one go whose bells the watcher may not have heard.
+pub(super) const MANY: usize = 64;
+
+impl Inner {
+    /// A record came over a line that rings its bell: it is hot from now on.
+    pub(crate) fn heat(&mut self, id: LineId) {
+        if let Some(cold) = self.waiting.heat(&self.routes.lines, id) {
+            self.cool(cold);
+        }
+    }
+
+    /// Has a line ring its bell for the next record, and takes what came before that.
+    fn cool(&mut self, number: LineId) {
+        for _ in 0..4 {
+            let Some(line) = self.lines.get(number) else { return };
+            line.segment.rx.arm_reader();
+            if !line.segment.rx.readable(line.rx.head) {
+                return;
+            }
+            line.segment.rx.disarm_reader();
+            let before = line.rx.head;
+            self.pump(number);
+            if self.lines.get(number).is_some_and(|line| line.rx.head == before) {
+                // What is left can't be taken yet; the change that makes it possible rings.
+                return;
+            }
+        }
+        // The peer keeps writing.
+        self.defer(Deferred::Stir(number));
+    }
+
+    /// Has all lines ring their bells: no receiver looks at them from here on.
+    pub(crate) fn cool_all(&mut self) {
+        self.waiting.epoch += 1;
+        while let Some(number) = self.waiting.hot.pop() {
+            self.cool(number);
+        }
+    }
+
+    /// Called when a receiver is done: if others depend on the lines that it looked at, these ring.
+    #[cold]
+    pub(crate) fn hand_over(&mut self) {
+        if self.waiting.needs_bells() {
+            self.cool_all();
+        }
+    }
+
+    /// A descriptor that is readable while there may be a message to be received.
+    ///
+    /// # Errors
+    /// Those of eventfd(2) and fcntl(2).
+    pub(crate) fn pollable(&mut self, what: For) -> io::Result<OwnedFd> {
+        let descriptor = self.waiting.pollable(what)?;
+        if !self.waiting.is_led() {
+            self.cool_all();
+        }
+        Ok(descriptor)
+    }
+
+    /// Takes what lies in lines whose bells the watcher has not heard yet; of many lines some.
+    pub(crate) fn catch_up(&mut self) {
+        let readable = self.lines.iter().filter(|(_, line)| line.segment.rx.readable(line.rx.head));
+        let lines: SmallVec<[LineId; 16]> = readable.map(|(id, _)| id).take(MANY).collect();
+        for number in lines {
+            self.pump(number);
+        }
+    }
+
+    /// Whether a thread waits for requests on behalf of a task, or polls for them: at a port set, or at a port that others have or were given
+    /// send rights for, as a port for replies alone has none.
+    pub(crate) fn waits_for_requests(&self, space: SpaceId) -> bool {
+        let of_task = |what: For| match what {
+            For::Set(set) => self.state.sets.get(set.0 as usize).is_some_and(|set| set.holder.0 == space),
+            For::Port(port) => self.state.ports.get(port.0 as usize).is_some_and(|port| {
+                let owned = |receiver: Option<(SpaceId, u32)>| receiver.is_some_and(|(receiver, _)| receiver == space);
+                let sent_to = |local: &Local| port.srights > 0 || local.abroad > 0 || local.mscount > 0;
+                port.local().is_some_and(|local| owned(local.receiver) && sent_to(local))
+            }),
+            For::Room(_) | For::Line(_) | For::Turn(_) => false,
+        };
+        self.waiting.awaited().any(of_task)
+    }
+}

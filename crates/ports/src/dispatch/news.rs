@@ -1,0 +1,133 @@
+//! What the watcher hears, and what it goes on with.
+
+use super::{Inner, hot::MANY, records::Pumped};
+use crate::{
+    line::Line,
+    objects,
+    routes::{
+        Deferred, Exported, Once, Routes,
+        listen::{About, Source},
+    },
+    state::{FarOnce, Home, LineId, PortId},
+};
+use std::os::fd::{AsFd, AsRawFd, RawFd};
+
+impl Inner {
+    /// As [`Inner::refresh_watches`], when no record of a line is being read: what holders sent while they held
+    /// the right comes before its end.
+    pub(super) fn refresh_holders(&mut self, port: PortId) {
+        let Some(Exported { watches, slots, .. }) = self.exported(port) else { return };
+        let gone: Vec<RawFd> =
+            watches.iter().filter(|pipe| objects::hung_up(*pipe)).map(|pipe| pipe.as_fd().as_raw_fd()).collect();
+        if !gone.is_empty() {
+            let readable = |number: &LineId| self.lines.get(*number).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+            let lines: Vec<LineId> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
+            for line in lines.iter().take(MANY) {
+                self.pump(*line);
+            }
+            if lines.len() > MANY {
+                return self.defer(Deferred::Holders(port));
+            }
+            self.accept_lines(port);
+        }
+        if let Some(Exported { watches, .. }) = self.exported_mut(port) {
+            watches.retain(|pipe| !gone.contains(&pipe.as_fd().as_raw_fd()));
+            self.count_abroad(port);
+        }
+    }
+
+    /// Finds out how many hold rights to a port here, before somebody asks the state.
+    pub(crate) fn refresh_senders(&mut self, port: PortId) {
+        if let Some(exported) = self.exported_mut(port) {
+            exported.t = None;
+            self.refresh_holders(port);
+        }
+    }
+
+    /// Looks whether the port of a far send-once right has died since anybody last looked.
+    pub(crate) fn refresh_once(&mut self, once: FarOnce) {
+        let Some(Once::Socket(socket)) = self.onces.get(once.0 as usize) else { return };
+        if objects::hung_up(&**socket) && self.state.far_once_died(once) {
+            self.onces.try_remove(once.0 as usize);
+        }
+    }
+
+    /// Looks whether a far port has died since anybody last looked.
+    pub(crate) fn refresh_far(&mut self, port: PortId) {
+        if matches!(self.state.port(port).home, Home::Far)
+            && let Some(far) = self.far(port)
+            && far.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
+        {
+            self.state.far_port_died(port);
+            self.bury_far(port);
+        }
+    }
+
+    /// Does one thing that was deferred.
+    pub(crate) fn go_on(&mut self) {
+        match self.deferred.next() {
+            Some(Deferred::Stir(line)) => self.line_stirs(line),
+            Some(Deferred::Accept(port)) => {
+                let _ = self.listen_receiving_end(port);
+                self.accept_lines(port);
+            }
+            Some(Deferred::Holders(port)) => self.refresh_holders(port),
+            Some(Deferred::Resend(port)) => self.resend_stranded(port),
+            None => {}
+        }
+    }
+
+    /// A line rang, or is new: everything on it that does not wait for a receiver is done.
+    pub(crate) fn line_stirs(&mut self, number: LineId) {
+        let Routes { lines, stirred, .. } = &mut self.routes;
+        let Some(line) = lines.get_mut(number) else { return };
+        line.blocked = false;
+        line.release_kept();
+        if line.lapsed {
+            stirred.push(number);
+        }
+        let closed: Vec<u32> = (0..line.outs.len() as u32)
+            .filter(|slot| line.outs[*slot as usize].is_some_and(|out| !out.closed) && line.credit.closed(*slot).is_some())
+            .collect();
+        if line.hurry().is_err() {
+            return self.end_line(number);
+        }
+        for slot in closed {
+            self.look_at_gate(number, slot);
+        }
+        self.look_at_awaited(number);
+        // The bell may be for room that a thread dozed for, when a backlog took the flag over.
+        self.wake_line_senders(number);
+        self.heat(number);
+        if self.pump(number) == Pumped::More {
+            self.defer(Deferred::Stir(number));
+        }
+        self.hand_over();
+    }
+
+    /// Does what news call for. Any of them may take long.
+    pub(crate) fn hear_news(&mut self, source: Source, about: About) {
+        let id = about.id();
+        match source {
+            Source::Line => match self.lines.get_mut(about.line()).map(Line::drain_bells) {
+                Some(true) => self.line_stirs(about.line()),
+                Some(false) => self.end_line(about.line()),
+                None => {}
+            },
+            Source::Receiving => self.accept_lines(PortId(id)),
+            Source::OnceEnd => self.pump_once_end(id),
+            Source::Senders => self.refresh_holders(PortId(id)),
+            Source::Death => self.refresh_far_port(PortId(id)),
+            Source::OnceDeath => self.refresh_once(FarOnce(id)),
+            Source::Holder => self.regain(PortId(id)),
+            // Done after this.
+            Source::Inspect | Source::Deferred => {}
+        }
+    }
+
+    fn refresh_far_port(&mut self, port: PortId) {
+        if self.state.ports.contains(port.0 as usize) {
+            self.refresh_far(port);
+        }
+    }
+}

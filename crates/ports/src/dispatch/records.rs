@@ -1,0 +1,213 @@
+//! Records on their way in: from a line's ring to a receiver, a queue, or the line's own tables.
+
+use super::Inner;
+use crate::{
+    abi,
+    line::{Line, RING, Token},
+    objects,
+    routes::{corrupt, import::View},
+    state::{LineId, Right, message::Origin},
+    wire::{Record, flag, kind, parse},
+};
+use slipway_fabric::Corrupt;
+
+/// The error for descriptors that are not there: they never come if the other end is gone.
+const MISSING: Corrupt = Corrupt { what: "descriptors" };
+
+/// What pumping a line came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Pumped {
+    /// The receiver has its message.
+    Delivered,
+    /// There is nothing more in the ring that can be taken now.
+    Dry,
+    /// As much was taken as the ring holds, and there is more.
+    More,
+}
+
+impl Inner {
+    /// Takes records out of a line until nothing is left. Messages go to their ports' queues. Everything that was there at
+    /// the call is taken, and not much more.
+    pub(crate) fn pump(&mut self, number: LineId) -> Pumped {
+        self.pump_until(number, |_, _| false)
+    }
+
+    /// As [`Inner::pump`], until a receiver has `taken` a record off the line itself.
+    #[inline]
+    pub(crate) fn pump_until(&mut self, number: LineId, mut taken: impl FnMut(&mut Self, &Record) -> bool) -> Pumped {
+        let Some(line) = self.lines.get(number) else { return Pumped::Dry };
+        let end = line.rx.head + RING as u64;
+        loop {
+            let front = match self.lines.get_mut(number) {
+                Some(line) if line.rx.head < end => line.front(),
+                Some(_) => return Pumped::More,
+                None => return Pumped::Dry,
+            };
+            let done = match front {
+                Ok(None) => return Pumped::Dry,
+                Ok(Some(record)) if taken(self, &record) => return Pumped::Delivered,
+                Ok(Some(record)) => self.take_record(number, &record),
+                Err(corrupt) => Err(corrupt),
+            };
+            self.make_upcalls();
+            match done {
+                Ok(true) => {}
+                Ok(false) => return Pumped::Dry,
+                Err(_) => {
+                    self.end_line(number);
+                    return Pumped::Dry;
+                }
+            }
+        }
+    }
+
+    fn line(&mut self, number: LineId) -> Result<&mut Line, Corrupt> {
+        self.lines.get_mut(number).ok_or(Corrupt { what: "line" })
+    }
+
+    /// Takes the front record. False if it has to stay for now.
+    fn take_record(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
+        match record.kind {
+            kind::MESSAGE => return self.take_message(number, record),
+            kind::ONCE => return self.take_once(number, record),
+            _ => {}
+        }
+        let line = self.line(number)?;
+        let fds = line.take_fds(record.fds as usize).ok_or(MISSING)?;
+        line.consume(record);
+        let mut fds = fds.into_iter();
+        let target = record.target;
+        match record.kind {
+            kind::RELEASE => {
+                let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
+                slot.given = slot.given.checked_sub(record.count).ok_or_else(corrupt)?;
+                let (port, gone) = (slot.port, slot.given == 0);
+                if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&target) {
+                    line.slot_of.remove(&port);
+                }
+                if gone {
+                    self.count_abroad(port);
+                    self.stir(number);
+                }
+            }
+            kind::TOKEN_DROPPED => self.token_dropped(number, target),
+            kind::TOKEN_MOVED => match fds.next().ok_or_else(corrupt)? {
+                Some(socket) => self.token_moved(number, target, socket),
+                None => self.token_dropped(number, target),
+            },
+            kind::WATCH => {
+                let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
+                let pipe = fds.next().ok_or_else(corrupt)?;
+                if !(slot.primary || slot.given > 0) || pipe.as_ref().is_some_and(|pipe| !objects::is_holder_pipe(pipe)) {
+                    return Err(corrupt());
+                }
+                let port = slot.port;
+                match pipe {
+                    Some(pipe) => self.add_watch(port, pipe),
+                    // The third party is counted as long as this line lasts.
+                    None => {
+                        slot.given = slot.given.saturating_add(1);
+                        self.count_abroad(port);
+                    }
+                }
+            }
+            kind::MOVED => {
+                let pipe = fds.next().ok_or_else(corrupt)?;
+                self.port_moved(number, target, pipe);
+            }
+            kind::TOKEN_REROUTED => self.held_changed(number, target, fds.next().ok_or_else(corrupt)?),
+            kind::TOKEN_DEAD => self.held_changed(number, target, None),
+            kind::TOKEN_SEEN => self.token_seen(number, target)?,
+            kind::LOOK => {
+                self.look_at_gate(number, target);
+            }
+            kind::ATTACH => {
+                let s = fds.next().ok_or_else(corrupt)?;
+                self.attached(number, target, s.as_ref())?;
+            }
+            kind::DETACH => {
+                if let Some(slot) = line.ins.get_mut(target as usize).and_then(Option::as_mut) {
+                    slot.primary = false;
+                }
+            }
+            kind::BYE => self.heard_bye(number),
+            _ => return Err(Corrupt { what: "record kind" }),
+        }
+        Ok(true)
+    }
+
+    fn take_message(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
+        let line = self.line(number)?;
+        let slot = line.ins.get(record.target as usize).and_then(Option::as_ref).ok_or(Corrupt { what: "slot" })?;
+        if slot.closed {
+            if !line.credit.is_seen(record.target) {
+                // The sender takes it back, and rings; nothing behind it is looked at before.
+                line.blocked = true;
+                return Ok(false);
+            }
+            let parsed = self.parse(number, record)?;
+            self.line(number)?.consume(record);
+            self.discard(number, parsed)?;
+            return Ok(true);
+        }
+        // No peer sends to what it was not given.
+        if (!slot.primary && slot.given == 0) || slot.count.waiting() > abi::QLIMIT_MAX {
+            return Err(Corrupt { what: "slot" });
+        }
+        let port = slot.port;
+        let parsed = self.parse(number, record)?;
+        let message = self.import(View::Reader(number), parsed)?;
+        let line = self.line(number)?;
+        if let Some(Some(slot)) = line.ins.get_mut(record.target as usize)
+            && !slot.closed
+        {
+            line.credit.accept(record.target, &mut slot.count);
+        }
+        line.consume(record);
+        let origin = Origin::Line { line: number, slot: record.target };
+        let Some(mut message) = message else {
+            self.give_credit(origin);
+            return Ok(true);
+        };
+        message.dest = Right::Send(port);
+        message.origin = Some(origin);
+        self.state.port_mut(port).srights += 1;
+        self.state.enqueue(port, message);
+        Ok(true)
+    }
+
+    fn take_once(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
+        let unknown = || Corrupt { what: "token" };
+        if matches!(self.line(number)?.tokens.get(record.target as usize), None | Some(Token::Spent)) {
+            return Err(unknown());
+        }
+        let parsed = self.parse(number, record)?;
+        let message = self.import(View::Reader(number), parsed)?;
+        let line = self.line(number)?;
+        let token = line.take_token(record.target).ok_or_else(unknown)?;
+        line.consume(record);
+        self.stirred.push(number);
+        match (token, message) {
+            (Token::Port(port), Some(mut message)) => {
+                message.dest = Right::SendOnce(port);
+                self.state.enqueue(port, message);
+            }
+            // As if it had never been used.
+            (Token::Port(port), None) => self.state.destroy_right(Right::SendOnce(port)),
+            (token, Some(message)) => self.forward_once(token, message),
+            (_, None) => {}
+        }
+        Ok(true)
+    }
+
+    /// Copies a message out of the ring, and checks it; the record stays.
+    fn parse(&mut self, number: LineId, record: &Record) -> Result<parse::Parsed, Corrupt> {
+        let line = self.line(number)?;
+        let fds = line.take_fds(record.fds as usize).ok_or(MISSING)?;
+        let mut body = vec![0; record.body as usize];
+        line.copy_out(0, &mut body);
+        let mut items = vec![0; record.items as usize];
+        line.copy_out(body.len(), &mut items);
+        parse::message(record, body, items, fds)
+    }
+}

@@ -1,0 +1,67 @@
+//! What the last names led to, remembered between messages.
+
+use crate::{
+    state::{LineId, SpaceId},
+    waiting::For,
+};
+
+/// Where the last message went, and what the last was received from: the names' meaning, looked up.
+///
+/// It is good as long as nothing but plain messages comes and goes. So every other access to what the lock guards
+/// [forgets](Self::forget) it: see [`Guard`](crate::lock::Guard).
+#[derive(Debug)]
+pub struct Shortcuts {
+    /// The task and the name that was sent to, or [`NOTHING`].
+    sent_to: u64,
+    /// The line and the slot that it led to.
+    route: (LineId, u32),
+    /// The task and the name that was received from, or [`NOTHING`].
+    received_from: u64,
+    /// What it stands for; None if nothing can be received from it.
+    what: Option<For>,
+}
+
+/// No name in any task.
+const NOTHING: u64 = !0;
+
+/// A name in a task.
+#[inline(always)]
+fn key(space: SpaceId, name: u32) -> u64 {
+    u64::from(space.0) << 32 | u64::from(name)
+}
+
+impl Default for Shortcuts {
+    fn default() -> Self {
+        Self { sent_to: NOTHING, route: (LineId::NONE, 0), received_from: NOTHING, what: None }
+    }
+}
+
+impl Shortcuts {
+    /// Forgets both: anything may change from here on.
+    #[inline(always)]
+    pub fn forget(&mut self) {
+        (self.sent_to, self.received_from) = (NOTHING, NOTHING);
+    }
+
+    /// Line and slot to which a message for the name goes, if it was the last that was sent to.
+    #[inline(always)]
+    pub(crate) fn route(&self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
+        (self.sent_to == key(space, name)).then_some(self.route)
+    }
+
+    /// Remembers line and slot of a name.
+    pub(crate) fn note_route(&mut self, space: SpaceId, name: u32, route: (LineId, u32)) {
+        (self.sent_to, self.route) = (key(space, name), route);
+    }
+
+    /// What the name stands for, if it was the last that was received from.
+    #[inline(always)]
+    pub(crate) fn receiver(&self, space: SpaceId, name: u32) -> Option<Option<For>> {
+        (self.received_from == key(space, name)).then_some(self.what)
+    }
+
+    /// Remembers what a name to receive from stands for.
+    pub(crate) fn note_receiver(&mut self, space: SpaceId, name: u32, what: Option<For>) {
+        (self.received_from, self.what) = (key(space, name), what);
+    }
+}

@@ -1,0 +1,59 @@
+//! Receive rights that come back when the process that has them is killed.
+//!
+//! A task that gives a receive right away with a port-destroyed request to a port of its own wants it back. A holder that
+//! gives it up sends it; one that was killed can't. So the giver's process keeps a copy of the receiving end, and
+//! a pipe of which the read end goes with the right: a pipe without readers tells that the right is nowhere any more.
+//! The senders' sockets never hung up in between, so they attach again, and send again what the dead process had
+//! not taken.
+
+use super::Inner;
+use crate::{
+    abi::right,
+    objects,
+    routes::{Far, Upcall},
+    state::{Effect, Home, PortId, Right, port::Local},
+};
+
+impl Inner {
+    /// The process ends in order: receive rights with a port-destroyed request go where it says, with what waits in
+    /// their queues.
+    pub(crate) fn give_back(&mut self) {
+        let wanted = self.state.ports.iter().filter_map(|(_, port)| {
+            let local = port.local()?;
+            local.receiver.filter(|_| local.pdrequest != Right::Null)
+        });
+        for (space, name) in wanted.collect::<Vec<_>>() {
+            // No caller is left to be told of an error.
+            let _ = self.state.port_mod_refs(space, name, right::RECEIVE, -1);
+            self.settle();
+        }
+    }
+
+    /// The holder of a port's receive right may be gone: if it is, the right is here again, and on its way to the
+    /// port of the request.
+    pub(crate) fn regain(&mut self, port: PortId) {
+        let lost = |far: &Far| far.spare.is_some() && far.t.as_ref().is_some_and(|t| objects::hung_up(&**t));
+        if !self.far(port).is_some_and(lost) {
+            return;
+        }
+        let Some(mut far) = self.take_far(port) else { return };
+        let (Some(spare), Some(s)) = (far.spare.take(), far.s.take()) else { return };
+        // Not before the send-once right is there: the last right may be the one in the notification.
+        let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
+        let adopted = self.adopt_receiving_end(port, spare.r, s, far.identity);
+        self.state.port_mut(port).home = Home::Here(Local { qlimit: spare.qlimit, ..Local::default() });
+        if adopted.is_err() {
+            self.state.destroy_right(to.unwrap_or_default());
+            return self.state.destroy_right(Right::Receive(port));
+        }
+        far.routes.iter().for_each(|route| self.routes.upcall(Upcall::Close(route.line, route.slot)));
+        self.routes.upcall(Upcall::PutBack(port, std::mem::take(&mut far.stranded)));
+        self.make_upcalls();
+        self.state.effects.push_back(Effect::Changed(port));
+        self.accept_lines(port);
+        match to {
+            Some(to) => self.state.notify_port_destroyed(to, port),
+            None => self.state.destroy_right(Right::Receive(port)),
+        }
+    }
+}

@@ -1,0 +1,372 @@
+//! One line: a segment with two rings between this process and another, and the slots and tokens that
+//! each end may send to.
+//!
+//! A *slot* stands for a port of one end; the other may send any number of messages to it. A *token* stands
+//! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
+
+pub mod awaited;
+pub mod outbox;
+pub mod parts;
+pub mod table;
+pub mod token;
+
+use crate::{
+    abi,
+    objects::{self, Arrived},
+    state::{FarOnce, PortId},
+    wire,
+};
+use parts::{Awaited, Kept, Pending};
+pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token};
+use rustix::io::Errno;
+use slipway_fabric::{
+    Corrupt,
+    credit::{Credit, Refused, RxCount, SLOTS, TABLE, TxCount},
+    descriptor::Reserved,
+    ring::{Ring, RxCursor, TxCursor},
+    segment::Segment,
+    spin::Habit,
+};
+use std::{collections::VecDeque, io, os::fd::AsFd};
+
+/// Bytes of a ring, each way.
+pub const RING: usize = 256 << 10;
+
+/// What is larger than this goes in a memory file instead of the ring, in bytes.
+pub const INLINE: usize = RING / 4;
+
+/// Send-once rights of the other end that may be here at a time. More arrive dead, and are dropped at once.
+pub const HELD: usize = 1 << 16;
+
+/// Records that may wait for room. A line whose other end leaves more unread is ended.
+pub const BACKLOG: usize = HELD + 4 * SLOTS;
+
+/// How many records may wait for room when an answer joins them. It is another task that decides how many answers it
+/// leaves untaken, and this one that keeps them: [`INLINE`] bytes of each at most.
+const ANSWERS: usize = 1024;
+
+/// Bells that are taken off a socket in one go.
+const BELLS: usize = 64;
+/// What the bell says instead of 1 when the line is not taken for want of resources.
+pub const REFUSED: u8 = 2;
+
+/// One line.
+#[derive(Debug)]
+pub struct Line {
+    /// The shared memory.
+    pub segment: Segment,
+    /// What the ends tell each other about slots.
+    pub credit: Credit,
+    /// The writing position.
+    pub tx: TxCursor,
+    /// The reading position.
+    pub rx: RxCursor,
+    /// Bells, and the news of the other end's death.
+    pub bell: Reserved,
+    /// Descriptors travel here.
+    pub parcels: Reserved,
+    /// Whether this end made the line.
+    pub maker: bool,
+    /// Ports of this end.
+    pub ins: Vec<Option<InSlot>>,
+    /// The slots of ports of this end.
+    pub slot_of: rustc_hash::FxHashMap<PortId, u32>,
+    /// Ports of the other end.
+    pub outs: Vec<Option<OutSlot>>,
+    /// Send-once rights to ports of this end.
+    pub tokens: slab::Slab<Token>,
+    /// Send-once rights to ports of the other end, by its token.
+    pub held: rustc_hash::FxHashMap<u32, FarOnce>,
+    /// Messages over a limit whose senders are told when they are received.
+    pub awaited: Vec<Awaited>,
+    /// Descriptors of records that were written and may have to be taken back.
+    pub kept: VecDeque<Kept>,
+    /// Records that found no room.
+    pub backlog: VecDeque<Pending>,
+    /// Descriptors received for records not yet read.
+    pub fds: VecDeque<Arrived>,
+    /// Whether spinning on it is worth it.
+    pub habit: Habit,
+    /// Who is at the other end.
+    pub peer: Peer,
+    /// Whether the line broke, or the other end is gone: nothing more can be written.
+    pub ended: bool,
+    /// Whether what the other end had sent was taken when the line ended.
+    pub drained: bool,
+    /// Whether nothing but send-once rights and what the other end holds keeps it.
+    pub lapsed: bool,
+    /// How far its end of the ring had come when the maker said that it needs the line no more.
+    pub said_bye: Option<u64>,
+    /// At the other end: the maker said so, and has no answer yet.
+    pub heard_bye: bool,
+    /// Whether it was answered that the line may end.
+    pub leaves: bool,
+    /// The identity of the segment's file, at the end that made it.
+    pub file: u64,
+    /// The identity of the bell at the end that did not make the line.
+    pub guest_bell: u64,
+    /// The identity of the sending end that it was made through.
+    pub through: u64,
+    /// The front record has to stay until the other end has rung.
+    pub blocked: bool,
+    /// Whether the other end has no resources for the line.
+    pub refused: bool,
+}
+
+impl Line {
+    /// A line over a segment and its sockets.
+    pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, peer: Peer) -> io::Result<Self> {
+        let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
+        segment.keep_from_children()?;
+        Ok(Self {
+            segment,
+            credit: Credit::new(ours, theirs),
+            tx: TxCursor::default(),
+            rx: RxCursor::default(),
+            bell,
+            parcels,
+            maker,
+            ins: Vec::new(),
+            slot_of: rustc_hash::FxHashMap::default(),
+            outs: Vec::new(),
+            tokens: slab::Slab::new(),
+            held: rustc_hash::FxHashMap::default(),
+            awaited: Vec::new(),
+            kept: VecDeque::new(),
+            backlog: VecDeque::new(),
+            fds: VecDeque::new(),
+            habit: Habit::hopeful(),
+            peer,
+            ended: false,
+            drained: false,
+            lapsed: false,
+            said_bye: None,
+            heard_bye: false,
+            leaves: false,
+            file: 0,
+            guest_bell: 0,
+            through: 0,
+            blocked: false,
+            refused: false,
+        })
+    }
+
+    /// The slot of a port of this end, made if need be: its number, and whether it is new. None if
+    /// there are no more.
+    pub fn offer(&mut self, port: PortId) -> Option<(u32, bool)> {
+        if let Some(slot) = self.slot_of.get(&port) {
+            return Some((*slot, false));
+        }
+        if self.ins.len() >= SLOTS {
+            return None;
+        }
+        // Slot 0 is for the port that the line was made for; a maker offers none there.
+        if self.ins.is_empty() && self.maker {
+            self.ins.push(None);
+        }
+        let slot = self.ins.len() as u32;
+        self.ins.push(Some(InSlot { port, given: 0, primary: false, count: RxCount::default(), closed: false, identity: 0 }));
+        self.slot_of.insert(port, slot);
+        Some((slot, true))
+    }
+
+    /// A slot of this end that is open.
+    #[inline]
+    pub fn in_slot(&mut self, slot: u32) -> Option<&mut InSlot> {
+        self.ins.get_mut(slot as usize)?.as_mut().filter(|it| !it.closed)
+    }
+
+    /// A slot of the other end.
+    #[inline]
+    pub fn out_slot(&mut self, slot: u32) -> Option<&mut OutSlot> {
+        self.outs.get_mut(slot as usize)?.as_mut()
+    }
+
+    /// Notes a slot of the other end; false if that is no slot.
+    pub fn learn(&mut self, slot: u32, port: PortId) -> bool {
+        let index = slot as usize;
+        if index >= SLOTS {
+            return false;
+        }
+        if self.outs.len() <= index {
+            self.outs.resize(index + 1, None);
+        }
+        self.outs[index] = Some(OutSlot { port, count: TxCount::default(), closed: false, identity: 0, lost: false });
+        true
+    }
+
+    /// Whether what is known of the other end's slot stays worth keeping without a right: what was sent there may
+    /// have to be taken back, and the slot is good for the next right.
+    pub fn keeps(&self, slot: u32) -> bool {
+        !self.ended && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
+    }
+
+    /// Whether messages to the other end's slot are still to be received.
+    pub fn is_unreceived(&self, slot: u32) -> bool {
+        let out = self.outs.get(slot as usize).and_then(Option::as_ref).filter(|out| !out.closed);
+        out.is_some_and(|out| self.credit.untaken(slot, &out.count) != 0)
+    }
+
+    /// Whether messages to any slot of the other end are still to be received: they count for a queue's limit as long as
+    /// the line lasts. If so the bell tells when they have been.
+    pub fn waits_for_receivers(&self) -> bool {
+        let any = || (0..self.outs.len() as u32).any(|slot| self.is_unreceived(slot));
+        if !any() {
+            return false;
+        }
+        self.segment.tx.arm_writer();
+        any()
+    }
+
+    /// Whether a message can be sent to the other end's slot: `Err(Queue)` if its queue is full.
+    pub fn credit(&mut self, slot: u32) -> Result<(), Stall> {
+        self.credited(slot).map(drop)
+    }
+
+    /// The slot of the other end, if a message can be sent to it. Who sends one counts it.
+    #[inline(always)]
+    pub fn credited(&mut self, slot: u32) -> Result<&mut OutSlot, Stall> {
+        let Some(Some(out)) = self.outs.get_mut(slot as usize) else { return Err(Stall::Broken) };
+        match self.credit.check(slot, &mut out.count, abi::QLIMIT_DEFAULT) {
+            Ok(()) => Ok(out),
+            Err(Refused::Full) => Err(Stall::Queue),
+            Err(Refused::Closed) => Err(Stall::Broken),
+        }
+    }
+
+    /// Whether a record of `len` bytes fits now, and `fds` descriptors on the socket.
+    #[inline(always)]
+    pub fn room(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
+        if self.ended {
+            return Err(Stall::Broken);
+        }
+        if !self.backlog.is_empty() {
+            self.flush()?;
+            if !self.backlog.is_empty() {
+                return Err(Stall::Ring);
+            }
+        }
+        if self.segment.tx.free(&mut self.tx, len)? < len {
+            return Err(Stall::Ring);
+        }
+        if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// As [`Line::room`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for
+    /// each other for ever, one with a line full of answers that it has yet to take, the other with one of requests.
+    pub fn room_for_answer(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
+        match self.room(len, fds) {
+            Err(Stall::Ring) if self.backlog.len() < ANSWERS => Ok(()),
+            other => other,
+        }
+    }
+
+    /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
+    #[inline(always)]
+    pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), body)?;
+        self.publish();
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(super) fn publish(&mut self) {
+        self.segment.tx.publish(&self.tx);
+        if self.segment.tx.wake_reader() {
+            self.ring_bell();
+        }
+    }
+
+    /// Wakes the other end's watcher.
+    #[cold]
+    pub fn ring_bell(&self) {
+        // A full socket is full of bells.
+        let _ = objects::send(self.bell.as_fd(), &[&[1]], &[]);
+    }
+
+    /// The record at the front of the ring, if there is one: checked to lie there whole.
+    #[inline(always)]
+    pub fn front(&mut self) -> Result<Option<wire::Record>, Corrupt> {
+        let available = self.segment.rx.available(&mut self.rx)?;
+        if available == 0 {
+            return Ok(None);
+        }
+        if available < wire::RECORD {
+            return Err(Corrupt { what: "record" });
+        }
+        let record = wire::Record::from_words(self.segment.rx.peek_words(&self.rx));
+        let len = wire::RECORD as u64 + u64::from(record.body) + u64::from(record.items);
+        if len > available as u64 || !record.body.is_multiple_of(8) || !record.items.is_multiple_of(8) {
+            return Err(Corrupt { what: "record length" });
+        }
+        Ok(Some(record))
+    }
+
+    /// Copies out what follows the front record's head, from `skip` on.
+    #[inline(always)]
+    pub fn copy_out(&self, skip: usize, to: &mut [u8]) {
+        self.segment.rx.peek(&self.rx, (wire::RECORD + skip) as u64, to);
+    }
+
+    /// The position that a waiter compares the other end's with: what it can't take yet is no news to it.
+    pub fn looked_at(&self) -> u64 {
+        if self.blocked { self.segment.rx.tail_mark() } else { self.rx.head }
+    }
+
+    /// Consumes the front record.
+    #[inline(always)]
+    pub fn consume(&mut self, record: &wire::Record) {
+        let len = wire::RECORD + record.body as usize + record.items as usize;
+        self.segment.rx.release(&mut self.rx, len);
+        if self.segment.rx.wake_writer() {
+            self.ring_bell();
+        }
+    }
+
+    /// Takes `n` descriptors that belong to the front record; None if they have not all come.
+    #[inline]
+    pub fn take_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
+        if n == 0 { Some(Vec::new()) } else { self.take_some_fds(n) }
+    }
+
+    fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
+        while self.fds.len() < n {
+            let (mut count, before) = ([0; 1], self.fds.len());
+            match objects::receive_some(self.parcels.as_fd(), &mut count, &mut self.fds) {
+                // Those that found no place are the last of a packet, which says how many it had.
+                Ok((1, _)) => self.fds.resize_with(self.fds.len().max(before + usize::from(count[0])), || None),
+                Ok(_) | Err(_) => return None,
+            }
+        }
+        Some(self.fds.drain(..n).collect())
+    }
+
+    /// Takes bells off the socket, if there are many only some of them; false if the other end is gone.
+    pub fn drain_bells(&mut self) -> bool {
+        for _ in 0..BELLS {
+            let mut bytes = [0; 8];
+            match objects::receive(self.bell.as_fd(), &mut bytes, &mut Vec::new()) {
+                Ok(0) => return false,
+                Ok(_) => self.refused |= bytes[0] == REFUSED,
+                Err(Errno::WOULDBLOCK) => return true,
+                // It was closed with bells of ours unread; what it said before comes next.
+                Err(Errno::CONNRESET) => {}
+                Err(_) => return false,
+            }
+        }
+        true
+    }
+
+    /// A mark of how far the other end has come with the ring and the slot's messages ([`NO_SLOT`]: the ring alone).
+    pub fn consumption_of(ring: &Ring, credit: &Credit, slot: u32) -> (u64, u64) {
+        (ring.head_mark(), credit.mark(slot))
+    }
+
+    /// Whether nobody at this end needs the line: no right over it, either way.
+    pub fn is_idle(&self) -> bool {
+        self.tokens.is_empty()
+            && self.held.is_empty()
+            && self.backlog.is_empty()
+            && !self.ins.iter().flatten().any(|it| it.given > 0)
+    }
+}

@@ -1,0 +1,167 @@
+//! Records on their way into a line's ring: those that wait for room, and what is needed to take messages back.
+
+use super::{
+    BACKLOG, Line,
+    parts::{Kept, NO_SLOT, OutFd, Pending, Stall},
+};
+use crate::{
+    objects,
+    wire::{RECORD, Record, kind},
+};
+use rustix::io::Errno;
+use slipway_fabric::Corrupt;
+use std::os::fd::{AsFd, BorrowedFd};
+use zerocopy::IntoBytes;
+
+impl Line {
+    /// Writes a record and makes it visible; the descriptors go first. There should be [`Line::room`] for it: if what it
+    /// carries has used that up, it waits for more. `Err(Short)` if it is larger than the ring.
+    #[inline]
+    pub fn write(&mut self, record: &Record, parts: [&[u8]; 2], slot: u32, fds: Vec<OutFd>) -> Result<(), Stall> {
+        if self.ended {
+            return Err(Stall::Broken);
+        }
+        let len = RECORD + parts[0].len() + parts[1].len();
+        let mut sent = 0;
+        if self.backlog.is_empty()
+            && self.segment.tx.free(&mut self.tx, len)? >= len
+            && (fds.is_empty() || self.send_parcels(&fds, &mut sent)?)
+        {
+            self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0])?;
+            if !parts[1].is_empty() {
+                self.segment.tx.fill(&mut self.tx, parts[1])?;
+            }
+            self.show(slot, fds);
+            return Ok(());
+        }
+        if len > self.segment.tx.size() {
+            return Err(Stall::Short);
+        }
+        if self.backlog.len() >= BACKLOG {
+            self.backlog.clear();
+            return Err(Stall::Broken);
+        }
+        self.backlog.push_back(Pending { bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
+        self.hurry()?;
+        Ok(())
+    }
+
+    /// Makes the record that was filled in visible.
+    fn show(&mut self, slot: u32, fds: Vec<OutFd>) {
+        if slot != NO_SLOT && !fds.is_empty() {
+            self.kept.push_back(Kept { end: self.tx.tail, fds });
+        }
+        self.publish();
+        self.release_kept();
+    }
+
+    /// Closes the descriptors of records that the other end has taken: as long as they are open here, a pipe does
+    /// not hang up and a port does not die. If some are left, the bell tells when they are taken too.
+    pub fn release_kept(&mut self) {
+        for armed in [false, true] {
+            if self.kept.is_empty() {
+                return;
+            }
+            if armed {
+                self.segment.tx.arm_writer();
+            }
+            if self.segment.tx.unread(&mut self.tx).is_err() {
+                return;
+            }
+            while self.kept.front().is_some_and(|kept| kept.end <= self.tx.head_seen) {
+                self.kept.pop_front();
+            }
+        }
+    }
+
+    /// Writes a control record, or keeps it until there is room.
+    pub fn post(&mut self, record: Record, fds: Vec<OutFd>) {
+        self.post_with(record, &[], fds);
+    }
+
+    /// As [`Line::post`], with a body.
+    pub fn post_with(&mut self, record: Record, body: &[u8], fds: Vec<OutFd>) {
+        if self.write(&record, [body, &[]], NO_SLOT, fds).is_err() {
+            self.ended = true;
+            // The watcher hears it hang up, and ends the line.
+            let _ = rustix::net::shutdown(&self.bell, rustix::net::Shutdown::Both);
+        }
+    }
+
+    /// Gives rights for a slot of the other end back, and detaches from it. The owner knows what was sent before from the
+    /// order of the records.
+    pub fn release_slot(&mut self, slot: u32, rights: u32, attached: bool) {
+        if rights > 0 {
+            self.post(Record { kind: kind::RELEASE, target: slot, count: rights, ..Record::default() }, Vec::new());
+        }
+        if attached {
+            self.post(Record { kind: kind::DETACH, target: slot, ..Record::default() }, Vec::new());
+        }
+    }
+
+    /// Writes what waits for room, and sees to it that the bell rings when there is room for the rest.
+    pub fn hurry(&mut self) -> Result<(), Corrupt> {
+        self.flush()?;
+        if !self.backlog.is_empty() {
+            self.segment.tx.arm_writer();
+            // What was taken before the flag was up rings no bell.
+            self.flush()?;
+        }
+        Ok(())
+    }
+
+    /// Writes what waits for room.
+    pub fn flush(&mut self) -> Result<(), Corrupt> {
+        while let Some(mut next) = self.backlog.pop_front() {
+            let len = next.bytes.len();
+            let fits = self.segment.tx.free(&mut self.tx, len)? >= len;
+            if !fits || !self.send_parcels(&next.fds, &mut next.sent).map_err(|_| Corrupt { what: "parcel socket" })? {
+                self.backlog.push_front(next);
+                return Ok(());
+            }
+            self.segment.tx.fill(&mut self.tx, &next.bytes)?;
+            self.show(next.slot, next.fds);
+        }
+        Ok(())
+    }
+
+    /// Sends descriptors from `sent` on, and counts them there. False if the socket takes no more of them now.
+    fn send_parcels(&mut self, fds: &[OutFd], sent: &mut usize) -> Result<bool, Stall> {
+        for some in fds[*sent..].chunks(objects::PARCEL) {
+            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+            match objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], &some) {
+                Ok(()) => *sent += some.len(),
+                Err(Errno::WOULDBLOCK) => return Ok(false),
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(Stall::Broken),
+                Err(_) => return Err(Stall::Short),
+            }
+        }
+        Ok(true)
+    }
+
+    /// The messages to a slot that lie in the ring from position `from` on, read back out of it with their
+    /// descriptors, and those that wait for room. The other end can write to the ring: what is read there is its word.
+    pub fn read_back(&self, slot: u32, from: u64) -> Vec<(Vec<u8>, Vec<OutFd>)> {
+        let mut found = Vec::new();
+        let mut at = from;
+        while at < self.tx.tail {
+            let mut head = [0; RECORD];
+            self.segment.tx.recall(&self.tx, at, &mut head);
+            let record: Record = zerocopy::transmute!(head);
+            let len = RECORD as u64 + u64::from(record.body) + u64::from(record.items);
+            if len > self.tx.tail - at {
+                break;
+            }
+            at += len;
+            if record.kind == kind::MESSAGE && record.target == slot {
+                let mut bytes = vec![0; len as usize];
+                self.segment.tx.recall(&self.tx, at - len, &mut bytes);
+                let fds = self.kept.iter().find(|kept| kept.end == at).map(|kept| kept.fds.clone()).unwrap_or_default();
+                found.push((bytes, fds));
+            }
+        }
+        let pending = self.backlog.iter().filter(|pending| slot != NO_SLOT && pending.slot == slot);
+        found.extend(pending.map(|pending| (pending.bytes.clone(), pending.fds.clone())));
+        found
+    }
+}

@@ -1,0 +1,228 @@
+//! Receiving: by the fast path, from a queue here, or off a line.
+
+use super::{
+    fast::{self, Buffer, Short, receivable},
+    header::{self, Delivered},
+    request::{Request, deadline},
+    typed,
+};
+use crate::{
+    abi::{Code, HEADER, option},
+    dispatch::{Inner, records::Pumped},
+    lock::Guard,
+    state::{PortId, Right, SpaceId, message::Message},
+    wait::{self, Ended, turn},
+    waiting::For,
+};
+
+/// Receives by the fast path, as long as there is nothing else to be done.
+#[inline(always)]
+pub(super) fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    let Some(what) = guard.quietly().receives_from(space, request.receive_name) else {
+        return receivable(&guard, space, request.receive_name).err().unwrap_or(Code::RCV_INVALID_NAME);
+    };
+    // The answer to what was just sent can't be there yet.
+    let mut asked = request.option & option::SEND_MSG != 0;
+    let mut ended = Ended::Stirred;
+    // Where calls may take the place of messages, a receiver lends its place while it waits.
+    let lends = guard.state.turns.any();
+    if lends {
+        guard.quietly().come_back(what);
+    }
+    while ended == Ended::Stirred {
+        let inner = guard.quietly();
+        let short = match std::mem::take(&mut asked) {
+            true => fast::look(inner, what),
+            false => fast::receive(inner, &mut Buffer { space, what, bytes: buffer, room: request.receive_size }),
+        };
+        match short {
+            Short::Received => {
+                if lends {
+                    guard.quietly().go_away(what);
+                }
+                if guard.waiting.others_wait() {
+                    guard.hand_over();
+                }
+                return Code::SUCCESS;
+            }
+            Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {
+                (guard, ended) = match lends {
+                    true => turn::for_message(guard, what, None),
+                    false => wait::for_message(guard, what, None),
+                };
+            }
+            Short::Nothing | Short::Other => break,
+        }
+    }
+    receive_slowly(guard, space, what, buffer, request, ended)
+}
+
+/// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
+#[inline(never)]
+fn receive_slowly(
+    mut guard: Guard<'_>,
+    space: SpaceId,
+    what: For,
+    buffer: &mut [u8],
+    request: &Request,
+    mut ended: Ended,
+) -> Code {
+    guard.come_back(what);
+    let asked = request.option & option::RCV_TIMEOUT != 0;
+    let mut until = None;
+    loop {
+        if ended != Ended::Stirred {
+            match receivable(&guard, space, request.receive_name) {
+                Ok(still) if still == what => {}
+                other => {
+                    let code = changed(&guard, space, what, other);
+                    return finish(guard, what, code);
+                }
+            }
+        }
+        if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
+            return finish(guard, what, code);
+        }
+        match ended {
+            Ended::TimedOut => return finish(guard, what, Code::RCV_TIMED_OUT),
+            Ended::Interrupted if request.option & option::RCV_INTERRUPT != 0 => {
+                return finish(guard, what, Code::RCV_INTERRUPTED);
+            }
+            _ => {}
+        }
+        guard.settle();
+        if asked && request.timeout == 0 {
+            // A message that was sent before this call may lie in a line whose bell the watcher has yet to hear.
+            guard.catch_up();
+            let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(Code::RCV_TIMED_OUT);
+            guard.waiting.quiet(what);
+            return finish(guard, what, code);
+        }
+        let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
+        (guard, ended) = turn::for_message(guard, what, deadline);
+    }
+}
+
+/// Ends a receive: others may depend on the lines that it looked at.
+fn finish(mut guard: Guard<'_>, what: For, code: Code) -> Code {
+    if code == Code::SUCCESS {
+        guard.go_away(what);
+    }
+    guard.hand_over();
+    code
+}
+
+/// The error of a receive whose name does not denote any more what it did. A receive right that is being moved is gone, as in Mach.
+fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> Code {
+    let held = match was {
+        For::Port(port) => inner.state.ports.get(port.0 as usize).and_then(|port| port.local()?.receiver),
+        For::Set(set) => inner.state.sets.get(set.0 as usize).map(|set| set.holder),
+        For::Room(_) | For::Line(_) | For::Turn(_) => None,
+    };
+    match now {
+        Err(Code::RCV_IN_SET) => Code::RCV_PORT_CHANGED,
+        // Another name, or another port under its name.
+        _ if held.is_some_and(|(holder, _)| holder == space) => Code::RCV_PORT_CHANGED,
+        _ => Code::RCV_PORT_DIED,
+    }
+}
+
+/// Receives what is there: None if nothing is.
+fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
+    match fast::receive(inner, &mut Buffer { space, what, bytes: buffer, room: request.receive_size }) {
+        Short::Received => Some(Code::SUCCESS),
+        Short::Nothing => None,
+        Short::Other => take_any(inner, space, what, buffer, request),
+    }
+}
+
+/// As [`try_receive`], from wherever a message is.
+fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
+    loop {
+        if let Some(port) = waiting_at(inner, what) {
+            return Some(from_queue(inner, space, port, buffer, request));
+        }
+        let mut to = Buffer { space, what, bytes: buffer, room: request.receive_size };
+        let mut queued = false;
+        for i in 0..inner.waiting.hot.len() {
+            let Some(number) = inner.waiting.hot.get(i).copied() else { break };
+            let Some(line) = inner.lines.get(number) else { continue };
+            if !line.segment.rx.readable(line.rx.head) {
+                continue;
+            }
+            match inner.pump_until(number, |inner, record| fast::take(inner, number, record, &mut to)) {
+                Pumped::Delivered => {
+                    if i > 0 {
+                        inner.heat(number);
+                    }
+                    return Some(Code::SUCCESS);
+                }
+                Pumped::More => inner.crowded = true,
+                Pumped::Dry => {}
+            }
+            queued |= waiting_at(inner, what).is_some();
+        }
+        if !queued {
+            return None;
+        }
+    }
+}
+
+/// The port with a message in its queue, if there is one.
+#[inline]
+fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
+    match what {
+        For::Port(port) => inner.state.port(port).local().filter(|local| !local.queue.is_empty()).map(|_| port),
+        For::Set(set) => {
+            let port = inner.state.next_ready(set)?;
+            // It is looked at again before it is taken.
+            inner.state.still_ready(port);
+            Some(port)
+        }
+        For::Room(_) | For::Line(_) | For::Turn(_) => None,
+    }
+}
+
+fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, buffer: &mut [u8], request: &Request) -> Code {
+    let size = match inner.state.port(port).local().and_then(|local| local.queue.front()) {
+        Some(message) => message.size(),
+        None => return Code::RCV_TIMED_OUT,
+    };
+    let fits = size <= request.receive_size.min(buffer.len());
+    if !fits && request.option & option::RCV_LARGE != 0 {
+        if buffer.len() >= 8 && request.receive_size >= 8 {
+            buffer[4..8].copy_from_slice(&(size as u32).to_le_bytes());
+        }
+        return Code::RCV_TOO_LARGE;
+    }
+    let set = inner.state.port(port).local().and_then(|local| local.set);
+    if let Some(set) = set {
+        // Its turn is over: it goes to the back if more is there.
+        let _ = inner.state.next_ready(set);
+    }
+    let Some(message) = inner.state.dequeue(port) else { return Code::RCV_TIMED_OUT };
+    let Message { id, complex, dest, reply, mut body, items, .. } = *message;
+    let dest_type = dest.received_type();
+    if !fits {
+        inner.state.destroy_items(items);
+        inner.state.destroy_right(reply);
+        finish_dest(inner, dest);
+        return Code::RCV_TOO_LARGE;
+    }
+    let reply_type = if reply == Right::Null { 0 } else { reply.received_type() };
+    let mut lost = 0;
+    let name = typed::place_right(inner, space, reply, &mut lost, 0x2000);
+    let copied = if items.is_empty() { Ok(()) } else { typed::copyout(inner, space, &mut body, items) };
+    buffer[HEADER..size].copy_from_slice(&body);
+    header::deliver(inner, port, buffer, &Delivered { size, id, complex, dest_type, reply: name, reply_type });
+    finish_dest(inner, dest);
+    copied.err().unwrap_or(Code::SUCCESS)
+}
+
+/// Uses up the right that a message was sent with.
+fn finish_dest(inner: &mut Inner, dest: Right) {
+    match dest {
+        Right::SendOnce(port) => inner.state.drop_soright(port),
+        dest => inner.state.destroy_right(dest),
+    }
+}

@@ -1,0 +1,130 @@
+//! Making a line to a port of another process.
+
+use super::{Route, Routes, Upcall, table::Trust, trust::MAGIC};
+use crate::{
+    clock::now,
+    line::{Line, OutFd, Peer, RING},
+    objects,
+    state::{LineId, PortId},
+    wire::{Record, kind},
+};
+use rustix::io::Errno;
+use slipway_fabric::{credit::TABLE, descriptor::Reserved, segment::Segment};
+use std::{
+    io,
+    os::fd::{AsFd, OwnedFd},
+    sync::Arc,
+};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
+
+/// The request that goes through a port's sending end. Its descriptors: the segment, the bell, the parcels.
+#[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(super) struct Attach {
+    /// [`MAGIC`].
+    pub magic: u32,
+    /// The size of each ring in bytes.
+    pub ring: u32,
+}
+
+/// Whether an error is for want of something that may be there again in a moment.
+pub(crate) fn is_shortage(error: Errno) -> bool {
+    matches!(error, Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS | Errno::NOSPC | Errno::TOOMANYREFS | Errno::AGAIN)
+}
+
+pub(super) fn errno(error: &io::Error) -> Errno {
+    Errno::from_io_error(error).unwrap_or(Errno::IO)
+}
+
+impl Routes {
+    /// Makes a line to a far port, or attaches to it over one that there is: the line, and the port's slot on it. What is
+    /// [stranded](Far::stranded) goes first.
+    ///
+    /// # Errors
+    /// `NOBUFS` if the port's owner had no resources a moment ago; those of the sockets' calls.
+    pub(crate) fn attach(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
+        let s = self.far(port).and_then(|far| far.s.clone()).ok_or(Errno::NOTCONN)?;
+        if let Some(way) = self.attach_again(port, &s) {
+            return Ok(way);
+        }
+        if self.far(port).is_some_and(|far| now() < far.refused_until) {
+            return Err(Errno::NOBUFS);
+        }
+        self.start_watcher().map_err(|e| errno(&e))?;
+        let made = make_line().map_err(|e| errno(&e))?;
+        let request = Attach { magic: MAGIC, ring: RING as u32 };
+        let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
+        objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
+        let mut line = made.line;
+        line.file = objects::file_identity(&made.file).map_err(|e| errno(&e))?;
+        line.through = self.far(port).map_or(0, |far| far.identity);
+        let number = self.adopt_line(line).map_err(|e| errno(&e))?;
+        if let Some(line) = self.lines.get_mut(number) {
+            line.learn(0, port);
+        }
+        if let Some(far) = self.far_mut(port) {
+            far.routes.push(Route { line: number, slot: 0, gifts: 0, attached: true, trust: Trust::Proven });
+        }
+        // The maker of a line expects an answer on it.
+        self.upcall(Upcall::Heat(number));
+        Ok((number, 0))
+    }
+
+    /// Attaches to a port over a line that already knows it, where this process has no right any more. What it sent
+    /// when it had one still comes first.
+    fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(LineId, u32)> {
+        let closed = self.far(port)?.routes.iter().filter(|route| route.is_trusted() && !route.is_open());
+        let route = closed.max_by_key(|route| self.is_unreceived(route)).copied()?;
+        let line = self.lines.get_mut(route.line).filter(|line| line.keeps(route.slot) && !line.leaves)?;
+        let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
+        line.post(record, vec![OutFd(Arc::clone(s))]);
+        let route = self.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
+        route.attached = true;
+        Some((route.line, route.slot))
+    }
+
+    /// Whether messages that were sent over a way are still to be received.
+    fn is_unreceived(&self, route: &Route) -> bool {
+        self.lines.get(route.line).is_some_and(|line| line.is_unreceived(route.slot))
+    }
+
+    /// A right is about to come over a way to a port that there was no right to. If another way leads there still, what
+    /// was sent over that comes first, and counts for the queue's limit: it is used again.
+    pub(crate) fn resume_way(&mut self, port: PortId, new: (LineId, u32)) {
+        let Some(far) = self.far(port).filter(|far| far.open_route().is_none()) else { return };
+        let mut others = far.routes.iter().filter(|route| (route.line, route.slot) != new && route.is_trusted());
+        if others.any(|route| self.is_unreceived(route))
+            && let Some(s) = far.s.clone()
+        {
+            self.attach_again(port, &s);
+        }
+    }
+
+    /// Adds a line, and listens to its bell.
+    pub(super) fn adopt_line(&mut self, line: Line) -> io::Result<LineId> {
+        let number = self.lines.insert(line);
+        if let Err(error) = self.listen_line(number) {
+            self.lines.remove(number);
+            return Err(error);
+        }
+        Ok(number)
+    }
+}
+
+struct Made {
+    line: Line,
+    file: OwnedFd,
+    theirs: (OwnedFd, OwnedFd),
+}
+
+fn make_line() -> io::Result<Made> {
+    let (segment, file) = Segment::create_with(TABLE, RING)?;
+    // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
+    segment.rx.disarm_reader();
+    let (bell, their_bell) = objects::socket_pair()?;
+    let (parcels, their_parcels) = objects::socket_pair()?;
+    let peer = Peer { bell: objects::identity(&their_bell)?, ..Peer::default() };
+    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, peer)?;
+    line.guest_bell = peer.bell;
+    Ok(Made { line, file, theirs: (their_bell, their_parcels) })
+}

@@ -1,0 +1,379 @@
+//! Messages and rights on their way out of this process.
+//!
+//! A right to a port of this process goes over a line as a number on it (a slot, a token), with the port's sending
+//! end the first time; everywhere else a send right is the sending end and a pipe that counts holders, and a
+//! send-once right a socket of its own.
+
+use super::{Once, Routes, endpoints::shared, migrate::Departed};
+use crate::{
+    line::{INLINE, OutFd},
+    objects,
+    state::{
+        Effect, FarOnce, Home, LineId, PortId, Right,
+        message::{Item, Memory, Message},
+    },
+    wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item, kind, parse::NESTING},
+};
+use slipway_fabric::descriptor::Reserved;
+use std::{io, os::fd::OwnedFd, sync::Arc};
+use zerocopy::IntoBytes;
+
+/// The most bytes of body and items in a packet of a send-once right's socket.
+pub(super) const PACKET: usize = INLINE / 2;
+
+/// What of a message goes beside its bytes.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    /// The items.
+    pub items: Vec<u8>,
+    /// Descriptors, in the order in which the reader meets them.
+    pub fds: Vec<OutFd>,
+    /// How many of the record's come before these.
+    pub ahead: usize,
+    /// How many receive rights are around what is encoded.
+    depth: u32,
+}
+
+/// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
+const DESCRIPTORS: usize = u16::MAX as usize - 1;
+
+impl Outgoing {
+    /// Whether so many descriptors more can go with the record.
+    pub(crate) fn has_room(&self, many: usize) -> bool {
+        self.ahead + self.fds.len() + many <= DESCRIPTORS
+    }
+}
+
+fn wire_right(form: u32, value: u32) -> WireRight {
+    WireRight { form, value }
+}
+
+impl Routes {
+    /// Turns a message into a record (without kind and target), body and items, and descriptors. What is large goes
+    /// into `file`.
+    pub(crate) fn encode_message(
+        &mut self,
+        line: Option<LineId>,
+        mut message: Message,
+        file: Option<OwnedFd>,
+    ) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
+        if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
+            self.free_onces_with(&mut message);
+        }
+        let mut out = Outgoing::default();
+        let reply = self.encode_right(line, message.reply, &mut out);
+        for item in message.items {
+            self.encode_item(line, item, &mut out);
+        }
+        let mut flags = if message.complex { flag::COMPLEX } else { 0 };
+        let mut parts = (message.body, out.items);
+        let most = if line.is_some() { INLINE } else { PACKET };
+        if parts.0.len() + parts.1.len() > most
+            && let Some(Ok(file)) = file.map(|file| wire::spill::write(file, &parts))
+        {
+            flags |= flag::SPILLED;
+            parts = (Vec::new(), Vec::new());
+            out.fds.insert(0, OutFd(Arc::new(file)));
+        }
+        let record = Record {
+            body: parts.0.len() as u32,
+            items: parts.1.len() as u32,
+            kind: 0,
+            flags,
+            fds: out.fds.len() as u16,
+            target: 0,
+            id: message.id,
+            count: 0,
+            reply,
+        };
+        (record, parts, out.fds)
+    }
+
+    fn encode_item(&mut self, line: Option<LineId>, item: Item, out: &mut Outgoing) {
+        let head = |kind, at, count: usize| ItemHead { kind, at, count: count as u64 };
+        match item {
+            Item::Ports { at, rights } => {
+                out.items.extend_from_slice(head(item::PORTS, at, rights.len()).as_bytes());
+                self.encode_rights(line, rights, out);
+            }
+            Item::PortArray { at, rights } => {
+                out.items.extend_from_slice(head(item::PORT_ARRAY, at, rights.len()).as_bytes());
+                self.encode_rights(line, rights, out);
+            }
+            Item::Memory { at, memory: Memory::Bytes(bytes) } => {
+                out.items.extend_from_slice(head(item::BYTES, at, bytes.len()).as_bytes());
+                wire::put_bytes(&mut out.items, &bytes);
+            }
+            Item::Memory { at, memory: Memory::Pages(file, len) } if out.has_room(1) => {
+                out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
+                out.fds.push(OutFd(Arc::new(file)));
+            }
+            Item::Memory { at, memory: Memory::Lost(len) | Memory::Pages(_, len) } => {
+                out.items.extend_from_slice(head(item::LOST, at, len as usize).as_bytes());
+            }
+        }
+    }
+
+    /// The rights' codes, and after them what belongs to receive rights.
+    fn encode_rights(
+        &mut self,
+        line: Option<LineId>,
+        rights: impl IntoIterator<Item = Right, IntoIter: ExactSizeIterator>,
+        out: &mut Outgoing,
+    ) {
+        let rights = rights.into_iter();
+        let mut place = out.items.len();
+        out.items.resize(place + rights.len() * size_of::<WireRight>(), 0);
+        for right in rights {
+            let coded = self.encode_right(line, right, out);
+            out.items[place..place + size_of::<WireRight>()].copy_from_slice(coded.as_bytes());
+            place += size_of::<WireRight>();
+        }
+    }
+
+    /// Turns a right into what travels over `line`, or anywhere if that is None. The right is gone from here.
+    /// A right that can't travel for want of descriptors arrives dead.
+    fn encode_right(&mut self, line: Option<LineId>, right: Right, out: &mut Outgoing) -> WireRight {
+        if !out.has_room(2) && !matches!(right, Right::Null | Right::Dead) {
+            self.state.destroy_right(right);
+            return wire_right(form::DEAD, 0);
+        }
+        let coded = match right {
+            Right::Null => return WireRight::default(),
+            Right::Dead => return wire_right(form::DEAD, 0),
+            Right::Send(port) => self.encode_send(line, port, out),
+            Right::SendOnce(port) => self.encode_send_once(line, port, out),
+            Right::FarOnce(once) => self.encode_far_once(line, once, out),
+            Right::Receive(port) => return self.encode_receive(line, port, out),
+        };
+        coded.unwrap_or_else(|_| wire_right(form::DEAD, 0))
+    }
+
+    fn encode_send(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        let coded = match self.state.port(port).home {
+            Home::Dead => Ok(wire_right(form::DEAD, 0)),
+            Home::Here(_) => self.encode_own(line, port, out),
+            Home::Far => self.encode_foreign(line, port, out),
+        };
+        self.state.destroy_right(Right::Send(port));
+        coded
+    }
+
+    fn encode_own(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        // Before it has a slot: one that nobody was told of can't be taken back.
+        self.export(port)?;
+        if let Some(number) = line
+            && let Some(it) = self.lines.get_mut(number)
+            && let Some((slot, new)) = it.offer(port)
+        {
+            if let Some(entry) = it.in_slot(slot) {
+                entry.given += 1;
+            }
+            if !new {
+                if let Some(it) = self.lines.get_mut(number).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1) {
+                    let _ = it;
+                    self.count_abroad(port);
+                }
+                return Ok(wire_right(form::GIFT, slot));
+            }
+            if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
+                && let Some(it) = self.lines.get(number)
+            {
+                it.credit.open(slot, limit);
+            }
+            if let Some(exported) = self.exported_mut(port) {
+                exported.slots.push((number, slot));
+                out.fds.push(OutFd(Arc::clone(&exported.s)));
+            }
+            self.count_abroad(port);
+            return Ok(wire_right(form::FIRST_GIFT, slot));
+        }
+        let (s, t) = self.export_pair(port)?;
+        out.fds.extend([OutFd(s), OutFd(t)]);
+        Ok(wire_right(form::SEND, 0))
+    }
+
+    fn encode_foreign(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        let far = self.far(port).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(line) = line
+            && let Some(route) = far.routes.iter().find(|route| route.line == line && route.is_open())
+        {
+            return Ok(wire_right(form::BACK, route.slot));
+        }
+        let s = far.s.clone().ok_or(io::ErrorKind::NotFound)?;
+        let t = self.holder(port)?;
+        out.fds.extend([OutFd(s), OutFd(t)]);
+        Ok(wire_right(form::SEND, 0))
+    }
+
+    fn encode_send_once(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        match self.state.port(port).home {
+            Home::Dead | Home::Far => {
+                self.state.drop_soright(port);
+                Ok(wire_right(form::DEAD, 0))
+            }
+            Home::Here(_) => {
+                if let Some(it) = line.and_then(|line| self.lines.get_mut(line)) {
+                    return Ok(wire_right(form::TOKEN, it.give_token(port)));
+                }
+                match self.once_socket(port) {
+                    Ok(socket) => {
+                        out.fds.push(OutFd(Arc::new(socket)));
+                        Ok(wire_right(form::ONCE, 0))
+                    }
+                    Err(error) => {
+                        self.state.destroy_right(Right::SendOnce(port));
+                        Err(error)
+                    }
+                }
+            }
+        }
+    }
+
+    fn encode_far_once(&mut self, line: Option<LineId>, once: FarOnce, out: &mut Outgoing) -> io::Result<WireRight> {
+        match self.onces.try_remove(once.0 as usize) {
+            Some(Once::Token { line: owner, token }) => {
+                if let Some(it) = self.lines.get_mut(owner) {
+                    it.held.remove(&token);
+                    if line == Some(owner) {
+                        self.stirred.push(owner);
+                        return Ok(wire_right(form::TOKEN_BACK, token));
+                    }
+                }
+                let socket = self.move_token(owner, token)?;
+                out.fds.push(OutFd(Arc::new(socket)));
+                Ok(wire_right(form::ONCE, 0))
+            }
+            Some(Once::Socket(socket)) => {
+                // The next holder's copy would keep it in the watcher's set.
+                slipway_fabric::descriptor::unhear(&socket);
+                out.fds.push(OutFd(socket));
+                Ok(wire_right(form::ONCE, 0))
+            }
+            Some(Once::Dead) | None => Ok(wire_right(form::DEAD, 0)),
+        }
+    }
+
+    /// Turns a receive right into what travels. The port is far from here on.
+    fn encode_receive(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> WireRight {
+        out.depth += 1;
+        let packed = if out.depth > NESTING { Err(io::ErrorKind::OutOfMemory.into()) } else { self.pack(line, port, out) };
+        out.depth -= 1;
+        match packed {
+            Ok(()) => wire_right(form::RECEIVE, 0),
+            Err(_) => {
+                self.state.destroy_right(Right::Receive(port));
+                wire_right(form::DEAD, 0)
+            }
+        }
+    }
+
+    fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<()> {
+        let Departed { local, ends: (r, s), watches, onces } = self.depart(port, |many| out.has_room(many))?;
+        out.fds.extend([OutFd(r), OutFd(s)]);
+        out.fds.extend(watches.iter().cloned().map(OutFd));
+        out.fds.extend(onces.iter().cloned().map(OutFd));
+        let place = out.items.len();
+        let mut luggage = Luggage {
+            qlimit: local.qlimit,
+            seqno: local.seqno,
+            mscount: local.mscount,
+            onces: onces.len() as u32,
+            watches: watches.len() as u32,
+            protected: u32::from(local.payload.is_some()),
+            payload: local.payload.unwrap_or(0),
+            messages: local.queue.len() as u64,
+            nsrequest: WireRight::default(),
+            pdrequest: WireRight::default(),
+        };
+        out.items.extend_from_slice(luggage.as_bytes());
+        luggage.nsrequest = self.encode_right(line, local.nsrequest, out);
+        luggage.pdrequest = self.encode_right(line, local.pdrequest, out);
+        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
+        for message in local.queue {
+            self.pack_message(line, *message, out);
+        }
+        if self.state.port(port).srights == 0 {
+            self.state.effect(Effect::Forgotten(port));
+        }
+        Ok(())
+    }
+
+    fn pack_message(&mut self, line: Option<LineId>, mut message: Message, out: &mut Outgoing) {
+        if let Some(origin) = message.origin.take() {
+            self.give_credit(origin);
+        }
+        let once = message.is_once();
+        match std::mem::take(&mut message.dest) {
+            Right::Send(port) => {
+                let it = self.state.port_mut(port);
+                it.srights = it.srights.saturating_sub(1);
+            }
+            other => drop(other),
+        }
+        let mut own = Outgoing { ahead: out.ahead + out.fds.len(), depth: out.depth, ..Outgoing::default() };
+        let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut own);
+        for item in std::mem::take(&mut message.items) {
+            self.encode_item(line, item, &mut own);
+        }
+        let record = Record {
+            body: message.body.len() as u32,
+            items: own.items.len() as u32,
+            kind: if once { kind::ONCE } else { kind::MESSAGE },
+            flags: if message.complex { flag::COMPLEX } else { 0 },
+            fds: own.fds.len() as u16,
+            id: message.id,
+            reply,
+            ..Record::default()
+        };
+        out.items.extend_from_slice(record.as_bytes());
+        out.items.extend_from_slice(&message.body);
+        out.items.extend_from_slice(&own.items);
+        out.fds.append(&mut own.fds);
+    }
+
+    /// The write end of a pipe that counts the holders of a far port that got it from here.
+    ///
+    /// # Errors
+    /// Those of pipe2(2), and of [`Routes::attach`] if there is no line to the port.
+    pub(crate) fn holder(&mut self, port: PortId) -> io::Result<Arc<Reserved>> {
+        let far = self.far(port).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(t) = &far.t {
+            return Ok(Arc::clone(t));
+        }
+        // It may have moved just now, and the pipe that counts us be on its way. A way that is in doubt will do: whoever
+        // has forged it could as well have given a pipe that nobody counts.
+        let known = far.way().or_else(|| far.routes.iter().find(|route| route.gifts > 0)).map(|route| (route.line, route.slot));
+        let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
+        let (read, write) = objects::holder_pipe()?;
+        let (read, write) = (shared(read)?, shared(write)?);
+        let line = self.lines.get_mut(number).ok_or(io::ErrorKind::NotFound)?;
+        line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
+        if let Some(far) = self.far_mut(port) {
+            far.t = Some(Arc::clone(&write));
+        }
+        Ok(write)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A record can't count more of them.
+    #[test]
+    fn rights_without_room_for_their_descriptors_are_dead() {
+        let mut inner = Routes::default();
+        let space = inner.state.new_space();
+        let name = inner.state.port_allocate(space, crate::abi::right::RECEIVE).expect("a port");
+        let once = inner.state.copyin(space, name, crate::abi::types::MAKE_SEND_ONCE).expect("a right");
+        let send = inner.state.copyin(space, name, crate::abi::types::MAKE_SEND).expect("a right");
+        let receive = inner.state.copyin(space, name, crate::abi::types::MOVE_RECEIVE).expect("a right");
+        let mut full = Outgoing { ahead: DESCRIPTORS - 1, ..Outgoing::default() };
+        assert!(full.has_room(1) && !full.has_room(2));
+        for right in [once, send, receive] {
+            assert_eq!(inner.encode_right(None, right, &mut full), wire_right(form::DEAD, 0));
+        }
+        assert!(full.fds.is_empty());
+    }
+}

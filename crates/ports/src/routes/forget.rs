@@ -1,0 +1,90 @@
+//! Ports that no right here refers to any more, and ports that died here.
+
+use super::{Routes, Upcall, at_mut};
+use crate::state::{Home, PortId};
+use slipway_fabric::{credit::Closed, descriptor::unhear};
+
+impl Routes {
+    /// No right here refers to the port any more, which is far or dead.
+    pub(crate) fn forget(&mut self, port: PortId) {
+        // It may have been said twice, and done the first time.
+        let Some(it) = self.state.ports.get(port.0 as usize) else { return };
+        if it.srights > 0 || it.sorights > 0 || !it.names.is_empty() {
+            return;
+        }
+        match it.home {
+            Home::Here(_) => {}
+            Home::Dead => {
+                self.leave_routes(port);
+                let Some(it) = self.state.ports.get(port.0 as usize) else { return };
+                if it.srights == 0 && it.sorights == 0 && it.names.is_empty() {
+                    self.drop_far(port);
+                    self.state.free_port(port);
+                }
+            }
+            Home::Far => self.release_far(port),
+        }
+    }
+
+    /// A far port died: takes what was not accepted back from the lines that led to it, before its number is another's.
+    fn leave_routes(&mut self, port: PortId) {
+        while let Some(route) = self.far(port).and_then(|far| far.routes.first().copied()) {
+            if let Some(far) = self.far_mut(port) {
+                far.routes.remove(0);
+            }
+            if !self.look_at_gate(route.line, route.slot) {
+                // An open gate: the other end is ending, with everything on the line.
+                self.gate_closed(route.line, route.slot, true);
+                self.upcall(Upcall::End(route.line));
+            }
+        }
+    }
+
+    /// Gives up the ways to a far port without rights. What a line told of it is kept as long as
+    /// the line lasts, for the next right.
+    fn release_far(&mut self, port: PortId) {
+        let Self { far, lines, stirred, .. } = self;
+        let Some(far) = at_mut(far, port) else { return self.state.free_port(port) };
+        far.t = None;
+        for route in &mut far.routes {
+            if let Some(line) = lines.get_mut(route.line) {
+                line.release_slot(route.slot, std::mem::take(&mut route.gifts), std::mem::take(&mut route.attached));
+                stirred.push(route.line);
+            }
+        }
+        far.routes.retain(|route| lines.get(route.line).is_some_and(|line| line.keeps(route.slot)));
+        let kept = !far.routes.is_empty();
+        let stranded = std::mem::take(&mut far.stranded);
+        stranded.into_iter().for_each(|message| self.state.destroy_message(message));
+        if !kept {
+            self.drop_far(port);
+            self.state.free_port(port);
+        }
+    }
+
+    /// Forgets the kernel objects of a far port.
+    pub(crate) fn drop_far(&mut self, port: PortId) {
+        if let Some(far) = self.take_far(port) {
+            // It may be on its way to others.
+            far.s.iter().for_each(|s| unhear(s));
+            self.identities.remove(&far.identity);
+            for message in far.stranded {
+                self.state.destroy_message(message);
+            }
+        }
+    }
+
+    /// A port that was here is dead: all tasks that could send to it learn of it.
+    pub(crate) fn unexport_dead(&mut self, port: PortId) {
+        self.close_slots(port, Closed::Dead);
+        if let Some(exported) = self.take_exported(port) {
+            self.identities.remove(&exported.identity);
+        }
+        let ends = self.take_once_ends(port);
+        ends.iter().for_each(|_| self.state.drop_soright(port));
+        self.drop_tokens_of(port);
+        if self.state.ports.get(port.0 as usize).is_some_and(|it| it.is_dead()) {
+            self.forget(port);
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Send rights that come over a line as their giver's own: a slot of the giver's, and the first time the port's sending end.
+
+use super::{Far, Route, Routes, Upcall, corrupt, table::Trust};
+use crate::{
+    line::GONE,
+    objects,
+    state::{LineId, Right},
+    wire::{Record, flag, kind},
+};
+use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
+use std::sync::Arc;
+
+impl Routes {
+    /// One more right to the port at a slot that is known.
+    #[inline]
+    pub(super) fn import_gift(&mut self, number: LineId, slot: u32) -> Result<Right, Corrupt> {
+        let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
+        let out = line.out_slot(slot).ok_or_else(corrupt)?;
+        if out.lost {
+            return self.import_lost_gift(number, slot, false);
+        }
+        let closed = out.closed;
+        // The port may have died, or moved on, even to here, since the giver wrote this.
+        let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
+        self.resume_way(port, (number, slot));
+        if let Some(far) = self.far_mut(port) {
+            match far.routes.iter().position(|r| r.line == number && r.slot == slot) {
+                Some(at) => {
+                    let mut route = far.routes[at];
+                    if !route.is_open() {
+                        // After the way that is in use: what went there comes first.
+                        far.routes.remove(at);
+                        far.routes.push(route);
+                    }
+                    route.gifts += 1;
+                    if let Some(it) = far.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
+                        *it = route;
+                    }
+                }
+                None if closed => {}
+                None => return Err(corrupt()),
+            }
+        }
+        self.state.port_mut(port).srights += 1;
+        Ok(Right::Send(port))
+    }
+
+    /// A right of which the port's sending end did not arrive, now or with the first. It is given back, and the next
+    /// comes with the sending end again.
+    pub(super) fn import_lost_gift(&mut self, number: LineId, slot: u32, first: bool) -> Result<Right, Corrupt> {
+        let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
+        if first && (line.out_slot(slot).is_some() || !line.learn(slot, GONE)) {
+            return Err(corrupt());
+        }
+        if let Some(out) = line.out_slot(slot) {
+            (out.closed, out.lost) = (true, true);
+        }
+        line.post(Record { kind: kind::RELEASE, flags: flag::LOST, target: slot, count: 1, ..Record::default() }, Vec::new());
+        Ok(Right::Dead)
+    }
+
+    /// The first right to the port at a slot, with the port's sending end.
+    pub(super) fn import_first_gift(&mut self, number: LineId, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
+        let new = self.lines.get_mut(number).is_some_and(|line| line.out_slot(slot).is_none());
+        if !new || slot as usize >= SLOTS {
+            return Err(corrupt());
+        }
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        let known = self.identified(identity, &s);
+        let port = match known {
+            // The other end's it was when this was written; the receive right has come here by another way since. A peer
+            // that only says so has a right to the port, and gives that: nothing is ever sent to the slot.
+            Some(port) if self.far(port).is_none() => {
+                let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
+                if !line.learn(slot, port) {
+                    return Err(corrupt());
+                }
+                self.upcall(Upcall::Close(number, slot));
+                self.state.port_mut(port).srights += 1;
+                return Ok(Right::Send(port));
+            }
+            Some(port) => {
+                self.also_given(port, Some(number));
+                port
+            }
+            None => self.new_far(identity, Far { s: Some(Arc::new(s)), identity, giver: Some(number), ..Far::default() }),
+        };
+        let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
+        if line.out_slot(slot).is_some() || !line.learn(slot, port) {
+            return Err(corrupt());
+        }
+        self.resume_way(port, (number, slot));
+        if let Some(far) = self.far_mut(port) {
+            let trust = if far.giver == Some(number) { Trust::Given } else { Trust::Contested };
+            far.routes.push(Route { line: number, slot, gifts: 1, attached: false, trust });
+        }
+        self.state.port_mut(port).srights += 1;
+        Ok(Right::Send(port))
+    }
+}

@@ -1,0 +1,313 @@
+//! A parsed message on its way into this process: what its rights lead to.
+//!
+//! There are three ends of a parsed message. Its reader takes it in; its writer takes it back, when the port that it
+//! was sent to moved before it was read; and a reader drops one whose writer has taken it back.
+
+use super::{Far, Routes, corrupt};
+use crate::{
+    objects::Arrived,
+    state::{
+        FarOnce, Home, LineId, PortId, Right,
+        message::{Item, Message},
+    },
+    wire::parse::{Parsed, ParsedItem, ParsedMessage, ParsedReceive, ParsedRight},
+};
+use slipway_fabric::{Corrupt, descriptor::Reserved};
+use std::sync::Arc;
+
+/// Whose view the numbers of a parsed message are taken in, and on which line.
+#[derive(Debug, Clone, Copy)]
+pub enum View {
+    /// The reader's, on a line.
+    Reader(LineId),
+    /// The writer's own, on a line.
+    Writer(LineId),
+    /// On no line: there are no numbers.
+    Loose,
+}
+
+impl Routes {
+    /// Takes in what came of a record. None if it was lost on the way. The message's `dest` is left to the caller.
+    ///
+    /// # Errors
+    /// A number that the peer was not given. Nothing of the message is left then.
+    pub(crate) fn import(&mut self, view: View, parsed: Parsed) -> Result<Option<Box<Message>>, Corrupt> {
+        match parsed {
+            Parsed::Whole(parsed) => self.import_message(view, parsed).map(Some),
+            Parsed::Lost(reply) => {
+                // The task that waits for an answer is told that there will be none.
+                let reply = self.import_right(view, reply)?;
+                self.state.destroy_right(reply);
+                Ok(None)
+            }
+        }
+    }
+
+    fn import_message(&mut self, view: View, parsed: ParsedMessage) -> Result<Box<Message>, Corrupt> {
+        let ParsedMessage { id, complex, reply, body, items, .. } = parsed;
+        let reply = self.import_right(view, reply)?;
+        let items_len = items.len();
+        let mut message =
+            Box::new(Message { id, complex, dest: Right::Null, reply, body, items: smallvec::SmallVec::new(), origin: None });
+        message.items.reserve_exact(items_len);
+        for item in items {
+            match self.import_item(view, item) {
+                Ok(item) => message.items.push(item),
+                Err(error) => {
+                    self.state.destroy_message(message);
+                    return Err(error);
+                }
+            }
+        }
+        Ok(message)
+    }
+
+    fn import_item(&mut self, view: View, item: ParsedItem) -> Result<Item, Corrupt> {
+        Ok(match item {
+            ParsedItem::Ports { at, rights } => Item::Ports { at, rights: self.import_rights(view, rights)? },
+            ParsedItem::PortArray { at, rights } => Item::PortArray { at, rights: self.import_rights(view, rights)? },
+            ParsedItem::Memory { at, memory } => Item::Memory { at, memory },
+        })
+    }
+
+    fn import_rights<C: Default + Extend<Right> + IntoIterator<Item = Right>>(
+        &mut self,
+        view: View,
+        rights: impl IntoIterator<Item = ParsedRight>,
+    ) -> Result<C, Corrupt> {
+        let mut taken = C::default();
+        let mut wrong = None;
+        // On an error the rest are not looked at: their descriptors are closed.
+        taken.extend(
+            rights.into_iter().map_while(|right| self.import_right(view, right).map_err(|error| wrong = Some(error)).ok()),
+        );
+        match wrong {
+            None => Ok(taken),
+            Some(error) => {
+                taken.into_iter().for_each(|right| self.state.destroy_right(right));
+                Err(error)
+            }
+        }
+    }
+
+    /// Turns what came into a right. A descriptor that found no place here makes it dead.
+    ///
+    /// # Errors
+    /// A number that the peer was not given.
+    pub(crate) fn import_right(&mut self, view: View, right: ParsedRight) -> Result<Right, Corrupt> {
+        match right {
+            ParsedRight::Null => Ok(Right::Null),
+            ParsedRight::Dead => Ok(Right::Dead),
+            ParsedRight::Send(pair) => pair.map_or(Ok(Right::Dead), |(s, t)| self.import_send(s, t)),
+            ParsedRight::Once(socket) => Ok(socket.map_or(Right::Dead, |socket| self.import_once(socket))),
+            ParsedRight::Receive(parsed) => self.import_receive(view, *parsed),
+            numbered => match view {
+                View::Reader(line) => self.import_numbered(line, numbered),
+                View::Writer(line) => Ok(self.reclaim_numbered(line, numbered)),
+                View::Loose => Err(corrupt()),
+            },
+        }
+    }
+
+    /// A number on the line, in its reader's view.
+    fn import_numbered(&mut self, id: LineId, right: ParsedRight) -> Result<Right, Corrupt> {
+        match right {
+            ParsedRight::Gift(slot) => self.import_gift(id, slot),
+            ParsedRight::FirstGift(slot, Some(s)) => self.import_first_gift(id, slot, s),
+            ParsedRight::FirstGift(slot, None) => self.import_lost_gift(id, slot, true),
+            ParsedRight::Token(token) => self.hold_token(id, token),
+            ParsedRight::Back(slot) => self.import_back(id, slot),
+            ParsedRight::TokenBack(token) => self.token_back(id, token).ok_or_else(corrupt),
+            _ => Err(corrupt()),
+        }
+    }
+
+    /// A send right to the port at a slot of this end.
+    fn import_back(&mut self, id: LineId, slot: u32) -> Result<Right, Corrupt> {
+        let line = self.lines.get(id).ok_or_else(corrupt)?;
+        // A closed slot's port may have moved on or died, which is no fault of the writer's.
+        let it = line.ins.get(slot as usize).and_then(Option::as_ref).ok_or_else(corrupt)?;
+        if !it.primary && !it.closed && it.given == 0 {
+            return Err(corrupt());
+        }
+        Ok(self.send_right_to(self.port_of_in(id, slot)))
+    }
+
+    /// A send right to a port that may be gone by now.
+    fn send_right_to(&mut self, port: Option<PortId>) -> Right {
+        match port.filter(|port| !self.is_gone(*port)) {
+            Some(port) => {
+                self.state.port_mut(port).srights += 1;
+                Right::Send(port)
+            }
+            None => Right::Dead,
+        }
+    }
+
+    /// A number on the line, in its writer's view: the right that the writer had sent. The numbers were read back from memory
+    /// that the other end can write, so they stand for nothing but what that end was given.
+    fn reclaim_numbered(&mut self, id: LineId, right: ParsedRight) -> Right {
+        match right {
+            // The other end gives back what it was given with the message that it never took; this is another right.
+            ParsedRight::Gift(slot) | ParsedRight::FirstGift(slot, _) => {
+                let line = self.lines.get(id);
+                let given = line.is_some_and(|line| matches!(line.ins.get(slot as usize), Some(Some(it)) if it.given > 0));
+                self.send_right_to(self.port_of_in(id, slot).filter(|_| given))
+            }
+            ParsedRight::Back(slot) => self.send_right_to(self.port_of_out(id, slot)),
+            ParsedRight::Token(token) => self.token_back(id, token).unwrap_or(Right::Dead),
+            ParsedRight::TokenBack(token) => self.hold_token(id, token).unwrap_or(Right::Dead),
+            _ => Right::Dead,
+        }
+    }
+
+    /// A send right that came as descriptors: its port's sending end, and a pipe that counts this process as a holder.
+    ///
+    /// # Errors
+    /// The sending end is no socket.
+    pub(crate) fn import_send(&mut self, s: Reserved, t: Reserved) -> Result<Right, Corrupt> {
+        let identity = crate::objects::identity(&s).map_err(|_| corrupt())?;
+        let port = match self.identified(identity, &s) {
+            Some(port) => {
+                self.also_given(port, None);
+                port
+            }
+            None if !crate::objects::is_socket(&s) => return Err(corrupt()),
+            None => self.new_far(identity, Far { s: Some(Arc::new(s)), identity, ..Far::default() }),
+        };
+        if let Some(far) = self.far_mut(port)
+            && far.t.is_none()
+        {
+            far.t = Some(Arc::new(t));
+        }
+        if self.state.port(port).is_dead() {
+            return Ok(Right::Dead);
+        }
+        self.state.port_mut(port).srights += 1;
+        Ok(Right::Send(port))
+    }
+
+    fn import_once(&mut self, socket: Reserved) -> Right {
+        Right::FarOnce(FarOnce(self.onces.insert(super::Once::Socket(Arc::new(socket))) as u32))
+    }
+
+    /// A receive right that arrived: the port is here from now on.
+    fn import_receive(&mut self, view: View, parsed: ParsedReceive) -> Result<Right, Corrupt> {
+        let ParsedReceive { luggage, ends, watches, onces, nsrequest, pdrequest, messages } = parsed;
+        let arrived = match ends {
+            Some((r, s)) => self.arrive(&luggage, r, s)?,
+            None => None,
+        };
+        let Some((port, stranded)) = arrived else {
+            // The port is dead, and with it what waited there.
+            let port = self.state.new_port();
+            self.state.port_mut(port).home = Home::Here(super::migrate::local_of(&luggage));
+            let unpacked = self.import_queue(view, port, (nsrequest, pdrequest), messages);
+            self.state.destroy_right(Right::Receive(port));
+            return unpacked.map(|()| Right::Dead);
+        };
+        self.adopt_onces(port, onces);
+        if let Some(exported) = self.exported_mut(port) {
+            exported.watches = watches;
+        }
+        let unpacked = self.import_queue(view, port, (nsrequest, pdrequest), messages);
+        self.arrived(port, stranded);
+        match unpacked {
+            Ok(()) => Ok(Right::Receive(port)),
+            Err(error) => {
+                self.state.destroy_right(Right::Receive(port));
+                Err(error)
+            }
+        }
+    }
+
+    fn adopt_onces(&mut self, port: PortId, onces: Vec<Arrived>) {
+        self.state.port_mut(port).sorights += onces.len() as u32;
+        for socket in onces {
+            match socket {
+                Some(socket) => self.adopt_or_destroy(socket, port),
+                None => self.state.destroy_right(Right::SendOnce(port)),
+            }
+        }
+    }
+
+    /// The requests and the queue of a port that has come here.
+    fn import_queue(
+        &mut self,
+        view: View,
+        port: PortId,
+        (nsrequest, pdrequest): (ParsedRight, ParsedRight),
+        messages: Vec<ParsedMessage>,
+    ) -> Result<(), Corrupt> {
+        let nsrequest = self.import_right(view, nsrequest)?;
+        let pdrequest = match self.import_right(view, pdrequest) {
+            Ok(right) => right,
+            Err(error) => {
+                self.state.destroy_right(nsrequest);
+                return Err(error);
+            }
+        };
+        let asks = nsrequest != Right::Null;
+        if let Some(local) = self.state.port_mut(port).local_mut() {
+            (local.nsrequest, local.pdrequest) = (nsrequest, pdrequest);
+        }
+        if asks {
+            self.watch_senders(port);
+        }
+        for parsed in messages {
+            let once = parsed.once;
+            let mut message = self.import_message(view, parsed)?;
+            let it = self.state.port_mut(port);
+            if once {
+                it.sorights += 1;
+                message.dest = Right::SendOnce(port);
+            } else {
+                it.srights += 1;
+                message.dest = Right::Send(port);
+            }
+            self.state.enqueue(port, message);
+        }
+        Ok(())
+    }
+
+    /// Drops a message that its sender has taken back: nothing of it is kept, but the rights that were given with it, on the
+    /// line, are given back.
+    ///
+    /// # Errors
+    /// As for [`Routes::import`].
+    pub(crate) fn discard(&mut self, id: LineId, parsed: Parsed) -> Result<(), Corrupt> {
+        match parsed {
+            Parsed::Whole(parsed) => self.discard_message(id, parsed),
+            Parsed::Lost(reply) => self.discard_right(id, reply),
+        }
+    }
+
+    fn discard_message(&mut self, id: LineId, parsed: ParsedMessage) -> Result<(), Corrupt> {
+        self.discard_right(id, parsed.reply)?;
+        for item in parsed.items {
+            match item {
+                ParsedItem::Ports { rights, .. } => rights.into_iter().try_for_each(|right| self.discard_right(id, right))?,
+                ParsedItem::PortArray { rights, .. } => rights.into_iter().try_for_each(|right| self.discard_right(id, right))?,
+                ParsedItem::Memory { .. } => {}
+            }
+        }
+        Ok(())
+    }
+
+    fn discard_right(&mut self, id: LineId, right: ParsedRight) -> Result<(), Corrupt> {
+        match right {
+            ParsedRight::Gift(_) | ParsedRight::FirstGift(..) => {
+                let right = self.import_numbered(id, right)?;
+                self.state.destroy_right(right);
+            }
+            // The receive right itself has never left its sender.
+            ParsedRight::Receive(parsed) => {
+                self.discard_right(id, parsed.nsrequest)?;
+                self.discard_right(id, parsed.pdrequest)?;
+                parsed.messages.into_iter().try_for_each(|message| self.discard_message(id, message))?;
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

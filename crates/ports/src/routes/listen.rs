@@ -1,0 +1,235 @@
+//! What the watcher listens to: its set of descriptors.
+
+use super::{Exported, Far, Once, Routes};
+use crate::{
+    objects,
+    state::{FarOnce, LineId, PortId},
+};
+use rustix::event::{EventfdFlags, epoll, eventfd};
+use slipway_fabric::descriptor::{Reserved, hear, unhear};
+use std::{io, sync::Arc};
+
+/// The body of the watcher's thread, which is given its set. The layer above the lock has it.
+pub type Body = fn(Arc<Reserved>) -> io::Result<()>;
+
+/// The watcher's set, and what wakes it.
+#[derive(Debug, Default)]
+pub struct Watch {
+    /// Starts the watcher's thread. Without one nothing is heard, as in a test of the routes alone.
+    pub start: Option<Body>,
+    watcher: Option<Watcher>,
+}
+
+#[derive(Debug)]
+struct Watcher {
+    epoll: Arc<Reserved>,
+    /// Tells it that something was deferred.
+    nudge: Reserved,
+}
+
+impl Watch {
+    /// Whether there is a watcher.
+    pub fn is_running(&self) -> bool {
+        self.watcher.is_some()
+    }
+}
+
+/// What a socket is, in the watcher's set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// A line's bell.
+    Line,
+    /// The receiving end of a port here.
+    Receiving,
+    /// The receiving end of a send-once right.
+    OnceEnd,
+    /// A pipe that counts holders of a port here.
+    Senders,
+    /// The sending end of a far port.
+    Death,
+    /// The sending end of a far send-once right.
+    OnceDeath,
+    /// A pipe of which the holder of a receive right has the read end.
+    Holder,
+    /// The socket of the inspector.
+    Inspect,
+    /// Something was deferred.
+    Deferred,
+}
+
+const SOURCES: [Source; 9] = [
+    Source::Line,
+    Source::Receiving,
+    Source::OnceEnd,
+    Source::Senders,
+    Source::Death,
+    Source::OnceDeath,
+    Source::Holder,
+    Source::Inspect,
+    Source::Deferred,
+];
+
+/// Bits of what a source is about: a number, or a line's place and, above it, its serial.
+const ABOUT: u32 = 60;
+/// Bits of a line's place.
+const PLACE: u32 = ABOUT - u32::BITS;
+
+/// What a source is about.
+#[derive(Debug, Clone, Copy)]
+pub struct About(u64);
+
+impl From<u32> for About {
+    fn from(id: u32) -> Self {
+        Self(u64::from(id))
+    }
+}
+
+impl From<LineId> for About {
+    fn from(line: LineId) -> Self {
+        // There are no more places than descriptors.
+        Self(u64::from(line.serial) << PLACE | u64::from(line.index))
+    }
+}
+
+impl About {
+    /// The number.
+    pub fn id(self) -> u32 {
+        self.0 as u32
+    }
+
+    /// The line.
+    pub fn line(self) -> LineId {
+        let serial = (self.0 >> PLACE) as u32;
+        LineId { index: (self.0 & ((1 << PLACE) - 1)) as u32, serial }
+    }
+}
+
+/// What the kernel gives back with an event of a source.
+pub fn key(source: Source, about: impl Into<About>) -> epoll::EventData {
+    let index = SOURCES.iter().position(|it| *it == source).unwrap_or(0);
+    epoll::EventData::new_u64((index as u64) << ABOUT | about.into().0)
+}
+
+/// What [`key`] was made of.
+pub fn of_key(key: u64) -> Option<(Source, About)> {
+    Some((*SOURCES.get((key >> ABOUT) as usize)?, About(key & ((1 << ABOUT) - 1))))
+}
+
+impl Routes {
+    /// Starts the watcher, if it does not run yet.
+    ///
+    /// # Errors
+    /// Those of epoll_create1(2) and eventfd(2), and of the start of a thread.
+    pub(crate) fn start_watcher(&mut self) -> io::Result<()> {
+        if self.watch.watcher.is_some() {
+            return Ok(());
+        }
+        let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
+        let nudge = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        hear(&epoll, &nudge, key(Source::Deferred, 0), flags)?;
+        if let Some(start) = self.watch.start {
+            start(Arc::clone(&epoll))?;
+        }
+        self.watch.watcher = Some(Watcher { epoll, nudge });
+        Ok(())
+    }
+
+    /// Wakes the watcher for what was deferred.
+    pub(super) fn nudge_watcher(&mut self) {
+        if self.start_watcher().is_ok()
+            && let Some(watcher) = &self.watch.watcher
+        {
+            let _ = rustix::io::write(&watcher.nudge, &1u64.to_ne_bytes());
+        }
+    }
+
+    pub(crate) fn listen_line(&mut self, id: LineId) -> io::Result<()> {
+        self.start_watcher()?;
+        let line = self.lines.get(id).ok_or(io::ErrorKind::NotFound)?;
+        self.listen(&line.bell, Source::Line, id, epoll::EventFlags::IN)
+    }
+
+    /// Hears of requests to a port here.
+    pub(crate) fn listen_receiving_end(&mut self, port: PortId) -> io::Result<()> {
+        self.start_watcher()?;
+        let exported = self.exported(port).ok_or(io::ErrorKind::NotFound)?;
+        self.listen(&exported.r, Source::Receiving, port.0, epoll::EventFlags::IN)
+    }
+
+    /// Hears of no requests to a port here for now.
+    pub(crate) fn mute(&self, port: PortId) {
+        if let Some(exported) = self.exported(port) {
+            let _ = self.listen(&exported.r, Source::Receiving, port.0, epoll::EventFlags::empty());
+        }
+    }
+
+    /// No task can send to the port's receiving end any more.
+    pub(crate) fn deafen(&mut self, port: PortId) {
+        if let Some(exported) = self.exported(port) {
+            unhear(&exported.r);
+        }
+    }
+
+    pub(crate) fn listen_once_end(&mut self, id: u32) -> io::Result<()> {
+        self.start_watcher()?;
+        let end = self.once_ends.get(id as usize).ok_or(io::ErrorKind::NotFound)?;
+        self.listen(&end.socket, Source::OnceEnd, id, epoll::EventFlags::IN)
+    }
+
+    /// Listens to a pipe that counts a port's holders.
+    pub(crate) fn listen_watch(&mut self, port: PortId, pipe: &Reserved) {
+        if self.start_watcher().is_ok() {
+            let _ = self.listen(pipe, Source::Senders, port.0, epoll::EventFlags::empty());
+        }
+    }
+
+    /// Listens to all pipes that count a port's holders.
+    pub(crate) fn listen_watches(&mut self, port: PortId) {
+        let _ = self.start_watcher();
+        if let Some(Exported { watches, .. }) = self.exported(port) {
+            for pipe in watches {
+                let _ = self.listen(pipe, Source::Senders, port.0, epoll::EventFlags::empty());
+            }
+        }
+    }
+
+    /// Listens for the death of a far port.
+    pub(crate) fn watch_death(&mut self, port: PortId) {
+        if self.start_watcher().is_err() {
+            return;
+        }
+        let Some(far) = self.far_mut(port) else { return };
+        if std::mem::replace(&mut far.watched, true) {
+            return;
+        }
+        let Some(s) = far.s.clone() else { return };
+        if objects::hung_up(&*s) {
+            return self.state.far_port_died(port);
+        }
+        let _ = self.listen(&s, Source::Death, port.0, epoll::EventFlags::empty());
+    }
+
+    /// Listens for the death of the port of a far send-once right.
+    pub(crate) fn watch_once(&mut self, once: FarOnce) {
+        if self.start_watcher().is_err() {
+            return;
+        }
+        if let Some(Once::Socket(socket)) = self.onces.get(once.0 as usize) {
+            // Once: others' copies of a dead socket would keep it in the set.
+            let _ = self.listen(socket, Source::OnceDeath, once.0, epoll::EventFlags::ONESHOT);
+        }
+    }
+
+    /// Listens for the death of the task with a receive right that is wanted back.
+    pub(crate) fn listen_holder(&mut self, port: PortId) {
+        let Some(Far { spare: Some(_), t: Some(t), .. }) = self.far(port) else { return };
+        // Once: other holders' copies of the pipe's end keep it in the set.
+        let _ = self.listen(t, Source::Holder, port.0, epoll::EventFlags::ONESHOT);
+    }
+
+    fn listen(&self, fd: &Reserved, source: Source, about: impl Into<About>, flags: epoll::EventFlags) -> io::Result<()> {
+        let Some(watcher) = &self.watch.watcher else { return Ok(()) };
+        hear(&watcher.epoll, fd, key(source, about), flags)
+    }
+}

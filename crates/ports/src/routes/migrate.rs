@@ -1,0 +1,244 @@
+//! Receive rights that move to another process, with their queue and their senders.
+//!
+//! The old owner closes the port's slots on its lines and hands over the receiving end, the waiting messages and
+//! the pipes that count holders. What senders had written and the old owner not accepted stays theirs: they
+//! take it back ([`View::Writer`](super::import::View)).
+
+use super::{
+    Exported, Far, Once, Route, Routes, Upcall, corrupt,
+    endpoints::{holder_pipe, once_pair},
+    table::{Packet, Spare},
+};
+use crate::{
+    line::{GONE, OutFd},
+    objects,
+    state::{
+        Effect, FarOnce, Home, PortId, Right,
+        message::{Item, Message},
+        port::Local,
+    },
+    wire::{Luggage, Record, kind},
+};
+use slipway_fabric::{
+    Corrupt,
+    credit::Closed,
+    descriptor::{Reserved, unhear},
+};
+use std::{io, os::fd::AsFd, sync::Arc};
+
+/// A port that has just become far: what its new owner gets.
+pub(super) struct Departed {
+    /// Its state, with its requests and its queue.
+    pub local: Local,
+    /// The receiving end and the sending end.
+    pub ends: (Arc<Reserved>, Arc<Reserved>),
+    /// The read ends of holders' pipes.
+    pub watches: Vec<Arc<Reserved>>,
+    /// The receiving ends of send-once rights.
+    pub onces: Vec<Arc<Reserved>>,
+}
+
+impl Routes {
+    /// Closes the slots of a port here on all lines: their senders find out at once.
+    pub(crate) fn close_slots(&mut self, port: PortId, why: Closed) {
+        let Some(exported) = self.exported(port) else { return };
+        let identity = if why == Closed::Moved { exported.identity } else { 0 };
+        for (number, slot) in exported.slots.clone() {
+            let Some(line) = self.lines.get_mut(number) else { continue };
+            let Some(it) = line.in_slot(slot) else { continue };
+            it.closed = true;
+            it.identity = identity;
+            it.port = GONE;
+            it.primary = false;
+            let count = it.count;
+            line.slot_of.remove(&port);
+            line.credit.close(slot, &count, why);
+            line.segment.rx.wake_writer();
+            line.ring_bell();
+        }
+    }
+
+    /// Parts a port here from its receive right, which is about to travel. The port is far from here on. `has_room` tells
+    /// whether so many descriptors can go with the record.
+    ///
+    /// # Errors
+    /// There are not enough descriptors. The port is still here then, but others may have been told that it moves.
+    pub(super) fn depart(&mut self, port: PortId, has_room: impl Fn(usize) -> bool) -> io::Result<Departed> {
+        self.export(port)?;
+        let known = self.exported(port).map_or(0, |exported| exported.watches.len() + exported.slots.len());
+        if !has_room(3 + known + self.state.port(port).sorights as usize) {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        let (mut watches, mut onces) = (Vec::new(), Vec::new());
+        self.part_from_senders(port, &mut watches, &mut onces)?;
+        let own = if self.state.port(port).srights > 0 { Some(holder_pipe(&mut watches)?) } else { None };
+        self.close_slots(port, Closed::Moved);
+        let Exported { r, s, identity, watches: theirs, .. } = *self.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
+        let ends = self.take_once_ends(port);
+        // The new owner's copies would keep these in the watcher's set.
+        unhear(&r);
+        theirs.iter().chain(ends.iter().map(|end| &end.socket)).for_each(unhear);
+        onces.extend(ends.into_iter().map(|end| Arc::new(end.socket)));
+        watches.extend(theirs.into_iter().map(Arc::new));
+        let it = self.state.port_mut(port);
+        it.sorights = 0;
+        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Far) else { return Err(io::ErrorKind::NotFound.into()) };
+        let spare = if own.is_some() { self.spare_of(&local, &r) } else { None };
+        self.set_far(port, Far { s: Some(Arc::clone(&s)), identity, t: own, spare, ..Far::default() });
+        self.listen_holder(port);
+        Ok(Departed { local, ends: (Arc::new(r), s), watches, onces })
+    }
+
+    /// A spare for a receive right that is about to travel, if a port here wants it back.
+    fn spare_of(&self, local: &Local, r: &Reserved) -> Option<Spare> {
+        let Right::SendOnce(to) = local.pdrequest else { return None };
+        if !matches!(self.state.port(to).home, Home::Here(_)) {
+            return None;
+        }
+        let r = Reserved::new(rustix::io::fcntl_dupfd_cloexec(r.as_fd(), 0).ok()?).ok()?;
+        Some(Spare { r, to, qlimit: local.qlimit })
+    }
+
+    /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel.
+    fn part_from_senders(
+        &mut self,
+        port: PortId,
+        watches: &mut Vec<Arc<Reserved>>,
+        onces: &mut Vec<Arc<Reserved>>,
+    ) -> io::Result<()> {
+        let slots = self.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
+        for (number, slot) in slots {
+            let Some(line) = self.lines.get_mut(number) else { continue };
+            if line.in_slot(slot).is_none_or(|it| it.given == 0) {
+                continue;
+            }
+            let write = holder_pipe(watches)?;
+            line.post(Record { kind: kind::MOVED, target: slot, fds: 1, ..Record::default() }, vec![OutFd(write)]);
+            line.ring_bell();
+        }
+        self.reroute_tokens(port, onces)?;
+        self.free_local_onces(port, onces)
+    }
+
+    /// Turns the send-once rights that this process itself holds to a port here into sockets.
+    fn free_local_onces(&mut self, port: PortId, onces: &mut Vec<Arc<Reserved>>) -> io::Result<()> {
+        let mut held = 0;
+        self.state.each_send_once(port, &mut |_| held += 1);
+        let mut sockets = Vec::new();
+        for _ in 0..held {
+            sockets.push(FarOnce(self.onces.insert(Once::Socket(Arc::new(once_pair(onces)?))) as u32));
+        }
+        self.state.each_send_once(port, &mut |right| {
+            if let Some(once) = sockets.pop() {
+                *right = Right::FarOnce(once);
+            }
+        });
+        Ok(())
+    }
+
+    /// Makes sockets of the send-once rights to each port whose receive right goes with the message, or with one that
+    /// waits at such a port. As tokens those in the message would be rerouted before the other end has them.
+    pub(crate) fn free_onces_with(&mut self, message: &mut Message) {
+        let moving = self.moving_with(message);
+        for port in &moving {
+            let mut ends = Vec::new();
+            let _ = self.free_local_onces(*port, &mut ends);
+            for end in ends.into_iter().filter_map(Arc::into_inner) {
+                let _ = self.adopt_once_end(end, *port);
+            }
+        }
+        for right in message.items.iter_mut().flat_map(Item::rights_mut).chain([&mut message.reply]) {
+            if let Right::SendOnce(port) = right
+                && moving.contains(port)
+                && let Ok(socket) = self.once_socket(*port)
+            {
+                *right = Right::FarOnce(FarOnce(self.onces.insert(Once::Socket(Arc::new(socket))) as u32));
+            }
+        }
+    }
+
+    /// A receive right has arrived: the port is here from now on. Gives back the messages that this process itself had sent and that
+    /// were on their way nowhere. None if there is no place for the port's sockets in the watcher's set.
+    ///
+    /// # Errors
+    /// The ends are not those of one port, or its receive right is here already.
+    pub(super) fn arrive(
+        &mut self,
+        luggage: &Luggage,
+        r: Reserved,
+        s: Reserved,
+    ) -> Result<Option<(PortId, Vec<Box<Message>>)>, Corrupt> {
+        let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        let known = self.identities.get(&identity).copied();
+        if known.is_some_and(|port| !matches!(self.state.port(port).home, Home::Far)) {
+            return Err(corrupt());
+        }
+        let port = known.unwrap_or_else(|| self.state.new_far_port());
+        if self.adopt_receiving_end(port, r, Arc::new(s), identity).is_err() {
+            if known.is_none() {
+                self.state.free_port(port);
+            }
+            return Ok(None);
+        }
+        self.state.port_mut(port).home = Home::Here(local_of(luggage));
+        if let Some(exported) = self.exported_mut(port) {
+            exported.early = early;
+        }
+        let far = self.take_far(port).map(|far| *far).unwrap_or_default();
+        // What this process itself had sent, and the old owner not accepted, comes after what was accepted.
+        far.routes.iter().for_each(|Route { line, slot, .. }| self.upcalls.push_back(Upcall::Close(*line, *slot)));
+        Ok(Some((port, far.stranded)))
+    }
+
+    /// What came with a receive right is in its place: its senders can follow.
+    pub(super) fn arrived(&mut self, port: PortId, stranded: Vec<Box<Message>>) {
+        if !stranded.is_empty() {
+            self.upcall(Upcall::PutBack(port, stranded));
+        }
+        self.count_abroad(port);
+        // Not now: new lines stir the others, also the one whose record this is a part of.
+        self.state.effect(Effect::Adopted(port));
+    }
+}
+
+/// What a receive right's luggage says of its port.
+pub(super) fn local_of(luggage: &Luggage) -> Local {
+    Local {
+        qlimit: luggage.qlimit.clamp(0, crate::abi::QLIMIT_MAX),
+        seqno: luggage.seqno,
+        seqno_lead: luggage.seqno,
+        mscount: luggage.mscount,
+        payload: (luggage.protected != 0).then_some(luggage.payload),
+        ..Local::default()
+    }
+}
+
+/// Whether what is sent into `s` comes out of `r`: a peer may claim anything of two sockets. Gives back the
+/// packets that were waiting.
+fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
+    if !objects::is_socket(r) || !objects::is_socket(s) {
+        return None;
+    }
+    let mut nonce = [0; 16];
+    rustix::rand::getrandom(&mut nonce, rustix::rand::GetRandomFlags::empty()).ok()?;
+    let mut early = Vec::new();
+    let mut sent = false;
+    // Other holders may be sending at the same time, but not for ever in this moment.
+    for _ in 0..4096 {
+        let mut bytes = [0; 64];
+        let mut fds = Vec::new();
+        match objects::receive(r.as_fd(), &mut bytes, &mut fds) {
+            Ok(n) if bytes[..n] == nonce => return Some(early),
+            Ok(0) => return None,
+            Ok(n) => early.push((bytes[..n].to_vec(), fds)),
+            Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
+            Err(rustix::io::Errno::WOULDBLOCK) => {
+                objects::send(s.as_fd(), &[&nonce], &[]).ok()?;
+                sent = true;
+            }
+            Err(_) => return None,
+        }
+    }
+    None
+}

@@ -1,0 +1,170 @@
+//! Ports that more than one process knows, and the ways between them.
+//!
+//! [`Routes`] has the state and the lines below it. It makes lines, gives ports to other processes and takes theirs, moves receive
+//! rights, and sends. What has to do with records that arrive, or with threads that wait, is left as an [`Upcall`] to
+//! the layer above.
+//!
+//! From the bottom: [`table`] is what is kept; `listen` what the watcher is to hear; `defer` work for later; `endpoints` a port's
+//! sockets; `credit` what senders may send; `trust` proof of whose a port is; `attach` makes lines, `accept` takes them, `retire` ends those that nothing needs; `tokens`, `gifts` numbers for rights; `cycles` receive rights that
+//! would wait for themselves; `migrate` receive rights on the move; `export` and `import` turn messages into what travels and back; `write`
+//! puts them into lines and sockets; `teardown` ends ways and takes back what was on them; `send` finds a way.
+
+mod accept;
+pub mod attach;
+mod credit;
+mod cycles;
+pub mod defer;
+mod endpoints;
+mod export;
+mod forget;
+mod gifts;
+pub mod import;
+pub mod listen;
+mod migrate;
+mod retire;
+pub mod send;
+pub mod table;
+mod teardown;
+mod tokens;
+pub mod trust;
+pub mod write;
+
+use crate::{
+    line::table::Lines,
+    state::{LineId, PortId, State},
+};
+use defer::DeferredWork;
+use listen::Watch;
+use rustc_hash::FxHashMap;
+use slab::Slab;
+use slipway_fabric::Corrupt;
+use std::collections::VecDeque;
+pub use table::{Deferred, Exported, Far, Once, OnceEnd, Route, Trust, Upcall};
+
+/// Ports, lines, and the ways between processes.
+#[derive(Debug, Default)]
+pub struct Routes {
+    /// The bookkeeping.
+    pub state: State,
+    /// The lines.
+    pub lines: Lines,
+    /// What is kept for ports whose receive right is elsewhere, by [`PortId`].
+    far: Vec<Option<Box<Far>>>,
+    /// What is kept for ports here that others may send to, by [`PortId`].
+    exported: Vec<Option<Box<Exported>>>,
+    /// Send-once rights to ports elsewhere, by [`FarOnce`](crate::state::FarOnce).
+    pub onces: Slab<Once>,
+    /// Receiving ends of send-once rights to ports here that third parties hold.
+    pub once_ends: Slab<OnceEnd>,
+    /// Ports by the identity of their sending end.
+    identities: FxHashMap<u64, PortId>,
+    /// What the watcher listens to.
+    pub watch: Watch,
+    /// What the watcher is to go on with.
+    pub deferred: DeferredWork,
+    /// What the layer above has to do.
+    pub upcalls: VecDeque<Upcall>,
+    /// Lines on which something may be left to do when the state's effects are through.
+    pub stirred: Vec<LineId>,
+    /// Messages sent by this process.
+    pub sent: u64,
+}
+
+/// The error for a right that no correct peer sends.
+pub(crate) fn corrupt() -> Corrupt {
+    Corrupt { what: "right" }
+}
+
+fn at<T>(table: &[Option<Box<T>>], port: PortId) -> Option<&T> {
+    table.get(port.0 as usize)?.as_deref()
+}
+
+fn at_mut<T>(table: &mut [Option<Box<T>>], port: PortId) -> Option<&mut T> {
+    table.get_mut(port.0 as usize)?.as_deref_mut()
+}
+
+fn put_at<T>(table: &mut Vec<Option<Box<T>>>, port: PortId, value: T) {
+    let index = port.0 as usize;
+    if table.len() <= index {
+        table.resize_with(index + 1, || None);
+    }
+    table[index] = Some(Box::new(value));
+}
+
+impl Routes {
+    /// What is kept of a far port.
+    #[inline]
+    pub fn far(&self, port: PortId) -> Option<&Far> {
+        at(&self.far, port)
+    }
+
+    /// As [`Routes::far`].
+    #[inline]
+    pub fn far_mut(&mut self, port: PortId) -> Option<&mut Far> {
+        at_mut(&mut self.far, port)
+    }
+
+    /// A port that lives elsewhere and was not known, without any right to it yet.
+    fn new_far(&mut self, identity: u64, far: Far) -> PortId {
+        let port = self.state.new_far_port();
+        put_at(&mut self.far, port, far);
+        self.identities.insert(identity, port);
+        port
+    }
+
+    /// Begins to keep something of a port that is far from now on.
+    fn set_far(&mut self, port: PortId, far: Far) {
+        put_at(&mut self.far, port, far);
+    }
+
+    /// Stops keeping anything of a far port.
+    pub fn take_far(&mut self, port: PortId) -> Option<Box<Far>> {
+        self.far.get_mut(port.0 as usize)?.take()
+    }
+
+    /// What is kept of a port here that others may send to.
+    pub fn exported(&self, port: PortId) -> Option<&Exported> {
+        at(&self.exported, port)
+    }
+
+    /// As [`Routes::exported`].
+    pub fn exported_mut(&mut self, port: PortId) -> Option<&mut Exported> {
+        at_mut(&mut self.exported, port)
+    }
+
+    /// Notes that something may be left to do on a line.
+    #[inline]
+    pub fn stir(&mut self, line: LineId) {
+        if self.stirred.last() != Some(&line) {
+            self.stirred.push(line);
+        }
+    }
+
+    /// Leaves something to do to the layer above.
+    pub(crate) fn upcall(&mut self, event: Upcall) {
+        self.upcalls.push_back(event);
+    }
+
+    /// Whether there is anything to carry out before the lock is released.
+    #[inline(always)]
+    pub fn is_unsettled(&self) -> bool {
+        self.state.effects.len() + self.upcalls.len() + self.stirred.len() != 0
+    }
+
+    /// Whether nothing is known of the port any more, or that it is dead.
+    pub(crate) fn is_gone(&self, port: PortId) -> bool {
+        self.state.ports.get(port.0 as usize).is_none_or(|it| it.is_dead())
+    }
+
+    /// The port at a slot of this end, wherever it is by now.
+    pub(crate) fn port_of_in(&self, line: LineId, slot: u32) -> Option<PortId> {
+        let it = self.lines.get(line)?.ins.get(slot as usize)?.as_ref()?;
+        if it.closed { self.identities.get(&it.identity).copied() } else { Some(it.port) }
+    }
+
+    /// The port at a slot of the other end, wherever it is by now.
+    pub(crate) fn port_of_out(&self, line: LineId, slot: u32) -> Option<PortId> {
+        let it = self.lines.get(line)?.outs.get(slot as usize)?.as_ref()?;
+        if it.closed { self.identities.get(&it.identity).copied() } else { Some(it.port) }
+    }
+}

@@ -1,0 +1,182 @@
+//! Messages into lines and sockets, for which there is room.
+
+use super::{Once, Routes, Upcall, export::PACKET};
+use crate::{
+    abi::QLIMIT_MAX,
+    line::{INLINE, NO_SLOT, Stall, Token},
+    objects,
+    state::{
+        LineId, PortId, Right,
+        message::{Item, Memory, Message},
+    },
+    wire::{ItemHead, RECORD, WireRight, kind},
+};
+use std::os::fd::{AsFd, OwnedFd};
+use zerocopy::IntoBytes;
+
+impl Routes {
+    /// Writes a message for a token when there is room for it.
+    pub(crate) fn send_later(&mut self, number: LineId, mut message: Box<Message>) {
+        let Right::FarOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
+        let Some(Once::Token { token, .. }) = self.onces.try_remove(once.0 as usize) else {
+            return self.state.destroy_message(message);
+        };
+        let Ok(file) = reserve(&message, INLINE) else {
+            self.drop_token(number, token);
+            return self.state.destroy_message(message);
+        };
+        let (mut record, parts, fds) = self.encode_message(Some(number), *message, file);
+        (record.kind, record.target) = (kind::ONCE, token);
+        if let Some(line) = self.lines.get_mut(number) {
+            line.held.remove(&token);
+            line.post_with(record, &[parts.0, parts.1].concat(), fds);
+        }
+    }
+
+    /// Writes a message for which there is room. The right it is sent with is given up.
+    pub(crate) fn write_message(&mut self, number: LineId, kind: u8, target: u32, message: Box<Message>) -> Result<(), Stall> {
+        let Ok(file) = reserve(&message, INLINE) else {
+            self.state.destroy_message(message);
+            return Err(Stall::Short);
+        };
+        let mut message = *message;
+        let dest = std::mem::take(&mut message.dest);
+        let (mut record, parts, fds) = self.encode_message(Some(number), message, file);
+        (record.kind, record.target) = (kind, target);
+        let slot = if kind == kind::MESSAGE { target } else { NO_SLOT };
+        self.sent += 1;
+        let line = self.lines.get_mut(number).ok_or(Stall::Broken)?;
+        let written = line.write(&record, [&parts.0, &parts.1], slot, fds);
+        if let Some(out) = line.out_slot(target).filter(|_| slot != NO_SLOT) {
+            out.count.add();
+        }
+        self.state.destroy_right(dest);
+        match written {
+            Ok(()) => {
+                if slot != NO_SLOT && self.lines.get(number).is_some_and(|line| line.credit.closed(slot).is_some()) {
+                    self.upcall(Upcall::Gate(number, slot));
+                }
+                Ok(())
+            }
+            Err(stall) => {
+                // Some of a record's descriptors may be on their way: nothing can follow them but the rest.
+                self.break_line(number);
+                Err(stall)
+            }
+        }
+    }
+
+    /// Sends a message as the one that a send-once right's socket takes.
+    pub(crate) fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
+        let Ok(file) = reserve(&message, PACKET) else { return self.state.destroy_message(message) };
+        let (mut record, parts, fds) = self.encode_message(None, *message, file);
+        record.kind = kind::ONCE;
+        let mut rest = fds.as_slice();
+        while rest.len() > objects::PARCEL {
+            let (some, more) = rest.split_at(objects::PARCEL);
+            let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
+            if objects::send(socket.as_fd(), &[&[0]], &some).is_err() {
+                return;
+            }
+            rest = more;
+        }
+        let rest: Vec<_> = rest.iter().map(AsFd::as_fd).collect();
+        let _ = objects::send(socket.as_fd(), &[record.as_bytes(), &parts.0, &parts.1], &rest);
+        self.sent += 1;
+    }
+
+    /// A message came for a token whose port is elsewhere, or dead.
+    pub(crate) fn forward_once(&mut self, token: Token, message: Box<Message>) {
+        match token {
+            Token::Moved(socket) => self.send_to_socket(&socket, message),
+            _ => self.state.destroy_message(message),
+        }
+    }
+
+    /// Writes what was on its way when an earlier line ended, if there is a way again.
+    pub(crate) fn send_stranded(&mut self, port: PortId) {
+        let Some(far) = self.far_mut(port) else { return };
+        let Some((number, slot)) = far.open_route().map(|route| route.way()) else { return };
+        let mut stranded = std::mem::take(&mut far.stranded).into_iter();
+        while self.lines.get(number).is_some_and(|line| !line.ended)
+            && let Some(message) = stranded.next()
+        {
+            // They were within the limit before, so they are again; the ring is as large as the one they were in.
+            let _ = self.write_message(number, kind::MESSAGE, slot, message);
+        }
+        // The line broke meanwhile.
+        match self.far_mut(port) {
+            Some(far) => far.stranded.extend(stranded),
+            None => stranded.for_each(|message| self.state.destroy_message(message)),
+        }
+    }
+
+    /// Writes a message to a slot whose queue, or whose line, is full. `request` is for its acceptance.
+    ///
+    /// # Errors
+    /// Even the owner of the slot would not take it: the message.
+    pub(crate) fn write_over_limit(
+        &mut self,
+        id: LineId,
+        slot: u32,
+        message: Box<Message>,
+        request: u32,
+    ) -> Result<(), Box<Message>> {
+        let Some(line) = self.lines.get_mut(id) else { return Err(message) };
+        let Some(count) = line.out_slot(slot).filter(|out| !out.closed).map(|out| out.count) else { return Err(message) };
+        if line.credit.untaken(slot, &count) > QLIMIT_MAX {
+            return Err(message);
+        }
+        line.await_next(slot, request);
+        // Whatever becomes of it, the request is answered when the line has no more to do with it.
+        let _ = self.write_message(id, kind::MESSAGE, slot, message);
+        self.look_at_awaited(id);
+        Ok(())
+    }
+}
+
+/// The memory file that the message may need if it has more than `most` bytes: while its rights can still be
+/// taken back.
+fn reserve(message: &Message, most: usize) -> std::io::Result<Option<OwnedFd>> {
+    if footprint(message).0 <= most { Ok(None) } else { objects::memory_file(0).map(Some) }
+}
+
+/// The most bytes that a message takes after its record's head, in the ring or in a file, and whether it may need descriptors.
+fn footprint(message: &Message) -> (usize, usize) {
+    let mut items = 0;
+    let mut fds = 0;
+    for item in &message.items {
+        items += size_of::<ItemHead>();
+        match item {
+            Item::Ports { rights, .. } => {
+                items += rights.len() * size_of::<WireRight>();
+                fds += 1;
+                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
+                    items += INLINE;
+                }
+            }
+            Item::PortArray { rights, .. } => {
+                items += rights.len() * size_of::<WireRight>();
+                fds += 1;
+                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
+                    items += INLINE;
+                }
+            }
+            Item::Memory { memory: Memory::Bytes(bytes), .. } => items += bytes.len().next_multiple_of(8),
+            Item::Memory { memory: Memory::Pages(..), .. } => fds += 1,
+            Item::Memory { memory: Memory::Lost(_), .. } => {}
+        }
+    }
+    if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {
+        fds += 1;
+    }
+    let len = message.body.len() + items;
+    if len > INLINE { (len, fds + 1) } else { (len, fds) }
+}
+
+/// The room that a message needs in a line's ring, in bytes, and whether it may need descriptors.
+pub(crate) fn room_for(message: &Message) -> (usize, usize) {
+    let (len, fds) = footprint(message);
+    // What is larger goes in a file.
+    (RECORD + len.min(INLINE), fds)
+}

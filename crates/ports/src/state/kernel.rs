@@ -1,0 +1,57 @@
+//! Ports that the library itself serves, for a task, a thread or the host; and the ports that a space keeps apart from its names.
+
+use super::{PortId, Right, SpaceId, State, port::Kernel, space::Space};
+use crate::abi;
+
+/// A port that a task keeps apart from its names. Children made by fork inherit it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Special {
+    /// Where the task's exceptions would be told. Nothing here tells any.
+    Exception,
+    /// Where the task looks up services.
+    Bootstrap,
+}
+
+impl Special {
+    /// All of them, in their order.
+    pub const ALL: [Self; 2] = [Self::Exception, Self::Bootstrap];
+
+    /// The place for it in a space.
+    pub(crate) fn of(self, space: &mut Space) -> &mut Right {
+        match self {
+            Self::Exception => &mut space.exception,
+            Self::Bootstrap => &mut space.bootstrap,
+        }
+    }
+}
+
+impl State {
+    /// A new space, with a port that stands for its task.
+    pub(crate) fn new_task(&mut self) -> SpaceId {
+        let space = self.new_space();
+        let port = self.new_kernel_port(Kernel::Task(space));
+        let name = self.name_kernel_port(space, port);
+        let it = self.space_mut(space);
+        it.self_name.set(name);
+        it.task_port = Some(port);
+        space
+    }
+
+    /// A new port that the library itself serves, and whose receive right has no name.
+    pub(crate) fn new_kernel_port(&mut self, kernel: Kernel) -> PortId {
+        let port = self.new_port();
+        if let Some(local) = self.port_mut(port).local_mut() {
+            local.kernel = kernel;
+        }
+        port
+    }
+
+    /// A send right in a space to such a port: its name, null if there is none.
+    pub(crate) fn name_kernel_port(&mut self, space: SpaceId, port: PortId) -> u32 {
+        let Some(right) = self.make_send(port) else { return abi::NULL };
+        self.copyout(space, right).unwrap_or_else(|right| {
+            self.destroy_right(right);
+            abi::NULL
+        })
+    }
+}

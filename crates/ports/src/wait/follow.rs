@@ -1,0 +1,33 @@
+//! Waiting for what other threads of the process do: they wake the thread.
+
+use super::thread::{Ended, Me, overdue, remaining};
+use crate::{lock::Guard, state::PortId, waiting::For};
+
+/// Waits for the end of a call in a turn.
+pub fn for_turn(guard: Guard<'_>, turn: usize) -> Guard<'_> {
+    for_word(guard, For::Turn(turn), None).0
+}
+
+/// Waits for room in the queue of a port here.
+pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    for_word(guard, For::Room(port), deadline)
+}
+
+/// Waits for what other threads of the process do.
+fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    let me = Me::get(&mut guard);
+    let (guard, ended) = follow(guard, &me, what, deadline);
+    let ended = overdue(ended, &me.waiter, deadline);
+    me.keep();
+    (guard, ended)
+}
+
+/// Waits for others of this process to wake the thread.
+pub(super) fn follow<'a>(mut guard: Guard<'a>, me: &Me, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    guard.waiting.list.push((me.number, what));
+    drop(guard);
+    let interrupted = !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline));
+    guard = me.process.lock();
+    guard.waiting.forget(me.number);
+    (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
+}

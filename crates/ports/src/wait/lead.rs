@@ -1,0 +1,162 @@
+//! Waiting for a message: as the leader, which looks at the hot lines, or as one of the threads that others wake.
+
+use super::{
+    follow::follow,
+    thread::{Ended, Me, overdue, remaining},
+};
+use crate::{
+    clock::now,
+    lock::Guard,
+    look::{EAGER, Outlook, look},
+    state::LineId,
+    waiting::{ASLEEP, For, HOT},
+};
+use slipway_fabric::{
+    ring::{DOZES, Ring},
+    spin::Outcome,
+    sync::{FutexWord, Ordering},
+};
+use smallvec::SmallVec;
+
+/// The longest sleep on a line's own word alone, in nanoseconds. The other end can requeue the sleeping thread to a word
+/// that is never woken. (To sleep on a word of our own as well costs more with each sleep.)
+const LONGEST: u64 = 1_000_000_000;
+
+/// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
+#[inline(always)]
+pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    if guard.crowded {
+        return make_way(guard, deadline);
+    }
+    let mut me = Me::get(&mut guard);
+    let (guard, ended) = match guard.waiting.leader {
+        None => lead(guard, &mut me, what, deadline),
+        Some(_) => follow(guard, &me, what, deadline),
+    };
+    let ended = overdue(ended, &me.waiter, deadline);
+    me.keep();
+    (guard, ended)
+}
+
+/// Lets others have the lock, with more to be taken off a line.
+#[cold]
+fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    guard.crowded = false;
+    let process = guard.process();
+    drop(guard);
+    process.let_others_in();
+    let over = deadline.is_some_and(|deadline| now() >= deadline);
+    (process.lock(), if over { Ended::TimedOut } else { Ended::Look })
+}
+
+/// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
+#[inline(always)]
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    guard.quietly().waiting.leader = Some((me.number, what));
+    me.note(&guard);
+    let mut ended = Ended::Look;
+    let mut won = false;
+    if me.eager && deadline.is_none() {
+        drop(guard);
+        won = (0..EAGER).any(|_| me.stirs());
+        guard = me.process.lock();
+    }
+    if !won && me.looks {
+        (guard, won) = look_as_leader(guard, me, deadline);
+    }
+    if !won {
+        (guard, ended) = match &me.rings[..] {
+            [(line, ring, head)] => sleep_on_one(guard, me, (*line, ring, *head), deadline),
+            _ => sleep_on_several(guard, me, deadline),
+        };
+    }
+    let waiting = &mut guard.quietly().waiting;
+    (waiting.leader, waiting.sleeps_on) = (None, None);
+    (guard, ended)
+}
+
+/// Looks for as long as it may be worth it; whether something stirs.
+fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, bool) {
+    if let Some(outlook) = outlook(&guard, me) {
+        let hot = guard.waiting.hot.first().copied();
+        drop(guard);
+        let outcome = look(outlook, deadline, &|| me.stirs());
+        guard = me.process.lock();
+        me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
+        let end = if outcome == Outcome::Burnt { now() } else { 0 };
+        me.waiter.habit.learn(outcome, end);
+        if let Some(line) = hot.and_then(|hot| guard.lines.get(hot)) {
+            line.habit.learn(outcome, end);
+        }
+    }
+    // The lines may be others by now.
+    me.note(&guard);
+    (guard, me.stirs())
+}
+
+/// Whether and how the leader looks before it sleeps; tells the other ends where it is.
+fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
+    let cpu = rustix::thread::sched_getcpu() as u32 + 1;
+    let mut outlook = me.waiter.outlook(cpu);
+    for (number, ..) in &me.rings {
+        let Some(line) = guard.lines.get(*number) else { continue };
+        if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
+            line.segment.own.cpu.store(cpu, Ordering::Relaxed);
+        }
+        if !line.habit.trusts() && !line.habit.spins(now()) {
+            continue;
+        }
+        match line.segment.peer.cpu.load(Ordering::Relaxed) {
+            0 => outlook = outlook.or(Some(Outlook::Yield)),
+            other if other == cpu => outlook = outlook.or(Some(Outlook::Yield)),
+            _ => return Some(Outlook::Spin),
+        }
+    }
+    outlook
+}
+
+/// Sleeps until the only hot line stirs or the leader is woken.
+#[inline(always)]
+fn sleep_on_one<'a>(
+    mut guard: Guard<'a>,
+    me: &Me,
+    (line, ring, head): (LineId, &Ring, u64),
+    deadline: Option<u64>,
+) -> (Guard<'a>, Ended) {
+    ring.arm_dozing_reader();
+    let mut interrupted = false;
+    if !ring.readable(head) {
+        guard.quietly().waiting.sleeps_on = Some(line);
+        let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
+        drop(guard);
+        interrupted = ring.reader_word().wait_while(DOZES, Some(rest));
+        guard = me.process.lock();
+    }
+    if me.epoch == guard.waiting.epoch {
+        ring.disarm_reader()
+    } else {
+        me.disarm(&guard)
+    }
+    (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
+}
+
+/// Sleeps until one of the hot lines stirs or the leader is woken.
+#[cold]
+fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+    // A kernel that can't sleep on several words has the watcher hear bells for us.
+    let several = FutexWord::can_wait_any();
+    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_dozing_reader() } else { ring.arm_reader() });
+    let mut ended = Ended::Look;
+    if !me.stirs() {
+        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), DOZES));
+        let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
+        let rest = remaining(deadline);
+        drop(guard);
+        if me.waiter.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&words, rest) {
+            ended = Ended::Interrupted;
+        }
+        guard = me.process.lock();
+    }
+    me.disarm(&guard);
+    (guard, ended)
+}

@@ -1,0 +1,76 @@
+//! Waiting for room on a line, or in the queue that it leads to.
+
+use super::thread::{Ended, Me, remaining};
+use crate::{
+    clock::now,
+    line::{Line, NO_SLOT, Stall},
+    lock::Guard,
+    look::{Outlook, look},
+    state::LineId,
+    waiting::{ASLEEP, For},
+};
+use slipway_fabric::{
+    ring::{DOZES, Ring},
+    spin::Outcome,
+    sync::FutexWord,
+};
+
+/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
+const GLANCE: u64 = 1_000_000;
+
+/// Waits until the other end of a line has taken something, if a record of `len` bytes with `fds` descriptors
+/// still finds no room. The line's own word is the other end's to write: it may wake the thread sooner, but what must
+/// wake it in any case comes to the thread's own word.
+pub fn for_line(
+    mut guard: Guard<'_>,
+    number: LineId,
+    slot: u32,
+    (len, fds): (usize, usize),
+    deadline: Option<u64>,
+) -> (Guard<'_>, Ended) {
+    let Some(line) = guard.lines.get_mut(number) else { return (guard, Ended::Look) };
+    let (ring, credit) = (line.segment.tx.clone(), line.credit.clone());
+    let consumed = Line::consumption_of(&ring, &credit, slot);
+    // What was taken between the refusal and this mark would be no news to it.
+    let refused = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
+    if !matches!(refused.and_then(|()| line.room(len, fds)), Err(Stall::Ring | Stall::Queue)) {
+        return (guard, Ended::Look);
+    }
+    let me = Me::get(&mut guard);
+    guard.waiting.list.push((me.number, For::Line(number)));
+    drop(guard);
+    let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
+    guard = me.process.lock();
+    guard.waiting.forget(me.number);
+    me.keep();
+    if let Some(line) = guard.lines.get_mut(number) {
+        // The flag was up for these too, and may be down now, or nobody's.
+        line.release_kept();
+        if !line.backlog.is_empty() {
+            line.segment.tx.arm_writer();
+            line.ring_bell();
+        }
+    }
+    (guard, ended)
+}
+
+/// Waits until the reader of the ring has `moved` on, or the thread is woken.
+fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) -> Ended {
+    let stirs = || moved() || me.waiter.is_woken();
+    if look(Outlook::Spin, deadline, &stirs) != Outcome::Won {
+        ring.arm_dozing_writer();
+        let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
+        if !stirs() && me.waiter.word.claim(0, ASLEEP).is_ok() {
+            let interrupted = if FutexWord::can_wait_any() {
+                FutexWord::wait_any(&words, remaining(deadline))
+            } else {
+                // An old kernel: the thread's own word has to be heard, so the line's is looked at now and then.
+                FutexWord::wait_any(&words[1..], Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE)))
+            };
+            if interrupted {
+                return Ended::Interrupted;
+            }
+        }
+    }
+    if !stirs() && deadline.is_some_and(|deadline| now() >= deadline) { Ended::TimedOut } else { Ended::Look }
+}

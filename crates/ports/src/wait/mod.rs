@@ -1,0 +1,18 @@
+//! Waiting: for a message, for room in a queue, on a line or at a socket, for the end of a call. Each wait releases the lock.
+//!
+//! `thread`: what a thread keeps between its waits. * `follow`: waiting for other threads of this process. * `lead`: for a message.
+//! * `line`, `socket`: for room. * [`turn`]: a receiver's, whose turn calls may take meanwhile.
+
+mod follow;
+mod lead;
+mod line;
+mod socket;
+mod thread;
+pub(crate) mod turn;
+
+pub use follow::{for_room, for_turn};
+pub use lead::for_message;
+pub use line::for_line;
+pub use socket::for_socket;
+pub use thread::Ended;
+pub(crate) use thread::leave_all;

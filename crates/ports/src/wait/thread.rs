@@ -1,0 +1,162 @@
+//! What a thread keeps between its waits, and why a wait ends.
+
+use crate::{
+    clock::now,
+    dispatch::Inner,
+    line::Line,
+    lock::{Guard, Process},
+    settings,
+    state::LineId,
+    waiting::Waiter,
+};
+use slipway_fabric::{ring::Ring, sync::Ordering};
+use std::{cell::Cell, sync::Arc};
+
+/// Why a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// There is something on a line.
+    Stirred,
+    /// The thread was woken: anything may have changed.
+    Look,
+    /// The time is over.
+    TimedOut,
+    /// A signal came.
+    Interrupted,
+}
+
+/// What a thread keeps between its waits.
+#[derive(Debug)]
+pub(super) struct Me {
+    pub process: &'static Process,
+    /// Its number among the process's waiters.
+    pub number: u32,
+    pub waiter: Arc<Waiter>,
+    /// The hot lines, as of `epoch`, and how far each was read when the wait began.
+    pub epoch: u64,
+    pub rings: Vec<(LineId, Ring, u64)>,
+    /// Whether the last wait was won by spinning: then the next begins with it.
+    pub eager: bool,
+    /// Whether it may look before it sleeps at all.
+    pub looks: bool,
+}
+
+impl Me {
+    /// This thread, as the process knows it.
+    #[inline(always)]
+    pub fn get(guard: &mut Guard<'_>) -> Box<Self> {
+        let me = match ME.with(|slot| slot.0.take()) {
+            Some(me) if std::ptr::eq(me.process, guard.process()) => me,
+            other => Self::new(guard, other),
+        };
+        me.waiter.word.store(0, Ordering::Relaxed);
+        me
+    }
+
+    /// Keeps it for the thread's next wait.
+    #[inline(always)]
+    pub fn keep(self: Box<Self>) {
+        if let Some(other) = ME.with(|slot| slot.0.replace(Some(self))) {
+            other.discard();
+        }
+    }
+
+    /// The record that a signal handler made, which waited within another wait. Its number stays taken.
+    #[cold]
+    fn discard(self: Box<Self>) {}
+
+    #[cold]
+    fn new(guard: &mut Guard<'_>, _of_parent: Option<Box<Self>>) -> Box<Self> {
+        let waiter = Arc::new(Waiter::new());
+        let number = guard.waiting.threads.insert(Arc::clone(&waiter)) as u32;
+        Box::new(Self {
+            process: guard.process(),
+            number,
+            waiter,
+            epoch: u64::MAX,
+            rings: Vec::new(),
+            eager: false,
+            looks: settings::spin_ns() > 0,
+        })
+    }
+
+    /// Takes note of the hot lines as they are now.
+    #[inline(always)]
+    pub fn note(&mut self, inner: &Inner) {
+        match &mut self.rings[..] {
+            [(number, _, head)] if self.epoch == inner.waiting.epoch => *head = looked_at(inner, *number),
+            _ => self.note_all(inner),
+        }
+    }
+
+    #[cold]
+    fn note_all(&mut self, inner: &Inner) {
+        if self.epoch == inner.waiting.epoch {
+            self.rings.iter_mut().for_each(|(number, _, head)| *head = looked_at(inner, *number));
+            return;
+        }
+        self.epoch = inner.waiting.epoch;
+        self.rings.clear();
+        self.rings.extend(inner.waiting.hot.iter().filter_map(|number| {
+            let line = inner.lines.get(*number)?;
+            Some((*number, line.segment.rx.clone(), line.looked_at()))
+        }));
+    }
+
+    /// Lowers the flags of the lines that it slept on. One that was cooled meanwhile is to ring its bell.
+    #[cold]
+    pub fn disarm(&self, inner: &Inner) {
+        for (_, ring, _) in self.rings.iter().filter(|(number, ..)| inner.waiting.hot.contains(number)) {
+            ring.disarm_reader();
+        }
+    }
+
+    #[inline]
+    pub fn stirs(&self) -> bool {
+        self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.is_woken()
+    }
+}
+
+/// How far a line was read.
+#[inline(always)]
+fn looked_at(inner: &Inner, number: LineId) -> u64 {
+    inner.lines.get(number).map_or(0, Line::looked_at)
+}
+
+/// Takes a thread that ends out of its process's list.
+#[derive(Default)]
+struct Slot(Cell<Option<Box<Me>>>);
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        let here = |me: &Box<Me>| Process::made().is_some_and(|made| std::ptr::eq(me.process, made));
+        if let Some(me) = self.0.take().filter(here) {
+            me.process.lock().waiting.threads.try_remove(me.number as usize);
+        }
+    }
+}
+
+thread_local! {
+    static ME: Slot = Slot::default();
+}
+
+/// In a forked child: forgets what the calling thread kept of its parent's waits. Its lines are not mapped here, and
+/// what lies at their addresses may be the child's own before long.
+pub(crate) fn leave_all() {
+    std::mem::forget(ME.with(|slot| slot.0.take()));
+}
+
+#[inline(always)]
+pub(super) fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
+    match ended {
+        _ if waiter.is_woken() => Ended::Look,
+        Ended::Look if deadline.is_none_or(|deadline| now() < deadline) => Ended::Stirred,
+        Ended::Look => Ended::TimedOut,
+        ended => ended,
+    }
+}
+
+#[inline]
+pub(super) fn remaining(deadline: Option<u64>) -> Option<u64> {
+    deadline.map(|deadline| deadline.saturating_sub(now()))
+}

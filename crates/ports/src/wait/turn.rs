@@ -1,0 +1,119 @@
+//! A receiver's turn: while it waits a call may take its place, and it gets no message before that is over.
+
+use super::{follow::for_turn, lead, thread::Ended};
+use crate::{dispatch::Inner, lock::Guard, waiting::For};
+use slipway_fabric::turn::Turn;
+use std::{
+    cell::{Cell, RefCell},
+    sync::Arc,
+};
+
+/// Turns that a thread got a message from, and did not come back to yet.
+#[derive(Default)]
+struct Held(Vec<Arc<Turn>>);
+
+thread_local! {
+    /// How many turns the thread holds.
+    static COUNT: Cell<u32> = const { Cell::new(0) };
+    static HELD: RefCell<Held> = const { RefCell::new(Held(Vec::new())) };
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        COUNT.set(0);
+        self.0.iter().for_each(|turn| turn.finish());
+    }
+}
+
+/// Notes that the calling thread has a message from a turn, until it comes back to it.
+fn hold(turn: &Arc<Turn>) {
+    let _ = HELD.try_with(|held| {
+        turn.begin();
+        held.borrow_mut().0.push(Arc::clone(turn));
+        COUNT.set(COUNT.get() + 1);
+    });
+}
+
+/// The calling thread came back to a turn.
+fn release(turn: &Arc<Turn>) {
+    if !holds_any() {
+        return;
+    }
+    let _ = HELD.try_with(|held| {
+        held.borrow_mut().0.retain(|held| {
+            let same = Arc::ptr_eq(held, turn);
+            if same || held.is_closed() {
+                held.finish();
+                COUNT.set(COUNT.get() - 1);
+            }
+            // A closed one has no receiver that would come back.
+            !same && !held.is_closed()
+        });
+    });
+}
+
+/// Whether the calling thread has a message from any turn.
+#[inline]
+pub(crate) fn holds_any() -> bool {
+    COUNT.get() > 0
+}
+
+/// How often the calling thread holds the turn, by messages that it got from it.
+pub(crate) fn holds(turn: *const Turn) -> u32 {
+    let count = |held: &RefCell<Held>| held.borrow().0.iter().filter(|held| std::ptr::eq(Arc::as_ptr(held), turn)).count();
+    HELD.try_with(count).map_or(0, |count| count as u32)
+}
+
+impl Inner {
+    /// The turn that a receiver takes its messages in, if that is one call at a time.
+    fn turn_of(&self, what: For) -> Option<&Arc<Turn>> {
+        match what {
+            For::Port(port) => self.state.turn_of_port(port),
+            For::Set(set) => self.state.sets.get(set.0 as usize)?.turn.as_ref(),
+            For::Room(_) | For::Line(_) | For::Turn(_) => None,
+        }
+    }
+
+    /// The calling thread comes for its next message: it is done with the one before.
+    #[inline]
+    pub(crate) fn come_back(&self, what: For) {
+        if self.state.turns.any()
+            && let Some(turn) = self.turn_of(what)
+        {
+            release(turn);
+        }
+    }
+
+    /// The calling thread got a message.
+    #[inline]
+    pub(crate) fn go_away(&self, what: For) {
+        if self.state.turns.any()
+            && let Some(turn) = self.turn_of(what)
+        {
+            hold(turn);
+        }
+    }
+}
+
+/// Waits until there may be a message, with the receiver's place open to calls. `deadline` is on
+/// [`now`](crate::wait::now)'s clock.
+#[inline]
+pub(crate) fn for_message(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    if guard.state.turns.any() { lent(guard, what, deadline) } else { lead::for_message(guard, what, deadline) }
+}
+
+#[cold]
+fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+    let turn = guard.turn_of(what).cloned().filter(|turn| turn.offer());
+    let (mut guard, mut ended) = lead::for_message(guard, what, deadline);
+    let Some(turn) = turn else { return (guard, ended) };
+    while !turn.withdraw() {
+        guard.hand_over();
+        guard = for_turn(guard, turn.key());
+        if ended == Ended::Stirred {
+            // Meanwhile anything may have changed.
+            ended = Ended::Look;
+        }
+    }
+    (guard, ended)
+}

@@ -1,0 +1,221 @@
+//! Threads that wait, as the rest of the process sees them: which they are, what they wait for, and waking them.
+//!
+//! Of the threads that wait for messages one is the *leader*: it looks at the lines that were lately active (the
+//! *hot* ones), first spinning and then asleep on their words. The others sleep on a word of their own and are
+//! woken when a message for them is in a queue. All other lines, and the hot ones while receivers wait
+//! without a leader, ring their bell, which the watcher hears.
+//!
+//! The waiting itself releases the lock, and is above it: see [`wait`](crate::wait).
+
+pub mod pollable;
+
+use crate::{
+    clock::now,
+    line::table::Lines,
+    look::{Outlook, look},
+    settings,
+    state::{LineId, PortId, SetId},
+};
+use pollable::Pollable;
+use slab::Slab;
+use slipway_fabric::{
+    spin::{Habit, Outcome},
+    sync::{AtomicU32, FutexWord, Ordering},
+};
+use std::sync::Arc;
+
+/// How many lines receivers look at themselves.
+pub const HOT: usize = 4;
+
+/// A thread that waits.
+#[derive(Debug)]
+pub struct Waiter {
+    /// 0 while it looks, [`WOKEN`] or [`ASLEEP`].
+    pub(crate) word: FutexWord,
+    /// Whether looking for what other threads of the process do is worth it.
+    pub(crate) habit: Habit,
+    /// The processor of the thread that woke it last, plus one; 0 before that.
+    waker: AtomicU32,
+}
+
+/// The waiter has something to look at.
+const WOKEN: u32 = 1;
+/// The waiter sleeps on its word.
+pub(crate) const ASLEEP: u32 = 2;
+
+impl Waiter {
+    /// One that has not waited yet.
+    pub(crate) fn new() -> Self {
+        Self { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) }
+    }
+
+    #[inline]
+    pub(crate) fn is_woken(&self) -> bool {
+        self.word.load(Ordering::Acquire) == WOKEN
+    }
+
+    /// Sleeps until it is woken, the time is over or a signal comes, which is told.
+    pub(crate) fn sleep(&self, timeout_ns: Option<u64>) -> bool {
+        self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
+    }
+
+    /// Whether and how it looks for what other threads of its process do, on the processor before `cpu`.
+    pub(crate) fn outlook(&self, cpu: u32) -> Option<Outlook> {
+        let waker = self.waker.load(Ordering::Relaxed);
+        if waker == 0 || !(self.habit.trusts() || self.habit.spins(now())) {
+            return None;
+        }
+        Some(if waker == cpu { Outlook::Yield } else { Outlook::Spin })
+    }
+
+    /// Looks before it sleeps, if it may be worth it. Whether it was woken.
+    pub(crate) fn look(&self, deadline: Option<u64>) -> bool {
+        if settings::spin_ns() > 0
+            && let Some(outlook) = self.outlook(rustix::thread::sched_getcpu() as u32 + 1)
+        {
+            let outcome = look(outlook, deadline, &|| self.is_woken());
+            self.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+        }
+        self.is_woken()
+    }
+}
+
+/// What a thread waits for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum For {
+    /// A message at a port.
+    Port(PortId),
+    /// A message at a member of a set.
+    Set(SetId),
+    /// Room in the queue of a port here.
+    Room(PortId),
+    /// Room on a line, or in the queue that it leads to.
+    Line(LineId),
+    /// The end of a call in a [turn](slipway_fabric::turn::Turn).
+    Turn(usize),
+}
+
+impl For {
+    /// Whether a message is waited for.
+    pub fn receives(&self) -> bool {
+        matches!(self, Self::Port(_) | Self::Set(_))
+    }
+}
+
+/// The threads that wait.
+#[derive(Debug, Default)]
+pub struct Waiting {
+    /// Those that don't lead.
+    pub(crate) list: Vec<(u32, For)>,
+    /// The one that looks at the hot lines.
+    pub(crate) leader: Option<(u32, For)>,
+    /// The one line on whose word alone the leader sleeps.
+    pub(crate) sleeps_on: Option<LineId>,
+    /// Every thread that ever waited and lives.
+    pub(crate) threads: Slab<Arc<Waiter>>,
+    /// Changes with the list of hot lines.
+    pub(crate) epoch: u64,
+    /// The lines that receivers look at themselves, most recently active first.
+    pub(crate) hot: Vec<LineId>,
+    /// Ports and sets that programs poll.
+    pub(crate) pollables: Vec<Pollable>,
+}
+
+impl Waiting {
+    /// Wakes one thread that waits for messages at what `of` picks, and tells those that poll for it.
+    pub(crate) fn wake_one(&self, lines: &Lines, of: impl Fn(&For) -> bool) {
+        let asleep = |number: &u32| self.word(*number).is_some_and(|it| !it.is_woken());
+        if let Some((number, _)) = self.all().find(|(number, what)| of(what) && asleep(number)) {
+            self.wake(lines, *number);
+        }
+        self.tell_pollers(of);
+    }
+
+    /// Wakes all threads that wait for what `of` picks.
+    pub(crate) fn wake_where(&self, lines: &Lines, of: impl Fn(&For) -> bool) {
+        let some = self.all().filter(|(_, what)| of(what));
+        some.for_each(|(number, _)| self.wake(lines, *number));
+    }
+
+    fn wake(&self, lines: &Lines, number: u32) {
+        let Some(waiter) = self.word(number) else { return };
+        waiter.waker.store(rustix::thread::sched_getcpu() as u32 + 1, Ordering::Relaxed);
+        let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
+        let line = self.sleeps_on.filter(|_| self.leads(number));
+        match line.and_then(|id| lines.get(id)) {
+            Some(line) => line.segment.rx.rouse_reader(),
+            None if asleep => waiter.word.wake_all(),
+            None => {}
+        }
+    }
+
+    /// Wakes the leader: the lines that it looks at are others now.
+    pub(crate) fn wake_leader(&self, lines: &Lines) {
+        if let Some((leader, _)) = self.leader {
+            self.wake(lines, leader);
+        }
+    }
+
+    /// The line was active: it is the first that a receiver looks at. Gives back a line that is not looked at any more, and has to ring
+    /// its bell again.
+    pub(crate) fn heat(&mut self, lines: &Lines, id: LineId) -> Option<LineId> {
+        if self.hot.first() == Some(&id) {
+            return None;
+        }
+        let known = self.hot.contains(&id);
+        self.epoch += 1;
+        self.hot.retain(|hot| *hot != id);
+        self.hot.insert(0, id);
+        if known {
+            return None;
+        }
+        self.wake_leader(lines);
+        if self.hot.len() > HOT { self.hot.pop() } else { None }
+    }
+
+    /// The line is gone, and looked at no more.
+    pub(crate) fn forget_hot(&mut self, id: LineId) {
+        self.epoch += 1;
+        self.hot.retain(|hot| *hot != id);
+    }
+
+    /// Whether others may depend on the lines that a receiver looked at.
+    #[inline(always)]
+    pub(crate) fn others_wait(&self) -> bool {
+        !self.pollables.is_empty() || !self.list.is_empty()
+    }
+
+    /// Whether others depend on the lines that a receiver looked at, which looks no more: no thread leads.
+    pub(crate) fn needs_bells(&self) -> bool {
+        let receivers_wait = || self.list.iter().any(|(_, what)| what.receives());
+        self.leader.is_none() && !self.hot.is_empty() && (!self.pollables.is_empty() || receivers_wait())
+    }
+
+    /// Everything that is waited or polled for.
+    pub(crate) fn awaited(&self) -> impl Iterator<Item = For> {
+        self.all().map(|(_, what)| *what).chain(self.pollables.iter().map(|pollable| pollable.what))
+    }
+
+    /// Whether a thread looks at the hot lines.
+    pub(crate) fn is_led(&self) -> bool {
+        self.leader.is_some()
+    }
+
+    /// Every thread that waits. The leader comes last: waking it stops nobody's looking but its own.
+    fn all(&self) -> impl Iterator<Item = &(u32, For)> {
+        self.list.iter().chain(&self.leader)
+    }
+
+    fn leads(&self, number: u32) -> bool {
+        self.leader.is_some_and(|(leader, _)| leader == number)
+    }
+
+    fn word(&self, number: u32) -> Option<&Waiter> {
+        self.threads.get(number as usize).map(|waiter| &**waiter)
+    }
+
+    /// The thread waits no more.
+    pub(crate) fn forget(&mut self, number: u32) {
+        self.list.retain(|(other, _)| *other != number);
+    }
+}

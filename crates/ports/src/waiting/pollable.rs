@@ -1,0 +1,49 @@
+//! Descriptors that tell event loops when there may be a message.
+
+use super::{For, Waiting};
+use rustix::event::{EventfdFlags, eventfd};
+use slipway_fabric::descriptor::Reserved;
+use std::{io, os::fd::OwnedFd};
+
+/// A port or set that a program polls.
+#[derive(Debug)]
+pub struct Pollable {
+    /// What is polled.
+    pub what: For,
+    /// Readable while there may be a message.
+    pub event: Reserved,
+}
+
+impl Waiting {
+    /// Tells those that poll that there may be a message at what `of` picks.
+    pub(crate) fn tell_pollers(&self, of: impl Fn(&For) -> bool) {
+        for pollable in self.pollables.iter().filter(|pollable| of(&pollable.what)) {
+            let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
+        }
+    }
+
+    /// Nothing was there to be received: a program that polls has to wait.
+    pub(crate) fn quiet(&mut self, what: For) {
+        for pollable in self.pollables.iter().filter(|pollable| pollable.what == what) {
+            let mut count = [0; 8];
+            let _ = rustix::io::read(&pollable.event, &mut count);
+        }
+    }
+
+    /// A descriptor that is readable while there may be a message to be received. No receiver looks at lines for it: they have to
+    /// ring their bells.
+    ///
+    /// # Errors
+    /// Those of eventfd(2) and fcntl(2).
+    pub(crate) fn pollable(&mut self, what: For) -> io::Result<OwnedFd> {
+        let at = match self.pollables.iter().position(|pollable| pollable.what == what) {
+            Some(at) => at,
+            None => {
+                let event = Reserved::new(eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
+                self.pollables.push(Pollable { what, event });
+                self.pollables.len() - 1
+            }
+        };
+        Ok(rustix::io::fcntl_dupfd_cloexec(&self.pollables[at].event, 0)?)
+    }
+}

@@ -1,0 +1,334 @@
+//! A message that came, parsed once.
+//!
+//! The parser checks everything that needs no table of a line: lengths, places in the body, the kinds of descriptors, and that the body
+//! says of its rights and memory just what came with it. So the code behind it meets a value that is in order, and
+//! decides only what the rights lead to.
+//!
+//! The order of descriptors is that of the record: the file with body and items, if they are spilled; those of the reply right;
+//! those of each item.
+
+use super::record::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind, take, take_bytes};
+use crate::{
+    abi::{self, types},
+    objects::{self, Arrived},
+    state::message::Memory,
+};
+use slipway_fabric::{Corrupt, descriptor::Reserved};
+use smallvec::SmallVec;
+use zerocopy::FromBytes;
+
+/// How deep receive rights can travel in the queues of others that travel: the parser and what comes after it are recursive.
+pub const NESTING: u32 = 32;
+
+/// A message: what it says, without what its rights lead to.
+#[derive(Debug)]
+pub struct ParsedMessage {
+    /// `msgh_id`.
+    pub id: i32,
+    /// `MACH_MSGH_BITS_COMPLEX`.
+    pub complex: bool,
+    /// Whether it was sent with a send-once right.
+    pub once: bool,
+    /// The reply right, which is no receive right.
+    pub reply: ParsedRight,
+    /// The body.
+    pub body: Vec<u8>,
+    /// Its rights and memory, as the body describes them.
+    pub items: SmallVec<[ParsedItem; 1]>,
+}
+
+/// Rights or memory of a message.
+#[derive(Debug)]
+pub enum ParsedItem {
+    /// Rights in the body.
+    Ports {
+        /// The place of the first.
+        at: u32,
+        /// The rights.
+        rights: SmallVec<[ParsedRight; 1]>,
+    },
+    /// Rights out of line.
+    PortArray {
+        /// The place of their address.
+        at: u32,
+        /// The rights.
+        rights: Vec<ParsedRight>,
+    },
+    /// Memory out of line.
+    Memory {
+        /// The place of its address.
+        at: u32,
+        /// The memory.
+        memory: Memory,
+    },
+}
+
+/// A right, in the numbers of the record's reader. A descriptor that found no place in this process is None.
+#[derive(Debug)]
+pub enum ParsedRight {
+    /// No right.
+    Null,
+    /// A right to a dead port.
+    Dead,
+    /// A send right to the writer's port at a slot that is known.
+    Gift(u32),
+    /// The same at a new slot, with the port's sending end.
+    FirstGift(u32, Arrived),
+    /// A send-once right to a port of the writer's.
+    Token(u32),
+    /// A send right to the reader's port at a slot.
+    Back(u32),
+    /// The reader's own token.
+    TokenBack(u32),
+    /// A send right to a third party's port: its sending end, and a pipe that counts its holders.
+    Send(Option<(Reserved, Reserved)>),
+    /// A send-once right to a third party's port.
+    Once(Arrived),
+    /// A receive right.
+    Receive(Box<ParsedReceive>),
+}
+
+/// A receive right, and what travels with it.
+#[derive(Debug)]
+pub struct ParsedReceive {
+    /// Limits, counts and the payload.
+    pub luggage: Luggage,
+    /// The receiving end and the sending end.
+    pub ends: Option<(Reserved, Reserved)>,
+    /// The read ends of holders' pipes. Those that found no place are left out.
+    pub watches: Vec<Reserved>,
+    /// The receiving ends of send-once rights.
+    pub onces: Vec<Arrived>,
+    /// The right of the no-senders request.
+    pub nsrequest: ParsedRight,
+    /// The right of the port-destroyed request.
+    pub pdrequest: ParsedRight,
+    /// The messages in its queue.
+    pub messages: Vec<ParsedMessage>,
+}
+
+impl ParsedItem {
+    /// The rights that are here.
+    pub fn rights(&self) -> &[ParsedRight] {
+        match self {
+            Self::Ports { rights, .. } => rights,
+            Self::PortArray { rights, .. } => rights,
+            Self::Memory { .. } => &[],
+        }
+    }
+}
+
+impl ParsedRight {
+    /// A right that has no descriptors; None if it may have some.
+    #[inline]
+    pub fn numbered(code: WireRight) -> Option<Self> {
+        Some(match code.form {
+            form::NULL => Self::Null,
+            form::DEAD => Self::Dead,
+            form::GIFT => Self::Gift(code.value),
+            form::TOKEN => Self::Token(code.value),
+            form::BACK => Self::Back(code.value),
+            form::TOKEN_BACK => Self::TokenBack(code.value),
+            _ => return None,
+        })
+    }
+
+    /// The type that a receiver sees; None for one that may have been any.
+    fn received_type(&self) -> Option<u32> {
+        match self {
+            Self::Null | Self::Dead => None,
+            Self::Gift(_) | Self::FirstGift(..) | Self::Back(_) | Self::Send(_) => Some(types::PORT_SEND),
+            Self::Token(_) | Self::TokenBack(_) | Self::Once(_) => Some(types::PORT_SEND_ONCE),
+            Self::Receive(_) => Some(types::PORT_RECEIVE),
+        }
+    }
+}
+
+fn wrong(what: &'static str) -> Corrupt {
+    Corrupt { what }
+}
+
+/// Descriptors that came with a record, in order.
+type Descriptors = std::vec::IntoIter<Arrived>;
+
+/// Reads a message: what a record says, the body and the items behind it, and its descriptors. If they lie in a file
+/// that found no place in this process, the reply right is all that there is.
+///
+/// # Errors
+/// What no correct peer sends. Nothing of the message is left then but descriptors, which are closed.
+pub fn message(record: &Record, mut body: Vec<u8>, mut items: Vec<u8>, fds: Vec<Arrived>) -> Result<Parsed, Corrupt> {
+    let mut parser = Parser { fds: fds.into_iter(), depth: 0 };
+    let mut lost = false;
+    if record.flags & flag::SPILLED != 0 {
+        match parser.descriptor("memory file")? {
+            Some(file) => (body, items) = super::spill::read(&file).ok_or_else(|| wrong("memory file"))?,
+            None => lost = true,
+        }
+    }
+    let reply = parser.reply(record)?;
+    if lost {
+        return Ok(Parsed::Lost(reply));
+    }
+    parser.message(record, reply, body, &items).map(Parsed::Whole)
+}
+
+/// What came of a record.
+#[derive(Debug)]
+pub enum Parsed {
+    /// A message.
+    Whole(ParsedMessage),
+    /// The file with the message found no place in this process: the reply right is all that there is.
+    Lost(ParsedRight),
+}
+
+struct Parser {
+    fds: Descriptors,
+    /// How many receive rights are around what is read.
+    depth: u32,
+}
+
+impl Parser {
+    /// The next descriptor; None if it found no place here.
+    fn descriptor(&mut self, what: &'static str) -> Result<Arrived, Corrupt> {
+        self.fds.next().ok_or_else(|| wrong(what))
+    }
+
+    fn reply(&mut self, record: &Record) -> Result<ParsedRight, Corrupt> {
+        match self.right(record.reply, &mut &[][..])? {
+            ParsedRight::Receive(_) => Err(wrong("right")),
+            reply => Ok(reply),
+        }
+    }
+
+    fn message(&mut self, record: &Record, reply: ParsedRight, body: Vec<u8>, items: &[u8]) -> Result<ParsedMessage, Corrupt> {
+        let mut rest = items;
+        let mut parsed = SmallVec::new();
+        while !rest.is_empty() {
+            parsed.push(self.item(&mut rest, body.len())?);
+        }
+        let complex = record.flags & flag::COMPLEX != 0;
+        let consistent = if complex { describes(&body, &parsed) } else { parsed.is_empty() };
+        if !consistent {
+            return Err(wrong("body"));
+        }
+        Ok(ParsedMessage { id: record.id, complex, once: record.kind == kind::ONCE, reply, body, items: parsed })
+    }
+
+    fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<ParsedItem, Corrupt> {
+        let head: ItemHead = take(rest).ok_or_else(|| wrong("item"))?;
+        let count = usize::try_from(head.count).map_err(|_| wrong("item"))?;
+        let at = head.at as usize;
+        let places = if head.kind == item::PORTS { count.checked_mul(abi::SLOT) } else { Some(abi::SLOT) };
+        if !at.is_multiple_of(abi::SLOT) || places.and_then(|size| at.checked_add(size)).is_none_or(|end| end > body) {
+            return Err(wrong("item"));
+        }
+        let at = head.at;
+        Ok(match head.kind {
+            item::PORTS => ParsedItem::Ports { at, rights: self.rights(count, rest)? },
+            item::PORT_ARRAY => ParsedItem::PortArray { at, rights: self.rights(count, rest)?.into_vec() },
+            _ => ParsedItem::Memory { at, memory: self.memory(&head, count, rest)? },
+        })
+    }
+
+    fn memory(&mut self, head: &ItemHead, count: usize, rest: &mut &[u8]) -> Result<Memory, Corrupt> {
+        Ok(match head.kind {
+            item::BYTES => Memory::Bytes(take_bytes(rest, count).ok_or_else(|| wrong("item"))?.to_vec()),
+            item::PAGES => match self.descriptor("item")? {
+                Some(file) if objects::is_sealed(&file, head.count) => Memory::Pages(file, head.count),
+                Some(_) => return Err(wrong("memory file")),
+                None => Memory::Lost(head.count),
+            },
+            item::LOST => Memory::Lost(head.count),
+            _ => return Err(wrong("item")),
+        })
+    }
+
+    /// The codes of the rights lie together; what belongs to receive rights among them comes after.
+    fn rights(&mut self, count: usize, rest: &mut &[u8]) -> Result<SmallVec<[ParsedRight; 1]>, Corrupt> {
+        let codes = count.checked_mul(size_of::<WireRight>()).and_then(|n| take_bytes(rest, n)).ok_or_else(|| wrong("right"))?;
+        let mut rights = SmallVec::with_capacity(count);
+        for code in codes.chunks_exact(size_of::<WireRight>()) {
+            let code = WireRight::read_from_bytes(code).map_err(|_| wrong("right"))?;
+            rights.push(self.right(code, rest)?);
+        }
+        Ok(rights)
+    }
+
+    fn right(&mut self, code: WireRight, rest: &mut &[u8]) -> Result<ParsedRight, Corrupt> {
+        if let Some(numbered) = ParsedRight::numbered(code) {
+            return Ok(numbered);
+        }
+        Ok(match code.form {
+            form::FIRST_GIFT => ParsedRight::FirstGift(code.value, self.socket()?),
+            form::SEND => {
+                let (s, t) = (self.socket()?, self.descriptor("right")?);
+                ParsedRight::Send(s.zip(t))
+            }
+            form::ONCE => ParsedRight::Once(self.socket()?),
+            form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(rest)?)),
+            _ => return Err(wrong("right")),
+        })
+    }
+
+    /// The next descriptor, which is a port's socket or found no place.
+    fn socket(&mut self) -> Result<Arrived, Corrupt> {
+        let fd = self.descriptor("right")?;
+        if fd.as_ref().is_some_and(|fd| !objects::is_socket(fd)) { Err(wrong("socket")) } else { Ok(fd) }
+    }
+
+    fn receive(&mut self, rest: &mut &[u8]) -> Result<ParsedReceive, Corrupt> {
+        let luggage: Luggage = take(rest).ok_or_else(|| wrong("receive right"))?;
+        self.depth += 1;
+        if self.depth > NESTING {
+            return Err(wrong("depth of receive rights"));
+        }
+        let (r, s) = (self.socket()?, self.socket()?);
+        let mut watches = Vec::new();
+        for _ in 0..luggage.watches {
+            match self.descriptor("pipe")? {
+                Some(pipe) if !objects::is_holder_pipe(&pipe) => return Err(wrong("pipe")),
+                pipe => watches.extend(pipe),
+            }
+        }
+        let onces = (0..luggage.onces).map(|_| self.socket()).collect::<Result<_, _>>()?;
+        let nsrequest = self.right(luggage.nsrequest, rest)?;
+        let pdrequest = self.right(luggage.pdrequest, rest)?;
+        let messages = (0..luggage.messages).map(|_| self.queued(rest)).collect::<Result<_, _>>()?;
+        self.depth -= 1;
+        Ok(ParsedReceive { luggage, ends: r.zip(s), watches, onces, nsrequest, pdrequest, messages })
+    }
+
+    /// A message of a queue that moves: it has a record of its own, and its descriptors among those of the whole.
+    fn queued(&mut self, rest: &mut &[u8]) -> Result<ParsedMessage, Corrupt> {
+        let record: Record = take(rest).ok_or_else(|| wrong("record"))?;
+        let body = take_bytes(rest, record.body as usize).ok_or_else(|| wrong("record length"))?.to_vec();
+        let items = take_bytes(rest, record.items as usize).ok_or_else(|| wrong("record length"))?;
+        let fds: Vec<Arrived> = self.fds.by_ref().take(record.fds as usize).collect();
+        let outer = std::mem::replace(&mut self.fds, fds.into_iter());
+        let parsed = self.reply(&record).and_then(|reply| self.message(&record, reply, body, items));
+        self.fds = outer;
+        parsed
+    }
+}
+
+/// Whether a body says of its rights and memory just what came with it: else its receiver would take any name for a
+/// right that it was given, and any address for memory of its own.
+fn describes(body: &[u8], items: &[ParsedItem]) -> bool {
+    let mut items = items.iter();
+    for field in crate::body::carried(body) {
+        let (Ok(field), Some(item)) = (field, items.next()) else { return false };
+        let descriptor = field.descriptor;
+        let (at, fits) = match item {
+            ParsedItem::Ports { at, .. } => (*at, descriptor.is_port() && descriptor.inline),
+            ParsedItem::PortArray { at, .. } => (*at, descriptor.is_port() && !descriptor.inline),
+            ParsedItem::Memory { at, memory } => (*at, !descriptor.is_port() && memory.len() == descriptor.size()),
+        };
+        let as_said = |right: &ParsedRight| right.received_type().is_none_or(|kind| kind == descriptor.name);
+        let rights = item.rights();
+        let counted = matches!(item, ParsedItem::Memory { .. }) || rights.len() == descriptor.number as usize;
+        if !fits || at as usize != field.at || !counted || !rights.iter().all(as_said) {
+            return false;
+        }
+    }
+    items.next().is_none()
+}

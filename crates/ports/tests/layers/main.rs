@@ -1,0 +1,123 @@
+//! The sources are layers: each file knows its own layer and those below, and no files need each other in a circle.
+
+mod source;
+
+use source::Needs;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write,
+    path::Path,
+};
+
+/// The layers, from the lowest up: their names, and the files and folders that are in them.
+const LAYERS: [(&str, &[&str]); 10] = [
+    ("numbers, settings, signals", &["abi.rs", "settings.rs", "signals.rs"]),
+    ("state", &["state/"]),
+    ("lines", &["io/"]),
+    ("the lock", &["lock.rs"]),
+    ("waiting", &["wait/", "watcher.rs"]),
+    ("messages", &["msg/"]),
+    ("calls in place of messages", &["trap/"]),
+    ("the process", &["process.rs"]),
+    ("tasks", &["task.rs", "special.rs", "traps.rs"]),
+    ("faces", &["bootstrap/", "mig/", "rights/"]),
+];
+
+/// What is going to be removed, and lies beside the layers until then.
+const BESIDE: &str = "guest/";
+
+/// Files that still need each other.
+const CIRCLES: [&str; 34] = [
+    "io/attach.rs",
+    "io/circles.rs",
+    "io/deliver.rs",
+    "io/discard.rs",
+    "io/ends.rs",
+    "io/forced.rs",
+    "io/gifts.rs",
+    "io/inspect/mod.rs",
+    "io/inspect/query.rs",
+    "io/later.rs",
+    "io/line.rs",
+    "io/mod.rs",
+    "io/moves.rs",
+    "io/outbox.rs",
+    "io/pollable.rs",
+    "io/pump.rs",
+    "io/reclaim.rs",
+    "io/rights.rs",
+    "io/shortcuts.rs",
+    "io/spare.rs",
+    "io/tokens.rs",
+    "io/trust.rs",
+    "io/wait.rs",
+    "io/watcher.rs",
+    "mig/mod.rs",
+    "mig/trap/call.rs",
+    "mig/trap/called.rs",
+    "mig/trap/mod.rs",
+    "mig/trap/serve.rs",
+    "rights/body.rs",
+    "rights/carried.rs",
+    "rights/mod.rs",
+    "rights/outgoing.rs",
+    "rights/received.rs",
+];
+
+fn layer(file: &str) -> Option<usize> {
+    LAYERS.iter().position(|(_, parts)| parts.iter().any(|part| file == *part || (part.ends_with('/') && file.starts_with(part))))
+}
+
+fn needs() -> BTreeMap<String, Needs> {
+    let mut all = source::needs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"));
+    all.retain(|file, _| !file.starts_with(BESIDE));
+    all.values_mut().for_each(|needs| needs.retain(|file, _| !file.starts_with(BESIDE)));
+    all
+}
+
+#[test]
+fn every_file_knows_only_layers_below_its_own() {
+    let mut wrong = String::new();
+    for (file, needs) in needs() {
+        let Some(own) = layer(&file) else {
+            let _ = writeln!(wrong, "{file} is in no layer");
+            continue;
+        };
+        for (needed, why) in needs {
+            if layer(&needed).is_some_and(|above| above > own) {
+                let _ = writeln!(wrong, "{file} needs {needed} of a higher layer: {why}");
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
+
+/// The files that a file needs, directly or by others.
+fn reach<'a>(all: &'a BTreeMap<String, Needs>, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut found, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = next.pop() {
+        next.extend(all[file].keys().map(String::as_str).filter(|needed| found.insert(*needed)));
+    }
+    found
+}
+
+#[test]
+fn no_files_need_each_other_in_a_circle() {
+    let all = needs();
+    let reached: BTreeMap<&str, BTreeSet<&str>> = all.keys().map(|file| (file.as_str(), reach(&all, file))).collect();
+    let circle =
+        |file: &str| -> BTreeSet<&str> { reached[file].iter().copied().filter(|other| reached[other].contains(file)).collect() };
+    let circles: BTreeSet<BTreeSet<&str>> = all.keys().map(|file| circle(file)).filter(|circle| !circle.is_empty()).collect();
+    let mut wrong = String::new();
+    for circle in circles.iter().filter(|circle| !circle.iter().all(|file| CIRCLES.contains(file))) {
+        let _ = writeln!(wrong, "{} files need each other:", circle.len());
+        for file in circle {
+            let within = all[*file].iter().filter(|(needed, _)| circle.contains(needed.as_str()));
+            wrong.extend(within.map(|(needed, why)| format!("    {file} needs {needed}: {why}\n")));
+        }
+    }
+    for file in CIRCLES.iter().filter(|file| !circles.iter().any(|circle| circle.contains(*file))) {
+        let _ = writeln!(wrong, "{file} is in no circle any more: take it out of CIRCLES");
+    }
+    assert!(wrong.is_empty(), "\n{wrong}");
+}
