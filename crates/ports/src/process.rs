@@ -8,7 +8,7 @@ use crate::{
     state::{PortId, Right, SpaceId, space::SelfName},
 };
 use slipway_fabric::{
-    descriptor::{Reserved, close_in_child},
+    descriptor::{Closing, Doomed, Reserved, close_in_child},
     sync::{AtomicPtr, Mutex, MutexGuard, Ordering},
 };
 use std::{
@@ -32,7 +32,20 @@ pub struct Process {
     other_names: [OnceLock<SelfName>; OTHERS],
     /// The port that stands for the host, once somebody has asked for it.
     pub(crate) host: OnceLock<PortId>,
+    /// Descriptors that are closed by a thread of their own.
+    slow: Mutex<Slow>,
 }
+
+/// Descriptors that may keep the thread that closes them for as long as a peer likes.
+#[derive(Debug, Default)]
+struct Slow {
+    doomed: Vec<Doomed>,
+    /// Threads that close some.
+    closers: usize,
+}
+
+/// Threads that close such descriptors. What comes when all are kept waits for one of them.
+const CLOSERS: usize = 8;
 
 /// Tasks whose names for themselves are known without the lock.
 const OTHERS: usize = 64;
@@ -47,6 +60,25 @@ type Heirlooms = [Option<Pair>; 2];
 pub struct Guard<'a> {
     process: &'static Process,
     inner: MutexGuard<'a, Inner>,
+    /// Closes what was dropped under the lock; after it is released, as fields are dropped in order.
+    closes: Option<Closes>,
+}
+
+/// Closes a thread's descriptors when it is dropped.
+#[derive(Debug)]
+struct Closes {
+    process: &'static Process,
+    /// Until then.
+    closing: Option<Closing>,
+}
+
+impl Drop for Closes {
+    fn drop(&mut self) {
+        let doomed = self.closing.take().map(Closing::end).unwrap_or_default();
+        if !doomed.is_empty() {
+            self.process.close(doomed);
+        }
+    }
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
@@ -119,7 +151,8 @@ impl Process {
         let self_name = inner.state.space(first).self_name.clone();
         let other_names = [const { OnceLock::new() }; OTHERS];
         let host = OnceLock::new();
-        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, other_names, host });
+        let slow = Mutex::default();
+        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, other_names, host, slow });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -127,7 +160,42 @@ impl Process {
     /// before the next can fail.
     #[inline]
     pub fn lock(&'static self) -> Guard<'static> {
-        Guard { process: self, inner: self.inner.lock() }
+        Guard { process: self, inner: self.inner.lock(), closes: None }
+    }
+
+    /// Closes descriptors: those that may keep the thread on another.
+    #[cold]
+    fn close(&'static self, doomed: Vec<Doomed>) {
+        let (slow, quick): (Vec<Doomed>, Vec<Doomed>) = doomed.into_iter().partition(Doomed::may_wait);
+        drop(quick);
+        if slow.is_empty() {
+            return;
+        }
+        let mut all = self.slow.lock();
+        all.doomed.extend(slow);
+        if all.closers >= CLOSERS {
+            return;
+        }
+        all.closers += 1;
+        drop(all);
+        let thread = std::thread::Builder::new().name("slipway-closer".into()).stack_size(64 << 10);
+        let spawned = crate::signals::without(|| crate::trap::for_first(|| thread.spawn(|| self.close_slow())));
+        if spawned.is_err() {
+            // They wait for the next that comes.
+            self.slow.lock().closers -= 1;
+        }
+    }
+
+    fn close_slow(&self) {
+        loop {
+            let mut all = self.slow.lock();
+            let Some(next) = all.doomed.pop() else {
+                all.closers -= 1;
+                return;
+            };
+            drop(all);
+            drop(next);
+        }
     }
 
     /// Lets those who wait for the lock have it first, if somebody does: it goes to who asks, not to who waits
@@ -192,12 +260,21 @@ impl DerefMut for Guard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Inner {
         self.inner.io.shortcuts.forget();
+        self.defer_closes();
         &mut self.inner
     }
 }
 
 impl Guard<'_> {
-    /// What is guarded, for one who changes nothing that a [`Shortcuts`](crate::msg::fast::Shortcuts) says.
+    /// From here on what is dropped is closed when the lock is released.
+    #[inline]
+    fn defer_closes(&mut self) {
+        if self.closes.is_none() {
+            self.closes = Some(Closes { process: self.process, closing: Some(Closing::begin()) });
+        }
+    }
+
+    /// What is guarded, for one who drops no descriptor, and changes nothing that a [`Shortcuts`](crate::msg::fast::Shortcuts) says.
     #[inline(always)]
     pub(crate) fn quietly(&mut self) -> &mut Inner {
         &mut self.inner
@@ -207,17 +284,16 @@ impl Guard<'_> {
 impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let inner = &mut *self.inner;
-        if inner.is_unsettled() {
-            settle_at_last(inner);
+        if self.inner.is_unsettled() {
+            settle_at_last(self);
         }
     }
 }
 
 #[cold]
-fn settle_at_last(inner: &mut Inner) {
+fn settle_at_last(guard: &mut Guard<'_>) {
     if !std::thread::panicking() {
-        inner.settle();
+        guard.settle();
     }
 }
 

@@ -2,6 +2,8 @@
 //! beside it an honest task, which must not notice.
 #![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
 
+#[path = "hostile_messages/files.rs"]
+mod files;
 #[path = "hostile_messages/numbers.rs"]
 mod numbers;
 #[path = "forgery/peer.rs"]
@@ -14,7 +16,7 @@ use slipway_ports::{
     abi::{Code, types},
     io::{
         objects,
-        wire::{ItemHead, Record, WireRight, flag, form, item, kind},
+        wire::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind},
     },
     task::Task,
 };

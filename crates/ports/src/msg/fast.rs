@@ -8,6 +8,7 @@ use crate::{
     abi::{self, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
     io::{
         Inner, Once,
+        later::Later,
         line::{HELD, INLINE, Line},
         rights::wire,
         wait::For,
@@ -164,18 +165,17 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
     let reply = make_reply(state, line, reply);
     let written = line.write_plain(&record(wire::kind::MESSAGE, slot, header.id, reply, body), body);
     if written.is_err() || line.closed_gate(slot).is_some() {
-        lost_or_closed(inner, number, slot);
+        lost_or_closed(inner, number);
     }
     true
 }
 
-/// A line that was just written to is broken, or the slot closed.
+/// A line that was just written to is broken, or the slot closed. What that comes to may drop descriptors, and is the
+/// watcher's, or that of the next to send.
 #[cold]
-fn lost_or_closed(inner: &mut Inner, number: LineId, slot: u32) {
+fn lost_or_closed(inner: &mut Inner, number: LineId) {
     inner.io.shortcuts.forget();
-    if !inner.look_at_gate(number, slot) {
-        inner.end_line(number);
-    }
+    inner.put_off(Later::Stir(number));
 }
 
 fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
@@ -200,8 +200,7 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     io.counters.sent += 1;
     state.space_mut(space).remove(header.remote);
     if written.is_err() {
-        inner.io.shortcuts.forget();
-        inner.end_line(number);
+        lost_or_closed(inner, number);
     } else if line.lapsed {
         io.stirred.push(number);
     }
