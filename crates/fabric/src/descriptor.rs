@@ -197,6 +197,11 @@ pub struct Doomed {
 }
 
 impl Doomed {
+    /// Whether it is of a kind of file that the library does not use.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
     /// Whether closing it may wait, for itself or for a descriptor that lies unread in it: a socket's queue goes with
     /// it. (One that comes into the queue just now is missed.)
     pub fn may_wait(&self) -> bool {

@@ -173,6 +173,8 @@ impl Process {
         }
         let mut all = self.slow.lock();
         all.doomed.extend(slow);
+        // The last are closed first: those that probably don't take long.
+        all.doomed.sort_by_key(|doomed| !doomed.is_foreign());
         if all.closers >= CLOSERS {
             return;
         }

@@ -133,6 +133,8 @@ impl Inner {
             lost.push((port, slot, back));
         }
         let Some(line) = self.io.lines.remove(number) else { return };
+        // The other end hears of it now, whenever the sockets are closed.
+        let _ = rustix::net::shutdown(&line.bell, rustix::net::Shutdown::Both);
         self.wake_writers_of(number, &line);
         self.forget_all_forced(&line);
         for (port, slot, back) in lost {

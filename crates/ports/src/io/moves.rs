@@ -247,9 +247,20 @@ impl Inner {
         let Some((r, s)) = r.zip(s) else { return self.unpack_lost(&luggage, from, items) };
         let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
-        let port = self.settle_in(identity, &luggage)?;
+        let known = self.identified(identity, &s);
+        if known.is_some_and(|port| !matches!(self.state.port(port).home, Home::Far)) {
+            return Err(corrupt());
+        }
+        let port = known.unwrap_or_else(|| self.state.new_far_port());
+        // As long as this can fail the port is far.
+        if self.adopt_receiving_end(port, r, Arc::new(s), identity).is_err() {
+            if known.is_none() {
+                self.state.free_port(port);
+            }
+            return self.unpack_lost(&luggage, from, items);
+        }
         let routes = self.io.take_far(port).map(|far| (far.routes, far.stranded)).unwrap_or_default();
-        self.adopt_receiving_end(port, r, Arc::new(s), identity).map_err(|_| corrupt())?;
+        self.state.port_mut(port).home = Home::Here(local_of(&luggage));
         self.state.port_mut(port).sorights += onces.len() as u32;
         for socket in onces {
             match socket {
@@ -286,22 +297,6 @@ impl Inner {
             self.unpack_requests(luggage, port, from, items).and_then(|()| self.unpack_queue(luggage, port, from, items));
         self.state.destroy_right(Right::Receive(port));
         unpacked.map(|()| Right::Dead)
-    }
-
-    fn settle_in(&mut self, identity: u64, luggage: &Luggage) -> Result<PortId, Corrupt> {
-        let local = local_of(luggage);
-        match self.io.identities.get(&identity) {
-            Some(port) if !matches!(self.state.port(*port).home, Home::Far) => Err(corrupt()),
-            Some(port) => {
-                self.state.port_mut(*port).home = Home::Here(local);
-                Ok(*port)
-            }
-            None => {
-                let port = self.state.new_port();
-                self.state.port_mut(port).home = Home::Here(local);
-                Ok(port)
-            }
-        }
     }
 
     fn unpack_requests(
@@ -426,4 +421,28 @@ fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::io::watcher::Watcher;
+
+    /// Its senders would wait for a port that nobody hears.
+    #[test]
+    fn a_receive_right_that_cannot_be_listened_to_arrives_dead() {
+        let mut inner = Inner::default();
+        inner.io.watcher = Some(Watcher::deaf());
+        let reserved = |fd| Reserved::new(fd).expect("a descriptor");
+        let (s, r) = objects::socket_pair().expect("sockets");
+        let known =
+            inner.import_send(reserved(s.try_clone().expect("a copy")), reserved(objects::holder_pipe().expect("a pipe").1));
+        let Ok(Right::Send(port)) = known else { panic!("a right") };
+        let luggage = [0; size_of::<Luggage>()];
+        let mut from = Incoming { line: None, fds: vec![Some(reserved(r)), Some(reserved(s))].into_iter(), taken_back: false };
+        assert_eq!(inner.decode_receive(WireRight::default(), &mut from, &mut &luggage[..]), Ok(Right::Dead));
+        assert!(matches!(inner.state.port(port).home, Home::Far) && inner.io.exported(port).is_none());
+        inner.refresh_far(port);
+        assert!(inner.state.port(port).is_dead(), "its receiving end is gone");
+    }
 }

@@ -274,7 +274,7 @@ impl Inner {
 
     /// Makes a port here receive from the sockets.
     pub(crate) fn adopt_receiving_end(&mut self, port: PortId, r: Reserved, s: Arc<Reserved>, identity: u64) -> io::Result<()> {
-        self.io.identities.insert(identity, port);
+        let known = self.io.identities.insert(identity, port);
         self.io.set_exported(
             port,
             Exported { r, s, identity, t: None, watches: Vec::new(), watching: false, slots: SmallVec::new(), early: Vec::new() },
@@ -282,7 +282,10 @@ impl Inner {
         let done = self.listen_receiving_end(port);
         if done.is_err() {
             self.io.take_exported(port);
-            self.io.identities.remove(&identity);
+            // One that is known as a port elsewhere still is.
+            if known.is_none() {
+                self.io.identities.remove(&identity);
+            }
         }
         done
     }

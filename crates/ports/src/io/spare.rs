@@ -57,15 +57,19 @@ impl Inner {
         if !self.io.far(port).is_some_and(lost) {
             return;
         }
-        let Some(mut far) = self.io.take_far(port) else { return };
-        let (Some(spare), Some(s)) = (far.spare.take(), far.s.take()) else { return };
-        self.state.port_mut(port).home = Home::Here(Local { qlimit: spare.qlimit, ..Local::default() });
+        let Some(far) = self.io.far_mut(port) else { return };
+        let identity = far.identity;
+        let (Some(spare), Some(s)) = (far.spare.take(), far.s.clone()) else { return };
         // Not before the send-once right is there: the last right may be the one in the notification.
         let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
-        if self.adopt_receiving_end(port, spare.r, s, far.identity).is_err() {
-            self.state.destroy_right(to.unwrap_or_default());
-            return self.state.destroy_right(Right::Receive(port));
+        if self.adopt_receiving_end(port, spare.r, s, identity).is_err() {
+            // With the last copy of its receiving end the port is dead.
+            self.state.far_port_died(port);
+            self.bury_far(port);
+            return self.state.destroy_right(to.unwrap_or_default());
         }
+        let Some(mut far) = self.io.take_far(port) else { return };
+        self.state.port_mut(port).home = Home::Here(Local { qlimit: spare.qlimit, ..Local::default() });
         for route in std::mem::take(&mut far.routes) {
             self.gate_closed(route.line, route.slot, false);
         }

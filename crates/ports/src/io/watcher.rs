@@ -94,6 +94,15 @@ impl About {
     }
 }
 
+#[cfg(test)]
+impl Watcher {
+    /// One that can't listen to anything.
+    pub(super) fn deaf() -> Self {
+        let none = || Reserved::new(super::objects::socket_pair().expect("sockets").0).expect("a descriptor");
+        Self { epoll: Arc::new(none()), nudge: none() }
+    }
+}
+
 impl Inner {
     /// Starts the watcher, if it does not run yet.
     pub(crate) fn start_watcher(&mut self) -> io::Result<()> {
@@ -344,9 +353,17 @@ impl Inner {
         }
     }
 
+    /// A far port's sending end has news: that it hung up, if any.
     fn refresh_far_port(&mut self, port: PortId) {
-        if self.state.ports.contains(port.0 as usize) {
-            self.refresh_far(port);
+        if !self.state.ports.contains(port.0 as usize) {
+            return;
+        }
+        self.refresh_far(port);
+        if self.state.port(port).is_dead()
+            && let Some(s) = self.io.far(port).and_then(|far| far.s.clone())
+        {
+            // It stays as long as a message has a right to the port, hung up all the time.
+            self.unlisten(&s);
         }
     }
 }
