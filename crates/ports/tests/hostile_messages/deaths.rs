@@ -15,6 +15,9 @@ fn hearsay_of_a_death_stops_no_receive_right() {
         let (record, rest) = one_right(message(0), types::PORT_SEND, right(form::FIRST_GIFT, 1));
         hostile.write(&Record { fds: 1, ..record }, &rest, &[port.s.as_fd()]);
         let name = receive(own).u32(40);
+        // A right in a message keeps what is known of the port.
+        let waiting = Msg::new(1, (receive_right(), types::MAKE_SEND), (0, 0)).ports(types::COPY_SEND, &[name]);
+        assert_eq!(send(&waiting), Code::SUCCESS);
         hostile.ours.gate[1].store(GATE_DEAD, Release);
         hostile.ring();
         until("the victim has heard of a death", || is_dead(name));
