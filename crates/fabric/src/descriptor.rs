@@ -12,7 +12,7 @@ use rustix::{
     event::epoll,
     fs::{AtFlags, FileType, StatxFlags, fcntl_get_seals, statx},
     io::{Errno, fcntl_dupfd_cloexec},
-    net::{AddressFamily, RecvFlags, recv, sockopt},
+    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, sockopt},
     process::{Resource, getrlimit},
 };
 use std::{
@@ -20,7 +20,7 @@ use std::{
     io,
     marker::PhantomData,
     mem::ManuallyDrop,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd},
 };
 
 /// One more than the largest descriptor number that can be marked.
@@ -61,6 +61,28 @@ pub struct Reserved {
     fd: Option<OwnedFd>,
     /// Whether it is of a kind of file that may wait when it is closed.
     foreign: bool,
+    /// How often all were lost before it was made.
+    losses: u16,
+}
+
+/// How often the program has closed all descriptors, the library's included.
+static LOSSES: AtomicU32 = AtomicU32::new(0);
+/// The number of a socket without another end, which stands for all that were lost.
+static GRAVE: AtomicU32 = AtomicU32::new(!0);
+
+/// The program has closed the library's descriptors. From here on those that there were are all a socket whose other end
+/// is gone, and are not closed: their numbers may be the program's own by now.
+///
+/// # Errors
+/// As socketpair(2); nothing has changed then.
+pub fn lose_all() -> io::Result<()> {
+    let (grave, _) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    MARKED.iter().for_each(|mark| mark.store(0, Ordering::Relaxed));
+    SET.store(!0, Ordering::Relaxed);
+    let grave = ManuallyDrop::new(Reserved::new(grave)?);
+    GRAVE.store(grave.as_fd().as_raw_fd() as u32, Ordering::Release);
+    LOSSES.fetch_add(1, Ordering::Release);
+    Ok(())
 }
 
 impl Reserved {
@@ -106,7 +128,7 @@ impl Reserved {
         if let Some(mark) = mark {
             mark.store(OWN, Ordering::Relaxed);
         }
-        let it = Self { fd: Some(fd), foreign };
+        let it = Self { fd: Some(fd), foreign, losses: LOSSES.load(Ordering::Relaxed) as u16 };
         if mark.is_some() { Ok(it) } else { Err(io::ErrorKind::Other.into()) }
     }
 }
@@ -215,18 +237,31 @@ impl Doomed {
 }
 
 impl Drop for Doomed {
+    #[allow(unsafe_code, reason = "a descriptor that the program may have closed already")]
     fn drop(&mut self) {
         if let Some(fd) = self.fd.take() {
             if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
                 mark.store(0, Ordering::Relaxed);
             }
-            drop(fd);
+            // SAFETY: it is the owner's last use of the number. `OwnedFd` aborts where the program has closed it before.
+            unsafe { libc::close(fd.into_raw_fd()) };
         }
     }
 }
 
+impl Reserved {
+    fn is_lost(&self) -> bool {
+        self.losses != LOSSES.load(Ordering::Acquire) as u16
+    }
+}
+
 impl AsFd for Reserved {
+    #[allow(unsafe_code, reason = "the grave by its number")]
     fn as_fd(&self) -> BorrowedFd<'_> {
+        if self.is_lost() {
+            // SAFETY: it was never dropped, so it is open.
+            return unsafe { BorrowedFd::borrow_raw(GRAVE.load(Ordering::Acquire) as RawFd) };
+        }
         match &self.fd {
             Some(fd) => fd.as_fd(),
             None => unreachable!("emptied only by drop"),
@@ -236,7 +271,11 @@ impl AsFd for Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
+        let lost = self.is_lost();
         if let Some(fd) = self.fd.take() {
+            if lost {
+                return std::mem::forget(fd);
+            }
             // The mark stays as long as the number is in use.
             unhear(&fd);
             let doomed = Doomed { fd: Some(fd), foreign: self.foreign };

@@ -2,6 +2,8 @@
 //! beside it an honest task, which must not notice.
 #![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
 
+#[path = "hostile_messages/closed.rs"]
+mod closed;
 #[path = "hostile_messages/deaths.rs"]
 mod deaths;
 #[path = "hostile_messages/files.rs"]

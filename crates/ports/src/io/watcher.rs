@@ -12,9 +12,13 @@ use super::{
 };
 use crate::{
     process::Process,
-    state::{FarOnce, Home, LineId, PortId},
+    state::{FarOnce, Home, LineId, PortId, Right},
 };
-use rustix::{buffer::spare_capacity, event::epoll, io::Errno};
+use rustix::{
+    buffer::spare_capacity,
+    event::{Timespec, epoll},
+    io::Errno,
+};
 use slipway_fabric::descriptor::{Reserved, hear, unhear};
 use std::{
     io,
@@ -300,6 +304,33 @@ impl Inner {
         }
     }
 
+    /// The program has closed all descriptors, the library's too: to other processes this one is gone, so all lines end
+    /// here as well. What is left goes on, with new sockets where others come to know of it again.
+    fn lose_descriptors(&mut self) {
+        if slipway_fabric::descriptor::lose_all().is_err() {
+            return;
+        }
+        (self.io.watcher, self.io.inspector) = (None, None);
+        self.io.pollables.clear();
+        let lines: Vec<LineId> = self.io.lines.iter().map(|(number, _)| number).collect();
+        lines.into_iter().for_each(|number| self.end_line(number));
+        let ports: Vec<PortId> = self.state.ports.iter().map(|(id, _)| PortId(id as u32)).collect();
+        for port in ports {
+            if self.io.take_exported(port).is_some_and(|exported| self.io.identities.remove(&exported.identity).is_some()) {
+                self.state.set_abroad(port, 0);
+            }
+            self.refresh_far_port(port);
+        }
+        for end in std::mem::take(&mut self.io.once_ends) {
+            self.state.destroy_right(Right::SendOnce(end.1.port));
+        }
+        let is_socket = |once: &super::Once| matches!(once, super::Once::Socket(_));
+        let onces = self.io.onces.iter().filter(|(_, once)| is_socket(once)).map(|(id, _)| FarOnce(id as u32));
+        self.onces_died(&onces.collect::<Vec<_>>());
+        self.wake_where(|_| true);
+        let _ = self.start_watcher();
+    }
+
     /// A line rang, or is new: everything on it that does not wait for a receiver is done.
     pub(crate) fn line_stirs(&mut self, number: LineId) {
         let Some(line) = self.io.lines.get_mut(number) else { return };
@@ -385,15 +416,19 @@ fn spawn(run: impl FnOnce() + Send + 'static) -> io::Result<()> {
     crate::signals::without(|| crate::trap::for_first(|| thread.spawn(run).map(drop)))
 }
 
+/// How long the watcher sleeps at most: the kernel does not wake it when the program closes its set.
+const GLANCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+
 fn watch(own: &Reserved, desk: Option<&Reserved>) {
     let mut events: Vec<epoll::Event> = Vec::with_capacity(64);
     let mut muted = false;
     let mut rest = None;
     loop {
         events.clear();
-        match epoll::wait(own, spare_capacity(&mut events), rest.as_ref()) {
+        match epoll::wait(own, spare_capacity(&mut events), rest.as_ref().or(Some(&GLANCE))) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(_) => return,
+            // It was closed. Another watcher takes over, with a set of its own.
+            Err(_) => return Process::get().lock().lose_descriptors(),
         }
         let process = Process::get();
         for event in &events {
