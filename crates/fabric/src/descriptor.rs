@@ -2,16 +2,25 @@
 //!
 //! Programs close "all" descriptors, keep tables indexed by them, and hold them in `fd_set`s. So ours
 //! get high numbers, are closed on exec, and are marked here: the hooks on close(2) and its kin skip them.
+//!
+//! A descriptor that a peer sent may be of any file, also of one that waits when it is closed (a TCP socket that lingers),
+//! or whose file system is a program of the peer's. So it is closed neither under a lock ([`Closing`]) nor by a
+//! thread that has other things to do ([`Doomed::may_wait`]).
 
 use crate::sync::{AtomicU8, AtomicU32, Ordering};
 use rustix::{
     event::epoll,
+    fs::{AtFlags, FileType, StatxFlags, fcntl_get_seals, statx},
     io::{Errno, fcntl_dupfd_cloexec},
+    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, sockopt},
     process::{Resource, getrlimit},
 };
 use std::{
+    cell::Cell,
     io,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
+    marker::PhantomData,
+    mem::ManuallyDrop,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd},
 };
 
 /// One more than the largest descriptor number that can be marked.
@@ -47,36 +56,213 @@ pub fn is_reserved(fd: RawFd) -> bool {
 
 /// A descriptor of the library's own.
 #[derive(Debug)]
-pub struct Reserved(Option<OwnedFd>);
+pub struct Reserved {
+    /// None when it was given away.
+    fd: Option<OwnedFd>,
+    /// Whether it is of a kind of file that may wait when it is closed.
+    foreign: bool,
+    /// How often all were lost before it was made.
+    losses: u16,
+}
+
+/// How often the program has closed all descriptors, the library's included.
+static LOSSES: AtomicU32 = AtomicU32::new(0);
+/// The number of a socket without another end, which stands for all that were lost.
+static GRAVE: AtomicU32 = AtomicU32::new(!0);
+
+/// The program has closed the library's descriptors. From here on those that there were are all a socket whose other end
+/// is gone, and are not closed: their numbers may be the program's own by now.
+///
+/// # Errors
+/// As socketpair(2); nothing has changed then.
+pub fn lose_all() -> io::Result<()> {
+    let (grave, _) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+    MARKED.iter().for_each(|mark| mark.store(0, Ordering::Relaxed));
+    SET.store(!0, Ordering::Relaxed);
+    let grave = ManuallyDrop::new(Reserved::new(grave)?);
+    GRAVE.store(grave.as_fd().as_raw_fd() as u32, Ordering::Release);
+    LOSSES.fetch_add(1, Ordering::Release);
+    Ok(())
+}
 
 impl Reserved {
     /// Moves `fd` above the numbers that select(2) can hold, or into the upper half of what
     /// RLIMIT_NOFILE allows where that is less.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
+        Self::of(fd, false)
+    }
+
+    /// As [`Reserved::new`], for a descriptor that a peer sent.
+    ///
+    /// # Errors
+    /// As for [`Reserved::new`].
+    pub fn received(fd: OwnedFd) -> io::Result<Self> {
+        let foreign = is_foreign(&fd);
+        Self::of(fd, foreign)
+    }
+
+    fn of(fd: OwnedFd, foreign: bool) -> io::Result<Self> {
         let floor = match FLOOR.load(Ordering::Relaxed) {
             0 => look_up_floor(),
             floor => floor,
         };
         // One that is out of the way already stays where it is.
         // So does one for which there is no place above.
-        let high = if fd.as_raw_fd() >= floor as RawFd {
-            fd
-        } else {
-            match fcntl_dupfd_cloexec(&fd, floor as RawFd) {
-                // The limit is a lower one by now.
-                Err(Errno::INVAL) => fcntl_dupfd_cloexec(&fd, look_up_floor() as RawFd).unwrap_or(fd),
-                high => high.unwrap_or(fd),
-            }
+        if fd.as_raw_fd() >= floor as RawFd {
+            return Self::marked(fd, foreign);
+        }
+        let high = match fcntl_dupfd_cloexec(&fd, floor as RawFd) {
+            // The limit is a lower one by now.
+            Err(Errno::INVAL) => fcntl_dupfd_cloexec(&fd, look_up_floor() as RawFd),
+            high => high,
         };
-        let mark = MARKED.get(high.as_raw_fd() as usize).ok_or(io::ErrorKind::Other)?;
-        mark.store(OWN, Ordering::Relaxed);
-        Ok(Self(Some(high)))
+        let low = Self::marked(fd, foreign);
+        match high {
+            Ok(high) => Self::marked(high, foreign),
+            Err(_) => low,
+        }
+    }
+
+    fn marked(fd: OwnedFd, foreign: bool) -> io::Result<Self> {
+        let mark = MARKED.get(fd.as_raw_fd() as usize);
+        if let Some(mark) = mark {
+            mark.store(OWN, Ordering::Relaxed);
+        }
+        let it = Self { fd: Some(fd), foreign, losses: LOSSES.load(Ordering::Relaxed) as u16 };
+        if mark.is_some() { Ok(it) } else { Err(io::ErrorKind::Other.into()) }
+    }
+}
+
+/// Whether a file may be of a kind that waits when it is closed. Asks nothing that the file's own code would answer.
+fn is_foreign(fd: &OwnedFd) -> bool {
+    match sockopt::socket_domain(fd) {
+        Ok(domain) => domain != AddressFamily::UNIX,
+        Err(_) => !is_pipe(fd) && fcntl_get_seals(fd).is_err(),
+    }
+}
+
+/// Whether a file is a pipe or FIFO, by what the kernel knows of it: the file system is not asked.
+pub fn is_pipe(fd: impl AsFd) -> bool {
+    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
+    statx(fd, c"", flags, StatxFlags::TYPE).is_ok_and(|stat| FileType::from_raw_mode(stat.stx_mode.into()) == FileType::Fifo)
+}
+
+thread_local! {
+    /// Without a destructor: it is empty but for the time in which a [`Closing`] lives.
+    static CLOSING: Cell<ManuallyDrop<Deferred>> = const { Cell::new(ManuallyDrop::new(Deferred { depth: 0, doomed: Vec::new() })) };
+}
+
+/// Descriptors that a thread has dropped and not yet closed.
+#[derive(Default)]
+struct Deferred {
+    /// How many [`Closing`] live.
+    depth: usize,
+    doomed: Vec<Doomed>,
+}
+
+/// Descriptors that wait to be closed, beyond which those are closed at once that don't keep the thread.
+const DEFERRED: usize = 256;
+
+impl Deferred {
+    /// Keeps it for later; gives it back if it is to be closed now.
+    fn keep(&mut self, doomed: Doomed) -> Option<Doomed> {
+        if self.depth == 0 || (self.doomed.len() >= DEFERRED && !doomed.may_wait()) {
+            return Some(doomed);
+        }
+        self.doomed.push(doomed);
+        None
+    }
+}
+
+fn with_deferred<T>(run: impl FnOnce(&mut Deferred) -> T) -> T {
+    CLOSING.with(|cell| {
+        let mut deferred = cell.take();
+        let result = run(&mut deferred);
+        cell.set(deferred);
+        result
+    })
+}
+
+/// While it lives, what the thread drops of the library's descriptors stays open. For who holds a lock.
+#[derive(Debug)]
+pub struct Closing(PhantomData<*const ()>);
+
+impl Closing {
+    /// From here on.
+    pub fn begin() -> Self {
+        with_deferred(|deferred| deferred.depth += 1);
+        Self(PhantomData)
+    }
+
+    /// What was dropped: to be closed, by being dropped, without the lock. Nothing if another lock is held still.
+    pub fn end(self) -> Vec<Doomed> {
+        let doomed = with_deferred(|deferred| {
+            deferred.depth -= 1;
+            if deferred.depth == 0 { std::mem::take(&mut deferred.doomed) } else { Vec::new() }
+        });
+        std::mem::forget(self);
+        doomed
+    }
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        drop(Self(PhantomData).end());
+    }
+}
+
+/// A descriptor that nobody uses any more, and that is still open, and the library's own.
+#[derive(Debug)]
+pub struct Doomed {
+    fd: Option<OwnedFd>,
+    foreign: bool,
+}
+
+impl Doomed {
+    /// Whether it is of a kind of file that the library does not use.
+    pub fn is_foreign(&self) -> bool {
+        self.foreign
+    }
+
+    /// Whether closing it may wait, for itself or for a descriptor that lies unread in it: a socket's queue goes with
+    /// it. (One that comes into the queue just now is missed.)
+    pub fn may_wait(&self) -> bool {
+        let Some(fd) = &self.fd else { return false };
+        self.foreign
+            || !matches!(
+                recv(fd, &mut [0u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT),
+                Err(Errno::WOULDBLOCK | Errno::NOTSOCK | Errno::NOTCONN | Errno::CONNRESET)
+            )
+    }
+}
+
+impl Drop for Doomed {
+    #[allow(unsafe_code, reason = "a descriptor that the program may have closed already")]
+    fn drop(&mut self) {
+        if let Some(fd) = self.fd.take() {
+            if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
+                mark.store(0, Ordering::Relaxed);
+            }
+            // SAFETY: it is the owner's last use of the number. `OwnedFd` aborts where the program has closed it before.
+            unsafe { libc::close(fd.into_raw_fd()) };
+        }
+    }
+}
+
+impl Reserved {
+    fn is_lost(&self) -> bool {
+        self.losses != LOSSES.load(Ordering::Acquire) as u16
     }
 }
 
 impl AsFd for Reserved {
+    #[allow(unsafe_code, reason = "the grave by its number")]
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.0 {
+        if self.is_lost() {
+            // SAFETY: it was never dropped, so it is open.
+            return unsafe { BorrowedFd::borrow_raw(GRAVE.load(Ordering::Acquire) as RawFd) };
+        }
+        match &self.fd {
             Some(fd) => fd.as_fd(),
             None => unreachable!("emptied only by drop"),
         }
@@ -85,9 +271,15 @@ impl AsFd for Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if let Some(fd) = self.0.take() {
-            unmark(&fd);
-            drop(fd);
+        let lost = self.is_lost();
+        if let Some(fd) = self.fd.take() {
+            if lost {
+                return std::mem::forget(fd);
+            }
+            // The mark stays as long as the number is in use.
+            unhear(&fd);
+            let doomed = Doomed { fd: Some(fd), foreign: self.foreign };
+            drop(with_deferred(|deferred| deferred.keep(doomed)));
         }
     }
 }
@@ -95,6 +287,8 @@ impl Drop for Reserved {
 /// Closes all of the library's descriptors in a process that was just forked, where nobody uses them.
 #[allow(unsafe_code, reason = "the owners of these descriptors live in the parent only")]
 pub fn close_in_child() {
+    // By their marks, as all others.
+    std::mem::forget(with_deferred(std::mem::take));
     for (fd, mark) in MARKED.iter().enumerate() {
         if mark.swap(0, Ordering::Relaxed) != 0 {
             // SAFETY: the mark says that the descriptor was a `Reserved`; its owner belongs to state that
@@ -107,7 +301,7 @@ pub fn close_in_child() {
 impl Reserved {
     /// Gives the descriptor away: it is not the library's own any more.
     pub fn into_owned(mut self) -> OwnedFd {
-        let Some(fd) = self.0.take() else { unreachable!("emptied only by drop") };
+        let Some(fd) = self.fd.take() else { unreachable!("emptied only by drop") };
         unmark(&fd);
         fd
     }

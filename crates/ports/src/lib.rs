@@ -13,6 +13,7 @@ pub mod abi;
 pub mod body;
 pub mod bootstrap;
 mod clock;
+mod closer;
 pub mod dispatch;
 pub mod guest;
 pub mod inspect;

@@ -5,10 +5,14 @@
 
 use crate::{
     abi,
+    closer::{Closer, Spawn},
     dispatch::Inner,
     state::{PortId, SpaceId, space::SelfName},
 };
-use slipway_fabric::sync::{AtomicPtr, Mutex, MutexGuard, Ordering};
+use slipway_fabric::{
+    descriptor::Closing,
+    sync::{AtomicPtr, Mutex, MutexGuard, Ordering},
+};
 use std::{
     ops::{Deref, DerefMut},
     sync::OnceLock,
@@ -28,6 +32,8 @@ pub struct Process {
     other_names: [OnceLock<SelfName>; OTHERS],
     /// The port that stands for the host, made when it is first asked for.
     pub(crate) host: OnceLock<PortId>,
+    /// Closes what was dropped under the lock.
+    closer: Closer,
 }
 
 /// Tasks whose names for themselves are known without the lock.
@@ -38,6 +44,25 @@ const OTHERS: usize = 64;
 pub struct Guard<'a> {
     process: &'static Process,
     inner: MutexGuard<'a, Inner>,
+    /// Closes what was dropped under the lock; after it is released, as fields are dropped in order.
+    closes: Option<Closes>,
+}
+
+/// Closes a thread's descriptors when it is dropped.
+#[derive(Debug)]
+struct Closes {
+    process: &'static Process,
+    /// Until then.
+    closing: Option<Closing>,
+}
+
+impl Drop for Closes {
+    fn drop(&mut self) {
+        let doomed = self.closing.take().map(Closing::end).unwrap_or_default();
+        if !doomed.is_empty() {
+            self.process.closer.close(doomed);
+        }
+    }
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
@@ -53,11 +78,11 @@ impl Process {
     }
 
     /// Makes a fresh `Process` the current one. The old one, if any, is left as it is, and leaks.
-    pub(crate) fn install(inner: Inner, first: SpaceId, ended: Option<SpaceId>) {
+    pub(crate) fn install(inner: Inner, first: SpaceId, ended: Option<SpaceId>, spawn: Spawn) {
         let self_name = inner.state.space(first).self_name.clone();
         let other_names = [const { OnceLock::new() }; OTHERS];
-        let host = OnceLock::new();
-        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, other_names, host });
+        let (host, closer) = (OnceLock::new(), Closer::new(spawn));
+        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, other_names, host, closer });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -77,7 +102,7 @@ impl Process {
     /// before the next can fail.
     #[inline]
     pub fn lock(&'static self) -> Guard<'static> {
-        Guard { process: self, inner: self.inner.lock() }
+        Guard { process: self, inner: self.inner.lock(), closes: None }
     }
 
     /// Lets threads that wait for the lock have it first: the mutex is not fair. Not to be called with the lock held.
@@ -126,7 +151,15 @@ impl Guard<'_> {
         self.process
     }
 
-    /// What is guarded, for a caller that changes nothing that [`Shortcuts`](crate::dispatch::shortcuts::Shortcuts) say.
+    /// From here on what is dropped is closed when the lock is released.
+    #[inline]
+    fn defer_closes(&mut self) {
+        if self.closes.is_none() {
+            self.closes = Some(Closes { process: self.process, closing: Some(Closing::begin()) });
+        }
+    }
+
+    /// What is guarded, for a caller that drops no descriptor, and changes nothing that [`Shortcuts`](crate::dispatch::shortcuts::Shortcuts) say.
     #[inline(always)]
     pub(crate) fn quietly(&mut self) -> &mut Inner {
         &mut self.inner
@@ -145,6 +178,7 @@ impl DerefMut for Guard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Inner {
         self.inner.shortcuts.forget();
+        self.defer_closes();
         &mut self.inner
     }
 }
@@ -152,16 +186,15 @@ impl DerefMut for Guard<'_> {
 impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        let inner = &mut *self.inner;
-        if inner.is_unsettled() {
-            settle_at_last(inner);
+        if self.inner.is_unsettled() {
+            settle_at_last(self);
         }
     }
 }
 
 #[cold]
-fn settle_at_last(inner: &mut Inner) {
+fn settle_at_last(guard: &mut Guard<'_>) {
     if !std::thread::panicking() {
-        inner.settle();
+        guard.settle();
     }
 }

@@ -33,8 +33,8 @@ pub fn holder_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 
 /// Whether a descriptor that a peer sent is a pipe's read end: anything else might never hang up.
 pub fn is_holder_pipe(fd: impl AsFd) -> bool {
-    use rustix::fs::{FileType, OFlags};
-    rustix::fs::fstat(&fd).is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Fifo)
+    use rustix::fs::OFlags;
+    slipway_fabric::descriptor::is_pipe(&fd)
         && rustix::fs::fcntl_getfl(&fd).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY)
 }
 
@@ -43,8 +43,10 @@ pub fn identity(socket: impl AsFd) -> io::Result<u64> {
     Ok(rustix::net::sockopt::socket_cookie(socket)?)
 }
 
-/// The number that identifies a memory file among those that are open.
+/// The number that identifies a memory file among those that are open. An error for any other file.
 pub fn file_identity(file: impl AsFd) -> io::Result<u64> {
+    // Another's file system could take its time to answer.
+    rustix::fs::fcntl_get_seals(&file)?;
     Ok(rustix::fs::fstat(file)?.st_ino)
 }
 
@@ -114,7 +116,7 @@ pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend
     };
     for part in control.drain() {
         if let RecvAncillaryMessage::ScmRights(received) = part {
-            fds.extend(received.map(|fd| Reserved::new(fd).ok()));
+            fds.extend(received.map(|fd| Reserved::received(fd).ok()));
         }
     }
     if message.flags.contains(rustix::net::ReturnFlags::TRUNC) {
@@ -145,9 +147,12 @@ pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
         && slipway_fabric::segment::is_plain_memory(&file)
 }
 
-/// Whether a descriptor that a peer sent is a socket: nothing else is used as a port.
+/// Whether a descriptor that a peer sent is a socket as [`socket_pair`] makes them: nothing else is used as a port. Those of
+/// other families may wait where these don't.
 pub fn is_socket(fd: impl AsFd) -> bool {
-    rustix::net::sockopt::socket_type(fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+    use rustix::net::sockopt::{socket_domain, socket_type};
+    socket_domain(&fd).is_ok_and(|domain| domain == AddressFamily::UNIX)
+        && socket_type(&fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
 }
 
 #[cfg(test)]

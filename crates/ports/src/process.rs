@@ -4,15 +4,17 @@
 pub use crate::lock::{Guard, Process};
 use crate::{
     dispatch::Inner,
-    guest,
+    guest, signals,
     state::{Right, SpaceId, kernel::Special},
     trap, wait, watcher,
 };
 use slipway_fabric::descriptor::{Reserved, close_in_child};
 use std::{
     cell::RefCell,
+    io,
     os::fd::{AsFd, OwnedFd},
     sync::{Arc, Once},
+    thread::Builder,
 };
 
 /// The two descriptors that stand for a send right outside of Mach.
@@ -54,11 +56,15 @@ impl Process {
     }
 }
 
+/// Starts a thread of the library's own, which works for no other task, and gets no signal of the program's.
+fn spawn(thread: Builder, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    signals::without(|| trap::for_first(|| thread.spawn(run).map(drop)))
+}
+
 /// Makes a fresh `Process` the current one.
 fn install(heirlooms: Heirlooms, forked: bool) {
     let mut inner = Inner::default();
-    // The thread is the library's, and works for no other task.
-    inner.routes.watch.start = Some(|set| trap::for_first(|| watcher::start(set)));
+    inner.routes.watch.start = Some(|set| watcher::start(set, spawn));
     let first = inner.state.new_task();
     let ended = forked.then(|| inner.state.new_space());
     ended.iter().for_each(|space| inner.state.terminate(*space));
@@ -67,7 +73,7 @@ fn install(heirlooms: Heirlooms, forked: bool) {
         *which.of(inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
     }
     inner.settle();
-    Process::install(inner, first, ended);
+    Process::install(inner, first, ended, spawn);
 }
 
 thread_local! {

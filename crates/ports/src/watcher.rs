@@ -5,10 +5,10 @@
 //! what is done with the news in [`news`](crate::dispatch::news).
 
 use crate::{
+    closer::Spawn,
     inspect::{self, Inspector},
     lock::Process,
     routes::listen::{About, Source, key, of_key},
-    signals,
 };
 use rustix::{
     event::{Timespec, epoll},
@@ -17,11 +17,11 @@ use rustix::{
 use slipway_fabric::descriptor::{Reserved, hear};
 use std::{io, mem::MaybeUninit, sync::Arc, thread::Builder};
 
-/// Starts the thread, which is given its set. No signal of the program's is delivered to it.
+/// Starts the thread with `spawn`, and gives it its set.
 ///
 /// # Errors
 /// Those of pthread_create(3).
-pub(crate) fn start(set: Arc<Reserved>) -> io::Result<()> {
+pub(crate) fn start(set: Arc<Reserved>, spawn: Spawn) -> io::Result<()> {
     // Without it no process can ask what ports there are, and all else works.
     let inspector = Inspector::open().ok();
     if let Some(inspector) = &inspector {
@@ -29,13 +29,21 @@ pub(crate) fn start(set: Arc<Reserved>) -> io::Result<()> {
     }
     let events = Events { epoll: set, inspector, muted: false, news: Vec::new() };
     let thread = Builder::new().name("slipway-watcher".into()).stack_size(256 << 10);
-    signals::without(|| thread.spawn(move || run(events)).map(drop))
+    spawn(thread, Box::new(move || run(events)))
 }
+
+/// How long the watcher sleeps at most: the kernel does not wake it when the program closes its set.
+const GLANCE: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 
 fn run(mut events: Events) {
     let mut rest = None;
-    while events.wait(rest.as_ref()) {
+    loop {
+        let goes_on = events.wait(rest.as_ref().or(Some(&GLANCE)));
         let Some(process) = Process::made() else { return };
+        if !goes_on {
+            // The set was closed. Another watcher takes over, with a set of its own.
+            return process.lock().lose_descriptors();
+        }
         for (source, about) in &events.news {
             process.lock().hear_news(*source, *about);
             process.let_others_in();

@@ -2,9 +2,10 @@
 //! state leave to do is done.
 //!
 //! [`records`] takes records off lines; `once` messages off the sockets of send-once rights; [`news`] is what the watcher hears;
-//! `hot` the lines that receivers look at; `spare` receive rights that come back; [`shortcuts`] what the last names led to.
+//! `hot` the lines that receivers look at; `lost` descriptors that the program closed; `spare` receive rights that come back; [`shortcuts`] what the last names led to.
 
 mod hot;
+mod lost;
 pub mod news;
 mod once;
 pub mod records;

@@ -10,6 +10,7 @@ use crate::{
     },
     state::{FarOnce, Home, LineId, PortId},
 };
+use slipway_fabric::descriptor::unhear;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 impl Inner {
@@ -125,9 +126,17 @@ impl Inner {
         }
     }
 
-    fn refresh_far_port(&mut self, port: PortId) {
-        if self.state.ports.contains(port.0 as usize) {
-            self.refresh_far(port);
+    /// A far port's sending end has news: that it hung up, if any.
+    pub(super) fn refresh_far_port(&mut self, port: PortId) {
+        if !self.state.ports.contains(port.0 as usize) {
+            return;
+        }
+        self.refresh_far(port);
+        if self.state.port(port).is_dead()
+            && let Some(s) = self.far(port).and_then(|far| far.s.clone())
+        {
+            // It stays as long as a message has a right to the port, hung up all the time.
+            unhear(&s);
         }
     }
 }

@@ -36,16 +36,19 @@ impl Inner {
         if !self.far(port).is_some_and(lost) {
             return;
         }
-        let Some(mut far) = self.take_far(port) else { return };
-        let (Some(spare), Some(s)) = (far.spare.take(), far.s.take()) else { return };
+        let Some(far) = self.far_mut(port) else { return };
+        let identity = far.identity;
+        let (Some(spare), Some(s)) = (far.spare.take(), far.s.clone()) else { return };
         // Not before the send-once right is there: the last right may be the one in the notification.
         let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
-        let adopted = self.adopt_receiving_end(port, spare.r, s, far.identity);
-        self.state.port_mut(port).home = Home::Here(Local { qlimit: spare.qlimit, ..Local::default() });
-        if adopted.is_err() {
-            self.state.destroy_right(to.unwrap_or_default());
-            return self.state.destroy_right(Right::Receive(port));
+        if self.adopt_receiving_end(port, spare.r, s, identity).is_err() {
+            // With the last copy of its receiving end the port is dead.
+            self.state.far_port_died(port);
+            self.bury_far(port);
+            return self.state.destroy_right(to.unwrap_or_default());
         }
+        let Some(mut far) = self.take_far(port) else { return };
+        self.state.port_mut(port).home = Home::Here(Local { qlimit: spare.qlimit, ..Local::default() });
         far.routes.iter().for_each(|route| self.routes.upcall(Upcall::Close(route.line, route.slot)));
         self.routes.upcall(Upcall::PutBack(port, std::mem::take(&mut far.stranded)));
         self.make_upcalls();

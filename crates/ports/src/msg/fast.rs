@@ -12,7 +12,7 @@ use crate::{
     abi::{self, Code, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
     dispatch::Inner,
     line::{INLINE, Line},
-    routes::{Once, Routes, import::View},
+    routes::{Deferred, Once, Routes, import::View},
     state::{
         Home, LineId, PortId, Right, SpaceId, State,
         port::{Local, Port},
@@ -133,18 +133,17 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
     let reply = make_reply(state, line, reply);
     let written = line.write_plain(&record(wire::kind::MESSAGE, slot, header.id, reply, body), body);
     if written.is_err() || line.credit.closed(slot).is_some() {
-        lost_or_closed(inner, number, slot);
+        lost_or_closed(inner, number);
     }
     true
 }
 
-/// A line that was just written to is broken, or the slot closed.
+/// A line that was just written to is broken, or the slot closed. What that comes to may drop descriptors, and is the
+/// watcher's, or that of the next to send.
 #[cold]
-fn lost_or_closed(inner: &mut Inner, number: LineId, slot: u32) {
+fn lost_or_closed(inner: &mut Inner, number: LineId) {
     inner.shortcuts.forget();
-    if !inner.look_at_gate(number, slot) {
-        inner.end_line(number);
-    }
+    inner.defer(Deferred::Stir(number));
 }
 
 fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
@@ -169,8 +168,7 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     *sent += 1;
     state.space_mut(space).remove(header.remote);
     if written.is_err() {
-        inner.shortcuts.forget();
-        inner.end_line(number);
+        lost_or_closed(inner, number);
     } else if line.lapsed {
         stirred.push(number);
     }

@@ -80,6 +80,9 @@ impl Routes {
     /// lack, it is told.
     fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) {
         let Ok([file, bell, parcels]) = <[Reserved; 3]>::try_from(fds) else { return };
+        if !objects::is_socket(&bell) {
+            return;
+        }
         let Ok(copy) = rustix::io::fcntl_dupfd_cloexec(&bell, 0) else { return };
         let short = match self.accept_line(port, request, [file, bell, parcels]) {
             Ok(()) => false,

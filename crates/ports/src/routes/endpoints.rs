@@ -83,6 +83,12 @@ impl Routes {
         listens
     }
 
+    /// Forgets the sockets of a port here. Whether it had any.
+    pub(crate) fn unexport(&mut self, port: PortId) -> bool {
+        let exported = self.take_exported(port);
+        exported.is_some_and(|exported| self.identities.remove(&exported.identity).is_some())
+    }
+
     /// Stops keeping anything of a port here.
     pub(crate) fn take_exported(&mut self, port: PortId) -> Option<Box<Exported>> {
         self.exported.get_mut(port.0 as usize)?.take()

@@ -77,9 +77,7 @@ impl Routes {
     /// A port that was here is dead: all tasks that could send to it learn of it.
     pub(crate) fn unexport_dead(&mut self, port: PortId) {
         self.close_slots(port, Closed::Dead);
-        if let Some(exported) = self.take_exported(port) {
-            self.identities.remove(&exported.identity);
-        }
+        self.unexport(port);
         let ends = self.take_once_ends(port);
         ends.iter().for_each(|_| self.state.drop_soright(port));
         self.drop_tokens_of(port);

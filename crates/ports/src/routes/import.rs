@@ -311,3 +311,32 @@ impl Routes {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{objects, routes::listen::Watch, wire::Luggage};
+    use zerocopy::FromZeros;
+
+    /// Its senders would wait for a port that is not listened to.
+    #[test]
+    fn a_receive_right_that_cannot_be_listened_to_arrives_dead() {
+        let mut routes = Routes { watch: Watch::deaf(), ..Routes::default() };
+        let reserved = |fd| Reserved::new(fd).expect("a descriptor");
+        let (s, r) = objects::socket_pair().expect("sockets");
+        let copy = reserved(s.try_clone().expect("a copy"));
+        let known = routes.import_send(copy, reserved(objects::holder_pipe().expect("a pipe").1));
+        let Ok(Right::Send(port)) = known else { panic!("a right") };
+        let receive = ParsedReceive {
+            luggage: Luggage::new_zeroed(),
+            ends: Some((reserved(r), reserved(s))),
+            watches: Vec::new(),
+            onces: Vec::new(),
+            nsrequest: ParsedRight::Null,
+            pdrequest: ParsedRight::Null,
+            messages: Vec::new(),
+        };
+        assert_eq!(routes.import_right(View::Loose, ParsedRight::Receive(Box::new(receive))), Ok(Right::Dead));
+        assert!(matches!(routes.state.port(port).home, Home::Far) && routes.exported(port).is_none());
+    }
+}

@@ -28,6 +28,18 @@ struct Watcher {
 }
 
 impl Watch {
+    /// Forgets the set, which is closed: the next use makes another.
+    pub(crate) fn forget(&mut self) {
+        self.watcher = None;
+    }
+
+    /// One that can't listen to anything.
+    #[cfg(test)]
+    pub(super) fn deaf() -> Self {
+        let none = || Reserved::new(objects::socket_pair().expect("sockets").0).expect("a descriptor");
+        Self { start: None, watcher: Some(Watcher { epoll: Arc::new(none()), nudge: none() }) }
+    }
+
     /// Whether there is a watcher.
     pub fn is_running(&self) -> bool {
         self.watcher.is_some()

@@ -170,7 +170,7 @@ impl Routes {
     ) -> Result<Option<(PortId, Vec<Box<Message>>)>, Corrupt> {
         let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
-        let known = self.identities.get(&identity).copied();
+        let known = self.identified(identity, &s);
         if known.is_some_and(|port| !matches!(self.state.port(port).home, Home::Far)) {
             return Err(corrupt());
         }

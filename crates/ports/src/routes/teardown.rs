@@ -134,6 +134,8 @@ impl Routes {
             lost.push((port, slot, back));
         }
         let Some(line) = self.lines.remove(number) else { return };
+        // The other end hears of it now, whenever the sockets are closed.
+        let _ = rustix::net::shutdown(&line.bell, rustix::net::Shutdown::Both);
         line.awaited.iter().for_each(|it| self.state.accepted(it.request));
         for (port, slot, back) in lost {
             if line.refused

@@ -1,7 +1,10 @@
 //! Receive rights on the move, and messages that are taken back because of it.
 
 use super::*;
-use slipway_ports::wire::{ItemHead, Luggage, item};
+use slipway_ports::{
+    state::notify::type_word,
+    wire::{ItemHead, Luggage, flag, item},
+};
 
 /// A port of the library's that we may send to over a line of our own making.
 fn line_of_ours(own: u32) -> Line {
@@ -73,9 +76,11 @@ fn all_rights_of_a_message_that_was_taken_back_are_given_back() {
 
     // A receive right, in whose queue a message waits, with a gift; and another gift to answer with.
     let inner = [ItemHead { kind: item::PORTS, at: 8, count: 1 }.as_bytes(), WireRight { form: form::GIFT, value: 1 }.as_bytes()];
-    let waiting = Record { kind: kind::ONCE, body: 16, items: inner.concat().len() as u32, ..Record::default() };
+    let items = inner.concat().len() as u32;
+    let waiting = Record { kind: kind::ONCE, flags: flag::COMPLEX, body: 16, items, ..Record::default() };
+    let body = [type_word(types::PORT_SEND, 64, 1).to_le_bytes(), [0; 8]].concat();
     let luggage = Luggage { messages: 1, onces: 0, ..luggage() };
-    let luggage = [luggage.as_bytes(), waiting.as_bytes(), &[0; 16], &inner.concat()].concat();
+    let luggage = [luggage.as_bytes(), waiting.as_bytes(), &body, &inner.concat()].concat();
     let late = Record { reply: WireRight { form: form::FIRST_GIFT, value: 1 }, ..message(0, 26) };
     let (record, rest) = with_right(late, WireRight { form: form::RECEIVE, value: 0 }, &luggage, 3);
     let moving = Port::new();
