@@ -316,7 +316,8 @@ fn take_off<const MOST: bool>(
         return None;
     }
     let local = receiver(state, slot.port, what)?;
-    if MOST && local.payload.is_some() {
+    let payload = local.payload;
+    if MOST && payload.is_some() {
         return None;
     }
 
@@ -330,7 +331,7 @@ fn take_off<const MOST: bool>(
         line.copy_out(0, &mut bytes[HEADER..size]);
     }
     line.consume(record);
-    Some(Taken::new(local, types::PORT_SEND))
+    Some(Taken::new(local, payload, types::PORT_SEND))
 }
 
 /// As [`take_off`], for the message of a send-once right.
@@ -340,7 +341,8 @@ fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut B
         return None;
     }
     let port = line.token_port(record.target)?;
-    let taken = Taken::new(receiver(state, port, to.what)?, types::PORT_SEND_ONCE);
+    let local = receiver(state, port, to.what)?;
+    let taken = Taken::new(local, local.payload, types::PORT_SEND_ONCE);
 
     // As in `take_off`.
     line.copy_out(0, &mut to.bytes[HEADER..HEADER + record.body as usize]);
@@ -366,10 +368,10 @@ fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
 impl Taken {
     /// Counts a message of the port.
     #[inline(always)]
-    fn new(local: &mut Local, dest_type: u32) -> Self {
+    fn new(local: &mut Local, payload: Option<u64>, dest_type: u32) -> Self {
         let seqno = local.seqno;
         local.seqno = seqno.wrapping_add(1);
-        match local.payload {
+        match payload {
             None => {
                 Self { local: local.receiver.map_or(0, |(_, name)| u64::from(name)), local_type: dest_type, dest_type, seqno }
             }
