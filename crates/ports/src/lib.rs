@@ -1,11 +1,18 @@
 //! Mach IPC: spaces, ports, rights and messages.
 //!
-//! * [`abi`]: Mach's numbers. * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
-//! * [`io`]: that state connected to other processes. * [`msg`]: `mach_msg`. * [`task`]: the calls of a task.
-//! * [`rights`]: rights as owned values, for programs in Rust. * [`mig`]: what stubs in Rust are made of.
-//! * [`special`]: ports that stand for a task, thread or host. * [`trap`]: calls in place of messages, between tasks of one process.
-//! * [`bootstrap`]: the name server as its clients see it. * [`process`]: the one lock, and fork.
-//! * [`guest`]: this crate in the file of a task that shares its process with others.
+//! The modules are layers, each of which knows those before it (`tests/layers` holds that):
+//!
+//! * [`abi`]: Mach's numbers; [`settings`].
+//! * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
+//! * [`io`]: that state connected to other processes.
+//! * [`lock`]: the process's one lock. * [`wait`]: waiting, which releases it; `watcher`: the library's own thread.
+//! * [`msg`]: `mach_msg`. * [`trap`]: calls in place of messages, between tasks of one process.
+//! * [`process`]: start, fork and exit.
+//! * [`task`]: the calls of a task; [`special`]: its special ports, and those of its threads and the host; `traps`: its routines.
+//! * [`bootstrap`]: the name server as its clients see it. * [`rights`]: rights as owned values, for programs in Rust.
+//!   * [`mig`]: what stubs in Rust are made of.
+//!
+//! [`guest`]: this crate in the file of a task that shares its process with others.
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 

@@ -63,6 +63,9 @@ impl Task {
     }
 
     /// The task's own port, with a user reference more.
+    ///
+    /// # Errors
+    /// `INVALID_TASK` if the task has ended, `RESOURCE_SHORTAGE` if there are no names left.
     pub fn self_right(&self) -> Result<u32, Code> {
         forward!(self.self_right());
         let mut guard = self.lock();
@@ -88,6 +91,9 @@ impl Task {
     }
 
     /// A special port, as a new reference; null if there is none.
+    ///
+    /// # Errors
+    /// `RESOURCE_SHORTAGE` if there are no names left.
     pub fn special(&self, which: Special) -> Result<u32, Code> {
         forward!(self.special_by_number(which as u32));
         let mut guard = self.lock();
@@ -98,7 +104,10 @@ impl Task {
     }
 
     /// Makes the port that `name` has a send right to a special port of the task, in place of the one before; null for
-    /// none. `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
+    /// none.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
     pub fn set_special(&self, which: Special, name: u32) -> Result<(), Code> {
         forward!(self.set_special_by_number(which as u32, name));
         let mut guard = self.lock();
@@ -119,11 +128,17 @@ impl Task {
     }
 
     /// The task's bootstrap port, as a new reference; null if it has none.
+    ///
+    /// # Errors
+    /// As [`Self::special`].
     pub fn bootstrap(&self) -> Result<u32, Code> {
         self.special(Special::Bootstrap)
     }
 
     /// Makes the port that `name` has a send right to the task's bootstrap port. Children inherit it.
+    ///
+    /// # Errors
+    /// As [`Self::set_special`].
     pub fn set_bootstrap(&self, name: u32) -> Result<(), Code> {
         self.set_special(Special::Bootstrap, name)
     }

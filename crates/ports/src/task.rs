@@ -76,7 +76,7 @@ impl Key {
 }
 
 impl Task {
-    /// None, where there is a place for one.
+    /// No task: a placeholder.
     pub(crate) const NONE: Self = Self { process: 0, space: SpaceId(0) };
 
     /// The task that this thread works for.
@@ -117,7 +117,7 @@ impl Task {
         }
     }
 
-    /// Names the task for who looks at the process.
+    /// Names the task, for those that inspect the process.
     pub fn set_label(&self, label: &str) {
         forward!(self.set_label(label));
         self.lock().state.space_mut(self.space()).label = label.into();
@@ -249,6 +249,9 @@ impl Task {
     }
 
     /// `mach_port_names`: every name and its type.
+    ///
+    /// # Errors
+    /// `INVALID_TASK` if the task has ended.
     pub fn names(&self) -> Result<Vec<(u32, u32)>, Code> {
         forward!(self.names());
         let mut guard = self.lock();
@@ -258,60 +261,91 @@ impl Task {
     }
 
     /// `mach_port_type`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` if the name denotes nothing.
     pub fn kind(&self, name: u32) -> Result<u32, Code> {
         forward!(self.kind(name));
         self.with(name, |inner, space| inner.state.port_type(space, name))
     }
 
     /// `mach_port_rename`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` if `old` denotes nothing, `INVALID_VALUE` if `new` can't be a name, `NAME_EXISTS` if it denotes something.
     pub fn rename(&self, old: u32, new: u32) -> Result<(), Code> {
         forward!(self.rename(old, new));
         self.with(old, |inner, space| inner.state.port_rename(space, old, new))
     }
 
     /// `mach_port_allocate`: `which` is a number of [`crate::abi::right`].
+    ///
+    /// # Errors
+    /// `INVALID_VALUE` if `which` is no right that can be made, `NO_SPACE` if there are no names left, `INVALID_TASK` if the task has ended.
     pub fn allocate(&self, which: u32) -> Result<u32, Code> {
         forward!(self.allocate(which));
         self.lock().state.port_allocate(self.space(), which)
     }
 
     /// `mach_port_allocate_name`.
+    ///
+    /// # Errors
+    /// As [`Self::allocate`]; `INVALID_VALUE` if `name` can't be a name, `NAME_EXISTS` if it denotes something.
     pub fn allocate_name(&self, which: u32, name: u32) -> Result<(), Code> {
         forward!(self.allocate_name(which, name));
         self.lock().state.port_allocate_name(self.space(), which, name)
     }
 
     /// `mach_reply_port`.
+    ///
+    /// # Errors
+    /// `NO_SPACE` if there are no names left, `INVALID_TASK` if the task has ended.
     pub fn reply_port(&self) -> Result<u32, Code> {
         forward!(self.reply_port());
         self.lock().state.reply_port(self.space())
     }
 
     /// `mach_port_destroy`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` if the name denotes nothing.
     pub fn destroy(&self, name: u32) -> Result<(), Code> {
         forward!(self.destroy(name));
         self.with(name, |inner, space| inner.state.port_destroy(space, name))
     }
 
     /// `mach_port_deallocate`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if no send, send-once or dead-name right.
     pub fn deallocate(&self, name: u32) -> Result<(), Code> {
         forward!(self.deallocate(name));
         self.lock().state.port_deallocate(self.space(), name)
     }
 
     /// `mach_port_get_refs`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` if the name denotes nothing, `INVALID_VALUE` if `which` is no right.
     pub fn get_refs(&self, name: u32, which: u32) -> Result<u32, Code> {
         forward!(self.get_refs(name, which));
         self.with(name, |inner, space| inner.state.port_get_refs(space, name, which))
     }
 
     /// `mach_port_mod_refs`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if not such a right; `INVALID_VALUE` if `which` is no right or can't have so
+    /// many references, `UREFS_OVERFLOW` if they are more than Mach counts.
     pub fn mod_refs(&self, name: u32, which: u32, delta: i32) -> Result<(), Code> {
         forward!(self.mod_refs(name, which, delta));
         self.with(name, |inner, space| inner.state.port_mod_refs(space, name, which, delta))
     }
 
     /// `mach_port_set_qlimit`. Senders in other processes learn of it with their next message.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right, `INVALID_VALUE` if the limit is above [`QLIMIT_MAX`](crate::abi::QLIMIT_MAX).
     pub fn set_qlimit(&self, name: u32, limit: u32) -> Result<(), Code> {
         forward!(self.set_qlimit(name, limit));
         self.with(name, |inner, space| {
@@ -324,42 +358,64 @@ impl Task {
     }
 
     /// `mach_port_set_mscount`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right.
     pub fn set_mscount(&self, name: u32, count: u32) -> Result<(), Code> {
         forward!(self.set_mscount(name, count));
         self.lock().state.port_set_mscount(self.space(), name, count)
     }
 
     /// `mach_port_set_seqno`.
+    ///
+    /// # Errors
+    /// As [`Self::set_mscount`].
     pub fn set_seqno(&self, name: u32, seqno: u32) -> Result<(), Code> {
         forward!(self.set_seqno(name, seqno));
         self.lock().state.port_set_seqno(self.space(), name, seqno)
     }
 
     /// `mach_port_set_protected_payload`.
+    ///
+    /// # Errors
+    /// As [`Self::set_mscount`].
     pub fn set_payload(&self, name: u32, payload: u64) -> Result<(), Code> {
         forward!(self.set_payload(name, payload));
         self.lock().state.port_set_protected_payload(self.space(), name, payload)
     }
 
     /// `mach_port_clear_protected_payload`.
+    ///
+    /// # Errors
+    /// As [`Self::set_mscount`].
     pub fn clear_payload(&self, name: u32) -> Result<(), Code> {
         forward!(self.clear_payload(name));
         self.lock().state.port_clear_protected_payload(self.space(), name)
     }
 
     /// `mach_port_get_set_status`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT` if the name is no port set's.
     pub fn set_status(&self, name: u32) -> Result<Vec<u32>, Code> {
         forward!(self.set_status(name));
         self.lock().state.port_get_set_status(self.space(), name)
     }
 
     /// `mach_port_move_member`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT` if `member` has no receive right or `after` is no set, `NOT_IN_SET` if it should leave a set but is in
+    /// none.
     pub fn move_member(&self, member: u32, after: u32) -> Result<(), Code> {
         forward!(self.move_member(member, after));
         self.lock().state.port_move_member(self.space(), member, after)
     }
 
     /// `mach_port_get_receive_status`. Messages that still lie in lines are counted once they are seen.
+    ///
+    /// # Errors
+    /// As [`Self::set_mscount`].
     pub fn receive_status(&self, name: u32) -> Result<Status, Code> {
         forward!(self.receive_status(name));
         self.with(name, |inner, space| {
@@ -373,6 +429,10 @@ impl Task {
 
     /// `mach_port_request_notification`: `to` is a name of this task with the disposition `how`. The name of the
     /// send-once right that was registered before, or null.
+    ///
+    /// # Errors
+    /// `INVALID_CAPABILITY` if `to` gives no send-once right; `INVALID_NAME`, `INVALID_RIGHT`, `INVALID_ARGUMENT` if the name can't have
+    /// such a request; `INVALID_VALUE` if `id` is none; `UREFS_OVERFLOW`, `RESOURCE_SHORTAGE`.
     pub fn request_notification(&self, name: u32, id: i32, sync: u32, to: u32, how: u32) -> Result<u32, Code> {
         forward!(self.request_notification(name, id, sync, to, how));
         self.with(name, |inner, space| {
@@ -393,6 +453,10 @@ impl Task {
 
     /// `mach_port_insert_right`: puts the right that `from` has as `right_name`, taken as `how` says, into this task
     /// under `name`.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT`, `INVALID_VALUE` if `from` has no such right, or `name` can't be a name; `INVALID_CAPABILITY` if it is null or
+    /// dead, `NAME_EXISTS`, `RIGHT_EXISTS` if the name or the right is taken, `UREFS_OVERFLOW`.
     pub fn insert_right(&self, name: u32, from: Self, right_name: u32, how: u32) -> Result<(), Code> {
         forward!(self.insert_right(name, from, right_name, how));
         let mut guard = self.lock();
@@ -401,6 +465,10 @@ impl Task {
     }
 
     /// `mach_port_extract_right`: takes a right of this task out, as `how` says, and gives it to `to`: its name there.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT` if the task has no such right, `INVALID_VALUE` if `how` says none, `RESOURCE_SHORTAGE` if `to` has no
+    /// names left.
     pub fn extract_right(&self, name: u32, how: u32, to: Self) -> Result<u32, Code> {
         forward!(self.extract_right(name, how, to));
         let mut guard = self.lock();
@@ -414,6 +482,9 @@ impl Task {
 
     /// A descriptor that polls as readable while there may be a message at the port or set. It may be
     /// readable without one: receive with a time-out of 0 until nothing comes.
+    ///
+    /// # Errors
+    /// `InvalidInput` if nothing can be received from the name; no descriptors are left.
     pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
         forward!(self.pollable(name));
         let mut guard = self.lock();
@@ -427,6 +498,9 @@ impl Task {
 
     /// Takes a send right that came as two descriptors from outside of Mach, as the name server gives the first:
     /// its name.
+    ///
+    /// # Errors
+    /// `InvalidData` if the descriptors stand for no send right; no descriptors or no names are left.
     pub fn import(&self, sending: OwnedFd, holder: OwnedFd) -> io::Result<u32> {
         forward!(self.import(sending, holder));
         use slipway_fabric::descriptor::Reserved;
@@ -442,6 +516,9 @@ impl Task {
 
     /// The descriptors that stand for a send right to the port that `name` receives from, for [`Task::import`] in
     /// another process. Each export counts as a sender while its descriptors are open.
+    ///
+    /// # Errors
+    /// `InvalidInput` if the name has no receive right; no descriptors are left.
     pub fn export(&self, name: u32) -> io::Result<(OwnedFd, OwnedFd)> {
         forward!(self.export(name));
         let mut guard = self.lock();

@@ -16,12 +16,18 @@ impl Task {
     /// Registers routines for the port whose receive right is `name`, besides those that it has, or in place of those
     /// with the same base. `serial`: calls are made one at a time, each in the place of a thread that waits in a
     /// receive on the port or its set.
+    ///
+    /// # Errors
+    /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right.
     pub fn register_traps(&self, name: u32, table: Table, serial: bool) -> Result<(), Code> {
         forward!(self.register_traps(name, &table, serial));
         self.lock().state.register_traps(self.space(), name, table, serial)
     }
 
     /// Withdraws the routines of a port, and waits until no thread but the calling one is in any of them.
+    ///
+    /// # Errors
+    /// As [`Self::register_traps`].
     pub fn withdraw_traps(&self, name: u32) -> Result<(), Code> {
         forward!(self.withdraw_traps(name));
         let mut guard = self.lock();

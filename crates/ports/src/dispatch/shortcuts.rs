@@ -46,7 +46,7 @@ impl Shortcuts {
     /// Line and slot to which a message for the name goes, if it was the last that was sent to.
     #[inline(always)]
     pub(crate) fn route(&self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
-        (self.sent_to == key(space, name)).then_some(self.route)
+        if self.sent_to == key(space, name) { Some(self.route) } else { None }
     }
 
     /// Remembers line and slot of a name.
@@ -54,10 +54,16 @@ impl Shortcuts {
         (self.sent_to, self.route) = (key(space, name), route);
     }
 
-    /// What the name stands for, if it was the last that was received from.
+    /// Whether the name was the last that was received from, which is [`what`](Self::what).
     #[inline(always)]
-    pub(crate) fn receiver(&self, space: SpaceId, name: u32) -> Option<Option<For>> {
-        (self.received_from == key(space, name)).then_some(self.what)
+    pub(crate) fn knows_receiver(&self, space: SpaceId, name: u32) -> bool {
+        self.received_from == key(space, name)
+    }
+
+    /// What the last name that was received from stands for.
+    #[inline(always)]
+    pub(crate) fn what(&self) -> Option<For> {
+        self.what
     }
 
     /// Remembers what a name to receive from stands for.

@@ -26,10 +26,10 @@ impl Inner {
     /// What a name to receive from denotes, if it can be received from.
     #[inline(always)]
     pub(super) fn receives_from(&mut self, space: SpaceId, name: u32) -> Option<For> {
-        match self.shortcuts.receiver(space, name) {
-            Some(what) => what,
-            None => self.look_up_receiver(space, name),
+        if self.shortcuts.knows_receiver(space, name) {
+            return self.shortcuts.what();
         }
+        self.look_up_receiver(space, name)
     }
 
     #[inline(never)]
@@ -230,28 +230,42 @@ pub struct Buffer<'a> {
 
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
-pub fn receive(inner: &mut Inner, to: &mut Buffer<'_>) -> Short {
+pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], room: usize) -> Short {
     let Some(&number) = inner.waiting.hot.first() else { return Short::Other };
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return Short::Other };
     let record = match line.front() {
         Ok(Some(record)) => record,
-        Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, to.what) => return Short::Nothing,
+        Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
-    let Some(taken) = take_off(state, line, &record, to) else { return Short::Other };
-    deliver(inner, number, &record, &taken, to);
+    match take_off::<true>(state, line, &record, what, bytes, room) {
+        Some(taken) => deliver(inner, number, &record, &taken, space, bytes),
+        None => return receive_front(inner, number, space, what, bytes, room),
+    }
     Short::Received
+}
+
+/// As [`receive`], for what is less frequent.
+#[inline(never)]
+fn receive_front(inner: &mut Inner, number: LineId, space: SpaceId, what: For, bytes: &mut [u8], room: usize) -> Short {
+    let front = inner.lines.get_mut(number).and_then(|line| line.front().ok().flatten());
+    let mut to = Buffer { space, what, bytes, room };
+    if front.is_some_and(|record| take(inner, number, &record, &mut to)) { Short::Received } else { Short::Other }
 }
 
 /// Takes the record at the front of a line, if it is a message for a port of the receiver's whose queue is empty, that fits,
 /// and has nothing in it but bytes and perhaps a reply right. False, and nothing has changed, if not.
-#[inline]
 pub fn take(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<'_>) -> bool {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
-    let Some(taken) = take_off(state, line, record, to) else { return false };
-    deliver(inner, number, record, &taken, to);
+    let taken = match record.kind {
+        wire::kind::MESSAGE => take_off::<false>(state, line, record, to.what, to.bytes, to.room),
+        wire::kind::ONCE => take_off_once(state, line, record, to),
+        _ => None,
+    };
+    let Some(taken) = taken else { return false };
+    deliver(inner, number, record, &taken, to.space, to.bytes);
     true
 }
 
@@ -263,43 +277,62 @@ struct Taken {
     seqno: u32,
 }
 
-/// Takes the body of the front record off the line, which is counted as received.
+/// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor.
 #[inline(always)]
-fn take_off(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
+fn fits(record: &Record, bytes: &[u8], room: usize) -> bool {
     let size = HEADER + record.body as usize;
     let plain = record.flags == 0 && record.fds == 0 && record.items == 0;
-    if !plain || size > to.room || size > to.bytes.len() {
+    plain && size <= room && size <= bytes.len()
+}
+
+/// Takes the body of a message at the front off the line, which is counted as received. `MOST`: of most messages, which
+/// makes the fewest steps; those that have nothing else but perhaps a token.
+#[inline(always)]
+fn take_off<const MOST: bool>(
+    state: &mut State,
+    line: &mut Line,
+    record: &Record,
+    what: For,
+    bytes: &mut [u8],
+    room: usize,
+) -> Option<Taken> {
+    if !fits(record, bytes, room) || MOST && record.kind != wire::kind::MESSAGE {
         return None;
     }
-    if !matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::GIFT | form::BACK) {
-        return None;
-    }
-    if record.kind != wire::kind::MESSAGE {
-        return take_off_once(state, line, record, to);
+    match record.reply.form {
+        form::NULL | form::TOKEN => {}
+        form::DEAD | form::GIFT | form::BACK if !MOST => {}
+        _ => return None,
     }
     let Some(Some(slot)) = line.ins.get_mut(record.target as usize) else { return None };
     if slot.closed || (!slot.primary && slot.given == 0) {
         return None;
     }
-    let local = receiver(state, slot.port, to.what)?;
+    let local = receiver(state, slot.port, what)?;
+    let payload = local.payload;
+    if MOST && payload.is_some() {
+        return None;
+    }
 
     // Past this point nothing can fail.
     line.credit.accept_and_take(record.target, &mut slot.count);
+    let size = HEADER + record.body as usize;
     if size > HEADER {
-        line.copy_out(0, &mut to.bytes[HEADER..size]);
+        line.copy_out(0, &mut bytes[HEADER..size]);
     }
     line.consume(record);
-    Some(Taken::new(local, types::PORT_SEND))
+    Some(Taken::new(local, payload, types::PORT_SEND))
 }
 
 /// As [`take_off`], for the message of a send-once right.
-#[inline(never)]
 fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
-    if record.kind != wire::kind::ONCE {
+    let by_value = matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::GIFT | form::BACK);
+    if !fits(record, to.bytes, to.room) || !by_value {
         return None;
     }
     let port = line.token_port(record.target)?;
-    let taken = Taken::new(receiver(state, port, to.what)?, types::PORT_SEND_ONCE);
+    let local = receiver(state, port, to.what)?;
+    let taken = Taken::new(local, local.payload, types::PORT_SEND_ONCE);
 
     // As in `take_off`.
     line.copy_out(0, &mut to.bytes[HEADER..HEADER + record.body as usize]);
@@ -319,16 +352,16 @@ fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
         For::Set(set) => local.set == Some(set),
         For::Room(_) | For::Line(_) | For::Turn(_) => false,
     };
-    (mine && local.queue.is_empty()).then_some(local)
+    if mine && local.queue.is_empty() { Some(local) } else { None }
 }
 
 impl Taken {
     /// Counts a message of the port.
     #[inline(always)]
-    fn new(local: &mut Local, dest_type: u32) -> Self {
+    fn new(local: &mut Local, payload: Option<u64>, dest_type: u32) -> Self {
         let seqno = local.seqno;
         local.seqno = seqno.wrapping_add(1);
-        match local.payload {
+        match payload {
             None => {
                 Self { local: local.receiver.map_or(0, |(_, name)| u64::from(name)), local_type: dest_type, dest_type, seqno }
             }
@@ -339,18 +372,18 @@ impl Taken {
 
 /// Writes the header of a message that was taken off a line.
 #[inline(always)]
-fn deliver(inner: &mut Inner, number: LineId, record: &Record, taken: &Taken, to: &mut Buffer<'_>) {
+fn deliver(inner: &mut Inner, number: LineId, record: &Record, taken: &Taken, space: SpaceId, bytes: &mut [u8]) {
     inner.received += 1;
     let (reply, reply_type) = match record.reply.form {
         form::NULL => (abi::NULL, 0),
-        _ => take_reply(inner, to.space, number, record.reply),
+        _ => take_reply(inner, space, number, record.reply),
     };
     if record.kind == wire::kind::ONCE && inner.lines.get(number).is_some_and(|line| line.lapsed) {
         inner.stirred.push(number);
     }
     let size = HEADER + record.body as usize;
     let message = Delivered { size, id: record.id, complex: false, dest_type: taken.dest_type, reply, reply_type };
-    header::write(to.bytes, &message, taken.local, taken.local_type, taken.seqno);
+    header::write(bytes, &message, taken.local, taken.local_type, taken.seqno);
 }
 
 /// The name and the type of the reply right of a record.
@@ -360,6 +393,7 @@ fn take_reply(inner: &mut Inner, space: SpaceId, number: LineId, reply: WireRigh
         let right = inner.hold_token(number, reply.value).unwrap_or(Right::Dead);
         return (typed::place_right(inner, space, right, &mut 0, 0), types::PORT_SEND_ONCE);
     }
+    inner.shortcuts.forget();
     let parsed = ParsedRight::numbered(reply).unwrap_or(ParsedRight::Dead);
     let right = inner.import_right(View::Reader(number), parsed).unwrap_or(Right::Dead);
     let kind = right.received_type();

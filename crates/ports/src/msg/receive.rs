@@ -33,7 +33,7 @@ pub(super) fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], r
         let inner = guard.quietly();
         let short = match std::mem::take(&mut asked) {
             true => fast::look(inner, what),
-            false => fast::receive(inner, &mut Buffer { space, what, bytes: buffer, room: request.receive_size }),
+            false => fast::receive(inner, space, what, buffer, request.receive_size),
         };
         match short {
             Short::Received => {
@@ -129,7 +129,7 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
 
 /// Receives what is there: None if nothing is.
 fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
-    match fast::receive(inner, &mut Buffer { space, what, bytes: buffer, room: request.receive_size }) {
+    match fast::receive(inner, space, what, buffer, request.receive_size) {
         Short::Received => Some(Code::SUCCESS),
         Short::Nothing => None,
         Short::Other => take_any(inner, space, what, buffer, request),

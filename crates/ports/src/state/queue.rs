@@ -22,7 +22,7 @@ impl State {
         PortId(self.ports.insert(Port { home, srights: 0, sorights: 0, names: SmallVec::new() }) as u32)
     }
 
-    /// Frees what is kept of a port that nobody here refers to any more: dead without rights, or far
+    /// Frees what is kept of a port to which nothing here refers any more: dead without rights, or far
     /// and [`Effect::Forgotten`]. The I/O layer calls it for far ports, when it has let go of them.
     pub fn free_port(&mut self, id: PortId) {
         debug_assert!(self.port(id).names.is_empty());
@@ -32,7 +32,7 @@ impl State {
     /// Puts a message into the queue of a port that is here.
     ///
     /// As in Mach, a message is destroyed at once that would wait, with the receive right to its own port or to
-    /// one that it waits behind, where nobody could receive it.
+    /// one that it waits behind, where it could never be received.
     pub fn enqueue(&mut self, id: PortId, message: Box<Message>) {
         if self.port(id).local().is_none() || (!message.items.is_empty() && !self.set_towards(id, &message)) {
             return self.destroy_message(message);
@@ -100,7 +100,7 @@ impl State {
         None
     }
 
-    /// Puts a member back to the front, whose message was looked at and left there.
+    /// Puts a member back to the front: its message was looked at and left in its queue.
     pub fn still_ready(&mut self, port: PortId) {
         if let Some(local) = self.port_mut(port).local_mut()
             && let Some(set) = local.set

@@ -6,7 +6,7 @@
 #![allow(unsafe_code, reason = "the unwinder's interface, and a jump")]
 
 #[cfg(target_arch = "x86_64")]
-mod jump {
+mod stack {
     use std::ffi::{c_int, c_void};
 
     /// Registers that belong to a function while it calls another, by their DWARF numbers.
@@ -58,7 +58,7 @@ mod jump {
     /// `to`; 0 is in the register for results. Returns if there is none.
     ///
     /// # Safety
-    /// At `place` the function can go on with the stack that it had when it made the call, and nobody relies on
+    /// At `place` the function can go on with the stack that it had when it made the call, and nothing relies on
     /// what the functions in between would have done yet.
     pub unsafe fn leave(from: usize, to: usize, place: usize) {
         let mut search = Search { from, to, found: false, place: Place { at: place, ..Place::default() } };
@@ -94,7 +94,7 @@ mod jump {
 }
 
 #[cfg(target_arch = "x86_64")]
-pub use jump::leave;
+pub use stack::leave;
 
 /// Where this is not written for the processor, nothing is left.
 ///

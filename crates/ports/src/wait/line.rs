@@ -44,7 +44,7 @@ pub fn for_line(
     guard.waiting.forget(me.number);
     me.keep();
     if let Some(line) = guard.lines.get_mut(number) {
-        // The flag was up for these too, and may be down now, or nobody's.
+        // The flag was up for the records that were kept, too, and may be down now.
         line.release_kept();
         if !line.backlog.is_empty() {
             line.segment.tx.arm_writer();

@@ -129,8 +129,9 @@ struct Slot(Cell<Option<Box<Me>>>);
 
 impl Drop for Slot {
     fn drop(&mut self) {
-        let here = |me: &Box<Me>| Process::made().is_some_and(|made| std::ptr::eq(me.process, made));
-        if let Some(me) = self.0.take().filter(here) {
+        if let Some(me) = self.0.take()
+            && Process::made().is_some_and(|made| std::ptr::eq(me.process, made))
+        {
             me.process.lock().waiting.threads.try_remove(me.number as usize);
         }
     }

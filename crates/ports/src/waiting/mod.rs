@@ -201,7 +201,7 @@ impl Waiting {
         self.leader.is_some()
     }
 
-    /// Every thread that waits. The leader comes last: waking it stops nobody's looking but its own.
+    /// Every thread that waits. The leader comes last: waking it stops no other thread's looking.
     fn all(&self) -> impl Iterator<Item = &(u32, For)> {
         self.list.iter().chain(&self.leader)
     }

@@ -245,7 +245,7 @@ impl<'a> Parser<'a> {
     }
 
     /// The path from the root, if it begins with something of this crate.
-    fn from_root(&self, path: &[String]) -> Option<Module> {
+    fn absolute(&self, path: &[String]) -> Option<Module> {
         let mut base = self.source.module.clone();
         base.extend(
             self.blocks.iter().filter_map(|block| if let Block::Module(name) = block { Some(name.clone()) } else { None }),
@@ -285,7 +285,7 @@ impl<'a> Parser<'a> {
             let of = if of == "Self" { self.implemented() } else { of.clone() };
             self.source.calls.insert((of, function.clone()));
         }
-        self.source.paths.extend(self.from_root(&path));
+        self.source.paths.extend(self.absolute(&path));
     }
 
     fn import(&mut self) {
@@ -323,7 +323,7 @@ impl<'a> Parser<'a> {
             name = Some(self.token(1).to_owned());
             self.at += 2;
         }
-        if let Some(path) = self.from_root(&path) {
+        if let Some(path) = self.absolute(&path) {
             if let (true, Some(name)) = (self.modules.contains_key(&path), name) {
                 self.source.aliases.insert(name, path.clone());
             }
