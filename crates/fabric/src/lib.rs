@@ -8,6 +8,7 @@
 //! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
 //! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
+//! * [`pace`]: how long a writer naps at a full ring.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
 //! * [`credentials`]: who is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
@@ -19,6 +20,8 @@ pub mod credentials;
 pub mod credit;
 #[cfg(not(loom))]
 pub mod descriptor;
+#[cfg(not(loom))]
+pub mod pace;
 pub mod ring;
 #[cfg(not(loom))]
 pub mod runtime;

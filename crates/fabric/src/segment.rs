@@ -3,7 +3,8 @@
 
 use crate::{
     ring::{Ring, RingControl},
-    sync::{AtomicU32, Mapping, Padded, Shared, Zeroed},
+    spin::SpinStrategy,
+    sync::{AtomicU32, Mapping, Ordering, Padded, Shared, Zeroed},
 };
 use rustix::fs::{FsWord, MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate, memfd_create};
 use std::{
@@ -128,6 +129,16 @@ impl Segment {
             return Err(invalid("the segment is smaller than announced"));
         }
         Self::map(fd, table, ring, End::Guest)
+    }
+
+    /// How to wait for the other end on the processor `own`, which the other end is told (see
+    /// [`processor`](crate::spin::processor)).
+    #[inline]
+    pub fn strategy(&self, own: u32) -> SpinStrategy {
+        if self.own.cpu.load(Ordering::Relaxed) != own {
+            self.own.cpu.store(own, Ordering::Relaxed);
+        }
+        SpinStrategy::between(own, self.peer.cpu.load(Ordering::Relaxed))
     }
 
     /// Leaves the segment out of the memory of children that this process forks, which abandon its lines.

@@ -22,7 +22,7 @@ use slipway_fabric::{
     descriptor::Reserved,
     ring::{Ring, RxCursor, TxCursor},
     segment::Segment,
-    spin::Habit,
+    spin::SpinHistory,
 };
 use std::{
     collections::VecDeque,
@@ -152,7 +152,7 @@ pub struct Line {
     /// Descriptors received for records not yet read.
     pub fds: VecDeque<Arrived>,
     /// Whether spinning on it is worth it.
-    pub habit: Habit,
+    pub spins: SpinHistory,
     /// Who is at the other end.
     pub peer: Peer,
     /// Whether the other end is gone; nothing more can be written.
@@ -210,7 +210,7 @@ impl Line {
             kept: VecDeque::new(),
             backlog: VecDeque::new(),
             fds: VecDeque::new(),
-            habit: Habit::hopeful(),
+            spins: SpinHistory::hopeful(),
             peer,
             ended: false,
             serial: 0,

@@ -18,7 +18,6 @@ mod gifts;
 pub mod inspect;
 pub mod later;
 pub mod line;
-mod look;
 pub mod moves;
 pub mod objects;
 pub mod outbox;

@@ -8,13 +8,7 @@
 mod lead;
 mod room;
 
-pub use super::look::now;
-use super::{
-    Inner,
-    later::Later,
-    line::Line,
-    look::{Outlook, look},
-};
+use super::{Inner, later::Later, line::Line};
 use crate::{
     process::{Guard, Process},
     settings,
@@ -23,9 +17,10 @@ use crate::{
 pub use lead::for_message;
 pub use room::{for_line, for_room, for_socket, for_turn};
 use slab::Slab;
+pub use slipway_fabric::spin::now;
 use slipway_fabric::{
     ring::Ring,
-    spin::{Habit, Outcome},
+    spin::{SpinHistory, SpinStrategy, look, processor},
     sync::{AtomicU32, FutexWord, Ordering},
 };
 use smallvec::SmallVec;
@@ -43,7 +38,7 @@ pub struct Waiter {
     /// 0 while it looks, [`WOKEN`] or [`ASLEEP`].
     word: FutexWord,
     /// Whether looking for what other threads of the process do is worth it.
-    habit: Habit,
+    history: SpinHistory,
     /// The processor of the thread that woke it last, plus one; 0 before that.
     waker: AtomicU32,
 }
@@ -63,22 +58,18 @@ impl Waiter {
         self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
     }
 
-    /// Whether and how it looks for what other threads of its process do, on the processor before `cpu`.
-    fn outlook(&self, cpu: u32) -> Option<Outlook> {
+    /// How it looks for what other threads of its process do, on the processor `own`.
+    fn strategy(&self, own: u32) -> SpinStrategy {
         let waker = self.waker.load(Ordering::Relaxed);
-        if waker == 0 || !(self.habit.trusts() || self.habit.spins(now())) {
-            return None;
-        }
-        Some(if waker == cpu { Outlook::Yield } else { Outlook::Spin })
+        if waker == 0 || !self.history.spins() { SpinStrategy::Sleep } else { SpinStrategy::between(own, waker) }
     }
 
     /// Looks before it sleeps, if it may be worth it. Whether it was woken.
     fn look(&self, deadline: Option<u64>) -> bool {
-        if settings::spin_ns() > 0
-            && let Some(outlook) = self.outlook(rustix::thread::sched_getcpu() as u32 + 1)
-        {
-            let outcome = look(outlook, deadline, &|| self.is_woken());
-            self.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+        let longest = settings::spin_ns();
+        let strategy = if longest > 0 { self.strategy(processor()) } else { SpinStrategy::Sleep };
+        if strategy != SpinStrategy::Sleep {
+            self.history.learn(look(strategy, longest, deadline, || self.is_woken()));
         }
         self.is_woken()
     }
@@ -176,7 +167,7 @@ impl Me {
 
     #[cold]
     fn new(guard: &mut Guard<'_>, _of_parent: Option<Box<Self>>) -> Box<Self> {
-        let waiter = Arc::new(Waiter { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) });
+        let waiter = Arc::new(Waiter { word: FutexWord::default(), history: SpinHistory::hopeful(), waker: AtomicU32::new(0) });
         let number = guard.io.waiting.threads.insert(Arc::clone(&waiter)) as u32;
         Box::new(Self {
             process: guard.process(),
@@ -297,7 +288,7 @@ impl Inner {
     fn wake(&self, number: u32) {
         let waiting = &self.io.waiting;
         let Some(waiter) = waiting.word(number) else { return };
-        waiter.waker.store(rustix::thread::sched_getcpu() as u32 + 1, Ordering::Relaxed);
+        waiter.waker.store(processor(), Ordering::Relaxed);
         let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
         let line = waiting.dozes_on.filter(|_| waiting.leads(number));
         match line.and_then(|number| self.io.lines.get(number as usize)) {

@@ -19,7 +19,7 @@ use rustix::{
     io::Errno,
 };
 use slipway_fabric::{
-    spin::Habit,
+    spin::SpinHistory,
     sync::{AtomicU32, Ordering::SeqCst},
 };
 use std::{
@@ -81,7 +81,7 @@ pub struct EpollSet {
     kick: Reserved,
     state: Mutex<State>,
     sleeping: AtomicU32,
-    habit: Habit,
+    spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
     nested: AtomicU32,
 }
@@ -96,7 +96,7 @@ impl EpollSet {
             kick,
             state: Mutex::default(),
             sleeping: AtomicU32::new(0),
-            habit: Habit::hopeful(),
+            spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);

@@ -4,13 +4,16 @@ use super::{EpollSet, Event, Poller, State, Tag, borrow, entry::Entry};
 use crate::{
     settings::{Settings, Stage},
     stream::{Won, locked, now},
-    wait::{Outlook, Patience, current_cpu, may_spin},
+    wait::{longest_spin, may_spin},
 };
 use rustix::{
     event::{PollFlags, epoll},
     io::Errno,
 };
-use slipway_fabric::sync::Ordering::SeqCst;
+use slipway_fabric::{
+    spin::{Outcome, SpinStrategy, Spinner, processor},
+    sync::Ordering::SeqCst,
+};
 use std::{os::fd::RawFd, time::Duration};
 
 /// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
@@ -200,14 +203,17 @@ impl EpollSet {
         if state.active.is_empty() || !may_spin() {
             return Ok(false);
         }
-        let cpu = current_cpu();
-        let outlook = state.busy().filter(|e| !e.spent).map(|e| e.stream.outlook(cpu)).max();
-        let Some(outlook) = outlook.filter(|o| *o != Outlook::Sleep && self.habit.spins(now())) else { return Ok(false) };
-        let mut patience = Patience::new(outlook, deadline);
+        let own = processor();
+        let strategy = state.busy().filter(|e| !e.spent).map(|e| e.stream.strategy(own)).max();
+        let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
+        if strategy == SpinStrategy::Sleep || !self.spins.spins() {
+            return Ok(false);
+        }
+        let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
         loop {
-            if let Some(stirring) = patience.round(|| state.busy().any(Entry::stirs)) {
-                self.habit.learn(patience.outcome(stirring), now());
-                return Ok(stirring);
+            if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
+                self.spins.learn(outcome);
+                return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs));
             }
             let time = now();
             if time.wrapping_sub(state.glanced) >= GLANCE {
@@ -247,8 +253,8 @@ impl State {
     /// than this one.
     fn nap(&self, now: u64) -> Option<u64> {
         let shortest = self.busy().map(|entry| entry.nap(now)).min()??;
-        let cpu = current_cpu();
-        self.busy().all(|entry| entry.stream.outlook(cpu) == Outlook::Spin).then_some(shortest)
+        let own = processor();
+        self.busy().all(|entry| entry.stream.strategy(own) == SpinStrategy::Spin).then_some(shortest)
     }
 
     /// Asks the senders of the active streams to ring only when their ring is half full or they

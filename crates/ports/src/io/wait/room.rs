@@ -2,17 +2,15 @@
 
 use super::{ASLEEP, Ended, For, Me, overdue, remaining};
 use crate::{
-    io::{
-        line::{Line, NO_SLOT, Stall},
-        look::{Outlook, look, now},
-    },
+    io::line::{Line, NO_SLOT, Stall},
     process::Guard,
+    settings,
     state::PortId,
 };
 use rustix::event::{PollFd, PollFlags, Timespec};
 use slipway_fabric::{
     ring::{DOZES, Ring},
-    spin::Outcome,
+    spin::{Outcome, SpinStrategy, look, now},
     sync::FutexWord,
 };
 use std::os::fd::AsFd;
@@ -88,7 +86,7 @@ pub fn for_line(
 /// Waits until the reader of the ring has `moved` on, or somebody wakes the thread.
 fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) -> Ended {
     let stirs = || moved() || me.waiter.is_woken();
-    if look(Outlook::Spin, deadline, &stirs) != Outcome::Won {
+    if look(SpinStrategy::Spin, settings::spin_ns(), deadline, stirs) != Outcome::Won {
         ring.arm_dozing_writer();
         let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
         if !stirs() && me.waiter.word.claim(0, ASLEEP).is_ok() {
