@@ -3,6 +3,7 @@
 #![cfg_attr(loom, allow(unsafe_code, clippy::disallowed_types, reason = "loom's cells are how it finds data races"))]
 
 mod credit;
+mod kept;
 #[path = "../support/mod.rs"]
 mod support;
 mod turn;

@@ -9,7 +9,7 @@
 //!   * `wait`: a receiver's.
 //!
 //! The way in takes no lock. A thread keeps, by name, the gates that it uses; whatever makes one of them wrong moves
-//! the epoch (`gate::invalidate`) on, which is compared with every call. A gate that is closed lets nobody in, so a call that
+//! the epoch (`gate::EPOCH`) on, which is compared with every call. A gate that is closed lets nobody in, so a call that
 //! looked just before has come first or comes too late, and nothing in between. Calls that are in it are counted,
 //! and who must know that they are over waits for that.
 

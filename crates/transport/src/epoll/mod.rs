@@ -19,6 +19,7 @@ use rustix::{
     io::Errno,
 };
 use slipway_fabric::{
+    sleepers::SetSleepers,
     spin::SpinHistory,
     sync::{AtomicU32, Ordering::SeqCst},
 };
@@ -80,7 +81,7 @@ pub struct EpollSet {
     owner: u32,
     kick: Reserved,
     state: Mutex<State>,
-    sleeping: AtomicU32,
+    sleepers: SetSleepers,
     spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
     nested: AtomicU32,
@@ -95,7 +96,7 @@ impl EpollSet {
             owner: std::process::id(),
             kick,
             state: Mutex::default(),
-            sleeping: AtomicU32::new(0),
+            sleepers: SetSleepers::default(),
             spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
         };
@@ -233,9 +234,9 @@ impl EpollSet {
     }
 
     fn rouse(&self) {
-        if self.sleeping.load(SeqCst) != 0 {
+        self.sleepers.wake(|| {
             let _ = rustix::io::write(&self.kick, &1u64.to_ne_bytes());
-        }
+        });
     }
 
     /// Whether the set would report something of a stream now, or must be asked again when the

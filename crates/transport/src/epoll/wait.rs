@@ -10,10 +10,7 @@ use rustix::{
     event::{PollFlags, epoll},
     io::Errno,
 };
-use slipway_fabric::{
-    spin::{Outcome, SpinStrategy, Spinner, processor},
-    sync::Ordering::SeqCst,
-};
+use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
 use std::{os::fd::RawFd, time::Duration};
 
 /// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
@@ -84,14 +81,11 @@ impl EpollSet {
             if ready {
                 continue;
             }
-            self.sleeping.fetch_add(1, SeqCst);
-            drop(state);
             let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
             let nap = nap.map(Duration::from_nanos);
             let remaining = nap.map_or(remaining, |nap| Some(remaining.unwrap_or(nap).min(nap)));
             scratch.clear();
-            let result = poller(&mut scratch, max, remaining);
-            self.sleeping.fetch_sub(1, SeqCst);
+            let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
             let mut state = locked(&self.state);
             if flowing {
                 state.wake_up();
