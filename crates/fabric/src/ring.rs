@@ -382,6 +382,12 @@ impl Ring {
     #[inline]
     pub fn release(&self, rx: &mut RxCursor, n: usize) {
         rx.head += n as u64;
+        self.show(rx);
+    }
+
+    /// Shows the writer what was consumed (R4).
+    #[inline]
+    pub fn show(&self, rx: &RxCursor) {
         self.control.consumer.head.store(rx.head, Ordering::Release); // R4, SYNC POINT: release
     }
 

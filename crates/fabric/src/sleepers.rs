@@ -11,11 +11,26 @@ use crate::sync::{AtomicU32, Lock, Ordering::Relaxed};
 #[repr(C)]
 pub struct Sleepers {
     lock: Lock,
-    /// Threads that sleep, or are about to; changed under the lock.
+    /// Threads that sleep, or are about to; changed under the lock, by one store: a holder that is killed leaves it as it
+    /// was, or as it should be.
     count: AtomicU32,
 }
 
 impl Sleepers {
+    /// Makes it good for sleepers in several processes.
+    ///
+    /// # Errors
+    /// As [`Lock::prepare`].
+    ///
+    /// # Safety
+    /// As [`Lock::prepare`].
+    #[cfg(not(loom))]
+    #[allow(unsafe_code, reason = "as for the lock")]
+    pub unsafe fn prepare(&self) -> std::io::Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.lock.prepare() }
+    }
+
     /// One more is about to sleep. From here on nobody drains the bell. The caller arms its flags
     /// after this, looks once more, and sleeps.
     pub fn enter(&self) {

@@ -4,6 +4,7 @@
 //! the number that the program used. Operations here never block: see [`crate::wait`].
 
 mod give_back;
+mod lock;
 mod ready;
 mod receive;
 mod send;
@@ -126,6 +127,11 @@ impl Stream {
     fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
         let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
         let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
+        #[allow(unsafe_code, reason = "nobody uses the locks yet")]
+        // SAFETY: the mapping was just made, and the state is used through it.
+        unsafe {
+            state.prepare()?;
+        }
         state.common.nonblocking.store(nonblocking.into(), Relaxed);
         Ok(Self {
             role,
@@ -328,6 +334,10 @@ impl Stream {
     #[cold]
     fn condemn(&self, fd: BorrowedFd<'_>, what: slipway_fabric::Corrupt) -> Errno {
         report::warn(format_args!("{what} (process {}); the connection is closed", self.peer_pid));
+        self.end(fd)
+    }
+
+    fn end(&self, fd: BorrowedFd<'_>) -> Errno {
         let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Both);
         self.state.rx.mode.store(mode::AFTER, Relaxed);
         self.state.tx.mode.store(mode::AFTER, Relaxed);
@@ -416,7 +426,7 @@ impl Stream {
     /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
     pub fn sending_ended(&self) {
         let tx = &self.state.tx;
-        let _guard = tx.lock.lock();
+        let _guard = self.lock_sending(None);
         if tx.mode.load(Relaxed) != mode::RETURNING {
             tx.mode.store(mode::AFTER, Relaxed);
         }

@@ -150,7 +150,7 @@ impl Stream {
             };
             if turn {
                 // Waited for: who goes on without may sleep through the change that another makes.
-                let _guard = rx.lock.lock();
+                let _guard = self.lock_receiving(Some(fd));
                 if rx.mode.load(Relaxed) == mode::BEFORE {
                     if state == UNOPENED {
                         rx.mode.store(mode::AFTER, Relaxed);
@@ -169,7 +169,7 @@ impl Stream {
             _ => false,
         };
         if turn {
-            let _guard = tx.lock.lock();
+            let _guard = self.lock_sending(Some(fd));
             match tx.mode.load(Relaxed) {
                 mode::BEFORE => {
                     self.open_ring();
