@@ -106,7 +106,7 @@ pub enum Stall {
     Queue,
     /// The other end broke the rules, or is gone.
     Broken,
-    /// The kernel takes no more descriptors.
+    /// The kernel takes no more descriptors, or has no more memory.
     Short,
 }
 
@@ -321,10 +321,20 @@ impl Line {
                 return Err(Stall::Ring);
             }
         }
-        if self.segment.tx.free(&mut self.tx, len)? < len {
+        if !self.fits(len)? {
             return Err(Stall::Ring);
         }
         if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// Whether `len` bytes fit into the ring now. `Err(Short)` if they don't although it is empty: the system has no
+    /// memory for more of it, and the reader can make no room.
+    #[inline(always)]
+    pub(super) fn fits(&mut self, len: usize) -> Result<bool, Stall> {
+        if self.segment.tx.free(&mut self.tx, len)? >= len {
+            return Ok(true);
+        }
+        if self.tx.is_empty() { Err(Stall::Short) } else { Ok(false) }
     }
 
     /// As [`Line::room`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for

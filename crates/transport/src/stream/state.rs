@@ -148,6 +148,7 @@ pub struct TxState {
     pub tail: AtomicU64,
     base: AtomicU64,
     head_seen: AtomicU64,
+    ready: AtomicU64,
     /// While `RETURNING`: position of the next byte to put on the socket.
     pub returning_from: AtomicU64,
     /// 1: a send found too little room, and half of the ring has not been free since.
@@ -162,13 +163,19 @@ pub struct TxState {
 
 impl TxState {
     pub fn cursor(&self) -> TxCursor {
-        TxCursor { tail: self.tail.load(Relaxed), base: self.base.load(Relaxed), head_seen: self.head_seen.load(Relaxed) }
+        TxCursor {
+            tail: self.tail.load(Relaxed),
+            base: self.base.load(Relaxed),
+            head_seen: self.head_seen.load(Relaxed),
+            ready: self.ready.load(Relaxed),
+        }
     }
 
     /// As [`RxState::keep`].
     pub fn keep(&self, cursor: &TxCursor) {
         self.base.store(cursor.base, Relaxed);
         self.head_seen.store(cursor.head_seen, Relaxed);
+        self.ready.store(cursor.ready, Relaxed);
         self.tail.store(cursor.tail, Release);
     }
 }
