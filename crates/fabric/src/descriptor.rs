@@ -52,6 +52,9 @@ pub struct Reserved(Option<OwnedFd>);
 impl Reserved {
     /// Moves `fd` above the numbers that select(2) can hold, or into the upper half of what
     /// RLIMIT_NOFILE allows where that is less.
+    ///
+    /// # Errors
+    /// Its number is too high to be marked.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
         let floor = match FLOOR.load(Ordering::Relaxed) {
             0 => look_up_floor(),

@@ -211,6 +211,9 @@ impl Ring {
     }
 
     /// Loads and checks the reader's cursor; the bytes not yet consumed.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     pub fn unread(&self, tx: &mut TxCursor) -> Result<u64, Corrupt> {
         self.refresh_head(tx)?;
         Ok(tx.tail - tx.head_seen)
@@ -227,6 +230,9 @@ impl Ring {
     }
 
     /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the room.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
         self.rewind(tx)?;
         self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
@@ -235,6 +241,9 @@ impl Ring {
     }
 
     /// As [`Ring::fill`], for words and what follows them.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     #[inline(always)]
     pub fn fill_headed<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8]) -> Result<(), Corrupt> {
         self.rewind(tx)?;
@@ -317,6 +326,9 @@ impl Ring {
     }
 
     /// Whether the caller must ring the bell of a reader that naps (W8): half of the ring is full.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     pub fn take_overfed_reader(&self, tx: &mut TxCursor) -> Result<bool, Corrupt> {
         Ok(self.reader_naps() && self.unread(tx)? >= self.bytes.size() as u64 / 2 && self.take_napping_reader())
     }
@@ -381,6 +393,9 @@ impl Ring {
     }
 
     /// Bytes that can be read now; loads the writer's cursor only if none are known (R1).
+    ///
+    /// # Errors
+    /// The writer's cursor is impossible.
     #[inline]
     pub fn available(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
         let known = rx.tail_seen - rx.head;
@@ -388,6 +403,9 @@ impl Ring {
     }
 
     /// Bytes that can be read now, by the writer's cursor as it is (R1).
+    ///
+    /// # Errors
+    /// The writer's cursor is impossible.
     #[inline(always)]
     pub fn refresh_tail(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
         let tail = self.control.producer.tail.load(Ordering::Acquire); // R1, SYNC POINT: publish
