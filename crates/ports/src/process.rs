@@ -251,7 +251,11 @@ extern "C" fn after_fork_in_child() {
     std::mem::forget(guard);
     crate::trap::leave_all();
     crate::io::wait::leave_all();
-    close_in_child();
+    #[allow(unsafe_code, reason = "the parent's descriptors")]
+    // SAFETY: what owned them was abandoned above.
+    unsafe {
+        close_in_child();
+    }
     Process::install(heirlooms, true);
 }
 
