@@ -109,7 +109,7 @@ impl Segment {
         // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
         let fd = memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))?;
         ftruncate(&fd, size_with(table, ring) as u64)?;
-        // Also on kernels that can't be asked by address, before 5.14.
+        // As `Ring::grow` asks later, but on any kernel.
         let front = (FRONT as usize).min(ring) as u64;
         for (start, len) in [(0, (AREAS + 2 * table) as u64 + front), ((AREAS + 2 * table + ring) as u64, front)] {
             fallocate(&fd, FallocateFlags::empty(), start, len)?;
@@ -149,7 +149,12 @@ impl Segment {
         if fstat(fd)?.st_size < size_with(table, ring) as i64 {
             return Err(invalid("the segment is smaller than announced"));
         }
-        Self::map(fd, table, ring, End::Guest)
+        let segment = Self::map(fd, table, ring, End::Guest)?;
+        segment.mapping.populate(AREAS + 2 * table)?;
+        if !segment.tx.has_front() || !segment.rx.has_front() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(segment)
     }
 
     /// How to wait for the other end on the processor `own`, which the other end is told (see
@@ -194,10 +199,6 @@ impl Segment {
             (Some(maker), Some(guest)) => (guest, maker),
             _ => return Err(io::ErrorKind::InvalidInput.into()),
         };
-        mapping.populate(AREAS + 2 * table)?;
-        if ![&tx, &rx].iter().all(|ring| ring.has_front()) {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
         Ok(Self { tx, rx, own, peer, mapping, end })
     }
 }
