@@ -197,7 +197,7 @@ impl Ring {
         }
         let room = size - (tx.tail - tx.head_seen);
         let end = at.saturating_add(want.min(room)).min(size);
-        tx.ready = tx.ready.max(FRONT.min(size));
+        tx.ready = tx.ready.max(if size > FRONT { FRONT } else { u64::MAX });
         if end > tx.ready {
             let most = end.next_multiple_of(STEP).min(size);
             match [most, end].into_iter().find(|end| self.bytes.populate(*end as usize)) {

@@ -125,6 +125,20 @@ fn a_ring_without_memory_is_a_smaller_one() {
 }
 
 #[test]
+fn a_small_ring_goes_round() {
+    let (maker, guest) = pair(4096);
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    for _ in 0..10 {
+        while let n @ 1.. = maker.tx.free(&mut tx, 3000).unwrap().min(3000) {
+            maker.tx.fill(&mut tx, &vec![0; n]).unwrap();
+            maker.tx.publish(&tx);
+        }
+        assert_eq!(guest.rx.refresh_tail(&mut rx), Ok(4096), "all of it is used");
+        guest.rx.release(&mut rx, 1500);
+    }
+}
+
+#[test]
 fn a_segment_has_the_memory_of_light_traffic() {
     let (maker, fd) = Segment::create(1 << 18).unwrap();
     let blocks = || rustix::fs::fstat(&fd).unwrap().st_blocks * 512;
