@@ -88,6 +88,9 @@ pub fn lose_all() -> io::Result<()> {
 impl Reserved {
     /// Moves `fd` above the numbers that select(2) can hold, or into the upper half of what
     /// RLIMIT_NOFILE allows where that is less.
+    ///
+    /// # Errors
+    /// Its number is too high to be marked.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
         Self::of(fd, false)
     }
@@ -284,15 +287,17 @@ impl Drop for Reserved {
     }
 }
 
-/// Closes all of the library's descriptors in a process that was just forked, where nobody uses them.
+/// Closes all of the library's descriptors in a process that was just forked.
+///
+/// # Safety
+/// Nobody uses them: what owns them was abandoned without being dropped.
 #[allow(unsafe_code, reason = "the owners of these descriptors live in the parent only")]
-pub fn close_in_child() {
+pub unsafe fn close_in_child() {
     // By their marks, as all others.
     std::mem::forget(with_deferred(std::mem::take));
     for (fd, mark) in MARKED.iter().enumerate() {
         if mark.swap(0, Ordering::Relaxed) != 0 {
-            // SAFETY: the mark says that the descriptor was a `Reserved`; its owner belongs to state that
-            // the child has abandoned without dropping it.
+            // SAFETY: the mark says that the descriptor was a `Reserved`; the caller, that its owner is no more.
             drop(unsafe { OwnedFd::from_raw_fd(fd as RawFd) });
         }
     }

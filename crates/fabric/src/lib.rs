@@ -6,8 +6,10 @@
 //! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
 //! * [`credit`]: how many messages may be sent to which slot, and which are taken back when it is closed.
 //! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
+//! * [`epoch`]: whether what a thread keeps of something is still so.
 //! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
+//! * [`pace`]: how long a writer naps at a full ring.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
 //! * [`credentials`]: who is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
@@ -19,6 +21,9 @@ pub mod credentials;
 pub mod credit;
 #[cfg(not(loom))]
 pub mod descriptor;
+pub mod epoch;
+#[cfg(not(loom))]
+pub mod pace;
 pub mod ring;
 #[cfg(not(loom))]
 pub mod runtime;

@@ -89,6 +89,12 @@ pub const DOZES: u32 = 3;
 /// in, so that light traffic touches little memory and stays in cache.
 const REWIND: u64 = 16 * 1024;
 
+/// Bytes at the front of the area whose memory is there from the beginning: what light traffic needs.
+pub(crate) const FRONT: u64 = REWIND + 4096;
+
+/// More memory is asked for in steps of so many bytes.
+const STEP: u64 = 32 * 1024;
+
 /// The writing end's own cursor. Private to that end: the peer can't change it.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 pub struct TxCursor {
@@ -98,6 +104,15 @@ pub struct TxCursor {
     pub base: u64,
     /// The last valid `head` seen; may be stale, never ahead of the truth.
     pub head_seen: u64,
+    /// How much of the area is known to have memory; `u64::MAX` for all of it.
+    pub ready: u64,
+}
+
+impl TxCursor {
+    /// Whether the reader was seen to have taken everything.
+    pub fn is_empty(&self) -> bool {
+        self.tail == self.head_seen
+    }
 }
 
 /// The reading end's own cursor. Private to that end.
@@ -121,7 +136,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    /// A ring over its control words and its area.
+    /// A ring over its control words and its area, whose front has memory.
     pub fn new(control: Shared<RingControl>, bytes: Bytes) -> Self {
         let rewind = REWIND.min(bytes.size() as u64 / 2);
         Self { control, bytes, rewind }
@@ -130,6 +145,12 @@ impl Ring {
     /// The size of the area in bytes.
     pub fn size(&self) -> usize {
         self.bytes.size()
+    }
+
+    /// Whether there is memory for the front of the area.
+    #[cfg(not(loom))]
+    pub(crate) fn has_front(&self) -> bool {
+        self.bytes.populate(FRONT as usize)
     }
 
     // The writing end.
@@ -146,17 +167,53 @@ impl Ring {
     }
 
     /// Bytes that can be written now; loads the reader's cursor only if fewer than `want` are
-    /// known to be free (W1).
+    /// known to be free (W1). Where the system has no memory for the area but for its front, these are fewer than
+    /// there would be.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     #[inline(always)]
     pub fn free(&self, tx: &mut TxCursor, want: usize) -> Result<usize, Corrupt> {
         let size = self.bytes.size() as u64;
         if (size - (tx.tail - tx.head_seen)) < want as u64 {
             self.refresh_head(tx)?;
         }
+        if tx.tail.wrapping_sub(tx.base).wrapping_add(want as u64) > tx.ready {
+            return self.grow(tx, want as u64);
+        }
         Ok((size - (tx.tail - tx.head_seen)) as usize)
     }
 
+    /// As [`Ring::free`], when the bytes may lie where the area has no memory yet.
+    #[cold]
+    #[inline(never)]
+    fn grow(&self, tx: &mut TxCursor, want: u64) -> Result<usize, Corrupt> {
+        let size = self.bytes.size() as u64;
+        let mut at = tx.tail.wrapping_sub(tx.base);
+        if at >= self.rewind {
+            self.refresh_head(tx)?;
+            // The next bytes go to the front.
+            at = if tx.is_empty() { 0 } else { at };
+        }
+        let room = size - (tx.tail - tx.head_seen);
+        let end = at.saturating_add(want.min(room)).min(size);
+        tx.ready = tx.ready.max(if size > FRONT { FRONT } else { u64::MAX });
+        if end > tx.ready {
+            let most = end.next_multiple_of(STEP).min(size);
+            match [most, end].into_iter().find(|end| self.bytes.populate(*end as usize)) {
+                Some(end) if end == size => tx.ready = u64::MAX,
+                Some(end) => tx.ready = end,
+                // Whether the reader will make room is to be known.
+                None => self.refresh_head(tx)?,
+            }
+        }
+        Ok(room.min(tx.ready.saturating_sub(at)) as usize)
+    }
+
     /// Loads and checks the reader's cursor; the bytes not yet consumed.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     pub fn unread(&self, tx: &mut TxCursor) -> Result<u64, Corrupt> {
         self.refresh_head(tx)?;
         Ok(tx.tail - tx.head_seen)
@@ -173,6 +230,9 @@ impl Ring {
     }
 
     /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the room.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
         self.rewind(tx)?;
         self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
@@ -181,6 +241,9 @@ impl Ring {
     }
 
     /// As [`Ring::fill`], for words and what follows them.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     #[inline(always)]
     pub fn fill_headed<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8]) -> Result<(), Corrupt> {
         self.rewind(tx)?;
@@ -263,6 +326,9 @@ impl Ring {
     }
 
     /// Whether the caller must ring the bell of a reader that naps (W8): half of the ring is full.
+    ///
+    /// # Errors
+    /// The reader's cursor is impossible.
     pub fn take_overfed_reader(&self, tx: &mut TxCursor) -> Result<bool, Corrupt> {
         Ok(self.reader_naps() && self.unread(tx)? >= self.bytes.size() as u64 / 2 && self.take_napping_reader())
     }
@@ -327,6 +393,9 @@ impl Ring {
     }
 
     /// Bytes that can be read now; loads the writer's cursor only if none are known (R1).
+    ///
+    /// # Errors
+    /// The writer's cursor is impossible.
     #[inline]
     pub fn available(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
         let known = rx.tail_seen - rx.head;
@@ -334,6 +403,9 @@ impl Ring {
     }
 
     /// Bytes that can be read now, by the writer's cursor as it is (R1).
+    ///
+    /// # Errors
+    /// The writer's cursor is impossible.
     #[inline(always)]
     pub fn refresh_tail(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
         let tail = self.control.producer.tail.load(Ordering::Acquire); // R1, SYNC POINT: publish
@@ -382,6 +454,12 @@ impl Ring {
     #[inline]
     pub fn release(&self, rx: &mut RxCursor, n: usize) {
         rx.head += n as u64;
+        self.show(rx);
+    }
+
+    /// Shows the writer what was consumed (R4).
+    #[inline]
+    pub fn show(&self, rx: &RxCursor) {
         self.control.consumer.head.store(rx.head, Ordering::Release); // R4, SYNC POINT: release
     }
 

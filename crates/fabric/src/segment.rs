@@ -2,10 +2,14 @@
 //! A user of the fabric may have a table of its own words between the two, for each end one.
 
 use crate::{
-    ring::{Ring, RingControl},
-    sync::{AtomicU32, Mapping, Padded, Shared, Zeroed},
+    ring::{FRONT, Ring, RingControl},
+    spin::SpinStrategy,
+    sync::{AtomicU32, Mapping, Ordering, Padded, Shared, Zeroed},
 };
-use rustix::fs::{FsWord, MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate, memfd_create};
+use rustix::fs::{
+    FallocateFlags, FsWord, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
+    memfd_create,
+};
 use std::{
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -87,17 +91,29 @@ fn size_with(table: usize, ring: usize) -> usize {
 
 impl Segment {
     /// Makes a segment with two rings of `ring` bytes each (a power of two within
-    /// [`RING_LIMITS`]). The descriptor is for the other end; memory is taken as traffic comes.
+    /// [`RING_LIMITS`]). The descriptor is for the other end. What light traffic needs of its memory is taken now, the rest
+    /// as traffic comes (see [`Ring::free`]).
+    ///
+    /// # Errors
+    /// There is no memory, or no descriptor.
     pub fn create(ring: usize) -> io::Result<(Self, OwnedFd)> {
         Self::create_with(0, ring)
     }
 
     /// As [`Segment::create`], with a table of `table` bytes for each end, a multiple of the page size.
+    ///
+    /// # Errors
+    /// As there.
     pub fn create_with(table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
         let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
         // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
         let fd = memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))?;
         ftruncate(&fd, size_with(table, ring) as u64)?;
+        // As `Ring::grow` asks later, but on any kernel.
+        let front = (FRONT as usize).min(ring) as u64;
+        for (start, len) in [(0, (AREAS + 2 * table) as u64 + front), ((AREAS + 2 * table + ring) as u64, front)] {
+            fallocate(&fd, FallocateFlags::empty(), start, len)?;
+        }
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
         let segment = Self::map(fd.as_fd(), table, ring, End::Maker)?;
         // A fresh ring's reader is taken to sleep, so that the first byte rings its bell.
@@ -107,12 +123,18 @@ impl Segment {
     }
 
     /// Opens the segment that the maker sent, after checking that it can't shrink under us and
-    /// has the size that was announced.
+    /// has the size that was announced, and that there is memory for its front.
+    ///
+    /// # Errors
+    /// It is no such segment, or there is no memory.
     pub fn open(fd: BorrowedFd<'_>, ring: usize) -> io::Result<Self> {
         Self::open_with(fd, 0, ring)
     }
 
     /// As [`Segment::open`], for a segment made with tables.
+    ///
+    /// # Errors
+    /// As there.
     pub fn open_with(fd: BorrowedFd<'_>, table: usize, ring: usize) -> io::Result<Self> {
         let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
         if !RING_LIMITS.contains(&ring) || !ring.is_power_of_two() {
@@ -127,7 +149,22 @@ impl Segment {
         if fstat(fd)?.st_size < size_with(table, ring) as i64 {
             return Err(invalid("the segment is smaller than announced"));
         }
-        Self::map(fd, table, ring, End::Guest)
+        let segment = Self::map(fd, table, ring, End::Guest)?;
+        segment.mapping.populate(AREAS + 2 * table)?;
+        if !segment.tx.has_front() || !segment.rx.has_front() {
+            return Err(io::ErrorKind::OutOfMemory.into());
+        }
+        Ok(segment)
+    }
+
+    /// How to wait for the other end on the processor `own`, which the other end is told (see
+    /// [`processor`](crate::spin::processor)).
+    #[inline]
+    pub fn strategy(&self, own: u32) -> SpinStrategy {
+        if self.own.cpu.load(Ordering::Relaxed) != own {
+            self.own.cpu.store(own, Ordering::Relaxed);
+        }
+        SpinStrategy::between(own, self.peer.cpu.load(Ordering::Relaxed))
     }
 
     /// Leaves the segment out of the memory of children that this process forks, which abandon its lines.
@@ -149,7 +186,9 @@ impl Segment {
     }
 
     fn map(fd: BorrowedFd<'_>, table: usize, ring: usize, end: End) -> io::Result<Self> {
-        let mapping = Mapping::of_file(fd, size_with(table, ring))?;
+        #[allow(unsafe_code, reason = "the size of the file was checked")]
+        // SAFETY: the maker has made a file of this size, the guest checked that it is, and both that it is sealed.
+        let mapping = unsafe { Mapping::of_file(fd, size_with(table, ring))? };
         let view = |index: usize| -> Option<(Ring, Shared<EndBoard>)> {
             let control = mapping.view::<RingControl>(index * size_of::<RingControl>())?;
             let board = mapping.view::<EndBoard>(std::mem::offset_of!(Control, ends) + index * size_of::<Padded<EndBoard>>())?;

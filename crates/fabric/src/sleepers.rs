@@ -1,4 +1,4 @@
-//! Who sleeps on a line's bell, and who may silence it.
+//! Who sleeps on a line's bell, and who may silence it; and who sleeps in an epoll set, and is to be kicked.
 //!
 //! Several threads, and the processes of one family, can sleep on one bell. It is level-triggered:
 //! it stays audible until somebody drains it. So only the last sleeper to leave drains, and no
@@ -11,11 +11,26 @@ use crate::sync::{AtomicU32, Lock, Ordering::Relaxed};
 #[repr(C)]
 pub struct Sleepers {
     lock: Lock,
-    /// Threads that sleep, or are about to; changed under the lock.
+    /// Threads that sleep, or are about to; changed under the lock, by one store: a holder that is killed leaves it as it
+    /// was, or as it should be.
     count: AtomicU32,
 }
 
 impl Sleepers {
+    /// Makes it good for sleepers in several processes.
+    ///
+    /// # Errors
+    /// As [`Lock::prepare`].
+    ///
+    /// # Safety
+    /// As [`Lock::prepare`].
+    #[cfg(not(loom))]
+    #[allow(unsafe_code, reason = "as for the lock")]
+    pub unsafe fn prepare(&self) -> std::io::Result<()> {
+        // SAFETY: the caller's promise.
+        unsafe { self.lock.prepare() }
+    }
+
     /// One more is about to sleep. From here on nobody drains the bell. The caller arms its flags
     /// after this, looks once more, and sleeps.
     pub fn enter(&self) {
@@ -43,5 +58,30 @@ impl Sleepers {
             drain();
         }
         none
+    }
+}
+
+/// The threads that sleep in one epoll set. Whoever changes what the set would report does so with the set's
+/// lock held, and wakes them after that.
+#[derive(Debug, Default)]
+pub struct SetSleepers(AtomicU32);
+
+impl SetSleepers {
+    /// Lets go of the set's lock and sleeps. The thread has found nothing to report since it took the lock, and
+    /// looks again afterwards.
+    pub fn sleep<T>(&self, held: impl Sized, wait: impl FnOnce() -> T) -> T {
+        // Ordered by the lock: whoever takes it next sees the sleeper.
+        self.0.fetch_add(1, Relaxed);
+        drop(held);
+        let result = wait();
+        self.0.fetch_sub(1, Relaxed);
+        result
+    }
+
+    /// Calls `kick`, which ends a sleep, if there is one to end. Called after the lock was let go.
+    pub fn wake(&self, kick: impl FnOnce()) {
+        if self.0.load(Relaxed) != 0 {
+            kick();
+        }
     }
 }

@@ -3,19 +3,142 @@
 //! A wake-up costs more than most waits on a machine where the peer runs on another processor
 //! (40 to 56 us on a small virtual machine), so spinning that long never doubles the cost of a wait. Where spinning has not won
 //! lately, or can't win because the peer needs this very processor, a waiter sleeps at once.
+//!
+//! A wait asks its [`SpinHistory`] whether to look at all, takes a [`SpinStrategy`] from the processors of the two ends,
+//! looks by a [`Spinner`], and tells the history the [`Outcome`].
 
-use crate::sync::{AtomicU32, AtomicU64, Ordering};
+use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop};
+
+/// A time on the monotonic clock, in nanoseconds.
+pub fn now() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+/// The processor that this thread runs on, as ends of a line tell each other: its number plus one. 0 is none.
+pub fn processor() -> u32 {
+    rustix::thread::sched_getcpu() as u32 + 1
+}
+
+/// Looks without pause before the first look at the clock: an answer from another processor takes a fraction of a
+/// microsecond.
+const EAGER: u32 = 200;
+
+/// Looks between two looks at the clock.
+const TURNS: u32 = 8;
+
+/// Times a waiter lets others run on the processor that it shares with its peer.
+const YIELDS: u32 = 4;
+
+/// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
+const DEAR: u64 = 700_000;
+
+/// What a waiter does before it sleeps. Of several, the largest is the one that is worth it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum SpinStrategy {
+    /// Nothing: looking longer can't win.
+    Sleep,
+    /// Lets the peer run, which needs this very processor.
+    Yield,
+    /// Spins, while the peer works on another processor.
+    Spin,
+}
+
+impl SpinStrategy {
+    /// For a waiter on the processor `own` whose peer was last seen on `peer` (see [`processor`]). A peer that has not been
+    /// seen yet may need this one.
+    #[inline]
+    pub fn between(own: u32, peer: u32) -> Self {
+        if peer == 0 || peer == own { Self::Yield } else { Self::Spin }
+    }
+}
+
+/// How the looking before a sleep went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// It saw what it waited for.
+    Won,
+    /// It saw nothing.
+    Lost,
+    /// Whether or not it did, it took so long that a sleep would have been cheaper by far: a third
+    /// party took the processor that was offered to the peer.
+    Burnt,
+}
+
+/// Looks without pause, as one does for an answer that the last wait got so. Whether something stirred.
+#[inline(always)]
+pub fn stirs_at_once(stirs: impl Fn() -> bool) -> bool {
+    (0..EAGER).any(|_| stirs())
+}
+
+/// One wait's looking, before it sleeps.
+#[derive(Debug)]
+pub struct Spinner {
+    strategy: SpinStrategy,
+    yields: u32,
+    end: u64,
+}
+
+impl Spinner {
+    /// Looks from now on, for at most `longest` nanoseconds, and not beyond `deadline` on [`now`]'s clock.
+    pub fn new(strategy: SpinStrategy, longest: u64, deadline: Option<u64>) -> Self {
+        Self { strategy, yields: 0, end: now().saturating_add(longest).min(deadline.unwrap_or(u64::MAX)) }
+    }
+
+    /// Looks for a fraction of a microsecond for each thing that is looked at: the outcome, once there is one.
+    pub fn round(&mut self, mut stirs: impl FnMut() -> bool) -> Option<Outcome> {
+        match self.strategy {
+            SpinStrategy::Sleep => return Some(Outcome::Lost),
+            SpinStrategy::Yield => {
+                let start = now();
+                rustix::thread::sched_yield();
+                if now().saturating_sub(start) > DEAR {
+                    return Some(Outcome::Burnt);
+                }
+                if stirs() {
+                    return Some(Outcome::Won);
+                }
+                self.yields += 1;
+                if self.yields >= YIELDS {
+                    return Some(Outcome::Lost);
+                }
+            }
+            SpinStrategy::Spin => {
+                for _ in 0..TURNS {
+                    if stirs() {
+                        return Some(Outcome::Won);
+                    }
+                    spin_loop();
+                }
+            }
+        }
+        (now() >= self.end).then_some(Outcome::Lost)
+    }
+}
+
+/// Looks until something stirs, or looking longer is not worth it. For who looks at little: it begins without pause.
+pub fn look(strategy: SpinStrategy, longest: u64, deadline: Option<u64>, stirs: impl Fn() -> bool) -> Outcome {
+    if strategy == SpinStrategy::Spin && stirs_at_once(&stirs) {
+        return Outcome::Won;
+    }
+    let mut spinner = Spinner::new(strategy, longest, deadline);
+    loop {
+        if let Some(outcome) = spinner.round(&stirs) {
+            return outcome;
+        }
+    }
+}
 
 /// Learns from the outcomes of one waiter's waits whether spinning is worth it.
 #[derive(Debug, Default)]
-pub struct Habit {
+pub struct SpinHistory {
     /// Grows with waits that spinning won, shrinks with waits it lost.
     trust: AtomicU32,
     /// Waits since the last try while trust is gone.
     skipped: AtomicU32,
     /// Tries that cost dearly, one after the other.
     burns: AtomicU32,
-    /// Until then, in nanoseconds of the caller's clock, there is no other try.
+    /// Until then, in nanoseconds of [`now`]'s clock, there is no other try.
     burnt_until: AtomicU64,
 }
 
@@ -33,21 +156,8 @@ const PAUSE: u64 = 100_000_000;
 /// Most doublings of [`PAUSE`].
 const BURNS: u32 = 9;
 
-/// How the looking before a sleep went.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Outcome {
-    /// It saw what it waited for.
-    Won,
-    /// It saw nothing.
-    Lost,
-    /// Whether or not it did, it took so long that a sleep would have been cheaper by far: a third
-    /// party took the processor that was offered to the peer.
-    Burnt,
-}
-
-impl Habit {
-    /// A habit that begins by giving spinning a few chances.
-    #[cfg(not(loom))]
+impl SpinHistory {
+    /// One that begins by giving spinning a few chances.
     pub const fn hopeful() -> Self {
         Self {
             trust: AtomicU32::new(MOST / 2),
@@ -57,17 +167,14 @@ impl Habit {
         }
     }
 
-    /// Whether spinning has won lately.
+    /// Whether to look before the sleep of the wait that begins now.
     #[inline]
-    pub fn trusts(&self) -> bool {
-        self.trust.load(Ordering::Relaxed) > 0
+    pub fn spins(&self) -> bool {
+        self.trust.load(Ordering::Relaxed) > 0 || self.tries_again(now())
     }
 
-    /// Whether to spin in the wait that begins at `now`, in nanoseconds of any clock that goes on.
-    pub fn spins(&self, now: u64) -> bool {
-        if self.trust.load(Ordering::Relaxed) > 0 {
-            return true;
-        }
+    /// Without trust: whether this wait is one that is spun nevertheless.
+    fn tries_again(&self, now: u64) -> bool {
         if now < self.burnt_until.load(Ordering::Relaxed) {
             return false;
         }
@@ -77,8 +184,8 @@ impl Habit {
         retry
     }
 
-    /// Remembers how a wait's looking went, that ended at `now`.
-    pub fn learn(&self, outcome: Outcome, now: u64) {
+    /// Remembers how a wait's looking went, that ended now.
+    pub fn learn(&self, outcome: Outcome) {
         let trust = self.trust.load(Ordering::Relaxed);
         match outcome {
             Outcome::Won => {
@@ -86,42 +193,64 @@ impl Habit {
                 self.burns.store(0, Ordering::Relaxed);
             }
             Outcome::Lost => self.trust.store(trust.saturating_sub(1), Ordering::Relaxed),
-            Outcome::Burnt => {
-                let burns = self.burns.load(Ordering::Relaxed);
-                self.trust.store(0, Ordering::Relaxed);
-                self.burns.store((burns + 1).min(BURNS), Ordering::Relaxed);
-                self.burnt_until.store(now.saturating_add(PAUSE << burns), Ordering::Relaxed);
-            }
+            Outcome::Burnt => self.burn(now()),
         }
+    }
+
+    fn burn(&self, now: u64) {
+        let burns = self.burns.load(Ordering::Relaxed);
+        self.trust.store(0, Ordering::Relaxed);
+        self.burns.store((burns + 1).min(BURNS), Ordering::Relaxed);
+        self.burnt_until.store(now.saturating_add(PAUSE << burns), Ordering::Relaxed);
     }
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
     fn lost_waits_end_the_spinning_and_tries_go_on() {
-        let habit = Habit::hopeful();
+        let history = SpinHistory::hopeful();
         for _ in 0..MOST {
-            habit.learn(Outcome::Lost, 0);
+            history.learn(Outcome::Lost);
         }
-        assert_eq!((0..RETRY * 4).filter(|_| habit.spins(0)).count(), 4);
-        habit.learn(Outcome::Won, 0);
-        assert!(habit.spins(0));
+        assert_eq!((0..RETRY * 4).filter(|_| history.spins()).count(), 4);
+        history.learn(Outcome::Won);
+        assert!(history.spins());
     }
 
     #[test]
     fn burnt_tries_become_rare() {
-        let habit = Habit::hopeful();
+        let history = SpinHistory::default();
         let mut tries = 0;
         // An hour of a wait each 100 us.
         for now in (0..3_600_000_000_000).step_by(100_000) {
-            if habit.spins(now) {
-                habit.learn(Outcome::Burnt, now);
+            if history.tries_again(now) {
+                history.burn(now);
                 tries += 1;
             }
         }
         assert!((60..90).contains(&tries), "{tries} tries");
+    }
+
+    #[test]
+    fn looking_ends_when_something_stirs_or_the_time_is_over() {
+        for strategy in [SpinStrategy::Yield, SpinStrategy::Spin] {
+            // A yield is burnt instead when another program has the processor for long.
+            assert_ne!(look(strategy, u64::MAX, Some(0), || false), Outcome::Won);
+            let looks = Cell::new(0);
+            let outcome = look(strategy, u64::MAX, None, || looks.replace(looks.get() + 1) == 2);
+            assert!(outcome == Outcome::Won || strategy == SpinStrategy::Yield, "{outcome:?}");
+        }
+        assert_eq!(look(SpinStrategy::Sleep, u64::MAX, None, || true), Outcome::Lost);
+    }
+
+    #[test]
+    fn a_peer_on_this_processor_is_let_run() {
+        assert_eq!(SpinStrategy::between(3, 3), SpinStrategy::Yield);
+        assert_eq!(SpinStrategy::between(3, 0), SpinStrategy::Yield);
+        assert_eq!([SpinStrategy::Yield, SpinStrategy::between(3, 4)].into_iter().max(), Some(SpinStrategy::Spin));
     }
 }

@@ -1,5 +1,6 @@
 //! The ring, single-threaded.
 #![cfg(not(loom))]
+#![allow(unsafe_code, reason = "a mapping of a file that is too short")]
 use slipway_fabric::{ring::*, segment::*};
 use std::os::fd::AsFd;
 
@@ -79,4 +80,78 @@ fn a_napping_reader_is_woken_by_half_a_ring_or_a_writer_that_waits() {
     guest.rx.arm_napping_reader();
     assert_eq!(write(&mut tx, 2000), (false, true), "half full");
     assert_eq!(write(&mut tx, 100), (false, false), "once");
+}
+
+/// A ring whose area has memory for `len` bytes and no more: a touch behind them kills the process.
+fn short_of_memory(len: usize) -> Ring {
+    use rustix::fs::*;
+    let fd = memfd_create(c"short", MemfdFlags::CLOEXEC).unwrap();
+    ftruncate(&fd, 4096 + len as u64).unwrap();
+    // SAFETY: the ring asks for memory before it touches any, which is what is tested.
+    let mapping = unsafe { slipway_fabric::sync::Mapping::of_file(fd.as_fd(), 4096 + (1 << 18)) }.unwrap();
+    Ring::new(mapping.view(0).unwrap(), mapping.bytes(4096, 1 << 18).unwrap())
+}
+
+#[test]
+fn a_ring_without_memory_is_a_smaller_one() {
+    let ring = short_of_memory(64 * 1024);
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    assert!(ring.free(&mut tx, 1000).unwrap() >= 1000);
+    // Never more than the ring says, until it has said that there is no room.
+    let mut written = 0;
+    loop {
+        let n = ring.free(&mut tx, 5000).unwrap().min(5000);
+        if n == 0 {
+            break;
+        }
+        ring.fill(&mut tx, &vec![written as u8; n]).unwrap();
+        ring.publish(&tx);
+        written += n;
+    }
+    assert_eq!(written, 64 * 1024);
+    assert_eq!(ring.free(&mut tx, 1).unwrap(), 0);
+    assert!(!tx.is_empty());
+    // The reader makes room at the front.
+    assert_eq!(ring.available(&mut rx).unwrap(), written);
+    ring.release(&mut rx, written);
+    let room = ring.free(&mut tx, 30_000).unwrap();
+    assert!((30_000..=64 * 1024).contains(&room), "{room}");
+    ring.fill(&mut tx, &vec![1; 30_000]).unwrap();
+    ring.publish(&tx);
+    // What is larger than all the memory there is never fits.
+    ring.available(&mut rx).unwrap();
+    ring.release(&mut rx, 30_000);
+    assert!(ring.free(&mut tx, 100_000).unwrap() < 100_000 && tx.is_empty());
+}
+
+#[test]
+fn a_small_ring_goes_round() {
+    let (maker, guest) = pair(4096);
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    for _ in 0..10 {
+        while let n @ 1.. = maker.tx.free(&mut tx, 3000).unwrap().min(3000) {
+            maker.tx.fill(&mut tx, &vec![0; n]).unwrap();
+            maker.tx.publish(&tx);
+        }
+        assert_eq!(guest.rx.refresh_tail(&mut rx), Ok(4096), "all of it is used");
+        guest.rx.release(&mut rx, 1500);
+    }
+}
+
+#[test]
+fn a_segment_has_the_memory_of_light_traffic() {
+    let (maker, fd) = Segment::create(1 << 18).unwrap();
+    let blocks = || rustix::fs::fstat(&fd).unwrap().st_blocks * 512;
+    let made = blocks();
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    let guest = Segment::open(fd.as_fd(), 1 << 18).unwrap();
+    for _ in 0..10_000 {
+        assert!(maker.tx.free(&mut tx, 1000).unwrap() >= 1000);
+        maker.tx.fill(&mut tx, &[0; 1000]).unwrap();
+        maker.tx.publish(&tx);
+        assert_eq!(guest.rx.available(&mut rx), Ok(1000));
+        guest.rx.release(&mut rx, 1000);
+    }
+    assert_eq!(blocks(), made);
+    assert!(made <= 64 * 1024, "{made} bytes");
 }

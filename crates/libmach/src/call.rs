@@ -80,7 +80,8 @@ pub(crate) fn array(elements: &[u32]) -> Result<*mut u32, Code> {
     let bytes: Vec<u8> = elements.iter().flat_map(|element| element.to_ne_bytes()).collect();
     let len = pages::whole_pages(bytes.len()).ok_or(Code::RESOURCE_SHORTAGE)?;
     let at = pages::allocate(None, len).map_err(|_| Code::RESOURCE_SHORTAGE)?;
-    pages::write(at, &bytes).map_err(|_| Code::RESOURCE_SHORTAGE)?;
+    // SAFETY: it was just made, and nobody has its address.
+    unsafe { pages::write(at, &bytes) }.map_err(|_| Code::RESOURCE_SHORTAGE)?;
     Ok(std::ptr::with_exposed_provenance_mut(at))
 }
 

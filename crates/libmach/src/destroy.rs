@@ -47,11 +47,14 @@ pub(crate) unsafe fn destroy(msg: *mut Header) {
     if header.bits & COMPLEX != 0 && header.size as usize > HEADER {
         // SAFETY: the message goes on for as long as its size says.
         let body = unsafe { std::slice::from_raw_parts(msg.cast::<u8>().add(HEADER), header.size as usize - HEADER) };
-        destroy_body(task, body);
+        // SAFETY: as above.
+        unsafe { destroy_body(task, body) };
     }
 }
 
-fn destroy_body(task: Task, body: &[u8]) {
+/// # Safety
+/// The rights and the memory that the body names are the caller's.
+unsafe fn destroy_body(task: Task, body: &[u8]) {
     let mut rest = body;
     while let Some((word, after)) = rest.split_first_chunk::<SLOT>() {
         let Ok(item) = Descriptor::parse(u64::from_ne_bytes(*word)) else { return };
@@ -64,7 +67,8 @@ fn destroy_body(task: Task, body: &[u8]) {
                 data.chunks_exact(SLOT).for_each(|slot| give_up(task, name_in(slot), item.name));
             }
         } else if let Some(at) = data.first_chunk::<SLOT>() {
-            destroy_memory(task, usize::from_ne_bytes(*at), len, &item);
+            // SAFETY: the caller's promise.
+            unsafe { destroy_memory(task, usize::from_ne_bytes(*at), len, &item) };
         }
     }
 }
@@ -73,7 +77,9 @@ fn name_in(bytes: &[u8]) -> Name {
     bytes.first_chunk::<4>().map_or(0, |bytes| Name::from_ne_bytes(*bytes))
 }
 
-fn destroy_memory(task: Task, at: usize, len: usize, item: &Descriptor) {
+/// # Safety
+/// The memory is the message's, and so the caller's to give up.
+unsafe fn destroy_memory(task: Task, at: usize, len: usize, item: &Descriptor) {
     if len == 0 {
         return;
     }
@@ -87,7 +93,8 @@ fn destroy_memory(task: Task, at: usize, len: usize, item: &Descriptor) {
         buffer::forget();
         let start = at & !(pages::page_size() - 1);
         if let Some(len) = at.checked_add(len).and_then(|end| pages::whole_pages(end - start)) {
-            let _ = pages::deallocate(start, len);
+            // SAFETY: the caller's promise.
+            let _ = unsafe { pages::deallocate(start, len) };
         }
     }
 }

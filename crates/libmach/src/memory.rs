@@ -45,14 +45,22 @@ fn check(at: usize, len: usize, write: bool) -> Result<(), Code> {
 }
 
 /// Copies memory that was checked. The two may overlap.
-fn copy(from: usize, to: usize, len: usize) -> Result<(), Code> {
+///
+/// # Safety
+/// Nothing but the program refers to what is written.
+unsafe fn copy(from: usize, to: usize, len: usize) -> Result<(), Code> {
     if from.abs_diff(to) >= len {
-        return pages::copy(from, to, len).map_err(|_| fault(to, len));
+        // SAFETY: the caller's promise.
+        return unsafe { pages::copy(from, to, len) }.map_err(|_| fault(to, len));
     }
     let room = pages::whole_pages(len).ok_or(Code::INVALID_ARGUMENT)?;
     let between = pages::allocate(None, room).map_err(|_| Code::RESOURCE_SHORTAGE)?;
-    let copied = pages::copy(from, between, len).and_then(|()| pages::copy(between, to, len));
-    let _ = pages::deallocate(between, room);
+    // SAFETY: the caller's promise; nobody else knows of the memory between.
+    let copied = unsafe {
+        let copied = pages::copy(from, between, len).and_then(|()| pages::copy(between, to, len));
+        let _ = pages::deallocate(between, room);
+        copied
+    };
     copied.map_err(|_| fault(to, len))
 }
 
@@ -70,8 +78,11 @@ pub unsafe extern "C" fn vm_allocate(of: Name, address: *mut usize, size: usize,
 }
 
 /// Takes pages away; that nothing is mapped in the range is no error.
+///
+/// # Safety
+/// Nothing refers to them any more.
 #[unsafe(no_mangle)]
-pub extern "C" fn vm_deallocate(of: Name, address: usize, size: usize) -> Return {
+pub unsafe extern "C" fn vm_deallocate(of: Name, address: usize, size: usize) -> Return {
     routine(|| {
         task(of)?;
         if size == 0 {
@@ -79,7 +90,8 @@ pub extern "C" fn vm_deallocate(of: Name, address: usize, size: usize) -> Return
         }
         let (start, len) = whole(address, size)?;
         buffer::forget();
-        pages::deallocate(start, len).map_err(|_| Code::INVALID_ARGUMENT)
+        // SAFETY: the caller's promise.
+        unsafe { pages::deallocate(start, len) }.map_err(|_| Code::INVALID_ARGUMENT)
     })
 }
 
@@ -99,8 +111,10 @@ pub unsafe extern "C" fn vm_read(of: Name, address: usize, size: usize, data: *m
         if size > 0 {
             let room = pages::whole_pages(size).ok_or(Code::INVALID_ARGUMENT)?;
             at = pages::allocate(None, room).map_err(|error| exhausted(&error))?;
-            if pages::copy(address, at, size).is_err() {
-                let _ = pages::deallocate(at, room);
+            // SAFETY: it was just made, and nobody else has its address.
+            if unsafe { pages::copy(address, at, size) }.is_err() {
+                // SAFETY: as above.
+                let _ = unsafe { pages::deallocate(at, room) };
                 return Err(fault(address, size));
             }
         }
@@ -111,25 +125,36 @@ pub unsafe extern "C" fn vm_read(of: Name, address: usize, size: usize, data: *m
 }
 
 /// Writes memory: all of it, or on an error none.
+///
+/// # Safety
+/// Nothing but the program refers to what is written.
 #[unsafe(no_mangle)]
-pub extern "C" fn vm_write(of: Name, address: usize, data: usize, data_count: u32) -> Return {
-    vm_copy(of, data, data_count as usize, address)
+pub unsafe extern "C" fn vm_write(of: Name, address: usize, data: usize, data_count: u32) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { vm_copy(of, data, data_count as usize, address) }
 }
 
 /// Copies memory: all of it, or on an error none.
+///
+/// # Safety
+/// As for [`vm_write`].
 #[unsafe(no_mangle)]
-pub extern "C" fn vm_copy(of: Name, source_address: usize, size: usize, dest_address: usize) -> Return {
+pub unsafe extern "C" fn vm_copy(of: Name, source_address: usize, size: usize, dest_address: usize) -> Return {
     routine(|| {
         task(of)?;
         check(source_address, size, false)?;
         check(dest_address, size, true)?;
-        copy(source_address, dest_address, size)
+        // SAFETY: the caller's promise.
+        unsafe { copy(source_address, dest_address, size) }
     })
 }
 
 /// Sets whether memory can be read, written and run.
+///
+/// # Safety
+/// What refers to it does not count on more than is allowed from now on.
 #[unsafe(no_mangle)]
-pub extern "C" fn vm_protect(of: Name, address: usize, size: usize, set_maximum: i32, new_protection: i32) -> Return {
+pub unsafe extern "C" fn vm_protect(of: Name, address: usize, size: usize, set_maximum: i32, new_protection: i32) -> Return {
     routine(|| {
         task(of)?;
         if set_maximum != 0 || new_protection & !PROT_ALL != 0 {
@@ -140,19 +165,23 @@ pub extern "C" fn vm_protect(of: Name, address: usize, size: usize, set_maximum:
         }
         let (start, len) = whole(address, size)?;
         buffer::forget();
-        protect(start, len, new_protection)
+        // SAFETY: the caller's promise.
+        unsafe { protect(start, len, new_protection) }
     })
 }
 
-fn protect(start: usize, len: usize, protection: i32) -> Result<(), Code> {
+/// # Safety
+/// As for [`vm_protect`].
+unsafe fn protect(start: usize, len: usize, protection: i32) -> Result<(), Code> {
     let allows = |bit| protection & bit != 0;
-    pages::protect(start, len, allows(PROT_READ), allows(PROT_WRITE), allows(PROT_EXECUTE)).map_err(|error| {
-        match error.raw_os_error() {
+    // SAFETY: the caller's promise.
+    unsafe { pages::protect(start, len, allows(PROT_READ), allows(PROT_WRITE), allows(PROT_EXECUTE)) }.map_err(
+        |error| match error.raw_os_error() {
             Some(libc::ENOMEM) if !pages::is_mapped(start, len) => Code::INVALID_ADDRESS,
             Some(libc::ENOMEM) => Code::RESOURCE_SHORTAGE,
             _ => Code::PROTECTION_FAILURE,
-        }
-    })
+        },
+    )
 }
 
 /// New memory, filled with zeros, at an address that has no bit of `mask`, with a protection and an inheritance. There
@@ -217,9 +246,11 @@ unsafe fn map(address: *mut usize, size: usize, mask: usize, anywhere: bool, how
         aligned(len, mask, &how)?
     };
     buffer::forget();
-    let arranged = arrange(at, len, &how);
+    // SAFETY: it was just made, and nobody has its address.
+    let arranged = unsafe { arrange(at, len, &how) };
     if arranged.is_err() {
-        let _ = pages::deallocate(at, len);
+        // SAFETY: it was just made, and nobody has its address.
+        let _ = unsafe { pages::deallocate(at, len) };
     }
     arranged?;
     place.set(at);
@@ -240,19 +271,25 @@ fn aligned(len: usize, mask: usize, how: &Map) -> Result<usize, Code> {
     let at = start.next_multiple_of(step);
     for (from, to) in [(start, at), (at + len, start + room)] {
         if to > from {
-            let _ = pages::deallocate(from, to - from);
+            // SAFETY: it was just made, and nobody has its address.
+            let _ = unsafe { pages::deallocate(from, to - from) };
         }
     }
     if at & mask & !(pages::page_size() - 1) != 0 {
-        let _ = pages::deallocate(at, len);
+        // SAFETY: as above.
+        let _ = unsafe { pages::deallocate(at, len) };
         return Err(Code::NO_SPACE);
     }
     Ok(at)
 }
 
-fn arrange(at: usize, len: usize, how: &Map) -> Result<(), Code> {
+/// # Safety
+/// Nothing refers to the memory.
+unsafe fn arrange(at: usize, len: usize, how: &Map) -> Result<(), Code> {
     if how.inherit == INHERIT_NONE {
-        pages::keep_from_children(at, len).map_err(|_| Code::RESOURCE_SHORTAGE)?;
+        // SAFETY: the caller's promise.
+        unsafe { pages::keep_from_children(at, len) }.map_err(|_| Code::RESOURCE_SHORTAGE)?;
     }
-    if how.current == PROT_READ | PROT_WRITE { Ok(()) } else { protect(at, len, how.current) }
+    // SAFETY: as above.
+    if how.current == PROT_READ | PROT_WRITE { Ok(()) } else { unsafe { protect(at, len, how.current) } }
 }

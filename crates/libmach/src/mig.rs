@@ -125,9 +125,13 @@ pub unsafe extern "C" fn mig_allocate(address: *mut usize, size: usize) {
 }
 
 /// Gives memory of [`mig_allocate`] or of a message back.
+///
+/// # Safety
+/// Nothing refers to it any more.
 #[unsafe(no_mangle)]
-pub extern "C" fn mig_deallocate(address: usize, size: usize) {
-    vm_deallocate(mach_task_self(), address, size);
+pub unsafe extern "C" fn mig_deallocate(address: usize, size: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { vm_deallocate(mach_task_self(), address, size) };
 }
 
 /// Copies a string of at most `size - 1` bytes and ends it; its length without the NUL.
@@ -203,9 +207,13 @@ pub mod prefixed {
     }
 
     /// As [`mig_deallocate`](super::mig_deallocate).
+    ///
+    /// # Safety
+    /// As there.
     #[unsafe(no_mangle)]
-    pub extern "C" fn __mig_deallocate(address: usize, size: usize) {
-        super::mig_deallocate(address, size);
+    pub unsafe extern "C" fn __mig_deallocate(address: usize, size: usize) {
+        // SAFETY: the caller's promise.
+        unsafe { super::mig_deallocate(address, size) }
     }
 
     /// As [`mig_strncpy`](super::mig_strncpy).

@@ -24,7 +24,8 @@ pub unsafe extern "C" fn mach_port_names(
         let (all, kinds): (Vec<u32>, Vec<u32>) = task.names()?.into_iter().unzip();
         let n = count(all.len())?;
         let first = array(&all)?;
-        let second = array(&kinds).inspect_err(|_| give_back(first, all.len()))?;
+        // SAFETY: nobody has the first yet.
+        let second = array(&kinds).inspect_err(|_| unsafe { give_back(first, all.len()) })?;
         names.set(first);
         names_count.set(n);
         types.set(second);
@@ -33,9 +34,12 @@ pub unsafe extern "C" fn mach_port_names(
     })
 }
 
-fn give_back(array: *mut u32, len: usize) {
+/// # Safety
+/// The array was just made, and nobody has it.
+unsafe fn give_back(array: *mut u32, len: usize) {
     if let Some(len) = pages::whole_pages(len * size_of::<u32>()).filter(|len| *len > 0) {
-        let _ = pages::deallocate(array.addr(), len);
+        // SAFETY: the caller's promise.
+        let _ = unsafe { pages::deallocate(array.addr(), len) };
     }
 }
 

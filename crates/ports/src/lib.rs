@@ -19,14 +19,12 @@
 pub mod abi;
 pub mod body;
 pub mod bootstrap;
-mod clock;
 mod closer;
 pub mod dispatch;
 pub mod guest;
 pub mod inspect;
 pub mod line;
 pub mod lock;
-mod look;
 pub mod mig;
 pub mod msg;
 pub mod objects;

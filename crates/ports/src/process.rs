@@ -106,7 +106,8 @@ extern "C" fn after_fork_in_child() {
     std::mem::forget(guard);
     trap::leave_all();
     wait::leave_all();
-    close_in_child();
+    // SAFETY: what owned them was abandoned above.
+    unsafe { close_in_child() };
     install(heirlooms, true);
 }
 

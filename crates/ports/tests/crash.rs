@@ -2,6 +2,7 @@
 //!
 //! `SLIPWAY_FUZZ_SEED` repeats the run of a seed that a failure printed; `SLIPWAY_CRASH_KILLS` is how many
 //! tasks each topology kills (250).
+#![allow(unsafe_code, reason = "memory that comes with messages")]
 
 #[path = "crash/parts.rs"]
 mod parts;
@@ -117,7 +118,8 @@ fn answer(msg: &Msg) {
             let mut bytes = vec![0; len as usize];
             pages::read(at, &mut bytes).expect("the memory that came");
             assert!(bytes.iter().all(|byte| *byte == (len % 251) as u8));
-            pages::deallocate(at, pages::whole_pages(len as usize).expect("a size")).expect("our memory");
+            // SAFETY: memory of this test, which nothing else refers to.
+            unsafe { pages::deallocate(at, pages::whole_pages(len as usize).expect("a size")) }.expect("our memory");
         }
         RIGHTS => {
             let count = (msg.u64(32) >> 32) as usize;

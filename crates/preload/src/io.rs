@@ -53,13 +53,15 @@ pub fn on_stream(
     )
 }
 
-fn reading(fd: c_int, to: iovec, flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
+/// # Safety
+/// `to` describes memory that the program lets us write.
+unsafe fn reading(fd: c_int, to: iovec, flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
     on_stream(
         fd,
         Direction::In,
         |stream| {
             let mut list = [to];
-            // SAFETY: the program's buffer, as its call gave it.
+            // SAFETY: the caller's promise.
             let slices = unsafe { borrowed_slices(&mut list) };
             match receive(stream, fd, slices, flags, false) {
                 Ok(Some(got)) => got.bytes as ssize_t,
@@ -71,11 +73,14 @@ fn reading(fd: c_int, to: iovec, flags: c_int, real: impl Fn() -> ssize_t) -> ss
     )
 }
 
-fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
+/// # Safety
+/// Each entry of `from` describes memory that the program lets us read.
+unsafe fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
     on_stream(
         fd,
         Direction::Out,
-        |stream| match message::send(stream, fd, from, &[], flags) {
+        // SAFETY: the caller's promise.
+        |stream| match unsafe { message::send(stream, fd, from, &[], flags) } {
             Ok(None) => real(),
             Ok(Some(n)) => n as ssize_t,
             Err(error) => give::<isize>(Err(error)),
@@ -92,7 +97,8 @@ unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t
     if !table::is_used(fd) || length == 0 {
         return real();
     }
-    reading(fd, iovec { iov_base: to, iov_len: length }, 0, real)
+    // SAFETY: the caller's contract, for its buffers.
+    unsafe { reading(fd, iovec { iov_base: to, iov_len: length }, 0, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -111,7 +117,8 @@ unsafe extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_i
     if !table::is_used(fd) {
         return real();
     }
-    reading(fd, iovec { iov_base: to, iov_len: length }, flags, real)
+    // SAFETY: the caller's contract, for its buffers.
+    unsafe { reading(fd, iovec { iov_base: to, iov_len: length }, flags, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -137,7 +144,8 @@ unsafe extern "C" fn recvfrom(
     if !table::is_used(fd) {
         return real();
     }
-    let n = reading(fd, iovec { iov_base: to, iov_len: length }, flags, real);
+    // SAFETY: the caller's contract, for its buffers.
+    let n = unsafe { reading(fd, iovec { iov_base: to, iov_len: length }, flags, real) };
     if n >= 0 && table::stream(fd).is_some() {
         // SAFETY: the caller's out parameters.
         unsafe { sender(fd, n, from, space) };
@@ -208,7 +216,8 @@ unsafe extern "C" fn write(fd: c_int, from: *const c_void, length: size_t) -> ss
     if !table::is_used(fd) {
         return real();
     }
-    writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], 0, real)
+    // SAFETY: the caller's contract, for its buffers.
+    unsafe { writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], 0, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -223,7 +232,8 @@ unsafe extern "C" fn writev(fd: c_int, from: *const iovec, count: c_int) -> ssiz
     if list.iter().all(|entry| entry.iov_len == 0) {
         return real();
     }
-    writing(fd, list, 0, real)
+    // SAFETY: the caller's contract, for its buffers.
+    unsafe { writing(fd, list, 0, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -233,7 +243,8 @@ unsafe extern "C" fn send(fd: c_int, from: *const c_void, length: size_t, flags:
     if !table::is_used(fd) {
         return real();
     }
-    writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real)
+    // SAFETY: the caller's contract, for its buffers.
+    unsafe { writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -254,7 +265,8 @@ unsafe extern "C" fn sendto(
         // What the kernel says of an address on a connected stream socket.
         return fail(Errno::ISCONN) as ssize_t;
     }
-    writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real)
+    // SAFETY: the caller's contract, for its buffers.
+    unsafe { writing(fd, &[iovec { iov_base: from.cast_mut(), iov_len: length }], flags, real) }
 }
 
 /// Puts the connection on its socket, for a call that the kernel must do alone.

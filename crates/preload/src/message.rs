@@ -132,7 +132,10 @@ pub fn receive(
 }
 
 /// Sends as sendmsg(2) does on the socket. None: the kernel must do it, on the socket.
-pub fn send(
+///
+/// # Safety
+/// Each entry of `from` describes memory that the program lets us read.
+pub unsafe fn send(
     stream: &Stream,
     fd: c_int,
     from: &[iovec],
@@ -154,7 +157,7 @@ pub fn send(
     };
     for (slice, entry) in rest.iter_mut().zip(from) {
         if !entry.iov_base.is_null() && entry.iov_len != 0 {
-            // SAFETY: the program's buffer, as its call gave it.
+            // SAFETY: the caller's promise.
             *slice = IoSlice::new(unsafe { std::slice::from_raw_parts(entry.iov_base.cast(), entry.iov_len) });
         }
     }
@@ -282,6 +285,9 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
 
 /// The descriptors in a message's control part; None if it has other parts, which the kernel must
 /// read itself.
+///
+/// # Safety
+/// The control part is as the header says, as for sendmsg(2).
 unsafe fn descriptors(message: &msghdr) -> Option<Vec<RawFd>> {
     let mut found = Vec::new();
     // SAFETY: walks the caller's control buffer by the macros that are made for it.
@@ -307,7 +313,8 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
     // SAFETY: as above.
     let Some(header) = (unsafe { message.as_ref() }) else { return real() };
     let controlled = !header.msg_control.is_null() && header.msg_controllen > 0;
-    if controlled && let Some(passed) = unsafe_descriptors(header) {
+    // SAFETY: as above.
+    if controlled && let Some(passed) = unsafe { descriptors(header) } {
         give_back_passed(&passed);
     }
     if !table::is_used(fd) {
@@ -317,7 +324,8 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
         fd,
         Direction::Out,
         |stream| {
-            let passed = if controlled { unsafe_descriptors(header) } else { Some(Vec::new()) };
+            // SAFETY: as above.
+            let passed = if controlled { unsafe { descriptors(header) } } else { Some(Vec::new()) };
             // SAFETY: the caller's list of buffers.
             let list = unsafe { vector(header.msg_iov, header.msg_iovlen as c_int) };
             let (Some(passed), Some(list)) = (passed, list) else {
@@ -334,7 +342,8 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
             }
             // SAFETY: open just now, and the program's to keep open during its call.
             let borrowed: Vec<_> = passed.iter().map(|fd| unsafe { BorrowedFd::borrow_raw(*fd) }).collect();
-            match send(stream, fd, list, &borrowed, flags) {
+            // SAFETY: the program's buffers, as its call gave them.
+            match unsafe { send(stream, fd, list, &borrowed, flags) } {
                 Ok(None) => real(),
                 Ok(Some(n)) => n as ssize_t,
                 Err(error) => fail(error) as ssize_t,
@@ -342,11 +351,6 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
         },
         real,
     )
-}
-
-fn unsafe_descriptors(header: &msghdr) -> Option<Vec<RawFd>> {
-    // SAFETY: the header is the caller's of sendmsg(2), so its control part is as it says.
-    unsafe { descriptors(header) }
 }
 
 /// Another process is about to see these descriptors: connections among them go to their socket.
@@ -382,7 +386,8 @@ unsafe extern "C" fn sendmmsg(fd: c_int, messages: *mut libc::mmsghdr, count: c_
         // SAFETY: `count` headers, by the contract of sendmmsg(2).
         let header = unsafe { &(*messages.add(i)).msg_hdr };
         if !header.msg_control.is_null()
-            && let Some(passed) = unsafe_descriptors(header)
+            // SAFETY: as above.
+            && let Some(passed) = unsafe { descriptors(header) }
         {
             give_back_passed(&passed);
         }

@@ -5,7 +5,7 @@ use crate::{
     stream::{OUTPUT, Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
-use slipway_fabric::{spin::Outcome, sync::spin_loop};
+use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
 use std::{os::fd::AsRawFd, os::fd::BorrowedFd, time::Duration};
 
 /// A descriptor as poll(2) takes it.
@@ -40,96 +40,15 @@ pub type Poller<'p> = &'p mut dyn FnMut(&mut [PollEntry], Option<Duration>) -> R
 const GLANCE: u64 = 4_000;
 
 /// Whether the settings allow spinning at all. That a spin can win on this wait, because the peer
-/// runs on another processor, is [`Stream::outlook`]'s to say: so two ends that are allowed
+/// runs on another processor, is [`Stream::strategy`]'s to say: so two ends that are allowed
 /// one processor between them never spin, and two that are pinned to one each do.
 pub fn may_spin() -> bool {
-    !Settings::get().spin.is_zero()
+    longest_spin() > 0
 }
 
-/// The processor this thread runs on.
-pub fn current_cpu() -> u32 {
-    rustix::thread::sched_getcpu() as u32
-}
-
-/// Turns of the spin loop between two looks at the clock.
-const TURNS: u32 = 4;
-
-/// Times a waiter lets others run on the processor that it shares with its peer.
-const YIELDS: u32 = 4;
-
-/// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
-const DEAR: u64 = 700_000;
-
-/// What a waiter does before it sleeps.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outlook {
-    /// Nothing: looking longer can't win.
-    Sleep,
-    /// Lets the peer run, which needs this very processor.
-    Yield,
-    /// Spins, while the peer works on another processor.
-    Spin,
-}
-
-/// One wait's looking, before it sleeps.
-#[derive(Debug)]
-pub struct Patience {
-    outlook: Outlook,
-    rounds: u32,
-    end: u64,
-    /// Looking has cost far more than a sleep.
-    pub dear: bool,
-    /// When to look at the kernel's part next.
-    pub glance: u64,
-}
-
-impl Patience {
-    /// Begins; `deadline` is when the wait as a whole is over, on [`now`]'s clock.
-    pub fn new(outlook: Outlook, deadline: Option<u64>) -> Self {
-        let start = now();
-        let longest = Settings::get().spin.as_nanos() as u64;
-        Self {
-            outlook,
-            rounds: 0,
-            dear: false,
-            end: start.saturating_add(longest).min(deadline.unwrap_or(u64::MAX)),
-            glance: start + GLANCE,
-        }
-    }
-
-    /// How it went, given whether something stirred.
-    pub fn outcome(&self, stirring: bool) -> Outcome {
-        match stirring {
-            _ if self.dear => Outcome::Burnt,
-            true => Outcome::Won,
-            false => Outcome::Lost,
-        }
-    }
-
-    /// Looks for a while: Some(true) when something stirs, Some(false) when patience is at its end,
-    /// None when it is time to `glance` or to go on.
-    pub fn round(&mut self, mut stirs: impl FnMut() -> bool) -> Option<bool> {
-        self.rounds += 1;
-        if self.outlook == Outlook::Yield {
-            let start = now();
-            rustix::thread::sched_yield();
-            self.dear = now().wrapping_sub(start) > DEAR;
-            if stirs() {
-                return Some(true);
-            }
-            if self.dear || self.rounds >= YIELDS {
-                return Some(false);
-            }
-        } else {
-            for _ in 0..TURNS {
-                if stirs() {
-                    return Some(true);
-                }
-                spin_loop();
-            }
-        }
-        (now() >= self.end).then_some(false)
-    }
+/// How long a waiter spins at most, in nanoseconds.
+pub fn longest_spin() -> u64 {
+    Settings::get().spin.as_nanos() as u64
 }
 
 /// Waits until a member or one of `others` is ready, `timeout` has passed (0: `Ok(0)`), or a signal
@@ -214,22 +133,24 @@ fn spin(
     if !may_spin() {
         return Ok(false);
     }
-    let cpu = current_cpu();
-    let outlook = members.iter().map(|m| m.stream.outlook(cpu)).max().unwrap_or(Outlook::Sleep);
-    if outlook == Outlook::Sleep || !members.iter().any(|m| m.stream.habit.spins(now())) {
+    let own = processor();
+    let strategy = members.iter().map(|m| m.stream.strategy(own)).max().unwrap_or(SpinStrategy::Sleep);
+    if strategy == SpinStrategy::Sleep || !members.iter().any(|m| m.stream.spins.spins()) {
         return Ok(false);
     }
-    let mut patience = Patience::new(outlook, deadline);
+    let stirs = || members.iter().any(|m| m.stream.stirs(m.want));
+    let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
+    let mut glance = now() + GLANCE;
     loop {
-        if let Some(stirring) = patience.round(|| members.iter().any(|m| m.stream.stirs(m.want))) {
-            *spun = Some(patience.outcome(stirring));
-            return Ok(stirring);
+        if let Some(outcome) = spinner.round(stirs) {
+            *spun = Some(outcome);
+            return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && stirs());
         }
-        if !others.is_empty() && now() >= patience.glance {
+        if !others.is_empty() && now() >= glance {
             if poller(others, Some(Duration::ZERO))? > 0 {
                 return Ok(true);
             }
-            patience.glance = now() + GLANCE;
+            glance = now() + GLANCE;
         }
     }
 }

@@ -140,7 +140,10 @@ impl FutexWord {
 }
 
 impl FutexWord {
-    /// Takes the word from `from` to `to`; the value found on failure.
+    /// Takes the word from `from` to `to`.
+    ///
+    /// # Errors
+    /// The value that it had instead.
     pub fn claim(&self, from: u32, to: u32) -> Result<u32, u32> {
         self.word.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
     }

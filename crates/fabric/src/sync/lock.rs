@@ -1,63 +1,107 @@
 //! A lock that may lie in memory shared by a process and the children it forked.
+//!
+//! A holder that is stopped or slow is waited for; one that was killed is not: the kernel, which has the list of the
+//! robust mutexes that each thread holds, wakes a waiter and says so. So it is the C library's mutex, which shares that
+//! list with the program's own.
+#![allow(unsafe_code, clippy::disallowed_types, reason = "pthread_mutex_t is shared by reference")]
 
-use super::{FutexWord, Ordering};
+use std::{cell::UnsafeCell, io, marker::PhantomData};
 
-const FREE: u32 = 0;
-const HELD: u32 = 1;
-const CONTENDED: u32 = 2;
-
-/// A sleeping mutual exclusion lock of one word (the three-state futex lock). Zeroed memory is a
-/// free lock. A holder that is killed leaves it held: see [`Lock::lock`].
-#[derive(Debug, Default)]
+/// A sleeping mutual exclusion lock. Zeroed memory is a free lock for the threads of one process; after
+/// [`Lock::prepare`] it is one for processes, too.
+///
+/// The thread that holds it must not ask for it again, as a signal handler would: it waits for ever.
 #[repr(transparent)]
-pub struct Lock(FutexWord);
+pub struct Lock(UnsafeCell<libc::pthread_mutex_t>);
 
-/// Holds the lock until dropped.
+// SAFETY: the functions on it are for threads that share it.
+unsafe impl Send for Lock {}
+// SAFETY: as above.
+unsafe impl Sync for Lock {}
+
+impl Default for Lock {
+    fn default() -> Self {
+        Self(UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER))
+    }
+}
+
+impl std::fmt::Debug for Lock {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Lock")
+    }
+}
+
+/// Holds the lock until dropped, by the thread that took it.
 #[derive(Debug)]
-pub struct Guard<'a>(&'a Lock);
+pub struct Guard<'a> {
+    lock: &'a Lock,
+    orphaned: bool,
+    _thread: PhantomData<*const ()>,
+}
 
-/// How long a waiter sleeps before it suspects that the holder was killed, in milliseconds.
-/// Holders run for microseconds and never sleep with the lock held.
-const SUSPECT_MS: u32 = 2_000;
+/// The result of a call that fails only for want of memory.
+fn outcome(code: libc::c_int) -> io::Result<()> {
+    if code == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(code)) }
+}
 
 impl Lock {
-    /// Waits for the lock. A holder is gone for good if it was killed in between; as every change
-    /// made under such a lock is one store that commits it, the lock is then taken over.
-    pub fn lock(&self) -> Guard<'_> {
-        if self.0.claim(FREE, HELD).is_err() {
-            self.wait();
+    /// Makes it a lock for processes.
+    ///
+    /// # Errors
+    /// As pthread_mutexattr_setrobust(3) and pthread_mutex_init(3).
+    ///
+    /// # Safety
+    /// Nobody uses the lock yet, and it stays where it is.
+    pub unsafe fn prepare(&self) -> io::Result<()> {
+        let mut how = std::mem::MaybeUninit::uninit();
+        let how = how.as_mut_ptr();
+        // SAFETY: `how` is initialized first and destroyed last; the caller says that the lock is nobody's.
+        unsafe {
+            outcome(libc::pthread_mutexattr_init(how))?;
+            let done = outcome(libc::pthread_mutexattr_setpshared(how, libc::PTHREAD_PROCESS_SHARED))
+                .and_then(|()| outcome(libc::pthread_mutexattr_setrobust(how, libc::PTHREAD_MUTEX_ROBUST)))
+                .and_then(|()| outcome(libc::pthread_mutex_init(self.0.get(), how)));
+            libc::pthread_mutexattr_destroy(how);
+            done
         }
-        Guard(self)
     }
 
-    /// The lock if it is free.
-    pub fn try_lock(&self) -> Option<Guard<'_>> {
-        self.0.claim(FREE, HELD).ok().map(|_| Guard(self))
+    /// Waits for the lock, also for a holder that is stopped.
+    #[inline]
+    pub fn lock(&self) -> Guard<'_> {
+        // SAFETY: zeroes are a mutex, as is what `prepare` made, and the mutex stays where it is while it is borrowed.
+        let orphaned = match unsafe { libc::pthread_mutex_lock(self.0.get()) } {
+            0 => false,
+            code => self.inherit(code),
+        };
+        Guard { lock: self, orphaned, _thread: PhantomData }
     }
 
     #[cold]
-    fn wait(&self) {
-        #[cfg(not(loom))]
-        for _ in 0..50 {
-            if self.0.claim(FREE, HELD).is_ok() {
-                return;
-            }
-            super::spin_loop();
+    fn inherit(&self, code: libc::c_int) -> bool {
+        // Nothing else can come of a mutex that is always made consistent; and there is no way on without the lock.
+        if code != libc::EOWNERDEAD {
+            std::process::abort();
         }
-        let started = std::time::Instant::now();
-        while self.0.swap(CONTENDED, Ordering::Acquire) != FREE {
-            self.0.wait(CONTENDED, Some(SUSPECT_MS));
-            if started.elapsed().as_millis() > u128::from(SUSPECT_MS) {
-                return;
-            }
-        }
+        // SAFETY: the lock is held. A thread that is killed before it has mended what the lock guards leaves
+        // it as this one found it.
+        unsafe { libc::pthread_mutex_consistent(self.0.get()) };
+        true
+    }
+}
+
+impl Guard<'_> {
+    /// Whether the holder before this one was killed with the lock: what it guards may be half changed.
+    #[inline]
+    pub fn is_orphaned(&self) -> bool {
+        self.orphaned
     }
 }
 
 impl Drop for Guard<'_> {
+    #[inline]
     fn drop(&mut self) {
-        if self.0.0.swap(FREE, Ordering::Release) == CONTENDED {
-            self.0.0.wake_one();
-        }
+        // SAFETY: this thread holds it, as a guard can't leave its thread.
+        unsafe { libc::pthread_mutex_unlock(self.lock.0.get()) };
     }
 }

@@ -29,9 +29,13 @@ unsafe impl Sync for Mapping {}
 impl Mapping {
     /// Maps `len` bytes of `fd` from its start, readable and writable, shared.
     ///
-    /// The caller made sure that the file is at least `len` bytes and can't shrink (F_SEAL_SHRINK):
-    /// touching memory past the end of the file would kill this process.
-    pub fn of_file(fd: BorrowedFd<'_>, len: usize) -> io::Result<Arc<Self>> {
+    /// # Errors
+    /// As mmap(2).
+    ///
+    /// # Safety
+    /// The file is at least `len` bytes and can't shrink (F_SEAL_SHRINK), or nothing beyond its end is touched:
+    /// that would kill this process.
+    pub unsafe fn of_file(fd: BorrowedFd<'_>, len: usize) -> io::Result<Arc<Self>> {
         // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
         let start = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)? };
         Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
@@ -39,6 +43,9 @@ impl Mapping {
 
     /// Maps `len` zeroed bytes that this process shares with the children it will fork, and with
     /// nobody else.
+    ///
+    /// # Errors
+    /// As mmap(2).
     pub fn of_family(len: usize) -> io::Result<Arc<Self>> {
         // SAFETY: as in `of_file`.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)? };
@@ -54,6 +61,14 @@ impl Mapping {
         // SAFETY: the range is this mapping, whole; in this process nothing changes.
         unsafe { madvise(self.start.as_ptr().cast(), self.len, Advice::LinuxDontFork)? };
         Ok(())
+    }
+
+    /// Has the kernel find memory for the first `len` bytes: without it a touch kills this process.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn populate(&self, len: usize) -> io::Result<()> {
+        super::pages::populate(self.start.as_ptr().addr(), len.min(self.len), true).map_err(|_| io::ErrorKind::OutOfMemory.into())
     }
 
     /// The object of type `T` at `offset`, or None if it doesn't lie in the mapping, aligned.
@@ -131,6 +146,11 @@ impl Bytes {
     /// The size in bytes, a power of two.
     pub fn size(&self) -> usize {
         self.len
+    }
+
+    /// Whether the first `len` bytes have memory, which the kernel is asked for: without it a touch kills this process.
+    pub fn populate(&self, len: usize) -> bool {
+        super::pages::populate(self.start.as_ptr().addr(), len.min(self.len), true).is_ok()
     }
 
     /// Copies `from` into the area at `at`, going round the end. At most `size` bytes.

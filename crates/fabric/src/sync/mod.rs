@@ -5,6 +5,7 @@
 
 mod atomic;
 mod futex;
+#[cfg_attr(loom, path = "lock_loom.rs")]
 mod lock;
 #[cfg(not(loom))]
 mod mapping;

@@ -30,7 +30,9 @@ fn address(wanted: Option<usize>) -> (*mut std::ffi::c_void, MapFlags) {
 }
 
 /// Fresh zeroed memory, readable and writable, at `wanted` or anywhere: its address.
-/// `EEXIST` if there is something at `wanted` already.
+///
+/// # Errors
+/// As mmap(2): `EEXIST` if there is something at `wanted` already.
 pub fn allocate(wanted: Option<usize>, len: usize) -> io::Result<usize> {
     let (at, flags) = address(wanted);
     // SAFETY: a new mapping, which replaces nothing.
@@ -39,6 +41,9 @@ pub fn allocate(wanted: Option<usize>, len: usize) -> io::Result<usize> {
 }
 
 /// As [`allocate`]; children made by fork see the same memory, and not a copy of it.
+///
+/// # Errors
+/// As there.
 pub fn allocate_shared(wanted: Option<usize>, len: usize) -> io::Result<usize> {
     let (at, flags) = address(wanted);
     // SAFETY: as in `allocate`.
@@ -51,12 +56,16 @@ fn as_wanted(start: usize, len: usize, wanted: Option<usize>) -> io::Result<usiz
     if wanted.is_none_or(|wanted| wanted == start) {
         return Ok(start);
     }
-    deallocate(start, len)?;
+    // SAFETY: it was just made, and nobody has its address.
+    unsafe { deallocate(start, len)? };
     Err(Errno::EXIST.into())
 }
 
 /// Memory that begins as `len` bytes of a file and then belongs to this process alone.
 /// The file must be sealed against shrinking, or a touch may kill the process.
+///
+/// # Errors
+/// As mmap(2).
 pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
     let prot = ProtFlags::READ | ProtFlags::WRITE;
     // SAFETY: as in `allocate`.
@@ -64,28 +73,45 @@ pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
     Ok(start as usize)
 }
 
-/// Gives memory back. The caller of this process's `vm_deallocate` says that nothing needs it.
-pub fn deallocate(at: usize, len: usize) -> io::Result<()> {
-    // SAFETY: giving up memory that is still in use is the program's own error, as free(3) of it would be;
-    // the library calls this only for what it was handed as the program's to give.
+/// Gives memory back.
+///
+/// # Errors
+/// As munmap(2).
+///
+/// # Safety
+/// Nothing refers to the memory any more, as for free(3).
+pub unsafe fn deallocate(at: usize, len: usize) -> io::Result<()> {
+    // SAFETY: the caller's promise.
     unsafe { munmap(std::ptr::without_provenance_mut(at), len)? };
     Ok(())
 }
 
 /// Sets whether memory can be read, written and run.
-pub fn protect(at: usize, len: usize, read: bool, write: bool, run: bool) -> io::Result<()> {
+///
+/// # Errors
+/// As mprotect(2).
+///
+/// # Safety
+/// What refers to the memory does not count on more than is allowed from now on.
+pub unsafe fn protect(at: usize, len: usize, read: bool, write: bool, run: bool) -> io::Result<()> {
     let mut flags = MprotectFlags::empty();
     flags.set(MprotectFlags::READ, read);
     flags.set(MprotectFlags::WRITE, write);
     flags.set(MprotectFlags::EXEC, run);
-    // SAFETY: as in `deallocate`: it is the program's memory and the program's wish.
+    // SAFETY: the caller's promise.
     unsafe { mprotect(std::ptr::without_provenance_mut(at), len, flags)? };
     Ok(())
 }
 
 /// Children made by fork don't get the memory.
-pub fn keep_from_children(at: usize, len: usize) -> io::Result<()> {
-    // SAFETY: as in `protect`.
+///
+/// # Errors
+/// As madvise(2).
+///
+/// # Safety
+/// No such child uses what refers to it.
+pub unsafe fn keep_from_children(at: usize, len: usize) -> io::Result<()> {
+    // SAFETY: the caller's promise.
     unsafe { madvise(std::ptr::without_provenance_mut(at), len, Advice::LinuxDontFork)? };
     Ok(())
 }
@@ -109,7 +135,10 @@ pub fn is_mapped(at: usize, len: usize) -> bool {
 }
 
 /// Has the kernel make the memory of a range present as a read or a write of all of it would, without changing
-/// it: `EFAULT` where that would fail. A kernel that can't (before 5.14) says yes.
+/// it. A kernel that can't (before 5.14) says yes.
+///
+/// # Errors
+/// `EFAULT` where the read or the write would fail.
 pub fn populate(at: usize, len: usize, write: bool) -> io::Result<()> {
     let start = at & !(page_size() - 1);
     let advice = if write { Advice::LinuxPopulateWrite } else { Advice::LinuxPopulateRead };
@@ -132,9 +161,14 @@ fn populates() -> bool {
     unsafe { madvise(std::ptr::without_provenance_mut(page), page_size(), Advice::LinuxPopulateRead).is_ok() }
 }
 
-/// Copies bytes from one place of this process's memory to another, which doesn't overlap it. `EFAULT` if not all is
-/// there, with an unknown part of them copied.
-pub fn copy(from: usize, to: usize, len: usize) -> io::Result<()> {
+/// Copies bytes from one place of this process's memory to another, which doesn't overlap it.
+///
+/// # Errors
+/// `EFAULT` if not all is there, with an unknown part of them copied.
+///
+/// # Safety
+/// Nothing but the caller refers to what is written.
+pub unsafe fn copy(from: usize, to: usize, len: usize) -> io::Result<()> {
     /// The kernel copies no more than 2 GiB at once.
     const MOST: usize = 1 << 30;
     let mut done = 0;
@@ -142,15 +176,17 @@ pub fn copy(from: usize, to: usize, len: usize) -> io::Result<()> {
         let part = (len - done).min(MOST);
         let own = libc::iovec { iov_base: std::ptr::without_provenance_mut(to + done), iov_len: part };
         let other = libc::iovec { iov_base: std::ptr::without_provenance_mut(from + done), iov_len: part };
-        // SAFETY: the kernel checks both ranges and fails with EFAULT. That the program wants its memory written is
-        // the caller's to know, as in `write`.
+        // SAFETY: the kernel checks both ranges and fails with EFAULT. That the memory may be written is the caller's promise.
         whole(part, unsafe { libc::process_vm_readv(libc::getpid(), &own, 1, &other, 1, 0) })?;
         done += part;
     }
     Ok(())
 }
 
-/// Copies bytes of this process's memory out, `EFAULT` if they are not all there to be read.
+/// Copies bytes of this process's memory out.
+///
+/// # Errors
+/// `EFAULT` if they are not all there to be read.
 pub fn read(at: usize, to: &mut [u8]) -> io::Result<()> {
     let own = libc::iovec { iov_base: to.as_mut_ptr().cast(), iov_len: to.len() };
     let other = libc::iovec { iov_base: std::ptr::without_provenance_mut(at), iov_len: to.len() };
@@ -158,15 +194,24 @@ pub fn read(at: usize, to: &mut [u8]) -> io::Result<()> {
     whole(to.len(), unsafe { libc::process_vm_readv(libc::getpid(), &own, 1, &other, 1, 0) })
 }
 
-/// Copies bytes into this process's memory, `EFAULT` if it is not all there to be written.
-pub fn write(at: usize, from: &[u8]) -> io::Result<()> {
+/// Copies bytes into this process's memory.
+///
+/// # Errors
+/// `EFAULT` if it is not all there to be written.
+///
+/// # Safety
+/// As for [`copy`].
+pub unsafe fn write(at: usize, from: &[u8]) -> io::Result<()> {
     let own = libc::iovec { iov_base: from.as_ptr().cast_mut().cast(), iov_len: from.len() };
     let other = libc::iovec { iov_base: std::ptr::without_provenance_mut(at), iov_len: from.len() };
-    // SAFETY: the kernel checks both ranges and fails with EFAULT; `own` is only read.
+    // SAFETY: the kernel checks both ranges and fails with EFAULT; `own` is only read. The rest is the caller's promise.
     whole(from.len(), unsafe { libc::process_vm_writev(libc::getpid(), &own, 1, &other, 1, 0) })
 }
 
-/// Copies bytes of this process's memory into a file at `offset`, `EFAULT` if they are not all there.
+/// Copies bytes of this process's memory into a file at `offset`.
+///
+/// # Errors
+/// `EFAULT` if they are not all there, or as pwrite(2).
 pub fn write_to_file(file: BorrowedFd<'_>, offset: u64, at: usize, len: usize) -> io::Result<()> {
     let mut done = 0;
     while done < len {

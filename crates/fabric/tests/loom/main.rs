@@ -3,10 +3,16 @@
 #![cfg_attr(loom, allow(unsafe_code, clippy::disallowed_types, reason = "loom's cells are how it finds data races"))]
 
 mod credit;
+mod kept;
 #[path = "../support/mod.rs"]
 mod support;
 mod turn;
 
+#[cfg(loom)]
+use slipway_fabric::{
+    ring::TxCursor,
+    sync::Ordering::{Relaxed, Release},
+};
 use slipway_fabric::{
     ring::{CLOSED, OPEN, UNOPENED},
     sync::{Lock, Mutex},
@@ -397,24 +403,43 @@ fn the_mutex_excludes_and_wakes() {
     });
 }
 
+#[cfg(loom)]
 #[test]
-fn a_lock_that_is_held_is_not_given_twice() {
+fn a_killed_writers_successor_shows_what_was_kept() {
     check(|| {
-        let shared = Arc::new((Lock::default(), Cell::default()));
-        let other = {
-            let shared = Arc::clone(&shared);
+        let (writer, mut reader) = ends(4);
+        // The family's cursor, as `TxState` of an end's state: what is kept is not shown yet.
+        let family = Arc::new((Lock::default(), slipway_fabric::sync::AtomicU64::new(0)));
+        let reading = spawn(move || reader.read(2));
+        let ring = writer.ring.clone();
+        let killed = {
+            let (family, ring) = (Arc::clone(&family), ring.clone());
             spawn(move || {
-                if let Some(_guard) = shared.0.try_lock() {
-                    shared.1.add(1);
-                }
+                let guard = family.0.lock();
+                let mut cursor = TxCursor { tail: family.1.load(Relaxed), ..TxCursor::default() };
+                ring.fill(&mut cursor, &[1]).unwrap();
+                family.1.store(cursor.tail, Release);
+                guard.abandon();
             })
         };
-        if let Some(_guard) = shared.0.try_lock() {
-            shared.1.add(1);
-        }
-        other.join().unwrap();
-        let _guard = shared.0.try_lock().expect("free again");
-        assert!((1..=2).contains(&shared.1.get()));
+        let mut shown = 0;
+        let mut succeed = |byte: &[u8]| {
+            let guard = family.0.lock();
+            let mut cursor = TxCursor { tail: family.1.load(Relaxed), ..TxCursor::default() };
+            assert_eq!(guard.is_orphaned(), cursor.tail > shown, "what is not shown is known to be so");
+            ring.fill(&mut cursor, byte).unwrap();
+            family.1.store(cursor.tail, Release);
+            ring.publish(&cursor);
+            if ring.take_sleeping_reader() {
+                writer.peer.bell.ring();
+            }
+            shown = cursor.tail;
+        };
+        succeed(&[2]);
+        killed.join().unwrap();
+        succeed(&[]);
+        let read = reading.join().unwrap();
+        assert!([[1, 2], [2, 1]].contains(&[read[0], read[1]]), "{read:?}");
     });
 }
 

@@ -399,7 +399,9 @@ fn discard_memory(task: Task, kind: &Descriptor, at: u64) {
         }
     }
     if let Some(len) = pages::whole_pages(len) {
-        let _ = pages::deallocate(at, len);
+        #[allow(unsafe_code, reason = "received memory")]
+        // SAFETY: it came with the message that is discarded.
+        let _ = unsafe { pages::deallocate(at, len) };
     }
 }
 

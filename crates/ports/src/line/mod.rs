@@ -25,7 +25,7 @@ use slipway_fabric::{
     descriptor::Reserved,
     ring::{Ring, RxCursor, TxCursor},
     segment::Segment,
-    spin::Habit,
+    spin::SpinHistory,
 };
 use std::{collections::VecDeque, io, os::fd::AsFd};
 
@@ -86,7 +86,7 @@ pub struct Line {
     /// Descriptors received for records not yet read.
     pub fds: VecDeque<Arrived>,
     /// Whether spinning on it is worth it.
-    pub habit: Habit,
+    pub spins: SpinHistory,
     /// Who is at the other end.
     pub peer: Peer,
     /// Whether the line broke, or the other end is gone: nothing more can be written.
@@ -135,7 +135,7 @@ impl Line {
             kept: VecDeque::new(),
             backlog: VecDeque::new(),
             fds: VecDeque::new(),
-            habit: Habit::hopeful(),
+            spins: SpinHistory::hopeful(),
             peer,
             ended: false,
             drained: false,
@@ -246,10 +246,20 @@ impl Line {
                 return Err(Stall::Ring);
             }
         }
-        if self.segment.tx.free(&mut self.tx, len)? < len {
+        if !self.fits(len)? {
             return Err(Stall::Ring);
         }
         if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// Whether `len` bytes fit into the ring now. `Err(Short)` if they don't although it is empty: the system has no
+    /// memory for more of it, and the reader can make no room.
+    #[inline(always)]
+    pub(super) fn fits(&mut self, len: usize) -> Result<bool, Stall> {
+        if self.segment.tx.free(&mut self.tx, len)? >= len {
+            return Ok(true);
+        }
+        if self.tx.is_empty() { Err(Stall::Short) } else { Ok(false) }
     }
 
     /// As [`Line::room`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for

@@ -23,10 +23,7 @@ impl Line {
         }
         let len = RECORD + parts[0].len() + parts[1].len();
         let mut sent = 0;
-        if self.backlog.is_empty()
-            && self.segment.tx.free(&mut self.tx, len)? >= len
-            && (fds.is_empty() || self.send_parcels(&fds, &mut sent)?)
-        {
+        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_parcels(&fds, &mut sent)?) {
             self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0])?;
             if !parts[1].is_empty() {
                 self.segment.tx.fill(&mut self.tx, parts[1])?;
@@ -114,7 +111,7 @@ impl Line {
     pub fn flush(&mut self) -> Result<(), Corrupt> {
         while let Some(mut next) = self.backlog.pop_front() {
             let len = next.bytes.len();
-            let fits = self.segment.tx.free(&mut self.tx, len)? >= len;
+            let fits = self.fits(len).map_err(|_| Corrupt { what: "size of a record" })?;
             if !fits || !self.send_parcels(&next.fds, &mut next.sent).map_err(|_| Corrupt { what: "parcel socket" })? {
                 self.backlog.push_front(next);
                 return Ok(());

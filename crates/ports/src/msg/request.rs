@@ -1,6 +1,6 @@
 //! What `mach_msg` is asked to do.
 
-use crate::clock::now;
+use slipway_fabric::spin::now;
 
 /// What `mach_msg` is asked to do, beside the buffer.
 #[derive(Debug, Clone, Copy, Default)]

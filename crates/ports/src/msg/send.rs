@@ -8,13 +8,13 @@ use super::{
 };
 use crate::{
     abi::{self, Code, HEADER, kind, option, types},
-    clock::now,
     dispatch::Inner,
     lock::Guard,
     routes::{send::Refused, write::room_for},
     state::{Home, Right, SpaceId, message::Message},
     wait::{self, Ended},
 };
+use slipway_fabric::spin::now;
 
 /// Sends the message in `buffer`, waiting for room if need be.
 pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Step<'a> {

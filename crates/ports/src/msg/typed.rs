@@ -117,7 +117,9 @@ fn remote_rights(
 /// The pages that the sender gives away with their contents.
 fn give_back(at: usize, len: usize) {
     if let Some(len) = pages::whole_pages(len + at % pages::page_size()).filter(|len| *len > 0) {
-        let _ = pages::deallocate(at - at % pages::page_size(), len);
+        #[allow(unsafe_code, reason = "the sender gives the memory away")]
+        // SAFETY: who sends a message with the deallocate bit says so: see `mach_msg`.
+        let _ = unsafe { pages::deallocate(at - at % pages::page_size(), len) };
     }
 }
 
@@ -216,6 +218,8 @@ fn place(bytes: &[u8]) -> Option<u64> {
         return Some(0);
     }
     let at = pages::allocate(None, pages::whole_pages(bytes.len())?).ok()?;
-    pages::write(at, bytes).ok()?;
+    #[allow(unsafe_code, reason = "fresh memory")]
+    // SAFETY: it was just made, and nobody has its address.
+    unsafe { pages::write(at, bytes) }.ok()?;
     Some(at as u64)
 }

@@ -84,7 +84,9 @@ impl Body {
             return None;
         }
         let address = self.pass(SLOT).map(|place| word(&self.bytes, place) as usize)?;
-        Some(Region::new(address, if address == 0 { 0 } else { len }))
+        #[allow(unsafe_code, reason = "received memory")]
+        // SAFETY: the receive mapped it for this message, whose items are taken once each.
+        Some(unsafe { Region::new(address, if address == 0 { 0 } else { len }) })
     }
 
     /// The names of `number` rights of an item in the message.

@@ -11,8 +11,11 @@ pub struct Region {
 }
 
 impl Region {
-    /// Takes over `len` bytes at `at`, which were just received and belong to nobody else.
-    pub(super) fn new(at: usize, len: usize) -> Self {
+    /// Takes over memory that was received.
+    ///
+    /// # Safety
+    /// The `len` bytes at `at` can be read and belong to nobody else.
+    pub(super) unsafe fn new(at: usize, len: usize) -> Self {
         Self { at, len }
     }
 }
@@ -31,7 +34,8 @@ impl std::ops::Deref for Region {
 impl Drop for Region {
     fn drop(&mut self) {
         if let Some(len) = pages::whole_pages(self.len).filter(|len| *len > 0) {
-            let _ = pages::deallocate(self.at, len);
+            // SAFETY: it is this value's, whose borrows are over.
+            let _ = unsafe { pages::deallocate(self.at, len) };
         }
     }
 }

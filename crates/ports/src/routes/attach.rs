@@ -2,13 +2,13 @@
 
 use super::{Route, Routes, Upcall, table::Trust, trust::MAGIC};
 use crate::{
-    clock::now,
     line::{Line, OutFd, Peer, RING},
     objects,
     state::{LineId, PortId},
     wire::{Record, kind},
 };
 use rustix::io::Errno;
+use slipway_fabric::spin::now;
 use slipway_fabric::{credit::TABLE, descriptor::Reserved, segment::Segment};
 use std::{
     io,

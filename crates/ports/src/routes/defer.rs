@@ -5,8 +5,8 @@
 //! bells. If there is more the watcher lets others have the lock first.
 
 use super::{Deferred, Routes};
-use crate::clock::now;
 use rustix::event::Timespec;
+use slipway_fabric::spin::now;
 use std::collections::VecDeque;
 
 /// What was deferred.

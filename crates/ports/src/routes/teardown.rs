@@ -2,12 +2,12 @@
 
 use super::{Deferred, Route, Routes, attach::is_shortage, defer::PAUSE, import::View, table::Trust};
 use crate::{
-    clock::now,
     line::{GONE, OutFd, Token},
     objects,
     state::{Effect, FarOnce, Home, LineId, PortId, Right, message::Message},
     wire::{self, Record, parse},
 };
+use slipway_fabric::spin::now;
 use slipway_fabric::{
     credit::{Closed, TxCount},
     descriptor::Reserved,

@@ -3,6 +3,7 @@
 
 use super::ids::{PortId, SpaceId};
 use slipway_fabric::{
+    epoch::Epoch,
     sync::{AtomicU64, Ordering},
     turn::Turn,
 };
@@ -12,18 +13,7 @@ use std::{
 };
 
 /// Moves on when something that threads have kept of ports is no longer so.
-static EPOCH: AtomicU64 = AtomicU64::new(1);
-
-/// Has every thread look its ports up again.
-pub(crate) fn invalidate() {
-    EPOCH.fetch_add(1, Ordering::Release);
-}
-
-/// What a thread keeps with what it has looked up.
-#[inline]
-pub(crate) fn epoch() -> u64 {
-    EPOCH.load(Ordering::Acquire)
-}
+pub(crate) static EPOCH: Epoch = Epoch::new();
 
 /// A server's routine: the port's name in its space, the arguments as caller and server agreed, and the table's context.
 pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) -> c_int;

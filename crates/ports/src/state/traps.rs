@@ -83,7 +83,7 @@ impl State {
     /// Nobody comes in there any more.
     fn retire(&mut self, space: SpaceId, port: PortId, turn: &Arc<Turn>) {
         turn.close();
-        gate::invalidate();
+        gate::EPOCH.advance();
         let known = |left: &Leaving| left.port == Some(port) && Arc::ptr_eq(turn, &left.turn);
         if turn.calls() > 0 && !self.turns.leaving.iter().any(known) {
             self.turns.leaving.push(Leaving { space, port: Some(port), turn: Arc::clone(turn) });
@@ -113,7 +113,7 @@ impl State {
         if let Some(old) = old {
             // The members that had it get another one below, and are waited for by themselves.
             old.close();
-            gate::invalidate();
+            gate::EPOCH.advance();
         }
         let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
         let locals = || members.iter().filter_map(|port| self.port(*port).local());
@@ -145,14 +145,14 @@ impl State {
         if let Some(old) = traps.gate.replace(Arc::new(gate)) {
             self.retire(space, port, &old.turn);
         }
-        gate::invalidate();
+        gate::EPOCH.advance();
     }
 
     /// A name of the port denotes something else than before: who has looked it up looks again.
     #[inline]
     pub(crate) fn name_changed(&self, port: PortId) {
         if self.turns.any() && self.port(port).local().is_some_and(|local| local.traps.is_some()) {
-            gate::invalidate();
+            gate::EPOCH.advance();
         }
     }
 

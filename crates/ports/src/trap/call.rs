@@ -22,7 +22,7 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
     // SAFETY: it is the calling thread's own, which is here.
     let thread = unsafe { &*thread };
     let slot = thread.slot(name);
-    if slot.name.get() != name || slot.space.get() != thread.space.get() || slot.epoch.get() != gate::epoch() {
+    if slot.name.get() != name || slot.space.get() != thread.space.get() || !gate::EPOCH.is(slot.epoch.get()) {
         // SAFETY: the caller's promise.
         return unsafe { unknown(name, id, signature, arguments) };
     }
@@ -65,7 +65,7 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
 pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
     thread::with(|thread| {
         let slot = thread.slot(name);
-        if slot.name.get() != name || slot.space.get() != thread.space.get() || slot.epoch.get() != gate::epoch() {
+        if slot.name.get() != name || slot.space.get() != thread.space.get() || !gate::EPOCH.is(slot.epoch.get()) {
             return may_call_unknown(thread, name, id, signature);
         }
         // SAFETY: what the slot points to lasts until it is filled anew, which only this thread does.

@@ -11,7 +11,7 @@
 //!   * [`scratch`]: memory that does not outlive a call.
 //!
 //! The way in takes no lock. A thread keeps, by name, the gates that it uses; every change that makes one of them wrong
-//! increments the epoch (`gate::invalidate`), which is compared with every call. A gate that is closed lets no call in, so a call that
+//! increments the epoch (`gate::EPOCH`), which is compared with every call. A gate that is closed lets no call in, so a call that
 //! looked just before has come first or comes too late, and nothing in between. Calls that are in it are counted,
 //! and a thread that must know that they are over waits for that.
 

@@ -9,7 +9,7 @@ use crate::{
         gate::{self, Entry, Gate, Table},
     },
 };
-use slipway_fabric::{sync::AtomicU64, turn::Turn};
+use slipway_fabric::{epoch, sync::AtomicU64, turn::Turn};
 use std::{
     cell::{Cell, RefCell},
     ffi::c_void,
@@ -54,7 +54,7 @@ pub(super) struct Slot {
 impl Slot {
     const fn new() -> Self {
         Self {
-            epoch: Cell::new(0),
+            epoch: Cell::new(epoch::NEVER),
             name: Cell::new(0),
             space: Cell::new(0),
             base: Cell::new(0),
@@ -77,7 +77,7 @@ struct Owners {
 
 impl Drop for Owners {
     fn drop(&mut self) {
-        THREAD.with(|thread| thread.slots.iter().for_each(|slot| slot.epoch.set(0)));
+        THREAD.with(|thread| thread.slots.iter().for_each(|slot| slot.epoch.set(epoch::NEVER)));
         let links = std::mem::take(&mut self.links);
         if links.iter().any(Option::is_some)
             && let Some(process) = Process::made()
@@ -147,7 +147,7 @@ pub(crate) fn calls_in(turn: *const Turn) -> u32 {
 
 /// In a forked child: the calling thread works for the child's own task, and comes back to it from calls that it is in.
 pub(crate) fn leave_all() {
-    gate::invalidate();
+    gate::EPOCH.advance();
     THREAD.with(|thread| {
         thread.space.set(FIRST);
         thread.frames().for_each(|frame| frame.space.set(FIRST));
@@ -178,18 +178,16 @@ impl Thread {
     #[inline(never)]
     pub fn look_up(&self, name: u32, id: i32) -> bool {
         let at = at(name);
-        // Read before the look-up, so that a change after it is noticed.
-        let epoch = gate::epoch();
         let Some(process) = Process::made() else { return false };
         let space = match self.space.get() {
             FIRST => process.first_space(),
             space => SpaceId(space),
         };
         let slot = &self.slots[at];
-        let kept = OWNERS.try_with(|owners| {
+        let look = |owners: &RefCell<Owners>| {
             let guard = process.lock();
             let link = &mut owners.borrow_mut().links[at];
-            slot.epoch.set(0);
+            slot.epoch.set(epoch::NEVER);
             if let Some((gate, place)) = link.take() {
                 gate.tally.part(&place);
             }
@@ -204,7 +202,8 @@ impl Thread {
             slot.turn.set(Arc::as_ptr(&gate.turn));
             *link = Some((gate, place));
             true
-        });
+        };
+        let (kept, epoch) = gate::EPOCH.look(|| OWNERS.try_with(look));
         if kept != Ok(true) {
             return false;
         }

@@ -5,16 +5,15 @@ use super::{
     thread::{Ended, Me, overdue, remaining},
 };
 use crate::{
-    clock::now,
     lock::Guard,
-    look::{EAGER, Outlook, look},
+    settings,
     state::LineId,
     waiting::{ASLEEP, For, HOT},
 };
 use slipway_fabric::{
     ring::{DOZES, Ring},
-    spin::Outcome,
-    sync::{FutexWord, Ordering},
+    spin::{Outcome, SpinStrategy, look, now, processor, stirs_at_once},
+    sync::FutexWord,
 };
 use smallvec::SmallVec;
 
@@ -58,7 +57,7 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>)
     let mut won = false;
     if me.eager && deadline.is_none() {
         drop(guard);
-        won = (0..EAGER).any(|_| me.stirs());
+        won = stirs_at_once(|| me.stirs());
         guard = me.process.lock();
     }
     if !won && me.looks {
@@ -77,16 +76,16 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>)
 
 /// Looks for as long as it may be worth it; whether something stirs.
 fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, bool) {
-    if let Some(outlook) = outlook(&guard, me) {
+    let strategy = strategy(&guard, me);
+    if strategy != SpinStrategy::Sleep {
         let hot = guard.waiting.hot.first().copied();
         drop(guard);
-        let outcome = look(outlook, deadline, &|| me.stirs());
+        let outcome = look(strategy, settings::spin_ns(), deadline, || me.stirs());
         guard = me.process.lock();
-        me.eager = outlook == Outlook::Spin && outcome == Outcome::Won;
-        let end = if outcome == Outcome::Burnt { now() } else { 0 };
-        me.waiter.habit.learn(outcome, end);
+        me.eager = strategy == SpinStrategy::Spin && outcome == Outcome::Won;
+        me.waiter.history.learn(outcome);
         if let Some(line) = hot.and_then(|hot| guard.lines.get(hot)) {
-            line.habit.learn(outcome, end);
+            line.spins.learn(outcome);
         }
     }
     // The lines may be others by now.
@@ -94,25 +93,18 @@ fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) 
     (guard, me.stirs())
 }
 
-/// Whether and how the leader looks before it sleeps; tells the other ends where it is.
-fn outlook(guard: &Guard<'_>, me: &Me) -> Option<Outlook> {
-    let cpu = rustix::thread::sched_getcpu() as u32 + 1;
-    let mut outlook = me.waiter.outlook(cpu);
+/// How the leader looks before it sleeps; tells the other ends where it is.
+fn strategy(guard: &Guard<'_>, me: &Me) -> SpinStrategy {
+    let own = processor();
+    let mut strategy = me.waiter.strategy(own);
     for (number, ..) in &me.rings {
         let Some(line) = guard.lines.get(*number) else { continue };
-        if line.segment.own.cpu.load(Ordering::Relaxed) != cpu {
-            line.segment.own.cpu.store(cpu, Ordering::Relaxed);
-        }
-        if !line.habit.trusts() && !line.habit.spins(now()) {
-            continue;
-        }
-        match line.segment.peer.cpu.load(Ordering::Relaxed) {
-            0 => outlook = outlook.or(Some(Outlook::Yield)),
-            other if other == cpu => outlook = outlook.or(Some(Outlook::Yield)),
-            _ => return Some(Outlook::Spin),
+        let of_line = line.segment.strategy(own);
+        if of_line > strategy && line.spins.spins() {
+            strategy = of_line;
         }
     }
-    outlook
+    strategy
 }
 
 /// Sleeps until the only hot line stirs or the leader is woken.

@@ -2,16 +2,15 @@
 
 use super::thread::{Ended, Me, remaining};
 use crate::{
-    clock::now,
     line::{Line, NO_SLOT, Stall},
     lock::Guard,
-    look::{Outlook, look},
+    settings,
     state::LineId,
     waiting::{ASLEEP, For},
 };
 use slipway_fabric::{
     ring::{DOZES, Ring},
-    spin::Outcome,
+    spin::{Outcome, SpinStrategy, look, now},
     sync::FutexWord,
 };
 
@@ -57,7 +56,7 @@ pub fn for_line(
 /// Waits until the reader of the ring has `moved` on, or the thread is woken.
 fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) -> Ended {
     let stirs = || moved() || me.waiter.is_woken();
-    if look(Outlook::Spin, deadline, &stirs) != Outcome::Won {
+    if look(SpinStrategy::Spin, settings::spin_ns(), deadline, stirs) != Outcome::Won {
         ring.arm_dozing_writer();
         let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
         if !stirs() && me.waiter.word.claim(0, ASLEEP).is_ok() {

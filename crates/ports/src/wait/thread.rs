@@ -1,7 +1,6 @@
 //! What a thread keeps between its waits, and why a wait ends.
 
 use crate::{
-    clock::now,
     dispatch::Inner,
     line::Line,
     lock::{Guard, Process},
@@ -9,6 +8,7 @@ use crate::{
     state::LineId,
     waiting::Waiter,
 };
+use slipway_fabric::spin::now;
 use slipway_fabric::{ring::Ring, sync::Ordering};
 use std::{cell::Cell, sync::Arc};
 

@@ -10,16 +10,14 @@
 pub mod pollable;
 
 use crate::{
-    clock::now,
     line::table::Lines,
-    look::{Outlook, look},
     settings,
     state::{LineId, PortId, SetId},
 };
 use pollable::Pollable;
 use slab::Slab;
 use slipway_fabric::{
-    spin::{Habit, Outcome},
+    spin::{SpinHistory, SpinStrategy, look, processor},
     sync::{AtomicU32, FutexWord, Ordering},
 };
 use std::sync::Arc;
@@ -33,7 +31,7 @@ pub struct Waiter {
     /// 0 while it looks, [`WOKEN`] or [`ASLEEP`].
     pub(crate) word: FutexWord,
     /// Whether looking for what other threads of the process do is worth it.
-    pub(crate) habit: Habit,
+    pub(crate) history: SpinHistory,
     /// The processor of the thread that woke it last, plus one; 0 before that.
     waker: AtomicU32,
 }
@@ -46,7 +44,7 @@ pub(crate) const ASLEEP: u32 = 2;
 impl Waiter {
     /// One that has not waited yet.
     pub(crate) fn new() -> Self {
-        Self { word: FutexWord::default(), habit: Habit::hopeful(), waker: AtomicU32::new(0) }
+        Self { word: FutexWord::default(), history: SpinHistory::hopeful(), waker: AtomicU32::new(0) }
     }
 
     #[inline]
@@ -59,22 +57,18 @@ impl Waiter {
         self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
     }
 
-    /// Whether and how it looks for what other threads of its process do, on the processor before `cpu`.
-    pub(crate) fn outlook(&self, cpu: u32) -> Option<Outlook> {
+    /// How it looks for what other threads of its process do, on the processor `own`.
+    pub(crate) fn strategy(&self, own: u32) -> SpinStrategy {
         let waker = self.waker.load(Ordering::Relaxed);
-        if waker == 0 || !(self.habit.trusts() || self.habit.spins(now())) {
-            return None;
-        }
-        Some(if waker == cpu { Outlook::Yield } else { Outlook::Spin })
+        if waker == 0 || !self.history.spins() { SpinStrategy::Sleep } else { SpinStrategy::between(own, waker) }
     }
 
     /// Looks before it sleeps, if it may be worth it. Whether it was woken.
     pub(crate) fn look(&self, deadline: Option<u64>) -> bool {
-        if settings::spin_ns() > 0
-            && let Some(outlook) = self.outlook(rustix::thread::sched_getcpu() as u32 + 1)
-        {
-            let outcome = look(outlook, deadline, &|| self.is_woken());
-            self.habit.learn(outcome, if outcome == Outcome::Burnt { now() } else { 0 });
+        let longest = settings::spin_ns();
+        let strategy = if longest > 0 { self.strategy(processor()) } else { SpinStrategy::Sleep };
+        if strategy != SpinStrategy::Sleep {
+            self.history.learn(look(strategy, longest, deadline, || self.is_woken()));
         }
         self.is_woken()
     }
@@ -139,7 +133,7 @@ impl Waiting {
 
     fn wake(&self, lines: &Lines, number: u32) {
         let Some(waiter) = self.word(number) else { return };
-        waiter.waker.store(rustix::thread::sched_getcpu() as u32 + 1, Ordering::Relaxed);
+        waiter.waker.store(processor(), Ordering::Relaxed);
         let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
         let line = self.sleeps_on.filter(|_| self.leads(number));
         match line.and_then(|id| lines.get(id)) {

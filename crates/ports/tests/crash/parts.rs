@@ -46,14 +46,16 @@ impl OutOfLine {
     fn new(len: usize) -> Self {
         let size = pages::whole_pages(len).expect("a size");
         let at = pages::allocate(None, size).expect("memory");
-        pages::write(at, &vec![(len % 251) as u8; len]).expect("our memory");
+        // SAFETY: memory of this test, which nothing else refers to.
+        unsafe { pages::write(at, &vec![(len % 251) as u8; len]) }.expect("our memory");
         Self(at, size)
     }
 }
 
 impl Drop for OutOfLine {
     fn drop(&mut self) {
-        pages::deallocate(self.0, self.1).expect("our memory");
+        // SAFETY: memory of this test, which nothing else refers to.
+        unsafe { pages::deallocate(self.0, self.1) }.expect("our memory");
     }
 }
 
@@ -131,7 +133,8 @@ fn server(own: u32, mut dice: Dice) {
         match msg.id() {
             MEMORY => {
                 let len = msg.u64(40) as usize;
-                pages::deallocate(msg.u64(56) as usize, pages::whole_pages(len).expect("a size")).expect("our memory");
+                // SAFETY: memory of this test, which nothing else refers to.
+                unsafe { pages::deallocate(msg.u64(56) as usize, pages::whole_pages(len).expect("a size")) }.expect("our memory");
             }
             RIGHTS => {
                 let count = (msg.u64(32) >> 32) as usize;

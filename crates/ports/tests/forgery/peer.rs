@@ -50,7 +50,8 @@ fn pair() -> (OwnedFd, OwnedFd) {
 
 impl Line {
     fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, parcels: OwnedFd) -> Self {
-        let words = Mapping::of_file(file, SEGMENT).expect("a mapping").view(0).expect("all of it");
+        // SAFETY: it is a segment of this size.
+        let words = unsafe { Mapping::of_file(file, SEGMENT) }.expect("a mapping").view(0).expect("all of it");
         let (ours, theirs) = segment.tables(TABLE).expect("tables");
         Self {
             segment,

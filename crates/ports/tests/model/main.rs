@@ -3,6 +3,7 @@
 //! After each step the return code, the names that were given out, every name's type and references, every receive
 //! right's status and every queue must be what the rules say. PROPTEST_CASES says how many lives are lived. The seed
 //! is fixed, so that a check of one change doesn't fail for another's sake; PROPTEST_RNG_SEED sets another.
+#![allow(unsafe_code, reason = "memory that comes with messages")]
 
 mod local;
 mod ops;

@@ -267,7 +267,8 @@ fn read(msg: &Msg, back: bool) -> Got {
         } else if it.is_port() {
             let mut bytes = vec![0; number * 4];
             pages::read(msg.u64(at) as usize, &mut bytes).expect("names out of line");
-            pages::deallocate(msg.u64(at) as usize, pages::page_size()).expect("a page of ours");
+            // SAFETY: memory of this test, which nothing else refers to.
+            unsafe { pages::deallocate(msg.u64(at) as usize, pages::page_size()) }.expect("a page of ours");
             names.extend(bytes.chunks_exact(4).map(|name| u32::from_le_bytes([name[0], name[1], name[2], name[3]])));
         } else {
             got.word = Some(msg.u32(at));

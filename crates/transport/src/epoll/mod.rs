@@ -19,7 +19,8 @@ use rustix::{
     io::Errno,
 };
 use slipway_fabric::{
-    spin::Habit,
+    sleepers::SetSleepers,
+    spin::SpinHistory,
     sync::{AtomicU32, Ordering::SeqCst},
 };
 use std::{
@@ -80,8 +81,8 @@ pub struct EpollSet {
     owner: u32,
     kick: Reserved,
     state: Mutex<State>,
-    sleeping: AtomicU32,
-    habit: Habit,
+    sleepers: SetSleepers,
+    spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
     nested: AtomicU32,
 }
@@ -95,8 +96,8 @@ impl EpollSet {
             owner: std::process::id(),
             kick,
             state: Mutex::default(),
-            sleeping: AtomicU32::new(0),
-            habit: Habit::hopeful(),
+            sleepers: SetSleepers::default(),
+            spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
@@ -233,9 +234,9 @@ impl EpollSet {
     }
 
     fn rouse(&self) {
-        if self.sleeping.load(SeqCst) != 0 {
+        self.sleepers.wake(|| {
             let _ = rustix::io::write(&self.kick, &1u64.to_ne_bytes());
-        }
+        });
     }
 
     /// Whether the set would report something of a stream now, or must be asked again when the

@@ -4,13 +4,13 @@ use super::{EpollSet, Event, Poller, State, Tag, borrow, entry::Entry};
 use crate::{
     settings::{Settings, Stage},
     stream::{Won, locked, now},
-    wait::{Outlook, Patience, current_cpu, may_spin},
+    wait::{longest_spin, may_spin},
 };
 use rustix::{
     event::{PollFlags, epoll},
     io::Errno,
 };
-use slipway_fabric::sync::Ordering::SeqCst;
+use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
 use std::{os::fd::RawFd, time::Duration};
 
 /// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
@@ -81,14 +81,11 @@ impl EpollSet {
             if ready {
                 continue;
             }
-            self.sleeping.fetch_add(1, SeqCst);
-            drop(state);
             let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
             let nap = nap.map(Duration::from_nanos);
             let remaining = nap.map_or(remaining, |nap| Some(remaining.unwrap_or(nap).min(nap)));
             scratch.clear();
-            let result = poller(&mut scratch, max, remaining);
-            self.sleeping.fetch_sub(1, SeqCst);
+            let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
             let mut state = locked(&self.state);
             if flowing {
                 state.wake_up();
@@ -200,14 +197,17 @@ impl EpollSet {
         if state.active.is_empty() || !may_spin() {
             return Ok(false);
         }
-        let cpu = current_cpu();
-        let outlook = state.busy().filter(|e| !e.spent).map(|e| e.stream.outlook(cpu)).max();
-        let Some(outlook) = outlook.filter(|o| *o != Outlook::Sleep && self.habit.spins(now())) else { return Ok(false) };
-        let mut patience = Patience::new(outlook, deadline);
+        let own = processor();
+        let strategy = state.busy().filter(|e| !e.spent).map(|e| e.stream.strategy(own)).max();
+        let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
+        if strategy == SpinStrategy::Sleep || !self.spins.spins() {
+            return Ok(false);
+        }
+        let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
         loop {
-            if let Some(stirring) = patience.round(|| state.busy().any(Entry::stirs)) {
-                self.habit.learn(patience.outcome(stirring), now());
-                return Ok(stirring);
+            if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
+                self.spins.learn(outcome);
+                return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs));
             }
             let time = now();
             if time.wrapping_sub(state.glanced) >= GLANCE {
@@ -247,8 +247,8 @@ impl State {
     /// than this one.
     fn nap(&self, now: u64) -> Option<u64> {
         let shortest = self.busy().map(|entry| entry.nap(now)).min()??;
-        let cpu = current_cpu();
-        self.busy().all(|entry| entry.stream.outlook(cpu) == Outlook::Spin).then_some(shortest)
+        let own = processor();
+        self.busy().all(|entry| entry.stream.strategy(own) == SpinStrategy::Spin).then_some(shortest)
     }
 
     /// Asks the senders of the active streams to ring only when their ring is half full or they

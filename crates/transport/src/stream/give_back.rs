@@ -1,6 +1,11 @@
 //! Going back to the socket: in order, with nothing lost, at any time (`docs/ring-abi.md`, "Giving back").
 
-use super::{Stream, locked, mode, ready::ask_kernel, send::send_socket, state::phase};
+use super::{
+    Stream, locked, mode,
+    ready::ask_kernel,
+    send::send_socket,
+    state::{Change, phase},
+};
 use crate::line::{self, Message};
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::{ring::CLOSED, sync::Ordering::Relaxed};
@@ -35,7 +40,8 @@ impl Stream {
         };
         {
             let tx = &self.state.tx;
-            let _guard = tx.lock.lock();
+            let _guard = self.lock_sending(None);
+            let _change = Change::begin(&tx.unfinished);
             let closed = tx.mode.load(Relaxed) != mode::RING || segment.tx.close_unless_wanted();
             // Else the next turn at housekeeping sends what the reader wants.
             if closed && tx.mode.load(Relaxed) != mode::RETURNING {
@@ -44,7 +50,8 @@ impl Stream {
         }
         {
             let rx = &self.state.rx;
-            let _guard = rx.lock.lock();
+            let _guard = self.lock_receiving(None);
+            let _change = Change::begin(&rx.unfinished);
             self.attend_awake();
             // A peer that has gone back to its socket can't take anything out of the ring any more.
             let can = rx.mode.load(Relaxed) != mode::AFTER && receiving && self.line_alive();
@@ -119,6 +126,7 @@ impl Stream {
             tx.mode.store(mode::AFTER, Relaxed);
             return Ok(true);
         };
+        let _change = Change::begin(&tx.unfinished);
         let cursor = tx.cursor();
         let mut buffer = [0u8; 16 * 1024];
         loop {

@@ -4,7 +4,7 @@
 //! the number that the program used. Operations here never block: see [`crate::wait`].
 
 mod give_back;
-mod pace;
+mod lock;
 mod ready;
 mod receive;
 mod send;
@@ -22,10 +22,12 @@ use crate::{
     report,
     settings::{Settings, Stage},
 };
-use rustix::{event::PollFlags, io::Errno, time::ClockId};
+use rustix::{event::PollFlags, io::Errno};
+pub use slipway_fabric::spin::now;
 use slipway_fabric::{
+    pace::Pace,
     segment::Segment,
-    spin::Habit,
+    spin::SpinHistory,
     sync::{AtomicU32, AtomicU64, Mapping, Ordering::Relaxed, Shared},
 };
 use state::{EndState, add, phase};
@@ -66,7 +68,7 @@ pub struct Stream {
     /// Entries in `mail.parcels`.
     parcels_waiting: AtomicU32,
     /// Learns whether spinning pays on this connection.
-    pub habit: Habit,
+    pub spins: SpinHistory,
     sets: Mutex<Vec<Weak<EpollSet>>>,
     /// 1 once the stream was made a member of an epoll set.
     in_sets: AtomicU32,
@@ -75,7 +77,7 @@ pub struct Stream {
     /// 1: a read found the allotment used up while bytes were there.
     cut_short: AtomicU32,
     /// How fast the peer has lately emptied a full ring.
-    pace: pace::Pace,
+    pace: Pace,
     allowance: OnceLock<Allowance>,
     /// The peer's process, as the kernel gave it when the connection was made.
     pub peer_pid: u32,
@@ -103,12 +105,6 @@ impl Mail {
 /// How long a woken sleeper may take to get up, in nanoseconds.
 const SLEEPERS_GRACE: u64 = 500_000_000;
 
-/// The time of the monotonic clock in nanoseconds.
-pub fn now() -> u64 {
-    let t = rustix::time::clock_gettime(ClockId::Monotonic);
-    (t.tv_sec as u64).wrapping_mul(1_000_000_000).wrapping_add(t.tv_nsec as u64)
-}
-
 /// The lock's content, also after a thread panicked with it.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -131,6 +127,11 @@ impl Stream {
     fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
         let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
         let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
+        #[allow(unsafe_code, reason = "nobody uses the locks yet")]
+        // SAFETY: the mapping was just made, and the state is used through it.
+        unsafe {
+            state.prepare()?;
+        }
         state.common.nonblocking.store(nonblocking.into(), Relaxed);
         Ok(Self {
             role,
@@ -139,12 +140,12 @@ impl Stream {
             segment: OnceLock::new(),
             mail: Mutex::default(),
             parcels_waiting: AtomicU32::new(0),
-            habit: Habit::hopeful(),
+            spins: SpinHistory::hopeful(),
             sets: Mutex::default(),
             in_sets: AtomicU32::new(0),
             allotted: AtomicU64::new(u64::MAX),
             cut_short: AtomicU32::new(0),
-            pace: pace::Pace::default(),
+            pace: Pace::default(),
             allowance: OnceLock::new(),
             peer_pid,
             ring_size: OnceLock::new(),
@@ -333,6 +334,10 @@ impl Stream {
     #[cold]
     fn condemn(&self, fd: BorrowedFd<'_>, what: slipway_fabric::Corrupt) -> Errno {
         report::warn(format_args!("{what} (process {}); the connection is closed", self.peer_pid));
+        self.end(fd)
+    }
+
+    fn end(&self, fd: BorrowedFd<'_>) -> Errno {
         let _ = rustix::net::shutdown(fd, rustix::net::Shutdown::Both);
         self.state.rx.mode.store(mode::AFTER, Relaxed);
         self.state.tx.mode.store(mode::AFTER, Relaxed);
@@ -421,7 +426,7 @@ impl Stream {
     /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
     pub fn sending_ended(&self) {
         let tx = &self.state.tx;
-        let _guard = tx.lock.lock();
+        let _guard = self.lock_sending(None);
         if tx.mode.load(Relaxed) != mode::RETURNING {
             tx.mode.store(mode::AFTER, Relaxed);
         }

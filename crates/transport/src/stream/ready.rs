@@ -1,12 +1,16 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Role, Stream, Won, locked, mode, now, pace, state::phase};
-use crate::wait::Outlook;
+use super::{Role, Stream, Won, locked, mode, state::phase};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
 };
-use slipway_fabric::{ring::CLOSED, ring::UNOPENED, spin::Outcome, sync::Ordering::Relaxed};
+use slipway_fabric::{
+    pace,
+    ring::{CLOSED, UNOPENED},
+    spin::{Outcome, SpinStrategy},
+    sync::Ordering::Relaxed,
+};
 use std::os::fd::BorrowedFd;
 
 /// The conditions under which a reader doesn't wait.
@@ -81,7 +85,7 @@ impl Stream {
         let roomy = segment.tx.unread(&mut cursor).map_or(true, |used| pace::enough(used, segment.tx.size()));
         if roomy {
             tx.full.store(0, Relaxed);
-            self.learn_pace(cursor.head_seen);
+            self.pace.learn(cursor.head_seen);
         }
         roomy
     }
@@ -146,7 +150,7 @@ impl Stream {
             };
             if turn {
                 // Waited for: who goes on without may sleep through the change that another makes.
-                let _guard = rx.lock.lock();
+                let _guard = self.lock_receiving(Some(fd));
                 if rx.mode.load(Relaxed) == mode::BEFORE {
                     if state == UNOPENED {
                         rx.mode.store(mode::AFTER, Relaxed);
@@ -165,7 +169,7 @@ impl Stream {
             _ => false,
         };
         if turn {
-            let _guard = tx.lock.lock();
+            let _guard = self.lock_sending(Some(fd));
             match tx.mode.load(Relaxed) {
                 mode::BEFORE => {
                     self.open_ring();
@@ -226,18 +230,20 @@ impl Stream {
         self.line().is_some_and(|s| s.rx.reader_armed())
     }
 
-    /// What could win before sleeping, for a thread on processor `cpu`, which it publishes: the peer
+    /// What could win before sleeping, for a thread on the processor `own`, which it publishes: the peer
     /// may run on another processor, or need this one.
-    pub fn outlook(&self, cpu: u32) -> Outlook {
-        let Some(segment) = self.line() else { return Outlook::Sleep };
-        let shown = cpu.wrapping_add(1);
-        if segment.own.cpu.load(Relaxed) != shown {
-            segment.own.cpu.store(shown, Relaxed);
-        }
-        if self.state.rx.mode.load(Relaxed) != mode::RING {
-            return Outlook::Sleep;
-        }
-        if segment.peer.cpu.load(Relaxed) == shown { Outlook::Yield } else { Outlook::Spin }
+    pub fn strategy(&self, own: u32) -> SpinStrategy {
+        let Some(segment) = self.line() else { return SpinStrategy::Sleep };
+        let strategy = segment.strategy(own);
+        if self.state.rx.mode.load(Relaxed) == mode::RING { strategy } else { SpinStrategy::Sleep }
+    }
+
+    /// How long it will take until more than [`pace::enough`] of the ring is free, in nanoseconds; None if that isn't known
+    /// or not worth a nap. `now` is the time.
+    pub fn room_nap(&self, now: u64) -> Option<u64> {
+        let tx = &self.state.tx;
+        let segment = self.line().filter(|_| tx.mode.load(Relaxed) == mode::RING)?;
+        self.pace.nap(&segment.tx, tx.cursor(), now)
     }
 
     /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
@@ -292,11 +298,11 @@ impl Stream {
             || self.state.tx.mode.load(Relaxed) == mode::RETURNING
     }
 
-    /// Remembers the outcome of a wait, for the counts and for the habit of spinning.
+    /// Remembers the outcome of a wait, for the counts and for later ones.
     pub fn settle_wait(&self, won: Won, spun: Option<Outcome>) {
         self.count_wait(won);
         if let Some(outcome) = spun {
-            self.habit.learn(outcome, now());
+            self.spins.learn(outcome);
         }
     }
 }

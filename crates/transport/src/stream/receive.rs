@@ -1,6 +1,10 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
-use super::{Stream, locked, mode, now, send::PIECE, state::add, state::phase};
+use super::{
+    Stream, locked, mode, now,
+    send::PIECE,
+    state::{Change, add, phase},
+};
 use crate::line::Parcel;
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -46,7 +50,7 @@ impl Stream {
     /// Receives what is there without blocking; `WOULDBLOCK` (AGAIN) if nothing is.
     pub fn receive(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
         let rx = &self.state.rx;
-        let _guard = rx.lock.lock();
+        let _guard = self.lock_receiving(Some(fd));
         self.settle();
         self.finish_giving_back();
         let mut got = self.receive_once(fd, to, how).inspect_err(|error| {
@@ -127,6 +131,7 @@ impl Stream {
     /// On the socket before the ring. None: the mode has changed, try again.
     fn receive_before(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Option<Received>, Errno> {
         let rx = &self.state.rx;
+        let _change = Change::begin(&rx.unfinished);
         let Some(segment) = self.line() else {
             let got = receive_socket(fd, to, usize::MAX, how)?;
             if !how.peek {
@@ -184,6 +189,7 @@ impl Stream {
         }
         let mut got = Received { bytes: there.min(want), ..Received::default() };
         if rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0 {
+            let _change = Change::begin(&rx.unfinished);
             self.take_parcel(fd, segment, &cursor, &mut got, how)?;
         }
         let mut left = got.bytes;
@@ -196,8 +202,9 @@ impl Stream {
                 if how.peek {
                     skip += piece.len() as u64;
                 } else {
-                    segment.rx.release(&mut cursor, piece.len());
+                    cursor.head += piece.len() as u64;
                     rx.keep(&cursor);
+                    segment.rx.show(&cursor);
                     if segment.rx.take_sleeping_writer(&cursor) {
                         self.ring_bell();
                     }
@@ -383,7 +390,7 @@ impl Stream {
     /// of the socket.
     pub fn readable_bytes(&self, on_socket: usize) -> usize {
         let rx = &self.state.rx;
-        let _guard = rx.lock.lock();
+        let _guard = self.lock_receiving(None);
         self.settle();
         match self.line() {
             // Before the ring and after it there may be bytes on the socket too.

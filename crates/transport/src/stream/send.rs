@@ -1,6 +1,9 @@
 //! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
 
-use super::{Role, Stream, locked, mode, now, state::add};
+use super::{
+    Role, Stream, locked, mode, now,
+    state::{Change, add},
+};
 use crate::line;
 use rustix::{
     io::Errno,
@@ -21,7 +24,7 @@ impl Stream {
     /// reads any more (the caller raises SIGPIPE). Descriptors go with the first byte.
     pub fn send(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
         let tx = &self.state.tx;
-        let _guard = tx.lock.lock();
+        let _guard = self.lock_sending(Some(fd));
         self.settle();
         let result = loop {
             match tx.mode.load(Relaxed) {
@@ -37,6 +40,7 @@ impl Stream {
                     }
                 }
                 before_or_after => {
+                    let _change = (before_or_after == mode::BEFORE).then(|| Change::begin(&tx.unfinished));
                     let result = send_socket(fd, from, descriptors);
                     if before_or_after == mode::BEFORE
                         && let Ok(n) = result
@@ -113,6 +117,7 @@ impl Stream {
             return Err(Errno::AGAIN);
         }
         let n = want.min(room);
+        let _change = (!descriptors.is_empty()).then(|| Change::begin(&tx.unfinished));
         if !descriptors.is_empty() {
             match line::send_parcel(self.socket_fd(), cursor.tail, n as u64, descriptors) {
                 Ok(()) => {
@@ -135,14 +140,14 @@ impl Stream {
             while let Some(piece) = pieces.next() {
                 segment.tx.fill(&mut cursor, piece).map_err(|what| self.condemn(fd, what))?;
                 if pieces.peek().is_some() {
-                    segment.tx.publish(&cursor);
                     tx.keep(&cursor);
+                    segment.tx.publish(&cursor);
                     self.wake_reader(segment);
                 }
             }
         }
-        segment.tx.publish(&cursor);
         tx.keep(&cursor);
+        segment.tx.publish(&cursor);
         self.wake_reader(segment);
         Ok(Some(n))
     }

@@ -6,7 +6,11 @@
 use slipway_fabric::{
     ring::{RxCursor, TxCursor},
     sleepers::Sleepers,
-    sync::{AtomicU32, AtomicU64, Lock, Ordering::Relaxed, Padded, Zeroed},
+    sync::{
+        AtomicU32, AtomicU64, Lock,
+        Ordering::{Relaxed, Release},
+        Padded, Zeroed, fence,
+    },
 };
 
 /// Where a direction of the stream is now.
@@ -41,9 +45,52 @@ pub struct EndState {
     pub counts: Padded<Counts>,
 }
 
-// SAFETY: atomics of integers only; `Lock` is one such word.
+// SAFETY: atomics of integers, and locks, of which zeroes are valid ones and whose functions access them atomically. No peer
+// writes there.
 #[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
 unsafe impl Zeroed for EndState {}
+
+impl EndState {
+    /// Makes the locks good for several processes.
+    ///
+    /// # Errors
+    /// As pthread_mutex_init(3).
+    ///
+    /// # Safety
+    /// It lies in memory of the family that nobody else uses yet.
+    #[allow(unsafe_code, reason = "nobody uses the locks yet")]
+    pub unsafe fn prepare(&self) -> std::io::Result<()> {
+        // SAFETY: the caller's promise, for all of it.
+        unsafe {
+            self.rx.lock.prepare()?;
+            self.tx.lock.prepare()?;
+            self.common.sleepers.prepare()
+        }
+    }
+}
+
+/// A change in several steps, which is marked as long as it goes on. A mark that is there when the lock is free was left
+/// by a holder that was killed: the stream can't go on.
+#[must_use]
+pub struct Change<'a> {
+    unfinished: &'a AtomicU32,
+    before: u32,
+}
+
+impl<'a> Change<'a> {
+    pub fn begin(unfinished: &'a AtomicU32) -> Self {
+        let before = unfinished.load(Relaxed);
+        unfinished.store(1, Relaxed);
+        fence(Release);
+        Self { unfinished, before }
+    }
+}
+
+impl Drop for Change<'_> {
+    fn drop(&mut self) {
+        self.unfinished.store(self.before, Release);
+    }
+}
 
 /// The receiving half.
 #[derive(Debug, Default)]
@@ -51,6 +98,8 @@ unsafe impl Zeroed for EndState {}
 pub struct RxState {
     pub lock: Lock,
     pub mode: AtomicU32,
+    /// See [`Change`].
+    pub unfinished: AtomicU32,
     /// Bytes received over the socket while `BEFORE`.
     pub socket_bytes: AtomicU64,
     pub head: AtomicU64,
@@ -77,10 +126,12 @@ impl RxState {
         RxCursor { head: self.head.load(Relaxed), base: self.base.load(Relaxed), tail_seen: self.tail_seen.load(Relaxed) }
     }
 
+    /// Keeps the cursor, before it is shown to the peer: should the holder of the lock be killed between the two, the next
+    /// shows it. One store commits it.
     pub fn keep(&self, cursor: &RxCursor) {
         self.base.store(cursor.base, Relaxed);
         self.tail_seen.store(cursor.tail_seen, Relaxed);
-        self.head.store(cursor.head, Relaxed);
+        self.head.store(cursor.head, Release);
     }
 }
 
@@ -90,11 +141,14 @@ impl RxState {
 pub struct TxState {
     pub lock: Lock,
     pub mode: AtomicU32,
+    /// See [`Change`].
+    pub unfinished: AtomicU32,
     /// Bytes sent over the socket while `BEFORE`.
     pub socket_bytes: AtomicU64,
     pub tail: AtomicU64,
     base: AtomicU64,
     head_seen: AtomicU64,
+    ready: AtomicU64,
     /// While `RETURNING`: position of the next byte to put on the socket.
     pub returning_from: AtomicU64,
     /// 1: a send found too little room, and half of the ring has not been free since.
@@ -109,13 +163,20 @@ pub struct TxState {
 
 impl TxState {
     pub fn cursor(&self) -> TxCursor {
-        TxCursor { tail: self.tail.load(Relaxed), base: self.base.load(Relaxed), head_seen: self.head_seen.load(Relaxed) }
+        TxCursor {
+            tail: self.tail.load(Relaxed),
+            base: self.base.load(Relaxed),
+            head_seen: self.head_seen.load(Relaxed),
+            ready: self.ready.load(Relaxed),
+        }
     }
 
+    /// As [`RxState::keep`].
     pub fn keep(&self, cursor: &TxCursor) {
         self.base.store(cursor.base, Relaxed);
         self.head_seen.store(cursor.head_seen, Relaxed);
-        self.tail.store(cursor.tail, Relaxed);
+        self.ready.store(cursor.ready, Relaxed);
+        self.tail.store(cursor.tail, Release);
     }
 }
 

@@ -1,0 +1,107 @@
+//! What threads keep without a lock: what they looked up, by its epoch; and that they sleep in an epoll set.
+
+use super::support::{Bell, Cell, check, spawn};
+use slipway_fabric::{
+    epoch::Epoch,
+    sleepers::SetSleepers,
+    sync::{AtomicBool, Mutex, Ordering},
+    turn::Turn,
+};
+use std::sync::Arc;
+
+#[test]
+fn what_has_changed_is_not_used_any_more() {
+    check(|| {
+        let shared = Arc::new((Epoch::new(), Mutex::new(0), AtomicBool::new(false)));
+        let changing = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                let (epoch, state, told) = &*shared;
+                let mut state = state.lock();
+                // In this order, which only the lock makes good.
+                epoch.advance();
+                *state = 1;
+                drop(state);
+                told.store(true, Ordering::Release);
+            })
+        };
+        let (epoch, state, told) = &*shared;
+        let (kept, at) = epoch.look(|| *state.lock());
+        if told.load(Ordering::Acquire) && epoch.is(at) {
+            assert_eq!(kept, 1);
+        }
+        changing.join().unwrap();
+        let (kept, at) = epoch.look(|| *state.lock());
+        assert!(kept == 1 && epoch.is(at));
+    });
+}
+
+#[test]
+fn a_call_by_what_was_kept_reaches_no_routine_that_was_replaced() {
+    check(|| {
+        /// A port's routines: the turn that they are called in, and what they use.
+        type Gate = (Turn, Cell);
+        let fresh = || Arc::new((Turn::new(false, false), Cell::default()));
+        let old: Arc<Gate> = fresh();
+        let shared = Arc::new((Epoch::new(), Mutex::new(Arc::clone(&old)), Bell::default()));
+        let calling = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                let (epoch, gate, bell) = &*shared;
+                let (mut kept, mut at) = epoch.look(|| Arc::clone(&gate.lock()));
+                for _ in 0..2 {
+                    if !epoch.is(at) {
+                        (kept, at) = epoch.look(|| Arc::clone(&gate.lock()));
+                    }
+                    if kept.0.enter() {
+                        kept.1.add(1);
+                        if kept.0.leave() {
+                            bell.ring();
+                        }
+                    }
+                }
+            })
+        };
+        let (epoch, gate, bell) = &*shared;
+        let mut guard = gate.lock();
+        old.0.close();
+        epoch.advance();
+        *guard = fresh();
+        drop(guard);
+        while old.0.calls() > 0 {
+            bell.wait();
+            bell.drain();
+        }
+        // As who unloads what they use.
+        old.1.add(1);
+        calling.join().unwrap();
+    });
+}
+
+#[test]
+fn a_sleeper_in_a_set_is_kicked() {
+    check(|| {
+        let set: Arc<(Mutex<u32>, SetSleepers, Bell)> = Arc::default();
+        let alerting: Vec<_> = (0..2)
+            .map(|_| {
+                let set = Arc::clone(&set);
+                // As `EpollSet::alert`.
+                spawn(move || {
+                    *set.0.lock() += 1;
+                    set.1.wake(|| set.2.kick());
+                })
+            })
+            .collect();
+        // As `EpollSet::wait`, until it has reported both.
+        let mut reported = 0;
+        while reported < 2 {
+            let mut active = set.0.lock();
+            let ready = std::mem::take(&mut *active);
+            if ready == 0 {
+                set.1.sleep(active, || set.2.wait_edge());
+            }
+            reported += ready;
+        }
+        alerting.into_iter().for_each(|alerting| alerting.join().unwrap());
+    });
+}

@@ -1,0 +1,108 @@
+//! A connection in two processes, one of which is killed while it holds a lock of it.
+#![allow(unsafe_code, reason = "fork")]
+
+use super::super::{state::Change, *};
+use rustix::{
+    net::{AddressFamily, SocketFlags, SocketType, socketpair},
+    process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid},
+};
+use std::{
+    io::{IoSlice, IoSliceMut},
+    os::fd::OwnedFd,
+};
+
+/// Both ends of a connection, with their sockets.
+struct Ends {
+    client: (Stream, OwnedFd),
+    server: (Stream, OwnedFd),
+}
+
+fn ends() -> Ends {
+    let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
+    let ((x, y), (line, peer)) = (pair(SocketType::STREAM), pair(SocketType::SEQPACKET));
+    let end = |role, line| Stream::new(role, Reserved::new(line).unwrap(), 0, true).unwrap();
+    let (client, server) = (end(Role::Client, line), end(Role::Server, peer));
+    let (segment, file) = Segment::create(4096).unwrap();
+    client.adopt(Segment::open(file.as_fd(), 4096).unwrap());
+    server.adopt(segment);
+    let ends = Ends { client: (client, x), server: (server, y) };
+    assert_eq!(ends.send(b"first "), Ok(6));
+    assert_eq!(ends.receive(), Ok(b"first ".to_vec()));
+    assert!(ends.client.0.on_ring());
+    ends
+}
+
+impl Ends {
+    fn send(&self, what: &[u8]) -> Result<usize, Errno> {
+        self.client.0.send(self.client.1.as_fd(), &[IoSlice::new(what)], &[])
+    }
+
+    fn receive(&self) -> Result<Vec<u8>, Errno> {
+        let mut buffer = [0; 64];
+        let to = &mut [IoSliceMut::new(&mut buffer)];
+        let got = self.server.0.receive(self.server.1.as_fd(), to, How::default())?;
+        Ok(buffer[..got.bytes].to_vec())
+    }
+}
+
+/// Runs `work` in a child that is killed in the midst of it.
+fn killed<T>(work: impl FnOnce() -> T) {
+    // SAFETY: the child does nothing that needs another thread of its parent.
+    let pid = unsafe { libc::fork() };
+    if pid == 0 {
+        let _held = work();
+        let _ = kill_process(getpid(), Signal::KILL);
+    }
+    let (_, status) = waitpid(Pid::from_raw(pid), WaitOptions::empty()).unwrap().unwrap();
+    assert_eq!(status.terminating_signal(), Some(libc::SIGKILL));
+}
+
+#[test]
+fn what_a_killed_writer_had_kept_is_shown() {
+    let ends = ends();
+    killed(|| {
+        let (stream, _) = &ends.client;
+        let guard = stream.lock_sending(None);
+        let (ring, mut cursor) = (&stream.line().unwrap().tx, stream.state.tx.cursor());
+        ring.free(&mut cursor, 9).unwrap();
+        ring.fill(&mut cursor, b"child's, ").unwrap();
+        stream.state.tx.keep(&cursor);
+        // Filled in, and not kept: nobody will see it.
+        ring.fill(&mut cursor, b"lost").unwrap();
+        guard
+    });
+    assert_eq!(ends.send(b"parent's"), Ok(8));
+    assert_eq!(ends.receive(), Ok(b"child's, parent's".to_vec()));
+}
+
+#[test]
+fn what_a_killed_reader_had_kept_is_not_read_again() {
+    let ends = ends();
+    assert_eq!(ends.send(b"0123456789"), Ok(10));
+    killed(|| {
+        let (stream, _) = &ends.server;
+        let guard = stream.lock_receiving(None);
+        let mut cursor = stream.state.rx.cursor();
+        stream.line().unwrap().rx.available(&mut cursor).unwrap();
+        cursor.head += 4;
+        stream.state.rx.keep(&cursor);
+        guard
+    });
+    assert_eq!(ends.receive(), Ok(b"456789".to_vec()));
+    let (_, mut cursor) = (ends.send(b"x"), ends.client.0.state.tx.cursor());
+    assert_eq!(ends.client.0.line().unwrap().tx.unread(&mut cursor), Ok(1), "the writer has its room back");
+}
+
+#[test]
+fn a_change_that_nobody_finishes_ends_the_connection() {
+    let ends = ends();
+    killed(|| (ends.client.0.lock_sending(None), Change::begin(&ends.client.0.state.tx.unfinished)));
+    ends.client.0.sending_ended();
+    assert_eq!(ends.send(b"more"), Err(Errno::PIPE));
+
+    let ends = self::ends();
+    killed(|| (ends.server.0.lock_receiving(None), Change::begin(&ends.server.0.state.rx.unfinished)));
+    assert_eq!(ends.send(b"more"), Ok(4));
+    assert_eq!(ends.receive(), Ok(Vec::new()));
+    assert_eq!(ends.send(b""), Err(Errno::PIPE));
+}
