@@ -77,6 +77,11 @@ impl Program {
         file.check()
     }
 
+    /// Whether it runs as the other does: one process may then serve both services.
+    pub fn runs_as(&self, other: &Self) -> bool {
+        (&self.program, &self.args, &self.env, &self.directory) == (&other.program, &other.args, &other.env, &other.directory)
+    }
+
     /// The program and its arguments, for people.
     pub fn shown(&self) -> String {
         let words = std::iter::once(self.program.display().to_string()).chain(self.args.iter().cloned());

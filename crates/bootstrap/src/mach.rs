@@ -22,6 +22,18 @@ pub fn port_with_send_right(task: Task) -> Result<u32, Code> {
     }
 }
 
+/// A new receive right in a set.
+pub fn port_in_set(task: Task, set: u32) -> Result<u32, Code> {
+    let port = task.allocate(right::RECEIVE)?;
+    match task.move_member(port, set) {
+        Ok(()) => Ok(port),
+        Err(code) => {
+            let _ = task.destroy(port);
+            Err(code)
+        }
+    }
+}
+
 /// Asks for a message to `notify` when the port dies. `INVALID_RIGHT` if it is dead.
 pub fn tell_death(task: Task, port: u32, notify: u32) -> Result<(), Code> {
     request(task, port, notify::DEAD_NAME, notify)

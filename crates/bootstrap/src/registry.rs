@@ -52,8 +52,13 @@ impl Registry {
         Self { task, notify, set, services: BTreeMap::new() }
     }
 
-    /// Answers a request. Rights in it that are not kept are the caller's to give up.
-    pub fn handle(&mut self, request: &Request) -> Result<Answer, Code> {
+    /// Whether the port is one that a program of a job asks by.
+    pub fn is_jobs(&self, port: u32) -> bool {
+        self.programs(port).next().is_some()
+    }
+
+    /// Answers a request that came to the port `at`. Rights in it that are not kept are the caller's to give up.
+    pub fn handle(&mut self, at: u32, request: &Request) -> Result<Answer, Code> {
         if let Some(name) = request.name() {
             self.look_for_death(name);
         }
@@ -74,7 +79,7 @@ impl Registry {
                 self.services.insert(name.clone(), Entry::Own(own));
                 Ok(Answer::Right(port, types::COPY_SEND))
             }
-            Request::CheckIn(name) => self.check_in(name),
+            Request::CheckIn(name) => self.check_in(at, name),
             Request::Info => Ok(Answer::Services(self.list())),
         }
     }
@@ -102,8 +107,13 @@ impl Registry {
         Ok(Answer::Done)
     }
 
-    fn check_in(&mut self, name: &ServiceName) -> Result<Answer, Code> {
+    fn check_in(&mut self, at: u32, name: &ServiceName) -> Result<Answer, Code> {
         let task = self.task;
+        if let Some(Entry::Own(Own { job: Some(job), .. })) = self.services.get(name)
+            && !self.programs(at).any(|program| program.runs_as(&job.program))
+        {
+            return Err(protocol::NOT_PRIVILEGED);
+        }
         match self.services.get_mut(name).ok_or(protocol::UNKNOWN_SERVICE)? {
             Entry::Own(own) if own.is_here(task) => {
                 mach::want_back(task, own.port, own.home).map_err(|_| protocol::NO_MEMORY)?;
@@ -149,6 +159,15 @@ impl Registry {
                 Err(code)
             }
         }
+    }
+
+    /// The program that asks by the port `at`, if it is one that the server started.
+    fn programs(&self, at: u32) -> impl Iterator<Item = &Program> {
+        let jobs = self.services.values().filter_map(|entry| match entry {
+            Entry::Own(own) => own.job.as_deref(),
+            Entry::Registered(_) => None,
+        });
+        jobs.filter(move |job| job.asks_by(at)).map(|job| &job.program)
     }
 
     fn unmake(&self, own: &Own) {

@@ -81,6 +81,11 @@ impl Seat {
         Ok(Self { path: path.to_path_buf(), listener, reserve, _lock: lock })
     }
 
+    /// Where clients find it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Readable when somebody connects.
     pub fn listener(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()

@@ -54,17 +54,9 @@ impl Server {
     pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>, views: Vec<view::Options>) -> Result<Self> {
         let task = Task::current();
         let set = task.allocate(right::PORT_SET).map_err(mach_error("port set"))?;
-        let [port, notify] =
-            [task.allocate(right::RECEIVE), task.allocate(right::RECEIVE)].map(|made| made.map_err(mach_error("port")));
-        let (port, notify) = (port?, notify?);
-        for member in [port, notify] {
-            task.move_member(member, set).map_err(mach_error("port set"))?;
-        }
-        let open = |options| {
-            let port = task.allocate(right::RECEIVE).map_err(mach_error("port"))?;
-            task.move_member(port, set).map_err(mach_error("port set"))?;
-            View::open(options, port)
-        };
+        let port = || mach::port_in_set(task, set).map_err(mach_error("port"));
+        let open = |options| View::open(options, port()?);
+        let (port, notify) = (port()?, port()?);
         let views = views.into_iter().map(open).collect::<Result<_>>()?;
         let bell = task.pollable(set).context("port set")?;
         let registry = Registry::new(task, notify, set);
@@ -95,7 +87,8 @@ impl Server {
     /// told to programs, if it isn't the user's own server's.
     pub fn run(&mut self, stop: &UnixStream, reload: &UnixStream, socket: Option<&OsStr>, shares_output: bool) -> Result<()> {
         let variable = socket.map(|socket| (slipway_ports::bootstrap::contact::SOCKET_VARIABLE, socket));
-        let surroundings = Surroundings { variable, shares_output };
+        let path = self.seat.path().to_owned();
+        let surroundings = Surroundings { task: self.task, set: self.set, socket: &path, variable, shares_output };
         loop {
             let ready = self.wait(stop.as_fd(), reload.as_fd())?;
             if ready.stop {
@@ -152,8 +145,8 @@ impl Server {
             let Some(message) = mach::receive(self.task, self.set) else { return };
             let at = u32_at(&message, 16);
             let view = self.views.iter().position(|view| view.port == at);
-            if at == self.port || view.is_some() {
-                self.answer(&message, view);
+            if at == self.port || view.is_some() || self.registry.is_jobs(at) {
+                self.answer(&message, at, view);
             } else {
                 self.registry.notified(at, &message);
                 self.drop_reply(&message);
@@ -166,7 +159,7 @@ impl Server {
         protocol::discard_right(self.task, reply, types::PORT_SEND);
     }
 
-    fn answer(&mut self, message: &[u8], view: Option<usize>) {
+    fn answer(&mut self, message: &[u8], at: u32, view: Option<usize>) {
         let reply = (u32_at(message, 8), u32_at(message, 0) & 0xff);
         if reply.0 == 0 {
             return protocol::discard(self.task, message);
@@ -175,11 +168,11 @@ impl Server {
             if let Some(view) = view {
                 self.views[view].check(&request)?;
             }
-            match self.registry.handle(&request) {
+            match self.registry.handle(at, &request) {
                 // The user may have just written its file.
                 Err(protocol::UNKNOWN_SERVICE) if self.directories.iter().any(Directory::has_changed) => {
                     self.read_directories();
-                    self.registry.handle(&request)
+                    self.registry.handle(at, &request)
                 }
                 other => other,
             }

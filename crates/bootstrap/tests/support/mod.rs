@@ -34,7 +34,7 @@ use std::{
 /// When a wait has failed: many times what it takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-const ROLE: &str = "SLIPWAY_TEST_ROLE";
+pub const ROLE: &str = "SLIPWAY_TEST_ROLE";
 /// What a task says begins with this; the test harness's own lines don't.
 const MARK: &str = "> ";
 
@@ -94,12 +94,17 @@ impl User {
 
     /// Has `name` served by a task with a part to play.
     pub fn configure(&self, name: &str, role: &str, more: &str) {
+        self.configure_as(name, role, more, name);
+    }
+
+    /// As [`User::configure`], with the output in the file of another service.
+    pub fn configure_as(&self, name: &str, role: &str, more: &str, output: &str) {
         let exe = std::env::current_exe().expect("the test's own path");
         let text = format!(
             "name = '{name}'\nprogram = '{}'\nargs = ['{}', '--exact', '--nocapture']\noutput = '{}'\n{more}\n[env]\n{ROLE} = '{role}'\n",
             exe.display(),
             self.test,
-            self.dir.path().join(format!("{name}.output")).display(),
+            self.dir.path().join(format!("{output}.output")).display(),
         );
         fs::write(self.dir.path().join(format!("config/slipway/services/{name}.toml")), text).expect("a file");
     }

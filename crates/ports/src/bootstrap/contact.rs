@@ -2,6 +2,9 @@
 //!
 //! The server listens at a socket that only its user can reach. Whoever connects gets one packet: [`Hello`],
 //! with the two descriptors of a send right. All else is Mach messages.
+//!
+//! A program that the server starts inherits a socket in which such a packet lies already ([`super::inherited`]). Its right is to
+//! a port that no other task has a right to, so the server knows by it that the request comes from that program.
 
 use crate::{io::objects, task::Task};
 use rustix::{
@@ -149,17 +152,33 @@ pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
     }
     let mut bytes = [0; size_of::<Hello>()];
     let mut fds = Vec::new();
-    let other = || Failed::Other(io::Error::new(io::ErrorKind::InvalidData, "it is no name server of this version of Slipway"));
     match objects::receive(connection.as_fd(), &mut bytes, &mut fds) {
         Ok(0) => return Err(Failed::Nobody),
         Err(Errno::MSGSIZE) => return Err(other()),
         received => received?,
     };
+    pair(bytes, fds)
+}
+
+fn other() -> Failed {
+    Failed::Other(io::Error::new(io::ErrorKind::InvalidData, "it is no name server of this version of Slipway"))
+}
+
+/// The two descriptors of a packet, if it is a [`Hello`].
+fn pair(bytes: [u8; size_of::<Hello>()], fds: Vec<Reserved>) -> Result<(OwnedFd, OwnedFd), Failed> {
     let [s, t] = <[Reserved; 2]>::try_from(fds).map_err(|_| other())?;
     if Hello::read_from_bytes(&bytes) != Ok(HELLO) {
         return Err(other());
     }
     Ok((s.into_owned(), t.into_owned()))
+}
+
+/// What lies in a socket that the server filled, which stays there.
+pub(super) fn look(socket: BorrowedFd<'_>) -> Option<(OwnedFd, OwnedFd)> {
+    let mut bytes = [0; size_of::<Hello>()];
+    let mut fds = Vec::new();
+    let size = objects::peek(socket, &mut bytes, &mut fds).ok()?;
+    (size == bytes.len()).then(|| pair(bytes, fds).ok())?
 }
 
 /// The server's side: answers a fresh connection with a send right to `port`, if it is this user's. Never waits.
@@ -168,6 +187,10 @@ pub fn welcome(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<
     if peer.uid != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
+    give(connection, task, port)
+}
+
+pub(super) fn give(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {
     let (s, t) = task.export(port)?;
     Ok(objects::send(connection, &[HELLO.as_bytes()], &[s.as_fd(), t.as_fd()])?)
 }

@@ -8,6 +8,7 @@
 //! the new one knows none of the names that programs had registered.
 
 pub mod contact;
+pub mod inherited;
 pub mod launch;
 pub mod protocol;
 
@@ -87,8 +88,9 @@ impl Task {
 
 /// A send right to the task's name server: its name, with a reference that is the caller's.
 ///
-/// That is the task's bootstrap port if it has one that lives. Else the server that SLIPWAY_BOOTSTRAP names or the
-/// user's own is connected to, the latter started if need be, and becomes the task's bootstrap port.
+/// That is the task's bootstrap port if it has one that lives. Else the one that the program inherited from the name
+/// server that started it; else the server that SLIPWAY_BOOTSTRAP names or the user's own is connected to, the latter
+/// started if need be. It becomes the task's bootstrap port.
 pub fn port(task: Task) -> Result<u32, Error> {
     let name = match task.bootstrap()? {
         abi::NULL | abi::DEAD => {
@@ -106,6 +108,12 @@ pub fn port(task: Task) -> Result<u32, Error> {
 /// Connects to the name server, started if need be: the name of a send right to its port.
 fn connect(task: Task) -> Result<u32, Error> {
     let place = Place::find()?;
+    if let Some((s, t)) = inherited::find(&place)
+        && let Ok(name) = task.import(s, t)
+        && name != abi::DEAD
+    {
+        return Ok(name);
+    }
     let (s, t) = reach(&place)?;
     match task.import(s, t) {
         Ok(abi::DEAD) => Err(place.unreachable("it ended just now").into()),
@@ -145,7 +153,8 @@ pub fn register(task: Task, server: Option<u32>, service: impl AsRef<[u8]>, port
 /// The receive right of a service that was created or is configured. It goes back to the name server with its
 /// senders, for the next to check in, when the caller gives it up or ends.
 ///
-/// `UNKNOWN_SERVICE`; `SERVICE_ACTIVE`: another task has it.
+/// `UNKNOWN_SERVICE`; `SERVICE_ACTIVE`: another task has it; `NOT_PRIVILEGED`: the name server starts a program for the
+/// service, and the caller is not that program.
 pub fn check_in(task: Task, server: Option<u32>, service: impl AsRef<[u8]>) -> Result<u32, Error> {
     right_of(call(task, server, &Request::CheckIn(ServiceName::new(service)?), 0)?)
 }
