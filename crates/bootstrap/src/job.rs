@@ -11,7 +11,7 @@ use std::{
     fs::OpenOptions,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    os::unix::process::ExitStatusExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
@@ -141,8 +141,8 @@ impl Job {
 
     fn spawn(&self, now: Instant, surroundings: &Surroundings<'_>, port: u32) -> io::Result<Process> {
         let program = &self.program;
-        let mut command = Command::new(&program.program);
-        command.args(&program.args).stdin(Stdio::null());
+        let mut command = Command::new(program.file()?);
+        command.arg0(&program.program).args(&program.args).stdin(Stdio::null());
         command.envs(surroundings.variable).envs(&program.env);
         if let Some(directory) = &program.directory {
             command.current_dir(directory);

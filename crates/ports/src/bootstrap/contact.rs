@@ -12,8 +12,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt},
 };
-use slipway_fabric::credentials;
-use slipway_fabric::{descriptor::Reserved, runtime::runtime_dir};
+use slipway_fabric::{credentials, descriptor::Reserved, runtime::runtime_dir, trust};
 use std::{
     env, io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -49,8 +48,8 @@ const HELLO: Hello = Hello { magic: MAGIC, version: VERSION };
 pub enum Unreachable {
     /// There is no directory for the socket.
     #[error(
-        "no name server: no runtime directory is this user's own and closed to others (mode 0700); \
-         set SLIPWAY_RUNTIME_DIR to one"
+        "no name server: no runtime directory is this user's own and closed to others (mode 0700), in directories that \
+         only this user and root can change; set SLIPWAY_RUNTIME_DIR to one"
     )]
     NoDirectory,
     /// The socket that SLIPWAY_BOOTSTRAP names does not answer. A private server isn't started again: the session
@@ -85,9 +84,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place that SLIPWAY_BOOTSTRAP names, else that of the user's own server.
+    /// The place that SLIPWAY_BOOTSTRAP names, else that of the user's own server. A set-uid program has the latter only.
     pub fn find() -> Result<Self, Unreachable> {
-        if let Some(path) = env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty()) {
+        if let Some(path) = env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty() && !trust::is_elevated()) {
             let socket = std::path::absolute(&path).unwrap_or_else(|_| path.into());
             return Ok(Self { socket, named: true });
         }

@@ -6,7 +6,7 @@
 use super::contact::{self, Place};
 use crate::{io::objects, task::Task};
 use rustix::io::{FdFlags, fcntl_dupfd_cloexec, fcntl_setfd};
-use slipway_fabric::credentials;
+use slipway_fabric::{credentials, trust};
 use std::{
     env,
     ffi::{OsStr, OsString},
@@ -58,7 +58,7 @@ fn inode(socket: impl AsFd) -> io::Result<u64> {
 /// What stands for the inherited send right, if the name server at `place` started this process, and neither ended nor
 /// started the program again since.
 pub(super) fn find(place: &Place) -> Option<(OwnedFd, OwnedFd)> {
-    let value = env::var_os(VARIABLE)?;
+    let value = env::var_os(VARIABLE).filter(|_| !trust::is_elevated())?;
     let (number, wanted) = parse(&value, &place.socket)?;
     let socket = copy(number)?;
     let is_it = objects::is_socket(&socket) && inode(&socket).is_ok_and(|inode| inode == wanted);

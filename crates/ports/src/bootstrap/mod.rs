@@ -14,6 +14,7 @@ pub mod protocol;
 
 pub use contact::{Place, Unreachable};
 pub use protocol::{Service, ServiceName, Status};
+pub use slipway_fabric::trust;
 
 use crate::{
     abi::{self, Code, HEADER, notify, option, right},
