@@ -46,3 +46,27 @@ impl Inner {
         Ok(copy)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::{
+        abi::{right, types},
+        task::Task,
+    };
+
+    /// Of a port that died a dead name may be left for as long as its holder likes.
+    #[test]
+    fn a_port_that_died_is_polled_no_more() {
+        let task = Task::new();
+        let polled = |task: Task| task.lock().io.pollables.len();
+        let before = polled(task);
+        for _ in 0..10 {
+            let port = task.allocate(right::RECEIVE).expect("a port");
+            task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+            task.pollable(port).expect("a descriptor");
+            task.mod_refs(port, right::RECEIVE, -1).expect("dead");
+        }
+        assert_eq!(polled(task), before);
+        task.terminate();
+    }
+}

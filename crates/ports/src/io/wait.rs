@@ -18,7 +18,7 @@ use super::{
 use crate::{
     process::{Guard, Process},
     settings,
-    state::{PortId, SetId, SpaceId, port::Local},
+    state::{Home, PortId, SetId, SpaceId, port::Local},
 };
 pub use lead::for_message;
 pub use room::{for_line, for_room, for_socket, for_turn};
@@ -276,6 +276,10 @@ impl Inner {
         };
         self.wake_where(of);
         self.tell_pollers(of);
+        // What polls finds no receive right then. Its number may become another port's.
+        if !self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_))) {
+            self.io.pollables.retain(|pollable| pollable.what != For::Port(port));
+        }
     }
 
     /// Wakes everybody who waits on the set.
