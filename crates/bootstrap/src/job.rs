@@ -109,10 +109,11 @@ impl Job {
         (self.wanted && self.process.is_none()).then(|| self.not_before.unwrap_or(now))
     }
 
-    /// Starts it if that is due. What went wrong is noted, and tried again after a pause.
-    pub fn start_if_due(&mut self, now: Instant, surroundings: &Surroundings<'_>) {
+    /// Starts it if that is due. What went wrong is noted, and tried again after a pause. The port that the process before
+    /// asked by, which is gone.
+    pub fn start_if_due(&mut self, now: Instant, surroundings: &Surroundings<'_>) -> Option<u32> {
         if self.due(now).is_none_or(|due| due > now) {
-            return;
+            return None;
         }
         match self.start(now, surroundings) {
             Ok((process, port)) => {
@@ -121,9 +122,11 @@ impl Job {
                 // What the process before may have left running is this job's no more.
                 let before = std::mem::replace(&mut self.port, port);
                 let _ = surroundings.task.destroy(before);
+                Some(before)
             }
             Err(error) => {
                 self.failed(now, format!("cannot start {}: {error}", self.program.program.display()));
+                None
             }
         }
     }

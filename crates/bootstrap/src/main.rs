@@ -3,6 +3,7 @@
 //! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::protocol`). It
 //! starts by itself when a program first needs it.
 
+mod clients;
 mod config;
 mod job;
 mod mach;

@@ -4,9 +4,9 @@
 //! request or configured. The receive right of an own service goes to the task that checks in, with a request
 //! to have it back, so that its senders are not cut off when that task ends.
 
-use crate::{config::Program, job::Job, mach};
+use crate::{clients::Limits, config::Program, job::Job, mach};
 use slipway_ports::{
-    abi::{Code, kind, notify, right, types},
+    abi::{self, Code, kind, notify, types},
     bootstrap::{
         Service, ServiceName, Status,
         protocol::{self, Answer, Request, u32_at},
@@ -24,12 +24,18 @@ pub struct Registry {
     /// The set that ports are put into that the server receives from.
     set: u32,
     services: BTreeMap<ServiceName, Entry>,
+    limits: Limits,
+    /// How many services are held for a client, by its port.
+    charged: BTreeMap<u32, usize>,
 }
+
+/// In place of a client's port: what clients left that are gone.
+const ABSENT: u32 = abi::NULL;
 
 #[derive(Debug)]
 enum Entry {
-    /// The name of a send right, one reference of which is the entry's.
-    Registered(u32),
+    /// The name of a send right, one reference of which is the entry's; and the client that it is charged to.
+    Registered(u32, u32),
     Own(Own),
 }
 
@@ -44,12 +50,14 @@ pub struct Own {
     pub job: Option<Box<Job>>,
     /// Readable while messages may wait for the program to be started.
     pub bell: Option<OwnedFd>,
+    /// The client that it is charged to, if one created it.
+    client: Option<u32>,
 }
 
 impl Registry {
     /// An empty one. Notifications of dead names go to `notify`; ports to be received from are put into `set`.
-    pub fn new(task: Task, notify: u32, set: u32) -> Self {
-        Self { task, notify, set, services: BTreeMap::new() }
+    pub fn new(task: Task, notify: u32, set: u32, limits: Limits) -> Self {
+        Self { task, notify, set, services: BTreeMap::new(), limits, charged: BTreeMap::new() }
     }
 
     /// Whether the port is one that a program of a job asks by.
@@ -64,18 +72,20 @@ impl Registry {
         }
         match request {
             Request::LookUp(name) => match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
-                Entry::Registered(port) | Entry::Own(Own { port, .. }) => Ok(Answer::Right(*port, types::COPY_SEND)),
+                Entry::Registered(port, _) | Entry::Own(Own { port, .. }) => Ok(Answer::Right(*port, types::COPY_SEND)),
             },
             Request::Status(name) => {
                 let entry = self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)?;
                 Ok(Answer::Status(self.status(entry)))
             }
             Request::Register(name, 0) => self.forget(name),
-            Request::Register(name, port) => self.register(name, *port),
+            Request::Register(name, port) => self.register(at, name, *port),
             Request::CreateService(name) if self.services.contains_key(name) => Err(protocol::NAME_IN_USE),
             Request::CreateService(name) => {
-                let own = self.make(None).map_err(|_| protocol::NO_MEMORY)?;
+                self.check_limits(at)?;
+                let own = self.make(None, Some(at)).map_err(|_| protocol::NO_MEMORY)?;
                 let port = own.port;
+                self.charge(at);
                 self.services.insert(name.clone(), Entry::Own(own));
                 Ok(Answer::Right(port, types::COPY_SEND))
             }
@@ -84,23 +94,80 @@ impl Registry {
         }
     }
 
-    fn register(&mut self, name: &ServiceName, port: u32) -> Result<Answer, Code> {
+    fn register(&mut self, at: u32, name: &ServiceName, port: u32) -> Result<Answer, Code> {
         if self.services.contains_key(name) {
             return Err(protocol::NAME_IN_USE);
         }
+        self.check_limits(at)?;
         mach::tell_death(self.task, port, self.notify)?;
-        self.services.insert(name.clone(), Entry::Registered(port));
+        self.services.insert(name.clone(), Entry::Registered(port, at));
+        self.charge(at);
         Ok(Answer::Done)
+    }
+
+    /// `NO_MEMORY` if no more may be held for the client, or at all.
+    fn check_limits(&self, client: u32) -> Result<(), Code> {
+        let of_client = self.charged.get(&client).copied().unwrap_or_default();
+        let of_all: usize = self.charged.values().sum();
+        if of_client >= self.limits.names_each || of_all >= self.limits.names { Err(protocol::NO_MEMORY) } else { Ok(()) }
+    }
+
+    fn charge(&mut self, client: u32) {
+        *self.charged.entry(client).or_default() += 1;
+    }
+
+    fn release(&mut self, client: u32) {
+        if let Some(count) = self.charged.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                self.charged.remove(&client);
+            }
+        }
+    }
+
+    /// Takes a service out. What it holds is the caller's to give up.
+    fn remove(&mut self, name: &ServiceName) -> Option<Entry> {
+        let entry = self.services.remove(name)?;
+        match &entry {
+            Entry::Registered(_, client) | Entry::Own(Own { client: Some(client), .. }) => self.release(*client),
+            Entry::Own(_) => {}
+        }
+        Some(entry)
+    }
+
+    /// No task is left that could ask by the port. What was held for it stays and is charged to all clients that are gone,
+    /// as much as fits there; services beyond that are forgotten unless a task serves them.
+    pub fn departed(&mut self, client: u32) {
+        let Some(count) = self.charged.remove(&client) else { return };
+        let absent = self.charged.get(&ABSENT).copied().unwrap_or_default();
+        *self.charged.entry(ABSENT).or_default() += count;
+        let mut left = Vec::new();
+        for (name, entry) in &mut self.services {
+            match entry {
+                Entry::Registered(_, by) | Entry::Own(Own { client: Some(by), .. }) if *by == client => *by = ABSENT,
+                _ => continue,
+            }
+            left.push(name.clone());
+        }
+        if absent + count > self.limits.names_each {
+            let task = self.task;
+            left.retain(|name| matches!(self.services.get(name), Some(Entry::Own(own)) if own.is_here(task)));
+            left.iter().for_each(|name| {
+                if let Some(Entry::Own(own)) = self.remove(name) {
+                    self.unmake(&own);
+                }
+            });
+        }
     }
 
     fn forget(&mut self, name: &ServiceName) -> Result<Answer, Code> {
         match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
             Entry::Own(Own { job: Some(_), .. }) => return Err(protocol::NOT_PRIVILEGED),
             Entry::Own(own) if !own.is_here(self.task) => return Err(protocol::SERVICE_ACTIVE),
-            Entry::Own(_) | Entry::Registered(_) => {}
+            Entry::Own(_) | Entry::Registered(..) => {}
         }
-        match self.services.remove(name) {
-            Some(Entry::Registered(port)) => drop(self.task.deallocate(port)),
+        match self.remove(name) {
+            Some(Entry::Registered(port, _)) => drop(self.task.deallocate(port)),
             Some(Entry::Own(own)) => self.unmake(&own),
             None => {}
         }
@@ -122,7 +189,7 @@ impl Registry {
                 own.bell = None;
                 Ok(Answer::Right(own.port, types::MOVE_RECEIVE))
             }
-            Entry::Own(_) | Entry::Registered(_) => Err(protocol::SERVICE_ACTIVE),
+            Entry::Own(_) | Entry::Registered(..) => Err(protocol::SERVICE_ACTIVE),
         }
     }
 
@@ -132,10 +199,14 @@ impl Registry {
         let name = program.name.clone();
         match self.services.get_mut(&name) {
             Some(Entry::Own(Own { job: Some(job), .. })) => job.program = program,
-            Some(Entry::Own(own)) => own.job = Some(Box::new(Job::new(program))),
-            Some(Entry::Registered(_)) => return Err(protocol::NAME_IN_USE),
+            Some(Entry::Own(own)) => {
+                own.job = Some(Box::new(Job::new(program)));
+                let client = own.client.take();
+                client.into_iter().for_each(|client| self.release(client));
+            }
+            Some(Entry::Registered(..)) => return Err(protocol::NAME_IN_USE),
             None => {
-                let own = self.make(Some(Box::new(Job::new(program)))).map_err(|_| protocol::NO_MEMORY)?;
+                let own = self.make(Some(Box::new(Job::new(program))), None).map_err(|_| protocol::NO_MEMORY)?;
                 self.services.insert(name.clone(), Entry::Own(own));
             }
         }
@@ -148,11 +219,11 @@ impl Registry {
         Ok(())
     }
 
-    fn make(&self, job: Option<Box<Job>>) -> Result<Own, Code> {
-        let own =
-            Own { port: mach::port_with_send_right(self.task)?, home: self.task.allocate(right::RECEIVE)?, job, bell: None };
-        let made = self.task.move_member(own.home, self.set);
-        match made.and_then(|()| mach::tell_death(self.task, own.port, self.notify)) {
+    fn make(&self, job: Option<Box<Job>>, client: Option<u32>) -> Result<Own, Code> {
+        let port = mach::port_with_send_right(self.task)?;
+        let home = mach::port_in_set(self.task, self.set);
+        let own = Own { port, home: *home.as_ref().unwrap_or(&abi::NULL), job, bell: None, client };
+        match home.and_then(|_| mach::tell_death(self.task, own.port, self.notify)) {
             Ok(()) => Ok(own),
             Err(code) => {
                 self.unmake(&own);
@@ -165,7 +236,7 @@ impl Registry {
     fn programs(&self, at: u32) -> impl Iterator<Item = &Program> {
         let jobs = self.services.values().filter_map(|entry| match entry {
             Entry::Own(own) => own.job.as_deref(),
-            Entry::Registered(_) => None,
+            Entry::Registered(..) => None,
         });
         jobs.filter(move |job| job.asks_by(at)).map(|job| &job.program)
     }
@@ -181,7 +252,7 @@ impl Registry {
             Entry::Own(own) if !own.is_here(self.task) => Status::Active,
             Entry::Own(own) if own.job.is_some() => Status::OnDemand,
             Entry::Own(_) => Status::Inactive,
-            Entry::Registered(_) => Status::Active,
+            Entry::Registered(..) => Status::Active,
         }
     }
 
@@ -189,7 +260,7 @@ impl Registry {
         let services = self.services.iter().map(|(name, entry)| {
             let job = match entry {
                 Entry::Own(own) => own.job.as_deref(),
-                Entry::Registered(_) => None,
+                Entry::Registered(..) => None,
             };
             Service {
                 name: name.clone(),
@@ -224,7 +295,7 @@ impl Registry {
 
     /// A port may have died without that having been told yet.
     fn look_for_death(&mut self, name: &ServiceName) {
-        if let Some(Entry::Registered(port) | Entry::Own(Own { port, .. })) = self.services.get(name) {
+        if let Some(Entry::Registered(port, _) | Entry::Own(Own { port, .. })) = self.services.get(name) {
             let port = *port;
             if self.is_dead(port) {
                 self.bury(port);
@@ -242,7 +313,9 @@ impl Registry {
         if !self.is_dead(name) {
             return;
         }
-        self.services.retain(|_, entry| !matches!(entry, Entry::Registered(port) if *port == name));
+        let died = |entry: &Entry| matches!(entry, Entry::Registered(port, _) if *port == name);
+        let dead: Vec<_> = self.services.iter().filter(|(_, entry)| died(entry)).map(|(name, _)| name.clone()).collect();
+        dead.iter().for_each(|name| drop(self.remove(name)));
         let _ = self.task.destroy(name);
         let (task, notify) = (self.task, self.notify);
         for own in self.own().filter(|own| own.port == name) {
@@ -257,7 +330,7 @@ impl Registry {
     pub fn own(&mut self) -> impl Iterator<Item = &mut Own> {
         self.services.values_mut().filter_map(|entry| match entry {
             Entry::Own(own) => Some(own),
-            Entry::Registered(_) => None,
+            Entry::Registered(..) => None,
         })
     }
 }

@@ -8,6 +8,7 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with},
 };
 use slipway_ports::{
+    abi::Code,
     bootstrap::contact::{self, Failed},
     task::Task,
 };
@@ -91,12 +92,12 @@ impl Seat {
         self.listener.as_fd()
     }
 
-    /// Answers all who have connected with a send right to `port`.
-    pub fn welcome(&mut self, task: Task, port: u32) {
+    /// Answers all who have connected with a send right to the port that is given for their process.
+    pub fn welcome(&mut self, task: Task, mut port: impl FnMut(Option<u32>) -> Result<u32, Code>) {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(connection) => {
-                    if let Err(error) = contact::welcome(connection.as_fd(), task, port) {
+                    if let Err(error) = contact::welcome(connection.as_fd(), task, &mut port) {
                         eprintln!("slipway-bootstrap: a client was turned away: {error}");
                     }
                     self.reserve = self.reserve.take().or_else(reserve);

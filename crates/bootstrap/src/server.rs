@@ -1,6 +1,7 @@
 //! The server's loop: connections, requests, notifications, and the programs that serve.
 
 use crate::{
+    clients::{Clients, Limits},
     config::{Directory, Program},
     job::Surroundings,
     mach,
@@ -12,9 +13,10 @@ use anyhow::{Context, Result, anyhow};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
+    process::{Resource, getrlimit},
 };
 use slipway_ports::{
-    abi::{Code, right, types},
+    abi::{Code, notify, right, types},
     bootstrap::protocol::{self, Answer, Request, u32_at},
     task::Task,
 };
@@ -35,8 +37,7 @@ const BATCH: usize = 64;
 pub struct Server {
     task: Task,
     seat: Seat,
-    /// What clients have a send right to.
-    port: u32,
+    clients: Clients,
     views: Vec<View>,
     /// All that the server receives from.
     set: u32,
@@ -54,13 +55,13 @@ impl Server {
     pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>, views: Vec<view::Options>) -> Result<Self> {
         let task = Task::current();
         let set = task.allocate(right::PORT_SET).map_err(mach_error("port set"))?;
-        let port = || mach::port_in_set(task, set).map_err(mach_error("port"));
-        let open = |options| View::open(options, port()?);
-        let (port, notify) = (port()?, port()?);
-        let views = views.into_iter().map(open).collect::<Result<_>>()?;
+        let notify = mach::port_in_set(task, set).map_err(mach_error("port"))?;
+        let views = views.into_iter().map(View::open).collect::<Result<_>>()?;
         let bell = task.pollable(set).context("port set")?;
-        let registry = Registry::new(task, notify, set);
-        let mut server = Self { task, seat, port, views, set, bell, registry, directories };
+        let descriptors = getrlimit(Resource::Nofile).current.and_then(|limit| limit.try_into().ok());
+        let limits = Limits::of(descriptors.unwrap_or(usize::MAX));
+        let (clients, registry) = (Clients::new(task, set, limits), Registry::new(task, notify, set, limits));
+        let mut server = Self { task, seat, clients, views, set, bell, registry, directories };
         server.read_directories();
         server.configure(programs);
         Ok(server)
@@ -99,8 +100,11 @@ impl Server {
                 self.read_directories();
             }
             if ready.clients {
-                self.seat.welcome(self.task, self.port);
-                self.views.iter_mut().for_each(|view| view.seat.welcome(self.task, view.port));
+                let (task, clients) = (self.task, &mut self.clients);
+                self.seat.welcome(task, |pid| clients.port(None, pid));
+                for (number, view) in self.views.iter_mut().enumerate() {
+                    view.seat.welcome(task, |pid| clients.port(Some(number), pid));
+                }
             }
             if ready.messages {
                 self.take_messages();
@@ -144,12 +148,21 @@ impl Server {
             // After the last one the bell is quiet.
             let Some(message) = mach::receive(self.task, self.set) else { return };
             let at = u32_at(&message, 16);
-            let view = self.views.iter().position(|view| view.port == at);
-            if at == self.port || view.is_some() || self.registry.is_jobs(at) {
-                self.answer(&message, at, view);
-            } else {
-                self.registry.notified(at, &message);
-                self.drop_reply(&message);
+            match self.clients.view(at) {
+                Some(_) if protocol::message_id(&message) == notify::NO_SENDERS => {
+                    // One that the client made up itself says that it is gone, which harms nobody else.
+                    if self.clients.has_no_senders(at, u32_at(&message, 40)) {
+                        self.registry.departed(at);
+                    }
+                    protocol::discard(self.task, &message);
+                    self.drop_reply(&message);
+                }
+                Some(view) => self.answer(&message, at, view),
+                None if self.registry.is_jobs(at) => self.answer(&message, at, None),
+                None => {
+                    self.registry.notified(at, &message);
+                    self.drop_reply(&message);
+                }
             }
         }
     }
@@ -197,7 +210,7 @@ impl Server {
 
     /// Starts programs that are wanted, and notes which have ended.
     fn look_after_jobs(&mut self, surroundings: &Surroundings<'_>) {
-        let (task, now) = (self.task, Instant::now());
+        let (task, now, mut gone) = (self.task, Instant::now(), Vec::new());
         for own in self.registry.own() {
             let Some(job) = &own.job else { continue };
             let calls = job.is_idle() && own.bell.as_ref().is_some_and(rings) && own.is_wanted(task);
@@ -206,8 +219,9 @@ impl Server {
             if calls {
                 job.want();
             }
-            job.start_if_due(now, surroundings);
+            gone.extend(job.start_if_due(now, surroundings));
         }
+        gone.into_iter().for_each(|port| self.registry.departed(port));
     }
 }
 

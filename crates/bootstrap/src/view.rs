@@ -35,18 +35,16 @@ impl Options {
 pub struct View {
     /// Where clients come.
     pub seat: Seat,
-    /// What they have a send right to.
-    pub port: u32,
     look_up: Option<Vec<String>>,
     provide: Option<Vec<String>>,
 }
 
 impl View {
-    /// Takes the view's seat. Its clients get a right to `port`.
-    pub fn open(options: Options, port: u32) -> Result<Self> {
+    /// Takes the view's seat.
+    pub fn open(options: Options) -> Result<Self> {
         let Options { socket, look_up, provide } = options;
         match Seat::take(&socket).with_context(|| format!("{}", socket.display()))? {
-            Some(seat) => Ok(Self { seat, port, look_up, provide }),
+            Some(seat) => Ok(Self { seat, look_up, provide }),
             None => bail!("{}: another server listens", socket.display()),
         }
     }

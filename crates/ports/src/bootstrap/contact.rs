@@ -6,7 +6,7 @@
 //! A program that the server starts inherits a socket in which such a packet lies already ([`super::inherited`]). Its right is to
 //! a port that no other task has a right to, so the server knows by it that the request comes from that program.
 
-use crate::{io::objects, task::Task};
+use crate::{abi::Code, io::objects, task::Task};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
@@ -42,6 +42,8 @@ const MAGIC: u32 = 0x534d_4253;
 /// The version of the packet, of the messages and of the lines that carry them.
 const VERSION: u32 = 1;
 const HELLO: Hello = Hello { magic: MAGIC, version: VERSION };
+/// What a server sends that serves as many clients as it may: no version, and no descriptors.
+const FULL: Hello = Hello { magic: MAGIC, version: 0 };
 
 /// Why there is no name server to ask.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -165,6 +167,9 @@ fn other() -> Failed {
 
 /// The two descriptors of a packet, if it is a [`Hello`].
 fn pair(bytes: [u8; size_of::<Hello>()], fds: Vec<Reserved>) -> Result<(OwnedFd, OwnedFd), Failed> {
+    if Hello::read_from_bytes(&bytes) == Ok(FULL) {
+        return Err(Failed::Other(io::Error::other("it serves as many clients as it may")));
+    }
     let [s, t] = <[Reserved; 2]>::try_from(fds).map_err(|_| other())?;
     if Hello::read_from_bytes(&bytes) != Ok(HELLO) {
         return Err(other());
@@ -180,13 +185,23 @@ pub(super) fn look(socket: BorrowedFd<'_>) -> Option<(OwnedFd, OwnedFd)> {
     (size == bytes.len()).then(|| pair(bytes, fds).ok())?
 }
 
-/// The server's side: answers a fresh connection with a send right to `port`, if it is this user's. Never waits.
-pub fn welcome(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {
+/// The server's side: answers a fresh connection with a send right to the port that is given for the other end's process,
+/// if that is this user's. A server without a port for it says so. Never waits.
+///
+/// # Errors
+/// The other end is another user's, or gone, or there is no port or descriptor for it.
+pub fn welcome(connection: BorrowedFd<'_>, task: Task, port: impl FnOnce(Option<u32>) -> Result<u32, Code>) -> io::Result<()> {
     let peer = credentials::peer(connection)?;
     if peer.uid != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
-    give(connection, task, port)
+    match port(peer.pid) {
+        Ok(port) => give(connection, task, port),
+        Err(_) => {
+            objects::send(connection, &[FULL.as_bytes()], &[])?;
+            Err(io::Error::other("there are as many clients as there may be"))
+        }
+    }
 }
 
 pub(super) fn give(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {

@@ -1,0 +1,97 @@
+//! The processes that ask, and the port that each asks by: what is held for a client is charged to its port.
+
+use crate::mach;
+use slipway_ports::{abi::Code, bootstrap::protocol, task::Task};
+use std::collections::BTreeMap;
+
+/// What the server holds at most, of its descriptors: a client takes up to seven, a name up to two.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// Clients.
+    pub clients: usize,
+    /// Names that clients registered or created.
+    pub names: usize,
+    /// Those of one client.
+    pub names_each: usize,
+}
+
+impl Limits {
+    /// For a process that may open so many descriptors.
+    pub fn of(descriptors: usize) -> Self {
+        Self { clients: descriptors / 16, names: (descriptors / 4).min(65_536), names_each: (descriptors / 8).min(4096) }
+    }
+}
+
+/// The clients that connected. Programs of jobs are not among them.
+#[derive(Debug)]
+pub struct Clients {
+    task: Task,
+    /// The set that ports are put into that the server receives from.
+    set: u32,
+    most: usize,
+    by_port: BTreeMap<u32, Client>,
+    /// The port that a process got at a socket before, by the number of the process and of the view.
+    by_process: BTreeMap<(u32, Option<usize>), u32>,
+}
+
+#[derive(Debug)]
+struct Client {
+    /// The view whose socket it came by.
+    view: Option<usize>,
+    /// Its number, if it has one here. A process that gets the number of one that ended may share its port.
+    pid: Option<u32>,
+    /// How many send rights were made.
+    made: u32,
+}
+
+impl Clients {
+    /// None yet. Ports to be received from are put into `set`.
+    pub fn new(task: Task, set: u32, limits: Limits) -> Self {
+        Self { task, set, most: limits.clients, by_port: BTreeMap::new(), by_process: BTreeMap::new() }
+    }
+
+    /// The port for a process that connected at a socket, of which the caller makes a send right.
+    ///
+    /// # Errors
+    /// [`protocol::NO_MEMORY`]: there are as many clients as there may be, or no descriptors.
+    pub fn port(&mut self, view: Option<usize>, pid: Option<u32>) -> Result<u32, Code> {
+        let known = pid.and_then(|pid| self.by_process.get(&(pid, view)).copied());
+        let port = match known {
+            Some(port) => port,
+            None if self.by_port.len() >= self.most => return Err(protocol::NO_MEMORY),
+            None => {
+                let port = mach::port_in_set(self.task, self.set).map_err(|_| protocol::NO_MEMORY)?;
+                if mach::tell_no_senders(self.task, port, 1).is_err() {
+                    let _ = self.task.destroy(port);
+                    return Err(protocol::NO_MEMORY);
+                }
+                self.by_port.insert(port, Client { view, pid, made: 0 });
+                self.by_process.extend(pid.map(|pid| ((pid, view), port)));
+                port
+            }
+        };
+        if let Some(client) = self.by_port.get_mut(&port) {
+            client.made = client.made.wrapping_add(1);
+        }
+        Ok(port)
+    }
+
+    /// The view that the client's port belongs to, if the port is a client's.
+    pub fn view(&self, port: u32) -> Option<Option<usize>> {
+        self.by_port.get(&port).map(|client| client.view)
+    }
+
+    /// A client's port has no senders left, of the `made` that it was told of. Whether the client is gone.
+    pub fn has_no_senders(&mut self, port: u32, made: u32) -> bool {
+        let Some(client) = self.by_port.get(&port) else { return false };
+        // The process connected again meanwhile.
+        if client.made != made && mach::tell_no_senders(self.task, port, client.made).is_ok() {
+            return false;
+        }
+        if let Some(Client { view, pid: Some(pid), .. }) = self.by_port.remove(&port) {
+            self.by_process.remove(&(pid, view));
+        }
+        let _ = self.task.destroy(port);
+        true
+    }
+}
