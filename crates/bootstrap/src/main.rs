@@ -1,8 +1,9 @@
 //! The name server: services by name, and the programs that serve them.
 //!
-//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::protocol`). It
+//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::interface`). It
 //! starts by itself when a program first needs it.
 
+mod asked;
 mod clients;
 mod config;
 mod job;

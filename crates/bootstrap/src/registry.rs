@@ -6,11 +6,9 @@
 
 use crate::{clients::Limits, config::Program, job::Job, mach};
 use slipway_ports::{
-    abi::{self, Code, kind, notify, types},
-    bootstrap::{
-        Service, ServiceName, Status,
-        protocol::{self, Answer, Request, u32_at},
-    },
+    abi::{self, Code, kind, notify},
+    bootstrap::{Service, ServiceName, Status, protocol},
+    rights::{Part, ReceiveRight, Received, SendRight},
     task::Task,
 };
 use std::{collections::BTreeMap, os::fd::OwnedFd};
@@ -65,44 +63,43 @@ impl Registry {
         self.programs(port).next().is_some()
     }
 
-    /// Answers a request that came to the port `at`. Rights in it that are not kept are the caller's to give up.
-    pub fn handle(&mut self, at: u32, request: &Request) -> Result<Answer, Code> {
-        if let Some(name) = request.name() {
-            self.look_for_death(name);
-        }
-        match request {
-            Request::LookUp(name) => match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
-                Entry::Registered(port, _) | Entry::Own(Own { port, .. }) => Ok(Answer::Right(*port, types::COPY_SEND)),
-            },
-            Request::Status(name) => {
-                let entry = self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)?;
-                Ok(Answer::Status(self.status(entry)))
-            }
-            Request::Register(name, 0) => self.forget(name),
-            Request::Register(name, port) => self.register(at, name, *port),
-            Request::CreateService(name) if self.services.contains_key(name) => Err(protocol::NAME_IN_USE),
-            Request::CreateService(name) => {
-                self.check_limits(at)?;
-                let own = self.make(None, Some(at)).map_err(|_| protocol::NO_MEMORY)?;
-                let port = own.port;
-                self.charge(at);
-                self.services.insert(name.clone(), Entry::Own(own));
-                Ok(Answer::Right(port, types::COPY_SEND))
-            }
-            Request::CheckIn(name) => self.check_in(at, name),
-            Request::Info => Ok(Answer::Services(self.list())),
+    /// A send right to a service.
+    pub fn look_up(&mut self, name: &ServiceName) -> Result<SendRight, Code> {
+        let task = self.task;
+        match self.find(name)? {
+            Entry::Registered(port, _) | Entry::Own(Own { port, .. }) => mach::copy(task, *port).map_err(|_| protocol::NO_MEMORY),
         }
     }
 
-    fn register(&mut self, at: u32, name: &ServiceName, port: u32) -> Result<Answer, Code> {
-        if self.services.contains_key(name) {
+    /// Whether a service is served.
+    pub fn status(&mut self, name: &ServiceName) -> Result<Status, Code> {
+        self.find(name)?;
+        Ok(self.status_of(&self.services[name]))
+    }
+
+    /// Makes a service known with a port of the server's, for the client that asks by the port `at`: a send right.
+    pub fn create(&mut self, at: u32, name: &ServiceName) -> Result<SendRight, Code> {
+        if self.find(name).is_ok() {
             return Err(protocol::NAME_IN_USE);
         }
         self.check_limits(at)?;
-        mach::tell_death(self.task, port, self.notify)?;
-        self.services.insert(name.clone(), Entry::Registered(port, at));
+        let own = self.make(None, Some(at)).map_err(|_| protocol::NO_MEMORY)?;
+        let right = mach::copy(self.task, own.port).map_err(|_| protocol::NO_MEMORY)?;
+        self.services.insert(name.clone(), Entry::Own(own));
         self.charge(at);
-        Ok(Answer::Done)
+        Ok(right)
+    }
+
+    /// Makes a port known, for the client that asks by the port `at`.
+    pub fn register(&mut self, at: u32, name: &ServiceName, port: SendRight) -> Result<(), Code> {
+        if self.find(name).is_ok() {
+            return Err(protocol::NAME_IN_USE);
+        }
+        self.check_limits(at)?;
+        mach::tell_death(self.task, port.name(), self.notify)?;
+        self.services.insert(name.clone(), Entry::Registered(port.into_name(), at));
+        self.charge(at);
+        Ok(())
     }
 
     /// `NO_MEMORY` if no more may be held for the client, or at all.
@@ -160,10 +157,12 @@ impl Registry {
         }
     }
 
-    fn forget(&mut self, name: &ServiceName) -> Result<Answer, Code> {
-        match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
+    /// Forgets a service that a task registered or created.
+    pub fn forget(&mut self, name: &ServiceName) -> Result<(), Code> {
+        let task = self.task;
+        match self.find(name)? {
             Entry::Own(Own { job: Some(_), .. }) => return Err(protocol::NOT_PRIVILEGED),
-            Entry::Own(own) if !own.is_here(self.task) => return Err(protocol::SERVICE_ACTIVE),
+            Entry::Own(own) if !own.is_here(task) => return Err(protocol::SERVICE_ACTIVE),
             Entry::Own(_) | Entry::Registered(..) => {}
         }
         match self.remove(name) {
@@ -171,23 +170,25 @@ impl Registry {
             Some(Entry::Own(own)) => self.unmake(&own),
             None => {}
         }
-        Ok(Answer::Done)
+        Ok(())
     }
 
-    fn check_in(&mut self, at: u32, name: &ServiceName) -> Result<Answer, Code> {
+    /// The receive right of a service, for the client that asks by the port `at`.
+    pub fn check_in(&mut self, at: u32, name: &ServiceName) -> Result<ReceiveRight, Code> {
         let task = self.task;
-        if let Some(Entry::Own(Own { job: Some(job), .. })) = self.services.get(name)
-            && !self.programs(at).any(|program| program.runs_as(&job.program))
-        {
-            return Err(protocol::NOT_PRIVILEGED);
+        if let Entry::Own(Own { job: Some(job), .. }) = self.find(name)? {
+            let wanted = job.program.clone();
+            if !self.programs(at).any(|program| program.runs_as(&wanted)) {
+                return Err(protocol::NOT_PRIVILEGED);
+            }
         }
-        match self.services.get_mut(name).ok_or(protocol::UNKNOWN_SERVICE)? {
+        match self.find(name)? {
             Entry::Own(own) if own.is_here(task) => {
                 mach::want_back(task, own.port, own.home).map_err(|_| protocol::NO_MEMORY)?;
                 own.job.iter_mut().for_each(|job| job.served());
                 // It would ring for ever: nothing more is received here.
                 own.bell = None;
-                Ok(Answer::Right(own.port, types::MOVE_RECEIVE))
+                Ok(ReceiveRight::from_name(task, own.port))
             }
             Entry::Own(_) | Entry::Registered(..) => Err(protocol::SERVICE_ACTIVE),
         }
@@ -247,7 +248,7 @@ impl Registry {
         let _ = self.task.destroy(own.port);
     }
 
-    fn status(&self, entry: &Entry) -> Status {
+    fn status_of(&self, entry: &Entry) -> Status {
         match entry {
             Entry::Own(own) if !own.is_here(self.task) => Status::Active,
             Entry::Own(own) if own.job.is_some() => Status::OnDemand,
@@ -256,7 +257,8 @@ impl Registry {
         }
     }
 
-    fn list(&self) -> Vec<Service> {
+    /// All services, by name.
+    pub fn list(&self) -> Vec<Service> {
         let services = self.services.iter().map(|(name, entry)| {
             let job = match entry {
                 Entry::Own(own) => own.job.as_deref(),
@@ -264,7 +266,7 @@ impl Registry {
             };
             Service {
                 name: name.clone(),
-                status: self.status(entry),
+                status: self.status_of(entry),
                 program: job.map(|job| job.program.shown().into_bytes()).unwrap_or_default(),
                 note: job.map(|job| job.note().as_bytes().to_vec()).unwrap_or_default(),
             }
@@ -272,14 +274,15 @@ impl Registry {
         services.collect()
     }
 
-    /// A notification came to one of the server's ports. Rights in it that are not kept are given up.
-    pub fn notified(&mut self, at: u32, message: &[u8]) {
-        // A name or a right follows the type of the only item.
-        let name = u32_at(message, 40);
-        match protocol::message_id(message) {
-            notify::DEAD_NAME if at == self.notify => self.bury(name),
-            notify::PORT_DESTROYED if self.comes_home(at, name) => {}
-            _ => protocol::discard(self.task, message),
+    /// A notification came to one of the server's ports. A right in it that is not kept is given up.
+    pub fn notified(&mut self, at: u32, mut message: Received) {
+        if at == self.notify && message.is_notification(notify::DEAD_NAME) {
+            message.next_int().into_iter().for_each(|name| self.bury(name));
+        } else if message.is_notification(notify::PORT_DESTROYED)
+            && let Some(Part::Receive(Some(right))) = message.next_part()
+            && self.comes_home(at, right.name())
+        {
+            right.into_name();
         }
     }
 
@@ -293,14 +296,14 @@ impl Registry {
         true
     }
 
-    /// A port may have died without that having been told yet.
-    fn look_for_death(&mut self, name: &ServiceName) {
-        if let Some(Entry::Registered(port, _) | Entry::Own(Own { port, .. })) = self.services.get(name) {
-            let port = *port;
-            if self.is_dead(port) {
-                self.bury(port);
-            }
+    /// A service, by its name. Its port may have died without that having been told yet.
+    fn find(&mut self, name: &ServiceName) -> Result<&mut Entry, Code> {
+        if let Some(Entry::Registered(port, _) | Entry::Own(Own { port, .. })) = self.services.get(name)
+            && self.is_dead(*port)
+        {
+            self.bury(*port);
         }
+        self.services.get_mut(name).ok_or(protocol::UNKNOWN_SERVICE)
     }
 
     fn is_dead(&self, name: u32) -> bool {

@@ -1,6 +1,7 @@
 //! The server's loop: connections, requests, notifications, and the programs that serve.
 
 use crate::{
+    asked::Asked,
     clients::{Clients, Limits},
     config::{Directory, Program},
     job::Surroundings,
@@ -16,8 +17,10 @@ use rustix::{
     process::{Resource, getrlimit},
 };
 use slipway_ports::{
-    abi::{Code, notify, right, types},
-    bootstrap::protocol::{self, Answer, Request, u32_at},
+    abi::{Code, notify, right},
+    bootstrap::{interface, listing},
+    mig,
+    rights::{PortSet, Received},
     task::Task,
 };
 use std::{
@@ -26,11 +29,13 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Messages that are handled before connections are looked at again.
 const BATCH: usize = 64;
+/// What is received of a message at most, in bytes: requests are shorter, and a longer one is destroyed whole.
+const LONGEST: usize = 64 << 10;
 
 /// A name server.
 #[derive(Debug)]
@@ -38,11 +43,11 @@ pub struct Server {
     task: Task,
     seat: Seat,
     clients: Clients,
-    views: Vec<View>,
+    pub(crate) views: Vec<View>,
     /// All that the server receives from.
-    set: u32,
+    set: PortSet,
     bell: OwnedFd,
-    registry: Registry,
+    pub(crate) registry: Registry,
     directories: Vec<Directory>,
 }
 
@@ -58,13 +63,23 @@ impl Server {
         let notify = mach::port_in_set(task, set).map_err(mach_error("port"))?;
         let views = views.into_iter().map(View::open).collect::<Result<_>>()?;
         let bell = task.pollable(set).context("port set")?;
+        let all = PortSet::from_name(task, set);
         let descriptors = getrlimit(Resource::Nofile).current.and_then(|limit| limit.try_into().ok());
         let limits = Limits::of(descriptors.unwrap_or(usize::MAX));
         let (clients, registry) = (Clients::new(task, set, limits), Registry::new(task, notify, set, limits));
-        let mut server = Self { task, seat, clients, views, set, bell, registry, directories };
+        let mut server = Self { task, seat, clients, views, set: all, bell, registry, directories };
         server.read_directories();
         server.configure(programs);
         Ok(server)
+    }
+
+    /// Reads the service files again if some may be new. Whether that was so.
+    pub(crate) fn has_new_files(&mut self) -> bool {
+        let changed = self.directories.iter().any(Directory::has_changed);
+        if changed {
+            self.read_directories();
+        }
+        changed
     }
 
     fn read_directories(&mut self) {
@@ -89,7 +104,7 @@ impl Server {
     pub fn run(&mut self, stop: &UnixStream, reload: &UnixStream, socket: Option<&OsStr>, shares_output: bool) -> Result<()> {
         let variable = socket.map(|socket| (slipway_ports::bootstrap::contact::SOCKET_VARIABLE, socket));
         let path = self.seat.path().to_owned();
-        let surroundings = Surroundings { task: self.task, set: self.set, socket: &path, variable, shares_output };
+        let surroundings = Surroundings { task: self.task, set: self.set.name(), socket: &path, variable, shares_output };
         loop {
             let ready = self.wait(stop.as_fd(), reload.as_fd())?;
             if ready.stop {
@@ -146,66 +161,30 @@ impl Server {
     fn take_messages(&mut self) {
         for _ in 0..BATCH {
             // After the last one the bell is quiet.
-            let Some(message) = mach::receive(self.task, self.set) else { return };
-            let at = u32_at(&message, 16);
+            let mut message = match self.set.receive_at_most(LONGEST, Some(Duration::ZERO)) {
+                Ok(message) => message,
+                Err(error) if error.code == Code::RCV_TOO_LARGE => continue,
+                Err(_) => return,
+            };
+            let at = message.port();
             match self.clients.view(at) {
-                Some(_) if protocol::message_id(&message) == notify::NO_SENDERS => {
-                    // One that the client made up itself says that it is gone, which harms nobody else.
-                    if self.clients.has_no_senders(at, u32_at(&message, 40)) {
+                Some(_) if message.is_notification(notify::NO_SENDERS) => {
+                    if message.next_int().is_some_and(|made| self.clients.has_no_senders(at, made)) {
                         self.registry.departed(at);
                     }
-                    protocol::discard(self.task, &message);
-                    self.drop_reply(&message);
                 }
-                Some(view) => self.answer(&message, at, view),
-                None if self.registry.is_jobs(at) => self.answer(&message, at, None),
-                None => {
-                    self.registry.notified(at, &message);
-                    self.drop_reply(&message);
-                }
+                Some(view) => self.answer(message, at, view),
+                None if self.registry.is_jobs(at) => self.answer(message, at, None),
+                None => self.registry.notified(at, message),
             }
         }
     }
 
-    fn drop_reply(&self, message: &[u8]) {
-        let reply = u32_at(message, 8);
-        protocol::discard_right(self.task, reply, types::PORT_SEND);
-    }
-
-    fn answer(&mut self, message: &[u8], at: u32, view: Option<usize>) {
-        let reply = (u32_at(message, 8), u32_at(message, 0) & 0xff);
-        if reply.0 == 0 {
-            return protocol::discard(self.task, message);
-        }
-        let answer = Request::decode(message).and_then(|request| {
-            if let Some(view) = view {
-                self.views[view].check(&request)?;
-            }
-            match self.registry.handle(at, &request) {
-                // The user may have just written its file.
-                Err(protocol::UNKNOWN_SERVICE) if self.directories.iter().any(Directory::has_changed) => {
-                    self.read_directories();
-                    self.registry.handle(at, &request)
-                }
-                other => other,
-            }
-        });
-        let answer = match (answer, view) {
-            (Ok(Answer::Services(mut services)), Some(view)) => {
-                services.retain(|service| self.views[view].shows(service));
-                Ok(Answer::Services(services))
-            }
-            (answer, _) => answer,
-        };
-        if answer.is_err() {
-            protocol::discard(self.task, message);
-        }
-        let out = protocol::encode_reply(protocol::message_id(message), reply, &answer);
-        match mach::send(self.task, out) {
-            // The rights went with the message, or came back when it did.
-            Ok(()) | Err(Code::SEND_TIMED_OUT) => {}
-            Err(_) => self.drop_reply(message),
-        }
+    fn answer(&mut self, message: Received, at: u32, view: Option<usize>) {
+        let mut asked = Asked::new(self, &message, at, view);
+        let answer = interface::demux(&mut asked, message).or_else(|message| listing::demux(&mut asked, *message));
+        // A client that is gone has nothing to be told.
+        let _ = answer.unwrap_or_else(|message| mig::refuse(*message)).send_at_once();
     }
 
     /// Starts programs that are wanted, and notes which have ended.

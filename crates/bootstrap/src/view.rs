@@ -5,10 +5,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use slipway_ports::{
     abi::Code,
-    bootstrap::{
-        Service,
-        protocol::{self, Request},
-    },
+    bootstrap::{Service, ServiceName, protocol},
 };
 use std::path::PathBuf;
 
@@ -30,6 +27,15 @@ impl Options {
     }
 }
 
+/// What a client wants of a service.
+#[derive(Debug, Clone, Copy)]
+pub enum Use {
+    /// To send to it, or to know of it.
+    LookUp,
+    /// To serve it.
+    Provide,
+}
+
 /// A socket, and what who comes by it may do.
 #[derive(Debug)]
 pub struct View {
@@ -49,12 +55,11 @@ impl View {
         }
     }
 
-    /// `NOT_PRIVILEGED` if the view's clients may not ask for that.
-    pub fn check(&self, request: &Request) -> Result<(), Code> {
-        let (list, name) = match request {
-            Request::LookUp(name) | Request::Status(name) => (&self.look_up, name),
-            Request::Register(name, _) | Request::CreateService(name) | Request::CheckIn(name) => (&self.provide, name),
-            Request::Info => return Ok(()),
+    /// `NOT_PRIVILEGED` if the view's clients may not do that with the service.
+    pub fn check(&self, what: Use, name: &ServiceName) -> Result<(), Code> {
+        let list = match what {
+            Use::LookUp => &self.look_up,
+            Use::Provide => &self.provide,
         };
         if allows(list.as_deref(), name.as_bytes()) { Ok(()) } else { Err(protocol::NOT_PRIVILEGED) }
     }

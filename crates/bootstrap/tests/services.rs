@@ -4,10 +4,7 @@ mod support;
 
 use slipway_ports::{
     abi::{Code, kind, notify, right, types},
-    bootstrap::{
-        self, Status,
-        protocol::{self, message_id, u32_at},
-    },
+    bootstrap::{self, Status, protocol},
 };
 use std::fs;
 use support::*;
@@ -203,7 +200,7 @@ fn a_right_that_was_passed_on_comes_back_too() {
         Some("middle") => {
             let port = checked_in("s");
             let next = found("next");
-            let mut message = protocol::header(7, (next, types::COPY_SEND), (0, 0));
+            let mut message = header(7, (next, types::COPY_SEND), (0, 0));
             message[3] |= 0x80;
             message.extend(slipway_ports::state::notify::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
             message.extend(u64::from(port).to_le_bytes());
@@ -346,7 +343,7 @@ fn a_configured_service_is_checked_in_by_its_program_only() {
             assert_eq!(refusal(None, "kept"), protocol::SERVICE_ACTIVE);
             assert_eq!(refusal(None, "of others"), protocol::NOT_PRIVILEGED);
             // What the program asks by is passed on, and must be good for nothing once the program runs anew.
-            let mut message = protocol::header(7, (found("keeper"), types::COPY_SEND), (0, 0));
+            let mut message = header(7, (found("keeper"), types::COPY_SEND), (0, 0));
             message[3] |= 0x80;
             message.extend(slipway_ports::state::notify::type_word(types::COPY_SEND, 64, 1).to_le_bytes());
             message.extend(u64::from(bootstrap::port(me()).expect("the name server")).to_le_bytes());

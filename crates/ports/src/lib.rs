@@ -9,6 +9,9 @@
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
+// What mig makes calls this crate by its name.
+extern crate self as slipway_ports;
+
 pub mod abi;
 pub mod bootstrap;
 pub mod guest;

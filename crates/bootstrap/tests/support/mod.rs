@@ -10,11 +10,8 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use slipway_ports::{
-    abi::{Code, option, right, types},
-    bootstrap::{
-        self,
-        protocol::{header, u32_at},
-    },
+    abi::{Code, HEADER, option, right, types},
+    bootstrap,
     msg::Request,
     state::notify::type_word,
     task::Task,
@@ -306,4 +303,24 @@ pub fn answer(message: &[u8], number: u64) {
     out.extend(type_word(11, 64, 1).to_le_bytes());
     out.extend(number.to_le_bytes());
     assert_eq!(send_raw(out), Code::SUCCESS);
+}
+
+/// A header: an id, and the destination and the reply port with their dispositions.
+pub fn header(id: i32, remote: (u32, u32), local: (u32, u32)) -> Vec<u8> {
+    let mut out = vec![0; HEADER];
+    out[0..4].copy_from_slice(&(remote.1 | local.1 << 8).to_le_bytes());
+    out[8..12].copy_from_slice(&remote.0.to_le_bytes());
+    out[16..20].copy_from_slice(&local.0.to_le_bytes());
+    out[28..32].copy_from_slice(&id.to_le_bytes());
+    out
+}
+
+/// The 32-bit word at an offset.
+pub fn u32_at(message: &[u8], at: usize) -> u32 {
+    message.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+/// `msgh_id`.
+pub fn message_id(message: &[u8]) -> i32 {
+    u32_at(message, 28) as i32
 }
