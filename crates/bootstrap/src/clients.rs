@@ -1,8 +1,12 @@
 //! The processes that ask, and the port that each asks by: what is held for a client is charged to its port.
 
 use crate::mach;
-use slipway_ports::{abi::Code, bootstrap::protocol, task::Task};
-use std::collections::BTreeMap;
+use slipway_ports::{
+    abi::Code,
+    bootstrap::{contact, protocol},
+    task::Task,
+};
+use std::{collections::BTreeMap, io, os::fd::BorrowedFd};
 
 /// What the server holds at most, of its descriptors: a client takes up to seven, a name up to two.
 #[derive(Debug, Clone, Copy)]
@@ -40,8 +44,6 @@ struct Client {
     view: Option<usize>,
     /// Its number, if it has one here. A process that gets the number of one that ended may share its port.
     pid: Option<u32>,
-    /// How many send rights were made.
-    made: u32,
 }
 
 impl Clients {
@@ -50,29 +52,37 @@ impl Clients {
         Self { task, set, most: limits.clients, by_port: BTreeMap::new(), by_process: BTreeMap::new() }
     }
 
-    /// The port for a process that connected at a socket, of which the caller makes a send right.
+    /// Gives a process that connected at the socket of a view the right to ask.
     ///
     /// # Errors
-    /// [`protocol::NO_MEMORY`]: there are as many clients as there may be, or no descriptors.
-    pub fn port(&mut self, view: Option<usize>, pid: Option<u32>) -> Result<u32, Code> {
-        let known = pid.and_then(|pid| self.by_process.get(&(pid, view)).copied());
-        let port = match known {
-            Some(port) => port,
-            None if self.by_port.len() >= self.most => return Err(protocol::NO_MEMORY),
-            None => {
-                let port = mach::port_in_set(self.task, self.set).map_err(|_| protocol::NO_MEMORY)?;
-                if mach::tell_no_senders(self.task, port, 1).is_err() {
-                    let _ = self.task.destroy(port);
-                    return Err(protocol::NO_MEMORY);
-                }
-                self.by_port.insert(port, Client { view, pid, made: 0 });
-                self.by_process.extend(pid.map(|pid| ((pid, view), port)));
-                port
-            }
-        };
-        if let Some(client) = self.by_port.get_mut(&port) {
-            client.made = client.made.wrapping_add(1);
+    /// It is another user's, or gone; or there are as many clients as there may be, or no descriptors.
+    pub fn welcome(&mut self, connection: BorrowedFd<'_>, view: Option<usize>) -> io::Result<()> {
+        let (task, mut given) = (self.task, None);
+        let done = contact::welcome(connection, task, |pid| {
+            let port = self.port(view, pid)?;
+            given = Some(port);
+            Ok(port)
+        });
+        // Asked for now, it is told at once if the right did not get out.
+        if let Some(port) = given
+            && mach::tell_no_senders(task, port).is_err()
+        {
+            self.forget(port);
         }
+        done
+    }
+
+    /// The port for a process that connected.
+    fn port(&mut self, view: Option<usize>, pid: Option<u32>) -> Result<u32, Code> {
+        if let Some(port) = pid.and_then(|pid| self.by_process.get(&(pid, view))) {
+            return Ok(*port);
+        }
+        if self.by_port.len() >= self.most {
+            return Err(protocol::NO_MEMORY);
+        }
+        let port = mach::port_in_set(self.task, self.set)?;
+        self.by_port.insert(port, Client { view, pid });
+        self.by_process.extend(pid.map(|pid| ((pid, view), port)));
         Ok(port)
     }
 
@@ -81,14 +91,19 @@ impl Clients {
         self.by_port.get(&port).map(|client| client.view)
     }
 
-    /// A client's port has no senders left, of the `made` that it was told of. Whether the client is gone.
+    /// A client's port had no senders left when `made` had been made. Whether the client is gone.
     pub fn has_no_senders(&mut self, port: u32, made: u32) -> bool {
-        let Some(client) = self.by_port.get(&port) else { return false };
-        // The process connected again meanwhile.
-        if client.made != made && mach::tell_no_senders(self.task, port, client.made).is_ok() {
+        // The process connected again meanwhile: what is asked for now is told at once if it is gone again.
+        let again = self.task.receive_status(port).is_ok_and(|status| status.mscount != made);
+        if again && mach::tell_no_senders(self.task, port).is_ok() {
             return false;
         }
-        if let Some(Client { view, pid: Some(pid), .. }) = self.by_port.remove(&port) {
+        self.forget(port)
+    }
+
+    fn forget(&mut self, port: u32) -> bool {
+        let Some(client) = self.by_port.remove(&port) else { return false };
+        if let Client { view, pid: Some(pid) } = client {
             self.by_process.remove(&(pid, view));
         }
         let _ = self.task.destroy(port);

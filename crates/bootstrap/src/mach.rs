@@ -39,21 +39,21 @@ pub fn copy(task: Task, port: u32) -> Result<SendRight, Code> {
 
 /// Asks for a message to `notify` when the port dies. `INVALID_RIGHT` if it is dead.
 pub fn tell_death(task: Task, port: u32, notify: u32) -> Result<(), Code> {
-    request(task, port, notify::DEAD_NAME, 0, notify)
+    request(task, port, notify::DEAD_NAME, notify)
 }
 
-/// Asks for a message to `port` itself when no send right to it is left, of `made` or more.
-pub fn tell_no_senders(task: Task, port: u32, made: u32) -> Result<(), Code> {
-    request(task, port, notify::NO_SENDERS, made, port)
+/// Asks for a message to `port` itself when no send right to it is left: at once if there is none.
+pub fn tell_no_senders(task: Task, port: u32) -> Result<(), Code> {
+    request(task, port, notify::NO_SENDERS, port)
 }
 
 /// Asks for the receive right `port` at `home`, should it be destroyed elsewhere.
 pub fn want_back(task: Task, port: u32, home: u32) -> Result<(), Code> {
-    request(task, port, notify::PORT_DESTROYED, 0, home)
+    request(task, port, notify::PORT_DESTROYED, home)
 }
 
-fn request(task: Task, port: u32, what: i32, sync: u32, to: u32) -> Result<(), Code> {
-    let before = task.request_notification(port, what, sync, to, types::MAKE_SEND_ONCE)?;
+fn request(task: Task, port: u32, what: i32, to: u32) -> Result<(), Code> {
+    let before = task.request_notification(port, what, 0, to, types::MAKE_SEND_ONCE)?;
     if before != 0 {
         // A request that was there: it is told that it was replaced, which nobody minds.
         let _ = task.deallocate(before);

@@ -21,7 +21,7 @@ use seat::Seat;
 use server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use slipway_ports::bootstrap::{Place, launch, trust};
+use slipway_ports::bootstrap::{Place, launch};
 use std::{
     env,
     fs::OpenOptions,
@@ -77,9 +77,7 @@ struct Options {
 }
 
 fn main() -> ExitCode {
-    if trust::is_elevated()
-        && let Err(error) = become_owner()
-    {
+    if let Err(error) = become_owner() {
         eprintln!("slipway-bootstrap: cannot become the user that the name server is for: {error}");
         return ExitCode::FAILURE;
     }
@@ -98,15 +96,18 @@ fn main() -> ExitCode {
     }
 }
 
-/// Makes the effective user this process's only one, before it has other threads: a server that a set-uid program started
+/// Makes the effective user this process's only one, before it has other threads. A server that a set-uid program started
 /// could be sent signals by that program's caller, and what the server starts would have the caller as its real user.
 fn become_owner() -> io::Result<()> {
     use rustix::{
         fs::Mode,
-        process::{Gid, geteuid, getgid, umask},
+        process::{Gid, getegid, geteuid, getgid, getuid, umask},
         thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
     };
     let user = geteuid();
+    if user == getuid() && getegid() == getgid() {
+        return Ok(());
+    }
     // A set-gid program's group is not this user's; root's own is known.
     let group = if user.is_root() { Gid::ROOT } else { getgid() };
     if user.is_root() {

@@ -7,13 +7,10 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with},
 };
-use slipway_ports::{
-    abi::Code,
-    bootstrap::contact::{self, Failed},
-    task::Task,
-};
+use slipway_ports::bootstrap::contact::{self, Failed};
 use std::{
     ffi::OsString,
+    io,
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
@@ -92,12 +89,12 @@ impl Seat {
         self.listener.as_fd()
     }
 
-    /// Answers all who have connected with a send right to the port that is given for their process.
-    pub fn welcome(&mut self, task: Task, mut port: impl FnMut(Option<u32>) -> Result<u32, Code>) {
+    /// Has `answer` answer all that have connected.
+    pub fn welcome(&mut self, mut answer: impl FnMut(BorrowedFd<'_>) -> io::Result<()>) {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(connection) => {
-                    if let Err(error) = contact::welcome(connection.as_fd(), task, &mut port) {
+                    if let Err(error) = answer(connection.as_fd()) {
                         eprintln!("slipway-bootstrap: a client was turned away: {error}");
                     }
                     self.reserve = self.reserve.take().or_else(reserve);

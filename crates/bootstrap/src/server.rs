@@ -115,10 +115,10 @@ impl Server {
                 self.read_directories();
             }
             if ready.clients {
-                let (task, clients) = (self.task, &mut self.clients);
-                self.seat.welcome(task, |pid| clients.port(None, pid));
+                let clients = &mut self.clients;
+                self.seat.welcome(|connection| clients.welcome(connection, None));
                 for (number, view) in self.views.iter_mut().enumerate() {
-                    view.seat.welcome(task, |pid| clients.port(Some(number), pid));
+                    view.seat.welcome(|connection| clients.welcome(connection, Some(number)));
                 }
             }
             if ready.messages {

@@ -59,7 +59,8 @@ fn notifications_are_as_they_were() {
 fn the_name_servers_modules_are_as_they_are_used() {
     let dir = tempfile::tempdir().unwrap();
     let used = root().join("crates/ports/src/bootstrap");
-    for (defs, name) in [(root().join("include/mach/bootstrap.defs"), "interface.rs"), (used.join("listing.defs"), "listing.rs")] {
+    for (defs, name) in [(root().join("include/mach/bootstrap.defs"), "interface.rs"), (used.join("listing.defs"), "listing.rs")]
+    {
         let file = dir.path().join(name);
         run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg("-I").arg(root().join("include")).arg(defs));
         golden(&used.join(name), &std::fs::read_to_string(&file).unwrap());
