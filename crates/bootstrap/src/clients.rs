@@ -8,11 +8,14 @@ use slipway_ports::{
 };
 use std::{collections::BTreeMap, io, os::fd::BorrowedFd};
 
-/// What the server holds at most, of its descriptors: a client takes up to seven, a name up to two.
+/// What the server holds at most, of its descriptors: a client takes up to seven, each right more that it was given one, a
+/// name up to two.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     /// Clients.
     pub clients: usize,
+    /// Rights to ask that one client was given and has.
+    pub rights: usize,
     /// Names that clients registered or created.
     pub names: usize,
     /// Those of one client.
@@ -22,7 +25,12 @@ pub struct Limits {
 impl Limits {
     /// For a process that may open so many descriptors.
     pub fn of(descriptors: usize) -> Self {
-        Self { clients: descriptors / 16, names: (descriptors / 4).min(65_536), names_each: (descriptors / 8).min(4096) }
+        Self {
+            clients: descriptors / 16,
+            rights: (descriptors / 32).clamp(16, 1024),
+            names: (descriptors / 4).min(65_536),
+            names_each: (descriptors / 8).min(4096),
+        }
     }
 }
 
@@ -32,7 +40,7 @@ pub struct Clients {
     task: Task,
     /// The set that ports are put into that the server receives from.
     set: u32,
-    most: usize,
+    limits: Limits,
     by_port: BTreeMap<u32, Client>,
     /// The port that a process got at a socket before, by the number of the process and of the view.
     by_process: BTreeMap<(u32, Option<usize>), u32>,
@@ -49,7 +57,7 @@ struct Client {
 impl Clients {
     /// None yet. Ports to be received from are put into `set`.
     pub fn new(task: Task, set: u32, limits: Limits) -> Self {
-        Self { task, set, most: limits.clients, by_port: BTreeMap::new(), by_process: BTreeMap::new() }
+        Self { task, set, limits, by_port: BTreeMap::new(), by_process: BTreeMap::new() }
     }
 
     /// Gives a process that connected at the socket of a view the right to ask.
@@ -58,7 +66,7 @@ impl Clients {
     /// It is another user's, or gone; or there are as many clients as there may be, or no descriptors.
     pub fn welcome(&mut self, connection: BorrowedFd<'_>, view: Option<usize>) -> io::Result<()> {
         let (task, mut given) = (self.task, None);
-        let done = contact::welcome(connection, task, |pid| {
+        let done = contact::welcome(connection, task, self.limits.rights, |pid| {
             let port = self.port(view, pid)?;
             given = Some(port);
             Ok(port)
@@ -77,7 +85,7 @@ impl Clients {
         if let Some(port) = pid.and_then(|pid| self.by_process.get(&(pid, view))) {
             return Ok(*port);
         }
-        if self.by_port.len() >= self.most {
+        if self.by_port.len() >= self.limits.clients {
             return Err(protocol::NO_MEMORY);
         }
         let port = mach::port_in_set(self.task, self.set)?;

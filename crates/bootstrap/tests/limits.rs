@@ -122,3 +122,39 @@ fn clients_are_bounded() {
         said == "in"
     }));
 }
+
+/// A process that connects again and again, and keeps all it gets, is one client.
+#[test]
+fn a_process_is_one_client() {
+    /// More than the server's descriptors would allow.
+    const TIMES: usize = 10 * EACH;
+    match role().as_deref() {
+        Some("again") => {
+            let place = bootstrap::Place::find().expect("a place");
+            let _right = bootstrap::port(me()).expect("the name server");
+            let got: Vec<_> = (0..TIMES).map(|_| bootstrap::contact::greet(&place.socket)).collect();
+            assert!(got[0].is_ok());
+            let refused = got.iter().filter_map(|it| it.as_ref().err()).next().expect("a limit").to_string();
+            assert!(refused.contains("as many clients as it may"), "{refused}");
+            say("refused");
+            listen();
+            // What is given up makes room.
+            drop(got);
+            assert!((0..2000).any(|_| bootstrap::contact::greet(&place.socket).is_ok()));
+        }
+        Some("honest") => assert!(registered("honest") > 0),
+        Some(_) => {
+            bootstrap::port(me()).expect("the name server");
+        }
+        None => {
+            let user = User::new("a_process_is_one_client");
+            limited(&user, "starts the server").succeeds();
+            let mut again = user.start("again");
+            again.hears("refused");
+            assert!(user.descriptors() < 4 * EACH, "{} descriptors", user.descriptors());
+            user.run("honest");
+            again.tell("give up");
+            again.succeeds();
+        }
+    }
+}

@@ -465,6 +465,16 @@ impl Task {
     }
 }
 
+impl Task {
+    /// How many pipes tell of holders elsewhere of a send right to the port that `name` receives from.
+    pub(crate) fn holders(&self, name: u32) -> usize {
+        let mut guard = self.lock();
+        let Some(port) = guard.own_port(self.space(), name) else { return 0 };
+        guard.refresh_senders(port);
+        guard.io.exported(port).map_or(0, |exported| exported.watches.len())
+    }
+}
+
 impl Default for Task {
     fn default() -> Self {
         Self::current()

@@ -186,18 +186,24 @@ pub(super) fn look(socket: BorrowedFd<'_>) -> Option<(OwnedFd, OwnedFd)> {
 }
 
 /// The server's side: answers a fresh connection with a send right to the port that is given for the other end's process,
-/// if that is this user's. A server without a port for it says so. Never waits.
+/// if that is this user's. A server without a port for it, or with `most` holders of that port already, says so. Never
+/// waits.
 ///
 /// # Errors
 /// The other end is another user's, or gone, or there is no port or descriptor for it.
-pub fn welcome(connection: BorrowedFd<'_>, task: Task, port: impl FnOnce(Option<u32>) -> Result<u32, Code>) -> io::Result<()> {
+pub fn welcome(
+    connection: BorrowedFd<'_>,
+    task: Task,
+    most: usize,
+    port: impl FnOnce(Option<u32>) -> Result<u32, Code>,
+) -> io::Result<()> {
     let peer = credentials::peer(connection)?;
     if peer.uid != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     match port(peer.pid) {
-        Ok(port) => give(connection, task, port),
-        Err(_) => {
+        Ok(port) if task.holders(port) < most => give(connection, task, port),
+        _ => {
             objects::send(connection, &[FULL.as_bytes()], &[])?;
             Err(io::Error::other("there are as many clients as there may be"))
         }
