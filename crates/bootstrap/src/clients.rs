@@ -71,7 +71,7 @@ impl Clients {
             given = Some(port);
             Ok(port)
         });
-        // Asked for now, it is told at once if the right did not get out.
+        // Handler for now, it is told at once if the right did not get out.
         if let Some(port) = given
             && mach::tell_no_senders(task, port).is_err()
         {

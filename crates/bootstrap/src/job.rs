@@ -164,7 +164,7 @@ impl Job {
         }
         // Nothing else is started until this socket is closed, at the end of this function.
         let inheritance = Inheritance::new(surroundings.task, port)?;
-        let (variable, value) = inheritance.bequeath(surroundings.socket)?;
+        let (variable, value) = inheritance.make_inheritable(surroundings.socket)?;
         let mut child = command.env(variable, value).spawn()?;
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Process { child, pidfd, since: now, served: false }),

@@ -3,9 +3,9 @@
 //! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::interface`). It
 //! starts by itself when a program first needs it.
 
-mod asked;
 mod clients;
 mod config;
+mod handler;
 mod job;
 mod mach;
 mod registry;

@@ -64,6 +64,9 @@ impl Registry {
     }
 
     /// A send right to a service.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`; `NO_MEMORY`.
     pub fn look_up(&mut self, name: &ServiceName) -> Result<SendRight, Code> {
         let task = self.task;
         match self.find(name)? {
@@ -72,25 +75,37 @@ impl Registry {
     }
 
     /// Whether a service is served.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`.
     pub fn status(&mut self, name: &ServiceName) -> Result<Status, Code> {
         self.find(name)?;
         Ok(self.status_of(&self.services[name]))
     }
 
     /// Makes a service known with a port of the server's, for the client that asks by the port `at`: a send right.
+    ///
+    /// # Errors
+    /// `NAME_IN_USE`; `NO_MEMORY`: as much is held for the client as may be.
     pub fn create(&mut self, at: u32, name: &ServiceName) -> Result<SendRight, Code> {
         if self.find(name).is_ok() {
             return Err(protocol::NAME_IN_USE);
         }
         self.check_limits(at)?;
         let own = self.make(None, Some(at)).map_err(|_| protocol::NO_MEMORY)?;
-        let right = mach::copy(self.task, own.port).map_err(|_| protocol::NO_MEMORY)?;
+        let Ok(right) = mach::copy(self.task, own.port) else {
+            self.unmake(&own);
+            return Err(protocol::NO_MEMORY);
+        };
         self.services.insert(name.clone(), Entry::Own(own));
         self.charge(at);
         Ok(right)
     }
 
     /// Makes a port known, for the client that asks by the port `at`.
+    ///
+    /// # Errors
+    /// `NAME_IN_USE`; `NO_MEMORY`: as much is held for the client as may be; `INVALID_RIGHT`: the port is dead.
     pub fn register(&mut self, at: u32, name: &ServiceName, port: SendRight) -> Result<(), Code> {
         if self.find(name).is_ok() {
             return Err(protocol::NAME_IN_USE);
@@ -134,7 +149,7 @@ impl Registry {
 
     /// No task is left that could ask by the port. What was held for it stays and is charged to all clients that are gone,
     /// as much as fits there; services beyond that are forgotten unless a task serves them.
-    pub fn departed(&mut self, client: u32) {
+    pub fn client_gone(&mut self, client: u32) {
         let Some(count) = self.charged.remove(&client) else { return };
         let absent = self.charged.get(&ABSENT).copied().unwrap_or_default();
         *self.charged.entry(ABSENT).or_default() += count;
@@ -158,6 +173,9 @@ impl Registry {
     }
 
     /// Forgets a service that a task registered or created.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`; `NOT_PRIVILEGED`: it is configured; `SERVICE_ACTIVE`: a task serves it.
     pub fn forget(&mut self, name: &ServiceName) -> Result<(), Code> {
         let task = self.task;
         match self.find(name)? {
@@ -174,6 +192,9 @@ impl Registry {
     }
 
     /// The receive right of a service, for the client that asks by the port `at`.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`; `NOT_PRIVILEGED`: it is another program's; `SERVICE_ACTIVE`: a task serves it.
     pub fn check_in(&mut self, at: u32, name: &ServiceName) -> Result<ReceiveRight, Code> {
         let task = self.task;
         if let Entry::Own(Own { job: Some(job), .. }) = self.find(name)? {

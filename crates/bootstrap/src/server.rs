@@ -1,9 +1,9 @@
 //! The server's loop: connections, requests, notifications, and the programs that serve.
 
 use crate::{
-    asked::Asked,
     clients::{Clients, Limits},
     config::{Directory, Program},
+    handler::Handler,
     job::Surroundings,
     mach,
     registry::Registry,
@@ -170,7 +170,7 @@ impl Server {
             match self.clients.view(at) {
                 Some(_) if message.is_notification(notify::NO_SENDERS) => {
                     if message.next_int().is_some_and(|made| self.clients.has_no_senders(at, made)) {
-                        self.registry.departed(at);
+                        self.registry.client_gone(at);
                     }
                 }
                 Some(view) => self.answer(message, at, view),
@@ -181,8 +181,8 @@ impl Server {
     }
 
     fn answer(&mut self, message: Received, at: u32, view: Option<usize>) {
-        let mut asked = Asked::new(self, &message, at, view);
-        let answer = interface::demux(&mut asked, message).or_else(|message| listing::demux(&mut asked, *message));
+        let mut handler = Handler::new(self, &message, at, view);
+        let answer = interface::demux(&mut handler, message).or_else(|message| listing::demux(&mut handler, *message));
         // A client that is gone has nothing to be told.
         let _ = answer.unwrap_or_else(|message| mig::refuse(*message)).send_at_once();
     }
@@ -200,7 +200,7 @@ impl Server {
             }
             gone.extend(job.start_if_due(now, surroundings));
         }
-        gone.into_iter().for_each(|port| self.registry.departed(port));
+        gone.into_iter().for_each(|port| self.registry.client_gone(port));
     }
 }
 

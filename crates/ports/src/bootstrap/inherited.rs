@@ -43,7 +43,7 @@ impl Inheritance {
     ///
     /// # Errors
     /// As fcntl(2) and fstat(2).
-    pub fn bequeath(&self, server: &Path) -> io::Result<(&'static str, OsString)> {
+    pub fn make_inheritable(&self, server: &Path) -> io::Result<(&'static str, OsString)> {
         fcntl_setfd(&self.0, FdFlags::empty())?;
         let mut value = format!("{}:{}:", self.0.as_raw_fd(), inode(&self.0)?).into_bytes();
         value.extend(server.as_os_str().as_bytes());

@@ -14,21 +14,21 @@ use slipway_ports::{
 };
 use std::ffi::CString;
 
-/// A server that was asked something.
-pub struct Asked<'a> {
+/// The server, and where a request came from.
+pub struct Handler<'a> {
     server: &'a mut Server,
     /// The port that the request came to.
     at: u32,
     view: Option<usize>,
     /// Whether the last thing in the request is the name of a dead port, as a right to register may be.
-    ends_dead: bool,
+    carries_dead: bool,
 }
 
-impl<'a> Asked<'a> {
+impl<'a> Handler<'a> {
     /// One that got `message` at the port `at`, which belongs to the view.
     pub fn new(server: &'a mut Server, message: &Received, at: u32, view: Option<usize>) -> Self {
-        let ends_dead = message.body().ends_with(&u64::from(abi::DEAD).to_le_bytes());
-        Self { server, at, view, ends_dead }
+        let carries_dead = message.body().ends_with(&u64::from(abi::DEAD).to_le_bytes());
+        Self { server, at, view, carries_dead }
     }
 
     /// The service of that name, if the client may do that with it.
@@ -47,7 +47,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-impl BootstrapServer for Asked<'_> {
+impl BootstrapServer for Handler<'_> {
     fn bootstrap_check_in(&mut self, _bp: Target, name: CString) -> Result<Option<ReceiveRight>, Code> {
         let (at, name) = (self.at, self.service(&name, Use::Provide)?);
         self.ask(|registry| registry.check_in(at, &name)).map(Some)
@@ -58,7 +58,7 @@ impl BootstrapServer for Asked<'_> {
         match port {
             Some(port) => self.server.registry.register(self.at, &name, port),
             // A null right takes the name back; one to a port that died meanwhile does not.
-            None if self.ends_dead => Err(Code::INVALID_RIGHT),
+            None if self.carries_dead => Err(Code::INVALID_RIGHT),
             None => self.ask(|registry| registry.forget(&name)),
         }
     }
@@ -79,7 +79,7 @@ impl BootstrapServer for Asked<'_> {
     }
 }
 
-impl ListingServer for Asked<'_> {
+impl ListingServer for Handler<'_> {
     fn list_services(&mut self, _server: Target) -> Result<Array<ServiceInfo>, Code> {
         let mut services = self.server.registry.list();
         if let Some(view) = self.view {
