@@ -1,13 +1,28 @@
 //! Which programs serve which services: files in TOML, and `--service`.
 
+use rustix::{
+    fs::{Dir, FileType, Mode, OFlags, fstat, open, openat},
+    io::Errno,
+};
 use serde::Deserialize;
-use slipway_ports::bootstrap::ServiceName;
+
+use slipway_ports::bootstrap::{ServiceName, launch, trust};
 use std::{
     collections::BTreeMap,
-    env, fs, io,
+    env,
+    ffi::{OsStr, OsString},
+    fs,
+    io::{self, Read},
+    os::{
+        fd::{AsFd, BorrowedFd, OwnedFd},
+        unix::ffi::OsStrExt,
+    },
     path::{Path, PathBuf},
     time::SystemTime,
 };
+
+/// A service file is at most so long, in bytes.
+const LONGEST: u64 = 64 << 10;
 
 /// A program that serves a service.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,10 +86,36 @@ impl Program {
         file.check()
     }
 
-    fn read(path: &Path) -> Result<Self, String> {
-        let text = fs::read_to_string(path).map_err(|error| error.to_string())?;
+    fn read(directory: BorrowedFd<'_>, name: &OsStr) -> Result<Self, String> {
+        // Not waiting for a writer, if it is a pipe.
+        let flags = OFlags::RDONLY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        let file = openat(directory, name, flags, Mode::empty()).map_err(|error| error.to_string())?;
+        check_owner(&file, FileType::RegularFile)?;
+        let mut text = String::new();
+        match fs::File::from(file).take(LONGEST + 1).read_to_string(&mut text) {
+            Ok(size) if size as u64 > LONGEST => return Err(format!("longer than {LONGEST} bytes")),
+            other => other.map_err(|error| error.to_string())?,
+        };
         let file: File = toml::from_str(&text).map_err(|error| error.to_string())?;
         file.check()
+    }
+
+    /// Whether it runs as the other does: one process may then serve both services.
+    pub fn runs_as(&self, other: &Self) -> bool {
+        (&self.program, &self.args, &self.env, &self.directory) == (&other.program, &other.args, &other.env, &other.directory)
+    }
+
+    /// The file to execute. A name without a slash is looked for in PATH, among programs that no other user could replace.
+    ///
+    /// # Errors
+    /// There is none.
+    pub fn file(&self) -> io::Result<PathBuf> {
+        if self.program.as_os_str().as_bytes().contains(&b'/') {
+            return Ok(self.program.clone());
+        }
+        let path = self.env.get("PATH").map(Into::into).or_else(|| env::var_os("PATH")).unwrap_or_default();
+        let none = || io::Error::new(io::ErrorKind::NotFound, "it is not in PATH, or another user could replace it there");
+        launch::search(self.program.as_os_str(), &path).ok_or_else(none)
     }
 
     /// The program and its arguments, for people.
@@ -99,6 +140,24 @@ impl File {
     }
 }
 
+/// Whether nobody but this user and root could have written what is open.
+fn check_owner(file: &OwnedFd, kind: FileType) -> Result<(), String> {
+    let stat = fstat(file).map_err(|error| error.to_string())?;
+    if FileType::from_raw_mode(stat.st_mode) != kind {
+        return Err("not a plain file or directory".into());
+    }
+    let user = rustix::process::geteuid().as_raw();
+    if ![0, user].contains(&stat.st_uid) {
+        return Err(format!("not trusted: it belongs to another user ({})", stat.st_uid));
+    }
+    // A group with the user's number is the user's alone, by convention: there the usual mask lets the group write.
+    let others = if stat.st_gid == user { 0o002 } else { 0o022 };
+    if stat.st_mode & others != 0 {
+        return Err("not trusted: other users can write it (chmod go-w)".into());
+    }
+    Ok(())
+}
+
 /// A directory of service files.
 #[derive(Debug)]
 pub struct Directory {
@@ -114,7 +173,7 @@ impl Directory {
 
     /// The user's own: `slipway/services` in XDG_CONFIG_HOME, by default `.config` in HOME.
     pub fn of_user() -> Option<Self> {
-        let home = || env::var_os("HOME").filter(|home| !home.is_empty()).map(|home| PathBuf::from(home).join(".config"));
+        let home = || env::home_dir().filter(|home| home.is_absolute()).map(|home| home.join(".config"));
         let config = env::var_os("XDG_CONFIG_HOME").map(PathBuf::from).filter(|path| path.is_absolute()).or_else(home)?;
         Some(Self::new(config.join("slipway/services")))
     }
@@ -128,26 +187,47 @@ impl Directory {
         fs::metadata(&self.path)?.modified()
     }
 
-    /// What the files say, in the order of their names; and what is wrong with the others.
+    /// What the files say, in the order of their names; and what is wrong with the others. Files and directories that
+    /// another user could change count as wrong.
     pub fn read(&mut self) -> (Vec<Program>, Vec<String>) {
         // Before the files: a change while they are read is noticed next time.
         self.read = self.time().ok();
-        let entries = match fs::read_dir(&self.path) {
-            Ok(entries) => entries,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Default::default(),
-            Err(error) => return (Vec::new(), vec![format!("{}: {error}", self.path.display())]),
+        let shown = self.path.display();
+        let (directory, names) = match self.open() {
+            Ok(Some(opened)) => opened,
+            Ok(None) => return Default::default(),
+            Err(why) => return (Vec::new(), vec![format!("{shown}: {why}")]),
         };
-        let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).collect();
-        files.retain(|path| path.extension().is_some_and(|extension| extension == "toml"));
-        files.sort();
         let (mut programs, mut wrong) = (Vec::new(), Vec::new());
-        for file in files {
-            match Program::read(&file) {
+        for name in names {
+            match Program::read(directory.as_fd(), &name) {
                 Ok(program) => programs.push(program),
-                Err(why) => wrong.push(format!("{}: {}", file.display(), why.trim_end())),
+                Err(why) => wrong.push(format!("{}: {}", self.path.join(name).display(), why.trim_end())),
             }
         }
         (programs, wrong)
+    }
+
+    /// The directory, and the names of the files in it, in their order; None if there is no directory.
+    fn open(&self) -> Result<Option<(OwnedFd, Vec<OsString>)>, String> {
+        let text = |error: Errno| error.to_string();
+        let directory = match open(&self.path, OFlags::RDONLY | OFlags::CLOEXEC | OFlags::DIRECTORY, Mode::empty()) {
+            Err(Errno::NOENT) => return Ok(None),
+            other => other.map_err(text)?,
+        };
+        check_owner(&directory, FileType::Directory)?;
+        if !std::path::absolute(&self.path).is_ok_and(|path| trust::is_safe(&path)) {
+            return Err("not trusted: another user could replace it".into());
+        }
+        let mut names = Vec::new();
+        for entry in Dir::read_from(&directory).map_err(text)? {
+            let name = OsStr::from_bytes(entry.map_err(text)?.file_name().to_bytes()).to_owned();
+            if Path::new(&name).extension().is_some_and(|extension| extension == "toml") {
+                names.push(name);
+            }
+        }
+        names.sort();
+        Ok(Some((directory, names)))
     }
 }
 
@@ -159,7 +239,8 @@ mod tests {
         let dir = tempfile::tempdir().expect("a directory");
         let path = dir.path().join("x.toml");
         fs::write(&path, text).expect("a file");
-        Program::read(&path)
+        let directory = fs::File::open(dir.path()).expect("a directory");
+        Program::read(directory.as_fd(), OsStr::new("x.toml"))
     }
 
     #[test]

@@ -1,13 +1,18 @@
 //! A program that serves a service: started when it is wanted, and not too often.
 
-use crate::config::{Program, Restart};
+use crate::{
+    config::{Program, Restart},
+    mach,
+};
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use slipway_ports::{abi, bootstrap::inherited::Inheritance, task::Task};
 use std::{
     ffi::OsStr,
     fs::OpenOptions,
     io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
-    os::unix::process::ExitStatusExt,
+    os::unix::process::{CommandExt, ExitStatusExt},
+    path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
@@ -25,6 +30,9 @@ pub struct Job {
     /// What is run.
     pub program: Program,
     process: Option<Process>,
+    /// The receive right of what the process that was started last asks by; null before the first. No other task has a
+    /// right to it that the process did not give one.
+    port: u32,
     /// Whether it is to be started.
     wanted: bool,
     pause: Duration,
@@ -45,6 +53,12 @@ struct Process {
 /// What a started program gets from the server.
 #[derive(Debug)]
 pub struct Surroundings<'a> {
+    /// The server.
+    pub task: Task,
+    /// The set that the ports are put into that the server receives from.
+    pub set: u32,
+    /// The path of the server's socket.
+    pub socket: &'a Path,
     /// Variables of the server's: a name and a value.
     pub variable: Option<(&'a str, &'a OsStr)>,
     /// Whether its output goes where the server's messages go, unless it is configured.
@@ -54,12 +68,25 @@ pub struct Surroundings<'a> {
 impl Job {
     /// One that does not run.
     pub fn new(program: Program) -> Self {
-        Self { program, process: None, wanted: false, pause: Duration::ZERO, not_before: None, note: String::new() }
+        Self {
+            program,
+            process: None,
+            port: abi::NULL,
+            wanted: false,
+            pause: Duration::ZERO,
+            not_before: None,
+            note: String::new(),
+        }
     }
 
     /// How it last ended or why it didn't start; empty if there is nothing to tell.
     pub fn note(&self) -> &str {
         &self.note
+    }
+
+    /// Whether what comes to the port comes from this job's program.
+    pub fn asks_by(&self, port: u32) -> bool {
+        self.port != abi::NULL && self.port == port
     }
 
     /// Readable when the process has ended.
@@ -82,26 +109,43 @@ impl Job {
         (self.wanted && self.process.is_none()).then(|| self.not_before.unwrap_or(now))
     }
 
-    /// Starts it if that is due. What went wrong is noted, and tried again after a pause.
-    pub fn start_if_due(&mut self, now: Instant, surroundings: &Surroundings<'_>) {
+    /// Starts it if that is due. What went wrong is noted, and tried again after a pause. The port that the process before
+    /// asked by, which is gone.
+    pub fn start_if_due(&mut self, now: Instant, surroundings: &Surroundings<'_>) -> Option<u32> {
         if self.due(now).is_none_or(|due| due > now) {
-            return;
+            return None;
         }
         match self.start(now, surroundings) {
-            Ok(process) => {
+            Ok((process, port)) => {
                 self.process = Some(process);
                 self.wanted = false;
+                // What the process before may have left running is this job's no more.
+                let before = std::mem::replace(&mut self.port, port);
+                let _ = surroundings.task.destroy(before);
+                Some(before)
             }
             Err(error) => {
                 self.failed(now, format!("cannot start {}: {error}", self.program.program.display()));
+                None
             }
         }
     }
 
-    fn start(&self, now: Instant, surroundings: &Surroundings<'_>) -> io::Result<Process> {
+    /// The process, and the receive right of what it asks by.
+    fn start(&self, now: Instant, surroundings: &Surroundings<'_>) -> io::Result<(Process, u32)> {
+        let Surroundings { task, set, .. } = *surroundings;
+        let port = mach::port_in_set(task, set).map_err(|code| io::Error::other(code.to_string()))?;
+        let process = self.spawn(now, surroundings, port);
+        if process.is_err() {
+            let _ = task.destroy(port);
+        }
+        Ok((process?, port))
+    }
+
+    fn spawn(&self, now: Instant, surroundings: &Surroundings<'_>, port: u32) -> io::Result<Process> {
         let program = &self.program;
-        let mut command = Command::new(&program.program);
-        command.args(&program.args).stdin(Stdio::null());
+        let mut command = Command::new(program.file()?);
+        command.arg0(&program.program).args(&program.args).stdin(Stdio::null());
         command.envs(surroundings.variable).envs(&program.env);
         if let Some(directory) = &program.directory {
             command.current_dir(directory);
@@ -118,7 +162,10 @@ impl Job {
                 command.stdout(Stdio::null()).stderr(Stdio::null());
             }
         }
-        let mut child = command.spawn()?;
+        // Nothing else is started until this socket is closed, at the end of this function.
+        let inheritance = Inheritance::new(surroundings.task, port)?;
+        let (variable, value) = inheritance.make_inheritable(surroundings.socket)?;
+        let mut child = command.env(variable, value).spawn()?;
         match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Process { child, pidfd, since: now, served: false }),
             Err(error) => {

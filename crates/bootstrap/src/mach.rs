@@ -2,13 +2,10 @@
 
 use slipway_ports::{
     abi::{Code, notify, option, right, types},
-    bootstrap::protocol::u32_at,
     msg::Request,
+    rights::SendRight,
     task::Task,
 };
-
-/// What is received of a message at most, in bytes: requests are shorter, and a longer one is refused whole.
-const LONGEST: usize = 64 << 10;
 
 /// A new receive right, with a send right under the same name.
 pub fn port_with_send_right(task: Task) -> Result<u32, Code> {
@@ -22,9 +19,32 @@ pub fn port_with_send_right(task: Task) -> Result<u32, Code> {
     }
 }
 
+/// A new receive right in a set.
+pub fn port_in_set(task: Task, set: u32) -> Result<u32, Code> {
+    let port = task.allocate(right::RECEIVE)?;
+    match task.move_member(port, set) {
+        Ok(()) => Ok(port),
+        Err(code) => {
+            let _ = task.destroy(port);
+            Err(code)
+        }
+    }
+}
+
+/// One more reference of a send right.
+pub fn copy(task: Task, port: u32) -> Result<SendRight, Code> {
+    task.mod_refs(port, right::SEND, 1)?;
+    Ok(SendRight::from_name(task, port))
+}
+
 /// Asks for a message to `notify` when the port dies. `INVALID_RIGHT` if it is dead.
 pub fn tell_death(task: Task, port: u32, notify: u32) -> Result<(), Code> {
     request(task, port, notify::DEAD_NAME, notify)
+}
+
+/// Asks for a message to `port` itself when no send right to it is left: at once if there is none.
+pub fn tell_no_senders(task: Task, port: u32) -> Result<(), Code> {
+    request(task, port, notify::NO_SENDERS, port)
 }
 
 /// Asks for the receive right `port` at `home`, should it be destroyed elsewhere.
@@ -41,48 +61,9 @@ fn request(task: Task, port: u32, what: i32, to: u32) -> Result<(), Code> {
     Ok(())
 }
 
-/// The next message at a port or set, if one is there.
-pub fn receive(task: Task, from: u32) -> Option<Vec<u8>> {
-    let mut buffer = vec![0; LONGEST];
-    loop {
-        match task.mach_msg(&mut buffer, &look(from, LONGEST, 0)) {
-            Code::SUCCESS => {
-                let size = u32_at(&buffer, 4) as usize;
-                buffer.truncate(size);
-                return Some(buffer);
-            }
-            // Taken and destroyed, as nothing that is said to the server is so long.
-            Code::RCV_TOO_LARGE => {}
-            _ => return None,
-        }
-    }
-}
-
 /// Whether a message waits at a receive right; it stays there.
 pub fn has_message(task: Task, port: u32) -> bool {
-    task.mach_msg(&mut [], &look(port, 0, option::RCV_LARGE)) == Code::RCV_TOO_LARGE
-}
-
-fn look(from: u32, receive_size: usize, more: u32) -> Request {
-    let option = option::RCV_MSG | option::RCV_TIMEOUT | more;
-    Request { option, receive_size, receive_name: from, timeout: 0, ..Request::default() }
-}
-
-/// Sends a message, or gives up what is in it if it can't be sent at once: no client can keep the server waiting.
-pub fn send(task: Task, mut message: Vec<u8>) -> Result<(), Code> {
-    let send_size = message.len();
-    let request = Request { option: option::SEND_MSG | option::SEND_TIMEOUT, send_size, timeout: 0, ..Request::default() };
-    match task.mach_msg(&mut message, &request) {
-        Code::SUCCESS => Ok(()),
-        Code::SEND_TIMED_OUT => {
-            // It came back as if it had been received.
-            slipway_ports::bootstrap::protocol::discard(task, &message);
-            let to = u32_at(&message, 8);
-            if to != 0 {
-                let _ = task.deallocate(to);
-            }
-            Err(Code::SEND_TIMED_OUT)
-        }
-        code => Err(code),
-    }
+    let option = option::RCV_MSG | option::RCV_TIMEOUT | option::RCV_LARGE;
+    let look = Request { option, receive_name: port, ..Request::default() };
+    task.mach_msg(&mut [], &look) == Code::RCV_TOO_LARGE
 }

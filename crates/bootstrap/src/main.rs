@@ -1,9 +1,11 @@
 //! The name server: services by name, and the programs that serve them.
 //!
-//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::protocol`). It
+//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::interface`). It
 //! starts by itself when a program first needs it.
 
+mod clients;
 mod config;
+mod handler;
 mod job;
 mod mach;
 mod registry;
@@ -18,6 +20,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use seat::Seat;
 use server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
 use slipway_ports::bootstrap::{Place, launch};
 use std::{
     env,
@@ -40,6 +43,7 @@ Services are configured by files in $XDG_CONFIG_HOME/slipway/services, one a fil
   restart = \"on-crash\"               or on-demand, with the next message [default]
   [env]                              variables
   KEY = \"value\"
+Only this user and root may be able to write the files and their directory.
 New files are found when their service is asked for; SIGHUP has all files read again.
 
 Exit status: 0 ended by SIGTERM or SIGINT, or another server listens; 1 it can't serve; 2 wrong options.";
@@ -73,6 +77,10 @@ struct Options {
 }
 
 fn main() -> ExitCode {
+    if let Err(error) = become_owner() {
+        eprintln!("slipway-bootstrap: cannot become the user that the name server is for: {error}");
+        return ExitCode::FAILURE;
+    }
     let options = Options::parse();
     let session = options.session;
     match run(options) {
@@ -86,6 +94,29 @@ fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+/// Makes the effective user this process's only one, before it has other threads. A server that a set-uid program started
+/// could be sent signals by that program's caller, and what the server starts would have the caller as its real user.
+fn become_owner() -> io::Result<()> {
+    use rustix::{
+        fs::Mode,
+        process::{Gid, getegid, geteuid, getgid, getuid, umask},
+        thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid},
+    };
+    let user = geteuid();
+    if user == getuid() && getegid() == getgid() {
+        return Ok(());
+    }
+    // A set-gid program's group is not this user's; root's own is known.
+    let group = if user.is_root() { Gid::ROOT } else { getgid() };
+    if user.is_root() {
+        set_thread_groups(&[group])?;
+    }
+    set_thread_res_gid(group, group, group)?;
+    set_thread_res_uid(user, user, user)?;
+    umask(Mode::WGRP | Mode::WOTH);
+    Ok(())
 }
 
 fn run(options: Options) -> Result<ExitCode> {

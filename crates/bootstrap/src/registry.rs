@@ -4,13 +4,11 @@
 //! request or configured. The receive right of an own service goes to the task that checks in, with a request
 //! to have it back, so that its senders are not cut off when that task ends.
 
-use crate::{config::Program, job::Job, mach};
+use crate::{clients::Limits, config::Program, job::Job, mach};
 use slipway_ports::{
-    abi::{Code, kind, notify, right, types},
-    bootstrap::{
-        Service, ServiceName, Status,
-        protocol::{self, Answer, Request, u32_at},
-    },
+    abi::{self, Code, kind, notify},
+    bootstrap::{Service, ServiceName, Status, protocol},
+    rights::{Part, ReceiveRight, Received, SendRight},
     task::Task,
 };
 use std::{collections::BTreeMap, os::fd::OwnedFd};
@@ -24,12 +22,18 @@ pub struct Registry {
     /// The set that ports are put into that the server receives from.
     set: u32,
     services: BTreeMap<ServiceName, Entry>,
+    limits: Limits,
+    /// How many services are held for a client, by its port.
+    charged: BTreeMap<u32, usize>,
 }
+
+/// In place of a client's port: what clients left that are gone.
+const ABSENT: u32 = abi::NULL;
 
 #[derive(Debug)]
 enum Entry {
-    /// The name of a send right, one reference of which is the entry's.
-    Registered(u32),
+    /// The name of a send right, one reference of which is the entry's; and the client that it is charged to.
+    Registered(u32, u32),
     Own(Own),
 }
 
@@ -44,75 +48,170 @@ pub struct Own {
     pub job: Option<Box<Job>>,
     /// Readable while messages may wait for the program to be started.
     pub bell: Option<OwnedFd>,
+    /// The client that it is charged to, if one created it.
+    client: Option<u32>,
 }
 
 impl Registry {
     /// An empty one. Notifications of dead names go to `notify`; ports to be received from are put into `set`.
-    pub fn new(task: Task, notify: u32, set: u32) -> Self {
-        Self { task, notify, set, services: BTreeMap::new() }
+    pub fn new(task: Task, notify: u32, set: u32, limits: Limits) -> Self {
+        Self { task, notify, set, services: BTreeMap::new(), limits, charged: BTreeMap::new() }
     }
 
-    /// Answers a request. Rights in it that are not kept are the caller's to give up.
-    pub fn handle(&mut self, request: &Request) -> Result<Answer, Code> {
-        if let Some(name) = request.name() {
-            self.look_for_death(name);
-        }
-        match request {
-            Request::LookUp(name) => match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
-                Entry::Registered(port) | Entry::Own(Own { port, .. }) => Ok(Answer::Right(*port, types::COPY_SEND)),
-            },
-            Request::Status(name) => {
-                let entry = self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)?;
-                Ok(Answer::Status(self.status(entry)))
-            }
-            Request::Register(name, 0) => self.forget(name),
-            Request::Register(name, port) => self.register(name, *port),
-            Request::CreateService(name) if self.services.contains_key(name) => Err(protocol::NAME_IN_USE),
-            Request::CreateService(name) => {
-                let own = self.make(None).map_err(|_| protocol::NO_MEMORY)?;
-                let port = own.port;
-                self.services.insert(name.clone(), Entry::Own(own));
-                Ok(Answer::Right(port, types::COPY_SEND))
-            }
-            Request::CheckIn(name) => self.check_in(name),
-            Request::Info => Ok(Answer::Services(self.list())),
+    /// Whether the port is one that a program of a job asks by.
+    pub fn is_jobs(&self, port: u32) -> bool {
+        self.programs(port).next().is_some()
+    }
+
+    /// A send right to a service.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`; `NO_MEMORY`.
+    pub fn look_up(&mut self, name: &ServiceName) -> Result<SendRight, Code> {
+        let task = self.task;
+        match self.find(name)? {
+            Entry::Registered(port, _) | Entry::Own(Own { port, .. }) => mach::copy(task, *port).map_err(|_| protocol::NO_MEMORY),
         }
     }
 
-    fn register(&mut self, name: &ServiceName, port: u32) -> Result<Answer, Code> {
-        if self.services.contains_key(name) {
+    /// Whether a service is served.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`.
+    pub fn status(&mut self, name: &ServiceName) -> Result<Status, Code> {
+        self.find(name)?;
+        Ok(self.status_of(&self.services[name]))
+    }
+
+    /// Makes a service known with a port of the server's, for the client that asks by the port `at`: a send right.
+    ///
+    /// # Errors
+    /// `NAME_IN_USE`; `NO_MEMORY`: as much is held for the client as may be.
+    pub fn create(&mut self, at: u32, name: &ServiceName) -> Result<SendRight, Code> {
+        if self.find(name).is_ok() {
             return Err(protocol::NAME_IN_USE);
         }
-        mach::tell_death(self.task, port, self.notify)?;
-        self.services.insert(name.clone(), Entry::Registered(port));
-        Ok(Answer::Done)
+        self.check_limits(at)?;
+        let own = self.make(None, Some(at)).map_err(|_| protocol::NO_MEMORY)?;
+        let Ok(right) = mach::copy(self.task, own.port) else {
+            self.unmake(&own);
+            return Err(protocol::NO_MEMORY);
+        };
+        self.services.insert(name.clone(), Entry::Own(own));
+        self.charge(at);
+        Ok(right)
     }
 
-    fn forget(&mut self, name: &ServiceName) -> Result<Answer, Code> {
-        match self.services.get(name).ok_or(protocol::UNKNOWN_SERVICE)? {
-            Entry::Own(Own { job: Some(_), .. }) => return Err(protocol::NOT_PRIVILEGED),
-            Entry::Own(own) if !own.is_here(self.task) => return Err(protocol::SERVICE_ACTIVE),
-            Entry::Own(_) | Entry::Registered(_) => {}
+    /// Makes a port known, for the client that asks by the port `at`.
+    ///
+    /// # Errors
+    /// `NAME_IN_USE`; `NO_MEMORY`: as much is held for the client as may be; `INVALID_RIGHT`: the port is dead.
+    pub fn register(&mut self, at: u32, name: &ServiceName, port: SendRight) -> Result<(), Code> {
+        if self.find(name).is_ok() {
+            return Err(protocol::NAME_IN_USE);
         }
-        match self.services.remove(name) {
-            Some(Entry::Registered(port)) => drop(self.task.deallocate(port)),
+        self.check_limits(at)?;
+        mach::tell_death(self.task, port.name(), self.notify)?;
+        self.services.insert(name.clone(), Entry::Registered(port.into_name(), at));
+        self.charge(at);
+        Ok(())
+    }
+
+    /// `NO_MEMORY` if no more may be held for the client, or at all.
+    fn check_limits(&self, client: u32) -> Result<(), Code> {
+        let of_client = self.charged.get(&client).copied().unwrap_or_default();
+        let of_all: usize = self.charged.values().sum();
+        if of_client >= self.limits.names_each || of_all >= self.limits.names { Err(protocol::NO_MEMORY) } else { Ok(()) }
+    }
+
+    fn charge(&mut self, client: u32) {
+        *self.charged.entry(client).or_default() += 1;
+    }
+
+    fn release(&mut self, client: u32) {
+        if let Some(count) = self.charged.get_mut(&client) {
+            *count -= 1;
+            if *count == 0 {
+                self.charged.remove(&client);
+            }
+        }
+    }
+
+    /// Takes a service out. What it holds is the caller's to give up.
+    fn remove(&mut self, name: &ServiceName) -> Option<Entry> {
+        let entry = self.services.remove(name)?;
+        match &entry {
+            Entry::Registered(_, client) | Entry::Own(Own { client: Some(client), .. }) => self.release(*client),
+            Entry::Own(_) => {}
+        }
+        Some(entry)
+    }
+
+    /// No task is left that could ask by the port. What was held for it stays and is charged to all clients that are gone,
+    /// as much as fits there; services beyond that are forgotten unless a task serves them.
+    pub fn client_gone(&mut self, client: u32) {
+        let Some(count) = self.charged.remove(&client) else { return };
+        let absent = self.charged.get(&ABSENT).copied().unwrap_or_default();
+        *self.charged.entry(ABSENT).or_default() += count;
+        let mut left = Vec::new();
+        for (name, entry) in &mut self.services {
+            match entry {
+                Entry::Registered(_, by) | Entry::Own(Own { client: Some(by), .. }) if *by == client => *by = ABSENT,
+                _ => continue,
+            }
+            left.push(name.clone());
+        }
+        if absent + count > self.limits.names_each {
+            let task = self.task;
+            left.retain(|name| matches!(self.services.get(name), Some(Entry::Own(own)) if own.is_here(task)));
+            left.iter().for_each(|name| {
+                if let Some(Entry::Own(own)) = self.remove(name) {
+                    self.unmake(&own);
+                }
+            });
+        }
+    }
+
+    /// Forgets a service that a task registered or created.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`; `NOT_PRIVILEGED`: it is configured; `SERVICE_ACTIVE`: a task serves it.
+    pub fn forget(&mut self, name: &ServiceName) -> Result<(), Code> {
+        let task = self.task;
+        match self.find(name)? {
+            Entry::Own(Own { job: Some(_), .. }) => return Err(protocol::NOT_PRIVILEGED),
+            Entry::Own(own) if !own.is_here(task) => return Err(protocol::SERVICE_ACTIVE),
+            Entry::Own(_) | Entry::Registered(..) => {}
+        }
+        match self.remove(name) {
+            Some(Entry::Registered(port, _)) => drop(self.task.deallocate(port)),
             Some(Entry::Own(own)) => self.unmake(&own),
             None => {}
         }
-        Ok(Answer::Done)
+        Ok(())
     }
 
-    fn check_in(&mut self, name: &ServiceName) -> Result<Answer, Code> {
+    /// The receive right of a service, for the client that asks by the port `at`.
+    ///
+    /// # Errors
+    /// `UNKNOWN_SERVICE`; `NOT_PRIVILEGED`: it is another program's; `SERVICE_ACTIVE`: a task serves it.
+    pub fn check_in(&mut self, at: u32, name: &ServiceName) -> Result<ReceiveRight, Code> {
         let task = self.task;
-        match self.services.get_mut(name).ok_or(protocol::UNKNOWN_SERVICE)? {
+        if let Entry::Own(Own { job: Some(job), .. }) = self.find(name)? {
+            let wanted = job.program.clone();
+            if !self.programs(at).any(|program| program.runs_as(&wanted)) {
+                return Err(protocol::NOT_PRIVILEGED);
+            }
+        }
+        match self.find(name)? {
             Entry::Own(own) if own.is_here(task) => {
                 mach::want_back(task, own.port, own.home).map_err(|_| protocol::NO_MEMORY)?;
                 own.job.iter_mut().for_each(|job| job.served());
                 // It would ring for ever: nothing more is received here.
                 own.bell = None;
-                Ok(Answer::Right(own.port, types::MOVE_RECEIVE))
+                Ok(ReceiveRight::from_name(task, own.port))
             }
-            Entry::Own(_) | Entry::Registered(_) => Err(protocol::SERVICE_ACTIVE),
+            Entry::Own(_) | Entry::Registered(..) => Err(protocol::SERVICE_ACTIVE),
         }
     }
 
@@ -122,10 +221,14 @@ impl Registry {
         let name = program.name.clone();
         match self.services.get_mut(&name) {
             Some(Entry::Own(Own { job: Some(job), .. })) => job.program = program,
-            Some(Entry::Own(own)) => own.job = Some(Box::new(Job::new(program))),
-            Some(Entry::Registered(_)) => return Err(protocol::NAME_IN_USE),
+            Some(Entry::Own(own)) => {
+                own.job = Some(Box::new(Job::new(program)));
+                let client = own.client.take();
+                client.into_iter().for_each(|client| self.release(client));
+            }
+            Some(Entry::Registered(..)) => return Err(protocol::NAME_IN_USE),
             None => {
-                let own = self.make(Some(Box::new(Job::new(program)))).map_err(|_| protocol::NO_MEMORY)?;
+                let own = self.make(Some(Box::new(Job::new(program))), None).map_err(|_| protocol::NO_MEMORY)?;
                 self.services.insert(name.clone(), Entry::Own(own));
             }
         }
@@ -138,11 +241,11 @@ impl Registry {
         Ok(())
     }
 
-    fn make(&self, job: Option<Box<Job>>) -> Result<Own, Code> {
-        let own =
-            Own { port: mach::port_with_send_right(self.task)?, home: self.task.allocate(right::RECEIVE)?, job, bell: None };
-        let made = self.task.move_member(own.home, self.set);
-        match made.and_then(|()| mach::tell_death(self.task, own.port, self.notify)) {
+    fn make(&self, job: Option<Box<Job>>, client: Option<u32>) -> Result<Own, Code> {
+        let port = mach::port_with_send_right(self.task)?;
+        let home = mach::port_in_set(self.task, self.set);
+        let own = Own { port, home: *home.as_ref().unwrap_or(&abi::NULL), job, bell: None, client };
+        match home.and_then(|_| mach::tell_death(self.task, own.port, self.notify)) {
             Ok(()) => Ok(own),
             Err(code) => {
                 self.unmake(&own);
@@ -151,30 +254,40 @@ impl Registry {
         }
     }
 
+    /// The program that asks by the port `at`, if it is one that the server started.
+    fn programs(&self, at: u32) -> impl Iterator<Item = &Program> {
+        let jobs = self.services.values().filter_map(|entry| match entry {
+            Entry::Own(own) => own.job.as_deref(),
+            Entry::Registered(..) => None,
+        });
+        jobs.filter(move |job| job.asks_by(at)).map(|job| &job.program)
+    }
+
     fn unmake(&self, own: &Own) {
         // No request for its return is left once it is not wanted back.
         let _ = self.task.destroy(own.home);
         let _ = self.task.destroy(own.port);
     }
 
-    fn status(&self, entry: &Entry) -> Status {
+    fn status_of(&self, entry: &Entry) -> Status {
         match entry {
             Entry::Own(own) if !own.is_here(self.task) => Status::Active,
             Entry::Own(own) if own.job.is_some() => Status::OnDemand,
             Entry::Own(_) => Status::Inactive,
-            Entry::Registered(_) => Status::Active,
+            Entry::Registered(..) => Status::Active,
         }
     }
 
-    fn list(&self) -> Vec<Service> {
+    /// All services, by name.
+    pub fn list(&self) -> Vec<Service> {
         let services = self.services.iter().map(|(name, entry)| {
             let job = match entry {
                 Entry::Own(own) => own.job.as_deref(),
-                Entry::Registered(_) => None,
+                Entry::Registered(..) => None,
             };
             Service {
                 name: name.clone(),
-                status: self.status(entry),
+                status: self.status_of(entry),
                 program: job.map(|job| job.program.shown().into_bytes()).unwrap_or_default(),
                 note: job.map(|job| job.note().as_bytes().to_vec()).unwrap_or_default(),
             }
@@ -182,14 +295,15 @@ impl Registry {
         services.collect()
     }
 
-    /// A notification came to one of the server's ports. Rights in it that are not kept are given up.
-    pub fn notified(&mut self, at: u32, message: &[u8]) {
-        // A name or a right follows the type of the only item.
-        let name = u32_at(message, 40);
-        match protocol::message_id(message) {
-            notify::DEAD_NAME if at == self.notify => self.bury(name),
-            notify::PORT_DESTROYED if self.comes_home(at, name) => {}
-            _ => protocol::discard(self.task, message),
+    /// A notification came to one of the server's ports. A right in it that is not kept is given up.
+    pub fn notified(&mut self, at: u32, mut message: Received) {
+        if at == self.notify && message.is_notification(notify::DEAD_NAME) {
+            message.next_int().into_iter().for_each(|name| self.bury(name));
+        } else if message.is_notification(notify::PORT_DESTROYED)
+            && let Some(Part::Receive(Some(right))) = message.next_part()
+            && self.comes_home(at, right.name())
+        {
+            right.into_name();
         }
     }
 
@@ -203,14 +317,14 @@ impl Registry {
         true
     }
 
-    /// A port may have died without that having been told yet.
-    fn look_for_death(&mut self, name: &ServiceName) {
-        if let Some(Entry::Registered(port) | Entry::Own(Own { port, .. })) = self.services.get(name) {
-            let port = *port;
-            if self.is_dead(port) {
-                self.bury(port);
-            }
+    /// A service, by its name. Its port may have died without that having been told yet.
+    fn find(&mut self, name: &ServiceName) -> Result<&mut Entry, Code> {
+        if let Some(Entry::Registered(port, _) | Entry::Own(Own { port, .. })) = self.services.get(name)
+            && self.is_dead(*port)
+        {
+            self.bury(*port);
         }
+        self.services.get_mut(name).ok_or(protocol::UNKNOWN_SERVICE)
     }
 
     fn is_dead(&self, name: u32) -> bool {
@@ -223,7 +337,9 @@ impl Registry {
         if !self.is_dead(name) {
             return;
         }
-        self.services.retain(|_, entry| !matches!(entry, Entry::Registered(port) if *port == name));
+        let died = |entry: &Entry| matches!(entry, Entry::Registered(port, _) if *port == name);
+        let dead: Vec<_> = self.services.iter().filter(|(_, entry)| died(entry)).map(|(name, _)| name.clone()).collect();
+        dead.iter().for_each(|name| drop(self.remove(name)));
         let _ = self.task.destroy(name);
         let (task, notify) = (self.task, self.notify);
         for own in self.own().filter(|own| own.port == name) {
@@ -238,7 +354,7 @@ impl Registry {
     pub fn own(&mut self) -> impl Iterator<Item = &mut Own> {
         self.services.values_mut().filter_map(|entry| match entry {
             Entry::Own(own) => Some(own),
-            Entry::Registered(_) => None,
+            Entry::Registered(..) => None,
         })
     }
 }

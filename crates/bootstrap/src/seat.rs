@@ -7,12 +7,10 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with},
 };
-use slipway_ports::{
-    bootstrap::contact::{self, Failed},
-    task::Task,
-};
+use slipway_ports::bootstrap::contact::{self, Failed};
 use std::{
     ffi::OsString,
+    io,
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     path::{Path, PathBuf},
@@ -81,17 +79,22 @@ impl Seat {
         Ok(Self { path: path.to_path_buf(), listener, reserve, _lock: lock })
     }
 
+    /// Where clients find it.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
     /// Readable when somebody connects.
     pub fn listener(&self) -> BorrowedFd<'_> {
         self.listener.as_fd()
     }
 
-    /// Answers all who have connected with a send right to `port`.
-    pub fn welcome(&mut self, task: Task, port: u32) {
+    /// Has `answer` answer all that have connected.
+    pub fn welcome(&mut self, mut answer: impl FnMut(BorrowedFd<'_>) -> io::Result<()>) {
         loop {
             match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(connection) => {
-                    if let Err(error) = contact::welcome(connection.as_fd(), task, port) {
+                    if let Err(error) = answer(connection.as_fd()) {
                         eprintln!("slipway-bootstrap: a client was turned away: {error}");
                     }
                     self.reserve = self.reserve.take().or_else(reserve);

@@ -1,7 +1,9 @@
 //! The server's loop: connections, requests, notifications, and the programs that serve.
 
 use crate::{
+    clients::{Clients, Limits},
     config::{Directory, Program},
+    handler::Handler,
     job::Surroundings,
     mach,
     registry::Registry,
@@ -12,10 +14,13 @@ use anyhow::{Context, Result, anyhow};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
+    process::{Resource, getrlimit},
 };
 use slipway_ports::{
-    abi::{Code, right, types},
-    bootstrap::protocol::{self, Answer, Request, u32_at},
+    abi::{Code, notify, right},
+    bootstrap::{interface, listing},
+    mig,
+    rights::{PortSet, Received},
     task::Task,
 };
 use std::{
@@ -24,24 +29,25 @@ use std::{
         fd::{AsFd, BorrowedFd, OwnedFd},
         unix::net::UnixStream,
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 /// Messages that are handled before connections are looked at again.
 const BATCH: usize = 64;
+/// What is received of a message at most, in bytes: requests are shorter, and a longer one is destroyed whole.
+const LONGEST: usize = 64 << 10;
 
 /// A name server.
 #[derive(Debug)]
 pub struct Server {
     task: Task,
     seat: Seat,
-    /// What clients have a send right to.
-    port: u32,
-    views: Vec<View>,
+    clients: Clients,
+    pub(crate) views: Vec<View>,
     /// All that the server receives from.
-    set: u32,
+    set: PortSet,
     bell: OwnedFd,
-    registry: Registry,
+    pub(crate) registry: Registry,
     directories: Vec<Directory>,
 }
 
@@ -54,24 +60,26 @@ impl Server {
     pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>, views: Vec<view::Options>) -> Result<Self> {
         let task = Task::current();
         let set = task.allocate(right::PORT_SET).map_err(mach_error("port set"))?;
-        let [port, notify] =
-            [task.allocate(right::RECEIVE), task.allocate(right::RECEIVE)].map(|made| made.map_err(mach_error("port")));
-        let (port, notify) = (port?, notify?);
-        for member in [port, notify] {
-            task.move_member(member, set).map_err(mach_error("port set"))?;
-        }
-        let open = |options| {
-            let port = task.allocate(right::RECEIVE).map_err(mach_error("port"))?;
-            task.move_member(port, set).map_err(mach_error("port set"))?;
-            View::open(options, port)
-        };
-        let views = views.into_iter().map(open).collect::<Result<_>>()?;
+        let notify = mach::port_in_set(task, set).map_err(mach_error("port"))?;
+        let views = views.into_iter().map(View::open).collect::<Result<_>>()?;
         let bell = task.pollable(set).context("port set")?;
-        let registry = Registry::new(task, notify, set);
-        let mut server = Self { task, seat, port, views, set, bell, registry, directories };
+        let all = PortSet::from_name(task, set);
+        let descriptors = getrlimit(Resource::Nofile).current.and_then(|limit| limit.try_into().ok());
+        let limits = Limits::of(descriptors.unwrap_or(usize::MAX));
+        let (clients, registry) = (Clients::new(task, set, limits), Registry::new(task, notify, set, limits));
+        let mut server = Self { task, seat, clients, views, set: all, bell, registry, directories };
         server.read_directories();
         server.configure(programs);
         Ok(server)
+    }
+
+    /// Reads the service files again if some may be new. Whether that was so.
+    pub(crate) fn has_new_files(&mut self) -> bool {
+        let changed = self.directories.iter().any(Directory::has_changed);
+        if changed {
+            self.read_directories();
+        }
+        changed
     }
 
     fn read_directories(&mut self) {
@@ -95,7 +103,8 @@ impl Server {
     /// told to programs, if it isn't the user's own server's.
     pub fn run(&mut self, stop: &UnixStream, reload: &UnixStream, socket: Option<&OsStr>, shares_output: bool) -> Result<()> {
         let variable = socket.map(|socket| (slipway_ports::bootstrap::contact::SOCKET_VARIABLE, socket));
-        let surroundings = Surroundings { variable, shares_output };
+        let path = self.seat.path().to_owned();
+        let surroundings = Surroundings { task: self.task, set: self.set.name(), socket: &path, variable, shares_output };
         loop {
             let ready = self.wait(stop.as_fd(), reload.as_fd())?;
             if ready.stop {
@@ -106,8 +115,11 @@ impl Server {
                 self.read_directories();
             }
             if ready.clients {
-                self.seat.welcome(self.task, self.port);
-                self.views.iter_mut().for_each(|view| view.seat.welcome(self.task, view.port));
+                let clients = &mut self.clients;
+                self.seat.welcome(|connection| clients.welcome(connection, None));
+                for (number, view) in self.views.iter_mut().enumerate() {
+                    view.seat.welcome(|connection| clients.welcome(connection, Some(number)));
+                }
             }
             if ready.messages {
                 self.take_messages();
@@ -149,62 +161,35 @@ impl Server {
     fn take_messages(&mut self) {
         for _ in 0..BATCH {
             // After the last one the bell is quiet.
-            let Some(message) = mach::receive(self.task, self.set) else { return };
-            let at = u32_at(&message, 16);
-            let view = self.views.iter().position(|view| view.port == at);
-            if at == self.port || view.is_some() {
-                self.answer(&message, view);
-            } else {
-                self.registry.notified(at, &message);
-                self.drop_reply(&message);
-            }
-        }
-    }
-
-    fn drop_reply(&self, message: &[u8]) {
-        let reply = u32_at(message, 8);
-        protocol::discard_right(self.task, reply, types::PORT_SEND);
-    }
-
-    fn answer(&mut self, message: &[u8], view: Option<usize>) {
-        let reply = (u32_at(message, 8), u32_at(message, 0) & 0xff);
-        if reply.0 == 0 {
-            return protocol::discard(self.task, message);
-        }
-        let answer = Request::decode(message).and_then(|request| {
-            if let Some(view) = view {
-                self.views[view].check(&request)?;
-            }
-            match self.registry.handle(&request) {
-                // The user may have just written its file.
-                Err(protocol::UNKNOWN_SERVICE) if self.directories.iter().any(Directory::has_changed) => {
-                    self.read_directories();
-                    self.registry.handle(&request)
+            let mut message = match self.set.receive_at_most(LONGEST, Some(Duration::ZERO)) {
+                Ok(message) => message,
+                Err(error) if error.code == Code::RCV_TOO_LARGE => continue,
+                Err(_) => return,
+            };
+            let at = message.port();
+            match self.clients.view(at) {
+                Some(_) if message.is_notification(notify::NO_SENDERS) => {
+                    if message.next_int().is_some_and(|made| self.clients.has_no_senders(at, made)) {
+                        self.registry.client_gone(at);
+                    }
                 }
-                other => other,
+                Some(view) => self.answer(message, at, view),
+                None if self.registry.is_jobs(at) => self.answer(message, at, None),
+                None => self.registry.notified(at, message),
             }
-        });
-        let answer = match (answer, view) {
-            (Ok(Answer::Services(mut services)), Some(view)) => {
-                services.retain(|service| self.views[view].shows(service));
-                Ok(Answer::Services(services))
-            }
-            (answer, _) => answer,
-        };
-        if answer.is_err() {
-            protocol::discard(self.task, message);
         }
-        let out = protocol::encode_reply(protocol::message_id(message), reply, &answer);
-        match mach::send(self.task, out) {
-            // The rights went with the message, or came back when it did.
-            Ok(()) | Err(Code::SEND_TIMED_OUT) => {}
-            Err(_) => self.drop_reply(message),
-        }
+    }
+
+    fn answer(&mut self, message: Received, at: u32, view: Option<usize>) {
+        let mut handler = Handler::new(self, &message, at, view);
+        let answer = interface::demux(&mut handler, message).or_else(|message| listing::demux(&mut handler, *message));
+        // A client that is gone has nothing to be told.
+        let _ = answer.unwrap_or_else(|message| mig::refuse(*message)).send_at_once();
     }
 
     /// Starts programs that are wanted, and notes which have ended.
     fn look_after_jobs(&mut self, surroundings: &Surroundings<'_>) {
-        let (task, now) = (self.task, Instant::now());
+        let (task, now, mut gone) = (self.task, Instant::now(), Vec::new());
         for own in self.registry.own() {
             let Some(job) = &own.job else { continue };
             let calls = job.is_idle() && own.bell.as_ref().is_some_and(rings) && own.is_wanted(task);
@@ -213,8 +198,9 @@ impl Server {
             if calls {
                 job.want();
             }
-            job.start_if_due(now, surroundings);
+            gone.extend(job.start_if_due(now, surroundings));
         }
+        gone.into_iter().for_each(|port| self.registry.client_gone(port));
     }
 }
 

@@ -5,10 +5,7 @@ use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use slipway_ports::{
     abi::Code,
-    bootstrap::{
-        Service,
-        protocol::{self, Request},
-    },
+    bootstrap::{Service, ServiceName, protocol},
 };
 use std::path::PathBuf;
 
@@ -30,33 +27,39 @@ impl Options {
     }
 }
 
+/// What a client wants of a service.
+#[derive(Debug, Clone, Copy)]
+pub enum Use {
+    /// To send to it, or to know of it.
+    LookUp,
+    /// To serve it.
+    Provide,
+}
+
 /// A socket, and what who comes by it may do.
 #[derive(Debug)]
 pub struct View {
     /// Where clients come.
     pub seat: Seat,
-    /// What they have a send right to.
-    pub port: u32,
     look_up: Option<Vec<String>>,
     provide: Option<Vec<String>>,
 }
 
 impl View {
-    /// Takes the view's seat. Its clients get a right to `port`.
-    pub fn open(options: Options, port: u32) -> Result<Self> {
+    /// Takes the view's seat.
+    pub fn open(options: Options) -> Result<Self> {
         let Options { socket, look_up, provide } = options;
         match Seat::take(&socket).with_context(|| format!("{}", socket.display()))? {
-            Some(seat) => Ok(Self { seat, port, look_up, provide }),
+            Some(seat) => Ok(Self { seat, look_up, provide }),
             None => bail!("{}: another server listens", socket.display()),
         }
     }
 
-    /// `NOT_PRIVILEGED` if the view's clients may not ask for that.
-    pub fn check(&self, request: &Request) -> Result<(), Code> {
-        let (list, name) = match request {
-            Request::LookUp(name) | Request::Status(name) => (&self.look_up, name),
-            Request::Register(name, _) | Request::CreateService(name) | Request::CheckIn(name) => (&self.provide, name),
-            Request::Info => return Ok(()),
+    /// `NOT_PRIVILEGED` if the view's clients may not do that with the service.
+    pub fn check(&self, what: Use, name: &ServiceName) -> Result<(), Code> {
+        let list = match what {
+            Use::LookUp => &self.look_up,
+            Use::Provide => &self.provide,
         };
         if allows(list.as_deref(), name.as_bytes()) { Ok(()) } else { Err(protocol::NOT_PRIVILEGED) }
     }

@@ -4,10 +4,7 @@ mod support;
 
 use slipway_ports::{
     abi::{Code, kind, notify, right, types},
-    bootstrap::{
-        self, Status,
-        protocol::{self, message_id, u32_at},
-    },
+    bootstrap::{self, Status, protocol},
 };
 use std::fs;
 use support::*;
@@ -203,7 +200,7 @@ fn a_right_that_was_passed_on_comes_back_too() {
         Some("middle") => {
             let port = checked_in("s");
             let next = found("next");
-            let mut message = protocol::header(7, (next, types::COPY_SEND), (0, 0));
+            let mut message = header(7, (next, types::COPY_SEND), (0, 0));
             message[3] |= 0x80;
             message.extend(slipway_ports::state::notify::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
             message.extend(u64::from(port).to_le_bytes());
@@ -331,4 +328,76 @@ fn a_program_that_cannot_start_is_told_of() {
     let file = user.dir.path().join("config/slipway/services/missing.toml");
     fs::write(file, "name = 'missing'\nprogram = '/nonexistent/program'").expect("a file");
     user.run("client");
+}
+
+/// What the name server starts a program for is that program's alone, whoever asks first.
+#[test]
+fn a_configured_service_is_checked_in_by_its_program_only() {
+    let refusal = |server, name| refused(bootstrap::check_in(me(), server, name));
+    match role().as_deref() {
+        Some("service") => {
+            // The other service's is the same program; the third's is another one.
+            let port = checked_in("kept");
+            // It may come back a little later than the first when the process before ends.
+            assert!((0..1_000_000).any(|_| bootstrap::check_in(me(), None, "kept too").is_ok()));
+            assert_eq!(refusal(None, "kept"), protocol::SERVICE_ACTIVE);
+            assert_eq!(refusal(None, "of others"), protocol::NOT_PRIVILEGED);
+            // What the program asks by is passed on, and must be good for nothing once the program runs anew.
+            let mut message = header(7, (found("keeper"), types::COPY_SEND), (0, 0));
+            message[3] |= 0x80;
+            message.extend(slipway_ports::state::notify::type_word(types::COPY_SEND, 64, 1).to_le_bytes());
+            message.extend(u64::from(bootstrap::port(me()).expect("the name server")).to_le_bytes());
+            assert_eq!(send_raw(message), Code::SUCCESS);
+            serve(port, 1);
+        }
+        Some("client") => {
+            let keeper = registered("keeper");
+            let (port, reply) = (found("kept"), receive_right());
+            let refused_all = |server| {
+                ["kept", "kept too"].iter().for_each(|name| {
+                    assert_eq!(refusal(server, name), protocol::NOT_PRIVILEGED, "{name}");
+                })
+            };
+            refused_all(None);
+            ask(port, reply, 1);
+            let old = u32_at(&receive(keeper), 40);
+            refused_all(None);
+            ask(port, reply, 2);
+            let new = u32_at(&receive(keeper), 40);
+            assert_ne!(old, new);
+            assert_eq!(refusal(Some(old), "kept"), Code::SEND_INVALID_DEST);
+            assert_eq!(refusal(Some(new), "of others"), protocol::NOT_PRIVILEGED);
+        }
+        _ => {
+            let user = User::new("a_configured_service_is_checked_in_by_its_program_only");
+            ["kept", "kept too"].iter().for_each(|name| user.configure_as(name, "service", "", "kept"));
+            user.configure("of others", "none", "");
+            user.run("client");
+        }
+    }
+}
+
+/// A program that runs under another server than the one that started it asks that one.
+#[test]
+fn what_is_inherited_is_one_servers() {
+    match role().as_deref() {
+        Some("service") => {
+            let port = checked_in("s");
+            // A program that was started by a program asks by what that one inherited.
+            let mut child = std::process::Command::new(std::env::current_exe().expect("the test's own path"));
+            child.args(std::env::args_os().skip(1)).env(ROLE, "child");
+            assert!(child.status().expect("the child").success());
+            child.env(ROLE, "stranger").env("SLIPWAY_BOOTSTRAP", "/nonexistent/server");
+            assert!(child.status().expect("the child").success());
+            serve(port, 1);
+        }
+        Some("child") => assert_eq!(refused(bootstrap::check_in(me(), None, "s")), protocol::SERVICE_ACTIVE),
+        Some("stranger") => assert_eq!(refused(bootstrap::check_in(me(), None, "s")), Code::SEND_INVALID_DEST),
+        Some("client") => ask(found("s"), receive_right(), 1),
+        _ => {
+            let user = User::new("what_is_inherited_is_one_servers");
+            user.configure("s", "service", "");
+            user.run("client");
+        }
+    }
 }

@@ -13,6 +13,7 @@
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
 //! * [`credentials`]: who is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
+//! * [`trust`]: which part of the environment is another user's choice.
 //!
 //! The layout in memory and the numbered steps that comments cite are in `docs/ring-abi.md`.
 
@@ -33,6 +34,8 @@ pub mod sleepers;
 #[cfg(not(loom))]
 pub mod spin;
 pub mod sync;
+#[cfg(not(loom))]
+pub mod trust;
 pub mod turn;
 
 /// A peer wrote something into shared memory that no correct peer writes.

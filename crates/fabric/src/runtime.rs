@@ -1,10 +1,12 @@
 //! Where this user's processes find each other.
 
+use crate::trust;
 use std::path::PathBuf;
 
 /// The directory of this user's sockets: his own, closed to others. Made if `make` says so.
 ///
-/// None if there is no such directory, or if it could be another user's doing.
+/// None if there is no such directory, or if it could be another user's doing. Variables are believed as far as
+/// [`trust`] has it.
 pub fn runtime_dir(make: bool) -> Option<PathBuf> {
     let uid = rustix::process::geteuid();
     let owned = |path: &std::path::Path| {
@@ -12,19 +14,22 @@ pub fn runtime_dir(make: bool) -> Option<PathBuf> {
             s.st_uid == uid.as_raw() && s.st_mode & 0o077 == 0 && rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir()
         })
     };
-    let dir = if let Some(dir) = std::env::var_os("SLIPWAY_RUNTIME_DIR").filter(|d| !d.is_empty()) {
-        PathBuf::from(dir)
+    let variable = |name| std::env::var_os(name).filter(|dir| !dir.is_empty() && !trust::is_elevated()).map(PathBuf::from);
+    let mut named = false;
+    let dir = if let Some(dir) = variable("SLIPWAY_RUNTIME_DIR") {
+        named = true;
+        dir
     } else {
         // The same answer whether or not a login session set XDG_RUNTIME_DIR: a program started by
         // cron must find the server that a session started.
-        [std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from), Some(format!("/run/user/{}", uid.as_raw()).into())]
+        [variable("XDG_RUNTIME_DIR"), Some(format!("/run/user/{}", uid.as_raw()).into())]
             .into_iter()
             .flatten()
-            .find(|dir| dir.is_absolute() && owned(dir))
+            .find(|dir| owned(dir) && trust::is_safe(dir))
             .map_or_else(|| PathBuf::from(format!("/tmp/slipway-{}", uid.as_raw())), |dir| dir.join("slipway"))
     };
     if make {
         let _ = rustix::fs::mkdir(&dir, rustix::fs::Mode::RWXU);
     }
-    owned(&dir).then_some(dir)
+    (owned(&dir) && (!named || std::path::absolute(&dir).is_ok_and(|dir| trust::is_safe(&dir)))).then_some(dir)
 }

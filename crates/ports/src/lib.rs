@@ -16,6 +16,9 @@
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
+// What mig makes calls this crate by its name.
+extern crate self as slipway_ports;
+
 pub mod abi;
 pub mod body;
 pub mod bootstrap;

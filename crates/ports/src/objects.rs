@@ -101,6 +101,24 @@ pub type Arrived = Option<Reserved>;
 
 /// As [`receive`], for a packet that may lose descriptors: the size, and whether it lost some of the last.
 pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Arrived>) -> Result<(usize, bool), Errno> {
+    receive_as(RecvFlags::empty(), socket, to, fds)
+}
+
+/// As [`receive`], without taking the packet: the next look finds it again. The descriptors are copies.
+pub fn peek(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut Vec<Reserved>) -> Result<usize, Errno> {
+    let mut some = Vec::new();
+    let (size, lost) = receive_as(RecvFlags::PEEK, socket, to, &mut some)?;
+    let lost = lost || some.iter().any(Option::is_none);
+    fds.extend(some.into_iter().flatten());
+    if lost { Err(Errno::MSGSIZE) } else { Ok(size) }
+}
+
+fn receive_as(
+    how: RecvFlags,
+    socket: BorrowedFd<'_>,
+    to: &mut [u8],
+    fds: &mut impl Extend<Arrived>,
+) -> Result<(usize, bool), Errno> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
     let mut control = RecvAncillaryBuffer::new(&mut space);
     let message = loop {
@@ -108,7 +126,7 @@ pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend
             socket,
             &mut [IoSliceMut::new(to)],
             &mut control,
-            RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
+            how | RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
         ) {
             Err(Errno::INTR) => {}
             other => break other?,

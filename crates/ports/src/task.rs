@@ -531,8 +531,40 @@ impl Task {
     }
 }
 
+impl Task {
+    /// How many pipes tell of holders elsewhere of a send right to the port that `name` receives from.
+    pub(crate) fn holders(&self, name: u32) -> usize {
+        let mut guard = self.lock();
+        let Some(port) = guard.own_port(self.space(), name) else { return 0 };
+        guard.refresh_senders(port);
+        guard.exported(port).map_or(0, |exported| exported.watches.len())
+    }
+}
+
 impl Default for Task {
     fn default() -> Self {
         Self::current()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::abi::{right, types};
+
+    /// Of a port that died a dead name may be left for as long as its holder likes.
+    #[test]
+    fn a_port_that_died_is_polled_no_more() {
+        let task = Task::new();
+        let polled = |task: Task| task.lock().waiting.pollables.len();
+        let before = polled(task);
+        for _ in 0..10 {
+            let port = task.allocate(right::RECEIVE).expect("a port");
+            task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+            task.pollable(port).expect("a descriptor");
+            task.mod_refs(port, right::RECEIVE, -1).expect("dead");
+        }
+        assert_eq!(polled(task), before);
+        task.terminate();
     }
 }

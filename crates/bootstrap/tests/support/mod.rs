@@ -10,11 +10,8 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use slipway_ports::{
-    abi::{Code, option, right, types},
-    bootstrap::{
-        self,
-        protocol::{header, u32_at},
-    },
+    abi::{Code, HEADER, option, right, types},
+    bootstrap,
     msg::Request,
     state::notify::type_word,
     task::Task,
@@ -34,7 +31,7 @@ use std::{
 /// When a wait has failed: many times what it takes on a busy machine.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
-const ROLE: &str = "SLIPWAY_TEST_ROLE";
+pub const ROLE: &str = "SLIPWAY_TEST_ROLE";
 /// What a task says begins with this; the test harness's own lines don't.
 const MARK: &str = "> ";
 
@@ -94,12 +91,17 @@ impl User {
 
     /// Has `name` served by a task with a part to play.
     pub fn configure(&self, name: &str, role: &str, more: &str) {
+        self.configure_as(name, role, more, name);
+    }
+
+    /// As [`User::configure`], with the output in the file of another service.
+    pub fn configure_as(&self, name: &str, role: &str, more: &str, output: &str) {
         let exe = std::env::current_exe().expect("the test's own path");
         let text = format!(
             "name = '{name}'\nprogram = '{}'\nargs = ['{}', '--exact', '--nocapture']\noutput = '{}'\n{more}\n[env]\n{ROLE} = '{role}'\n",
             exe.display(),
             self.test,
-            self.dir.path().join(format!("{name}.output")).display(),
+            self.dir.path().join(format!("{output}.output")).display(),
         );
         fs::write(self.dir.path().join(format!("config/slipway/services/{name}.toml")), text).expect("a file");
     }
@@ -301,4 +303,24 @@ pub fn answer(message: &[u8], number: u64) {
     out.extend(type_word(11, 64, 1).to_le_bytes());
     out.extend(number.to_le_bytes());
     assert_eq!(send_raw(out), Code::SUCCESS);
+}
+
+/// A header: an id, and the destination and the reply port with their dispositions.
+pub fn header(id: i32, remote: (u32, u32), local: (u32, u32)) -> Vec<u8> {
+    let mut out = vec![0; HEADER];
+    out[0..4].copy_from_slice(&(remote.1 | local.1 << 8).to_le_bytes());
+    out[8..12].copy_from_slice(&remote.0.to_le_bytes());
+    out[16..20].copy_from_slice(&local.0.to_le_bytes());
+    out[28..32].copy_from_slice(&id.to_le_bytes());
+    out
+}
+
+/// The 32-bit word at an offset.
+pub fn u32_at(message: &[u8], at: usize) -> u32 {
+    message.get(at..at + 4).and_then(|word| word.try_into().ok()).map_or(0, u32::from_le_bytes)
+}
+
+/// `msgh_id`.
+pub fn message_id(message: &[u8]) -> i32 {
+    u32_at(message, 28) as i32
 }

@@ -241,7 +241,9 @@ fn fits(span: Span, bytes: u64, diagnostics: &mut Diagnostics) -> Option<()> {
 
 fn scalar(name: &'static WireName, span: Span) -> Type {
     let bytes = if name.right.is_some() { 4 } else { name.bits / 8 };
-    blank(Wire::Known(name), Wire::Known(name), name.bits, bytes, name.c_type, span)
+    let mut ty = blank(Wire::Known(name), Wire::Known(name), name.bits, bytes, name.c_type, span);
+    ty.part.set_sign(name.c_type);
+    ty
 }
 
 fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: Span) -> Type {

@@ -54,6 +54,20 @@ fn notifications_are_as_they_were() {
     check_rust(&root().join("include/mach/notify.defs"), "notify", &[]);
 }
 
+/// The name server's modules lie where they are used. A status is a `boolean_t` in messages, and has more than two values.
+#[test]
+fn the_name_servers_modules_are_as_they_are_used() {
+    let dir = tempfile::tempdir().unwrap();
+    let used = root().join("crates/ports/src/bootstrap");
+    for (defs, name) in [(root().join("include/mach/bootstrap.defs"), "interface.rs"), (used.join("listing.defs"), "listing.rs")]
+    {
+        let file = dir.path().join(name);
+        run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg("-I").arg(root().join("include")).arg(defs));
+        golden(&used.join(name), &std::fs::read_to_string(&file).unwrap());
+        run(rustfmt().arg(&file));
+    }
+}
+
 #[test]
 fn traps_are_as_they_were() {
     let defs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/trap.defs");

@@ -2,15 +2,17 @@
 //!
 //! The server listens at a socket that only its user can reach. Whoever connects gets one packet: [`Hello`],
 //! with the two descriptors of a send right. All else is Mach messages.
+//!
+//! A program that the server starts inherits a socket in which such a packet lies already ([`super::inherited`]). Its right is to
+//! a port that no other task has a right to, so the server knows by it that the request comes from that program.
 
-use crate::{objects, task::Task};
+use crate::{abi::Code, objects, task::Task};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt},
 };
-use slipway_fabric::credentials;
-use slipway_fabric::{descriptor::Reserved, runtime::runtime_dir};
+use slipway_fabric::{credentials, descriptor::Reserved, runtime::runtime_dir, trust};
 use std::{
     env, io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
@@ -40,14 +42,16 @@ const MAGIC: u32 = 0x534d_4253;
 /// The version of the packet, of the messages and of the lines that carry them.
 const VERSION: u32 = 1;
 const HELLO: Hello = Hello { magic: MAGIC, version: VERSION };
+/// What a server sends that serves as many clients as it may: no version, and no descriptors.
+const FULL: Hello = Hello { magic: MAGIC, version: 0 };
 
 /// Why there is no name server to ask.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Unreachable {
     /// There is no directory for the socket.
     #[error(
-        "no name server: no runtime directory is this user's own and closed to others (mode 0700); \
-         set SLIPWAY_RUNTIME_DIR to one"
+        "no name server: no runtime directory is this user's own and closed to others (mode 0700), in directories that \
+         only this user and root can change; set SLIPWAY_RUNTIME_DIR to one"
     )]
     NoDirectory,
     /// The socket that SLIPWAY_BOOTSTRAP names does not answer. A private server isn't started again: the session
@@ -82,9 +86,9 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place that SLIPWAY_BOOTSTRAP names, else that of the user's own server.
+    /// The place that SLIPWAY_BOOTSTRAP names, else that of the user's own server. A set-uid program has the latter only.
     pub fn find() -> Result<Self, Unreachable> {
-        if let Some(path) = env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty()) {
+        if let Some(path) = env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty() && !trust::is_elevated()) {
             let socket = std::path::absolute(&path).unwrap_or_else(|_| path.into());
             return Ok(Self { socket, named: true });
         }
@@ -126,6 +130,9 @@ impl From<Errno> for Failed {
 }
 
 /// Connects to the server at `socket` and takes what stands for a send right to its port.
+///
+/// # Errors
+/// Nothing listens there, or no name server of this user's and this version; or it has no room for a client.
 pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
     let connection = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     // A server that was stopped fills its backlog, and connect(2) then waits as long as this says.
@@ -149,12 +156,23 @@ pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
     }
     let mut bytes = [0; size_of::<Hello>()];
     let mut fds = Vec::new();
-    let other = || Failed::Other(io::Error::new(io::ErrorKind::InvalidData, "it is no name server of this version of Slipway"));
     match objects::receive(connection.as_fd(), &mut bytes, &mut fds) {
         Ok(0) => return Err(Failed::Nobody),
         Err(Errno::MSGSIZE) => return Err(other()),
         received => received?,
     };
+    pair(bytes, fds)
+}
+
+fn other() -> Failed {
+    Failed::Other(io::Error::new(io::ErrorKind::InvalidData, "it is no name server of this version of Slipway"))
+}
+
+/// The two descriptors of a packet, if it is a [`Hello`].
+fn pair(bytes: [u8; size_of::<Hello>()], fds: Vec<Reserved>) -> Result<(OwnedFd, OwnedFd), Failed> {
+    if Hello::read_from_bytes(&bytes) == Ok(FULL) {
+        return Err(Failed::Other(io::Error::other("it serves as many clients as it may")));
+    }
     let [s, t] = <[Reserved; 2]>::try_from(fds).map_err(|_| other())?;
     if Hello::read_from_bytes(&bytes) != Ok(HELLO) {
         return Err(other());
@@ -162,12 +180,40 @@ pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
     Ok((s.into_owned(), t.into_owned()))
 }
 
-/// The server's side: answers a fresh connection with a send right to `port`, if it is this user's. Never waits.
-pub fn welcome(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {
+/// What lies in a socket that the server filled, which stays there.
+pub(super) fn look(socket: BorrowedFd<'_>) -> Option<(OwnedFd, OwnedFd)> {
+    let mut bytes = [0; size_of::<Hello>()];
+    let mut fds = Vec::new();
+    let size = objects::peek(socket, &mut bytes, &mut fds).ok()?;
+    (size == bytes.len()).then(|| pair(bytes, fds).ok())?
+}
+
+/// The server's side: answers a fresh connection with a send right to the port that is given for the other end's process,
+/// if that is this user's. A server without a port for it, or with `most` holders of that port already, says so. Never
+/// waits.
+///
+/// # Errors
+/// The other end is another user's, or gone, or there is no port or descriptor for it.
+pub fn welcome(
+    connection: BorrowedFd<'_>,
+    task: Task,
+    most: usize,
+    port: impl FnOnce(Option<u32>) -> Result<u32, Code>,
+) -> io::Result<()> {
     let peer = credentials::peer(connection)?;
     if peer.uid != rustix::process::geteuid().as_raw() {
         return Err(io::ErrorKind::PermissionDenied.into());
     }
+    match port(peer.pid) {
+        Ok(port) if task.holders(port) < most => give(connection, task, port),
+        _ => {
+            objects::send(connection, &[FULL.as_bytes()], &[])?;
+            Err(io::Error::other("there are as many clients as there may be"))
+        }
+    }
+}
+
+pub(super) fn give(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {
     let (s, t) = task.export(port)?;
     Ok(objects::send(connection, &[HELLO.as_bytes()], &[s.as_fd(), t.as_fd()])?)
 }

@@ -1,8 +1,11 @@
 //! Starting the user's own name server, when a task is the first to need it.
 
 use super::contact;
+use slipway_fabric::trust;
 use std::{
-    env, fs,
+    env,
+    ffi::OsStr,
+    fs,
     io::{self, Read},
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
@@ -16,6 +19,8 @@ pub const PROGRAM_VARIABLE: &str = "SLIPWAY_BOOTSTRAP_SERVER";
 pub const PROGRAM: &str = "slipway-bootstrap";
 /// What the server writes to standard output once it, or another one at the same socket, can be connected to.
 pub const READY: &str = "ready";
+/// The search path of a server that a set-uid program starts, which is all of its environment.
+const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 /// How long a server may take until then.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -46,6 +51,10 @@ pub fn launch(socket: &Path) -> Result<(), String> {
 /// Without a pre-exec closure, so that no fork handler runs in the program that this library is part of.
 fn command(program: &Path, socket: &Path, ready: OwnedFd) -> Command {
     let mut command = Command::new(program);
+    if trust::is_elevated() {
+        // It is the caller's, and the server belongs to another user.
+        command.env_clear().env("PATH", PATH);
+    }
     command
         .args(["--detach", "--socket"])
         .arg(socket)
@@ -77,26 +86,42 @@ fn hear(output: &OwnedFd) -> io::Result<String> {
 }
 
 /// The server's program: what SLIPWAY_BOOTSTRAP_SERVER names, else the one that was installed with the program or
-/// with the library that asks, else the first in PATH.
+/// with the library that asks, else the first in PATH. None that another user could replace; and the caller of a set-uid
+/// program chooses nothing.
+///
+/// # Errors
+/// There is no such program, in words for a person.
 pub fn find() -> Result<PathBuf, String> {
-    // Whoever starts a set-uid program must not choose what it runs.
-    if !is_privileged()
+    if !trust::is_elevated()
         && let Some(path) = env::var_os(PROGRAM_VARIABLE).filter(|path| !path.is_empty())
     {
         let path = PathBuf::from(path);
-        let named = path.canonicalize().ok().filter(|path| path.is_file());
-        return named.ok_or_else(|| format!("{PROGRAM_VARIABLE} names {}, where no file is", path.display()));
+        let Some(named) = path.canonicalize().ok().filter(|path| path.is_file()) else {
+            return Err(format!("{PROGRAM_VARIABLE} names {}, where no file is", path.display()));
+        };
+        let is_safe = std::path::absolute(&path).is_ok_and(|path| trust::is_safe(&path));
+        return is_safe
+            .then_some(named)
+            .ok_or_else(|| format!("{PROGRAM_VARIABLE} names {}, which another user could replace", path.display()));
     }
     let places = places();
-    places.iter().find_map(|path| path.canonicalize().ok().filter(|path| path.is_file())).ok_or_else(|| {
+    let files = places.iter().filter(|path| path.is_file());
+    files.clone().filter(|path| trust::is_safe(path)).find_map(|path| path.canonicalize().ok()).ok_or_else(|| {
         let tried: Vec<_> = places.iter().map(|path| path.display().to_string()).collect();
-        format!("{PROGRAM} is not installed (tried {}); set {PROGRAM_VARIABLE} to its path", tried.join(", "))
+        let refused = files.map(|path| format!("; another user could replace {}", path.display())).collect::<String>();
+        format!("{PROGRAM} is not installed (tried {}{refused}); set {PROGRAM_VARIABLE} to its path", tried.join(", "))
     })
 }
 
-fn is_privileged() -> bool {
-    use rustix::process::{getegid, geteuid, getgid, getuid};
-    getuid() != geteuid() || getgid() != getegid()
+/// The places of a program in a search path.
+fn in_path(program: &OsStr, path: &OsStr) -> Vec<PathBuf> {
+    env::split_paths(path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(program)).collect()
+}
+
+/// The first program with a name in a search path that can be executed and that no other user could replace.
+pub fn search(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
+    let can = |file: &PathBuf| file.is_file() && rustix::fs::access(file, rustix::fs::Access::EXEC_OK).is_ok();
+    in_path(program, path).into_iter().find(|file| can(file) && trust::is_safe(file))
 }
 
 fn places() -> Vec<PathBuf> {
@@ -111,9 +136,8 @@ fn places() -> Vec<PathBuf> {
             places.push(prefix.join("libexec/slipway").join(PROGRAM));
         }
     }
-    if !is_privileged() {
-        let path = env::var_os("PATH").unwrap_or_default();
-        places.extend(env::split_paths(&path).filter(|dir| dir.is_absolute()).map(|dir| dir.join(PROGRAM)));
+    if !trust::is_elevated() {
+        places.extend(in_path(PROGRAM.as_ref(), &env::var_os("PATH").unwrap_or_default()));
     }
     let mut seen = Vec::new();
     places.retain(|place| {

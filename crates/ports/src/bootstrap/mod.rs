@@ -8,21 +8,30 @@
 //! the new one knows none of the names that programs had registered.
 
 pub mod contact;
+pub mod inherited;
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::missing_errors_doc, reason = "made by mig, and compared with what mig makes")]
+pub mod interface;
 pub mod launch;
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::missing_errors_doc, reason = "made by mig, and compared with what mig makes")]
+pub mod listing;
 pub mod protocol;
 
 pub use contact::{Place, Unreachable};
 pub use protocol::{Service, ServiceName, Status};
+pub use slipway_fabric::trust;
 
 use crate::{
-    abi::{self, Code, HEADER, notify, option, right},
+    abi::{self, Code, right, types},
     guest::forward,
-    msg,
+    mig::{self, SendRight},
     task::Task,
 };
 use contact::Failed;
-use protocol::{Answer, Request, u32_at};
-use std::os::fd::OwnedFd;
+use interface::Bootstrap;
+use listing::Listing;
+use std::{mem::ManuallyDrop, os::fd::OwnedFd};
 
 /// Why a call of the name server failed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +69,7 @@ pub fn describe(code: Code) -> String {
         protocol::SERVICE_ACTIVE => "another task has checked in".into(),
         protocol::BAD_COUNT => "a count is out of range".into(),
         protocol::NO_MEMORY => "the name server has no memory or descriptors left".into(),
-        protocol::BAD_ARGUMENTS => "the name server did not understand the request".into(),
+        Code::MIG_BAD_ARGUMENTS => "the name server did not understand the request".into(),
         Code::INVALID_ARGUMENT => format!("the name is empty, or longer than {} bytes", protocol::NAME_MAX - 1),
         Code::MIG_SERVER_DIED => "the name server ended during the call".into(),
         code => code.to_string(),
@@ -87,8 +96,9 @@ impl Task {
 
 /// A send right to the task's name server: its name, with a reference that is the caller's.
 ///
-/// That is the task's bootstrap port if it has one that lives. Else the server that SLIPWAY_BOOTSTRAP names or the
-/// user's own is connected to, the latter started if need be, and becomes the task's bootstrap port.
+/// That is the task's bootstrap port if it has one that lives. Else the one that the program inherited from the name
+/// server that started it; else the server that SLIPWAY_BOOTSTRAP names or the user's own is connected to, the latter
+/// started if need be. It becomes the task's bootstrap port.
 pub fn port(task: Task) -> Result<u32, Error> {
     let name = match task.bootstrap()? {
         abi::NULL | abi::DEAD => {
@@ -106,6 +116,12 @@ pub fn port(task: Task) -> Result<u32, Error> {
 /// Connects to the name server, started if need be: the name of a send right to its port.
 fn connect(task: Task) -> Result<u32, Error> {
     let place = Place::find()?;
+    if let Some((s, t)) = inherited::find(&place)
+        && let Ok(name) = task.import(s, t)
+        && name != abi::DEAD
+    {
+        return Ok(name);
+    }
     let (s, t) = reach(&place)?;
     match task.import(s, t) {
         Ok(abi::DEAD) => Err(place.unreachable("it ended just now").into()),
@@ -129,120 +145,103 @@ pub fn reach(place: &Place) -> Result<(OwnedFd, OwnedFd), Unreachable> {
 /// A send right for a service, as a new reference of the caller's. `server` is a name of a send right to the name
 /// server; None is the task's own, as [`port`] finds it.
 ///
+/// # Errors
 /// The name server's codes are in [`protocol`]: here `UNKNOWN_SERVICE`.
 pub fn look_up(task: Task, server: Option<u32>, service: impl AsRef<[u8]>) -> Result<u32, Error> {
-    right_of(call(task, server, &Request::LookUp(ServiceName::new(service)?), 0)?)
+    let name = ServiceName::new(service)?;
+    let found = call(task, server, |server| lent(task, server).bootstrap_look_up(name.as_c_str()))?;
+    found.map(SendRight::into_name).ok_or(Error::Code(protocol::UNKNOWN_SERVICE))
 }
 
 /// Makes the port that the caller has as `port` known: the name server gets a send right, copied or made as
 /// `disposition` says (`COPY_SEND`, `MAKE_SEND`). A null `port`: the service is no longer known.
 ///
-/// `NAME_IN_USE` while the port that is known lives; `UNKNOWN_SERVICE` and `NOT_PRIVILEGED` when it can't be forgotten.
+/// # Errors
+/// `NAME_IN_USE` while the port that is known lives; `UNKNOWN_SERVICE` and `NOT_PRIVILEGED` when it can't be forgotten;
+/// `NO_MEMORY` when as much is held for the caller as may be.
 pub fn register(task: Task, server: Option<u32>, service: impl AsRef<[u8]>, port: u32, disposition: u32) -> Result<(), Error> {
-    call(task, server, &Request::Register(ServiceName::new(service)?, port), disposition).map(drop)
+    let name = ServiceName::new(service)?;
+    let made = port != abi::NULL && disposition == types::MAKE_SEND;
+    if made {
+        task.insert_right(port, task, port, types::MAKE_SEND)?;
+    }
+    let right = (port != abi::NULL).then(|| ManuallyDrop::new(SendRight::from_name(task, port)));
+    let result = call(task, server, |server| lent(task, server).bootstrap_register(name.as_c_str(), right.as_deref()));
+    if made {
+        let _ = task.mod_refs(port, right::SEND, -1);
+    }
+    result
 }
 
 /// The receive right of a service that was created or is configured. It goes back to the name server with its
 /// senders, for the next to check in, when the caller gives it up or ends.
 ///
-/// `UNKNOWN_SERVICE`; `SERVICE_ACTIVE`: another task has it.
+/// # Errors
+/// `UNKNOWN_SERVICE`; `SERVICE_ACTIVE`: another task has it; `NOT_PRIVILEGED`: the name server starts a program for the
+/// service, and the caller is not that program.
 pub fn check_in(task: Task, server: Option<u32>, service: impl AsRef<[u8]>) -> Result<u32, Error> {
-    right_of(call(task, server, &Request::CheckIn(ServiceName::new(service)?), 0)?)
+    let name = ServiceName::new(service)?;
+    let found = call(task, server, |server| lent(task, server).bootstrap_check_in(name.as_c_str()))?;
+    found.map(mig::ReceiveRight::into_name).ok_or(Error::Code(protocol::UNKNOWN_SERVICE))
 }
 
 /// Makes a service known with a port of the name server's making: a send right, as a new reference of the
 /// caller's. Messages to it wait until a task checks in.
 ///
-/// `NAME_IN_USE`: there is such a service.
+/// # Errors
+/// `NAME_IN_USE`: there is such a service; `NO_MEMORY`: as much is held for the caller as may be.
 pub fn create_service(task: Task, server: Option<u32>, service: impl AsRef<[u8]>) -> Result<u32, Error> {
-    right_of(call(task, server, &Request::CreateService(ServiceName::new(service)?), 0)?)
+    let name = ServiceName::new(service)?;
+    let found = call(task, server, |server| lent(task, server).bootstrap_create_service(name.as_c_str()))?;
+    found.map(SendRight::into_name).ok_or(Error::Code(protocol::UNKNOWN_SERVICE))
 }
 
-/// Whether a service is served. `UNKNOWN_SERVICE`: there is no such service.
+/// Whether a service is served.
+///
+/// # Errors
+/// `UNKNOWN_SERVICE`: there is no such service.
 pub fn status(task: Task, server: Option<u32>, service: impl AsRef<[u8]>) -> Result<Status, Error> {
-    match call(task, server, &Request::Status(ServiceName::new(service)?), 0)? {
-        Answer::Status(status) => Ok(status),
-        _ => Err(Code::MIG_SERVER_DIED.into()),
-    }
+    let name = ServiceName::new(service)?;
+    let number = call(task, server, |server| lent(task, server).bootstrap_status(name.as_c_str()))?;
+    u32::try_from(number).ok().and_then(Status::from_number).ok_or(Error::Code(Code::MIG_TYPE_ERROR))
 }
 
 /// All services, by name.
+///
+/// # Errors
+/// A code of `mach_msg` or of mig's stubs.
 pub fn services(task: Task, server: Option<u32>) -> Result<Vec<Service>, Error> {
-    match call(task, server, &Request::Info, 0)? {
-        Answer::Services(services) => Ok(services),
-        _ => Err(Code::MIG_SERVER_DIED.into()),
-    }
+    let list = |server| ManuallyDrop::new(Listing(SendRight::from_name(task, server))).list_services();
+    let found = call(task, server, list)?;
+    found.iter().map(Service::from_info).collect::<Option<_>>().ok_or(Error::Code(Code::MIG_TYPE_ERROR))
 }
 
-fn right_of(answer: Answer) -> Result<u32, Error> {
-    match answer {
-        Answer::Right(name, _) if name != abi::NULL && name != abi::DEAD => Ok(name),
-        // It died on its way.
-        Answer::Right(..) => Err(protocol::UNKNOWN_SERVICE.into()),
-        _ => Err(Code::MIG_SERVER_DIED.into()),
-    }
+/// A name server whose name stays the caller's.
+fn lent(task: Task, server: u32) -> ManuallyDrop<Bootstrap> {
+    ManuallyDrop::new(Bootstrap(SendRight::from_name(task, server)))
 }
 
 /// Asks the server. If it turns out to be gone its successor is asked, once; but never in place of a port
 /// that the program itself brought.
-fn call(task: Task, server: Option<u32>, request: &Request, disposition: u32) -> Result<Answer, Error> {
+fn call<T>(task: Task, server: Option<u32>, ask: impl Fn(u32) -> Result<T, mig::Error>) -> Result<T, Error> {
+    // The task keeps no name that it does not know of.
+    let ask = |server| mig::without_kept_port(|| ask(server)).map_err(|error| error.code);
+    let ask_own = || {
+        let own = port(task)?;
+        let result = ask(own);
+        let _ = task.deallocate(own);
+        Ok::<_, Error>(result)
+    };
     let first = match server {
-        Some(name) => rpc(task, name, request, disposition),
-        None => ask_own(task, request, disposition)?,
+        Some(name) => ask(name),
+        None => ask_own()?,
     };
     match first {
         Err(Code::SEND_INVALID_DEST | Code::MIG_SERVER_DIED) if server.is_none_or(|name| task.is_name_server(name)) => {
-            Ok(ask_own(task, request, disposition)??)
+            Ok(ask_own()??)
         }
         other => Ok(other?),
     }
-}
-
-fn ask_own(task: Task, request: &Request, disposition: u32) -> Result<Result<Answer, Code>, Error> {
-    let own = port(task)?;
-    let result = rpc(task, own, request, disposition);
-    let _ = task.deallocate(own);
-    Ok(result)
-}
-
-fn rpc(task: Task, server: u32, request: &Request, disposition: u32) -> Result<Answer, Code> {
-    let reply = task.reply_port()?;
-    let result = exchange(task, server, reply, request, disposition);
-    let _ = task.mod_refs(reply, right::RECEIVE, -1);
-    result
-}
-
-fn exchange(task: Task, server: u32, reply: u32, request: &Request, disposition: u32) -> Result<Answer, Code> {
-    let mut buffer = request.encode(server, reply, disposition);
-    let send_size = buffer.len();
-    buffer.resize(send_size.max(1024), 0);
-    let mut asked = msg::Request {
-        option: option::SEND_MSG | option::RCV_MSG | option::RCV_LARGE,
-        send_size,
-        receive_size: buffer.len(),
-        receive_name: reply,
-        ..Default::default()
-    };
-    loop {
-        match task.mach_msg(&mut buffer, &asked) {
-            Code::SUCCESS => break,
-            Code::RCV_TOO_LARGE => {
-                let size = (u32_at(&buffer, 4) as usize).max(HEADER);
-                buffer.resize(size, 0);
-                asked = msg::Request { option: option::RCV_MSG | option::RCV_LARGE, send_size: 0, receive_size: size, ..asked };
-            }
-            code => return Err(code),
-        }
-    }
-    buffer.truncate(u32_at(&buffer, 4) as usize);
-    if protocol::message_id(&buffer) == notify::SEND_ONCE {
-        return Err(Code::MIG_SERVER_DIED);
-    }
-    let answer = request.decode_reply(&buffer);
-    if answer.is_err() {
-        protocol::discard(task, &buffer);
-    }
-    answer
 }
 
 #[cfg(test)]

@@ -17,7 +17,7 @@ use crate::{
         Routes, Upcall,
         send::{Refused, Unsent},
     },
-    state::{Effect, LineId, PortId, SetId, message::Message},
+    state::{Effect, Home, LineId, PortId, SetId, message::Message},
     waiting::{For, Waiting},
 };
 use shortcuts::Shortcuts;
@@ -170,6 +170,10 @@ impl Inner {
         let receives = self.receivers_of(port);
         self.wake_where(|what| *what == For::Room(port) || receives(what));
         self.waiting.tell_pollers(receives);
+        // What polls finds no receive right then. Its number may become another port's.
+        if !self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_))) {
+            self.waiting.pollables.retain(|pollable| pollable.what != For::Port(port));
+        }
     }
 
     /// Wakes all threads that wait on the set, which is gone.

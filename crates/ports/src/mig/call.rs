@@ -149,7 +149,7 @@ impl<'a> Request<'a> {
         let (dest, tried) = (dest.into(), self.tried);
         let port = match REPLY_PORT.take().filter(|port| port.task() == dest.task) {
             Some(port) => port,
-            None => ReceiveRight::new()?,
+            None => ReceiveRight::from_name(dest.task, dest.task.reply_port().map_err(|code| Self::error(tried, code))?),
         };
         let id = self.id;
         let mut buffer = Vec::new();
@@ -240,6 +240,14 @@ impl<'a> Request<'a> {
         }
         code
     }
+}
+
+/// Makes calls after which this thread keeps no reply port that it did not have before.
+pub(crate) fn without_kept_port<T>(calls: impl FnOnce() -> T) -> T {
+    let before = REPLY_PORT.take();
+    let result = calls();
+    drop(REPLY_PORT.replace(before));
+    result
 }
 
 /// Whether the send failed in a way after which nothing can come to the reply port.

@@ -23,6 +23,7 @@ mod trap;
 mod writer;
 
 pub use array::{Array, Lend};
+pub(crate) use call::without_kept_port;
 pub use call::{Destination, Request};
 pub use kind::*;
 pub use plain::{Plain, field, set_field};

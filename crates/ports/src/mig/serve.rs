@@ -22,6 +22,19 @@ impl Answer {
     /// # Errors
     /// A code of `mach_msg`: the caller is gone, or doesn't receive.
     pub fn send(self) -> Result<(), Error> {
+        self.send_with(0)
+    }
+
+    /// As [`Self::send`], for a server that no client may keep waiting: an answer to a process that has left very many
+    /// unread is given up.
+    ///
+    /// # Errors
+    /// As [`Self::send`], and `MACH_SEND_TIMED_OUT`.
+    pub fn send_at_once(self) -> Result<(), Error> {
+        self.send_with(option::SEND_TIMEOUT)
+    }
+
+    fn send_with(self, options: u32) -> Result<(), Error> {
         let Some((right, mut message)) = self.0 else { return Ok(()) };
         let (task, name, once) = match right {
             ReplyRight::Once(right) => (right.task(), right.into_name(), true),
@@ -30,7 +43,7 @@ impl Answer {
         message.address((name, Writer::passed_on(once)), (0, 0));
         let Writer { mut buffer, carried, .. } = message;
         let request = msg::Request {
-            option: option::SEND_MSG | if once { 0 } else { option::SEND_TIMEOUT },
+            option: option::SEND_MSG | options | if once { 0 } else { option::SEND_TIMEOUT },
             send_size: buffer.len(),
             ..msg::Request::default()
         };

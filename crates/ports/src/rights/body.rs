@@ -46,6 +46,11 @@ impl Body {
         self.complex
     }
 
+    /// The whole body.
+    pub fn bytes(&self) -> &[u8] {
+        &self.bytes
+    }
+
     /// The length of the whole body in bytes.
     pub fn len(&self) -> usize {
         self.bytes.len()

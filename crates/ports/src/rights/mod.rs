@@ -137,25 +137,26 @@ thread_local! {
 /// The size that a receive buffer begins with, in bytes; it grows as messages need.
 const BUFFER_SIZE: usize = 16 << 10;
 
-/// Receives a message of any size from a port or set.
-fn receive(task: Task, name: u32, timeout: Option<Duration>) -> Result<Received, Error> {
+/// Receives a message of at most `most` bytes from a port or set. A longer one is destroyed.
+fn receive(task: Task, name: u32, timeout: Option<Duration>, most: usize) -> Result<Received, Error> {
     let mut buffer = BUFFER.take();
     if buffer.is_empty() {
         buffer.resize(BUFFER_SIZE, 0);
     }
     let (timed, timeout) = milliseconds(timeout);
     let code = loop {
+        let larger = if buffer.len() < most { option::RCV_LARGE } else { 0 };
         let request = Request {
-            option: option::RCV_MSG | option::RCV_LARGE | if timed { option::RCV_TIMEOUT } else { 0 },
-            receive_size: buffer.len(),
+            option: option::RCV_MSG | larger | if timed { option::RCV_TIMEOUT } else { 0 },
+            receive_size: buffer.len().min(most),
             receive_name: name,
             timeout,
             ..Request::default()
         };
         match task.mach_msg(&mut buffer, &request) {
-            Code::RCV_TOO_LARGE => {
+            Code::RCV_TOO_LARGE if larger != 0 => {
                 let needed = u32::from_le_bytes([buffer[4], buffer[5], buffer[6], buffer[7]]);
-                buffer.resize((needed as usize).max(buffer.len() + 8), 0);
+                buffer.resize((needed as usize).max(buffer.len() + 8).min(most), 0);
             }
             code => break code,
         }
@@ -204,7 +205,7 @@ impl ReceiveRight {
 
     /// Waits for a message; for ever without a time-out. Time-outs count in whole milliseconds.
     pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
-        receive(self.0.task, self.0.name, timeout)
+        receive(self.0.task, self.0.name, timeout, usize::MAX)
     }
 
     /// How many messages may wait, from each sending process, before its senders do.
@@ -331,7 +332,15 @@ impl PortSet {
 
     /// Waits for a message to any member; [`Received::port`] says which.
     pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
-        receive(self.task(), self.0.name, timeout)
+        receive(self.task(), self.0.name, timeout, usize::MAX)
+    }
+
+    /// As [`Self::receive`], for messages of at most `most` bytes: a longer one is destroyed, and `MACH_RCV_TOO_LARGE`.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn receive_at_most(&self, most: usize, timeout: Option<Duration>) -> Result<Received, Error> {
+        receive(self.task(), self.0.name, timeout, most)
     }
 
     /// As [`ReceiveRight::descriptor`], for all members.

@@ -136,6 +136,11 @@ impl Received {
         self.sequence
     }
 
+    /// The bytes of the body, with the names of rights that are still in it.
+    pub fn body(&self) -> &[u8] {
+        self.body.bytes()
+    }
+
     /// Whether it was sent with a send-once right, as answers and notifications are.
     pub fn is_by_send_once(&self) -> bool {
         self.by_send_once

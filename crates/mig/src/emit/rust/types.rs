@@ -13,6 +13,8 @@ const STACK: u32 = 4096;
 fn unit(wire: Wire, bits: u32, signed: bool) -> &'static str {
     let Wire::Known(wire) = wire else { return "u32" };
     match (wire.name, bits, signed) {
+        // One that C has as an `int` has more values than two.
+        ("BOOLEAN", _, true) => "i32",
         ("BOOLEAN", ..) => "bool",
         ("CHAR" | "BYTE" | "BIT" | "UNSTRUCTURED" | "STRING" | "STRING_C", ..) => "u8",
         ("REAL_64", ..) => "f64",
