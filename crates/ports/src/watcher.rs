@@ -1,14 +1,14 @@
 //! The watcher: one thread of the library's own, asleep until a socket has news.
 //!
 //! It hears of bells, deaths and requests, so that the program's own threads need to look at memory only. It starts
-//! when the process first has to do with another one. What it listens to is said in [`listen`](crate::routes::listen),
+//! when the process first has to do with another one. What it listens to is said in [`listen`](crate::routes::watch),
 //! what is done with the news in [`news`](crate::dispatch::news).
 
 use crate::{
     closer::Spawn,
     inspect::{self, Inspector},
     lock::Process,
-    routes::listen::{About, Source, key, of_key},
+    routes::watch::{About, Source, key, of_key},
 };
 use rustix::{
     event::{Timespec, epoll},

@@ -2,7 +2,6 @@
 
 use super::Inner;
 use crate::{
-    routes::Deferred,
     state::{LineId, SpaceId, port::Local},
     waiting::For,
 };
@@ -13,49 +12,6 @@ use std::{io, os::fd::OwnedFd};
 pub(super) const MANY: usize = 64;
 
 impl Inner {
-    /// A record came over a line that rings its bell: it is hot from now on.
-    pub(crate) fn heat(&mut self, id: LineId) {
-        if let Some(cold) = self.waiting.heat(&self.routes.lines, id) {
-            self.cool(cold);
-        }
-    }
-
-    /// Has a line ring its bell for the next record, and takes what came before that.
-    fn cool(&mut self, number: LineId) {
-        for _ in 0..4 {
-            let Some(line) = self.lines.get(number) else { return };
-            line.segment.rx.arm_reader();
-            if !line.segment.rx.readable(line.rx.head) {
-                return;
-            }
-            line.segment.rx.disarm_reader();
-            let before = line.rx.head;
-            self.pump(number);
-            if self.lines.get(number).is_some_and(|line| line.rx.head == before) {
-                // What is left can't be taken yet; the change that makes it possible rings.
-                return;
-            }
-        }
-        // The peer keeps writing.
-        self.defer(Deferred::Stir(number));
-    }
-
-    /// Has all lines ring their bells: no receiver looks at them from here on.
-    pub(crate) fn cool_all(&mut self) {
-        self.waiting.epoch += 1;
-        while let Some(number) = self.waiting.hot.pop() {
-            self.cool(number);
-        }
-    }
-
-    /// Called when a receiver is done: if others depend on the lines that it looked at, these ring.
-    #[cold]
-    pub(crate) fn hand_over(&mut self) {
-        if self.waiting.needs_bells() {
-            self.cool_all();
-        }
-    }
-
     /// A descriptor that is readable while there may be a message to be received.
     ///
     /// # Errors

@@ -1,12 +1,12 @@
 //! What the watcher hears, and what it goes on with.
 
-use super::{Inner, hot::MANY, records::Pumped};
+use super::{Inner, hot::MANY};
 use crate::{
     line::Line,
     objects,
     routes::{
-        Deferred, Exported, Once, Routes,
-        listen::{About, Source},
+        Deferred, Exported, Once,
+        watch::{About, Source},
     },
     state::{FarOnce, Home, LineId, PortId},
 };
@@ -76,34 +76,6 @@ impl Inner {
             Some(Deferred::Resend(port)) => self.resend_stranded(port),
             None => {}
         }
-    }
-
-    /// A line rang, or is new: everything on it that does not wait for a receiver is done.
-    pub(crate) fn line_stirs(&mut self, number: LineId) {
-        let Routes { lines, stirred, .. } = &mut self.routes;
-        let Some(line) = lines.get_mut(number) else { return };
-        line.blocked = false;
-        line.release_kept();
-        if line.lapsed {
-            stirred.push(number);
-        }
-        let closed: Vec<u32> = (0..line.outs.len() as u32)
-            .filter(|slot| line.outs[*slot as usize].is_some_and(|out| !out.closed) && line.credit.closed(*slot).is_some())
-            .collect();
-        if line.hurry().is_err() {
-            return self.end_line(number);
-        }
-        for slot in closed {
-            self.look_at_gate(number, slot);
-        }
-        self.look_at_awaited(number);
-        // The bell may be for room that a thread dozed for, when a backlog took the flag over.
-        self.wake_line_senders(number);
-        self.heat(number);
-        if self.pump(number) == Pumped::More {
-            self.defer(Deferred::Stir(number));
-        }
-        self.hand_over();
     }
 
     /// Does what news call for. Any of them may take long.

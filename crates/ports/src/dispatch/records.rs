@@ -5,7 +5,7 @@ use crate::{
     abi,
     line::{Line, RING, Token},
     objects,
-    routes::{corrupt, import::View},
+    routes::{Deferred, Routes, Upcall, corrupt, import::View},
     state::{LineId, Right, message::Origin},
     wire::{Record, flag, kind, parse},
 };
@@ -209,5 +209,109 @@ impl Inner {
         let mut items = vec![0; record.items as usize];
         line.copy_out(body.len(), &mut items);
         parse::message(record, body, items, fds)
+    }
+
+    /// Does what the routes leave to this layer.
+    pub(crate) fn make_upcalls(&mut self) {
+        while let Some(upcall) = self.upcalls.pop_front() {
+            match upcall {
+                Upcall::Stir(line) => self.line_stirs(line),
+                Upcall::Heat(line) => self.heat(line),
+                Upcall::Room(line) => self.wake_line_senders(line),
+                Upcall::End(line) => self.end_line(line),
+                Upcall::Gate(line, slot) => drop(self.look_at_gate(line, slot)),
+                Upcall::Close(line, slot) => self.gate_closed(line, slot, false),
+                Upcall::PutBack(port, messages) => self.put_back(port, messages),
+            }
+        }
+    }
+
+    /// The other end of a line is gone, or broke the rules: what it sent before is taken, and the line closed.
+    pub(crate) fn end_line(&mut self, id: LineId) {
+        let Some(line) = self.routes.lines.get_mut(id) else { return };
+        line.ended = true;
+        if !std::mem::replace(&mut line.drained, true) {
+            // What lies in the ring was sent while the sender lived.
+            self.pump(id);
+        }
+        self.waiting.forget_hot(id);
+        if let Some(line) = self.lines.get(id) {
+            // Threads of this process sleep on the line's own words.
+            line.segment.rx.rouse_reader();
+            self.waiting.wake_leader(&self.routes.lines);
+            self.wake_line_senders(id);
+        }
+        self.take_down(id);
+    }
+
+    /// A record came over a line that rings its bell: it is hot from now on.
+    pub(crate) fn heat(&mut self, id: LineId) {
+        if let Some(cold) = self.waiting.heat(&self.routes.lines, id) {
+            self.cool(cold);
+        }
+    }
+
+    /// Has a line ring its bell for the next record, and takes what came before that.
+    fn cool(&mut self, number: LineId) {
+        for _ in 0..4 {
+            let Some(line) = self.lines.get(number) else { return };
+            line.segment.rx.arm_reader();
+            if !line.segment.rx.readable(line.rx.head) {
+                return;
+            }
+            line.segment.rx.disarm_reader();
+            let before = line.rx.head;
+            self.pump(number);
+            if self.lines.get(number).is_some_and(|line| line.rx.head == before) {
+                // What is left can't be taken yet; the change that makes it possible rings.
+                return;
+            }
+        }
+        // The peer keeps writing.
+        self.defer(Deferred::Stir(number));
+    }
+
+    /// A line rang, or is new: everything on it that does not wait for a receiver is done.
+    pub(crate) fn line_stirs(&mut self, number: LineId) {
+        let Routes { lines, stirred, .. } = &mut self.routes;
+        let Some(line) = lines.get_mut(number) else { return };
+        line.blocked = false;
+        line.release_kept();
+        if line.lapsed {
+            stirred.push(number);
+        }
+        let closed: Vec<u32> = (0..line.outs.len() as u32)
+            .filter(|slot| line.outs[*slot as usize].is_some_and(|out| !out.closed) && line.credit.closed(*slot).is_some())
+            .collect();
+        if line.hurry().is_err() {
+            return self.end_line(number);
+        }
+        for slot in closed {
+            self.look_at_gate(number, slot);
+        }
+        self.look_at_awaited(number);
+        // The bell may be for room that a thread dozed for, when a backlog took the flag over.
+        self.wake_line_senders(number);
+        self.heat(number);
+        if self.pump(number) == Pumped::More {
+            self.defer(Deferred::Stir(number));
+        }
+        self.hand_over();
+    }
+
+    /// Has all lines ring their bells: no receiver looks at them from here on.
+    pub(crate) fn cool_all(&mut self) {
+        self.waiting.epoch += 1;
+        while let Some(number) = self.waiting.hot.pop() {
+            self.cool(number);
+        }
+    }
+
+    /// Called when a receiver is done: if others depend on the lines that it looked at, these ring.
+    #[cold]
+    pub(crate) fn hand_over(&mut self) {
+        if self.waiting.needs_bells() {
+            self.cool_all();
+        }
     }
 }

@@ -16,6 +16,7 @@ pub use model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves
 pub use query::{Address, Failure, addresses, ask};
 
 use crate::objects;
+use model::{HELLO, PREFIX};
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType},
@@ -26,12 +27,6 @@ use std::{
     io,
     os::fd::{AsFd, OwnedFd},
 };
-
-/// The front of the sockets' names; the user's and the process's numbers follow.
-const PREFIX: &str = "slipway-mach/";
-
-/// What the packet with an answer says: the protocol's name and its version.
-const HELLO: &[u8] = b"slipway-mach 1";
 
 /// Connections that wait to be accepted; more are refused.
 const BACKLOG: i32 = 16;

@@ -3,6 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The front of the sockets' names; the user's and the process's numbers follow.
+pub(super) const PREFIX: &str = "slipway-mach/";
+
+/// What the packet with an answer says: the protocol's name and its version.
+pub(super) const HELLO: &[u8] = b"slipway-mach 1";
+
 /// A process's Mach at one moment.
 ///
 /// Of very much, only a part is listed; the counts are of all of it.

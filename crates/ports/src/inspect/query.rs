@@ -1,6 +1,6 @@
 //! Asking: which processes answer, and what. Nothing that comes back is trusted.
 
-use super::{HELLO, PREFIX, Snapshot};
+use super::model::{HELLO, PREFIX, Snapshot};
 use crate::objects;
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},

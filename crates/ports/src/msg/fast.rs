@@ -12,7 +12,7 @@ use crate::{
     abi::{self, Code, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
     dispatch::Inner,
     line::{INLINE, Line},
-    routes::{Deferred, Once, Routes, import::View},
+    routes::{Deferred, Once, Routes, Upcall, import::View},
     state::{
         Home, LineId, PortId, Right, SpaceId, State,
         port::{Local, Port},
@@ -386,16 +386,25 @@ fn deliver(inner: &mut Inner, number: LineId, record: &Record, taken: &Taken, sp
     header::write(bytes, &message, taken.local, taken.local_type, taken.seqno);
 }
 
+/// The reply right is none that the peer could give: the line ends.
+#[cold]
+fn wrong_reply(inner: &mut Inner, number: LineId) -> Right {
+    inner.upcall(Upcall::End(number));
+    Right::Dead
+}
+
 /// The name and the type of the reply right of a record.
 #[inline(never)]
 fn take_reply(inner: &mut Inner, space: SpaceId, number: LineId, reply: WireRight) -> (u32, u32) {
     if reply.form == form::TOKEN {
-        let right = inner.hold_token(number, reply.value).unwrap_or(Right::Dead);
+        let held = inner.hold_token(number, reply.value);
+        let right = held.unwrap_or_else(|_| wrong_reply(inner, number));
         return (typed::place_right(inner, space, right, &mut 0, 0), types::PORT_SEND_ONCE);
     }
     inner.shortcuts.forget();
     let parsed = ParsedRight::numbered(reply).unwrap_or(ParsedRight::Dead);
-    let right = inner.import_right(View::Reader(number), parsed).unwrap_or(Right::Dead);
+    let imported = inner.import_right(View::Reader(number), parsed);
+    let right = imported.unwrap_or_else(|_| wrong_reply(inner, number));
     let kind = right.received_type();
     (typed::place_right(inner, space, right, &mut 0, 0), kind)
 }

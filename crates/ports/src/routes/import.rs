@@ -315,7 +315,7 @@ impl Routes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{objects, routes::listen::Watch, wire::Luggage};
+    use crate::{objects, routes::watch::Watch, wire::Luggage};
     use zerocopy::FromZeros;
 
     /// Its senders would wait for a port that is not listened to.

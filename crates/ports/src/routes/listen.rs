@@ -1,6 +1,9 @@
-//! What the watcher listens to: its set of descriptors.
+//! What the watcher listens to.
 
-use super::{Exported, Far, Once, Routes};
+use super::{
+    Exported, Far, Once, Routes,
+    watch::{About, Source, Watcher, key},
+};
 use crate::{
     objects,
     state::{FarOnce, LineId, PortId},
@@ -8,124 +11,6 @@ use crate::{
 use rustix::event::{EventfdFlags, epoll, eventfd};
 use slipway_fabric::descriptor::{Reserved, hear, unhear};
 use std::{io, sync::Arc};
-
-/// The body of the watcher's thread, which is given its set. The layer above the lock has it.
-pub type Body = fn(Arc<Reserved>) -> io::Result<()>;
-
-/// The watcher's set, and what wakes it.
-#[derive(Debug, Default)]
-pub struct Watch {
-    /// Starts the watcher's thread. Without one nothing is heard, as in a test of the routes alone.
-    pub start: Option<Body>,
-    watcher: Option<Watcher>,
-}
-
-#[derive(Debug)]
-struct Watcher {
-    epoll: Arc<Reserved>,
-    /// Tells it that something was deferred.
-    nudge: Reserved,
-}
-
-impl Watch {
-    /// Forgets the set, which is closed: the next use makes another.
-    pub(crate) fn forget(&mut self) {
-        self.watcher = None;
-    }
-
-    /// One that can't listen to anything.
-    #[cfg(test)]
-    pub(super) fn deaf() -> Self {
-        let none = || Reserved::new(objects::socket_pair().expect("sockets").0).expect("a descriptor");
-        Self { start: None, watcher: Some(Watcher { epoll: Arc::new(none()), nudge: none() }) }
-    }
-
-    /// Whether there is a watcher.
-    pub fn is_running(&self) -> bool {
-        self.watcher.is_some()
-    }
-}
-
-/// What a socket is, in the watcher's set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
-    /// A line's bell.
-    Line,
-    /// The receiving end of a port here.
-    Receiving,
-    /// The receiving end of a send-once right.
-    OnceEnd,
-    /// A pipe that counts holders of a port here.
-    Senders,
-    /// The sending end of a far port.
-    Death,
-    /// The sending end of a far send-once right.
-    OnceDeath,
-    /// A pipe of which the holder of a receive right has the read end.
-    Holder,
-    /// The socket of the inspector.
-    Inspect,
-    /// Something was deferred.
-    Deferred,
-}
-
-const SOURCES: [Source; 9] = [
-    Source::Line,
-    Source::Receiving,
-    Source::OnceEnd,
-    Source::Senders,
-    Source::Death,
-    Source::OnceDeath,
-    Source::Holder,
-    Source::Inspect,
-    Source::Deferred,
-];
-
-/// Bits of what a source is about: a number, or a line's place and, above it, its serial.
-const ABOUT: u32 = 60;
-/// Bits of a line's place.
-const PLACE: u32 = ABOUT - u32::BITS;
-
-/// What a source is about.
-#[derive(Debug, Clone, Copy)]
-pub struct About(u64);
-
-impl From<u32> for About {
-    fn from(id: u32) -> Self {
-        Self(u64::from(id))
-    }
-}
-
-impl From<LineId> for About {
-    fn from(line: LineId) -> Self {
-        // There are no more places than descriptors.
-        Self(u64::from(line.serial) << PLACE | u64::from(line.index))
-    }
-}
-
-impl About {
-    /// The number.
-    pub fn id(self) -> u32 {
-        self.0 as u32
-    }
-
-    /// The line.
-    pub fn line(self) -> LineId {
-        let serial = (self.0 >> PLACE) as u32;
-        LineId { index: (self.0 & ((1 << PLACE) - 1)) as u32, serial }
-    }
-}
-
-/// What the kernel gives back with an event of a source.
-pub fn key(source: Source, about: impl Into<About>) -> epoll::EventData {
-    let index = SOURCES.iter().position(|it| *it == source).unwrap_or(0);
-    epoll::EventData::new_u64((index as u64) << ABOUT | about.into().0)
-}
-
-/// What [`key`] was made of.
-pub fn of_key(key: u64) -> Option<(Source, About)> {
-    Some((*SOURCES.get((key >> ABOUT) as usize)?, About(key & ((1 << ABOUT) - 1))))
-}
 
 impl Routes {
     /// Starts the watcher, if it does not run yet.

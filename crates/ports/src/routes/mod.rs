@@ -4,7 +4,7 @@
 //! rights, and sends. What has to do with records that arrive, or with threads that wait, is left as an [`Upcall`] to
 //! the layer above.
 //!
-//! From the bottom: [`table`] is what is kept; `listen` what the watcher is to hear; `defer` work for later; `endpoints` a port's
+//! From the bottom: [`table`] is what is kept, [`watch`](mod@watch) what the watcher has; `listen` says what it is to hear, `defer` what it is to do; `endpoints` a port's
 //! sockets; `credit` what senders may send; `trust` proof of whose a port is; `attach` makes lines, `accept` takes them, `retire` ends those that nothing needs; `tokens`, `gifts` numbers for rights; `cycles` receive rights that
 //! would wait for themselves; `migrate` receive rights on the move; `export` and `import` turn messages into what travels and back; `write`
 //! puts them into lines and sockets; `teardown` ends ways and takes back what was on them; `send` finds a way.
@@ -13,13 +13,13 @@ mod accept;
 pub mod attach;
 mod credit;
 mod cycles;
-pub mod defer;
+mod defer;
 mod endpoints;
 mod export;
 mod forget;
 mod gifts;
 pub mod import;
-pub mod listen;
+mod listen;
 mod migrate;
 mod retire;
 pub mod send;
@@ -27,19 +27,19 @@ pub mod table;
 mod teardown;
 mod tokens;
 pub mod trust;
+pub mod watch;
 pub mod write;
 
 use crate::{
     line::table::Lines,
     state::{LineId, PortId, State},
 };
-use defer::DeferredWork;
-use listen::Watch;
 use rustc_hash::FxHashMap;
 use slab::Slab;
 use slipway_fabric::Corrupt;
 use std::collections::VecDeque;
 pub use table::{Deferred, Exported, Far, Once, OnceEnd, Route, Trust, Upcall};
+use watch::{DeferredWork, Watch};
 
 /// Ports, lines, and the ways between processes.
 #[derive(Debug, Default)]

@@ -1,6 +1,6 @@
 //! Ways that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
 
-use super::{Deferred, Route, Routes, attach::is_shortage, defer::PAUSE, import::View, table::Trust};
+use super::{Deferred, Route, Routes, attach::is_shortage, import::View, table::Trust, watch::PAUSE};
 use crate::{
     line::{GONE, OutFd, Token},
     objects,

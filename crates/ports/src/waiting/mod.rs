@@ -7,16 +7,16 @@
 //!
 //! The waiting itself releases the lock, and is above it: see [`wait`](crate::wait).
 
-pub mod pollable;
+mod pollable;
 
 use crate::{
     line::table::Lines,
     settings,
     state::{LineId, PortId, SetId},
 };
-use pollable::Pollable;
 use slab::Slab;
 use slipway_fabric::{
+    descriptor::Reserved,
     spin::{SpinHistory, SpinStrategy, look, processor},
     sync::{AtomicU32, FutexWord, Ordering},
 };
@@ -94,6 +94,15 @@ impl For {
     pub fn receives(&self) -> bool {
         matches!(self, Self::Port(_) | Self::Set(_))
     }
+}
+
+/// A port or set that a program polls.
+#[derive(Debug)]
+pub struct Pollable {
+    /// What is polled.
+    pub what: For,
+    /// Readable while there may be a message.
+    pub event: Reserved,
 }
 
 /// The threads that wait.

@@ -1,18 +1,9 @@
 //! Descriptors that tell event loops when there may be a message.
 
-use super::{For, Waiting};
+use super::{For, Pollable, Waiting};
 use rustix::event::{EventfdFlags, eventfd};
 use slipway_fabric::descriptor::Reserved;
 use std::{io, os::fd::OwnedFd};
-
-/// A port or set that a program polls.
-#[derive(Debug)]
-pub struct Pollable {
-    /// What is polled.
-    pub what: For,
-    /// Readable while there may be a message.
-    pub event: Reserved,
-}
 
 impl Waiting {
     /// Tells those that poll that there may be a message at what `of` picks.

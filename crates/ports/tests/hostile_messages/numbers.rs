@@ -40,8 +40,8 @@ fn a_token_given_again_leaves_the_right_with_its_line() {
         for token in 1..HELD as u32 {
             ask(token).expect("a message");
         }
-        let again = ask(0);
-        assert!(again.is_err(), "a token that is held is refused");
+        // The message may be delivered; its reply right is dead, and the line ends.
+        assert!(ask(0).is_ok_and(|again| again.reply() == slipway_ports::abi::DEAD) || line.is_closed());
         until("the victim closes the line", || line.is_closed());
         drop(line);
         next_client_has_its_own_answer(test, before, first);

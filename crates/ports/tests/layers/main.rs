@@ -10,10 +10,16 @@ use std::{
 };
 
 /// The layers, from the lowest up: their names, and the files and folders that are in them.
-const LAYERS: [(&str, &[&str]); 10] = [
-    ("numbers, settings, signals", &["abi.rs", "settings.rs", "signals.rs"]),
+const LAYERS: [(&str, &[&str]); 16] = [
+    ("numbers, bodies, settings, signals", &["abi.rs", "body.rs", "settings.rs", "signals.rs"]),
     ("state", &["state/"]),
-    ("lines", &["io/"]),
+    ("the kernel's objects", &["objects.rs", "closer.rs"]),
+    ("what travels", &["wire/"]),
+    ("lines", &["line/"]),
+    ("routes", &["routes/"]),
+    ("waiting threads", &["waiting/"]),
+    ("what arrives", &["dispatch/"]),
+    ("what there is", &["inspect/"]),
     ("the lock", &["lock.rs"]),
     ("waiting", &["wait/", "watcher.rs"]),
     ("messages", &["msg/"]),
@@ -27,31 +33,7 @@ const LAYERS: [(&str, &[&str]); 10] = [
 const BESIDE: &str = "guest/";
 
 /// Files that still need each other.
-const CIRCLES: [&str; 34] = [
-    "io/attach.rs",
-    "io/circles.rs",
-    "io/deliver.rs",
-    "io/discard.rs",
-    "io/ends.rs",
-    "io/forced.rs",
-    "io/gifts.rs",
-    "io/inspect/mod.rs",
-    "io/inspect/query.rs",
-    "io/later.rs",
-    "io/line.rs",
-    "io/mod.rs",
-    "io/moves.rs",
-    "io/outbox.rs",
-    "io/pollable.rs",
-    "io/pump.rs",
-    "io/reclaim.rs",
-    "io/rights.rs",
-    "io/shortcuts.rs",
-    "io/spare.rs",
-    "io/tokens.rs",
-    "io/trust.rs",
-    "io/wait.rs",
-    "io/watcher.rs",
+const CIRCLES: [&str; 10] = [
     "mig/mod.rs",
     "mig/trap/call.rs",
     "mig/trap/called.rs",

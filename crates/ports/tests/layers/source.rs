@@ -7,7 +7,10 @@ use std::{
 };
 
 /// Types whose methods lie in many files. A call of a method that one file defines needs that file.
-const SPREAD: [&str; 2] = ["Inner", "Process"];
+const SPREAD: [&str; 3] = [INNER, ROUTES, "Process"];
+const INNER: &str = "Inner";
+/// What [`INNER`] dereferences to.
+const ROUTES: &str = "Routes";
 /// What such a type is called where it is used.
 const VARIABLES: [&str; 2] = ["inner", "guard"];
 /// Functions that give one.
@@ -52,7 +55,9 @@ pub fn needs(folder: &Path) -> BTreeMap<String, Needs> {
             }
         }
         for call in &source.calls {
-            if let Some([target]) = definers.get(call).map(Vec::as_slice) {
+            let below = (ROUTES.to_owned(), call.1.clone());
+            let definer = definers.get(call).or_else(|| definers.get(&below).filter(|_| call.0 == INNER));
+            if let Some([target]) = definer.map(Vec::as_slice) {
                 needs.entry((*target).clone()).or_insert_with(|| format!("{}::{}()", call.0, call.1));
             }
         }
@@ -169,7 +174,7 @@ impl<'a> Parser<'a> {
                 continue;
             }
             match self.token(0) {
-                "use" => self.import(),
+                "use" if self.token(1) != "<" => self.import(),
                 "mod" if self.token(2) == "{" => {
                     self.blocks.push(Block::Module(self.token(1).to_owned()));
                     self.at += 3;
@@ -335,8 +340,9 @@ impl<'a> Parser<'a> {
     fn call(&mut self) {
         let of = match self.before(1) {
             "self" => self.implemented(),
-            variable if VARIABLES.contains(&variable) => "Inner".into(),
-            ")" if self.before(2) == "(" && GIVE.contains(&self.before(3)) => "Inner".into(),
+            variable if VARIABLES.contains(&variable) => INNER.into(),
+            "routes" => ROUTES.into(),
+            ")" if self.before(2) == "(" && GIVE.contains(&self.before(3)) => INNER.into(),
             _ => String::new(),
         };
         if matches!(self.token(2), "(" | "::") {

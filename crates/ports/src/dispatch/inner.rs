@@ -1,0 +1,84 @@
+//! What the lock guards, and waking the threads that wait for it to change.
+
+use super::shortcuts::Shortcuts;
+use crate::{
+    routes::Routes,
+    state::{Home, LineId, PortId, SetId},
+    waiting::{For, Waiting},
+};
+use std::ops::{Deref, DerefMut};
+
+/// Everything that a process knows of Mach, its connections, and its waiting threads. One lock guards it; no thread sleeps with it held.
+#[derive(Debug, Default)]
+pub struct Inner {
+    /// Ports, lines, and the ways between processes.
+    pub routes: Routes,
+    /// The threads that wait.
+    pub waiting: Waiting,
+    /// Messages received by this process.
+    pub received: u64,
+    /// Where the last messages went and came from.
+    pub shortcuts: Shortcuts,
+    /// A receiver has kept the lock for long, and there is more on a line.
+    pub crowded: bool,
+}
+
+impl Deref for Inner {
+    type Target = Routes;
+    #[inline(always)]
+    fn deref(&self) -> &Routes {
+        &self.routes
+    }
+}
+
+impl DerefMut for Inner {
+    #[inline(always)]
+    fn deref_mut(&mut self) -> &mut Routes {
+        &mut self.routes
+    }
+}
+
+impl Inner {
+    /// Picks what a thread waits for that gets messages of the port.
+    fn receivers_of(&self, port: PortId) -> impl Fn(&For) -> bool + use<> {
+        let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
+        move |what| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set))
+    }
+
+    /// Wakes a thread that waits for messages at the port.
+    pub(super) fn wake_receiver(&mut self, port: PortId) {
+        let of = self.receivers_of(port);
+        self.waiting.wake_one(&self.routes.lines, of);
+    }
+
+    /// Wakes all threads that wait on the port in any way.
+    pub(super) fn wake_all_of(&mut self, port: PortId) {
+        let receives = self.receivers_of(port);
+        self.wake_where(|what| *what == For::Room(port) || receives(what));
+        self.waiting.tell_pollers(receives);
+        // What polls finds no receive right then. Its number may become another port's.
+        if !self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_))) {
+            self.waiting.pollables.retain(|pollable| pollable.what != For::Port(port));
+        }
+    }
+
+    /// Wakes all threads that wait on the set, which is gone.
+    pub(super) fn wake_all_of_set(&mut self, set: SetId) {
+        self.wake_where(|what| *what == For::Set(set));
+        self.waiting.pollables.retain(|pollable| pollable.what != For::Set(set));
+    }
+
+    /// Wakes senders that wait for room on the line.
+    pub(super) fn wake_line_senders(&self, id: LineId) {
+        self.wake_where(|what| *what == For::Line(id));
+    }
+
+    /// Wakes threads that wait for the end of a call in a turn.
+    pub(crate) fn wake_turn(&self, key: usize) {
+        self.wake_where(|what| *what == For::Turn(key));
+    }
+
+    pub(super) fn wake_where(&self, of: impl Fn(&For) -> bool) {
+        self.waiting.wake_where(&self.routes.lines, of);
+    }
+}

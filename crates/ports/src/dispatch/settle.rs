@@ -1,0 +1,76 @@
+//! Carrying out what the state leaves to do.
+
+use super::Inner;
+use crate::{
+    routes::send::{Refused, Unsent},
+    state::{Effect, message::Message},
+    waiting::For,
+};
+
+impl Inner {
+    /// Carries out what is left to do. To be called before the lock is released.
+    #[inline]
+    pub fn settle(&mut self) {
+        if self.is_unsettled() {
+            self.run_effects();
+        }
+    }
+
+    #[cold]
+    fn run_effects(&mut self) {
+        self.shortcuts.forget();
+        loop {
+            self.make_upcalls();
+            if let Some(effect) = self.state.effects.pop_front() {
+                self.carry_out(effect);
+            } else if let Some(line) = self.stirred.pop() {
+                self.retire_line(line);
+            } else if self.upcalls.is_empty() {
+                return;
+            }
+        }
+    }
+
+    fn carry_out(&mut self, effect: Effect) {
+        match effect {
+            Effect::Arrived(port) => self.wake_receiver(port),
+            Effect::Room(port) => self.wake_where(|what| *what == For::Room(port)),
+            Effect::Transmit(message) => self.transmit(message),
+            Effect::Forgotten(port) => self.forget(port),
+            Effect::OnceDropped(once) => self.drop_once(once),
+            Effect::Died(port) => self.unexport_dead(port),
+            Effect::Changed(port) => self.wake_all_of(port),
+            Effect::SetGone(set) => self.wake_all_of_set(set),
+            Effect::WatchSenders(port) => self.watch_senders(port),
+            Effect::WatchDeath(port) => self.watch_death(port),
+            Effect::WatchOnce(once) => self.watch_once(once),
+            Effect::Taken(origin) => self.give_credit(origin),
+            Effect::Adopted(port) => self.accept_first(port),
+        }
+    }
+
+    /// Sends a message whose rights are already out of their space: see [`Routes::send`].
+    ///
+    /// # Errors
+    /// There is no room for it.
+    pub(crate) fn send(&mut self, mut message: Box<Message>) -> Result<(), Refused> {
+        loop {
+            let sent = self.routes.send(message);
+            self.make_upcalls();
+            match sent {
+                Ok(()) => return Ok(()),
+                Err(Unsent::Again(again)) => message = again,
+                Err(Unsent::Refused(refused)) => return Err(refused),
+            }
+        }
+    }
+
+    /// Sends a message that was made here and that no thread waits for.
+    fn transmit(&mut self, message: Box<Message>) {
+        match self.send(message) {
+            Ok(()) | Err(Refused::Resources) => {}
+            Err(Refused::Line(line, _, message)) => self.send_later(line, message),
+            Err(Refused::Queue(_, message) | Refused::Socket(_, message)) => self.state.destroy_message(message),
+        }
+    }
+}
