@@ -74,7 +74,6 @@ impl Inner {
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
         let mut line = made.line;
-        line.file = objects::file_identity(&made.file).map_err(|e| errno(&e))?;
         line.through = self.io.far(port).map_or(0, |far| far.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.io.lines.get_mut(number as usize) {
@@ -205,11 +204,10 @@ impl Inner {
         for socket in [&bell, &parcels] {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
-        let own = objects::file_identity(&file)?;
-        if let Some((number, _)) = self.io.lines.iter().find(|(_, line)| line.maker && line.file == own) {
-            // This process asked while the receive right was on its way here: no line leads to oneself.
-            self.gate_closed(number as u32, 0, false);
-            self.end_line(number as u32);
+        let (guest_bell, through) = (objects::identity(&bell)?, self.io.exported(port).map_or(0, |exported| exported.identity));
+        if let Some(number) = self.own_request(guest_bell, through) {
+            self.gate_closed(number, 0, false);
+            self.end_line(number);
             return Ok(());
         }
         let peer = peer_of(&bell);
@@ -218,10 +216,8 @@ impl Inner {
             return Err(io::ErrorKind::QuotaExceeded.into());
         }
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
-        let guest_bell = objects::identity(&bell)?;
         let mut line = Line::new(segment, bell, parcels, false, peer)?;
-        line.guest_bell = guest_bell;
-        line.through = self.io.exported(port).map_or(0, |exported| exported.identity);
+        (line.guest_bell, line.through) = (guest_bell, through);
         line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false, identity: 0 }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
@@ -232,6 +228,14 @@ impl Inner {
         }
         self.line_stirs(number);
         Ok(())
+    }
+
+    /// The line that this process asked for itself with a request, while the port's receive right was on its way here: no
+    /// line leads to oneself. The bell tells, which only the request carries and a guest that took it: nobody else can end
+    /// a line so, and a guest only its own.
+    fn own_request(&self, bell: u64, through: u64) -> Option<u32> {
+        let own = |line: &Line| line.maker && line.guest_bell == bell && line.through == through;
+        self.io.lines.iter().find(|(_, line)| own(line)).map(|(number, _)| number as u32)
     }
 
     fn adopt_line(&mut self, mut line: Line) -> io::Result<u32> {

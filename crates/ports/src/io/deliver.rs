@@ -364,28 +364,12 @@ fn spill(file: OwnedFd, parts: &(Vec<u8>, Vec<u8>)) -> std::io::Result<OutFd> {
 
 /// The most bytes that a message takes after its record's head, in the ring or in a file, and whether it may need descriptors.
 fn footprint(message: &Message) -> (usize, usize) {
-    let mut items = 0;
-    let mut fds = 0;
+    let (mut items, mut fds) = (0, 0);
     for item in &message.items {
-        items += size_of::<ItemHead>();
-        match item {
-            Item::Ports { rights, .. } => {
-                items += rights.len() * size_of::<WireRight>();
-                fds += 1;
-                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
-                    items += INLINE;
-                }
-            }
-            Item::PortArray { rights, .. } => {
-                items += rights.len() * size_of::<WireRight>();
-                fds += 1;
-                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
-                    items += INLINE;
-                }
-            }
-            Item::Memory { memory: Memory::Bytes(bytes), .. } => items += bytes.len().next_multiple_of(8),
-            Item::Memory { memory: Memory::Pages(..), .. } => fds += 1,
-            Item::Memory { memory: Memory::Lost(_), .. } => {}
+        let (bytes, many) = weight(item);
+        (items, fds) = (items + bytes, fds + many);
+        if item.rights().iter().any(|right| matches!(right, Right::Receive(_))) {
+            items += INLINE;
         }
     }
     if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {
@@ -393,6 +377,17 @@ fn footprint(message: &Message) -> (usize, usize) {
     }
     let len = message.body.len() + items;
     if len > INLINE { (len, fds + 1) } else { (len, fds) }
+}
+
+/// The bytes that an item takes beside the body, without what belongs to receive rights, and whether it may need descriptors.
+pub(crate) fn weight(item: &Item) -> (usize, usize) {
+    let (bytes, fds) = match item {
+        Item::Ports { .. } | Item::PortArray { .. } => (item.rights().len() * size_of::<WireRight>(), 1),
+        Item::Memory { memory: Memory::Bytes(bytes), .. } => (bytes.len().next_multiple_of(8), 0),
+        Item::Memory { memory: Memory::Pages(..), .. } => (0, 1),
+        Item::Memory { memory: Memory::Lost(_), .. } => (0, 0),
+    };
+    (size_of::<ItemHead>() + bytes, fds)
 }
 
 /// The room that a message needs in a line's ring, in bytes, and whether it may need descriptors.

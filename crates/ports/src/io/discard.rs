@@ -24,7 +24,11 @@ impl Inner {
         if record.flags & flag::SPILLED != 0 {
             let wrong = || Corrupt { what: "memory file" };
             let Some(file) = from.fds.next().ok_or_else(wrong)? else { return Ok(true) };
-            (_, items) = unspill(file).ok_or_else(wrong)?;
+            let body;
+            (body, items) = unspill(file).ok_or_else(wrong)?;
+            if let Some(line) = self.io.lines.get_mut(number as usize) {
+                line.spent += body.len() + items.len();
+            }
         }
         self.discard_message(record.reply, &items, &mut from, 0)?;
         Ok(true)

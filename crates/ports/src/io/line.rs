@@ -53,6 +53,12 @@ pub const BACKLOG: usize = HELD + 4 * SLOTS;
 /// leaves untaken, and this one that keeps them: [`INLINE`] bytes of each at most.
 const ANSWERS: usize = 1024;
 
+/// What is taken of a line in one turn beside what its ring holds, in bytes of memory files: then others have the lock.
+pub const TURN: usize = 1 << 20;
+
+/// What a descriptor counts for in a [`TURN`]: about what it takes to receive and close it.
+const FD_COST: usize = 4096;
+
 /// Bells that are taken off a socket in one go.
 const BELLS: usize = 64;
 /// What the bell says instead of 1 when the line is not taken for want of resources.
@@ -184,8 +190,8 @@ pub struct Line {
     pub kept: VecDeque<Kept>,
     /// Records that found no room.
     pub backlog: VecDeque<Pending>,
-    /// Descriptors received for records not yet read.
-    pub fds: VecDeque<Arrived>,
+    /// What was taken of the line in this turn, beside what lay in the ring: see [`TURN`].
+    pub spent: usize,
     /// Whether spinning on it is worth it.
     pub habit: Habit,
     /// Who is at the other end.
@@ -202,8 +208,6 @@ pub struct Line {
     pub heard_bye: bool,
     /// Whether it was answered that the line may end.
     pub leaves: bool,
-    /// The identity of the segment's file, at the end that made it.
-    pub file: u64,
     /// The identity of the bell at the end that did not make the line.
     pub guest_bell: u64,
     /// The identity of the sending end that it was made through.
@@ -245,7 +249,7 @@ impl Line {
             forced: Vec::new(),
             kept: VecDeque::new(),
             backlog: VecDeque::new(),
-            fds: VecDeque::new(),
+            spent: 0,
             habit: Habit::hopeful(),
             peer,
             ended: false,
@@ -254,7 +258,6 @@ impl Line {
             said_bye: None,
             heard_bye: false,
             leaves: false,
-            file: 0,
             guest_bell: 0,
             through: 0,
             blocked: false,
@@ -454,16 +457,21 @@ impl Line {
         if n == 0 { Some(Vec::new()) } else { self.take_some_fds(n) }
     }
 
+    /// A record's descriptors come in as few packets as can be, each of which says how many it has: the number of packets
+    /// to be taken off the socket is the record's, not one that the other end goes on choosing.
     fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
-        while self.fds.len() < n {
-            let (mut count, before) = ([0; 1], self.fds.len());
-            match objects::receive_some(self.parcels.as_fd(), &mut count, &mut self.fds) {
-                // Those that found no place are the last of a packet, which says how many it had.
-                Ok((1, _)) => self.fds.resize_with(self.fds.len().max(before + usize::from(count[0])), || None),
-                Ok(_) | Err(_) => return None,
+        let mut fds = Vec::new();
+        while fds.len() < n {
+            let (mut count, after) = ([0; 1], n.min(fds.len() + objects::PARCEL));
+            let packet = objects::receive_some(self.parcels.as_fd(), &mut count, &mut fds).ok()?;
+            if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::PARCEL + 1 {
+                return None;
             }
+            // Those that found no place are the last of a packet.
+            fds.resize_with(after, || None);
         }
-        Some(self.fds.drain(..n).collect())
+        self.spent += fds.len() * FD_COST;
+        Some(fds)
     }
 
     /// Takes bells off the socket, if there are many only some of them; false if the other end is gone.

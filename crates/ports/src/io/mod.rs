@@ -215,6 +215,8 @@ pub struct OnceEnd {
     pub port: PortId,
     /// Descriptors that came ahead of the message.
     pub fds: Vec<objects::Arrived>,
+    /// Packets that came ahead of the message.
+    pub packets: u32,
 }
 
 /// Notes that something may be left to do on a line.

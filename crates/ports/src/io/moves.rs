@@ -6,6 +6,7 @@
 
 use super::{
     Far, Inner, Once,
+    deliver::weight,
     line::{GATE_MOVED, OutFd},
     objects::{self, Arrived},
     rights::{Incoming, Outgoing, corrupt, once_pair, shared, wire},
@@ -113,24 +114,25 @@ impl Inner {
             watches: watches.len() as u32,
             protected: u32::from(local.payload.is_some()),
             payload: local.payload.unwrap_or(0),
-            messages: local.queue.len() as u64,
+            messages: 0,
             nsrequest: WireRight::default(),
             pdrequest: WireRight::default(),
         };
         out.items.extend_from_slice(luggage.as_bytes());
         luggage.nsrequest = self.encode_right(line, local.nsrequest, out);
         luggage.pdrequest = self.encode_right(line, local.pdrequest, out);
-        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
         for message in local.queue {
-            self.pack_message(line, *message, out);
+            luggage.messages += u64::from(self.pack_message(line, *message, out));
         }
+        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
         if self.state.port(port).srights == 0 {
             self.state.effects.push_back(crate::state::Effect::Forgotten(port));
         }
         Ok(())
     }
 
-    fn pack_message(&mut self, line: Option<u32>, mut message: Message, out: &mut Outgoing) {
+    /// A message that waits at a port which moves. False, and it is destroyed, if it is more than can travel at once.
+    fn pack_message(&mut self, line: Option<u32>, mut message: Message, out: &mut Outgoing) -> bool {
         if let Some(origin) = message.origin.take() {
             self.give_credit(origin);
         }
@@ -142,7 +144,13 @@ impl Inner {
             }
             other => drop(other),
         }
-        let mut inner = Outgoing { ahead: out.ahead + out.fds.len(), ..Outgoing::default() };
+        let len = size_of::<Record>() + message.body.len() + message.items.iter().map(|item| weight(item).0).sum::<usize>();
+        if !out.has_bytes(len) {
+            self.state.destroy_message(Box::new(message));
+            return false;
+        }
+        let before = out.before + out.items.len() + size_of::<Record>() + message.body.len();
+        let mut inner = Outgoing { ahead: out.ahead + out.fds.len(), before, ..Outgoing::default() };
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut inner);
         for item in std::mem::take(&mut message.items) {
             self.encode_item(line, item, &mut inner);
@@ -161,6 +169,7 @@ impl Inner {
         out.items.extend_from_slice(&message.body);
         out.items.extend_from_slice(&inner.items);
         out.fds.append(&mut inner.fds);
+        true
     }
 
     /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel.

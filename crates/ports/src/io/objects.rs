@@ -4,21 +4,18 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{MemfdFlags, SealFlags},
     io::Errno,
-    net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-        SendFlags, SocketFlags, SocketType,
-    },
+    net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType},
     pipe::PipeFlags,
 };
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::{descriptor::Reserved, packet};
 use std::{
-    io::{self, IoSlice, IoSliceMut},
+    io::{self, IoSlice},
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-/// Most descriptors in one packet (SCM_MAX_FD).
-pub const PARCEL: usize = 253;
+/// Most descriptors in one packet.
+pub const PARCEL: usize = packet::DESCRIPTORS;
 
 /// Two connected SEQPACKET sockets.
 pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -41,11 +38,6 @@ pub fn is_holder_pipe(fd: impl AsFd) -> bool {
 /// The number that identifies a socket: the kernel gives no number twice.
 pub fn identity(socket: impl AsFd) -> io::Result<u64> {
     Ok(rustix::net::sockopt::socket_cookie(socket)?)
-}
-
-/// The number that identifies a memory file among those that are open.
-pub fn file_identity(file: impl AsFd) -> io::Result<u64> {
-    Ok(rustix::fs::fstat(file)?.st_ino)
 }
 
 /// Whether the other side of a socket or pipe is gone for good.
@@ -99,28 +91,8 @@ pub type Arrived = Option<Reserved>;
 
 /// As [`receive`], for a packet that may lose descriptors: the size, and whether it lost some of the last.
 pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Arrived>) -> Result<(usize, bool), Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let message = loop {
-        match rustix::net::recvmsg(
-            socket,
-            &mut [IoSliceMut::new(to)],
-            &mut control,
-            RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
-        ) {
-            Err(Errno::INTR) => {}
-            other => break other?,
-        }
-    };
-    for part in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = part {
-            fds.extend(received.map(|fd| Reserved::new(fd).ok()));
-        }
-    }
-    if message.flags.contains(rustix::net::ReturnFlags::TRUNC) {
-        return Err(Errno::MSGSIZE);
-    }
-    Ok((message.bytes, message.flags.contains(rustix::net::ReturnFlags::CTRUNC)))
+    let packet = packet::receive(socket, to, |fd| fds.extend([Reserved::new(fd).ok()]))?;
+    if packet.truncated { Err(Errno::MSGSIZE) } else { Ok((packet.len, packet.lost)) }
 }
 
 /// A new memory file, to be filled and then sealed with [`seal`].
@@ -145,9 +117,12 @@ pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
         && slipway_fabric::segment::is_plain_memory(&file)
 }
 
-/// Whether a descriptor that a peer sent is a socket: nothing else is used as a port.
+/// Whether a descriptor that a peer sent is one end of a SEQPACKET socket pair: nothing else is used as a port. What is
+/// sent goes with this process's credentials, so it must not lead to a socket that others listen at for that: a pair
+/// has no names, but a connection to a service has.
 pub fn is_socket(fd: impl AsFd) -> bool {
-    rustix::net::sockopt::socket_type(fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+    rustix::net::sockopt::socket_type(&fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+        && slipway_fabric::credentials::is_pair(fd)
 }
 
 #[cfg(test)]
@@ -181,5 +156,23 @@ mod tests {
         assert_eq!(identity(&a).ok(), identity(&copy).ok());
         assert_ne!(identity(&a).ok(), identity(&b).ok());
         assert!(identity(&c).is_err(), "no socket");
+        assert!(is_socket(&a) && is_socket(&b) && !is_socket(&c));
+        drop(b);
+        assert!(is_socket(&a), "the other end of a pair is gone");
+    }
+
+    /// A service would take what comes over a connection for this process's word.
+    #[test]
+    fn a_connection_is_no_pair() {
+        use rustix::net::{SocketAddrUnix, bind, connect, listen, socket};
+        let new = |kind| socket(AddressFamily::UNIX, kind, None).expect("a socket");
+        let at = SocketAddrUnix::new_abstract_name(format!("slipway-test-{}", std::process::id()).as_bytes()).expect("a name");
+        let (service, client) = (new(SocketType::SEQPACKET), new(SocketType::SEQPACKET));
+        assert!(!is_socket(&client), "connected to nothing");
+        bind(&service, &at).and_then(|()| listen(&service, 1)).and_then(|()| connect(&client, &at)).expect("a service");
+        assert!(!is_socket(&service) && !is_socket(&client));
+        assert!(!is_socket(rustix::net::accept(&service).expect("a client")));
+        let (datagram, stream) = (new(SocketType::DGRAM), new(SocketType::STREAM));
+        assert!(!is_socket(&datagram) && !is_socket(&stream));
     }
 }

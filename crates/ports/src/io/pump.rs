@@ -2,7 +2,7 @@
 
 use super::{
     Inner,
-    line::{Line, RING},
+    line::{Line, RING, TURN},
     objects::{self, Arrived},
     rights::{Incoming, corrupt},
     tokens::Token,
@@ -22,8 +22,9 @@ use smallvec::SmallVec;
 use std::os::fd::AsFd;
 use zerocopy::FromBytes;
 
-/// Packets of descriptors that may go before the message of a send-once right's socket.
-const PACKETS: usize = 64;
+/// Packets that may go before the message of a send-once right's socket. Each has descriptors, as many as a packet takes,
+/// or is a look at where the right leads.
+const PACKETS: u32 = 320;
 
 /// What pumping a line came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,11 +42,13 @@ impl Inner {
     /// to their ports' queues. Everything that was there at the call is taken, and not much more.
     #[inline]
     pub(crate) fn pump(&mut self, number: u32, mut direct: Option<&mut Direct<'_>>) -> Pumped {
-        let Some(line) = self.io.lines.get(number as usize) else { return Pumped::Dry };
+        let Some(line) = self.io.lines.get_mut(number as usize) else { return Pumped::Dry };
         let end = line.rx.head + RING as u64;
+        line.spent = 0;
         loop {
             let front = match self.io.lines.get_mut(number as usize) {
-                Some(line) if line.rx.head < end => line.front(),
+                // A line that ends has no other turn.
+                Some(line) if line.rx.head < end && (line.spent < TURN || line.ended) => line.front(),
                 Some(_) => return Pumped::More,
                 None => return Pumped::Dry,
             };
@@ -125,7 +128,13 @@ impl Inner {
                 let pipe = fds.next().ok_or_else(corrupt)?;
                 self.port_moved(number, target, pipe);
             }
-            kind::TOKEN_REROUTED => self.held_changed(number, target, fds.next().ok_or_else(corrupt)?),
+            kind::TOKEN_REROUTED => {
+                let socket = fds.next().ok_or_else(corrupt)?;
+                if socket.as_ref().is_some_and(|socket| !objects::is_socket(socket)) {
+                    return Err(corrupt());
+                }
+                self.held_changed(number, target, socket);
+            }
             kind::TOKEN_DEAD => self.held_changed(number, target, None),
             kind::TOKEN_SEEN => self.token_seen(number, target)?,
             kind::LOOK => {
@@ -243,7 +252,12 @@ impl Inner {
         if record.flags & flag::SPILLED != 0 {
             let wrong = || Corrupt { what: "memory file" };
             match from.fds.next().ok_or_else(wrong)? {
-                Some(file) => (body, items) = unspill(file).ok_or_else(wrong)?,
+                Some(file) => {
+                    (body, items) = unspill(file).ok_or_else(wrong)?;
+                    if let Some(line) = from.line.and_then(|line| self.io.lines.get_mut(line as usize)) {
+                        line.spent += body.len() + items.len();
+                    }
+                }
                 None => lost = true,
             }
         }
@@ -353,6 +367,7 @@ impl Inner {
             let port = end.port;
             let mut bytes = vec![0; wire::RECORD + super::line::INLINE];
             let before = end.fds.len();
+            end.packets += 1;
             match objects::receive_some(end.socket.as_fd(), &mut bytes, &mut end.fds) {
                 Ok((n, _)) if n >= wire::RECORD => {
                     bytes.truncate(n);
@@ -361,7 +376,7 @@ impl Inner {
                 }
                 // Descriptors, which go first, as many as a packet takes; or somebody looked whether this is where his
                 // right leads.
-                Ok((1..wire::RECORD, lost)) if end.fds.len() <= PACKETS * objects::PARCEL => {
+                Ok((1..wire::RECORD, lost)) if end.packets <= PACKETS => {
                     if lost {
                         end.fds.resize_with(before + objects::PARCEL, || None);
                     }
@@ -420,7 +435,8 @@ pub(crate) fn unspill(file: Reserved) -> Option<(Vec<u8>, Vec<u8>)> {
     let mut lengths = [0; 16];
     read_all(&file, 0, &mut lengths)?;
     let [body, items] = <[u64; 2]>::read_from_bytes(&lengths).ok()?;
-    if body > abi::MESSAGE_MAX as u64 || body.checked_add(items)?.checked_add(16)? > size || body % 8 != 0 {
+    let most = abi::MESSAGE_MAX as u64;
+    if body > most || items > most || 16 + body + items > size || body % 8 != 0 {
         return None;
     }
     let (mut first, mut second) = (zeroed(body)?, zeroed(items)?);

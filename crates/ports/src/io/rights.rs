@@ -10,7 +10,10 @@ use super::{
     objects::{self, Arrived},
     wire::{Record, WireRight, form, kind},
 };
-use crate::state::{FarOnce, Home, PortId, Right};
+use crate::{
+    abi,
+    state::{FarOnce, Home, PortId, Right},
+};
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 use smallvec::SmallVec;
 use std::{io, os::fd::OwnedFd, sync::Arc};
@@ -24,6 +27,8 @@ pub struct Outgoing {
     pub fds: Vec<OutFd>,
     /// How many of the record's come before these.
     pub ahead: usize,
+    /// How many bytes of the items come before these.
+    pub before: usize,
 }
 
 /// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
@@ -33,6 +38,12 @@ impl Outgoing {
     /// Whether so many descriptors more can go with the record.
     pub(crate) fn has_room(&self, many: usize) -> bool {
         self.ahead + self.fds.len() + many <= DESCRIPTORS
+    }
+
+    /// Whether so many bytes of a message that waits at a port can go with the record. Some are left for what is said of
+    /// the ports themselves.
+    pub(crate) fn has_bytes(&self, many: usize) -> bool {
+        self.before + self.items.len() + many <= abi::MESSAGE_MAX - (4 << 20)
     }
 }
 
@@ -199,7 +210,7 @@ impl Inner {
         }
         let entry = self.io.once_ends.vacant_entry();
         let id = entry.key() as u32;
-        entry.insert(OnceEnd { socket, port, fds: Vec::new() });
+        entry.insert(OnceEnd { socket, port, fds: Vec::new(), packets: 0 });
         let listens = self.listen_once_end(id);
         if listens.is_err() {
             self.io.once_ends.remove(id as usize);
@@ -355,6 +366,9 @@ impl Inner {
             }
             form::ONCE => {
                 let Some(socket) = from.fds.next().ok_or_else(corrupt)? else { return Ok(Right::Dead) };
+                if !objects::is_socket(&socket) {
+                    return Err(corrupt());
+                }
                 Ok(Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(Arc::new(socket))) as u32)))
             }
             form::RECEIVE => self.decode_receive(coded, from, items),

@@ -171,10 +171,8 @@ impl Inner {
             let readable =
                 |number: &u32| self.io.lines.get(*number as usize).is_some_and(|line| line.segment.rx.readable(line.rx.head));
             let lines: Vec<u32> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
-            for line in lines.iter().take(MANY) {
-                self.pump(*line, None);
-            }
-            if lines.len() > MANY {
+            let more = lines.iter().take(MANY).filter(|line| self.pump(**line, None) == Pumped::More).count();
+            if more > 0 || lines.len() > MANY {
                 return self.put_off(Later::Holders(port));
             }
             self.accept_lines(port);
@@ -296,6 +294,8 @@ impl Inner {
         match source {
             Source::Line => match self.io.lines.get_mut(id as usize).map(super::line::Line::drain_bells) {
                 Some(true) => self.line_stirs(id),
+                // What lies in the ring was sent while the sender lived. This is heard again as long as the line is there.
+                Some(false) if self.pump(id, None) == Pumped::More => {}
                 Some(false) => self.end_line(id),
                 None => {}
             },

@@ -42,6 +42,8 @@ pub struct Line {
     rx: RxCursor,
     pub bell: OwnedFd,
     pub parcels: OwnedFd,
+    /// The segment's file.
+    pub file: OwnedFd,
 }
 
 fn pair() -> (OwnedFd, OwnedFd) {
@@ -52,7 +54,8 @@ impl Line {
     fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, parcels: OwnedFd) -> Self {
         let words = Mapping::of_file(file, SEGMENT).expect("a mapping").view(0).expect("all of it");
         let (ours, theirs) = segment.tables(TABLE).expect("tables");
-        Self { segment, words, ours, theirs, tx: TxCursor::default(), rx: RxCursor::default(), bell, parcels }
+        let file = file.try_clone_to_owned().expect("a copy");
+        Self { segment, words, ours, theirs, tx: TxCursor::default(), rx: RxCursor::default(), bell, parcels, file }
     }
 
     /// Makes a line to the port that `s` sends to.
@@ -69,6 +72,14 @@ impl Line {
         let sent = objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds);
         assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::AGAIN)), "{sent:?}");
         Self::over(segment, file.as_fd(), bell, parcels)
+    }
+
+    /// As [`Line::make_with`], with a segment that is none of this line's.
+    pub fn make_over(s: impl AsFd, file: impl AsFd) -> (OwnedFd, OwnedFd) {
+        let ((bell, their_bell), (parcels, their_parcels)) = (pair(), pair());
+        let fds = [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()];
+        objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds).expect("room");
+        (bell, parcels)
     }
 
     /// Takes the line that somebody makes to the port that `r` receives for.

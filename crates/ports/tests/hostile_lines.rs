@@ -1,0 +1,199 @@
+//! A hostile peer that speaks the protocol by hand, with an honest client beside it that must not notice: what the peer
+//! passes off as something else, what it makes the victim hold, and how long it keeps the victim busy.
+#![allow(unsafe_code, reason = "the hostile end maps the segment as words")]
+
+#[path = "forgery/peer.rs"]
+#[allow(dead_code, reason = "this test uses some of it")]
+mod peer;
+#[path = "forgery/stage.rs"]
+#[allow(dead_code, reason = "this test uses some of it")]
+mod stage;
+mod support;
+
+use peer::Line;
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketFlags, SocketType},
+};
+use slipway_fabric::descriptor::Reserved;
+use slipway_ports::{
+    io::{
+        objects,
+        wire::{ItemHead, Record, WireRight, flag, form, item, kind},
+    },
+    state::notify::type_word,
+};
+use stage::{ANSWER, Stage, attacked, victim};
+use std::{
+    os::fd::{AsFd, OwnedFd},
+    sync::atomic::{AtomicBool, Ordering::SeqCst},
+};
+use support::{role, tools::*};
+use zerocopy::IntoBytes;
+
+fn message(id: i32) -> Record {
+    Record { kind: kind::MESSAGE, id, ..Record::default() }
+}
+
+fn right(form: u32, value: u32) -> WireRight {
+    WireRight { form, value }
+}
+
+/// Waits until the victim has taken all of the line, or closed it; whether it is still there.
+fn taken(line: &mut Line) -> bool {
+    until("the victim takes the records", || line.unread() == 0 || line.is_closed());
+    !line.is_closed()
+}
+
+fn refused(line: &Line) {
+    until("the victim closes the line", || line.is_closed());
+}
+
+fn sockets(kind: SocketType) -> (OwnedFd, OwnedFd) {
+    rustix::net::socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None).expect("sockets")
+}
+
+/// Nothing has come to a socket, and nothing will: its other end is closed, or was never the victim's.
+fn is_silent(socket: &OwnedFd) -> bool {
+    matches!(objects::receive(socket.as_fd(), &mut [0; 64], &mut Vec::<Reserved>::new()), Ok(0) | Err(Errno::WOULDBLOCK))
+}
+
+/// The victim's credentials go with what it sends: it is to be made to speak to nobody but ports.
+#[test]
+fn an_answer_goes_to_no_socket_that_is_no_port() {
+    let connected = || {
+        use rustix::net::{SocketAddrUnix, accept, bind, connect, listen, socket};
+        let name = format!(
+            "slipway-hostile-{}-{}",
+            std::process::id(),
+            objects::identity(sockets(SocketType::STREAM).0).expect("a socket")
+        );
+        let at = SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a name");
+        let [service, client] = [0, 1].map(|_| socket(AddressFamily::UNIX, SocketType::SEQPACKET, None).expect("a socket"));
+        bind(&service, &at).and_then(|()| listen(&service, 1)).and_then(|()| connect(&client, &at)).expect("a service");
+        (client, accept(&service).expect("a client"))
+    };
+    let reply = |pair: &dyn Fn() -> (OwnedFd, OwnedFd)| {
+        let (given, kept) = pair();
+        move |line: &mut Line, _: &Stage| {
+            let record = Record { reply: right(form::ONCE, 0), fds: 1, ..message(ANSWER) };
+            line.write(&record, &[], &[given.as_fd()]);
+            let bytes = &mut [0; 64];
+            let mut spoke =
+                || rustix::net::recv(&kept, &mut bytes[..], rustix::net::RecvFlags::DONTWAIT).is_ok_and(|(_, n)| n > 0);
+            until("the victim refuses it, or answers", || line.is_closed() || spoke());
+            assert!(line.is_closed() && !spoke());
+        }
+    };
+    let rerouted = |line: &mut Line, _: &Stage| {
+        let (given, kept) = sockets(SocketType::DGRAM);
+        let record = Record { kind: kind::TOKEN_REROUTED, target: 5, fds: 1, ..Record::default() };
+        line.write(&record, &[], &[given.as_fd()]);
+        refused(line);
+        assert!(is_silent(&kept));
+    };
+    let test = "an_answer_goes_to_no_socket_that_is_no_port";
+    if role().is_some() {
+        return victim();
+    }
+    attacked(
+        test,
+        &[&reply(&|| sockets(SocketType::DGRAM)), &reply(&|| sockets(SocketType::STREAM)), &reply(&connected), &rerouted],
+    );
+}
+
+/// A segment can be anybody's: which line a request is for does not hang on it.
+#[test]
+fn a_request_with_another_lines_segment_ends_nothing() {
+    let test = "a_request_with_another_lines_segment_ends_nothing";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    // The victim made the first line, to a port of somebody who has done nothing wrong.
+    let (mut stage, other) = Stage::new(test);
+    let (bell, _parcels) = Line::make_over(&stage.open, &other.file);
+    // The victim takes requests in their order.
+    let mut last = Line::make(&stage.open);
+    last.write(&message(1), &[], &[]);
+    assert!(taken(&mut last));
+    assert!(!other.is_closed(), "the line of another");
+    drop((bell, other, last));
+    stage.end();
+}
+
+/// The threads of a flood, as long as it is there.
+fn flood<T>(sockets: &[&OwnedFd], bytes: &'static [u8], body: impl FnOnce() -> T) -> T {
+    let over = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for socket in sockets {
+            scope.spawn(|| {
+                while !over.load(SeqCst) {
+                    if matches!(objects::send(socket.as_fd(), &[bytes], &[]), Err(Errno::PIPE | Errno::CONNRESET)) {
+                        return;
+                    }
+                }
+            });
+        }
+        let done = body();
+        over.store(true, SeqCst);
+        done
+    })
+}
+
+/// Packets that say nothing keep nobody out, and are not taken for ever.
+#[test]
+fn packets_without_end_end_a_send_once_right() {
+    attacked(
+        "packets_without_end_end_a_send_once_right",
+        &[&|line, stage| {
+            // A token of the victim's, passed on by hand.
+            let (s, r) = objects::socket_pair().expect("sockets");
+            let (mut giver, _) = Stage::introduce(stage.server, stage.reply);
+            let moved = Record { kind: kind::TOKEN_MOVED, target: 0, fds: 1, ..Record::default() };
+            giver.write(&moved, &[], &[r.as_fd()]);
+            drop(r);
+            flood(&[&s, &s, &s], &[0], || until("the right is gone", || objects::hung_up(&s)));
+            assert!(taken(&mut giver));
+            line.write(&message(1), &[], &[]);
+            assert!(taken(line));
+        }],
+    );
+}
+
+/// A record that claims descriptors, and packets without any.
+#[test]
+fn packets_without_descriptors_end_the_line() {
+    attacked(
+        "packets_without_descriptors_end_the_line",
+        &[&|line, _| {
+            let parcels = line.parcels.try_clone().expect("a copy");
+            flood(&[&parcels, &parcels], &[0], || {
+                line.write(&Record { fds: 1000, ..message(1) }, &[], &[]);
+                refused(line);
+            });
+        }],
+    );
+}
+
+/// A message's items are bounded as its body is.
+#[test]
+fn a_message_file_is_bounded() {
+    attacked(
+        "a_message_file_is_bounded",
+        &[&|line, _| {
+            let items = 65u64 << 20;
+            let file = objects::memory_file(16 + items).expect("a file");
+            // Without holes: those are refused for themselves.
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 16 + items).expect("memory");
+            let head = ItemHead { kind: item::LOST, at: 0, count: 0 };
+            let words = [[0, items].as_bytes(), head.as_bytes()].concat();
+            rustix::io::pwrite(&file, &words, 0).expect("room");
+            objects::seal(&file).expect("seals");
+            let record = Record { flags: flag::SPILLED | flag::COMPLEX, fds: 1, ..message(1) };
+            line.write(&record, &[], &[file.as_fd()]);
+            refused(line);
+        }],
+    );
+    let _ = type_word;
+}
