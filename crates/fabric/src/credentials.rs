@@ -18,9 +18,9 @@ pub struct Credentials {
     pub uid: u32,
 }
 
-/// Whether a socket is one end of a pair of Unix sockets, as far as the kernel tells: connected, and without a name at
-/// either end. The other end of a pair may be gone.
-pub fn is_pair(socket: impl AsFd) -> bool {
+/// Whether the other end of a connected Unix socket has no name, and this end has none. A connection to a service has the
+/// service's name at one end; a pair has none, unless a holder of an end binds that. The other end may be gone.
+pub fn unnamed_ends(socket: impl AsFd) -> (bool, bool) {
     let fd = socket.as_fd().as_raw_fd();
     let unnamed = |ask: unsafe extern "C" fn(i32, *mut libc::sockaddr, *mut libc::socklen_t) -> i32| {
         let mut family: libc::sa_family_t = 0;
@@ -32,7 +32,7 @@ pub fn is_pair(socket: impl AsFd) -> bool {
         // A name makes the address longer than its family.
         done == 0 && size == room && i32::from(family) == libc::AF_UNIX
     };
-    unnamed(libc::getsockname) && unnamed(libc::getpeername)
+    (unnamed(libc::getpeername), unnamed(libc::getsockname))
 }
 
 /// Asks the kernel who made the other end of a Unix socket.

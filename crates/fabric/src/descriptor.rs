@@ -10,6 +10,8 @@ use rustix::{
     process::{Resource, getrlimit},
 };
 use std::{
+    any::Any,
+    fmt::Debug,
     io,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
@@ -47,7 +49,16 @@ pub fn is_reserved(fd: RawFd) -> bool {
 
 /// A descriptor of the library's own.
 #[derive(Debug)]
-pub struct Reserved(Option<OwnedFd>);
+pub struct Reserved {
+    fd: Option<OwnedFd>,
+    /// Dropped when the descriptor is closed.
+    carried: Option<Box<dyn Carried>>,
+}
+
+/// What lasts as long as a descriptor does.
+pub trait Carried: Any + Send + Sync + Debug {}
+
+impl<T: Any + Send + Sync + Debug> Carried for T {}
 
 impl Reserved {
     /// Moves `fd` above the numbers that select(2) can hold, or into the upper half of what
@@ -70,13 +81,13 @@ impl Reserved {
         };
         let mark = MARKED.get(high.as_raw_fd() as usize).ok_or(io::ErrorKind::Other)?;
         mark.store(OWN, Ordering::Relaxed);
-        Ok(Self(Some(high)))
+        Ok(Self { fd: Some(high), carried: None })
     }
 }
 
 impl AsFd for Reserved {
     fn as_fd(&self) -> BorrowedFd<'_> {
-        match &self.0 {
+        match &self.fd {
             Some(fd) => fd.as_fd(),
             None => unreachable!("emptied only by drop"),
         }
@@ -85,7 +96,7 @@ impl AsFd for Reserved {
 
 impl Drop for Reserved {
     fn drop(&mut self) {
-        if let Some(fd) = self.0.take() {
+        if let Some(fd) = self.fd.take() {
             unmark(&fd);
             drop(fd);
         }
@@ -105,9 +116,21 @@ pub fn close_in_child() {
 }
 
 impl Reserved {
+    /// Keeps something as long as the descriptor is open here.
+    #[must_use]
+    pub fn with(mut self, carried: Box<dyn Carried>) -> Self {
+        self.carried = Some(carried);
+        self
+    }
+
+    /// What is kept as long as the descriptor is open here.
+    pub fn carried(&self) -> Option<&dyn Any> {
+        self.carried.as_deref().map(|carried| carried as &dyn Any)
+    }
+
     /// Gives the descriptor away: it is not the library's own any more.
     pub fn into_owned(mut self) -> OwnedFd {
-        let Some(fd) = self.0.take() else { unreachable!("emptied only by drop") };
+        let Some(fd) = self.fd.take() else { unreachable!("emptied only by drop") };
         unmark(&fd);
         fd
     }

@@ -2,10 +2,10 @@
 
 use super::{
     Inner, Route,
+    account::{Account, Charge},
     later::Later,
-    line::{InSlot, Line, OutFd, Peer, REFUSED, RING, TABLE},
-    moves::Packet,
-    objects,
+    line::{InSlot, Line, OutFd, REFUSED, RING, TABLE},
+    objects::{self, Request},
     rights::corrupt,
     trust::{Ask, Trust},
     wait::now,
@@ -14,9 +14,9 @@ use super::{
 use crate::state::{Home, PortId};
 use rustix::{
     io::Errno,
-    process::{Resource, getrlimit},
+    process::{Pid, test_kill_process},
 };
-use slipway_fabric::{Corrupt, descriptor::Reserved, segment::Segment};
+use slipway_fabric::{Corrupt, credentials::Credentials, descriptor::Reserved, segment::Segment};
 use std::{
     io,
     os::fd::{AsFd, OwnedFd},
@@ -40,14 +40,8 @@ pub(super) const MAGIC: u32 = 0x534d_0001;
 /// Requests that are taken off a receiving end in one go. As many as fit into the sending end's buffer.
 const REQUESTS: usize = 320;
 
-/// The most lines that one process may have made to this one.
+/// The most lines that one process may have made to this one, if it may have so many descriptors.
 const LINES_PER_PEER: usize = 1024;
-
-/// How many lines another process may make to this one: they take no more than a quarter of the descriptors.
-fn lines_per_peer() -> usize {
-    let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
-    (limit / 8).clamp(1, LINES_PER_PEER)
-}
 
 /// Whether an error is for want of something that may be there again in a moment.
 pub(crate) fn is_shortage(error: Errno) -> bool {
@@ -69,7 +63,7 @@ impl Inner {
             return Err(Errno::NOBUFS);
         }
         self.start_watcher().map_err(|e| errno(&e))?;
-        let made = make_line().map_err(|e| errno(&e))?;
+        let made = make_line(self.io.ledger.of_own_line()).map_err(|e| errno(&e))?;
         let request = Attach { magic: MAGIC, ring: RING as u32 };
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
@@ -152,12 +146,10 @@ impl Inner {
                 self.mute(port);
                 return self.try_later(Later::Accept(port));
             }
-            let mut bytes = [0; size_of::<Ask>()];
-            let mut fds = Vec::new();
-            match objects::receive(exported.r.as_fd(), &mut bytes, &mut fds) {
+            match objects::receive_request(exported.r.as_fd()) {
                 // Everybody who could send is gone, ourselves included: that is found out in another way.
-                Ok(0) => return self.deafen(port),
-                Ok(n) => self.take_request(port, (bytes[..n].to_vec(), fds)),
+                Ok(Request { bytes, .. }) if bytes.is_empty() => return self.deafen(port),
+                Ok(request) => self.take_request(port, request),
                 Err(Errno::MSGSIZE) => {}
                 Err(Errno::WOULDBLOCK) => return,
                 Err(_) => return self.deafen(port),
@@ -173,9 +165,9 @@ impl Inner {
         self.accept_lines(port);
     }
 
-    fn take_request(&mut self, port: PortId, (bytes, fds): Packet) {
+    fn take_request(&mut self, port: PortId, Request { bytes, fds, sender }: Request) {
         if let Ok(request) = Attach::read_from_bytes(&bytes) {
-            self.accept_line_or_refuse(port, request, fds);
+            self.accept_line_or_refuse(port, request, fds, sender);
         } else if let (Ok(ask), Some(socket)) = (Ask::read_from_bytes(&bytes), fds.first()) {
             self.answer_ask(port, ask, socket);
         }
@@ -183,10 +175,10 @@ impl Inner {
 
     /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close. If it is resources that
     /// lack, it is told.
-    fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) {
+    fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>, sender: Option<Credentials>) {
         let Ok([file, bell, parcels]) = <[Reserved; 3]>::try_from(fds) else { return };
         let Ok(copy) = rustix::io::fcntl_dupfd_cloexec(&bell, 0) else { return };
-        let short = match self.accept_line(port, request, [file, bell, parcels]) {
+        let short = match self.accept_line(port, request, [file, bell, parcels], sender) {
             Ok(()) => false,
             Err(error) => is_shortage(errno(&error)) || error.kind() == io::ErrorKind::QuotaExceeded,
         };
@@ -195,10 +187,16 @@ impl Inner {
         }
     }
 
-    fn accept_line(&mut self, port: PortId, request: Attach, [file, bell, parcels]: [Reserved; 3]) -> io::Result<()> {
+    fn accept_line(
+        &mut self,
+        port: PortId,
+        request: Attach,
+        [file, bell, parcels]: [Reserved; 3],
+        sender: Option<Credentials>,
+    ) -> io::Result<()> {
         let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        if request.magic != MAGIC || request.ring as usize != RING || !objects::is_socket(&bell) || !objects::is_socket(&parcels)
-        {
+        let sockets = [&bell, &parcels].into_iter().all(|socket| objects::is_socket(socket) && objects::leads_to_a_port(socket));
+        if request.magic != MAGIC || request.ring as usize != RING || !sockets {
             return Err(invalid());
         }
         for socket in [&bell, &parcels] {
@@ -210,13 +208,12 @@ impl Inner {
             self.end_line(number);
             return Ok(());
         }
-        let peer = peer_of(&bell);
-        let its = self.io.lines.iter().filter(|(_, line)| !line.maker && line.peer.pid == peer.pid);
-        if its.count() >= lines_per_peer() {
-            return Err(io::ErrorKind::QuotaExceeded.into());
-        }
+        let account = self.io.ledger.of(sender);
+        let charge = self.charge_line(&account).ok_or(io::ErrorKind::QuotaExceeded)?;
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
-        let mut line = Line::new(segment, bell, parcels, false, peer)?;
+        let mut line = Line::new(segment, bell, parcels, false, account)?;
+        line.charge = Some(charge);
+        line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
         (line.guest_bell, line.through) = (guest_bell, through);
         line.ins.push(Some(InSlot { port, given: 0, primary: true, taken: 0, accepted: 0, closed: false, identity: 0 }));
         line.slot_of.insert(port, 0);
@@ -228,6 +225,24 @@ impl Inner {
         }
         self.line_stirs(number);
         Ok(())
+    }
+
+    /// Charges a line to the process that made it. Where too little is left for another, lines whose makers are gone
+    /// are ended: an honest process takes its lines with it.
+    fn charge_line(&mut self, account: &Arc<Account>) -> Option<Charge> {
+        let its = self.io.lines.iter().filter(|(_, line)| !line.maker && Arc::ptr_eq(&line.account, account));
+        if its.count() >= LINES_PER_PEER {
+            return None;
+        }
+        if let Some(charge) = account.take(2, 0) {
+            return Some(charge);
+        }
+        let gone = |line: &Line| {
+            !line.maker && Pid::from_raw(line.peer.pid).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+        };
+        let gone: Vec<u32> = self.io.lines.iter().filter(|(_, line)| gone(line)).map(|(number, _)| number as u32).collect();
+        gone.into_iter().for_each(|number| self.end_line(number));
+        account.take(2, 0)
     }
 
     /// The line that this process asked for itself with a request, while the port's receive right was on its way here: no
@@ -339,20 +354,14 @@ struct Made {
     theirs: (OwnedFd, OwnedFd),
 }
 
-fn make_line() -> io::Result<Made> {
+fn make_line(account: Arc<Account>) -> io::Result<Made> {
     let (segment, file) = Segment::create_with(TABLE, RING)?;
     // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
     let (parcels, their_parcels) = objects::socket_pair()?;
-    let peer = Peer { bell: objects::identity(&their_bell)?, ..Peer::default() };
-    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, peer)?;
-    line.guest_bell = peer.bell;
+    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, account)?;
+    line.guest_bell = objects::identity(&their_bell)?;
+    line.peer.bell = line.guest_bell;
     Ok(Made { line, file, theirs: (their_bell, their_parcels) })
-}
-
-/// Who made the other end of a socket.
-fn peer_of(socket: impl AsFd) -> Peer {
-    let pid = slipway_fabric::credentials::peer(socket).ok().and_then(|peer| peer.pid).unwrap_or(0);
-    Peer { pid: pid as i32, bell: 0 }
 }

@@ -67,8 +67,16 @@ impl Inner {
         }
         let mut body = crate::state::notify::type_word(abi::types::INTEGER_32, 32, 1).to_le_bytes().to_vec();
         body.extend(u64::from(abi::Code::MIG_BAD_ID.0 as u32).to_le_bytes());
-        let answer =
-            Message { id, complex: false, dest: reply, reply: Right::Null, body, items: Default::default(), origin: None };
+        let answer = Message {
+            id,
+            complex: false,
+            dest: reply,
+            reply: Right::Null,
+            body,
+            items: Default::default(),
+            origin: None,
+            charge: Default::default(),
+        };
         if let Err(Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message)) =
             self.send(Box::new(answer))
         {

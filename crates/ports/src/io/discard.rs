@@ -5,7 +5,7 @@ use super::{
     Inner,
     moves::NESTING,
     objects::Arrived,
-    pump::unspill,
+    pump::Spilled,
     rights::{Incoming, corrupt},
     wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item},
 };
@@ -20,15 +20,15 @@ impl Inner {
         let mut items = vec![0; record.items as usize];
         line.copy_out(record.body as usize, &mut items);
         line.consume(record);
-        let mut from = Incoming { line: Some(number), fds: fds.into_iter(), taken_back: false };
+        let mut from = Incoming { line: Some(number), fds: fds.into_iter(), account: None, taken_back: false };
         if record.flags & flag::SPILLED != 0 {
             let wrong = || Corrupt { what: "memory file" };
             let Some(file) = from.fds.next().ok_or_else(wrong)? else { return Ok(true) };
-            let body;
-            (body, items) = unspill(file).ok_or_else(wrong)?;
+            let spilled = Spilled::open(file).ok_or_else(wrong)?;
             if let Some(line) = self.io.lines.get_mut(number as usize) {
-                line.spent += body.len() + items.len();
+                line.spent += spilled.len();
             }
+            (_, items) = spilled.read().ok_or_else(wrong)?;
         }
         self.discard_message(record.reply, &items, &mut from, 0)?;
         Ok(true)
@@ -85,7 +85,7 @@ impl Inner {
             wire::take_bytes(items, record.body as usize).ok_or_else(wrong)?;
             let inner = wire::take_bytes(items, record.items as usize).ok_or_else(wrong)?;
             let fds: Vec<Arrived> = from.fds.by_ref().take(record.fds as usize).collect();
-            let mut own = Incoming { line: from.line, fds: fds.into_iter(), taken_back: false };
+            let mut own = Incoming { line: from.line, fds: fds.into_iter(), account: None, taken_back: false };
             self.discard_message(record.reply, inner, &mut own, depth)?;
         }
         Ok(())

@@ -81,6 +81,9 @@ impl Inner {
         }
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
+        if known.is_none() && !objects::leads_to_a_port(&s) {
+            return self.lost_gift(number, slot, true);
+        }
         let port = match known {
             // The other end's it was when this was written; the receive right has come here by another way since. Who
             // only says so has a right to the port, and gives that: nothing is ever sent to the slot.

@@ -5,6 +5,7 @@
 //! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
 
 use super::{
+    account::{Account, Charge},
     forced::Forced,
     objects::{self, Arrived},
     outbox::{Kept, Pending},
@@ -174,6 +175,10 @@ pub struct Line {
     pub parcels: Reserved,
     /// Whether this end made the line.
     pub maker: bool,
+    /// What is held for the other end.
+    pub account: Arc<Account>,
+    /// The line's own descriptors, if the other end made it.
+    pub charge: Option<Charge>,
     /// Ports of this end.
     pub ins: Vec<Option<InSlot>>,
     /// The slots of ports of this end.
@@ -229,7 +234,7 @@ pub struct Peer {
 
 impl Line {
     /// A line over a segment and its sockets.
-    pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, peer: Peer) -> io::Result<Self> {
+    pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, account: Arc<Account>) -> io::Result<Self> {
         let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
         segment.keep_from_children()?;
         Ok(Self {
@@ -241,6 +246,8 @@ impl Line {
             bell,
             parcels,
             maker,
+            account,
+            charge: None,
             ins: Vec::new(),
             slot_of: rustc_hash::FxHashMap::default(),
             outs: Vec::new(),
@@ -251,7 +258,7 @@ impl Line {
             backlog: VecDeque::new(),
             spent: 0,
             habit: Habit::hopeful(),
-            peer,
+            peer: Peer::default(),
             ended: false,
             serial: 0,
             lapsed: false,
@@ -463,7 +470,8 @@ impl Line {
         let mut fds = Vec::new();
         while fds.len() < n {
             let (mut count, after) = ([0; 1], n.min(fds.len() + objects::PARCEL));
-            let packet = objects::receive_some(self.parcels.as_fd(), &mut count, &mut fds).ok()?;
+            let packet = objects::receive_held(self.parcels.as_fd(), &mut count, &mut fds, |_| Arc::clone(&self.account));
+            let packet = packet.ok()?;
             if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::PARCEL + 1 {
                 return None;
             }

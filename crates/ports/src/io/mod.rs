@@ -8,6 +8,7 @@
 //! [`tokens`] send-once rights on lines; [`watcher`] the thread that hears of
 //! deaths and bells; [`wait`] sleeping and waking; [`inspect`] answers who asks what there is.
 
+pub mod account;
 pub mod attach;
 mod circles;
 pub mod deliver;
@@ -70,6 +71,8 @@ pub struct Io {
     pub once_ends: Slab<OnceEnd>,
     /// Ports by the identity of their sending end.
     pub identities: FxHashMap<u64, PortId>,
+    /// What is held for others.
+    pub ledger: account::Ledger,
     /// The lines that receivers look at themselves, most recently active first.
     pub hot: Vec<u32>,
     /// Who waits.
@@ -187,7 +190,7 @@ pub struct Exported {
     /// Lines and slots over which others can send to it.
     pub slots: SmallVec<[(u32, u32); 2]>,
     /// Requests that were read off `r` while it was looked at on its arrival.
-    pub early: Vec<moves::Packet>,
+    pub early: Vec<objects::Request>,
 }
 
 /// A send-once right to a port elsewhere.
@@ -217,6 +220,8 @@ pub struct OnceEnd {
     pub fds: Vec<objects::Arrived>,
     /// Packets that came ahead of the message.
     pub packets: u32,
+    /// What came is charged here.
+    pub account: Option<Arc<account::Account>>,
 }
 
 /// Notes that something may be left to do on a line.

@@ -8,7 +8,7 @@ use super::{
     Far, Inner, Once,
     deliver::weight,
     line::{GATE_MOVED, OutFd},
-    objects::{self, Arrived},
+    objects::{self, Arrived, Request},
     rights::{Incoming, Outgoing, corrupt, once_pair, shared, wire},
     wire::{self, Luggage, Record, WireRight, flag, form, kind},
 };
@@ -338,7 +338,8 @@ impl Inner {
             let inner = wire::take_bytes(items, record.items as usize).ok_or_else(corrupt)?.to_vec();
             let fds: Vec<Arrived> = from.fds.by_ref().take(record.fds as usize).collect();
             let record = Record { flags: record.flags & !flag::SPILLED, ..record };
-            let own = Incoming { line: from.line, fds: fds.into_iter(), taken_back: from.taken_back };
+            let own =
+                Incoming { line: from.line, fds: fds.into_iter(), account: from.account.clone(), taken_back: from.taken_back };
             let Some(mut message) = self.decode_message(own, &record, body, inner)? else { continue };
             if record.kind == kind::ONCE {
                 self.state.port_mut(port).sorights += 1;
@@ -405,12 +406,9 @@ fn pipe(watches: &mut Vec<Arc<Reserved>>) -> io::Result<Arc<Reserved>> {
     shared(write)
 }
 
-/// A packet and its descriptors.
-pub(crate) type Packet = (Vec<u8>, Vec<Reserved>);
-
 /// Whether what is sent into `s` comes out of `r`: a peer may claim anything of two sockets. Gives back the
 /// packets that were waiting.
-fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
+fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Request>> {
     if !objects::is_socket(r) || !objects::is_socket(s) {
         return None;
     }
@@ -420,12 +418,10 @@ fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
     let mut sent = false;
     // Other holders may be sending at the same time, but not for ever in this moment.
     for _ in 0..4096 {
-        let mut bytes = [0; 64];
-        let mut fds = Vec::new();
-        match objects::receive(r.as_fd(), &mut bytes, &mut fds) {
-            Ok(n) if bytes[..n] == nonce => return Some(early),
-            Ok(0) => return None,
-            Ok(n) => early.push((bytes[..n].to_vec(), fds)),
+        match objects::receive_request(r.as_fd()) {
+            Ok(packet) if packet.bytes == nonce => return Some(early),
+            Ok(packet) if packet.bytes.is_empty() => return None,
+            Ok(packet) => early.push(packet),
             Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 objects::send(s.as_fd(), &[&nonce], &[]).ok()?;

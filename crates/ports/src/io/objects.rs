@@ -1,5 +1,6 @@
 //! The kernel objects behind rights: sockets, pipes, memory files; and the passing of descriptors.
 
+use super::account::Account;
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{MemfdFlags, SealFlags},
@@ -7,11 +8,12 @@ use rustix::{
     net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType},
     pipe::PipeFlags,
 };
-use slipway_fabric::{descriptor::Reserved, packet};
+use slipway_fabric::{credentials::Credentials, descriptor::Reserved, packet};
 use std::{
     io::{self, IoSlice},
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
 };
 
 /// Most descriptors in one packet.
@@ -95,6 +97,49 @@ pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend
     if packet.truncated { Err(Errno::MSGSIZE) } else { Ok((packet.len, packet.lost)) }
 }
 
+/// As [`receive_some`], with descriptors that are held on somebody's account, which may depend on the packet's sender.
+pub fn receive_held(
+    socket: BorrowedFd<'_>,
+    to: &mut [u8],
+    fds: &mut impl Extend<Arrived>,
+    account: impl FnOnce(Option<Credentials>) -> Arc<Account>,
+) -> Result<(usize, bool), Errno> {
+    let mut some = Vec::new();
+    let packet = packet::receive(socket, to, |fd| some.push(fd))?;
+    if !some.is_empty() {
+        let account = account(packet.sender);
+        fds.extend(some.into_iter().map(|fd| account.hold(fd)));
+    }
+    if packet.truncated { Err(Errno::MSGSIZE) } else { Ok((packet.len, packet.lost)) }
+}
+
+/// A packet that came through the sending end of a port.
+#[derive(Debug)]
+pub struct Request {
+    /// What it says.
+    pub bytes: Vec<u8>,
+    /// The descriptors with it.
+    pub fds: Vec<Reserved>,
+    /// The process that sent it, if the receiving end [asked](name_senders) for that.
+    pub sender: Option<Credentials>,
+}
+
+/// Takes a request. `MSGSIZE` if it is longer than any, or lost descriptors.
+pub fn receive_request(socket: BorrowedFd<'_>) -> Result<Request, Errno> {
+    let (mut bytes, mut fds) = ([0; 64], Vec::new());
+    let packet = packet::receive(socket, &mut bytes, |fd| fds.push(Reserved::new(fd).ok()))?;
+    if packet.truncated || packet.lost || fds.iter().any(Option::is_none) {
+        return Err(Errno::MSGSIZE);
+    }
+    Ok(Request { bytes: bytes[..packet.len].to_vec(), fds: fds.into_iter().flatten().collect(), sender: packet.sender })
+}
+
+/// Has the kernel say of each packet that a socket receives which process sent it. Other holders of the socket could
+/// have it say nothing: its new holder asks again.
+pub fn name_senders(socket: impl AsFd) -> io::Result<()> {
+    Ok(rustix::net::sockopt::set_socket_passcred(socket, true)?)
+}
+
 /// A new memory file, to be filled and then sealed with [`seal`].
 pub fn memory_file(len: u64) -> io::Result<OwnedFd> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
@@ -117,12 +162,23 @@ pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
         && slipway_fabric::segment::is_plain_memory(&file)
 }
 
-/// Whether a descriptor that a peer sent is one end of a SEQPACKET socket pair: nothing else is used as a port. What is
-/// sent goes with this process's credentials, so it must not lead to a socket that others listen at for that: a pair
-/// has no names, but a connection to a service has.
+/// Whether a descriptor that a peer sent is a SEQPACKET Unix socket: nothing else is used as a port.
 pub fn is_socket(fd: impl AsFd) -> bool {
-    rustix::net::sockopt::socket_type(&fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
-        && slipway_fabric::credentials::is_pair(fd)
+    use rustix::net::sockopt::{socket_domain, socket_type};
+    socket_type(&fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+        && socket_domain(&fd).is_ok_and(|domain| domain == AddressFamily::UNIX)
+}
+
+/// Whether what is sent into a socket goes to no service that would take it for this process's word: its credentials go
+/// with it. The receiving end of a port has no name, and only the port's owner could give it one. A sending end may have
+/// been given one by any of its holders.
+pub fn leads_to_a_port(fd: impl AsFd) -> bool {
+    slipway_fabric::credentials::unnamed_ends(fd).0
+}
+
+/// As [`leads_to_a_port`], for a socket that has one holder at a time: it has no name at either end.
+pub fn is_pair(fd: impl AsFd) -> bool {
+    slipway_fabric::credentials::unnamed_ends(fd) == (true, true)
 }
 
 #[cfg(test)]
@@ -156,9 +212,13 @@ mod tests {
         assert_eq!(identity(&a).ok(), identity(&copy).ok());
         assert_ne!(identity(&a).ok(), identity(&b).ok());
         assert!(identity(&c).is_err(), "no socket");
-        assert!(is_socket(&a) && is_socket(&b) && !is_socket(&c));
+        assert!(is_pair(&a) && is_pair(&b) && is_socket(&a) && !is_socket(&c));
         drop(b);
-        assert!(is_socket(&a), "the other end of a pair is gone");
+        assert!(is_pair(&a) && leads_to_a_port(&a), "the other end of a pair is gone");
+        // Any holder could do that to a sending end, and must not make it useless to the others.
+        let name = rustix::net::SocketAddrUnix::new_abstract_name(format!("slipway-end-{}", std::process::id()).as_bytes());
+        rustix::net::bind(&a, &name.expect("a name")).expect("a free name");
+        assert!(!is_pair(&a) && leads_to_a_port(&a));
     }
 
     /// A service would take what comes over a connection for this process's word.
@@ -168,10 +228,10 @@ mod tests {
         let new = |kind| socket(AddressFamily::UNIX, kind, None).expect("a socket");
         let at = SocketAddrUnix::new_abstract_name(format!("slipway-test-{}", std::process::id()).as_bytes()).expect("a name");
         let (service, client) = (new(SocketType::SEQPACKET), new(SocketType::SEQPACKET));
-        assert!(!is_socket(&client), "connected to nothing");
+        assert!(!leads_to_a_port(&client), "connected to nothing");
         bind(&service, &at).and_then(|()| listen(&service, 1)).and_then(|()| connect(&client, &at)).expect("a service");
-        assert!(!is_socket(&service) && !is_socket(&client));
-        assert!(!is_socket(rustix::net::accept(&service).expect("a client")));
+        assert!(!leads_to_a_port(&service) && !leads_to_a_port(&client));
+        assert!(!is_pair(rustix::net::accept(&service).expect("a client")));
         let (datagram, stream) = (new(SocketType::DGRAM), new(SocketType::STREAM));
         assert!(!is_socket(&datagram) && !is_socket(&stream));
     }

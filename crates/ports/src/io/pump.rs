@@ -1,9 +1,9 @@
 //! Records on their way in: from a line's ring to a receiver, a queue, or the line's own tables.
 
 use super::{
-    Inner,
+    Inner, OnceEnd, account,
     line::{Line, RING, TURN},
-    objects::{self, Arrived},
+    objects,
     rights::{Incoming, corrupt},
     tokens::Token,
     wire::{self, ItemHead, Record, WireRight, flag, item, kind},
@@ -13,13 +13,13 @@ use crate::{
     msg::{direct::Direct, typed},
     state::{
         Home, PortId, Right,
-        message::{Item, Memory, Message, Origin},
+        message::{Charge, Item, Memory, Message, Origin},
     },
 };
 use rustix::io::Errno;
 use slipway_fabric::{Corrupt, descriptor::Reserved, sync::Ordering};
 use smallvec::SmallVec;
-use std::os::fd::AsFd;
+use std::{os::fd::AsFd, sync::Arc};
 use zerocopy::FromBytes;
 
 /// Packets that may go before the message of a send-once right's socket. Each has descriptors, as many as a packet takes,
@@ -133,7 +133,7 @@ impl Inner {
                 if socket.as_ref().is_some_and(|socket| !objects::is_socket(socket)) {
                     return Err(corrupt());
                 }
-                self.held_changed(number, target, socket);
+                self.held_changed(number, target, socket.filter(|socket| objects::is_pair(socket)));
             }
             kind::TOKEN_DEAD => self.held_changed(number, target, None),
             kind::TOKEN_SEEN => self.token_seen(number, target)?,
@@ -235,7 +235,8 @@ impl Inner {
         line.copy_out(0, &mut body);
         let mut items = vec![0; record.items as usize];
         line.copy_out(body.len(), &mut items);
-        let from = Incoming { line: Some(number), fds: fds.into_iter(), taken_back: false };
+        let account = Some(Arc::clone(&line.account));
+        let from = Incoming { line: Some(number), fds: fds.into_iter(), account, taken_back: false };
         self.decode_message(from, record, body, items)
     }
 
@@ -249,17 +250,24 @@ impl Inner {
         mut items: Vec<u8>,
     ) -> Result<Option<Box<Message>>, Corrupt> {
         let mut lost = false;
+        let account = from.account.clone();
+        let charge = |bytes| account.as_ref().map_or(Some(Charge::default()), |it| it.take(0, bytes).map(Charge::new));
+        let mut charged = None;
         if record.flags & flag::SPILLED != 0 {
             let wrong = || Corrupt { what: "memory file" };
-            match from.fds.next().ok_or_else(wrong)? {
-                Some(file) => {
-                    (body, items) = unspill(file).ok_or_else(wrong)?;
-                    if let Some(line) = from.line.and_then(|line| self.io.lines.get_mut(line as usize)) {
-                        line.spent += body.len() + items.len();
-                    }
+            if let Some(file) = from.fds.next().ok_or_else(wrong)? {
+                let spilled = Spilled::open(file).ok_or_else(wrong)?;
+                if let Some(line) = from.line.and_then(|line| self.io.lines.get_mut(line as usize)) {
+                    line.spent += spilled.len();
                 }
-                None => lost = true,
+                charged = charge(spilled.len());
+                if charged.is_some() {
+                    (body, items) = spilled.read().ok_or_else(wrong)?;
+                }
             }
+            lost = charged.is_none();
+        } else {
+            charged = charge(body.len() + items.len());
         }
         let mut rest = items.as_slice();
         let reply = self.decode_right(record.reply, &mut from, &mut &[][..])?;
@@ -280,6 +288,7 @@ impl Inner {
             body,
             items: SmallVec::new(),
             origin: None,
+            charge: Charge::default(),
         });
         while !rest.is_empty() {
             match self.decode_item(&mut from, &mut rest, message.body.len()) {
@@ -295,6 +304,12 @@ impl Inner {
             self.state.destroy_message(message);
             return Err(Corrupt { what: "body" });
         }
+        let Some(charged) = charged else {
+            // More than its sender may leave unreceived.
+            self.state.destroy_message(message);
+            return Ok(None);
+        };
+        message.charge = charged;
         Ok(Some(message))
     }
 
@@ -368,11 +383,15 @@ impl Inner {
             let mut bytes = vec![0; wire::RECORD + super::line::INLINE];
             let before = end.fds.len();
             end.packets += 1;
-            match objects::receive_some(end.socket.as_fd(), &mut bytes, &mut end.fds) {
+            let account = |sender| {
+                let account = account::Charge::of(&end.socket).unwrap_or_else(|| self.io.ledger.of(sender));
+                Arc::clone(end.account.insert(account))
+            };
+            match objects::receive_held(end.socket.as_fd(), &mut bytes, &mut end.fds, account) {
                 Ok((n, _)) if n >= wire::RECORD => {
                     bytes.truncate(n);
                     let end = self.io.once_ends.remove(id as usize);
-                    return self.take_from_socket(port, &bytes, end.fds);
+                    return self.take_from_socket(port, &bytes, end);
                 }
                 // Descriptors, which go first, as many as a packet takes; or somebody looked whether this is where his
                 // right leads.
@@ -391,7 +410,7 @@ impl Inner {
         }
     }
 
-    fn take_from_socket(&mut self, port: PortId, bytes: &[u8], mut fds: Vec<Arrived>) {
+    fn take_from_socket(&mut self, port: PortId, bytes: &[u8], OnceEnd { mut fds, account, .. }: OnceEnd) {
         let mut rest = bytes;
         let record = wire::take::<Record>(&mut rest);
         // What found no place here is the last.
@@ -405,7 +424,7 @@ impl Inner {
         let decoded = record.and_then(|record| {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
-            let from = Incoming { line: None, fds: fds.into_iter(), taken_back: false };
+            let from = Incoming { line: None, fds: fds.into_iter(), account, taken_back: false };
             self.decode_message(from, &record, body, items).ok().flatten()
         });
         match decoded {
@@ -421,28 +440,47 @@ impl Inner {
     }
 }
 
-/// Reads back what was put in a memory file by the sender: body and items.
-pub(crate) fn unspill(file: Reserved) -> Option<(Vec<u8>, Vec<u8>)> {
-    if !objects::is_sealed(&file, 16) {
-        return None;
+/// What the sender put in a memory file: body and items.
+pub(crate) struct Spilled {
+    file: Reserved,
+    body: u64,
+    items: u64,
+}
+
+impl Spilled {
+    /// None if it is not a good file. Body and items are each as large as a message can be, at most.
+    pub(crate) fn open(file: Reserved) -> Option<Self> {
+        if !objects::is_sealed(&file, 16) {
+            return None;
+        }
+        let stat = rustix::fs::fstat(&file).ok()?;
+        let size = stat.st_size as u64;
+        // A file full of holes costs its maker nothing, and would cost this process what it claims to be.
+        if (stat.st_blocks as u64).saturating_mul(512) < size {
+            return None;
+        }
+        let mut lengths = [0; 16];
+        read_all(&file, 0, &mut lengths)?;
+        let [body, items] = <[u64; 2]>::read_from_bytes(&lengths).ok()?;
+        let most = abi::MESSAGE_MAX as u64;
+        if body > most || items > most || 16 + body + items > size || body % 8 != 0 {
+            return None;
+        }
+        Some(Self { file, body, items })
     }
-    let stat = rustix::fs::fstat(&file).ok()?;
-    let size = stat.st_size as u64;
-    // A file full of holes costs its maker nothing, and would cost this process what it claims to be.
-    if (stat.st_blocks as u64).saturating_mul(512) < size {
-        return None;
+
+    /// The bytes of both.
+    pub(crate) fn len(&self) -> usize {
+        (self.body + self.items) as usize
     }
-    let mut lengths = [0; 16];
-    read_all(&file, 0, &mut lengths)?;
-    let [body, items] = <[u64; 2]>::read_from_bytes(&lengths).ok()?;
-    let most = abi::MESSAGE_MAX as u64;
-    if body > most || items > most || 16 + body + items > size || body % 8 != 0 {
-        return None;
+
+    /// Copies body and items.
+    pub(crate) fn read(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (mut body, mut items) = (zeroed(self.body)?, zeroed(self.items)?);
+        read_all(&self.file, 16, &mut body)?;
+        read_all(&self.file, 16 + self.body, &mut items)?;
+        Some((body, items))
     }
-    let (mut first, mut second) = (zeroed(body)?, zeroed(items)?);
-    read_all(&file, 16, &mut first)?;
-    read_all(&file, 16 + body, &mut second)?;
-    Some((first, second))
 }
 
 /// As many zeroes, if there is memory for them.

@@ -25,12 +25,12 @@ impl Inner {
         let record: Record = wire::take(&mut rest)?;
         let mut fds = fds.into_iter().map(|fd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0).ok()?).ok());
         let (body, items) = if record.flags & flag::SPILLED != 0 {
-            super::pump::unspill(fds.next()??)?
+            super::pump::Spilled::open(fds.next()??)?.read()?
         } else {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             (body, wire::take_bytes(&mut rest, record.items as usize)?.to_vec())
         };
-        let mut from = Incoming { line: Some(number), fds: fds.collect::<Vec<_>>().into_iter(), taken_back: true };
+        let mut from = Incoming { line: Some(number), fds: fds.collect::<Vec<_>>().into_iter(), account: None, taken_back: true };
         let reply = self.reclaim_right(record.reply, &mut from, &mut &[][..]);
         let mut items = items.as_slice();
         let mut taken = SmallVec::new();
@@ -39,7 +39,16 @@ impl Inner {
         }
         self.state.port_mut(port).srights += 1;
         let complex = record.flags & flag::COMPLEX != 0;
-        Some(Box::new(Message { id: record.id, complex, dest: Right::Send(port), reply, body, items: taken, origin: None }))
+        Some(Box::new(Message {
+            id: record.id,
+            complex,
+            dest: Right::Send(port),
+            reply,
+            body,
+            items: taken,
+            origin: None,
+            charge: Default::default(),
+        }))
     }
 
     fn reclaim_item(&mut self, from: &mut Incoming, rest: &mut &[u8]) -> Option<Item> {

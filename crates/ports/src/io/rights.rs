@@ -6,6 +6,7 @@
 
 use super::{
     Exported, Far, Inner, Once, OnceEnd,
+    account::Account,
     line::{HELD, OutFd, Stall},
     objects::{self, Arrived},
     wire::{Record, WireRight, form, kind},
@@ -54,6 +55,8 @@ pub struct Incoming {
     pub line: Option<u32>,
     /// The descriptors, in order.
     pub fds: std::vec::IntoIter<Arrived>,
+    /// What is kept of it is charged here, unless it was this process's own.
+    pub account: Option<Arc<Account>>,
     /// Whether this process itself wrote it, and takes it back: its numbers are then those of the other end's view.
     pub taken_back: bool,
 }
@@ -208,9 +211,10 @@ impl Inner {
         if !objects::is_socket(&socket) || self.io.identities.contains_key(&known) {
             return Err(io::ErrorKind::InvalidData.into());
         }
+        objects::name_senders(&socket)?;
         let entry = self.io.once_ends.vacant_entry();
         let id = entry.key() as u32;
-        entry.insert(OnceEnd { socket, port, fds: Vec::new(), packets: 0 });
+        entry.insert(OnceEnd { socket, port, fds: Vec::new(), packets: 0, account: None });
         let listens = self.listen_once_end(id);
         if listens.is_err() {
             self.io.once_ends.remove(id as usize);
@@ -287,6 +291,7 @@ impl Inner {
 
     /// Makes a port here receive from the sockets.
     pub(crate) fn adopt_receiving_end(&mut self, port: PortId, r: Reserved, s: Arc<Reserved>, identity: u64) -> io::Result<()> {
+        objects::name_senders(&r)?;
         self.io.identities.insert(identity, port);
         self.io.set_exported(
             port,
@@ -369,6 +374,10 @@ impl Inner {
                 if !objects::is_socket(&socket) {
                     return Err(corrupt());
                 }
+                // An honest giver may not know: it is the holder of the other end that could have named it.
+                if !objects::is_pair(&socket) {
+                    return Ok(Right::Dead);
+                }
                 Ok(Right::FarOnce(FarOnce(self.io.onces.insert(Once::Socket(Arc::new(socket))) as u32)))
             }
             form::RECEIVE => self.decode_receive(coded, from, items),
@@ -385,6 +394,7 @@ impl Inner {
                 port
             }
             None if !objects::is_socket(&s) => return Err(corrupt()),
+            None if !objects::leads_to_a_port(&s) => return Ok(Right::Dead),
             None => {
                 let port = self.state.new_far_port();
                 self.io.set_far(port, Far { s: Some(Arc::new(s)), identity, ..Far::default() });

@@ -170,7 +170,7 @@ impl Inner {
 
     /// Answers a question that came to a port here.
     pub(crate) fn answer_ask(&self, port: PortId, ask: Ask, socket: &Reserved) {
-        if ask.magic != MAGIC || !objects::is_socket(socket) {
+        if ask.magic != MAGIC || !objects::is_socket(socket) || !objects::is_pair(socket) {
             return;
         }
         let yes = self.io.lines.iter().any(|(_, line)| {

@@ -119,7 +119,8 @@ impl Direct<'_> {
                 return (name, types::PORT_SEND_ONCE);
             }
         }
-        let mut from = crate::io::rights::Incoming { line: Some(number), fds: Vec::new().into_iter(), taken_back: false };
+        let mut from =
+            crate::io::rights::Incoming { line: Some(number), fds: Vec::new().into_iter(), account: None, taken_back: false };
         let right = inner.decode_right(record.reply, &mut from, &mut &[][..]).unwrap_or(Right::Dead);
         let kind = right.received_type();
         (super::typed::place_right(inner, self.space, right, &mut 0, 0), kind)
