@@ -17,18 +17,19 @@ use rustix::{
 };
 use slipway_fabric::descriptor::Reserved;
 use slipway_ports::{
+    abi::{Code, types},
     io::{
         objects,
         wire::{ItemHead, Record, WireRight, flag, form, item, kind},
     },
-    state::notify::type_word,
+    task::Task,
 };
 use stage::{ANSWER, Stage, attacked, victim};
 use std::{
     os::fd::{AsFd, OwnedFd},
     sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
-use support::{role, tools::*};
+use support::{tools::*, *};
 use zerocopy::IntoBytes;
 
 fn message(id: i32) -> Record {
@@ -116,7 +117,7 @@ fn a_request_with_another_lines_segment_ends_nothing() {
     }
     let _dog = watchdog(test, 2 * WATCHDOG);
     // The victim made the first line, to a port of somebody who has done nothing wrong.
-    let (mut stage, other) = Stage::new(test);
+    let (stage, other) = Stage::new(test);
     let (bell, _parcels) = Line::make_over(&stage.open, &other.file);
     // The victim takes requests in their order.
     let mut last = Line::make(&stage.open);
@@ -200,5 +201,145 @@ fn a_message_file_is_bounded() {
             refused(line);
         }],
     );
-    let _ = type_word;
+}
+
+/// The descriptors of the victim in the tests of what it holds.
+const LIMIT: u64 = 400;
+/// The share of one account, and what the library and the program have themselves beside it.
+const SHARE: u64 = LIMIT / 4 + 20;
+
+/// The victim holds no more than the share of one peer, and its honest client is served.
+fn within_share(stage: &Stage, before: u64) {
+    let fds = stage.stats().fds;
+    assert!(fds <= before + SHARE, "{fds} descriptors, and {before} before");
+}
+
+#[test]
+fn holder_pipes_are_charged_to_their_line() {
+    attacked(
+        "holder_pipes_are_charged_to_their_line",
+        &[&|line, stage| {
+            stage.limit(LIMIT);
+            let before = stage.stats().fds;
+            let (read, _write) = objects::holder_pipe().expect("a pipe");
+            for _ in 0..2000 {
+                line.write(&Record { kind: kind::WATCH, fds: 1, ..Record::default() }, &[], &[read.as_fd()]);
+                assert!(taken(line), "those that find no place are counted by the line");
+            }
+            within_share(stage, before);
+        }],
+    );
+}
+
+#[test]
+fn rights_beyond_a_share_arrive_dead() {
+    let test = "rights_beyond_a_share_arrive_dead";
+    if role().is_some() {
+        return victim();
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (stage, line) = Stage::new(test);
+    drop(line);
+    let mut line = Line::make(&stage.open);
+    stage.limit(LIMIT);
+    let before = stage.stats().fds;
+    stage.leave();
+    let mut others = Vec::new();
+    for _ in 0..16 {
+        // A message with a reply right and as many more descriptors as a packet takes.
+        let pairs: Vec<_> = (0..10).map(|_| objects::socket_pair().expect("sockets")).collect();
+        let mut rest = slipway_ports::state::notify::type_word(18, 64, 10).to_le_bytes().to_vec();
+        rest.resize(88, 0);
+        rest.extend_from_slice(ItemHead { kind: item::PORTS, at: 8, count: 10 }.as_bytes());
+        (0..10).for_each(|_| rest.extend_from_slice(right(form::ONCE, 0).as_bytes()));
+        let items = rest.len() as u32 - 88;
+        let record = Record { body: 88, items, flags: flag::COMPLEX, fds: 10, ..message(1) };
+        let fds: Vec<_> = pairs.iter().map(|(given, _)| given.as_fd()).collect();
+        line.write(&record, &rest, &fds);
+        assert!(taken(&mut line));
+        others.extend(pairs.into_iter().map(|(_, kept)| kept));
+    }
+    within_share(&stage, before);
+    assert!(others.iter().any(|kept| !objects::hung_up(kept)) && others.iter().any(objects::hung_up));
+    stage.end();
+}
+
+/// A peer that asks and does not listen.
+#[test]
+fn answers_that_nobody_reads_are_charged_to_their_line() {
+    attacked(
+        "answers_that_nobody_reads_are_charged_to_their_line",
+        &[&|line, stage| {
+            stage.limit(LIMIT);
+            let before = stage.stats().fds;
+            for token in 0..600 {
+                line.write(&Record { reply: right(form::TOKEN, token), ..message(stage::FILE) }, &[], &[]);
+                if token % 8 == 0 {
+                    // In Mach it would wait for the limit.
+                    assert!(taken(line));
+                    stage.answered();
+                }
+            }
+            within_share(stage, before);
+        }],
+    );
+}
+
+/// In a process of its own: calls ports that it is given, one message each.
+fn client() {
+    let (_, own) = hello();
+    let reply = receive_right();
+    while let Ok(msg) = receive_within(own, 5 * SOON) {
+        let id = msg.id();
+        if id == 0 {
+            return;
+        }
+        let to = msg.u32(40);
+        if id == CALL {
+            assert_eq!(rpc(stage::ECHO, to, reply, |msg| msg.int(5)).u64(40), 5);
+        } else {
+            assert_eq!(send(&Msg::new(1, (to, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        }
+        assert_eq!(send(&Msg::new(id + 1, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0))), Code::SUCCESS);
+    }
+}
+
+const SAY: i32 = 70;
+const CALL: i32 = 72;
+
+/// The sockets of a line that the client makes are in the hands of a hostile port's owner, which makes lines of them: they
+/// count as its own.
+#[test]
+fn lines_with_anothers_sockets_do_not_shut_it_out() {
+    let test = "lines_with_anothers_sockets_do_not_shut_it_out";
+    match role().as_deref() {
+        Some("client") => return client(),
+        Some(_) => return victim(),
+        None => {}
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (stage, line) = Stage::new(test);
+    drop(line);
+    let from_client = receive_right();
+    let child = start(test, "client", from_client);
+    let client = receive(from_client).reply();
+    stage.limit(160);
+    let mut hostile = Vec::new();
+    for _ in 0..25 {
+        let (s, r) = objects::socket_pair().expect("sockets");
+        let (_read, write) = objects::holder_pipe().expect("a pipe");
+        let name = Task::current().import(s, write).expect("a right");
+        let said = rpc(SAY, client, stage.reply, |msg| msg.ports(types::MOVE_SEND, &[name]));
+        assert_eq!(said.id(), SAY + 1);
+        let taken = Line::take(&r);
+        let parcels = taken.parcels.try_clone().expect("a copy");
+        hostile.push((Line::attach_with(&stage.open, &taken.bell, &parcels), taken, r));
+    }
+    // A line of the client's own, to a port that it has no line to yet.
+    let called = rpc(CALL, client, stage.reply, |msg| msg.ports(types::COPY_SEND, &[stage.server]));
+    assert_eq!(called.id(), CALL + 1);
+    drop(hostile);
+    assert_eq!(send(&Msg::new(0, (client, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    support::well(vec![child]);
+    stage.end();
 }

@@ -82,9 +82,10 @@ impl Ledger {
         account
     }
 
-    /// A new account, for what comes over a line that this process makes.
-    pub fn of_own_line(&self) -> Arc<Account> {
-        Arc::new(Account { held: Held::default(), user: None, all: Arc::clone(&self.all) })
+    /// A new account: for what comes over a line that this process makes, or for what it keeps itself until the other end
+    /// of a line takes it.
+    pub fn apart(&self) -> Arc<Account> {
+        Arc::new(Account { all: Arc::clone(&self.all), ..Account::default() })
     }
 }
 

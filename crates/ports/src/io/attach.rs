@@ -2,7 +2,7 @@
 
 use super::{
     Inner, Route,
-    account::{Account, Charge},
+    account::{Account, Charge, Ledger},
     later::Later,
     line::{InSlot, Line, OutFd, REFUSED, RING, TABLE},
     objects::{self, Request},
@@ -63,7 +63,7 @@ impl Inner {
             return Err(Errno::NOBUFS);
         }
         self.start_watcher().map_err(|e| errno(&e))?;
-        let made = make_line(self.io.ledger.of_own_line()).map_err(|e| errno(&e))?;
+        let made = make_line(&self.io.ledger).map_err(|e| errno(&e))?;
         let request = Attach { magic: MAGIC, ring: RING as u32 };
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
@@ -211,7 +211,7 @@ impl Inner {
         let account = self.io.ledger.of(sender);
         let charge = self.charge_line(&account).ok_or(io::ErrorKind::QuotaExceeded)?;
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
-        let mut line = Line::new(segment, bell, parcels, false, account)?;
+        let mut line = Line::new(segment, bell, parcels, false, [account, self.io.ledger.apart()])?;
         line.charge = Some(charge);
         line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
         (line.guest_bell, line.through) = (guest_bell, through);
@@ -354,13 +354,13 @@ struct Made {
     theirs: (OwnedFd, OwnedFd),
 }
 
-fn make_line(account: Arc<Account>) -> io::Result<Made> {
+fn make_line(ledger: &Ledger) -> io::Result<Made> {
     let (segment, file) = Segment::create_with(TABLE, RING)?;
     // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
     let (parcels, their_parcels) = objects::socket_pair()?;
-    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, account)?;
+    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, [ledger.apart(), ledger.apart()])?;
     line.guest_bell = objects::identity(&their_bell)?;
     line.peer.bell = line.guest_bell;
     Ok(Made { line, file, theirs: (their_bell, their_parcels) })

@@ -177,6 +177,8 @@ pub struct Line {
     pub maker: bool,
     /// What is held for the other end.
     pub account: Arc<Account>,
+    /// The descriptors that are kept here until the other end takes them.
+    pub out: Arc<Account>,
     /// The line's own descriptors, if the other end made it.
     pub charge: Option<Charge>,
     /// Ports of this end.
@@ -234,7 +236,13 @@ pub struct Peer {
 
 impl Line {
     /// A line over a segment and its sockets.
-    pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, account: Arc<Account>) -> io::Result<Self> {
+    pub fn new(
+        segment: Segment,
+        bell: Reserved,
+        parcels: Reserved,
+        maker: bool,
+        [account, out]: [Arc<Account>; 2],
+    ) -> io::Result<Self> {
         let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
         segment.keep_from_children()?;
         Ok(Self {
@@ -247,6 +255,7 @@ impl Line {
             parcels,
             maker,
             account,
+            out,
             charge: None,
             ins: Vec::new(),
             slot_of: rustc_hash::FxHashMap::default(),
@@ -384,14 +393,23 @@ impl Line {
         if self.segment.tx.free(&mut self.tx, len)? < len {
             return Err(Stall::Ring);
         }
-        if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+        if fds > 0 && !(self.may_keep(fds) && objects::writable(&self.parcels)) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// Whether so many more descriptors may wait for the other end. If not the bell tells when it has taken some.
+    fn may_keep(&mut self, fds: usize) -> bool {
+        if self.out.take(fds, 0).is_some() {
+            return true;
+        }
+        self.release_kept();
+        (self.kept.is_empty() && self.backlog.is_empty()) || self.out.take(fds, 0).is_some()
     }
 
     /// As [`Line::room`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for
     /// each other for ever, one with a line full of answers that it has yet to take, the other with one of requests.
     pub fn room_for_answer(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
         match self.room(len, fds) {
-            Err(Stall::Ring) if self.backlog.len() < ANSWERS => Ok(()),
+            Err(Stall::Ring) if self.backlog.len() < ANSWERS && self.may_keep(fds) => Ok(()),
             other => other,
         }
     }

@@ -2,6 +2,7 @@
 
 use super::{
     Route,
+    account::Charge,
     line::{BACKLOG, Line, NO_SLOT, OutFd, Stall},
     objects,
     wire::{RECORD, Record, kind},
@@ -18,6 +19,8 @@ pub struct Kept {
     pub end: u64,
     /// The descriptors that went with it.
     pub fds: Vec<OutFd>,
+    /// Of the line's [account](Line::out).
+    pub charge: Option<Charge>,
 }
 
 /// A record that found no room.
@@ -29,6 +32,7 @@ pub struct Pending {
     sent: usize,
     /// The slot of a message that may have to be taken back, or [`NO_SLOT`].
     slot: u32,
+    charge: Option<Charge>,
 }
 
 impl Line {
@@ -59,7 +63,8 @@ impl Line {
             self.backlog.clear();
             return Err(Stall::Broken);
         }
-        self.backlog.push_back(Pending { bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
+        let charge = self.out.take(fds.len(), 0);
+        self.backlog.push_back(Pending { charge, bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
         self.hurry()?;
         Ok(())
     }
@@ -67,7 +72,8 @@ impl Line {
     /// Makes the record that was filled in visible.
     fn show(&mut self, slot: u32, fds: Vec<OutFd>) {
         if slot != NO_SLOT && !fds.is_empty() {
-            self.kept.push_back(Kept { end: self.tx.tail, fds });
+            let charge = self.out.take(fds.len(), 0);
+            self.kept.push_back(Kept { end: self.tx.tail, fds, charge });
         }
         self.publish();
         self.release_kept();
@@ -139,6 +145,7 @@ impl Line {
                 return Ok(());
             }
             self.segment.tx.fill(&mut self.tx, &next.bytes)?;
+            drop(next.charge);
             self.show(next.slot, next.fds);
         }
         Ok(())

@@ -77,9 +77,19 @@ impl Line {
     /// As [`Line::make_with`], with a segment that is none of this line's.
     pub fn make_over(s: impl AsFd, file: impl AsFd) -> (OwnedFd, OwnedFd) {
         let ((bell, their_bell), (parcels, their_parcels)) = (pair(), pair());
-        let fds = [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()];
-        objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds).expect("room");
+        Self::request(s, [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()]);
         (bell, parcels)
+    }
+
+    /// Asks for a line with sockets that are somebody else's.
+    pub fn attach_with(s: impl AsFd, bell: impl AsFd, parcels: impl AsFd) -> Segment {
+        let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
+        Self::request(s, [file.as_fd(), bell.as_fd(), parcels.as_fd()]);
+        segment
+    }
+
+    fn request(s: impl AsFd, fds: [BorrowedFd<'_>; 3]) {
+        until("there is room", || objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds) != Err(rustix::io::Errno::AGAIN));
     }
 
     /// Takes the line that somebody makes to the port that `r` receives for.

@@ -6,6 +6,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slipway_ports::{
     abi::{Code, right, types},
     io::{
+        line::INLINE,
         objects,
         wire::{form, kind},
     },
@@ -15,7 +16,7 @@ use std::{os::fd::OwnedFd, process::Child, time::Instant};
 
 const GIVE: i32 = 50;
 const GAVE: i32 = 51;
-const ECHO: i32 = 52;
+pub const ECHO: i32 = 52;
 const STATS: i32 = 54;
 /// The open port is received from no more.
 const LEAVE: i32 = 55;
@@ -23,6 +24,8 @@ const LEAVE: i32 = 55;
 const LIMIT: i32 = 56;
 /// At the open port: to be answered.
 pub const ANSWER: i32 = 57;
+/// At the open port: to be answered with more than a ring takes as it is.
+pub const FILE: i32 = 58;
 
 /// The victim: serves an honest client on one port and whoever has a right to on another; a third is nobody's.
 pub fn victim() {
@@ -68,6 +71,9 @@ pub fn victim() {
             }
             ANSWER if port == open => {
                 let _ = send_for(&answer(), Some(0));
+            }
+            FILE if port == open => {
+                let _ = send_for(&answer().bytes(&[7; 2 * INLINE]), Some(0));
             }
             _ => {
                 assert_eq!(port, open, "only the open port is open to it");
@@ -139,6 +145,11 @@ impl Stage {
     /// The victim has so many descriptors at most.
     pub fn limit(&self, many: u64) {
         assert_eq!(rpc(LIMIT, self.server, self.reply, |msg| msg.int(many)).id(), LIMIT + 1);
+    }
+
+    /// The victim has received what came before: it has answered the honest client since.
+    pub fn answered(&self) {
+        assert_eq!(rpc(ECHO, self.server, self.reply, |msg| msg.int(1)).u64(40), 1);
     }
 
     pub fn stats(&self) -> Stats {
