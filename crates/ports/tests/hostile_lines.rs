@@ -26,7 +26,7 @@ use slipway_ports::{
 };
 use stage::{ANSWER, Stage, attacked, victim};
 use std::{
-    os::fd::{AsFd, OwnedFd},
+    os::fd::{AsFd, AsRawFd, OwnedFd},
     sync::atomic::{AtomicBool, Ordering::SeqCst},
 };
 use support::{tools::*, *};
@@ -339,6 +339,54 @@ fn lines_with_anothers_sockets_do_not_shut_it_out() {
     let called = rpc(CALL, client, stage.reply, |msg| msg.ports(types::COPY_SEND, &[stage.server]));
     assert_eq!(called.id(), CALL + 1);
     drop(hostile);
+    assert_eq!(send(&Msg::new(0, (client, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    support::well(vec![child]);
+    stage.end();
+}
+
+/// In a process of its own, which is gone at once: asks for a line with descriptors that it was given.
+fn maker() {
+    let fds = std::env::var(MAKER).expect("descriptors");
+    let fds: Vec<_> = fds.split(' ').map(|fd| fd.parse().expect("a number")).collect();
+    // SAFETY: the process that started this one left them open for it.
+    let fds: Vec<_> = fds.into_iter().map(|fd| unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }).collect();
+    Line::request(fds[0], [fds[1], fds[2], fds[3]]);
+}
+
+const MAKER: &str = "SLIPWAY_TEST_MAKER";
+
+/// Lines without end, each made by another process that has ended since: the ends are with somebody else.
+#[test]
+fn lines_of_processes_that_are_gone_make_room() {
+    let test = "lines_of_processes_that_are_gone_make_room";
+    match role().as_deref() {
+        Some("client") => return client(),
+        Some(_) => return victim(),
+        None if std::env::var(MAKER).is_ok() => return maker(),
+        None => {}
+    }
+    let _dog = watchdog(test, 2 * WATCHDOG);
+    let (mut stage, line) = Stage::new(test);
+    drop(line);
+    let from_client = receive_right();
+    let child = start(test, "client", from_client);
+    let client = receive(from_client).reply();
+    stage.limit(64);
+    let mut kept = Vec::new();
+    for _ in 0..30 {
+        let (segment, file) = Line::segment();
+        let ((bell, their_bell), (parcels, their_parcels)) = (Line::pair(), Line::pair());
+        let given = [&stage.open, &file, &their_bell, &their_parcels].map(|fd| rustix::io::dup(fd).expect("a descriptor"));
+        let numbers: Vec<String> = given.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
+        let mut command = std::process::Command::new(std::env::current_exe().expect("the test's own path"));
+        command.args([test, "--exact", "--nocapture"]).env(MAKER, numbers.join(" "));
+        assert!(command.status().expect("a process").success());
+        kept.push((segment, bell, parcels));
+        stage.round_trip();
+    }
+    let called = rpc(CALL, client, stage.reply, |msg| msg.ports(types::COPY_SEND, &[stage.server]));
+    assert_eq!(called.id(), CALL + 1);
+    drop(kept);
     assert_eq!(send(&Msg::new(0, (client, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     support::well(vec![child]);
     stage.end();

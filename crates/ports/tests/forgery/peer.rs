@@ -83,12 +83,23 @@ impl Line {
 
     /// Asks for a line with sockets that are somebody else's.
     pub fn attach_with(s: impl AsFd, bell: impl AsFd, parcels: impl AsFd) -> Segment {
-        let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
+        let (segment, file) = Self::segment();
         Self::request(s, [file.as_fd(), bell.as_fd(), parcels.as_fd()]);
         segment
     }
 
-    fn request(s: impl AsFd, fds: [BorrowedFd<'_>; 3]) {
+    /// A segment, and its file for the other end.
+    pub fn segment() -> (Segment, OwnedFd) {
+        Segment::create_with(TABLE, RING).expect("a segment")
+    }
+
+    /// Two connected sockets.
+    pub fn pair() -> (OwnedFd, OwnedFd) {
+        pair()
+    }
+
+    /// Asks for a line.
+    pub fn request(s: impl AsFd, fds: [BorrowedFd<'_>; 3]) {
         until("there is room", || objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds) != Err(rustix::io::Errno::AGAIN));
     }
 
