@@ -167,18 +167,26 @@ fn packets_without_end_end_a_send_once_right() {
     );
 }
 
-/// A record that claims descriptors, and packets without any.
+/// Packets that have nothing, ahead of what a record claims: their number would be the peer's choice.
 #[test]
 fn packets_without_descriptors_end_the_line() {
     attacked(
         "packets_without_descriptors_end_the_line",
-        &[&|line, _| {
-            let parcels = line.parcels.try_clone().expect("a copy");
-            flood(&[&parcels, &parcels], &[0], || {
-                line.write(&Record { fds: 1000, ..message(1) }, &[], &[]);
+        &[
+            &|line, _| {
+                (0..100).for_each(|_| objects::send(line.parcels.as_fd(), &[&[0]], &[]).expect("room"));
+                let (read, _write) = objects::holder_pipe().expect("a pipe");
+                line.write(&Record { kind: kind::WATCH, fds: 1, ..Record::default() }, &[], &[read.as_fd()]);
                 refused(line);
-            });
-        }],
+            },
+            &|line, _| {
+                let parcels = line.parcels.try_clone().expect("a copy");
+                flood(&[&parcels, &parcels], &[0], || {
+                    line.write(&Record { fds: 1000, ..message(1) }, &[], &[]);
+                    refused(line);
+                });
+            },
+        ],
     );
 }
 
@@ -188,12 +196,14 @@ fn a_message_file_is_bounded() {
     attacked(
         "a_message_file_is_bounded",
         &[&|line, _| {
-            let items = 65u64 << 20;
-            let file = objects::memory_file(16 + items).expect("a file");
+            let (body, count) = (16u64, 65u64 << 20);
+            let items = 16 + count;
+            let file = objects::memory_file(16 + body + items).expect("a file");
             // Without holes: those are refused for themselves.
-            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 16 + items).expect("memory");
-            let head = ItemHead { kind: item::LOST, at: 0, count: 0 };
-            let words = [[0, items].as_bytes(), head.as_bytes()].concat();
+            rustix::fs::fallocate(&file, rustix::fs::FallocateFlags::empty(), 0, 16 + body + items).expect("memory");
+            // All is as it should be but the size.
+            let head = ItemHead { kind: item::BYTES, at: 8, count };
+            let words = [[body, items, 8 << 8 | count << 32, 0].as_bytes(), head.as_bytes()].concat();
             rustix::io::pwrite(&file, &words, 0).expect("room");
             objects::seal(&file).expect("seals");
             let record = Record { flags: flag::SPILLED | flag::COMPLEX, fds: 1, ..message(1) };
@@ -373,7 +383,7 @@ fn lines_of_processes_that_are_gone_make_room() {
     let client = receive(from_client).reply();
     stage.limit(64);
     let mut kept = Vec::new();
-    for _ in 0..30 {
+    for _ in 0..40 {
         let (segment, file) = Line::segment();
         let ((bell, their_bell), (parcels, their_parcels)) = (Line::pair(), Line::pair());
         let given = [&stage.open, &file, &their_bell, &their_parcels].map(|fd| rustix::io::dup(fd).expect("a descriptor"));
