@@ -354,13 +354,15 @@ fn lines_with_anothers_sockets_do_not_shut_it_out() {
     stage.end();
 }
 
-/// In a process of its own, which is gone at once: asks for a line with descriptors that it was given.
+/// In a process of its own, which is gone at once: asks for a line, and leaves its ends to the process that started it.
 fn maker() {
     let fds = std::env::var(MAKER).expect("descriptors");
     let fds: Vec<_> = fds.split(' ').map(|fd| fd.parse().expect("a number")).collect();
     // SAFETY: the process that started this one left them open for it.
     let fds: Vec<_> = fds.into_iter().map(|fd| unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }).collect();
-    Line::request(fds[0], [fds[1], fds[2], fds[3]]);
+    let ((bell, their_bell), (parcels, their_parcels)) = (Line::pair(), Line::pair());
+    Line::request(fds[0], [fds[1], their_bell.as_fd(), their_parcels.as_fd()]);
+    objects::send(fds[2], &[&[0]], &[bell.as_fd(), parcels.as_fd()]).expect("room");
 }
 
 const MAKER: &str = "SLIPWAY_TEST_MAKER";
@@ -385,13 +387,15 @@ fn lines_of_processes_that_are_gone_make_room() {
     let mut kept = Vec::new();
     for _ in 0..40 {
         let (segment, file) = Line::segment();
-        let ((bell, their_bell), (parcels, their_parcels)) = (Line::pair(), Line::pair());
-        let given = [&stage.open, &file, &their_bell, &their_parcels].map(|fd| rustix::io::dup(fd).expect("a descriptor"));
+        let (back, given_back) = Line::pair();
+        let given = [&stage.open, &file, &given_back].map(|fd| rustix::io::dup(fd).expect("a descriptor"));
         let numbers: Vec<String> = given.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
         let mut command = std::process::Command::new(std::env::current_exe().expect("the test's own path"));
         command.args([test, "--exact", "--nocapture"]).env(MAKER, numbers.join(" "));
         assert!(command.status().expect("a process").success());
-        kept.push((segment, bell, parcels));
+        let mut ends: Vec<Reserved> = Vec::new();
+        objects::receive(back.as_fd(), &mut [0], &mut ends).expect("both ends");
+        kept.push((segment, ends));
         stage.round_trip();
     }
     let called = rpc(CALL, client, stage.reply, |msg| msg.ports(types::COPY_SEND, &[stage.server]));

@@ -189,7 +189,7 @@ mod tests {
         for pid in 1..1000 {
             greedy.extend(all_of(&ledger.of(sender(pid, own + 1))));
         }
-        assert!(greedy.len() <= MEMORY_OF_ALL / 3 * 2 >> 20);
+        assert!(greedy.len() <= (MEMORY_OF_ALL / 3 * 2) >> 20);
         assert!(ledger.of(sender(1, own + 2)).take(0, MEMORY / 2).is_some());
         assert!(ledger.of(sender(1, own)).take(0, MEMORY / 2).is_some());
     }
