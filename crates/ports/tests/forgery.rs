@@ -6,10 +6,12 @@
 #![allow(clippy::type_complexity, reason = "lists of attacks, each a closure")]
 
 #[path = "forgery/peer.rs"]
+#[allow(dead_code, reason = "this test uses some of it")]
 mod peer;
 #[path = "forgery/random.rs"]
 mod random;
 #[path = "forgery/stage.rs"]
+#[allow(dead_code, reason = "this test uses some of it")]
 mod stage;
 mod support;
 

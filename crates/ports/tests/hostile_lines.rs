@@ -1,6 +1,7 @@
 //! A hostile peer that speaks the protocol by hand, with an honest client beside it that must not notice: what the peer
 //! passes off as something else, what it makes the victim hold, and how long it keeps the victim busy.
 #![allow(unsafe_code, reason = "the hostile end maps the segment as words")]
+#![allow(clippy::type_complexity, reason = "lists of attacks, each a closure")]
 
 #[path = "forgery/peer.rs"]
 #[allow(dead_code, reason = "this test uses some of it")]
