@@ -16,7 +16,9 @@ use rustix::{
     process::{Resource, getrlimit},
 };
 use std::{
+    any::Any,
     cell::Cell,
+    fmt::Debug,
     io,
     marker::PhantomData,
     mem::ManuallyDrop,
@@ -63,7 +65,14 @@ pub struct Reserved {
     foreign: bool,
     /// How often all were lost before it was made.
     losses: u16,
+    /// Dropped when the descriptor is closed.
+    carried: Option<Box<dyn Carried>>,
 }
+
+/// What lasts as long as a descriptor does.
+pub trait Carried: Any + Send + Sync + Debug {}
+
+impl<T: Any + Send + Sync + Debug> Carried for T {}
 
 /// How often the program has closed all descriptors, the library's included.
 static LOSSES: AtomicU32 = AtomicU32::new(0);
@@ -131,7 +140,7 @@ impl Reserved {
         if let Some(mark) = mark {
             mark.store(OWN, Ordering::Relaxed);
         }
-        let it = Self { fd: Some(fd), foreign, losses: LOSSES.load(Ordering::Relaxed) as u16 };
+        let it = Self { fd: Some(fd), foreign, losses: LOSSES.load(Ordering::Relaxed) as u16, carried: None };
         if mark.is_some() { Ok(it) } else { Err(io::ErrorKind::Other.into()) }
     }
 }
@@ -219,6 +228,9 @@ impl Drop for Closing {
 pub struct Doomed {
     fd: Option<OwnedFd>,
     foreign: bool,
+    /// As that of the [`Reserved`] that it was: dropped after the descriptor is closed.
+    #[allow(dead_code, reason = "its drop is what counts")]
+    carried: Option<Box<dyn Carried>>,
 }
 
 impl Doomed {
@@ -281,7 +293,7 @@ impl Drop for Reserved {
             }
             // The mark stays as long as the number is in use.
             unhear(&fd);
-            let doomed = Doomed { fd: Some(fd), foreign: self.foreign };
+            let doomed = Doomed { fd: Some(fd), foreign: self.foreign, carried: self.carried.take() };
             drop(with_deferred(|deferred| deferred.keep(doomed)));
         }
     }
@@ -304,6 +316,18 @@ pub unsafe fn close_in_child() {
 }
 
 impl Reserved {
+    /// Keeps something as long as the descriptor is open here.
+    #[must_use]
+    pub fn with(mut self, carried: Box<dyn Carried>) -> Self {
+        self.carried = Some(carried);
+        self
+    }
+
+    /// What is kept as long as the descriptor is open here.
+    pub fn carried(&self) -> Option<&dyn Any> {
+        self.carried.as_deref().map(|carried| carried as &dyn Any)
+    }
+
     /// Gives the descriptor away: it is not the library's own any more.
     pub fn into_owned(mut self) -> OwnedFd {
         let Some(fd) = self.fd.take() else { unreachable!("emptied only by drop") };

@@ -25,6 +25,8 @@ pub mod descriptor;
 pub mod epoch;
 #[cfg(not(loom))]
 pub mod pace;
+#[cfg(not(loom))]
+pub mod packet;
 pub mod ring;
 #[cfg(not(loom))]
 pub mod runtime;

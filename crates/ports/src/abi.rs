@@ -199,3 +199,7 @@ pub const UREFS_MAX: u32 = 65535;
 /// The largest message in bytes, header and inline body together; out-of-line memory has no limit of
 /// its own. A larger one is refused with `MACH_SEND_NO_BUFFER`.
 pub const MESSAGE_MAX: usize = 64 << 20;
+
+/// The most that rights and small pieces of memory out of line take beside a message, in bytes. What waits at ports whose
+/// receive rights go with it has the rest of [`MESSAGE_MAX`].
+pub const ITEMS_MAX: usize = MESSAGE_MAX / 2;

@@ -20,6 +20,7 @@
 extern crate self as slipway_ports;
 
 pub mod abi;
+pub mod account;
 pub mod body;
 pub mod bootstrap;
 mod closer;

@@ -4,21 +4,22 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{MemfdFlags, SealFlags},
     io::Errno,
-    net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-        SendFlags, SocketFlags, SocketType,
-    },
+    net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType},
     pipe::PipeFlags,
 };
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::{
+    credentials::Credentials,
+    descriptor::Reserved,
+    packet::{self, Packet},
+};
 use std::{
-    io::{self, IoSlice, IoSliceMut},
+    io::{self, IoSlice},
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
-/// Most descriptors in one packet (SCM_MAX_FD).
-pub const PARCEL: usize = 253;
+/// Most descriptors in one packet.
+pub const PARCEL: usize = packet::DESCRIPTORS;
 
 /// Two connected SEQPACKET sockets.
 pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -41,13 +42,6 @@ pub fn is_holder_pipe(fd: impl AsFd) -> bool {
 /// The number that identifies a socket: the kernel gives no number twice.
 pub fn identity(socket: impl AsFd) -> io::Result<u64> {
     Ok(rustix::net::sockopt::socket_cookie(socket)?)
-}
-
-/// The number that identifies a memory file among those that are open. An error for any other file.
-pub fn file_identity(file: impl AsFd) -> io::Result<u64> {
-    // Another's file system could take its time to answer.
-    rustix::fs::fcntl_get_seals(&file)?;
-    Ok(rustix::fs::fstat(file)?.st_ino)
 }
 
 /// Whether the other side of a socket or pipe is gone for good.
@@ -101,46 +95,57 @@ pub type Arrived = Option<Reserved>;
 
 /// As [`receive`], for a packet that may lose descriptors: the size, and whether it lost some of the last.
 pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Arrived>) -> Result<(usize, bool), Errno> {
-    receive_as(RecvFlags::empty(), socket, to, fds)
+    arrived(packet::receive(socket, to, |fd| fds.extend([Reserved::received(fd).ok()]))?)
 }
 
 /// As [`receive`], without taking the packet: the next look finds it again. The descriptors are copies.
+///
+/// # Errors
+/// As for [`receive`].
 pub fn peek(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut Vec<Reserved>) -> Result<usize, Errno> {
     let mut some = Vec::new();
-    let (size, lost) = receive_as(RecvFlags::PEEK, socket, to, &mut some)?;
+    let (size, lost) = arrived(packet::peek(socket, to, |fd| some.push(Reserved::received(fd).ok()))?)?;
     let lost = lost || some.iter().any(Option::is_none);
     fds.extend(some.into_iter().flatten());
     if lost { Err(Errno::MSGSIZE) } else { Ok(size) }
 }
 
-fn receive_as(
-    how: RecvFlags,
-    socket: BorrowedFd<'_>,
-    to: &mut [u8],
-    fds: &mut impl Extend<Arrived>,
-) -> Result<(usize, bool), Errno> {
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
-    let mut control = RecvAncillaryBuffer::new(&mut space);
-    let message = loop {
-        match rustix::net::recvmsg(
-            socket,
-            &mut [IoSliceMut::new(to)],
-            &mut control,
-            how | RecvFlags::DONTWAIT | RecvFlags::CMSG_CLOEXEC,
-        ) {
-            Err(Errno::INTR) => {}
-            other => break other?,
-        }
-    };
-    for part in control.drain() {
-        if let RecvAncillaryMessage::ScmRights(received) = part {
-            fds.extend(received.map(|fd| Reserved::received(fd).ok()));
-        }
-    }
-    if message.flags.contains(rustix::net::ReturnFlags::TRUNC) {
+/// The size of a packet, and whether it lost descriptors.
+pub(crate) fn arrived(packet: Packet) -> Result<(usize, bool), Errno> {
+    if packet.truncated { Err(Errno::MSGSIZE) } else { Ok((packet.len, packet.lost)) }
+}
+
+/// A packet that came through the sending end of a port.
+#[derive(Debug)]
+pub struct Request {
+    /// What it says.
+    pub bytes: Vec<u8>,
+    /// The descriptors with it.
+    pub fds: Vec<Reserved>,
+    /// The process that sent it, if the receiving end [asked](name_senders) for that.
+    pub sender: Option<Credentials>,
+}
+
+/// Takes a request.
+///
+/// # Errors
+/// As recvmsg(2); `MSGSIZE` if it is longer than any, or lost descriptors.
+pub fn receive_request(socket: BorrowedFd<'_>) -> Result<Request, Errno> {
+    let (mut bytes, mut fds) = ([0; 64], Vec::new());
+    let packet = packet::receive(socket, &mut bytes, |fd| fds.push(Reserved::received(fd).ok()))?;
+    if packet.truncated || packet.lost || fds.iter().any(Option::is_none) {
         return Err(Errno::MSGSIZE);
     }
-    Ok((message.bytes, message.flags.contains(rustix::net::ReturnFlags::CTRUNC)))
+    Ok(Request { bytes: bytes[..packet.len].to_vec(), fds: fds.into_iter().flatten().collect(), sender: packet.sender })
+}
+
+/// Has the kernel say of each packet that a socket receives which process sent it. Other holders of the socket could
+/// have it say nothing: its new holder asks again.
+///
+/// # Errors
+/// As setsockopt(2).
+pub fn name_senders(socket: impl AsFd) -> io::Result<()> {
+    Ok(rustix::net::sockopt::set_socket_passcred(socket, true)?)
 }
 
 /// A new memory file, to be filled and then sealed with [`seal`].
@@ -171,6 +176,18 @@ pub fn is_socket(fd: impl AsFd) -> bool {
     use rustix::net::sockopt::{socket_domain, socket_type};
     socket_domain(&fd).is_ok_and(|domain| domain == AddressFamily::UNIX)
         && socket_type(&fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+}
+
+/// Whether what is sent into a socket goes to no service that would take it for this process's word: its credentials go
+/// with it. The receiving end of a port has no name, and only the port's owner could give it one. A sending end may have
+/// been given one by any of its holders.
+pub fn leads_to_a_port(fd: impl AsFd) -> bool {
+    slipway_fabric::credentials::unnamed_ends(fd).0
+}
+
+/// As [`leads_to_a_port`], for a socket that has one holder at a time: it has no name at either end.
+pub fn is_pair(fd: impl AsFd) -> bool {
+    slipway_fabric::credentials::unnamed_ends(fd) == (true, true)
 }
 
 #[cfg(test)]
@@ -204,5 +221,27 @@ mod tests {
         assert_eq!(identity(&a).ok(), identity(&copy).ok());
         assert_ne!(identity(&a).ok(), identity(&b).ok());
         assert!(identity(&c).is_err(), "no socket");
+        assert!(is_pair(&a) && is_pair(&b) && is_socket(&a) && !is_socket(&c));
+        drop(b);
+        assert!(is_pair(&a) && leads_to_a_port(&a), "the other end of a pair is gone");
+        // Any holder could do that to a sending end, and must not make it useless to the others.
+        let name = rustix::net::SocketAddrUnix::new_abstract_name(format!("slipway-end-{}", std::process::id()).as_bytes());
+        rustix::net::bind(&a, &name.expect("a name")).expect("a free name");
+        assert!(!is_pair(&a) && leads_to_a_port(&a));
+    }
+
+    /// A service would take what comes over a connection for this process's word.
+    #[test]
+    fn a_connection_is_no_pair() {
+        use rustix::net::{SocketAddrUnix, bind, connect, listen, socket};
+        let new = |kind| socket(AddressFamily::UNIX, kind, None).expect("a socket");
+        let at = SocketAddrUnix::new_abstract_name(format!("slipway-test-{}", std::process::id()).as_bytes()).expect("a name");
+        let (service, client) = (new(SocketType::SEQPACKET), new(SocketType::SEQPACKET));
+        assert!(!leads_to_a_port(&client), "connected to nothing");
+        bind(&service, &at).and_then(|()| listen(&service, 1)).and_then(|()| connect(&client, &at)).expect("a service");
+        assert!(!leads_to_a_port(&service) && !leads_to_a_port(&client));
+        assert!(!is_pair(rustix::net::accept(&service).expect("a client")));
+        let (datagram, stream) = (new(SocketType::DGRAM), new(SocketType::STREAM));
+        assert!(!is_socket(&datagram) && !is_socket(&stream));
     }
 }

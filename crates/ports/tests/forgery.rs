@@ -11,6 +11,7 @@ mod peer;
 #[path = "forgery/random.rs"]
 mod random;
 #[path = "forgery/stage.rs"]
+#[allow(dead_code, reason = "this test uses some of it")]
 mod stage;
 mod support;
 

@@ -1,6 +1,6 @@
 //! What the watcher hears, and what it goes on with.
 
-use super::{Inner, hot::MANY};
+use super::{Inner, hot::MANY, records::Pumped};
 use crate::{
     line::Line,
     objects,
@@ -23,10 +23,8 @@ impl Inner {
         if !gone.is_empty() {
             let readable = |number: &LineId| self.lines.get(*number).is_some_and(|line| line.segment.rx.readable(line.rx.head));
             let lines: Vec<LineId> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
-            for line in lines.iter().take(MANY) {
-                self.pump(*line);
-            }
-            if lines.len() > MANY {
+            let more = lines.iter().take(MANY).filter(|line| self.pump(**line) == Pumped::More).count();
+            if more > 0 || lines.len() > MANY {
                 return self.defer(Deferred::Holders(port));
             }
             self.accept_lines(port);
@@ -66,7 +64,7 @@ impl Inner {
 
     /// Does one thing that was deferred.
     pub(crate) fn go_on(&mut self) {
-        match self.deferred.next() {
+        match self.deferred.take_ready() {
             Some(Deferred::Stir(line)) => self.line_stirs(line),
             Some(Deferred::Accept(port)) => {
                 let _ = self.listen_receiving_end(port);
@@ -84,6 +82,8 @@ impl Inner {
         match source {
             Source::Line => match self.lines.get_mut(about.line()).map(Line::drain_bells) {
                 Some(true) => self.line_stirs(about.line()),
+                // What lies in the ring was sent while the sender lived. This is heard again as long as the line is there.
+                Some(false) if self.pump(about.line()) == Pumped::More => {}
                 Some(false) => self.end_line(about.line()),
                 None => {}
             },

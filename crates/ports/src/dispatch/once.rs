@@ -2,35 +2,43 @@
 
 use super::Inner;
 use crate::{
+    account::{self, Charge},
     line::INLINE,
-    objects::{self, Arrived},
-    routes::import::View,
+    objects,
+    routes::{OnceEnd, Routes, import::View},
     state::{Home, PortId, Right},
     wire::{self, Record, kind, parse},
 };
 use rustix::io::Errno;
-use std::os::fd::AsFd;
+use std::{os::fd::AsFd, sync::Arc};
 
-/// Packets of descriptors that may go before the message of a send-once right's socket.
-const PACKETS: usize = 64;
+/// Packets that may go before the message of a send-once right's socket. Each has descriptors, as many as a packet takes,
+/// or is a look at where the right leads.
+const PACKETS: u32 = 320;
 
 impl Inner {
     /// Takes the message of a send-once right that a third party held.
     pub(crate) fn pump_once_end(&mut self, id: u32) {
         loop {
-            let Some(end) = self.once_ends.get_mut(id as usize) else { return };
+            let Routes { once_ends, ledger, .. } = &mut self.routes;
+            let Some(end) = once_ends.get_mut(id as usize) else { return };
             let port = end.port;
             let mut bytes = vec![0; wire::RECORD + INLINE];
             let before = end.fds.len();
-            match objects::receive_some(end.socket.as_fd(), &mut bytes, &mut end.fds) {
+            end.packets += 1;
+            let account = |sender| {
+                let account = Charge::of(&end.socket).unwrap_or_else(|| ledger.of(sender));
+                Arc::clone(end.account.insert(account))
+            };
+            match account::receive_held(end.socket.as_fd(), &mut bytes, &mut end.fds, account) {
                 Ok((n, _)) if n >= wire::RECORD => {
                     bytes.truncate(n);
-                    let end = self.once_ends.remove(id as usize);
-                    return self.take_from_socket(port, &bytes, end.fds);
+                    let end = once_ends.remove(id as usize);
+                    return self.take_from_socket(port, &bytes, end);
                 }
                 // Descriptors, which go first, as many as a packet takes; or somebody looked whether this is where his
                 // right leads.
-                Ok((1..wire::RECORD, lost)) if end.fds.len() <= PACKETS * objects::PARCEL => {
+                Ok((1..wire::RECORD, lost)) if end.packets <= PACKETS => {
                     if lost {
                         end.fds.resize_with(before + objects::PARCEL, || None);
                     }
@@ -38,14 +46,14 @@ impl Inner {
                 Err(Errno::WOULDBLOCK) => return,
                 // Dropped unused, or broken, which comes to the same.
                 _ => {
-                    self.once_ends.remove(id as usize);
+                    once_ends.remove(id as usize);
                     return self.state.destroy_right(Right::SendOnce(port));
                 }
             }
         }
     }
 
-    fn take_from_socket(&mut self, port: PortId, bytes: &[u8], mut fds: Vec<Arrived>) {
+    fn take_from_socket(&mut self, port: PortId, bytes: &[u8], OnceEnd { mut fds, account, .. }: OnceEnd) {
         let mut rest = bytes;
         let record = wire::take::<Record>(&mut rest);
         // What found no place here is the last.
@@ -59,7 +67,7 @@ impl Inner {
         let decoded = record.and_then(|record| {
             let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
             let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
-            let parsed = parse::message(&record, body, items, fds).ok()?;
+            let parsed = parse::message(&record, body, items, fds, account.as_ref()).ok()?;
             self.import(View::Loose, parsed).ok().flatten()
         });
         match decoded {

@@ -3,11 +3,14 @@
 use super::Inner;
 use crate::{
     abi,
-    line::{Line, RING, Token},
+    line::{Line, RING, TURN, Token},
     objects,
     routes::{Deferred, Routes, Upcall, corrupt, import::View},
     state::{LineId, Right, message::Origin},
-    wire::{Record, flag, kind, parse},
+    wire::{
+        Record, flag, kind,
+        parse::{self, Parsed},
+    },
 };
 use slipway_fabric::Corrupt;
 
@@ -35,11 +38,13 @@ impl Inner {
     /// As [`Inner::pump`], until a receiver has `taken` a record off the line itself.
     #[inline]
     pub(crate) fn pump_until(&mut self, number: LineId, mut taken: impl FnMut(&mut Self, &Record) -> bool) -> Pumped {
-        let Some(line) = self.lines.get(number) else { return Pumped::Dry };
+        let Some(line) = self.lines.get_mut(number) else { return Pumped::Dry };
         let end = line.rx.head + RING as u64;
+        line.spent = 0;
         loop {
             let front = match self.lines.get_mut(number) {
-                Some(line) if line.rx.head < end => line.front(),
+                // A line that ends has no other turn.
+                Some(line) if line.rx.head < end && (line.spent < TURN || line.ended) => line.front(),
                 Some(_) => return Pumped::More,
                 None => return Pumped::Dry,
             };
@@ -115,7 +120,13 @@ impl Inner {
                 let pipe = fds.next().ok_or_else(corrupt)?;
                 self.port_moved(number, target, pipe);
             }
-            kind::TOKEN_REROUTED => self.held_changed(number, target, fds.next().ok_or_else(corrupt)?),
+            kind::TOKEN_REROUTED => {
+                let socket = fds.next().ok_or_else(corrupt)?;
+                if socket.as_ref().is_some_and(|socket| !objects::is_socket(socket)) {
+                    return Err(corrupt());
+                }
+                self.held_changed(number, target, socket.filter(|socket| objects::is_pair(socket)));
+            }
             kind::TOKEN_DEAD => self.held_changed(number, target, None),
             kind::TOKEN_SEEN => self.token_seen(number, target)?,
             kind::LOOK => {
@@ -145,7 +156,7 @@ impl Inner {
                 line.blocked = true;
                 return Ok(false);
             }
-            let parsed = self.parse(number, record)?;
+            let parsed = self.parse(number, record, false)?;
             self.line(number)?.consume(record);
             self.discard(number, parsed)?;
             return Ok(true);
@@ -155,7 +166,7 @@ impl Inner {
             return Err(Corrupt { what: "slot" });
         }
         let port = slot.port;
-        let parsed = self.parse(number, record)?;
+        let parsed = self.parse(number, record, true)?;
         let message = self.import(View::Reader(number), parsed)?;
         let line = self.line(number)?;
         if let Some(Some(slot)) = line.ins.get_mut(record.target as usize)
@@ -181,7 +192,7 @@ impl Inner {
         if matches!(self.line(number)?.tokens.get(record.target as usize), None | Some(Token::Spent)) {
             return Err(unknown());
         }
-        let parsed = self.parse(number, record)?;
+        let parsed = self.parse(number, record, true)?;
         let message = self.import(View::Reader(number), parsed)?;
         let line = self.line(number)?;
         let token = line.take_token(record.target).ok_or_else(unknown)?;
@@ -200,15 +211,21 @@ impl Inner {
         Ok(true)
     }
 
-    /// Copies a message out of the ring, and checks it; the record stays.
-    fn parse(&mut self, number: LineId, record: &Record) -> Result<parse::Parsed, Corrupt> {
+    /// Copies a message out of the ring, and checks it; the record stays. What is `kept` of it is charged to the line's account.
+    fn parse(&mut self, number: LineId, record: &Record, kept: bool) -> Result<Parsed, Corrupt> {
         let line = self.line(number)?;
         let fds = line.take_fds(record.fds as usize).ok_or(MISSING)?;
         let mut body = vec![0; record.body as usize];
         line.copy_out(0, &mut body);
         let mut items = vec![0; record.items as usize];
         line.copy_out(body.len(), &mut items);
-        parse::message(record, body, items, fds)
+        let parsed = parse::message(record, body, items, fds, Some(&line.account).filter(|_| kept))?;
+        if let Parsed::Whole(message) = &parsed
+            && record.flags & flag::SPILLED != 0
+        {
+            line.spent += message.len;
+        }
+        Ok(parsed)
     }
 
     /// Does what the routes leave to this layer.

@@ -12,6 +12,7 @@ pub mod token;
 
 use crate::{
     abi,
+    account::{self, Account, Charge},
     objects::{self, Arrived},
     state::{FarOnce, PortId},
     wire,
@@ -27,7 +28,7 @@ use slipway_fabric::{
     segment::Segment,
     spin::SpinHistory,
 };
-use std::{collections::VecDeque, io, os::fd::AsFd};
+use std::{collections::VecDeque, io, os::fd::AsFd, sync::Arc};
 
 /// Bytes of a ring, each way.
 pub const RING: usize = 256 << 10;
@@ -44,6 +45,12 @@ pub const BACKLOG: usize = HELD + 4 * SLOTS;
 /// How many records may wait for room when an answer joins them. It is another task that decides how many answers it
 /// leaves untaken, and this one that keeps them: [`INLINE`] bytes of each at most.
 const ANSWERS: usize = 1024;
+
+/// What is taken of a line in one turn beside what its ring holds, in bytes of memory files: then others have the lock.
+pub const TURN: usize = 1 << 20;
+
+/// What a descriptor counts for in a [`TURN`]: about what it takes to receive and close it.
+const FD_COST: usize = 4096;
 
 /// Bells that are taken off a socket in one go.
 const BELLS: usize = 64;
@@ -67,6 +74,12 @@ pub struct Line {
     pub parcels: Reserved,
     /// Whether this end made the line.
     pub maker: bool,
+    /// What is held for the other end.
+    pub account: Arc<Account>,
+    /// The descriptors that are kept here until the other end takes them.
+    pub out: Arc<Account>,
+    /// The line's own descriptors, if the other end made it.
+    pub charge: Option<Charge>,
     /// Ports of this end.
     pub ins: Vec<Option<InSlot>>,
     /// The slots of ports of this end.
@@ -83,8 +96,8 @@ pub struct Line {
     pub kept: VecDeque<Kept>,
     /// Records that found no room.
     pub backlog: VecDeque<Pending>,
-    /// Descriptors received for records not yet read.
-    pub fds: VecDeque<Arrived>,
+    /// What was taken of the line in this turn, beside what lay in the ring: see [`TURN`].
+    pub spent: usize,
     /// Whether spinning on it is worth it.
     pub spins: SpinHistory,
     /// Who is at the other end.
@@ -101,8 +114,6 @@ pub struct Line {
     pub heard_bye: bool,
     /// Whether it was answered that the line may end.
     pub leaves: bool,
-    /// The identity of the segment's file, at the end that made it.
-    pub file: u64,
     /// The identity of the bell at the end that did not make the line.
     pub guest_bell: u64,
     /// The identity of the sending end that it was made through.
@@ -115,7 +126,13 @@ pub struct Line {
 
 impl Line {
     /// A line over a segment and its sockets.
-    pub fn new(segment: Segment, bell: Reserved, parcels: Reserved, maker: bool, peer: Peer) -> io::Result<Self> {
+    pub fn new(
+        segment: Segment,
+        bell: Reserved,
+        parcels: Reserved,
+        maker: bool,
+        [account, out]: [Arc<Account>; 2],
+    ) -> io::Result<Self> {
         let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
         segment.keep_from_children()?;
         Ok(Self {
@@ -126,6 +143,9 @@ impl Line {
             bell,
             parcels,
             maker,
+            account,
+            out,
+            charge: None,
             ins: Vec::new(),
             slot_of: rustc_hash::FxHashMap::default(),
             outs: Vec::new(),
@@ -134,16 +154,15 @@ impl Line {
             awaited: Vec::new(),
             kept: VecDeque::new(),
             backlog: VecDeque::new(),
-            fds: VecDeque::new(),
+            spent: 0,
             spins: SpinHistory::hopeful(),
-            peer,
+            peer: Peer::default(),
             ended: false,
             drained: false,
             lapsed: false,
             said_bye: None,
             heard_bye: false,
             leaves: false,
-            file: 0,
             guest_bell: 0,
             through: 0,
             blocked: false,
@@ -249,7 +268,16 @@ impl Line {
         if !self.fits(len)? {
             return Err(Stall::Ring);
         }
-        if fds > 0 && !objects::writable(&self.parcels) { Err(Stall::Ring) } else { Ok(()) }
+        if fds > 0 && !(self.may_keep(fds) && objects::writable(&self.parcels)) { Err(Stall::Ring) } else { Ok(()) }
+    }
+
+    /// Whether so many more descriptors may wait for the other end. If not the bell tells when it has taken some.
+    fn may_keep(&mut self, fds: usize) -> bool {
+        if self.out.take(fds, 0).is_some() {
+            return true;
+        }
+        self.release_kept();
+        (self.kept.is_empty() && self.backlog.is_empty()) || self.out.take(fds, 0).is_some()
     }
 
     /// Whether `len` bytes fit into the ring now. `Err(Short)` if they don't although it is empty: the system has no
@@ -266,7 +294,7 @@ impl Line {
     /// each other for ever, one with a line full of answers that it has yet to take, the other with one of requests.
     pub fn room_for_answer(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
         match self.room(len, fds) {
-            Err(Stall::Ring) if self.backlog.len() < ANSWERS => Ok(()),
+            Err(Stall::Ring) if self.backlog.len() < ANSWERS && self.may_keep(fds) => Ok(()),
             other => other,
         }
     }
@@ -339,16 +367,22 @@ impl Line {
         if n == 0 { Some(Vec::new()) } else { self.take_some_fds(n) }
     }
 
+    /// A record's descriptors come in as few packets as can be, each of which says how many it has: the number of packets
+    /// to be taken off the socket is the record's, not one that the other end goes on choosing.
     fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
-        while self.fds.len() < n {
-            let (mut count, before) = ([0; 1], self.fds.len());
-            match objects::receive_some(self.parcels.as_fd(), &mut count, &mut self.fds) {
-                // Those that found no place are the last of a packet, which says how many it had.
-                Ok((1, _)) => self.fds.resize_with(self.fds.len().max(before + usize::from(count[0])), || None),
-                Ok(_) | Err(_) => return None,
+        let mut fds = Vec::new();
+        while fds.len() < n {
+            let (mut count, after) = ([0; 1], n.min(fds.len() + objects::PARCEL));
+            let packet = account::receive_held(self.parcels.as_fd(), &mut count, &mut fds, |_| Arc::clone(&self.account));
+            let packet = packet.ok()?;
+            if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::PARCEL + 1 {
+                return None;
             }
+            // Those that found no place are the last of a packet.
+            fds.resize_with(after, || None);
         }
-        Some(self.fds.drain(..n).collect())
+        self.spent += fds.len() * FD_COST;
+        Some(fds)
     }
 
     /// Takes bells off the socket, if there are many only some of them; false if the other end is gone.

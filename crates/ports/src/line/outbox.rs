@@ -38,7 +38,8 @@ impl Line {
             self.backlog.clear();
             return Err(Stall::Broken);
         }
-        self.backlog.push_back(Pending { bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
+        let charge = self.out.take(fds.len(), 0);
+        self.backlog.push_back(Pending { charge, bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
         self.hurry()?;
         Ok(())
     }
@@ -46,7 +47,8 @@ impl Line {
     /// Makes the record that was filled in visible.
     fn show(&mut self, slot: u32, fds: Vec<OutFd>) {
         if slot != NO_SLOT && !fds.is_empty() {
-            self.kept.push_back(Kept { end: self.tx.tail, fds });
+            let charge = self.out.take(fds.len(), 0);
+            self.kept.push_back(Kept { end: self.tx.tail, fds, charge });
         }
         self.publish();
         self.release_kept();
@@ -117,6 +119,7 @@ impl Line {
                 return Ok(());
             }
             self.segment.tx.fill(&mut self.tx, &next.bytes)?;
+            drop(next.charge);
             self.show(next.slot, next.fds);
         }
         Ok(())

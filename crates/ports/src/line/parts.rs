@@ -1,6 +1,6 @@
 //! What a line consists of: its slots, its tokens, and its records on their way out.
 
-use crate::state::PortId;
+use crate::{account::Charge, state::PortId};
 use slipway_fabric::{
     Corrupt,
     credit::{RxCount, TxCount},
@@ -94,6 +94,8 @@ pub struct Kept {
     pub end: u64,
     /// The descriptors that went with it.
     pub fds: Vec<OutFd>,
+    /// Of the line's [account](super::Line::out).
+    pub charge: Option<Charge>,
 }
 
 /// A record that found no room.
@@ -107,6 +109,8 @@ pub struct Pending {
     pub sent: usize,
     /// The slot of a message that may have to be taken back, or [`NO_SLOT`].
     pub slot: u32,
+    /// As [`Kept::charge`].
+    pub charge: Option<Charge>,
 }
 
 /// What a number that was given out stands for.

@@ -43,7 +43,16 @@ fn prepare(inner: &mut Inner, space: SpaceId, bytes: &[u8]) -> Result<Box<Messag
     let mut body = bytes[HEADER..].to_vec();
     let mut items = typed::Items::new();
     let taken = if header.complex { typed::copyin(inner, space, &mut body, &mut items) } else { Ok(()) };
-    let message = Box::new(Message { id: header.id, complex: header.complex, dest, reply, body, items, origin: None });
+    let message = Box::new(Message {
+        id: header.id,
+        complex: header.complex,
+        dest,
+        reply,
+        body,
+        items,
+        origin: None,
+        charge: Default::default(),
+    });
     match taken {
         Ok(()) => Ok(message),
         Err(code) => {

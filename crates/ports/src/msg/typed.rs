@@ -57,6 +57,9 @@ pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut It
         }
         at = end;
     }
+    if items.iter().map(|item| crate::wire::weight(item).0).sum::<usize>() > abi::ITEMS_MAX {
+        return Err(Code::SEND_NO_BUFFER);
+    }
     Ok(())
 }
 

@@ -4,38 +4,33 @@ use super::{
     Deferred, Routes, Upcall,
     attach::{Attach, errno, is_shortage},
     corrupt,
-    table::Packet,
     trust::{Ask, MAGIC},
 };
 use crate::{
-    line::{InSlot, Line, Peer, REFUSED, RING},
-    objects,
+    account::{Account, Charge},
+    line::{InSlot, Line, REFUSED, RING},
+    objects::{self, Request},
     state::{LineId, PortId},
 };
 use rustix::{
     io::Errno,
-    process::{Resource, getrlimit},
+    process::{Pid, test_kill_process},
 };
 use slipway_fabric::{
     Corrupt,
+    credentials::Credentials,
     credit::{RxCount, TABLE},
     descriptor::Reserved,
     segment::Segment,
 };
-use std::{io, os::fd::AsFd};
+use std::{io, os::fd::AsFd, sync::Arc};
 use zerocopy::FromBytes;
 
 /// Requests that are taken off a receiving end in one go. As many as fit into the sending end's buffer.
 const REQUESTS: usize = 320;
 
-/// The most lines that one process may have made to this one.
+/// The most lines that one process may have made to this one, if it may have so many descriptors.
 const LINES_PER_PEER: usize = 1024;
-
-/// How many lines another process may make to this one: they take no more than a quarter of the descriptors.
-fn lines_per_peer() -> usize {
-    let limit = getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize);
-    (limit / 8).clamp(1, LINES_PER_PEER)
-}
 
 impl Routes {
     /// Takes attach requests off the receiving end of a port here: all that are there, or of many some.
@@ -47,12 +42,10 @@ impl Routes {
                 self.mute(port);
                 return self.retry_later(Deferred::Accept(port));
             }
-            let mut bytes = [0; size_of::<Ask>()];
-            let mut fds = Vec::new();
-            match objects::receive(exported.r.as_fd(), &mut bytes, &mut fds) {
+            match objects::receive_request(exported.r.as_fd()) {
                 // Everybody who could send is gone, ourselves included: that is found out in another way.
-                Ok(0) => return self.deafen(port),
-                Ok(n) => self.take_request(port, (bytes[..n].to_vec(), fds)),
+                Ok(request) if request.bytes.is_empty() => return self.deafen(port),
+                Ok(request) => self.take_request(port, request),
                 Err(Errno::MSGSIZE) => {}
                 Err(Errno::WOULDBLOCK) => return,
                 Err(_) => return self.deafen(port),
@@ -64,13 +57,13 @@ impl Routes {
     /// Takes the requests to a port whose receive right has just come here.
     pub(crate) fn accept_first(&mut self, port: PortId) {
         let early = self.exported_mut(port).map(|exported| std::mem::take(&mut exported.early));
-        early.unwrap_or_default().into_iter().for_each(|packet| self.take_request(port, packet));
+        early.unwrap_or_default().into_iter().for_each(|request| self.take_request(port, request));
         self.accept_lines(port);
     }
 
-    fn take_request(&mut self, port: PortId, (bytes, fds): Packet) {
+    fn take_request(&mut self, port: PortId, Request { bytes, fds, sender }: Request) {
         if let Ok(request) = Attach::read_from_bytes(&bytes) {
-            self.accept_line_or_refuse(port, request, fds);
+            self.accept_line_or_refuse(port, request, fds, sender);
         } else if let (Ok(ask), Some(socket)) = (Ask::read_from_bytes(&bytes), fds.first()) {
             self.answer_ask(port, ask, socket);
         }
@@ -78,13 +71,13 @@ impl Routes {
 
     /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close. If it is resources that
     /// lack, it is told.
-    fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>) {
+    fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>, sender: Option<Credentials>) {
         let Ok([file, bell, parcels]) = <[Reserved; 3]>::try_from(fds) else { return };
         if !objects::is_socket(&bell) {
             return;
         }
         let Ok(copy) = rustix::io::fcntl_dupfd_cloexec(&bell, 0) else { return };
-        let short = match self.accept_line(port, request, [file, bell, parcels]) {
+        let short = match self.accept_line(port, request, [file, bell, parcels], sender) {
             Ok(()) => false,
             Err(error) => is_shortage(errno(&error)) || error.kind() == io::ErrorKind::QuotaExceeded,
         };
@@ -93,32 +86,32 @@ impl Routes {
         }
     }
 
-    fn accept_line(&mut self, port: PortId, request: Attach, [file, bell, parcels]: [Reserved; 3]) -> io::Result<()> {
-        let invalid = || io::Error::from(io::ErrorKind::InvalidData);
-        if request.magic != MAGIC || request.ring as usize != RING || !objects::is_socket(&bell) || !objects::is_socket(&parcels)
-        {
-            return Err(invalid());
+    fn accept_line(
+        &mut self,
+        port: PortId,
+        request: Attach,
+        [file, bell, parcels]: [Reserved; 3],
+        sender: Option<Credentials>,
+    ) -> io::Result<()> {
+        let sockets = [&bell, &parcels].into_iter().all(|socket| objects::is_socket(socket) && objects::leads_to_a_port(socket));
+        if request.magic != MAGIC || request.ring as usize != RING || !sockets {
+            return Err(io::ErrorKind::InvalidData.into());
         }
         for socket in [&bell, &parcels] {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
-        let own = objects::file_identity(&file)?;
-        let made = self.lines.iter().find(|(_, line)| line.maker && line.file == own).map(|(number, _)| number);
-        if let Some(number) = made {
-            // This process asked while the receive right was on its way here: no line leads to oneself.
+        let (guest_bell, through) = (objects::identity(&bell)?, self.exported(port).map_or(0, |exported| exported.identity));
+        if let Some(number) = self.own_request(guest_bell, through) {
             self.upcall(Upcall::End(number));
             return Ok(());
         }
-        let peer = peer_of(&bell);
-        let its = self.lines.iter().filter(|(_, line)| !line.maker && line.peer.pid == peer.pid);
-        if its.count() >= lines_per_peer() {
-            return Err(io::ErrorKind::QuotaExceeded.into());
-        }
+        let account = self.ledger.of(sender);
+        let charge = self.charge_line(&account).ok_or(io::ErrorKind::QuotaExceeded)?;
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
-        let guest_bell = objects::identity(&bell)?;
-        let mut line = Line::new(segment, bell, parcels, false, peer)?;
-        line.guest_bell = guest_bell;
-        line.through = self.exported(port).map_or(0, |exported| exported.identity);
+        let mut line = Line::new(segment, bell, parcels, false, [account, self.ledger.apart()])?;
+        line.charge = Some(charge);
+        line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
+        (line.guest_bell, line.through) = (guest_bell, through);
         line.ins.push(Some(InSlot { port, given: 0, primary: true, count: RxCount::default(), closed: false, identity: 0 }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
@@ -129,6 +122,31 @@ impl Routes {
         }
         self.upcall(Upcall::Stir(number));
         Ok(())
+    }
+
+    /// Charges a line to the process that made it. Where too little is left for another, lines whose makers are gone
+    /// are ended: an honest process takes its lines with it. The next request finds their room.
+    fn charge_line(&mut self, account: &Arc<Account>) -> Option<Charge> {
+        let its = self.lines.iter().filter(|(_, line)| !line.maker && Arc::ptr_eq(&line.account, account));
+        if its.count() >= LINES_PER_PEER {
+            return None;
+        }
+        let charge = account.take(2, 0);
+        if charge.is_none() {
+            let gone = |line: &Line| {
+                !line.maker && Pid::from_raw(line.peer.pid).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))
+            };
+            self.upcalls.extend(self.lines.iter().filter(|(_, line)| gone(line)).map(|(number, _)| Upcall::End(number)));
+        }
+        charge
+    }
+
+    /// The line that this process asked for itself with a request, while the port's receive right was on its way here: no
+    /// line leads to oneself. The bell tells, which only the request carries and a guest that took it: no other process can end
+    /// a line so, and a guest only its own.
+    fn own_request(&self, bell: u64, through: u64) -> Option<LineId> {
+        let own = |line: &Line| line.maker && line.guest_bell == bell && line.through == through;
+        self.lines.iter().find(|(_, line)| own(line)).map(|(number, _)| number)
     }
 
     /// The other end proves that it may send to the port at a slot here: it has the port's sending end.
@@ -151,10 +169,4 @@ impl Routes {
         }
         Ok(())
     }
-}
-
-/// Who made the other end of a socket.
-fn peer_of(socket: impl AsFd) -> Peer {
-    let pid = slipway_fabric::credentials::peer(socket).ok().and_then(|peer| peer.pid).unwrap_or(0);
-    Peer { pid: pid as i32, bell: 0 }
 }

@@ -2,7 +2,8 @@
 
 use super::{Route, Routes, Upcall, table::Trust, trust::MAGIC};
 use crate::{
-    line::{Line, OutFd, Peer, RING},
+    account::Ledger,
+    line::{Line, OutFd, RING},
     objects,
     state::{LineId, PortId},
     wire::{Record, kind},
@@ -51,12 +52,11 @@ impl Routes {
             return Err(Errno::NOBUFS);
         }
         self.start_watcher().map_err(|e| errno(&e))?;
-        let made = make_line().map_err(|e| errno(&e))?;
+        let made = make_line(&self.ledger).map_err(|e| errno(&e))?;
         let request = Attach { magic: MAGIC, ring: RING as u32 };
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
         let mut line = made.line;
-        line.file = objects::file_identity(&made.file).map_err(|e| errno(&e))?;
         line.through = self.far(port).map_or(0, |far| far.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.lines.get_mut(number) {
@@ -117,14 +117,14 @@ struct Made {
     theirs: (OwnedFd, OwnedFd),
 }
 
-fn make_line() -> io::Result<Made> {
+fn make_line(ledger: &Ledger) -> io::Result<Made> {
     let (segment, file) = Segment::create_with(TABLE, RING)?;
     // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
     let (parcels, their_parcels) = objects::socket_pair()?;
-    let peer = Peer { bell: objects::identity(&their_bell)?, ..Peer::default() };
-    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, peer)?;
-    line.guest_bell = peer.bell;
+    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, [ledger.apart(), ledger.apart()])?;
+    line.guest_bell = objects::identity(&their_bell)?;
+    line.peer.bell = line.guest_bell;
     Ok(Made { line, file, theirs: (their_bell, their_parcels) })
 }

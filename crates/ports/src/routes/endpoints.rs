@@ -70,8 +70,9 @@ impl Routes {
     /// Makes a port here receive from the sockets.
     ///
     /// # Errors
-    /// Those of epoll_ctl(2). Nothing has changed then.
+    /// Those of setsockopt(2) and epoll_ctl(2). Nothing has changed then.
     pub(crate) fn adopt_receiving_end(&mut self, port: PortId, r: Reserved, s: Arc<Reserved>, identity: u64) -> io::Result<()> {
+        objects::name_senders(&r)?;
         let exported =
             Exported { r, s, identity, t: None, watches: Vec::new(), watching: false, slots: SmallVec::new(), early: Vec::new() };
         put_at(&mut self.exported, port, exported);
@@ -108,14 +109,15 @@ impl Routes {
     /// Listens to the receiving end of a send-once right to a port here.
     ///
     /// # Errors
-    /// It is no such socket; those of epoll_ctl(2).
+    /// It is no such socket; those of setsockopt(2) and epoll_ctl(2).
     pub(crate) fn adopt_once_end(&mut self, socket: Reserved, port: PortId) -> io::Result<()> {
         // A port's own sending end would never hang up.
         let known = objects::identity(&socket)?;
         if !objects::is_socket(&socket) || self.identities.contains_key(&known) {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        let id = self.once_ends.insert(OnceEnd { socket, port, fds: Vec::new() });
+        objects::name_senders(&socket)?;
+        let id = self.once_ends.insert(OnceEnd { socket, port, fds: Vec::new(), packets: 0, account: None });
         let listens = self.listen_once_end(id as u32);
         if listens.is_err() {
             self.once_ends.remove(id);

@@ -6,13 +6,14 @@
 
 use super::{Once, Routes, endpoints::shared, migrate::Departed};
 use crate::{
+    abi,
     line::{INLINE, OutFd},
     objects,
     state::{
         Effect, FarOnce, Home, LineId, PortId, Right,
         message::{Item, Memory, Message},
     },
-    wire::{self, ItemHead, Luggage, Record, WireRight, flag, form, item, kind, parse::NESTING},
+    wire::{self, ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind, parse::NESTING, weight},
 };
 use slipway_fabric::descriptor::Reserved;
 use std::{io, os::fd::OwnedFd, sync::Arc};
@@ -30,6 +31,8 @@ pub struct Outgoing {
     pub fds: Vec<OutFd>,
     /// How many of the record's come before these.
     pub ahead: usize,
+    /// How many bytes of the items come before these.
+    pub before: usize,
     /// How many receive rights are around what is encoded.
     depth: u32,
 }
@@ -41,6 +44,12 @@ impl Outgoing {
     /// Whether so many descriptors more can go with the record.
     pub(crate) fn has_room(&self, many: usize) -> bool {
         self.ahead + self.fds.len() + many <= DESCRIPTORS
+    }
+
+    /// Whether so many bytes of a message that waits at a port can go with the record. Some are left for what is said of
+    /// the ports themselves.
+    fn has_bytes(&self, many: usize) -> bool {
+        self.before + self.items.len() + many <= abi::MESSAGE_MAX - (4 << 20)
     }
 }
 
@@ -282,24 +291,25 @@ impl Routes {
             watches: watches.len() as u32,
             protected: u32::from(local.payload.is_some()),
             payload: local.payload.unwrap_or(0),
-            messages: local.queue.len() as u64,
+            messages: 0,
             nsrequest: WireRight::default(),
             pdrequest: WireRight::default(),
         };
         out.items.extend_from_slice(luggage.as_bytes());
         luggage.nsrequest = self.encode_right(line, local.nsrequest, out);
         luggage.pdrequest = self.encode_right(line, local.pdrequest, out);
-        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
         for message in local.queue {
-            self.pack_message(line, *message, out);
+            luggage.messages += u64::from(self.pack_message(line, *message, out));
         }
+        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
         if self.state.port(port).srights == 0 {
             self.state.effect(Effect::Forgotten(port));
         }
         Ok(())
     }
 
-    fn pack_message(&mut self, line: Option<LineId>, mut message: Message, out: &mut Outgoing) {
+    /// A message that waits at a port which moves. False, and it is destroyed, if it is more than can travel at once.
+    fn pack_message(&mut self, line: Option<LineId>, mut message: Message, out: &mut Outgoing) -> bool {
         if let Some(origin) = message.origin.take() {
             self.give_credit(origin);
         }
@@ -311,7 +321,13 @@ impl Routes {
             }
             other => drop(other),
         }
-        let mut own = Outgoing { ahead: out.ahead + out.fds.len(), depth: out.depth, ..Outgoing::default() };
+        let items = message.items.iter().map(|item| weight(item).0).sum::<usize>();
+        if !out.has_bytes(RECORD + message.body.len() + items) {
+            self.state.destroy_message(Box::new(message));
+            return false;
+        }
+        let before = out.before + out.items.len() + RECORD + message.body.len();
+        let mut own = Outgoing { ahead: out.ahead + out.fds.len(), before, depth: out.depth, ..Outgoing::default() };
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut own);
         for item in std::mem::take(&mut message.items) {
             self.encode_item(line, item, &mut own);
@@ -330,6 +346,7 @@ impl Routes {
         out.items.extend_from_slice(&message.body);
         out.items.extend_from_slice(&own.items);
         out.fds.append(&mut own.fds);
+        true
     }
 
     /// The write end of a pipe that counts the holders of a far port that got it from here.

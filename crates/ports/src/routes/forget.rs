@@ -66,7 +66,7 @@ impl Routes {
     pub(crate) fn drop_far(&mut self, port: PortId) {
         if let Some(far) = self.take_far(port) {
             // It may be on its way to others.
-            far.s.iter().for_each(|s| unhear(s));
+            far.s.iter().for_each(unhear);
             self.identities.remove(&far.identity);
             for message in far.stranded {
                 self.state.destroy_message(message);

@@ -27,13 +27,13 @@ pub enum View {
 }
 
 impl Routes {
-    /// Takes in what came of a record. None if it was lost on the way. The message's `dest` is left to the caller.
+    /// Takes in what came of a record. None if it was lost on the way, or is more than its sender may leave unreceived. The message's `dest` is left to the caller.
     ///
     /// # Errors
     /// A number that the peer was not given. Nothing of the message is left then.
     pub(crate) fn import(&mut self, view: View, parsed: Parsed) -> Result<Option<Box<Message>>, Corrupt> {
         match parsed {
-            Parsed::Whole(parsed) => self.import_message(view, parsed).map(Some),
+            Parsed::Whole(parsed) => self.import_message(view, parsed),
             Parsed::Lost(reply) => {
                 // The task that waits for an answer is told that there will be none.
                 let reply = self.import_right(view, reply)?;
@@ -43,12 +43,20 @@ impl Routes {
         }
     }
 
-    fn import_message(&mut self, view: View, parsed: ParsedMessage) -> Result<Box<Message>, Corrupt> {
-        let ParsedMessage { id, complex, reply, body, items, .. } = parsed;
+    fn import_message(&mut self, view: View, parsed: ParsedMessage) -> Result<Option<Box<Message>>, Corrupt> {
+        let ParsedMessage { id, complex, reply, body, items, charge, .. } = parsed;
         let reply = self.import_right(view, reply)?;
         let items_len = items.len();
-        let mut message =
-            Box::new(Message { id, complex, dest: Right::Null, reply, body, items: smallvec::SmallVec::new(), origin: None });
+        let mut message = Box::new(Message {
+            id,
+            complex,
+            dest: Right::Null,
+            reply,
+            body,
+            items: smallvec::SmallVec::new(),
+            origin: None,
+            charge: Default::default(),
+        });
         message.items.reserve_exact(items_len);
         for item in items {
             match self.import_item(view, item) {
@@ -59,7 +67,12 @@ impl Routes {
                 }
             }
         }
-        Ok(message)
+        let Some(charge) = charge else {
+            self.state.destroy_message(message);
+            return Ok(None);
+        };
+        message.charge = charge;
+        Ok(Some(message))
     }
 
     fn import_item(&mut self, view: View, item: ParsedItem) -> Result<Item, Corrupt> {
@@ -173,6 +186,7 @@ impl Routes {
                 port
             }
             None if !crate::objects::is_socket(&s) => return Err(corrupt()),
+            None if !crate::objects::leads_to_a_port(&s) => return Ok(Right::Dead),
             None => self.new_far(identity, Far { s: Some(Arc::new(s)), identity, ..Far::default() }),
         };
         if let Some(far) = self.far_mut(port)
@@ -256,7 +270,7 @@ impl Routes {
         }
         for parsed in messages {
             let once = parsed.once;
-            let mut message = self.import_message(view, parsed)?;
+            let Some(mut message) = self.import_message(view, parsed)? else { continue };
             let it = self.state.port_mut(port);
             if once {
                 it.sorights += 1;

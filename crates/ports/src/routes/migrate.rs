@@ -7,11 +7,11 @@
 use super::{
     Exported, Far, Once, Route, Routes, Upcall, corrupt,
     endpoints::{holder_pipe, once_pair},
-    table::{Packet, Spare},
+    table::Spare,
 };
 use crate::{
     line::{GONE, OutFd},
-    objects,
+    objects::{self, Request},
     state::{
         Effect, FarOnce, Home, PortId, Right,
         message::{Item, Message},
@@ -37,6 +37,9 @@ pub(super) struct Departed {
     /// The receiving ends of send-once rights.
     pub onces: Vec<Arc<Reserved>>,
 }
+
+/// A port that has come here, and the messages that this process itself had sent to it and that were on their way nowhere.
+type Arrival = (PortId, Vec<Box<Message>>);
 
 impl Routes {
     /// Closes the slots of a port here on all lines: their senders find out at once.
@@ -162,12 +165,7 @@ impl Routes {
     ///
     /// # Errors
     /// The ends are not those of one port, or its receive right is here already.
-    pub(super) fn arrive(
-        &mut self,
-        luggage: &Luggage,
-        r: Reserved,
-        s: Reserved,
-    ) -> Result<Option<(PortId, Vec<Box<Message>>)>, Corrupt> {
+    pub(super) fn arrive(&mut self, luggage: &Luggage, r: Reserved, s: Reserved) -> Result<Option<Arrival>, Corrupt> {
         let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
@@ -216,7 +214,7 @@ pub(super) fn local_of(luggage: &Luggage) -> Local {
 
 /// Whether what is sent into `s` comes out of `r`: a peer may claim anything of two sockets. Gives back the
 /// packets that were waiting.
-fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
+fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Request>> {
     if !objects::is_socket(r) || !objects::is_socket(s) {
         return None;
     }
@@ -226,12 +224,10 @@ fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Packet>> {
     let mut sent = false;
     // Other holders may be sending at the same time, but not for ever in this moment.
     for _ in 0..4096 {
-        let mut bytes = [0; 64];
-        let mut fds = Vec::new();
-        match objects::receive(r.as_fd(), &mut bytes, &mut fds) {
-            Ok(n) if bytes[..n] == nonce => return Some(early),
-            Ok(0) => return None,
-            Ok(n) => early.push((bytes[..n].to_vec(), fds)),
+        match objects::receive_request(r.as_fd()) {
+            Ok(packet) if packet.bytes == nonce => return Some(early),
+            Ok(packet) if packet.bytes.is_empty() => return None,
+            Ok(packet) => early.push(packet),
             Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 objects::send(s.as_fd(), &[&nonce], &[]).ok()?;

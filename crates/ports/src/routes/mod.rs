@@ -31,6 +31,7 @@ pub mod watch;
 pub mod write;
 
 use crate::{
+    account::Ledger,
     line::table::Lines,
     state::{LineId, PortId, State},
 };
@@ -58,6 +59,8 @@ pub struct Routes {
     pub once_ends: Slab<OnceEnd>,
     /// Ports by the identity of their sending end.
     identities: FxHashMap<u64, PortId>,
+    /// What is held for others.
+    pub ledger: Ledger,
     /// What the watcher listens to.
     pub watch: Watch,
     /// What the watcher is to go on with.

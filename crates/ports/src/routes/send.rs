@@ -74,8 +74,16 @@ impl Routes {
         }
         let mut body = crate::state::notify::type_word(abi::types::INTEGER_32, 32, 1).to_le_bytes().to_vec();
         body.extend(u64::from(abi::Code::MIG_BAD_ID.0 as u32).to_le_bytes());
-        let answer =
-            Message { id, complex: false, dest: reply, reply: Right::Null, body, items: Default::default(), origin: None };
+        let answer = Message {
+            id,
+            complex: false,
+            dest: reply,
+            reply: Right::Null,
+            body,
+            items: Default::default(),
+            origin: None,
+            charge: Default::default(),
+        };
         self.state.effect(Effect::Transmit(Box::new(answer)));
     }
 

@@ -1,7 +1,8 @@
 //! What is kept of ports that more than one process knows: of those elsewhere, and of those here that others send to.
 
 use crate::{
-    objects::Arrived,
+    account::Account,
+    objects::{Arrived, Request},
     state::{LineId, PortId, message::Message},
 };
 use slipway_fabric::descriptor::Reserved;
@@ -145,11 +146,8 @@ pub struct Exported {
     /// Lines and slots over which others can send to it.
     pub slots: SmallVec<[(LineId, u32); 2]>,
     /// Requests that were read off `r` while it was looked at on its arrival.
-    pub early: Vec<Packet>,
+    pub early: Vec<Request>,
 }
-
-/// A packet and its descriptors.
-pub type Packet = (Vec<u8>, Vec<Reserved>);
 
 /// A send-once right to a port elsewhere.
 #[derive(Debug)]
@@ -176,6 +174,10 @@ pub struct OnceEnd {
     pub port: PortId,
     /// Descriptors that came ahead of the message.
     pub fds: Vec<Arrived>,
+    /// Packets that came ahead of the message.
+    pub packets: u32,
+    /// What came is charged here.
+    pub account: Option<Arc<Account>>,
 }
 
 /// Something that the layer above has to do: it takes what routes know nothing of, records and waiting threads. Upcalls are

@@ -186,7 +186,7 @@ impl Routes {
         let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
         let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
         let copy = |fd: OutFd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0).ok()?).ok();
-        let parsed = parse::message(&record, body, items, fds.into_iter().map(copy).collect()).ok()?;
+        let parsed = parse::message(&record, body, items, fds.into_iter().map(copy).collect(), None).ok()?;
         let mut message = self.import(View::Writer(number), parsed).ok()??;
         self.state.port_mut(port).srights += 1;
         message.dest = Right::Send(port);

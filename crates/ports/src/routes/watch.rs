@@ -150,7 +150,7 @@ impl DeferredWork {
     }
 
     /// The next piece of work that can be done now.
-    pub fn next(&mut self) -> Option<Deferred> {
+    pub fn take_ready(&mut self) -> Option<Deferred> {
         if !self.short.is_empty() && now() >= self.due {
             self.ready.extend(std::mem::take(&mut self.short));
         }

@@ -5,11 +5,8 @@ use crate::{
     abi::QLIMIT_MAX,
     line::{INLINE, NO_SLOT, Stall, Token},
     objects,
-    state::{
-        LineId, PortId, Right,
-        message::{Item, Memory, Message},
-    },
-    wire::{ItemHead, RECORD, WireRight, kind},
+    state::{LineId, PortId, Right, message::Message},
+    wire::{RECORD, kind, weight},
 };
 use std::os::fd::{AsFd, OwnedFd};
 use zerocopy::IntoBytes;
@@ -143,28 +140,12 @@ fn reserve(message: &Message, most: usize) -> std::io::Result<Option<OwnedFd>> {
 
 /// The most bytes that a message takes after its record's head, in the ring or in a file, and whether it may need descriptors.
 fn footprint(message: &Message) -> (usize, usize) {
-    let mut items = 0;
-    let mut fds = 0;
+    let (mut items, mut fds) = (0, 0);
     for item in &message.items {
-        items += size_of::<ItemHead>();
-        match item {
-            Item::Ports { rights, .. } => {
-                items += rights.len() * size_of::<WireRight>();
-                fds += 1;
-                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
-                    items += INLINE;
-                }
-            }
-            Item::PortArray { rights, .. } => {
-                items += rights.len() * size_of::<WireRight>();
-                fds += 1;
-                if rights.iter().any(|right| matches!(right, Right::Receive(_))) {
-                    items += INLINE;
-                }
-            }
-            Item::Memory { memory: Memory::Bytes(bytes), .. } => items += bytes.len().next_multiple_of(8),
-            Item::Memory { memory: Memory::Pages(..), .. } => fds += 1,
-            Item::Memory { memory: Memory::Lost(_), .. } => {}
+        let (bytes, many) = weight(item);
+        (items, fds) = (items + bytes, fds + many);
+        if item.rights().iter().any(|right| matches!(right, Right::Receive(_))) {
+            items += INLINE;
         }
     }
     if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {

@@ -1,7 +1,7 @@
 //! Messages on their way: taken apart, with rights instead of names.
 
 use super::{ids::LineId, right::Right};
-use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::descriptor::{Carried, Reserved};
 use smallvec::SmallVec;
 
 /// A message between the send and the receive.
@@ -22,6 +22,19 @@ pub struct Message {
     pub items: SmallVec<[Item; 1]>,
     /// Who is to know when it leaves the queue, if anybody is.
     pub origin: Option<Origin>,
+    /// The memory that it takes, if a peer sent it: dropped with the message.
+    pub charge: Charge,
+}
+
+/// What a message is charged as, which the state does not look into.
+#[derive(Debug, Default)]
+pub struct Charge(#[allow(dead_code, reason = "its drop is what counts")] Option<Box<dyn Carried>>);
+
+impl Charge {
+    /// A charge that ends when it is dropped.
+    pub fn new(held: impl Carried) -> Self {
+        Self(Some(Box::new(held)))
+    }
 }
 
 /// Who is to know when a message leaves its queue.

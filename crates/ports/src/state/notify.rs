@@ -24,7 +24,16 @@ impl State {
     /// Sends a notification with the right, which is used up. Null, or one whose port is dead, gets none.
     pub(super) fn notify(&mut self, to: Right, id: i32, body: Vec<u8>, items: SmallVec<[Item; 1]>) {
         let complex = !items.is_empty();
-        let message = Box::new(Message { id, complex, dest: to, reply: Right::Null, body, items, origin: None });
+        let message = Box::new(Message {
+            id,
+            complex,
+            dest: to,
+            reply: Right::Null,
+            body,
+            items,
+            origin: None,
+            charge: Default::default(),
+        });
         match message.dest {
             Right::SendOnce(port) => match self.port(port).home {
                 Home::Here(_) => self.enqueue(port, message),

@@ -7,14 +7,19 @@
 //! The order of descriptors is that of the record: the file with body and items, if they are spilled; those of the reply right;
 //! those of each item.
 
-use super::record::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind, take, take_bytes};
+use super::{
+    record::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind, take, take_bytes},
+    spill::Spilled,
+};
 use crate::{
     abi::{self, types},
+    account::Account,
     objects::{self, Arrived},
-    state::message::Memory,
+    state::message::{Charge, Memory},
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 use smallvec::SmallVec;
+use std::sync::Arc;
 use zerocopy::FromBytes;
 
 /// How deep receive rights can travel in the queues of others that travel: the parser and what comes after it are recursive.
@@ -35,6 +40,10 @@ pub struct ParsedMessage {
     pub body: Vec<u8>,
     /// Its rights and memory, as the body describes them.
     pub items: SmallVec<[ParsedItem; 1]>,
+    /// What it is charged as; None if its sender has left more unreceived than it may: it is lost.
+    pub charge: Option<Charge>,
+    /// The bytes of body and items.
+    pub len: usize,
 }
 
 /// Rights or memory of a message.
@@ -82,7 +91,7 @@ pub enum ParsedRight {
     TokenBack(u32),
     /// A send right to a third party's port: its sending end, and a pipe that counts its holders.
     Send(Option<(Reserved, Reserved)>),
-    /// A send-once right to a third party's port.
+    /// A send-once right to a third party's port; None also if it leads to no port.
     Once(Arrived),
     /// A receive right.
     Receive(Box<ParsedReceive>),
@@ -152,24 +161,38 @@ fn wrong(what: &'static str) -> Corrupt {
 type Descriptors = std::vec::IntoIter<Arrived>;
 
 /// Reads a message: what a record says, the body and the items behind it, and its descriptors. If they lie in a file
-/// that found no place in this process, the reply right is all that there is.
+/// that found no place in this process, or that the account has no memory left for, the reply right is all that there is. The
+/// memory is charged to `account`, unless the message is this process's own or not to be kept.
 ///
 /// # Errors
 /// What no correct peer sends. Nothing of the message is left then but descriptors, which are closed.
-pub fn message(record: &Record, mut body: Vec<u8>, mut items: Vec<u8>, fds: Vec<Arrived>) -> Result<Parsed, Corrupt> {
-    let mut parser = Parser { fds: fds.into_iter(), depth: 0 };
-    let mut lost = false;
+pub fn message(
+    record: &Record,
+    mut body: Vec<u8>,
+    mut items: Vec<u8>,
+    fds: Vec<Arrived>,
+    account: Option<&Arc<Account>>,
+) -> Result<Parsed, Corrupt> {
+    let mut parser = Parser { fds: fds.into_iter(), account, depth: 0 };
+    let mut charge = None;
     if record.flags & flag::SPILLED != 0 {
-        match parser.descriptor("memory file")? {
-            Some(file) => (body, items) = super::spill::read(&file).ok_or_else(|| wrong("memory file"))?,
-            None => lost = true,
+        if let Some(file) = parser.descriptor("memory file")? {
+            let spilled = Spilled::open(file).ok_or_else(|| wrong("memory file"))?;
+            // Before it is copied.
+            charge = parser.charge(spilled.len());
+            if charge.is_some() {
+                (body, items) = spilled.read().ok_or_else(|| wrong("memory file"))?;
+            }
         }
+        if charge.is_none() {
+            return parser.reply(record).map(Parsed::Lost);
+        }
+    } else {
+        charge = parser.charge(body.len() + items.len());
     }
     let reply = parser.reply(record)?;
-    if lost {
-        return Ok(Parsed::Lost(reply));
-    }
-    parser.message(record, reply, body, &items).map(Parsed::Whole)
+    let parsed = parser.message(record, reply, body, &items)?;
+    Ok(Parsed::Whole(ParsedMessage { charge, ..parsed }))
 }
 
 /// What came of a record.
@@ -177,17 +200,27 @@ pub fn message(record: &Record, mut body: Vec<u8>, mut items: Vec<u8>, fds: Vec<
 pub enum Parsed {
     /// A message.
     Whole(ParsedMessage),
-    /// The file with the message found no place in this process: the reply right is all that there is.
+    /// The file with the message found no place in this process, or there is no memory for it: the reply right is all that there is.
     Lost(ParsedRight),
 }
 
-struct Parser {
+struct Parser<'a> {
     fds: Descriptors,
+    /// What is kept is charged here.
+    account: Option<&'a Arc<Account>>,
     /// How many receive rights are around what is read.
     depth: u32,
 }
 
-impl Parser {
+impl Parser<'_> {
+    /// Charges the bytes of a message; None if the account may not have so many.
+    fn charge(&self, bytes: usize) -> Option<Charge> {
+        match self.account {
+            Some(account) if bytes > 0 => account.take(0, bytes).map(Charge::new),
+            _ => Some(Charge::default()),
+        }
+    }
+
     /// The next descriptor; None if it found no place here.
     fn descriptor(&mut self, what: &'static str) -> Result<Arrived, Corrupt> {
         self.fds.next().ok_or_else(|| wrong(what))
@@ -211,7 +244,8 @@ impl Parser {
         if !consistent {
             return Err(wrong("body"));
         }
-        Ok(ParsedMessage { id: record.id, complex, once: record.kind == kind::ONCE, reply, body, items: parsed })
+        let (once, len) = (record.kind == kind::ONCE, body.len() + items.len());
+        Ok(ParsedMessage { id: record.id, complex, once, reply, body, items: parsed, charge: None, len })
     }
 
     fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<ParsedItem, Corrupt> {
@@ -264,7 +298,8 @@ impl Parser {
                 let (s, t) = (self.socket()?, self.descriptor("right")?);
                 ParsedRight::Send(s.zip(t))
             }
-            form::ONCE => ParsedRight::Once(self.socket()?),
+            // An honest giver may not know: it is the holder of the other end that could have named it.
+            form::ONCE => ParsedRight::Once(self.socket()?.filter(|socket| objects::is_pair(socket))),
             form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(rest)?)),
             _ => return Err(wrong("right")),
         })
@@ -305,9 +340,10 @@ impl Parser {
         let items = take_bytes(rest, record.items as usize).ok_or_else(|| wrong("record length"))?;
         let fds: Vec<Arrived> = self.fds.by_ref().take(record.fds as usize).collect();
         let outer = std::mem::replace(&mut self.fds, fds.into_iter());
+        let charge = self.charge(body.len() + items.len());
         let parsed = self.reply(&record).and_then(|reply| self.message(&record, reply, body, items));
         self.fds = outer;
-        parsed
+        parsed.map(|parsed| ParsedMessage { charge, ..parsed })
     }
 }
 

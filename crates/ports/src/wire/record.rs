@@ -3,6 +3,7 @@
 //! All numbers are in the machine's own byte order: a line never leaves the machine. Every field is the
 //! peer's word and checked where it is used.
 
+use crate::state::message::{Item, Memory};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The head of every record.
@@ -173,6 +174,17 @@ pub struct ItemHead {
     pub at: u32,
     /// How many.
     pub count: u64,
+}
+
+/// The bytes that an item takes beside the body, without what belongs to receive rights, and whether it may need descriptors.
+pub fn weight(item: &Item) -> (usize, usize) {
+    let (bytes, fds) = match item {
+        Item::Ports { .. } | Item::PortArray { .. } => (item.rights().len() * size_of::<WireRight>(), 1),
+        Item::Memory { memory: Memory::Bytes(bytes), .. } => (bytes.len().next_multiple_of(8), 0),
+        Item::Memory { memory: Memory::Pages(..), .. } => (0, 1),
+        Item::Memory { memory: Memory::Lost(_), .. } => (0, 0),
+    };
+    (size_of::<ItemHead>() + bytes, fds)
 }
 
 /// What a moved receive right's state is, at the front of what belongs to it.

@@ -28,27 +28,53 @@ pub fn write(file: OwnedFd, parts: &(Vec<u8>, Vec<u8>)) -> io::Result<Reserved> 
     Reserved::new(file)
 }
 
-/// Reads back what was put in a memory file by the sender: body and items. None if it is no such file.
-pub fn read(file: &Reserved) -> Option<(Vec<u8>, Vec<u8>)> {
-    if !objects::is_sealed(file, HEAD) {
-        return None;
+/// A memory file in which a sender put body and items.
+#[derive(Debug)]
+pub struct Spilled {
+    file: Reserved,
+    body: u64,
+    items: u64,
+}
+
+impl Spilled {
+    /// None if it is no such file. Body and items are each as large as a message can be, at most.
+    pub fn open(file: Reserved) -> Option<Self> {
+        if !objects::is_sealed(&file, HEAD) {
+            return None;
+        }
+        let stat = rustix::fs::fstat(&file).ok()?;
+        let size = stat.st_size as u64;
+        // A file full of holes costs its maker nothing, and would cost this process what it claims to be.
+        if (stat.st_blocks as u64).saturating_mul(512) < size {
+            return None;
+        }
+        let mut lengths = [0; HEAD as usize];
+        read_all(&file, 0, &mut lengths)?;
+        let [body, items] = <[u64; 2]>::read_from_bytes(&lengths).ok()?;
+        let most = abi::MESSAGE_MAX as u64;
+        if body > most || items > most || HEAD + body + items > size || body % 8 != 0 {
+            return None;
+        }
+        Some(Self { file, body, items })
     }
-    let stat = rustix::fs::fstat(file).ok()?;
-    let size = stat.st_size as u64;
-    // A file full of holes costs its maker nothing, and would cost this process what it claims to be.
-    if (stat.st_blocks as u64).saturating_mul(512) < size {
-        return None;
+
+    /// The bytes of both.
+    pub fn len(&self) -> usize {
+        (self.body + self.items) as usize
     }
-    let mut lengths = [0; HEAD as usize];
-    read_all(file, 0, &mut lengths)?;
-    let [body, items] = <[u64; 2]>::read_from_bytes(&lengths).ok()?;
-    if body > abi::MESSAGE_MAX as u64 || body.checked_add(items)?.checked_add(HEAD)? > size || body % 8 != 0 {
-        return None;
+
+    /// Whether there is neither.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
     }
-    let (mut first, mut second) = (zeroed(body)?, zeroed(items)?);
-    read_all(file, HEAD, &mut first)?;
-    read_all(file, HEAD + body, &mut second)?;
-    Some((first, second))
+
+    /// Copies body and items. None if there is no memory for them.
+    pub fn read(&self) -> Option<(Vec<u8>, Vec<u8>)> {
+        let (mut body, mut items) = (zeroed(self.body)?, zeroed(self.items)?);
+        read_all(&self.file, HEAD, &mut body)?;
+        read_all(&self.file, HEAD + self.body, &mut items)?;
+        Some((body, items))
+    }
 }
 
 /// As many zeroes, if there is memory for them.

@@ -42,6 +42,8 @@ pub struct Line {
     rx: RxCursor,
     pub bell: OwnedFd,
     pub parcels: OwnedFd,
+    /// The segment's file.
+    pub file: OwnedFd,
 }
 
 fn pair() -> (OwnedFd, OwnedFd) {
@@ -61,6 +63,7 @@ impl Line {
             rx: RxCursor::default(),
             bell,
             parcels,
+            file: file.try_clone_to_owned().expect("a copy"),
         }
     }
 
@@ -78,6 +81,35 @@ impl Line {
         let sent = objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds);
         assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::AGAIN)), "{sent:?}");
         Self::over(segment, file.as_fd(), bell, parcels)
+    }
+
+    /// As [`Line::make_with`], with a segment that is none of this line's.
+    pub fn make_over(s: impl AsFd, file: impl AsFd) -> (OwnedFd, OwnedFd) {
+        let ((bell, their_bell), (parcels, their_parcels)) = (pair(), pair());
+        Self::request(s, [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()]);
+        (bell, parcels)
+    }
+
+    /// Asks for a line with sockets that are somebody else's.
+    pub fn attach_with(s: impl AsFd, bell: impl AsFd, parcels: impl AsFd) -> Segment {
+        let (segment, file) = Self::segment();
+        Self::request(s, [file.as_fd(), bell.as_fd(), parcels.as_fd()]);
+        segment
+    }
+
+    /// A segment, and its file for the other end.
+    pub fn segment() -> (Segment, OwnedFd) {
+        Segment::create_with(TABLE, RING).expect("a segment")
+    }
+
+    /// Two connected sockets.
+    pub fn pair() -> (OwnedFd, OwnedFd) {
+        pair()
+    }
+
+    /// Asks for a line.
+    pub fn request(s: impl AsFd, fds: [BorrowedFd<'_>; 3]) {
+        until("there is room", || objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds) != Err(rustix::io::Errno::AGAIN));
     }
 
     /// Takes the line that somebody makes to the port that `r` receives for.

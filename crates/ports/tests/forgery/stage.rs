@@ -2,8 +2,10 @@
 
 use super::peer::Line;
 use crate::support::{tools::*, *};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slipway_ports::{
     abi::{Code, right, types},
+    line::INLINE,
     objects,
     task::Task,
     wire::{form, kind},
@@ -12,8 +14,16 @@ use std::{os::fd::OwnedFd, process::Child, time::Instant};
 
 const GIVE: i32 = 50;
 const GAVE: i32 = 51;
-const ECHO: i32 = 52;
+pub const ECHO: i32 = 52;
 const STATS: i32 = 54;
+/// The open port is received from no more.
+const LEAVE: i32 = 55;
+/// As many descriptors as this and no more.
+const LIMIT: i32 = 56;
+/// At the open port: to be answered.
+pub const ANSWER: i32 = 57;
+/// At the open port: to be answered with more than a ring takes as it is.
+pub const FILE: i32 = 58;
 
 /// The victim: serves an honest client on one port and whoever has a right to on another; a third is nobody's.
 pub fn victim() {
@@ -40,6 +50,15 @@ pub fn victim() {
                 reply(given);
                 reply(answer());
             }
+            LEAVE if port == own => {
+                task.move_member(open, slipway_ports::abi::NULL).expect("a member");
+                reply(answer());
+            }
+            LIMIT if port == own => {
+                let limit = Rlimit { current: Some(msg.u64(40)), maximum: getrlimit(Resource::Nofile).maximum };
+                setrlimit(Resource::Nofile, limit).expect("a limit");
+                reply(answer());
+            }
             ECHO if port == own => reply(answer().int(msg.u64(40))),
             STATS if port == own => {
                 destroy_all_but(&[own, open, secret, set, parent, msg.reply()]);
@@ -47,6 +66,12 @@ pub fn victim() {
                 let status = std::fs::read_to_string("/proc/self/statm").expect("/proc");
                 let pages = status.split(' ').nth(1).and_then(|n| n.parse().ok()).unwrap_or(0u64);
                 reply(answer().int(held.fds as u64).int(held.maps as u64).int(held.names as u64).int(pages * 4096));
+            }
+            ANSWER if port == open => {
+                let _ = send_for(&answer(), Some(0));
+            }
+            FILE if port == open => {
+                let _ = send_for(&answer().bytes(&[7; 2 * INLINE]), Some(0));
             }
             _ => {
                 assert_eq!(port, open, "only the open port is open to it");
@@ -56,6 +81,7 @@ pub fn victim() {
     }
 }
 
+#[allow(dead_code, reason = "each test uses some of it")]
 /// The victim, its honest client, and what the hostile peer was given.
 pub struct Stage {
     pub child: Child,
@@ -107,6 +133,21 @@ impl Stage {
         self.count += 1;
         let answer = rpc(ECHO, self.server, self.reply, |msg| msg.int(self.count));
         assert_eq!((answer.id(), answer.u64(40)), (ECHO + 1, self.count));
+    }
+
+    /// The victim receives nothing from its open port any more.
+    pub fn leave(&self) {
+        assert_eq!(rpc(LEAVE, self.server, self.reply, |msg| msg).id(), LEAVE + 1);
+    }
+
+    /// The victim has so many descriptors at most.
+    pub fn limit(&self, many: u64) {
+        assert_eq!(rpc(LIMIT, self.server, self.reply, |msg| msg.int(many)).id(), LIMIT + 1);
+    }
+
+    /// The victim has received what came before: it has answered the honest client since.
+    pub fn answered(&self) {
+        assert_eq!(rpc(ECHO, self.server, self.reply, |msg| msg.int(1)).u64(40), 1);
     }
 
     pub fn stats(&self) -> Stats {

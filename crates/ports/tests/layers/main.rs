@@ -10,10 +10,11 @@ use std::{
 };
 
 /// The layers, from the lowest up: their names, and the files and folders that are in them.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("numbers, bodies, settings, signals", &["abi.rs", "body.rs", "settings.rs", "signals.rs"]),
     ("state", &["state/"]),
     ("the kernel's objects", &["objects.rs", "closer.rs"]),
+    ("what is held for others", &["account.rs"]),
     ("what travels", &["wire/"]),
     ("lines", &["line/"]),
     ("routes", &["routes/"]),

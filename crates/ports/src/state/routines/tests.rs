@@ -66,7 +66,16 @@ impl World {
         let (Right::Send(port) | Right::SendOnce(port)) = dest else { panic!("no destination: {dest:?}") };
         let complex = !rights.is_empty();
         let items = if complex { vec![Item::PortArray { at: 8, rights }] } else { Vec::new() };
-        let message = Message { id, complex, dest, reply: Right::Null, body: vec![0; 16], items: items.into(), origin: None };
+        let message = Message {
+            id,
+            complex,
+            dest,
+            reply: Right::Null,
+            body: vec![0; 16],
+            items: items.into(),
+            origin: None,
+            charge: Default::default(),
+        };
         self.state.enqueue(port, Box::new(message));
     }
 
