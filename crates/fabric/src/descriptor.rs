@@ -4,7 +4,7 @@
 //! get high numbers, are closed on exec, and are marked here: the hooks on close(2) and its kin skip them.
 //!
 //! A descriptor that a peer sent may be of any file, also of one that waits when it is closed (a TCP socket that lingers),
-//! or whose file system is a program of the peer's. So it is closed neither under a lock ([`Closing`]) nor by a
+//! or whose file system is a program of the peer's. So it is closed neither under a lock ([`hold_closes`]) nor by a
 //! thread that has other things to do ([`Doomed::may_wait`]).
 
 use crate::sync::{AtomicU8, AtomicU32, Ordering};
@@ -20,7 +20,6 @@ use std::{
     cell::Cell,
     fmt::Debug,
     io,
-    marker::PhantomData,
     mem::ManuallyDrop,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd},
 };
@@ -160,14 +159,14 @@ pub fn is_pipe(fd: impl AsFd) -> bool {
 }
 
 thread_local! {
-    /// Without a destructor: it is empty but for the time in which a [`Closing`] lives.
+    /// Without a destructor: it is empty but for the time between [`hold_closes`] and [`release_closes`].
     static CLOSING: Cell<ManuallyDrop<Deferred>> = const { Cell::new(ManuallyDrop::new(Deferred { depth: 0, doomed: Vec::new() })) };
 }
 
 /// Descriptors that a thread has dropped and not yet closed.
 #[derive(Default)]
 struct Deferred {
-    /// How many [`Closing`] live.
+    /// How often [`hold_closes`] was called and not ended yet.
     depth: usize,
     doomed: Vec<Doomed>,
 }
@@ -195,32 +194,18 @@ fn with_deferred<T>(run: impl FnOnce(&mut Deferred) -> T) -> T {
     })
 }
 
-/// While it lives, what the thread drops of the library's descriptors stays open. For who holds a lock.
-#[derive(Debug)]
-pub struct Closing(PhantomData<*const ()>);
-
-impl Closing {
-    /// From here on.
-    pub fn begin() -> Self {
-        with_deferred(|deferred| deferred.depth += 1);
-        Self(PhantomData)
-    }
-
-    /// What was dropped: to be closed, by being dropped, without the lock. Nothing if another lock is held still.
-    pub fn end(self) -> Vec<Doomed> {
-        let doomed = with_deferred(|deferred| {
-            deferred.depth -= 1;
-            if deferred.depth == 0 { std::mem::take(&mut deferred.doomed) } else { Vec::new() }
-        });
-        std::mem::forget(self);
-        doomed
-    }
+/// From here on what the thread drops of the library's descriptors stays open. For the holder of a lock.
+pub fn hold_closes() {
+    with_deferred(|deferred| deferred.depth += 1);
 }
 
-impl Drop for Closing {
-    fn drop(&mut self) {
-        drop(Self(PhantomData).end());
-    }
+/// Ends what [`hold_closes`] began, on the same thread: what was dropped, to be closed, by being dropped, without the lock. Nothing if
+/// another lock is held still.
+pub fn release_closes() -> Vec<Doomed> {
+    with_deferred(|deferred| {
+        deferred.depth = deferred.depth.saturating_sub(1);
+        if deferred.depth == 0 { std::mem::take(&mut deferred.doomed) } else { Vec::new() }
+    })
 }
 
 /// A descriptor that nobody uses any more, and that is still open, and the library's own.

@@ -1,7 +1,7 @@
 //! The lock: a process's one [`Inner`], and what is known of the process without it.
 //!
 //! What makes a `Process`, and what fork(2) does to it, is above: see [`process`](crate::process).
-#![allow(unsafe_code, reason = "the current process is a pointer that fork replaces")]
+#![allow(unsafe_code, reason = "the current process is a pointer that fork replaces; a guard that is released by hand")]
 
 use crate::{
     abi,
@@ -10,10 +10,11 @@ use crate::{
     state::{PortId, SpaceId, space::SelfName},
 };
 use slipway_fabric::{
-    descriptor::Closing,
+    descriptor::{hold_closes, release_closes},
     sync::{AtomicPtr, Mutex, MutexGuard, Ordering},
 };
 use std::{
+    mem::ManuallyDrop,
     ops::{Deref, DerefMut},
     sync::OnceLock,
 };
@@ -21,7 +22,7 @@ use std::{
 /// A process's Mach.
 #[derive(Debug)]
 pub struct Process {
-    inner: Mutex<Inner>,
+    guarded: Mutex<Guarded>,
     /// The space of the task that the process began as.
     first: SpaceId,
     /// In a forked child, the space of tasks that ended with the fork: those of its parent.
@@ -39,30 +40,21 @@ pub struct Process {
 /// Tasks whose names for themselves are known without the lock.
 const OTHERS: usize = 64;
 
-/// The lock on a process's [`Inner`]. What the state left to do is done before it is released.
+/// What the lock guards.
+#[derive(Debug)]
+struct Guarded {
+    inner: Inner,
+    /// Whether what the holder drops is closed when the lock is released.
+    holds_closes: bool,
+}
+
+/// The lock on a process's [`Inner`]. What the state left to do is done before it is released, and what was dropped is closed after that.
+/// A guard moves in and out of every wait: it is no larger than two words.
 #[derive(Debug)]
 pub struct Guard<'a> {
     process: &'static Process,
-    inner: MutexGuard<'a, Inner>,
-    /// Closes what was dropped under the lock; after it is released, as fields are dropped in order.
-    closes: Option<Closes>,
-}
-
-/// Closes a thread's descriptors when it is dropped.
-#[derive(Debug)]
-struct Closes {
-    process: &'static Process,
-    /// Until then.
-    closing: Option<Closing>,
-}
-
-impl Drop for Closes {
-    fn drop(&mut self) {
-        let doomed = self.closing.take().map(Closing::end).unwrap_or_default();
-        if !doomed.is_empty() {
-            self.process.closer.close(doomed);
-        }
-    }
+    /// Released by [`Guard::drop`] alone.
+    guarded: ManuallyDrop<MutexGuard<'a, Guarded>>,
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
@@ -82,7 +74,15 @@ impl Process {
         let self_name = inner.state.space(first).self_name.clone();
         let other_names = [const { OnceLock::new() }; OTHERS];
         let (host, closer) = (OnceLock::new(), Closer::new(spawn));
-        let process = Box::new(Self { inner: Mutex::new(inner), first, ended, self_name, other_names, host, closer });
+        let process = Box::new(Self {
+            guarded: Mutex::new(Guarded { inner, holds_closes: false }),
+            first,
+            ended,
+            self_name,
+            other_names,
+            host,
+            closer,
+        });
         CURRENT.store(Box::into_raw(process), Ordering::Release);
     }
 
@@ -102,13 +102,13 @@ impl Process {
     /// before the next can fail.
     #[inline]
     pub fn lock(&'static self) -> Guard<'static> {
-        Guard { process: self, inner: self.inner.lock(), closes: None }
+        Guard { process: self, guarded: ManuallyDrop::new(self.guarded.lock()) }
     }
 
     /// Lets threads that wait for the lock have it first: the mutex is not fair. Not to be called with the lock held.
     pub(crate) fn let_others_in(&self) {
         for _ in 0..PATIENCE {
-            if !self.inner.is_wanted() {
+            if !self.guarded.is_wanted() {
                 return;
             }
             rustix::thread::sched_yield();
@@ -151,18 +151,10 @@ impl Guard<'_> {
         self.process
     }
 
-    /// From here on what is dropped is closed when the lock is released.
-    #[inline]
-    fn defer_closes(&mut self) {
-        if self.closes.is_none() {
-            self.closes = Some(Closes { process: self.process, closing: Some(Closing::begin()) });
-        }
-    }
-
     /// What is guarded, for a caller that drops no descriptor, and changes nothing that [`Shortcuts`](crate::dispatch::shortcuts::Shortcuts) say.
     #[inline(always)]
     pub(crate) fn quietly(&mut self) -> &mut Inner {
-        &mut self.inner
+        &mut self.guarded.inner
     }
 }
 
@@ -170,31 +162,52 @@ impl Deref for Guard<'_> {
     type Target = Inner;
     #[inline]
     fn deref(&self) -> &Inner {
-        &self.inner
+        &self.guarded.inner
     }
 }
 
 impl DerefMut for Guard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Inner {
-        self.inner.shortcuts.forget();
-        self.defer_closes();
-        &mut self.inner
+        let Guarded { inner, holds_closes } = &mut **self.guarded;
+        inner.shortcuts.forget();
+        if !std::mem::replace(holds_closes, true) {
+            hold_closes();
+        }
+        inner
     }
 }
 
 impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.inner.is_unsettled() {
-            settle_at_last(self);
+        if self.guarded.holds_closes || self.guarded.inner.is_unsettled() {
+            release_at_last(self);
+        } else {
+            // SAFETY: this is the end of the guard.
+            unsafe { ManuallyDrop::drop(&mut self.guarded) };
         }
     }
 }
 
+/// Releases the lock when there is something to do before or after that.
 #[cold]
-fn settle_at_last(guard: &mut Guard<'_>) {
+fn release_at_last(guard: &mut Guard<'_>) {
+    /// Also if a panic ends what is done before.
+    struct Release<'a, 'b>(&'a mut Guard<'b>);
+    impl Drop for Release<'_, '_> {
+        fn drop(&mut self) {
+            let held = std::mem::take(&mut self.0.guarded.holds_closes);
+            // SAFETY: this is called once, at the end of the guard.
+            unsafe { ManuallyDrop::drop(&mut self.0.guarded) };
+            let doomed = if held { release_closes() } else { Vec::new() };
+            if !doomed.is_empty() {
+                self.0.process.closer.close(doomed);
+            }
+        }
+    }
+    let release = Release(guard);
     if !std::thread::panicking() {
-        guard.settle();
+        release.0.settle();
     }
 }
