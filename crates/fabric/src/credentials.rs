@@ -1,5 +1,8 @@
 //! Who is at the other end of a socket.
-#![allow(unsafe_code, reason = "getsockopt: the safe face of SO_PEERCRED can't say that a process has no number here")]
+#![allow(
+    unsafe_code,
+    reason = "getsockopt and its kin: the safe face can't say that a process has no number here, or a socket no name"
+)]
 
 use std::{
     io,
@@ -13,6 +16,23 @@ pub struct Credentials {
     pub pid: Option<u32>,
     /// Its effective user at that time.
     pub uid: u32,
+}
+
+/// Whether a socket is one end of a pair of Unix sockets, as far as the kernel tells: connected, and without a name at
+/// either end. The other end of a pair may be gone.
+pub fn is_pair(socket: impl AsFd) -> bool {
+    let fd = socket.as_fd().as_raw_fd();
+    let unnamed = |ask: unsafe extern "C" fn(i32, *mut libc::sockaddr, *mut libc::socklen_t) -> i32| {
+        let mut family: libc::sa_family_t = 0;
+        let room = size_of::<libc::sa_family_t>() as libc::socklen_t;
+        let mut size = room;
+        // SAFETY: the kernel writes at most `size` bytes to `family`, a plain integer, and the address's size to `size`;
+        // both live until the end of the call, as does the borrowed descriptor.
+        let done = unsafe { ask(fd, (&raw mut family).cast(), &raw mut size) };
+        // A name makes the address longer than its family.
+        done == 0 && size == room && i32::from(family) == libc::AF_UNIX
+    };
+    unnamed(libc::getsockname) && unnamed(libc::getpeername)
 }
 
 /// Asks the kernel who made the other end of a Unix socket.

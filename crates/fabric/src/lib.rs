@@ -17,6 +17,7 @@
 pub mod credentials;
 #[cfg(not(loom))]
 pub mod descriptor;
+pub mod packet;
 pub mod ring;
 #[cfg(not(loom))]
 pub mod runtime;
