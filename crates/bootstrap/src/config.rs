@@ -1,7 +1,7 @@
 //! Which programs serve which services: files in TOML, and `--service`.
 
 use serde::Deserialize;
-use slipway_ports::bootstrap::ServiceName;
+use slipway_mach::bootstrap::ServiceName;
 use std::{
     collections::BTreeMap,
     env, fs, io,

@@ -1,9 +1,9 @@
 //! What the server does with ports, in terms of a task's calls.
 
-use slipway_ports::{
+use slipway_mach::{
+    Request,
     abi::{Code, notify, option, right, types},
     bootstrap::protocol::u32_at,
-    msg::Request,
     task::Task,
 };
 
@@ -76,7 +76,7 @@ pub fn send(task: Task, mut message: Vec<u8>) -> Result<(), Code> {
         Code::SUCCESS => Ok(()),
         Code::SEND_TIMED_OUT => {
             // It came back as if it had been received.
-            slipway_ports::bootstrap::protocol::discard(task, &message);
+            slipway_mach::bootstrap::protocol::discard(task, &message);
             let to = u32_at(&message, 8);
             if to != 0 {
                 let _ = task.deallocate(to);

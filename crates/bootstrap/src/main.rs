@@ -1,6 +1,6 @@
 //! The name server: services by name, and the programs that serve them.
 //!
-//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::protocol`). It
+//! A task like any other: what it is asked and answers are Mach messages (`slipway_mach::bootstrap::protocol`). It
 //! starts by itself when a program first needs it.
 
 mod config;
@@ -11,6 +11,7 @@ mod seat;
 mod server;
 mod view;
 
+use ::mach as _;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use config::{Directory, Program};
@@ -18,7 +19,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use seat::Seat;
 use server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
-use slipway_ports::bootstrap::{Place, launch};
+use slipway_mach::bootstrap::{Place, launch};
 use std::{
     env,
     fs::OpenOptions,

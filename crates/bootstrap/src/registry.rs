@@ -5,7 +5,7 @@
 //! to have it back, so that its senders are not cut off when that task ends.
 
 use crate::{config::Program, job::Job, mach};
-use slipway_ports::{
+use slipway_mach::{
     abi::{Code, kind, notify, right, types},
     bootstrap::{
         Service, ServiceName, Status,

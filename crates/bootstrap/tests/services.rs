@@ -2,7 +2,8 @@
 
 mod support;
 
-use slipway_ports::{
+use mach as _;
+use slipway_mach::{
     abi::{Code, kind, notify, right, types},
     bootstrap::{
         self, Status,
@@ -205,7 +206,7 @@ fn a_right_that_was_passed_on_comes_back_too() {
             let next = found("next");
             let mut message = protocol::header(7, (next, types::COPY_SEND), (0, 0));
             message[3] |= 0x80;
-            message.extend(slipway_ports::state::notify::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
+            message.extend(slipway_mach::abi::typed::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
             message.extend(u64::from(port).to_le_bytes());
             assert_eq!(send_raw(message), Code::SUCCESS);
         }

@@ -8,6 +8,7 @@
 //! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
+//! * [`packet`]: packets with descriptors.
 //! * [`credentials`]: who is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
 //!
@@ -17,6 +18,7 @@
 pub mod credentials;
 #[cfg(not(loom))]
 pub mod descriptor;
+#[cfg(not(loom))]
 pub mod packet;
 pub mod ring;
 #[cfg(not(loom))]

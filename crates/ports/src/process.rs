@@ -2,9 +2,9 @@
 #![allow(unsafe_code, reason = "the current process is a pointer that fork replaces")]
 
 use crate::{
-    abi, guest,
+    abi,
     io::{Inner, objects},
-    special::Special,
+    special::{Special, place},
     state::{PortId, Right, SpaceId, space::SelfName},
 };
 use slipway_fabric::{
@@ -56,22 +56,16 @@ const PATIENCE: u32 = 1000;
 static START: Once = Once::new();
 
 impl Process {
-    /// This process's. The first call makes it. Not for a [guest].
+    /// This process's. The first call makes it.
     #[inline]
     pub fn get() -> &'static Self {
-        Self::here().unwrap_or_else(|| unreachable!("a guest's process is its owner's"))
-    }
-
-    /// This process's, which the first call makes; None if this copy of the crate is a [guest] in it.
-    #[inline]
-    pub fn here() -> Option<&'static Self> {
         match Self::made() {
-            Some(process) => Some(process),
+            Some(process) => process,
             None => Self::start(),
         }
     }
 
-    /// This process's, if this copy of the crate has made one.
+    /// This process's, if there is one yet.
     #[inline]
     pub(crate) fn made() -> Option<&'static Self> {
         // SAFETY: what CURRENT points to is leaked, so it lives as long as the process.
@@ -91,18 +85,15 @@ impl Process {
     }
 
     #[cold]
-    fn start() -> Option<&'static Self> {
+    fn start() -> &'static Self {
         START.call_once(|| {
-            if guest::find() {
-                return;
-            }
             Self::install([None, None], false);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
             // SAFETY: as above.
             unsafe { libc::atexit(at_exit) };
         });
-        Self::made()
+        Self::made().expect("the first call makes it")
     }
 
     /// Makes a fresh `Process` the current one. The old one, if any, is left as it is, and leaks.
@@ -113,7 +104,7 @@ impl Process {
         ended.iter().for_each(|space| inner.state.terminate(*space));
         for (which, heirloom) in Special::ALL.into_iter().zip(heirlooms) {
             let right = heirloom.and_then(|(s, t)| inner.import_send(Reserved::new(s).ok()?, Reserved::new(t).ok()?).ok());
-            *which.of(inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
+            *place(which, inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
         }
         inner.settle();
         let self_name = inner.state.space(first).self_name.clone();
@@ -258,7 +249,7 @@ extern "C" fn after_fork_in_child() {
 impl Inner {
     /// Copies of a special port of a space, if it was set, as descriptors for the child.
     fn heirloom(&mut self, space: SpaceId, which: Special) -> Option<Pair> {
-        let Right::Send(port) = *which.of(self.state.space_mut(space)) else { return None };
+        let Right::Send(port) = *place(which, self.state.space_mut(space)) else { return None };
         let (s, t): (Arc<Reserved>, Arc<Reserved>) = if self.io.far(port).is_some() {
             (self.io.far(port)?.s.clone()?, self.holder(port).ok()?)
         } else {

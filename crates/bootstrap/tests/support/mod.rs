@@ -9,14 +9,14 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_peercred},
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
-use slipway_ports::{
+use slipway_mach::{
+    Request,
+    abi::typed::type_word,
     abi::{Code, option, right, types},
     bootstrap::{
         self,
         protocol::{header, u32_at},
     },
-    msg::Request,
-    state::notify::type_word,
     task::Task,
 };
 use std::{

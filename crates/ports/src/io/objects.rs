@@ -4,18 +4,17 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{MemfdFlags, SealFlags},
     io::Errno,
-    net::{
-        AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
-        SendFlags, SocketFlags, SocketType,
-    },
+    net::{AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SocketFlags, SocketType},
     pipe::PipeFlags,
 };
 use slipway_fabric::descriptor::Reserved;
 use std::{
-    io::{self, IoSlice, IoSliceMut},
+    io::{self, IoSliceMut},
     mem::MaybeUninit,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
+
+pub use slipway_fabric::packet::send;
 
 /// Most descriptors in one packet (SCM_MAX_FD).
 pub const PARCEL: usize = 253;
@@ -60,22 +59,6 @@ pub fn writable(fd: impl AsFd) -> bool {
     let mut fds = [PollFd::new(&fd, PollFlags::OUT)];
     let ready = rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::OUT)
-}
-
-/// Sends one packet with descriptors, at most [`PARCEL`]. Never waits (`WOULDBLOCK`), never raises SIGPIPE.
-pub fn send(socket: BorrowedFd<'_>, bytes: &[&[u8]], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
-    let slices: Vec<IoSlice<'_>> = bytes.iter().map(|b| IoSlice::new(b)).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
-        return Err(Errno::INVAL);
-    }
-    loop {
-        match rustix::net::sendmsg(socket, &slices, &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-            Err(Errno::INTR) => {}
-            other => return other.map(drop),
-        }
-    }
 }
 
 /// Whether so many more descriptors can be opened now. `fd` is any that is open.

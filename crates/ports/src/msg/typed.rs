@@ -8,61 +8,10 @@ use crate::{
         message::{Item, Memory},
     },
 };
+use slipway_abi::typed::{DEALLOCATE, Descriptor, NAME_MASK, word};
 use slipway_fabric::{descriptor::Reserved, sync::pages};
 use smallvec::SmallVec;
 use std::os::fd::AsFd;
-
-/// One `mach_msg_type_t`.
-#[derive(Debug, Clone, Copy)]
-pub struct Descriptor {
-    /// What the elements are.
-    pub name: u32,
-    /// The size of an element in bits.
-    pub bits: u32,
-    /// How many there are.
-    pub number: u32,
-    /// Whether they are in the message.
-    pub inline: bool,
-    /// Whether out-of-line data is given away with the message.
-    pub deallocate: bool,
-}
-
-const NAME_MASK: u64 = 0xff;
-const UNUSED: u64 = 0x1f << 24;
-const INLINE_BIT: u64 = 1 << 29;
-const DEALLOCATE: u64 = 1 << 31;
-
-impl Descriptor {
-    /// Reads one; `SEND_INVALID_TYPE` if it has bits that mean nothing.
-    pub fn parse(word: u64) -> Result<Self, Code> {
-        let it = Self {
-            name: (word & NAME_MASK) as u32,
-            bits: (word >> 8 & 0xffff) as u32,
-            number: (word >> 32) as u32,
-            inline: word & INLINE_BIT != 0,
-            deallocate: word & DEALLOCATE != 0,
-        };
-        let right_size = !it.is_port() || it.bits == if it.inline { 64 } else { 32 };
-        if word & UNUSED != 0 || (it.inline && it.deallocate) || !right_size {
-            return Err(Code::SEND_INVALID_TYPE);
-        }
-        Ok(it)
-    }
-
-    /// Whether the elements are rights.
-    pub fn is_port(&self) -> bool {
-        (types::MOVE_RECEIVE..=types::MAKE_SEND_ONCE).contains(&self.name)
-    }
-
-    /// The size of all elements in bytes.
-    pub fn size(&self) -> u64 {
-        (u64::from(self.number) * u64::from(self.bits)).div_ceil(8)
-    }
-}
-
-fn word(body: &[u8], at: usize) -> Option<u64> {
-    Some(u64::from_le_bytes(body.get(at..at + SLOT)?.try_into().ok()?))
-}
 
 fn set_word(body: &mut [u8], at: usize, value: u64) {
     if let Some(place) = body.get_mut(at..at + SLOT) {
@@ -335,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_body_says_what_came_with_it() {
-        let out_of_line = |name, bits, number| type_word(name, bits, number) & !INLINE_BIT;
+        let out_of_line = |name, bits, number| type_word(name, bits, number) & !slipway_abi::typed::INLINE;
         let (send, once) = (Right::Send(PortId(1)), || Right::FarOnce(FarOnce(1)));
         let words = [
             type_word(types::INTEGER_32, 32, 1),

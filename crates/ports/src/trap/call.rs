@@ -5,7 +5,7 @@ use super::{
     catch, gate,
     thread::{self, Frame, Thread},
 };
-use crate::{abi::Code, guest, process::Process};
+use crate::{abi::Code, process::Process};
 use slipway_fabric::{sync::Ordering, turn::Turn};
 use std::{cell::Cell, ffi::c_void, ptr::null_mut};
 
@@ -14,7 +14,7 @@ use std::{cell::Cell, ffi::c_void, ptr::null_mut};
 ///
 /// # Safety
 /// The arguments are what a routine with this signature takes.
-#[inline]
+#[inline(always)]
 pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
     let thread = thread::here();
     // SAFETY: it is the calling thread's own, which is here.
@@ -85,9 +85,6 @@ pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
 #[cold]
 #[inline(never)]
 fn may_call_unknown(thread: &Thread, name: u32, id: i32, signature: u64) -> bool {
-    if Process::here().is_none() {
-        return guest::known_owner().may_trap(name, id, signature);
-    }
     thread.look_up(name, id) && may_call(name, id, signature)
 }
 
@@ -100,17 +97,13 @@ fn told(turn: *const Turn) {
     guard.wake_turn(turn.addr());
 }
 
-/// A port that the thread doesn't keep: in a guest, any.
+/// A port that the thread doesn't keep.
 ///
 /// # Safety
 /// As for [`call`].
 #[cold]
 #[inline(never)]
 unsafe fn unknown(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
-    if Process::here().is_none() {
-        // SAFETY: the caller's promise.
-        return unsafe { guest::known_owner().trap(name, id, signature, arguments) };
-    }
     let found = thread::with(|thread| thread.look_up(name, id));
     // SAFETY: the caller's promise. A change in between leads here again.
     if found { unsafe { call(name, id, signature, arguments) } } else { None }

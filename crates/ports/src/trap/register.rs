@@ -1,7 +1,7 @@
 //! A task's side: registering routines, and waiting for the calls in them.
 
 use super::{gate::Table, thread};
-use crate::{abi::Code, guest::forward, io::wait, process::Guard, state::traps, task::Task};
+use crate::{abi::Code, io::wait, process::Guard, state::traps, task::Task};
 use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
@@ -10,13 +10,11 @@ impl Task {
     /// with the same base. `serial`: calls are made one at a time, each in the place of a thread that waits in a
     /// receive on the port or its set.
     pub fn register_traps(&self, name: u32, table: Table, serial: bool) -> Result<(), Code> {
-        forward!(self.register_traps(name, &table, serial));
         self.lock().state.register_traps(self.space(), name, table, serial)
     }
 
     /// Withdraws the routines of a port, and waits until no thread but the calling one is in any of them.
     pub fn withdraw_traps(&self, name: u32) -> Result<(), Code> {
-        forward!(self.withdraw_traps(name));
         let mut guard = self.lock();
         let turns = guard.state.unregister_traps(self.space(), name)?;
         guard.settle();
@@ -29,7 +27,6 @@ impl Task {
     /// Waits until no thread but the calling one is in a call to the task, which has been [terminated](Task::terminate)
     /// or has withdrawn its routines.
     pub fn wait_for_callers(&self) {
-        forward!(self.wait_for_callers());
         let mut guard = self.lock();
         loop {
             let next = guard.state.turns.leaving(self.space()).find(|turn| turn.calls() > own(turn)).cloned();
@@ -41,7 +38,6 @@ impl Task {
     /// Calls that were made to a port of this task since it registered routines; None if it has none, or is no receive
     /// right.
     pub fn trap_calls(&self, name: u32) -> Option<u64> {
-        forward!(self.trap_calls(name));
         let guard = self.lock();
         let port = guard.state.receive_of(self.space(), name).ok()?;
         let calls = |traps: &traps::Traps| traps.tally.sum();
