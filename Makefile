@@ -33,7 +33,7 @@ demo: build ## one minute: X11 over the socket and over shared memory, side by s
 
 demo-kv: build ## the key-value service of examples/kv, used by its client in C and by the one in Rust
 	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage >/dev/null
-	$(CARGO) build --release --locked -p slipway-ports --example kv-client
+	$(CARGO) build --release --locked -p slipway-mach --example kv-client
 	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
 	$(MAKE) --no-print-directory -C examples/kv all && \
 	slipway run --private -- examples/kv/demo.sh && \

@@ -31,7 +31,7 @@ step "generated files"
 # The name server's modules are what mig makes of their .defs.
 generated=$(mktemp -d)
 trap 'rm -rf "$generated"' EXIT
-bootstrap=crates/ports/src/bootstrap
+bootstrap=crates/mach/src/bootstrap
 for pair in include/mach/bootstrap.defs:interface.rs $bootstrap/listing.defs:listing.rs; do
     file=${pair#*:}
     cargo run -q -p slipway-mig --locked -- --lang rust -I include -rust "$generated/$file" "${pair%:*}"

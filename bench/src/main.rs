@@ -18,6 +18,7 @@ mod trips;
 mod x11;
 
 use clap::{Parser, Subcommand};
+use mach as _;
 use std::process::ExitCode;
 
 /// Measures Slipway against what it replaces.

@@ -1,5 +1,4 @@
-//! Has the host's functions found by the tasks that it loads: its own of `pthread_create`, `exit` and the like, and the one by which a copy of
-//! `slipway-ports` in a task's file learns of the process's Mach.
+//! Has the host's functions found by the tasks that it loads: its own of `pthread_create`, `exit` and the like.
 
 fn main() {
     println!("cargo:rerun-if-changed=build.rs");
@@ -8,7 +7,7 @@ fn main() {
     }
 }
 
-const SYMBOLS: [&str; 14] = [
+const SYMBOLS: [&str; 13] = [
     "pthread_create",
     "pthread_key_create",
     "pthread_key_delete",
@@ -22,5 +21,4 @@ const SYMBOLS: [&str; 14] = [
     "verrx",
     "error",
     "error_at_line",
-    "slipway_domain_guest",
 ];

@@ -1,8 +1,9 @@
 //! kv-client in Rust: puts, holds, gets, deletes and lists entries of kv-server, as client.c does.
 //!
-//! `cargo run -p slipway-ports --example kv-client -- list`
+//! `cargo run -p slipway-mach --example kv-client -- list`
 
-use slipway_ports::{
+use mach as _;
+use slipway_mach::{
     abi::notify,
     rights::{Outgoing, ReceiveRight, Received, SendRight},
 };

@@ -1,6 +1,4 @@
 //! Calls every routine of sampler.defs and tidy.defs in Rust and checks what comes back, as sampler_client.c does in C.
-//!
-//! `cargo run -p slipway-mig --example sampler-client`
 
 // What `mig --lang rust --trap` writes, of which a client leaves half unused. docs/mig.md says how a project makes its own.
 /// The interface of sampler.defs.
@@ -15,7 +13,7 @@ pub mod sampler;
 pub mod tidy;
 
 use sampler::{Record, Sampler};
-use slipway_ports::{
+use slipway_mach::{
     mig::{AnyRight, Carry, Code, Lend, ReceiveRight, SendRight},
     rights::Outgoing,
 };

@@ -1,6 +1,4 @@
 //! The routines of the server in Rust, as sampler_server.c and tidy_server.c have them in C. It registers itself as "sampler".
-//!
-//! `cargo run -p slipway-mig --example sampler-server`
 
 // What `mig --lang rust --trap` writes, of which a server leaves half unused. docs/mig.md says how a project makes its own.
 /// The interface of sampler.defs.
@@ -19,7 +17,7 @@ use sampler::{
     OutOfLineReply, PortArraysReply, PortsReply, Record, RoomReply, SamplerServer, SizesReply, StringsReply, StructuresReply,
     UnlimitedReply,
 };
-use slipway_ports::mig::{self, AnyRight, Array, Code, ReceiveRight, Received, SendOnceRight, SendRight, Served, Target};
+use slipway_mach::mig::{self, AnyRight, Array, Code, ReceiveRight, Received, SendOnceRight, SendRight, Served, Target};
 use std::{error::Error, ffi::CString, io::Write};
 use tidy::{PairsReply, TidyServer};
 

@@ -9,7 +9,7 @@ use crate::trips::job::{self, Args, Side, begin, work};
 use crate::trips::link::Link;
 use crate::trips::meet::{End, meet, serve_beside, servers_cpu, two_tasks};
 use anyhow::{Context, bail, ensure};
-use slipway_ports::task::Task;
+use slipway_mach::task::Task;
 
 /// What a process is started for.
 pub type Job = job::Job<Case>;

@@ -2,9 +2,9 @@
 
 use super::cases::Test;
 use anyhow::{Context, bail, ensure};
-use slipway_ports::mig::{self, Code, SendRight, Target};
-use slipway_ports::rights::ReceiveRight;
-use slipway_ports::task::Task;
+use slipway_mach::mig::{self, Code, SendRight, Target};
+use slipway_mach::rights::ReceiveRight;
+use slipway_mach::task::Task;
 use std::hint::black_box;
 use std::mem::ManuallyDrop;
 use stubs::{Colocate, ColocateServer};

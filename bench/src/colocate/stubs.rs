@@ -111,6 +111,6 @@ pub fn serve(port: u32) -> anyhow::Result<()> {
 }
 
 pub(super) fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
-    ensure!(code == 0, "{what}: {}", slipway_ports::abi::Code(code));
+    ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
     Ok(())
 }

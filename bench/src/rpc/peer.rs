@@ -6,7 +6,7 @@ use crate::trips::exchange::Exchange;
 use crate::trips::job::{self, Args, Side, begin, work};
 use crate::trips::link::Link;
 use crate::trips::meet::{End, meet, serve_beside, servers_cpu, two_tasks};
-use slipway_ports::task::Task;
+use slipway_mach::task::Task;
 
 type Job = job::Job<Case>;
 

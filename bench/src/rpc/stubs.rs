@@ -170,7 +170,7 @@ impl Looped {
 }
 
 fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
-    ensure!(code == 0, "{what}: {}", slipway_ports::abi::Code(code));
+    ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
     Ok(())
 }
 

@@ -14,7 +14,7 @@ use std::rc::Rc;
 /// A function, and the kinds of work in it.
 #[derive(Debug, Clone)]
 pub struct Anchor<K> {
-    /// What its path begins with: "slipway_ports::io"; a C function's is empty.
+    /// What its path begins with: "slipway_ports::line"; a C function's is empty.
     pub within: &'static str,
     /// Its last name.
     pub name: String,

@@ -4,10 +4,10 @@ use super::job::{Job, Side};
 use super::link::Link;
 use crate::cores::pin;
 use anyhow::{Context, anyhow, ensure};
-use slipway_ports::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
-use slipway_ports::msg::Request;
-use slipway_ports::state::notify::type_word;
-use slipway_ports::task::Task;
+use slipway_mach::Request;
+use slipway_mach::abi::typed::type_word;
+use slipway_mach::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
+use slipway_mach::task::Task;
 
 /// Where in a header the fields are, bytes.
 pub const BITS: usize = 0;

@@ -1,7 +1,7 @@
 //! The processes that ask, and the port that each asks by: what is held for a client is charged to its port.
 
 use crate::mach;
-use slipway_ports::{
+use slipway_mach::{
     abi::Code,
     bootstrap::{contact, protocol},
     task::Task,

@@ -6,7 +6,7 @@ use rustix::{
 };
 use serde::Deserialize;
 
-use slipway_ports::bootstrap::{ServiceName, launch, trust};
+use slipway_mach::bootstrap::{ServiceName, launch, trust};
 use std::{
     collections::BTreeMap,
     env,

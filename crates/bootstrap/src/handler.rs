@@ -1,7 +1,7 @@
 //! What the server answers: the routines of its interfaces.
 
 use crate::{registry::Registry, server::Server, view::Use};
-use slipway_ports::{
+use slipway_mach::{
     abi::{self, Code},
     bootstrap::{
         ServiceName,

@@ -5,7 +5,7 @@ use crate::{
     mach,
 };
 use rustix::process::{Pid, PidfdFlags, pidfd_open};
-use slipway_ports::{abi, bootstrap::inherited::Inheritance, task::Task};
+use slipway_mach::{abi, bootstrap::inherited::Inheritance, task::Task};
 use std::{
     ffi::OsStr,
     fs::OpenOptions,

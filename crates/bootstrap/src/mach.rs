@@ -1,8 +1,8 @@
 //! What the server does with ports, in terms of a task's calls.
 
-use slipway_ports::{
+use slipway_mach::{
+    Request,
     abi::{Code, notify, option, right, types},
-    msg::Request,
     rights::SendRight,
     task::Task,
 };

@@ -1,6 +1,6 @@
 //! The name server: services by name, and the programs that serve them.
 //!
-//! A task like any other: what it is asked and answers are Mach messages (`slipway_ports::bootstrap::interface`). It
+//! A task like any other: what it is asked and answers are Mach messages (`slipway_mach::bootstrap::interface`). It
 //! starts by itself when a program first needs it.
 
 mod clients;
@@ -13,6 +13,7 @@ mod seat;
 mod server;
 mod view;
 
+use ::mach as _;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use config::{Directory, Program};
@@ -21,7 +22,7 @@ use seat::Seat;
 use server::Server;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use slipway_ports::bootstrap::{Place, launch};
+use slipway_mach::bootstrap::{Place, launch};
 use std::{
     env,
     fs::OpenOptions,

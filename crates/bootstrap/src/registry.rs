@@ -5,7 +5,7 @@
 //! to have it back, so that its senders are not cut off when that task ends.
 
 use crate::{clients::Limits, config::Program, job::Job, mach};
-use slipway_ports::{
+use slipway_mach::{
     abi::{self, Code, kind, notify},
     bootstrap::{Service, ServiceName, Status, protocol},
     rights::{Part, ReceiveRight, Received, SendRight},

@@ -7,7 +7,7 @@ use rustix::{
     io::Errno,
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, socket_with},
 };
-use slipway_ports::bootstrap::contact::{self, Failed};
+use slipway_mach::bootstrap::contact::{self, Failed};
 use std::{
     ffi::OsString,
     io,

@@ -16,7 +16,7 @@ use rustix::{
     io::Errno,
     process::{Resource, getrlimit},
 };
-use slipway_ports::{
+use slipway_mach::{
     abi::{Code, notify, right},
     bootstrap::{interface, listing},
     mig,
@@ -94,7 +94,7 @@ impl Server {
         for program in programs {
             let name = program.name.clone();
             if let Err(code) = self.registry.configure(program) {
-                eprintln!("slipway-bootstrap: {name}: {}", slipway_ports::bootstrap::describe(code));
+                eprintln!("slipway-bootstrap: {name}: {}", slipway_mach::bootstrap::describe(code));
             }
         }
     }
@@ -102,7 +102,7 @@ impl Server {
     /// Serves until `stop` is readable. `reload` is readable when the service files are to be read again. `socket` is
     /// told to programs, if it isn't the user's own server's.
     pub fn run(&mut self, stop: &UnixStream, reload: &UnixStream, socket: Option<&OsStr>, shares_output: bool) -> Result<()> {
-        let variable = socket.map(|socket| (slipway_ports::bootstrap::contact::SOCKET_VARIABLE, socket));
+        let variable = socket.map(|socket| (slipway_mach::bootstrap::contact::SOCKET_VARIABLE, socket));
         let path = self.seat.path().to_owned();
         let surroundings = Surroundings { task: self.task, set: self.set.name(), socket: &path, variable, shares_output };
         loop {

@@ -3,7 +3,7 @@
 use crate::seat::Seat;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
-use slipway_ports::{
+use slipway_mach::{
     abi::Code,
     bootstrap::{Service, ServiceName, protocol},
 };

@@ -2,7 +2,8 @@
 
 mod support;
 
-use slipway_ports::{
+use mach as _;
+use slipway_mach::{
     abi::{Code, types},
     bootstrap::{self, protocol},
 };

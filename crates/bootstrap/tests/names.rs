@@ -2,13 +2,14 @@
 
 mod support;
 
-use slipway_ports::{
+use mach as _;
+use slipway_mach::{
+    abi::typed::type_word,
     abi::{self, Code, notify, right, types},
     bootstrap::{
         self, Status,
         protocol::{self, NAME_MAX},
     },
-    state::notify::type_word,
 };
 use support::*;
 

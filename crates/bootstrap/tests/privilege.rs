@@ -2,12 +2,13 @@
 
 mod support;
 
+use mach as _;
 use rustix::{
     fs::{StatVfsMountFlags, statvfs},
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_peercred},
     process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal},
 };
-use slipway_ports::bootstrap::{self, protocol};
+use slipway_mach::bootstrap::{self, protocol};
 use std::{
     fs::{self, Permissions},
     os::unix::{

@@ -2,7 +2,8 @@
 
 mod support;
 
-use slipway_ports::{
+use mach as _;
+use slipway_mach::{
     abi::{Code, kind, notify, right, types},
     bootstrap::{self, Status, protocol},
 };
@@ -202,7 +203,7 @@ fn a_right_that_was_passed_on_comes_back_too() {
             let next = found("next");
             let mut message = header(7, (next, types::COPY_SEND), (0, 0));
             message[3] |= 0x80;
-            message.extend(slipway_ports::state::notify::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
+            message.extend(slipway_mach::abi::typed::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
             message.extend(u64::from(port).to_le_bytes());
             assert_eq!(send_raw(message), Code::SUCCESS);
         }
@@ -345,7 +346,7 @@ fn a_configured_service_is_checked_in_by_its_program_only() {
             // What the program asks by is passed on, and must be good for nothing once the program runs anew.
             let mut message = header(7, (found("keeper"), types::COPY_SEND), (0, 0));
             message[3] |= 0x80;
-            message.extend(slipway_ports::state::notify::type_word(types::COPY_SEND, 64, 1).to_le_bytes());
+            message.extend(slipway_mach::abi::typed::type_word(types::COPY_SEND, 64, 1).to_le_bytes());
             message.extend(u64::from(bootstrap::port(me()).expect("the name server")).to_le_bytes());
             assert_eq!(send_raw(message), Code::SUCCESS);
             serve(port, 1);

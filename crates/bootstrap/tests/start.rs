@@ -2,11 +2,12 @@
 
 mod support;
 
+use mach as _;
 use rustix::{
     net,
     process::{PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
-use slipway_ports::{
+use slipway_mach::{
     abi::Code,
     bootstrap::{self, protocol},
 };

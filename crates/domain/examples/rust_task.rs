@@ -1,11 +1,11 @@
-//! A task in Rust that uses the crate `slipway-ports`, as any program does: a service that doubles a number.
+//! A task in Rust that uses the crate `slipway-mach`, as any program does: a service that doubles a number.
 //!
 //! ```text
 //! cargo build -p slipway-domain --example rust_task
 //! slipway run --private target/debug/examples/librust_task.so client.so
 //! ```
 
-use slipway_ports::rights::{Outgoing, ReceiveRight};
+use slipway_mach::rights::{Outgoing, ReceiveRight};
 use std::{error::Error, ffi::OsString};
 
 slipway_domain::task_main!(main);

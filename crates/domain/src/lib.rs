@@ -5,7 +5,7 @@
 //!
 //! The host is the program `slipway-domain` of this package: it loads libmach once and the tasks beside it, each with
 //! a space of its own. It is linked with no Mach of its own, so that there is one in the process. A task in Rust uses it by the crate
-//! `slipway-ports`, as a program does.
+//! `slipway-mach`, whose calls find that libmach when the task is loaded.
 
 pub mod backoff;
 pub mod note;

@@ -16,9 +16,6 @@ pub const ABI: u32 = 1;
 const NAME: [u8; 8] = *b"Slipway\0";
 /// The note's type.
 const TASK: u32 = 1;
-/// The type of the note by which a file says that the crate `slipway-ports` is in it, and which version of libmach's functions
-/// for that it wants.
-const GUEST: u32 = 2;
 
 /// The note as `MACH_TASK_MAIN` writes it.
 #[derive(Debug)]
@@ -96,17 +93,10 @@ pub fn check(path: &Path) -> Result<(), Unfit> {
     if *abi == ABI { Ok(()) } else { Err(Unfit::Abi(*abi)) }
 }
 
-/// Which versions of libmach's functions for `slipway-ports` the file wants: none if that crate is not in it.
-pub fn guests(path: &Path) -> Vec<u32> {
-    look(path).ok().flatten().map(|found| found.guests).unwrap_or_default()
-}
-
 /// What the headers of an ELF file say.
 struct Found {
     /// Version and size of a pointer, of each note of a task.
     notes: Vec<(u32, u32)>,
-    /// The version, of each note of `slipway-ports`.
-    guests: Vec<u32>,
     /// A shared object that is no program.
     shared: bool,
     native: bool,
@@ -130,24 +120,21 @@ fn facts<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) 
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;
     let segments = header.program_headers(endian, data).ok()?;
-    let (mut notes, mut guests, mut program) = (Vec::new(), Vec::new(), false);
+    let (mut notes, mut program) = (Vec::new(), false);
     for segment in segments {
         program |= segment.p_type(endian) == elf::PT_INTERP;
         let Ok(Some(mut iterator)) = segment.notes(endian, data) else { continue };
         while let Ok(Some(note)) = iterator.next() {
             let word = |at: usize| Some(u32::from_ne_bytes(note.desc().get(at..at + 4)?.try_into().ok()?));
-            if let (true, Some(version), Some(pointer)) = (note.name() == &NAME[..7], word(0), word(4)) {
-                match note.n_type(endian).0 {
-                    TASK => notes.push((version, pointer)),
-                    GUEST => guests.push(version),
-                    _ => {}
-                }
+            let is_task = note.name() == &NAME[..7] && note.n_type(endian).0 == TASK;
+            if let (true, Some(version), Some(pointer)) = (is_task, word(0), word(4)) {
+                notes.push((version, pointer));
             }
         }
     }
     let shared = header.e_type(endian) == elf::ET_DYN && !program;
     let machine = if cfg!(target_arch = "x86_64") { elf::EM_X86_64 } else { elf::EM_AARCH64 };
-    Some(Found { notes, guests, shared, native: header.e_machine(endian) == machine })
+    Some(Found { notes, shared, native: header.e_machine(endian) == machine })
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@
 //! * [`spin`]: how long a waiter looks before it sleeps.
 //! * [`pace`]: how long a writer naps at a full ring.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
+//! * [`packet`]: packets with descriptors.
 //! * [`credentials`]: who is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
 //! * [`trust`]: which part of the environment is another user's choice.

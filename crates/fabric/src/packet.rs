@@ -6,8 +6,12 @@
 #![allow(unsafe_code, reason = "recvmsg: the safe face can't say that a sender has no number here, and leaves pidfds open")]
 
 use crate::credentials::Credentials;
-use rustix::io::Errno;
+use rustix::{
+    io::Errno,
+    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags},
+};
 use std::{
+    io::IoSlice,
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
@@ -114,11 +118,29 @@ fn receive_as(how: i32, socket: BorrowedFd<'_>, to: &mut [u8], mut take: impl Fn
     Ok(Packet { len, truncated: flag(libc::MSG_TRUNC), lost: flag(libc::MSG_CTRUNC), sender })
 }
 
+/// Sends one packet with descriptors, at most [`DESCRIPTORS`]. Never waits, never raises SIGPIPE.
+///
+/// # Errors
+/// As sendmsg(2); `WOULDBLOCK` if there is no room now.
+pub fn send(socket: BorrowedFd<'_>, bytes: &[&[u8]], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
+    let slices: Vec<IoSlice<'_>> = bytes.iter().map(|b| IoSlice::new(b)).collect();
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(DESCRIPTORS))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
+        return Err(Errno::INVAL);
+    }
+    loop {
+        match rustix::net::sendmsg(socket, &slices, &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            Err(Errno::INTR) => {}
+            other => return other.map(drop),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use rustix::net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType};
-    use std::io::IoSlice;
+    use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
     fn pair() -> (OwnedFd, OwnedFd) {
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets")

@@ -8,12 +8,12 @@ use crate::{
     call::{Name, Out, Return, routine, string},
     error,
 };
-use slipway_ports::{
-    AtomicU32,
-    abi::{self, Code, types},
+use slipway_abi::{self as abi, Code, types};
+use slipway_mach::{
     bootstrap::{self, Error, protocol::NAME_MAX},
     task::Task,
 };
+use slipway_ports::AtomicU32;
 use std::{
     cell::RefCell,
     ffi::{CString, c_char, c_int},

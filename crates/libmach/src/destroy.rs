@@ -6,9 +6,9 @@ use crate::{
     call::{Name, guarded},
     message::Header,
 };
+use slipway_abi::typed::{Descriptor, Field};
 use slipway_ports::{
-    abi::{COMPLEX, Code, HEADER, REMOTE_MASK, SLOT, kind, right, types},
-    msg::typed::Descriptor,
+    abi::{COMPLEX, Code, HEADER, REMOTE_MASK, kind, right, types},
     pages,
     task::Task,
 };
@@ -55,20 +55,13 @@ pub(crate) unsafe fn destroy(msg: *mut Header) {
 /// # Safety
 /// The rights and the memory that the body names are the caller's.
 unsafe fn destroy_body(task: Task, body: &[u8]) {
-    let mut rest = body;
-    while let Some((word, after)) = rest.split_first_chunk::<SLOT>() {
-        let Ok(item) = Descriptor::parse(u64::from_ne_bytes(*word)) else { return };
-        let len = usize::try_from(item.size()).unwrap_or(usize::MAX);
-        let size = if item.inline { len.checked_next_multiple_of(SLOT) } else { Some(SLOT) };
-        let Some((data, after)) = size.and_then(|size| after.split_at_checked(size)) else { return };
-        rest = after;
-        if item.inline {
-            if item.is_port() {
-                data.chunks_exact(SLOT).for_each(|slot| give_up(task, name_in(slot), item.name));
-            }
-        } else if let Some(at) = data.first_chunk::<SLOT>() {
+    let mut at = 0;
+    while let Ok(item) = Field::at(body, at) {
+        at = item.end;
+        item.names(body).for_each(|name| give_up(task, name, item.of.name));
+        if !item.of.inline {
             // SAFETY: the caller's promise.
-            unsafe { destroy_memory(task, usize::from_ne_bytes(*at), len, &item) };
+            unsafe { destroy_memory(task, item.address(body), item.of.size() as usize, &item.of) };
         }
     }
 }

@@ -3,18 +3,13 @@
 #![allow(unsafe_code, reason = "functions that another program's code calls, with pointers that it passes")]
 
 use crate::call::guarded;
-use slipway_ports::{
-    abi::Code,
-    bootstrap::{Place, contact},
-    guest,
-    task::Task,
-    trap::leave,
-};
+use slipway_mach::bootstrap::contact;
+use slipway_ports::{abi::Code, task::Task, trap::leave};
 use std::{
     ffi::{CStr, OsStr, c_char, c_int},
     os::unix::ffi::OsStrExt,
     panic::catch_unwind,
-    path::PathBuf,
+    path::Path,
 };
 
 /// `MACH_TASK_ABI`: the version of what tasks as shared objects expect.
@@ -24,13 +19,6 @@ const ABI: u32 = 1;
 #[unsafe(no_mangle)]
 pub extern "C" fn slipway_domain_abi() -> u32 {
     ABI
-}
-
-/// The table of functions that tasks in Rust use, which have a copy of `slipway_ports` of their own; null if there is none
-/// of this version.
-#[unsafe(no_mangle)]
-pub extern "C" fn slipway_domain_guest_functions(version: u32) -> *const guest::Functions {
-    guest::functions(version)
 }
 
 /// A new task in this process: its number for the functions below; 0, the process's first task, if it can't be made.
@@ -78,8 +66,7 @@ pub unsafe extern "C" fn slipway_domain_bootstrap(task: u32, socket: *const c_ch
     let path = OsStr::from_bytes(unsafe { CStr::from_ptr(socket) }.to_bytes());
     guarded(Code::FAILURE, || {
         let task = Task::by_number(task);
-        let place = Place { socket: PathBuf::from(path), named: true };
-        let Ok((s, t)) = contact::greet(&place.socket) else { return Code::FAILURE };
+        let Ok((s, t)) = contact::greet(Path::new(path)) else { return Code::FAILURE };
         let Ok(name) = task.import(s, t) else { return Code::FAILURE };
         task.set_bootstrap(name).err().unwrap_or(Code::SUCCESS)
     })

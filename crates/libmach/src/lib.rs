@@ -8,7 +8,7 @@
 //! * [`names`], [`rights`], [`transfer`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
 //! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
-//! * [`domain`]: for the host of several tasks.
+//! * [`domain`]: for the host of several tasks. * [`rust`]: for `slipway-mach`.
 
 pub mod bootstrap;
 pub mod buffer;
@@ -24,6 +24,7 @@ pub mod names;
 pub mod netname;
 pub mod pollable;
 pub mod rights;
+pub mod rust;
 pub mod server;
 pub mod task;
 pub mod transfer;

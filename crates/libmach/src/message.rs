@@ -12,25 +12,7 @@ use slipway_ports::{
 };
 use std::slice;
 
-/// The front of every message, `mach_msg_header_t`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C, align(8))]
-pub struct Header {
-    /// `msgh_bits`.
-    pub bits: u32,
-    /// `msgh_size` in bytes, with the header.
-    pub size: u32,
-    /// `msgh_remote_port`, in the lower half.
-    pub remote: u64,
-    /// `msgh_local_port`, in the lower half, or `msgh_protected_payload`.
-    pub local: u64,
-    /// `msgh_seqno`.
-    pub seqno: u32,
-    /// `msgh_id`.
-    pub id: i32,
-}
-
-const _: () = assert!(size_of::<Header>() == HEADER);
+pub use slipway_abi::call::Header;
 
 /// Options whose `notify` argument must name a receive right.
 const NOTIFIES: u32 = option::SEND_CANCEL | option::RCV_NOTIFY;

@@ -9,15 +9,15 @@ use crate::{
     bootstrap::{code, server},
     call::{Name, Out, Return, routine, string},
 };
-use slipway_ports::{
-    AtomicPtr, Ordering,
-    abi::{self, Code, kind, types},
+use slipway_abi::{self as abi, Code, kind, types};
+use slipway_mach::{
     bootstrap::{
         self,
         protocol::{NAME_IN_USE, NOT_PRIVILEGED, UNKNOWN_SERVICE},
     },
     task::Task,
 };
+use slipway_ports::{AtomicPtr, Ordering};
 use std::{
     collections::HashMap,
     ffi::c_char,

@@ -3,29 +3,7 @@
 
 use crate::call::{Name, Out, Return, array, count, routine, task};
 
-/// `mach_port_status_t`.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub struct Status {
-    /// The set that the port is in, or null.
-    pub pset: Name,
-    /// The sequence number of the next message.
-    pub seqno: u32,
-    /// The make-send count.
-    pub mscount: u32,
-    /// The queue limit.
-    pub qlimit: u32,
-    /// Messages that wait.
-    pub msgcount: u32,
-    /// Send-once rights.
-    pub sorights: u32,
-    /// Whether there are send rights.
-    pub srights: i32,
-    /// Whether a port-destroyed notification is asked for.
-    pub pdrequest: i32,
-    /// Whether a no-senders notification is asked for.
-    pub nsrequest: i32,
-}
+pub use slipway_abi::call::Status;
 
 const _: () = assert!(size_of::<Status>() == 36);
 

@@ -2,17 +2,15 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::call::{Name, Out, Return, routine, task};
-use slipway_ports::{
-    abi::{self, Code},
-    bootstrap,
-    special::Special,
-    task::Task,
+use slipway_abi::{
+    Code,
+    call::{KERNEL_PORT, Special},
 };
+use slipway_mach::bootstrap;
+use slipway_ports::task::Task;
 use std::ffi::c_int;
 
-const KERNEL_PORT: c_int = 1;
-const EXCEPTION_PORT: c_int = 3;
-const BOOTSTRAP_PORT: c_int = 4;
+const BOOTSTRAP_PORT: c_int = Special::Bootstrap as c_int;
 
 /// A name from a call that can't fail in Mach; null if it did.
 fn name_or_null(get: impl FnOnce() -> Name) -> Name {
@@ -42,12 +40,13 @@ pub extern "C" fn mach_host_self() -> Name {
     name_or_null(|| Task::current().host_name())
 }
 
+/// The task as `slipway-mach` has it.
+pub(crate) fn shared(task: Task) -> slipway_mach::task::Task {
+    slipway_abi::call::TaskId::from(task).into()
+}
+
 fn special(which: c_int) -> Result<Special, Code> {
-    match which {
-        EXCEPTION_PORT => Ok(Special::Exception),
-        BOOTSTRAP_PORT => Ok(Special::Bootstrap),
-        _ => Err(Code::INVALID_ARGUMENT),
-    }
+    Special::by_number(which).ok_or(Code::INVALID_ARGUMENT)
 }
 
 /// A special port, as a new reference of the caller's.
@@ -63,8 +62,8 @@ pub unsafe extern "C" fn task_get_special_port(of: Name, which_port: c_int, spec
         let name = match which_port {
             KERNEL_PORT => task.self_right()?,
             // Without one that was set or inherited it is the port of the user's name server.
-            BOOTSTRAP_PORT => bootstrap::port(task).or_else(|error| match error {
-                bootstrap::Error::Unreachable(_) => Ok(abi::NULL),
+            BOOTSTRAP_PORT => bootstrap::port(shared(task)).or_else(|error| match error {
+                bootstrap::Error::Unreachable(_) => Ok(slipway_abi::NULL),
                 bootstrap::Error::Code(code) => Err(code),
             })?,
             _ => task.special(special(which_port)?)?,

@@ -2,43 +2,19 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::call::{Name, Return, routine, task};
-use slipway_ports::{
-    abi::Code,
-    trap::{
-        self,
-        gate::{Entry, Routine, Table},
-    },
+pub use slipway_abi::call::TrapTable;
+use slipway_abi::{
+    Code,
+    call::{CONCURRENT, SERIAL, TRAP_VERSION},
 };
+use slipway_ports::trap::{self, gate::Table};
 use std::{
     ffi::{c_int, c_void},
     slice,
 };
 
-/// `MACH_TRAP_VERSION`.
-const VERSION: u32 = 2;
 /// The most routines in a table.
 const MOST: u32 = 1 << 16;
-const SERIAL: c_int = 0;
-const CONCURRENT: c_int = 1;
-
-/// `struct mach_trap_entry`.
-#[derive(Debug)]
-#[repr(C)]
-pub struct TrapEntry {
-    entry: Option<Routine>,
-    signature: u64,
-}
-
-/// `mach_trap_table_t`.
-#[derive(Debug)]
-#[repr(C)]
-pub struct TrapTable {
-    version: u32,
-    base: i32,
-    count: u32,
-    trap: *const TrapEntry,
-    context: *mut c_void,
-}
 
 /// Copies a table.
 ///
@@ -46,7 +22,7 @@ pub struct TrapTable {
 /// It is what it says, for the time of the call.
 unsafe fn copy(table: *const TrapTable) -> Result<Table, Code> {
     // SAFETY: every version's table begins with it. Of another version there may be less behind it than of this one.
-    if unsafe { (&raw const (*table).version).read() } != VERSION {
+    if unsafe { (&raw const (*table).version).read() } != TRAP_VERSION {
         return Err(Code::INVALID_ARGUMENT);
     }
     // SAFETY: the caller's promise.
@@ -62,8 +38,7 @@ unsafe fn copy(table: *const TrapTable) -> Result<Table, Code> {
         // SAFETY: the caller's promise.
         count => unsafe { slice::from_raw_parts(table.trap, count as usize) },
     };
-    let entries = rows.iter().map(|row| Entry { routine: row.entry, signature: row.signature }).collect();
-    Ok(Table { base: table.base, entries, context: table.context.expose_provenance() })
+    Ok(Table { base: table.base, entries: rows.into(), context: table.context.expose_provenance() })
 }
 
 /// Registers a port's routines; with null it withdraws them, and waits for the calls in them.

@@ -2,7 +2,7 @@
 //!
 //! The modules are layers, each of which knows those before it (`tests/layers` holds that):
 //!
-//! * [`abi`]: Mach's numbers; [`settings`].
+//! * [`abi`]: what libmach and its callers agree on; [`settings`].
 //! * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
 //! * [`objects`]: the kernel's objects behind rights; [`account`]: what is held for a peer. * [`wire`]: what travels. * [`line`]: one line. * [`routes`]: ports
 //!   between processes. * [`waiting`]: which threads wait. * [`dispatch`]: what arrives. * [`inspect`]: what a process tells of its ports.
@@ -10,31 +10,20 @@
 //! * [`msg`]: `mach_msg`. * [`trap`]: calls in place of messages, between tasks of one process.
 //! * [`process`]: start, fork and exit.
 //! * [`task`]: the calls of a task; [`special`]: its special ports, and those of its threads and the host; `traps`: its routines.
-//! * [`bootstrap`]: the name server as its clients see it. * [`rights`]: rights as owned values, for programs in Rust.
-//!   * [`mig`]: what stubs in Rust are made of.
 //!
-//! [`guest`]: this crate in the file of a task that shares its process with others.
+//! Programs don't use this crate: they call it through libmach, in C or by `slipway-mach`. There is one copy of it in a process.
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
-// What mig makes calls this crate by its name.
-extern crate self as slipway_ports;
-
-pub mod abi;
 pub mod account;
-pub mod body;
-pub mod bootstrap;
 mod closer;
 pub mod dispatch;
-pub mod guest;
 pub mod inspect;
 pub mod line;
 pub mod lock;
-pub mod mig;
 pub mod msg;
 pub mod objects;
 pub mod process;
-pub mod rights;
 pub mod routes;
 pub mod settings;
 mod signals;
@@ -48,5 +37,6 @@ pub mod waiting;
 mod watcher;
 pub mod wire;
 
+pub use slipway_abi as abi;
 /// Memory by address, and atomics, for the faces of this crate.
 pub use slipway_fabric::sync::{AtomicPtr, AtomicU32, Ordering, pages};

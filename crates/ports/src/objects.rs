@@ -4,7 +4,7 @@ use rustix::{
     event::{PollFd, PollFlags, Timespec},
     fs::{MemfdFlags, SealFlags},
     io::Errno,
-    net::{AddressFamily, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType},
+    net::{AddressFamily, SocketFlags, SocketType},
     pipe::PipeFlags,
 };
 use slipway_fabric::{
@@ -13,13 +13,14 @@ use slipway_fabric::{
     packet::{self, Packet},
 };
 use std::{
-    io::{self, IoSlice},
-    mem::MaybeUninit,
+    io,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 /// Most descriptors in one packet.
 pub const PARCEL: usize = packet::DESCRIPTORS;
+
+pub use slipway_fabric::packet::send;
 
 /// Two connected SEQPACKET sockets.
 pub fn socket_pair() -> io::Result<(OwnedFd, OwnedFd)> {
@@ -56,22 +57,6 @@ pub fn writable(fd: impl AsFd) -> bool {
     let mut fds = [PollFd::new(&fd, PollFlags::OUT)];
     let ready = rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
     ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::OUT)
-}
-
-/// Sends one packet with descriptors, at most [`PARCEL`]. Never waits (`WOULDBLOCK`), never raises SIGPIPE.
-pub fn send(socket: BorrowedFd<'_>, bytes: &[&[u8]], fds: &[BorrowedFd<'_>]) -> Result<(), Errno> {
-    let slices: Vec<IoSlice<'_>> = bytes.iter().map(|b| IoSlice::new(b)).collect();
-    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(PARCEL))];
-    let mut control = SendAncillaryBuffer::new(&mut space);
-    if !fds.is_empty() && !control.push(SendAncillaryMessage::ScmRights(fds)) {
-        return Err(Errno::INVAL);
-    }
-    loop {
-        match rustix::net::sendmsg(socket, &slices, &mut control, SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-            Err(Errno::INTR) => {}
-            other => return other.map(drop),
-        }
-    }
 }
 
 /// Whether so many more descriptors can be opened now. `fd` is any that is open.

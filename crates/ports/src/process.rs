@@ -4,8 +4,11 @@
 pub use crate::lock::{Guard, Process};
 use crate::{
     dispatch::Inner,
-    guest, signals,
-    state::{Right, SpaceId, kernel::Special},
+    signals,
+    state::{
+        Right, SpaceId,
+        kernel::{Special, place},
+    },
     trap, wait, watcher,
 };
 use slipway_fabric::descriptor::{Reserved, close_in_child};
@@ -25,34 +28,25 @@ type Heirlooms = [Option<Pair>; 2];
 static START: Once = Once::new();
 
 impl Process {
-    /// This process's. The first call makes it. Not for a [guest].
+    /// This process's. The first call makes it.
     #[inline]
     pub fn get() -> &'static Self {
-        Self::here().unwrap_or_else(|| unreachable!("a guest's process is its owner's"))
-    }
-
-    /// This process's, which the first call makes; None if this copy of the crate is a [guest] in it.
-    #[inline]
-    pub fn here() -> Option<&'static Self> {
         match Self::made() {
-            Some(process) => Some(process),
+            Some(process) => process,
             None => Self::start(),
         }
     }
 
     #[cold]
-    fn start() -> Option<&'static Self> {
+    fn start() -> &'static Self {
         START.call_once(|| {
-            if guest::find() {
-                return;
-            }
             install([None, None], false);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).
             unsafe { libc::pthread_atfork(Some(before_fork), Some(after_fork_in_parent), Some(after_fork_in_child)) };
             // SAFETY: as above.
             unsafe { libc::atexit(at_exit) };
         });
-        Self::made()
+        Self::made().expect("the first call makes it")
     }
 }
 
@@ -70,7 +64,7 @@ fn install(heirlooms: Heirlooms, forked: bool) {
     ended.iter().for_each(|space| inner.state.terminate(*space));
     for (which, heirloom) in Special::ALL.into_iter().zip(heirlooms) {
         let right = heirloom.and_then(|(s, t)| inner.import_send(Reserved::new(s).ok()?, Reserved::new(t).ok()?).ok());
-        *which.of(inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
+        *place(which, inner.state.space_mut(first)) = right.unwrap_or(Right::Null);
     }
     inner.settle();
     Process::install(inner, first, ended, spawn);
@@ -114,7 +108,7 @@ extern "C" fn after_fork_in_child() {
 impl Inner {
     /// Copies of a special port of a space, if it was set, as descriptors for the child.
     fn heirloom(&mut self, space: SpaceId, which: Special) -> Option<Pair> {
-        let Right::Send(port) = *which.of(self.state.space_mut(space)) else { return None };
+        let Right::Send(port) = *place(which, self.state.space_mut(space)) else { return None };
         let (s, t): (Arc<Reserved>, Arc<Reserved>) = if self.far(port).is_some() {
             (self.far(port)?.s.clone()?, self.holder(port).ok()?)
         } else {

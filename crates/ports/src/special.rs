@@ -3,14 +3,15 @@
 use crate::{
     abi::{self, Code, types},
     dispatch::Inner,
-    guest::forward,
     lock::Process,
-    state::{PortId, Right, SpaceId, port::Kernel},
+    state::{
+        PortId, Right, SpaceId,
+        kernel::{Special, place},
+        port::Kernel,
+    },
     task::Task,
 };
 use std::cell::Cell;
-
-pub use crate::state::kernel::Special;
 
 /// The port of the calling thread, which dies with it.
 struct ThreadPort(Cell<Option<(&'static Process, PortId)>>);
@@ -40,7 +41,6 @@ impl Task {
     /// `mach_thread_self`: a name for the port of the calling thread, with a user reference more; null if there is none.
     /// The port dies when the thread ends.
     pub fn thread_name(&self) -> u32 {
-        forward!(self.thread_name());
         let process = Process::get();
         let mut guard = self.lock();
         // A thread that is being taken down has lost its port.
@@ -56,7 +56,6 @@ impl Task {
 
     /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.
     pub fn host_name(&self) -> u32 {
-        forward!(self.host_name());
         let mut guard = self.lock();
         let port = *guard.process().host.get_or_init(|| guard.state.new_kernel_port(Kernel::Host));
         guard.state.name_kernel_port(self.space(), port)
@@ -67,11 +66,15 @@ impl Task {
     /// # Errors
     /// `INVALID_TASK` if the task has ended, `RESOURCE_SHORTAGE` if there are no names left.
     pub fn self_right(&self) -> Result<u32, Code> {
-        forward!(self.self_right());
+        self.self_right_for(*self)
+    }
+
+    /// A send right to the task's own port for another task of the process: its name there.
+    pub fn self_right_for(&self, to: Self) -> Result<u32, Code> {
         let mut guard = self.lock();
         let port = guard.state.space(self.space()).task_port.ok_or(Code::INVALID_TASK)?;
         let right = guard.state.make_send(port).ok_or(Code::INVALID_TASK)?;
-        give(&mut guard, self.space(), right)
+        give(&mut guard, to.space(), right)
     }
 
     /// The task's name for itself, made anew if there is none.
@@ -95,9 +98,8 @@ impl Task {
     /// # Errors
     /// `RESOURCE_SHORTAGE` if there are no names left.
     pub fn special(&self, which: Special) -> Result<u32, Code> {
-        forward!(self.special_by_number(which as u32));
         let mut guard = self.lock();
-        let Right::Send(port) = *which.of(guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
+        let Right::Send(port) = *place(which, guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
         guard.refresh_far(port);
         guard.state.port_mut(port).srights += 1;
         give(&mut guard, self.space(), Right::Send(port))
@@ -109,22 +111,11 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
     pub fn set_special(&self, which: Special, name: u32) -> Result<(), Code> {
-        forward!(self.set_special_by_number(which as u32, name));
         let mut guard = self.lock();
         let new = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
-        let old = std::mem::replace(which.of(guard.state.space_mut(self.space())), new);
+        let old = std::mem::replace(place(which, guard.state.space_mut(self.space())), new);
         guard.state.destroy_right(old);
         Ok(())
-    }
-
-    /// As [`Self::special`], for a guest.
-    pub(crate) fn special_by_number(&self, which: u32) -> Result<u32, Code> {
-        self.special(*Special::ALL.get(which as usize).ok_or(Code::INVALID_ARGUMENT)?)
-    }
-
-    /// As [`Self::set_special`], for a guest.
-    pub(crate) fn set_special_by_number(&self, which: u32, name: u32) -> Result<(), Code> {
-        self.set_special(*Special::ALL.get(which as usize).ok_or(Code::INVALID_ARGUMENT)?, name)
     }
 
     /// The task's bootstrap port, as a new reference; null if it has none.

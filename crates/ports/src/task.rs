@@ -3,12 +3,11 @@
 use crate::{
     abi::{Code, kind, notify},
     dispatch::Inner,
-    guest::{self, forward},
     lock::{Guard, Process},
     msg::{self, Request},
     state::{
         PortId, SpaceId,
-        kernel::Special,
+        kernel::{Special, place},
         port::Kernel,
         routines::Status,
         space::{Entry, Object},
@@ -16,6 +15,7 @@ use crate::{
     trap,
     waiting::For,
 };
+use slipway_abi::call::TaskId;
 use std::{io, os::fd::OwnedFd};
 
 /// A task of this process: a space, and the calls on it. Copies stand for the same task.
@@ -23,11 +23,9 @@ use std::{io, os::fd::OwnedFd};
 /// Any thread may make any call at any time. In a child made by fork(2) it is a task that has ended, and so are the rights
 /// that belong to it: the child has a task of its own.
 ///
-/// In a file that was loaded as a task beside others it is a task of the process's one Mach all the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(C)]
 pub struct Task {
-    /// Where the process is, in the copy of this crate that made it.
+    /// Where the process is.
     process: usize,
     space: SpaceId,
 }
@@ -57,7 +55,6 @@ impl Inner {
 }
 
 /// Tells the task of a thread from others in the fewest steps. Two that are equal are of one task, two of one task may differ.
-/// Not for a [guest], which knows no tasks but by its owner.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Key {
     process: usize,
@@ -76,28 +73,16 @@ impl Key {
 }
 
 impl Task {
-    /// No task: a placeholder.
-    pub(crate) const NONE: Self = Self { process: 0, space: SpaceId(0) };
-
     /// The task that this thread works for.
     #[inline]
     pub fn current() -> Self {
-        match Process::made() {
-            Some(process) => Self { process: process.address(), space: trap::current().unwrap_or(process.first_space()) },
-            None => Self::first_current(),
-        }
-    }
-
-    /// As [`Self::current`], where there is no process yet, or never will be in this copy.
-    #[cold]
-    #[inline(never)]
-    fn first_current() -> Self {
-        if Process::here().is_some() { Self::current() } else { guest::known_owner().current() }
+        let process = Process::get();
+        Self { process: process.address(), space: trap::current().unwrap_or(process.first_space()) }
     }
 
     /// A further task in this process, with an empty space.
     pub fn new() -> Self {
-        let Some(process) = Process::here() else { return guest::known_owner().create() };
+        let process = Process::get();
         let mut guard = process.lock();
         let space = guard.state.new_task();
         process.note_self_name(space, guard.state.space(space).self_name.clone());
@@ -111,39 +96,24 @@ impl Task {
 
     /// The task of a [number](Task::number) of this process.
     pub fn by_number(number: u32) -> Self {
-        match Process::here() {
-            Some(process) => Self { process: process.address(), space: SpaceId(number) },
-            None => guest::known_owner().by_number(number),
-        }
+        Self { process: Process::get().address(), space: SpaceId(number) }
     }
 
     /// Names the task, for those that inspect the process.
     pub fn set_label(&self, label: &str) {
-        forward!(self.set_label(label));
         self.lock().state.space_mut(self.space()).label = label.into();
     }
 
     /// Whether the calling thread works for it.
     #[inline]
     pub fn is_current(&self) -> bool {
-        let Some(process) = Process::made().filter(|process| process.address() == self.process) else {
-            return self.is_current_elsewhere();
-        };
+        let Some(process) = Process::made().filter(|process| process.address() == self.process) else { return false };
         let current = trap::current_number();
         current == self.space.0 || (current == trap::FIRST && self.space == process.first_space())
     }
 
-    /// The same for a guest, and for a task of a parent that fork left.
-    #[cold]
-    fn is_current_elsewhere(&self) -> bool {
-        Self::current() == *self
-    }
-
     /// Makes this the task that the calling thread works for; the one before.
     pub fn enter(self) -> Self {
-        if let Some(owner) = guest::owner() {
-            return owner.enter(self);
-        }
         let before = Self::current();
         trap::set_current(self.space());
         before
@@ -151,12 +121,9 @@ impl Task {
 
     /// Ends the task: every right it has is given up. Its threads get errors from then on.
     pub fn terminate(self) {
-        if let Some(owner) = guest::owner() {
-            return owner.terminate(self);
-        }
         let mut guard = self.lock();
         for which in Special::ALL {
-            let right = std::mem::take(which.of(guard.state.space_mut(self.space())));
+            let right = std::mem::take(place(which, guard.state.space_mut(self.space())));
             guard.state.destroy_right(right);
         }
         guard.state.terminate(self.space());
@@ -179,18 +146,10 @@ impl Task {
 
     /// The task's space.
     pub fn space(&self) -> SpaceId {
-        self.here().map_or(self.space, |(_, space)| space)
+        self.space_in(Process::get())
     }
 
-    /// The process and the space that calls are about. A task of a parent that fork left is one that has ended. None in a
-    /// guest, whose owner knows.
-    #[inline]
-    fn here(&self) -> Option<(&'static Process, SpaceId)> {
-        let process = Process::here()?;
-        Some((process, self.space_in(process)))
-    }
-
-    /// The space in the process that calls are about.
+    /// The space in the process that calls are about. A task of a parent that fork left is one that has ended.
     #[inline]
     fn space_in(&self, process: &'static Process) -> SpaceId {
         if self.process == process.address() { self.space } else { process.ended_space() }
@@ -199,23 +158,24 @@ impl Task {
     /// `mach_msg`: see [`msg::mach_msg`].
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
-        match Process::made() {
-            Some(process) => msg::mach_msg(process, self.space_in(process), buffer, request),
-            None => self.mach_msg_by_owner(buffer, request),
+        match Process::made().filter(|process| process.address() == self.process) {
+            Some(process) => msg::mach_msg(process, self.space, buffer, request),
+            None => self.mach_msg_of_ended(buffer, request),
         }
     }
 
-    /// As [`Self::mach_msg`], in a guest.
+    /// As [`Self::mach_msg`], for a task of a parent that fork left. Apart, so that the usual way saves no registers for it.
     #[cold]
     #[inline(never)]
-    fn mach_msg_by_owner(&self, buffer: &mut [u8], request: &Request) -> Code {
-        guest::known_owner().mach_msg(*self, buffer, request)
+    fn mach_msg_of_ended(&self, buffer: &mut [u8], request: &Request) -> Code {
+        msg::mach_msg(Process::get(), self.space(), buffer, request)
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.
     #[inline]
     pub fn self_name(&self) -> u32 {
-        let Some((process, space)) = self.here() else { return guest::known_owner().self_name(*self) };
+        let process = Process::get();
+        let space = self.space_in(process);
         match process.self_name(space) {
             crate::abi::NULL => self.name_self(),
             name => name,
@@ -232,8 +192,8 @@ impl Task {
     /// The task in this process that a name of this task stands for: `mach_task_self`'s name, or another's.
     #[inline]
     pub fn named(&self, task: u32) -> Option<Self> {
-        let Some((process, space)) = self.here() else { return guest::known_owner().named(*self, task) };
-        if task != crate::abi::NULL && task == process.self_name(space) {
+        let process = Process::get();
+        if task != crate::abi::NULL && task == process.self_name(self.space_in(process)) {
             return Some(*self);
         }
         self.named_otherwise(task)
@@ -253,7 +213,6 @@ impl Task {
     /// # Errors
     /// `INVALID_TASK` if the task has ended.
     pub fn names(&self) -> Result<Vec<(u32, u32)>, Code> {
-        forward!(self.names());
         let mut guard = self.lock();
         let names: Vec<u32> = guard.state.space(self.space()).iter().map(|(name, _)| name).collect();
         names.into_iter().for_each(|name| guard.refresh(self.space(), name));
@@ -265,7 +224,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing.
     pub fn kind(&self, name: u32) -> Result<u32, Code> {
-        forward!(self.kind(name));
         self.with(name, |inner, space| inner.state.port_type(space, name))
     }
 
@@ -274,7 +232,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if `old` denotes nothing, `INVALID_VALUE` if `new` can't be a name, `NAME_EXISTS` if it denotes something.
     pub fn rename(&self, old: u32, new: u32) -> Result<(), Code> {
-        forward!(self.rename(old, new));
         self.with(old, |inner, space| inner.state.port_rename(space, old, new))
     }
 
@@ -283,7 +240,6 @@ impl Task {
     /// # Errors
     /// `INVALID_VALUE` if `which` is no right that can be made, `NO_SPACE` if there are no names left, `INVALID_TASK` if the task has ended.
     pub fn allocate(&self, which: u32) -> Result<u32, Code> {
-        forward!(self.allocate(which));
         self.lock().state.port_allocate(self.space(), which)
     }
 
@@ -292,7 +248,6 @@ impl Task {
     /// # Errors
     /// As [`Self::allocate`]; `INVALID_VALUE` if `name` can't be a name, `NAME_EXISTS` if it denotes something.
     pub fn allocate_name(&self, which: u32, name: u32) -> Result<(), Code> {
-        forward!(self.allocate_name(which, name));
         self.lock().state.port_allocate_name(self.space(), which, name)
     }
 
@@ -301,7 +256,6 @@ impl Task {
     /// # Errors
     /// `NO_SPACE` if there are no names left, `INVALID_TASK` if the task has ended.
     pub fn reply_port(&self) -> Result<u32, Code> {
-        forward!(self.reply_port());
         self.lock().state.reply_port(self.space())
     }
 
@@ -310,7 +264,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing.
     pub fn destroy(&self, name: u32) -> Result<(), Code> {
-        forward!(self.destroy(name));
         self.with(name, |inner, space| inner.state.port_destroy(space, name))
     }
 
@@ -319,7 +272,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if no send, send-once or dead-name right.
     pub fn deallocate(&self, name: u32) -> Result<(), Code> {
-        forward!(self.deallocate(name));
         self.lock().state.port_deallocate(self.space(), name)
     }
 
@@ -328,7 +280,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_VALUE` if `which` is no right.
     pub fn get_refs(&self, name: u32, which: u32) -> Result<u32, Code> {
-        forward!(self.get_refs(name, which));
         self.with(name, |inner, space| inner.state.port_get_refs(space, name, which))
     }
 
@@ -338,7 +289,6 @@ impl Task {
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if not such a right; `INVALID_VALUE` if `which` is no right or can't have so
     /// many references, `UREFS_OVERFLOW` if they are more than Mach counts.
     pub fn mod_refs(&self, name: u32, which: u32, delta: i32) -> Result<(), Code> {
-        forward!(self.mod_refs(name, which, delta));
         self.with(name, |inner, space| inner.state.port_mod_refs(space, name, which, delta))
     }
 
@@ -347,7 +297,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right, `INVALID_VALUE` if the limit is above [`QLIMIT_MAX`](crate::abi::QLIMIT_MAX).
     pub fn set_qlimit(&self, name: u32, limit: u32) -> Result<(), Code> {
-        forward!(self.set_qlimit(name, limit));
         self.with(name, |inner, space| {
             inner.state.port_set_qlimit(space, name, limit)?;
             if let Some(port) = inner.own_port(space, name) {
@@ -362,7 +311,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right.
     pub fn set_mscount(&self, name: u32, count: u32) -> Result<(), Code> {
-        forward!(self.set_mscount(name, count));
         self.lock().state.port_set_mscount(self.space(), name, count)
     }
 
@@ -371,7 +319,6 @@ impl Task {
     /// # Errors
     /// As [`Self::set_mscount`].
     pub fn set_seqno(&self, name: u32, seqno: u32) -> Result<(), Code> {
-        forward!(self.set_seqno(name, seqno));
         self.lock().state.port_set_seqno(self.space(), name, seqno)
     }
 
@@ -380,7 +327,6 @@ impl Task {
     /// # Errors
     /// As [`Self::set_mscount`].
     pub fn set_payload(&self, name: u32, payload: u64) -> Result<(), Code> {
-        forward!(self.set_payload(name, payload));
         self.lock().state.port_set_protected_payload(self.space(), name, payload)
     }
 
@@ -389,7 +335,6 @@ impl Task {
     /// # Errors
     /// As [`Self::set_mscount`].
     pub fn clear_payload(&self, name: u32) -> Result<(), Code> {
-        forward!(self.clear_payload(name));
         self.lock().state.port_clear_protected_payload(self.space(), name)
     }
 
@@ -398,7 +343,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME`, `INVALID_RIGHT` if the name is no port set's.
     pub fn set_status(&self, name: u32) -> Result<Vec<u32>, Code> {
-        forward!(self.set_status(name));
         self.lock().state.port_get_set_status(self.space(), name)
     }
 
@@ -408,7 +352,6 @@ impl Task {
     /// `INVALID_NAME`, `INVALID_RIGHT` if `member` has no receive right or `after` is no set, `NOT_IN_SET` if it should leave a set but is in
     /// none.
     pub fn move_member(&self, member: u32, after: u32) -> Result<(), Code> {
-        forward!(self.move_member(member, after));
         self.lock().state.port_move_member(self.space(), member, after)
     }
 
@@ -417,7 +360,6 @@ impl Task {
     /// # Errors
     /// As [`Self::set_mscount`].
     pub fn receive_status(&self, name: u32) -> Result<Status, Code> {
-        forward!(self.receive_status(name));
         self.with(name, |inner, space| {
             inner.catch_up();
             if let Some(port) = inner.own_port(space, name) {
@@ -434,7 +376,6 @@ impl Task {
     /// `INVALID_CAPABILITY` if `to` gives no send-once right; `INVALID_NAME`, `INVALID_RIGHT`, `INVALID_ARGUMENT` if the name can't have
     /// such a request; `INVALID_VALUE` if `id` is none; `UREFS_OVERFLOW`, `RESOURCE_SHORTAGE`.
     pub fn request_notification(&self, name: u32, id: i32, sync: u32, to: u32, how: u32) -> Result<u32, Code> {
-        forward!(self.request_notification(name, id, sync, to, how));
         self.with(name, |inner, space| {
             if id == notify::NO_SENDERS
                 && let Some(port) = inner.own_port(space, name)
@@ -458,7 +399,6 @@ impl Task {
     /// `INVALID_NAME`, `INVALID_RIGHT`, `INVALID_VALUE` if `from` has no such right, or `name` can't be a name; `INVALID_CAPABILITY` if it is null or
     /// dead, `NAME_EXISTS`, `RIGHT_EXISTS` if the name or the right is taken, `UREFS_OVERFLOW`.
     pub fn insert_right(&self, name: u32, from: Self, right_name: u32, how: u32) -> Result<(), Code> {
-        forward!(self.insert_right(name, from, right_name, how));
         let mut guard = self.lock();
         let moved = guard.state.copyin(from.space(), right_name, how)?;
         guard.state.port_insert_right(self.space(), name, moved)
@@ -470,7 +410,6 @@ impl Task {
     /// `INVALID_NAME`, `INVALID_RIGHT` if the task has no such right, `INVALID_VALUE` if `how` says none, `RESOURCE_SHORTAGE` if `to` has no
     /// names left.
     pub fn extract_right(&self, name: u32, how: u32, to: Self) -> Result<u32, Code> {
-        forward!(self.extract_right(name, how, to));
         let mut guard = self.lock();
         let taken = guard.state.port_extract_right(self.space(), name, how)?;
         let guard = &mut *guard;
@@ -486,7 +425,6 @@ impl Task {
     /// # Errors
     /// `InvalidInput` if nothing can be received from the name; no descriptors are left.
     pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
-        forward!(self.pollable(name));
         let mut guard = self.lock();
         let what = match guard.state.space(self.space()).get(name) {
             Some(Entry { object: Object::Set(set), .. }) => For::Set(*set),
@@ -502,7 +440,6 @@ impl Task {
     /// # Errors
     /// `InvalidData` if the descriptors stand for no send right; no descriptors or no names are left.
     pub fn import(&self, sending: OwnedFd, holder: OwnedFd) -> io::Result<u32> {
-        forward!(self.import(sending, holder));
         use slipway_fabric::descriptor::Reserved;
         let (s, t) = (Reserved::new(sending)?, Reserved::new(holder)?);
         let mut guard = self.lock();
@@ -520,7 +457,6 @@ impl Task {
     /// # Errors
     /// `InvalidInput` if the name has no receive right; no descriptors are left.
     pub fn export(&self, name: u32) -> io::Result<(OwnedFd, OwnedFd)> {
-        forward!(self.export(name));
         let mut guard = self.lock();
         let port = guard.own_port(self.space(), name).ok_or(io::ErrorKind::InvalidInput)?;
         if let Some(local) = guard.state.port_mut(port).local_mut() {
@@ -533,11 +469,41 @@ impl Task {
 
 impl Task {
     /// How many pipes tell of holders elsewhere of a send right to the port that `name` receives from.
-    pub(crate) fn holders(&self, name: u32) -> usize {
+    pub fn holders(&self, name: u32) -> usize {
         let mut guard = self.lock();
         let Some(port) = guard.own_port(self.space(), name) else { return 0 };
         guard.refresh_senders(port);
         guard.exported(port).map_or(0, |exported| exported.watches.len())
+    }
+}
+
+impl From<Task> for TaskId {
+    #[inline]
+    fn from(task: Task) -> Self {
+        Self { process: task.process, number: task.space.0 }
+    }
+}
+
+impl From<TaskId> for Task {
+    #[inline]
+    fn from(id: TaskId) -> Self {
+        Self { process: id.process, space: SpaceId(id.number) }
+    }
+}
+
+impl Task {
+    /// Notes a name that stands for a name server.
+    pub fn note_name_server(&self, name: u32) {
+        let mut guard = self.lock();
+        let space = guard.state.space_mut(self.space());
+        if !space.dead && !space.name_servers.contains(&name) {
+            space.name_servers.push(name);
+        }
+    }
+
+    /// Whether the name was noted so.
+    pub fn is_name_server(&self, name: u32) -> bool {
+        self.lock().state.space(self.space()).name_servers.contains(&name)
     }
 }
 
@@ -566,5 +532,19 @@ mod tests {
         }
         assert_eq!(polled(task), before);
         task.terminate();
+    }
+
+    #[test]
+    fn a_name_is_its_tasks_name_servers_as_long_as_the_task_is_there() {
+        let (task, other) = (Task::new(), Task::new());
+        (0..3).for_each(|_| task.note_name_server(0x1234));
+        assert!(task.is_name_server(0x1234) && !task.is_name_server(0x1235) && !other.is_name_server(0x1234));
+        let kept = |task: Task| task.lock().state.space(task.space()).name_servers.len();
+        assert_eq!(kept(task), 1);
+        task.terminate();
+        assert!(!task.is_name_server(0x1234), "the task is gone");
+        task.note_name_server(0x1234);
+        assert_eq!(kept(task), 0);
+        other.terminate();
     }
 }

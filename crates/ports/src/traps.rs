@@ -2,7 +2,6 @@
 
 use crate::{
     abi::Code,
-    guest::forward,
     lock::Guard,
     state::gate::{self, Table},
     task::Task,
@@ -20,7 +19,6 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right.
     pub fn register_traps(&self, name: u32, table: Table, serial: bool) -> Result<(), Code> {
-        forward!(self.register_traps(name, &table, serial));
         self.lock().state.register_traps(self.space(), name, table, serial)
     }
 
@@ -29,7 +27,6 @@ impl Task {
     /// # Errors
     /// As [`Self::register_traps`].
     pub fn withdraw_traps(&self, name: u32) -> Result<(), Code> {
-        forward!(self.withdraw_traps(name));
         let mut guard = self.lock();
         let turns = guard.state.unregister_traps(self.space(), name)?;
         guard.settle();
@@ -42,7 +39,6 @@ impl Task {
     /// Waits until no thread but the calling one is in a call to the task, which has been [terminated](Task::terminate)
     /// or has withdrawn its routines.
     pub fn wait_for_callers(&self) {
-        forward!(self.wait_for_callers());
         let mut guard = self.lock();
         loop {
             let next = guard.state.turns.leaving(self.space()).find(|turn| turn.calls() > calls_in(Arc::as_ptr(turn))).cloned();
@@ -54,7 +50,6 @@ impl Task {
     /// Calls that were made to a port of this task since it registered routines; None if it has none, or is no receive
     /// right.
     pub fn trap_calls(&self, name: u32) -> Option<u64> {
-        forward!(self.trap_calls(name));
         let guard = self.lock();
         let port = guard.state.receive_of(self.space(), name).ok()?;
         let calls = |traps: &gate::Traps| traps.tally.sum();

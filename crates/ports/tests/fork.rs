@@ -7,7 +7,6 @@ mod support;
 use slipway_fabric::sync::{AtomicBool, Ordering::SeqCst};
 use slipway_ports::{
     abi::{Code, kind, right, types},
-    bootstrap,
     task::Task,
 };
 use std::{
@@ -278,34 +277,4 @@ fn exec_closes_everything() {
     assert!(!listed.is_empty(), "{text}");
     assert!(!listed.iter().any(|line| line.contains("socket:") || line.contains("eventpoll")), "{text}");
     task.mod_refs(reply, right::RECEIVE, -1).expect("a port of ours");
-}
-
-#[test]
-fn a_childs_names_are_not_its_parents_name_server() {
-    let _alone = alone();
-    let task = Task::current();
-    let make = || {
-        let port = receive_right();
-        task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
-        port
-    };
-    // Not a name that the child has, too.
-    let ports: Vec<u32> = (0..100).map(|_| make()).collect();
-    let server = ports[99];
-    let before = task.bootstrap().expect("a name");
-    task.set_bootstrap(server).expect("a bootstrap port");
-    assert_eq!(bootstrap::port(task), Ok(server));
-    let code = forked(|| {
-        // SAFETY: ends this process if it waits for an answer, which nobody gives.
-        unsafe { libc::alarm(30) };
-        let child = Task::current();
-        let own = receive_right();
-        child.insert_right(own, child, own, types::MAKE_SEND).expect("a send right");
-        child.set_bootstrap(own).expect("a bootstrap port");
-        assert_eq!(bootstrap::look_up(child, Some(server), "service"), Err(Code::SEND_INVALID_DEST.into()));
-        0
-    });
-    assert_eq!(code, 0, "see above");
-    task.set_bootstrap(before).expect("a bootstrap port");
-    ports.into_iter().for_each(|port| task.destroy(port).expect("a port"));
 }

@@ -15,6 +15,7 @@ mod size;
 mod status;
 mod x11;
 
+use mach as _;
 use std::process::ExitCode;
 
 use clap::Parser;

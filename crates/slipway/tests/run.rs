@@ -11,9 +11,9 @@ use harness::built::built;
 use harness::mach::{self, Msg, receive_right, role};
 use harness::{Bench, Outcome, Running};
 use rustix::process::{Pid, Signal, kill_process};
-use slipway_ports::abi::types;
-use slipway_ports::bootstrap;
-use slipway_ports::task::Task;
+use slipway_mach::abi::types;
+use slipway_mach::bootstrap;
+use slipway_mach::task::Task;
 
 /// A command of this test program, to play a part in the test `test`.
 fn part(test: &str) -> Vec<String> {

@@ -1,4 +1,4 @@
-//! Tasks in Rust that have slipway-ports in their files: one Mach for all of a process, and nothing else is different.
+//! Tasks in Rust, which find libmach in their process: one Mach for all of a process, and nothing else is different.
 
 #[path = "../../domain/examples/rust_roles/calls.rs"]
 mod calls;
@@ -207,20 +207,20 @@ fn a_server_in_rust_exits_and_starts_again_under_load() {
 }
 
 #[test]
-fn a_file_with_a_slipway_ports_for_another_libmach_is_refused_by_name_and_cause() {
+fn a_task_in_rust_with_a_mach_of_its_own_is_refused() {
     let bench = Bench::new();
-    let mut file = std::fs::read(roles()).expect("the task's file");
-    // The note of slipway-ports: sizes, type, owner, version.
-    let note = [8u32, 8, 2].map(u32::to_ne_bytes).concat();
-    let note = [note.as_slice(), b"Slipway\0", &slipway_ports::guest::VERSION.to_ne_bytes()].concat();
-    let places: Vec<usize> = (0..file.len() - note.len()).filter(|at| file[*at..].starts_with(&note)).collect();
-    let [at] = places[..] else { panic!("{} notes of slipway-ports", places.len()) };
-    file[at + note.len() - 4..][..4].copy_from_slice(&77u32.to_ne_bytes());
-    let other = bench.path("other.so");
-    std::fs::write(&other, file).expect("a changed copy");
-    let ended = run(&bench, &["--private", &other.display().to_string(), "--", "return", "0"]);
-    assert_eq!(ended.code(), 126, "{ended:?}");
-    let why = "other.so: built with a slipway-ports for another libmach (its version is 77); build it again";
-    assert!(ended.stderr.contains(why), "{ended:?}");
+    let ended = run(&bench, &["--private", &example("rust_alone").display().to_string()]);
+    assert!(ended.code() == 126 && ended.stderr.contains("has a libmach of its own"), "{ended:?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_task_that_wants_a_function_of_another_libmach_is_refused_by_its_name() {
+    let bench = Bench::new();
+    let text = "#include <mach/task_main.h>\nextern int slipway_of_tomorrow(void);\n\
+        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; return slipway_of_tomorrow(); }\n";
+    let file = task_of(&bench, "tomorrow", text, &[]).display().to_string();
+    let ended = run(&bench, &["--private", &file]);
+    assert!(ended.code() == 126 && ended.stderr.contains("slipway_of_tomorrow"), "{ended:?}");
     bench.assert_nothing_left();
 }

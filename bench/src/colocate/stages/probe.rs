@@ -13,7 +13,7 @@ use crate::trips::{self, Placement};
 use anyhow::{Context, bail, ensure};
 use serde::{Deserialize, Serialize};
 use slipway_fabric::turn::Turn;
-use slipway_ports::task::Task;
+use slipway_mach::task::Task;
 use std::hint::black_box;
 use std::time::{Duration, Instant};
 

@@ -48,18 +48,18 @@ pub enum Work {
 /// What either end of a message does.
 fn message() -> Vec<Anchor<Work>> {
     const MSG: &str = "slipway_ports::msg";
-    const IO: &str = "slipway_ports::io";
+    const LINE: &str = "slipway_ports::line";
     vec![
         Anchor::new("", "mach_msg", Work::Enter),
         Anchor::new(MSG, "send", Work::Send),
-        Anchor::new(IO, "room", Work::Write),
-        Anchor::new(IO, "write_plain", Work::Write),
+        Anchor::new(LINE, "room", Work::Write),
+        Anchor::new(LINE, "write_plain", Work::Write),
         Anchor::new("slipway_fabric::ring", "wake_up", Work::Wake),
         Anchor::new("slipway_ports", "for_message", Work::Wait),
         Anchor::new(MSG, "receive", Work::Receive),
-        Anchor::new(IO, "front", Work::Read),
-        Anchor::new(IO, "copy_out", Work::Read),
-        Anchor::new(IO, "consume", Work::Read),
+        Anchor::new(LINE, "front", Work::Read),
+        Anchor::new(LINE, "copy_out", Work::Read),
+        Anchor::new(LINE, "consume", Work::Read),
     ]
 }
 

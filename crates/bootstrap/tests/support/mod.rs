@@ -9,11 +9,11 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_peercred},
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
-use slipway_ports::{
+use slipway_mach::{
+    Request,
+    abi::typed::type_word,
     abi::{Code, HEADER, option, right, types},
     bootstrap,
-    msg::Request,
-    state::notify::type_word,
     task::Task,
 };
 use std::{

@@ -1,10 +1,10 @@
 //! The calls that a task has, one after the other, and what they come to: the same in a task that shares its process and in a
 //! program of its own.
 
-use slipway_ports::{
+use slipway_mach::{
+    Special,
     abi::{Code, notify, right, types},
     rights::{Outgoing, Part, PortSet, ReceiveRight, Received, SendRight},
-    special::Special,
     task::Task,
 };
 use std::{error::Error, fmt::Write, os::fd::AsRawFd, thread, time::Duration};

@@ -2,14 +2,11 @@
 
 #![allow(unsafe_code, reason = "routines that are called with arguments by pointer")]
 
-use slipway_ports::{
+use slipway_mach::{
     bootstrap,
     rights::{Outgoing, ReceiveRight, SendRight},
     task::Task,
-    trap::{
-        self,
-        gate::{Entry, Table},
-    },
+    trap::{self, Entry, Table},
 };
 use std::{
     error::Error,

@@ -1,6 +1,5 @@
 //! What the tasks find in the program. Of the functions of the C library those that must know of tasks: `pthread_create`,
-//! whose thread belongs to the task of the one that makes it, and `exit`, which ends a task. Besides, libmach's functions for
-//! tasks in Rust.
+//! whose thread belongs to the task of the one that makes it, and `exit`, which ends a task.
 #![allow(unsafe_code, reason = "functions of the C library, called in its place and in turn")]
 
 use crate::{base, fork, library::Library, load, task};
@@ -21,13 +20,6 @@ static LIBRARY: OnceLock<&'static Library> = OnceLock::new();
 pub fn install(library: &'static Library) {
     let _ = LIBRARY.set(library);
     fork::install();
-}
-
-/// Gives libmach's functions to a copy of `slipway-ports` in a task's file that asks for this version of them; null if
-/// there are none. libmach's own copy asks, too.
-#[unsafe(no_mangle)]
-extern "C" fn slipway_domain_guest(version: u32) -> *const c_void {
-    LIBRARY.get().map_or(std::ptr::null(), |library| library.guest_functions(version))
 }
 
 /// A function of the C library that it may not have.

@@ -24,7 +24,6 @@ pub struct Library {
     waits_for_requests: extern "C" fn(u32) -> c_int,
     terminate: extern "C" fn(u32),
     wait_for_callers: extern "C" fn(u32),
-    guest_functions: extern "C" fn(u32) -> *const c_void,
     leave_call: unsafe extern "C" fn(),
     leave: unsafe extern "C" fn(usize, usize, usize),
     /// One of the functions that tasks use.
@@ -112,7 +111,6 @@ impl Library {
             waits_for_requests: function!("slipway_domain_waits_for_requests", extern "C" fn(u32) -> c_int),
             terminate: function!("slipway_domain_terminate", extern "C" fn(u32)),
             wait_for_callers: function!("slipway_domain_wait_for_callers", extern "C" fn(u32)),
-            guest_functions: function!("slipway_domain_guest_functions", extern "C" fn(u32) -> *const c_void),
             leave_call: function!("slipway_domain_leave_call", unsafe extern "C" fn()),
             leave: function!("slipway_domain_leave", unsafe extern "C" fn(usize, usize, usize)),
             landmark: address!("mach_msg"),
@@ -161,11 +159,6 @@ impl Library {
     /// Waits until no thread of another task is in it.
     pub fn wait_for_callers(&self, task: u32) {
         (self.wait_for_callers)(task);
-    }
-
-    /// Its functions for a task that has `slipway-ports` of this version in its file; null if there are none.
-    pub fn guest_functions(&self, version: u32) -> *const c_void {
-        (self.guest_functions)(version)
     }
 
     /// Ends the innermost call to another task that the calling thread is in; returns if it is in none.

@@ -71,11 +71,8 @@ fn working<T>(task: u32, work: impl FnOnce() -> T) -> T {
 }
 
 /// Loads a task's file. A file that is loaded already is loaded again from a copy: each task has variables of its own.
-pub fn load(task: u32, path: &Path, library: &Library) -> Result<Loaded, String> {
+pub fn load(task: u32, path: &Path) -> Result<Loaded, String> {
     note::check(path).map_err(|why| why.to_string())?;
-    if let Some(version) = note::guests(path).into_iter().find(|version| library.guest_functions(*version).is_null()) {
-        return Err(format!("built with a slipway-ports for another libmach (its version is {version}); build it again"));
-    }
     let metadata = std::fs::metadata(path).map_err(|error| error.to_string())?;
     let identity = (metadata.dev(), metadata.ino());
     let mut loaded = LOADED.lock().unwrap_or_else(PoisonError::into_inner);
@@ -124,7 +121,7 @@ impl Loaded {
     /// The task's entry.
     pub fn entry(&self, library: &Library) -> Result<Entry, String> {
         if find(self.handle, c"mach_msg").is_some_and(|at| at != library.landmark) {
-            return Err("has a libmach of its own; link it with -lmach, not with libmach.a".into());
+            return Err("has a libmach of its own; link it with -lmach, not with libmach.a; in Rust, without `use mach`".into());
         }
         let entry = find(self.handle, c"mach_task_main");
         let entry = entry.ok_or("not a task: mach_task_main is not to be seen from outside")?;

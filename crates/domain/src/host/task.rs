@@ -121,7 +121,7 @@ fn run(number: u32, task: &Task, library: &'static Library) -> Result<(), String
     // What the file's constructors do is done for the task.
     let host = library.current();
     library.enter(number);
-    let loaded = load::load(number, &task.file, library);
+    let loaded = load::load(number, &task.file);
     library.enter(host);
     let loaded = loaded?;
     let entry = loaded.entry(library);

@@ -61,7 +61,7 @@ pub fn flags(arg: &Arg) -> [bool; 5] {
 }
 
 /// What both sides must agree on to meet: a hash of the routine's name and of all that decides how its arguments are
-/// passed and copied. slipway_ports::mig computes the same.
+/// passed and copied. slipway_mach::mig computes the same.
 pub fn signature(routine: &Routine) -> u64 {
     let mut hash = Fnv::new();
     hash.text(&routine.name);

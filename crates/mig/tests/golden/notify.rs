@@ -1,6 +1,6 @@
 // The subsystem notify, made by mig. Do not edit: change the .defs file.
 
-use slipway_ports::mig;
+use slipway_mach::mig;
 
 /// The routines of the subsystem notify.
 #[derive(Debug)]

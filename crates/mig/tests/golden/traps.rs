@@ -1,6 +1,6 @@
 // The subsystem traps, made by mig. Do not edit: change the .defs file.
 
-use slipway_ports::mig;
+use slipway_mach::mig;
 use std::ffi::{CStr, CString};
 
 /// What `numbers` gives back.

@@ -1,10 +1,10 @@
 //! Damaged requests: what a server says of them, whatever language it is in.
 
 use crate::client::{sampler, tidy};
-use slipway_ports::{
+use slipway_mach::{
+    Request,
     abi::{COMPLEX, Code, HEADER, option, right, types},
     mig::{ReceiveRight, SendRight},
-    msg::Request,
     task::Task,
 };
 use std::fmt::Write as _;

@@ -15,6 +15,7 @@ mod same;
 #[path = "../../../../examples/mig/sampler_server.rs"]
 mod server;
 
+use mach as _;
 use programs::{NameServer, Party, c_program, c_programs};
 use std::process::ExitCode;
 

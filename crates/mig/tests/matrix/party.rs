@@ -34,8 +34,8 @@ mod old {
     pub mod traps;
 }
 
-use slipway_ports::{
-    AtomicU32, Ordering,
+use slipway_fabric::sync::{AtomicU32, Ordering};
+use slipway_mach::{
     mig::{self, Code, Reader, ReceiveRight, Received, SendRight, Served, Writer},
     rights::Outgoing,
     task::Task,

@@ -3,7 +3,7 @@
 use crate::client::{sampler::Sampler, tidy::Tidy};
 use crate::damage::{Random, damage, receive, samples, send, word};
 use crate::server::Server;
-use slipway_ports::{
+use slipway_mach::{
     abi::{HEADER, types},
     mig::{self, Error, ReceiveRight, SendRight},
     task::Task,

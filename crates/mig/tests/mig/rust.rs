@@ -76,9 +76,10 @@ fn interfaces(dir: &Path) -> Vec<(String, PathBuf, PathBuf)> {
 fn modules_are_clean() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("modules");
     std::fs::create_dir_all(dir.join("src")).unwrap();
-    let ports = root().join("crates/ports").canonicalize().unwrap();
+    let crates = root().join("crates").canonicalize().unwrap();
+    let crates = crates.display();
     let manifest = format!(
-        "[package]\nname = \"modules\"\nedition = \"2024\"\n[dependencies]\nslipway-ports = {{ path = {ports:?} }}\n[workspace]\n"
+        "[package]\nname = \"modules\"\nedition = \"2024\"\n[dependencies]\nslipway-mach = {{ path = '{crates}/mach' }}\n[workspace]\n"
     );
     std::fs::write(dir.join("Cargo.toml"), manifest).unwrap();
     std::fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();

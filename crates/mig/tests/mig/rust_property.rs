@@ -12,9 +12,10 @@ use crate::support::{mig, root, run, rustfmt};
 
 /// What every program begins with: values of every type by chance.
 const SUPPORT: &str = r#"
+use mach as _;
 use random::{Mixed, Random, RandomServer};
-use slipway_ports::mig::{self, Array, Code, ReceiveRight, Target};
-use slipway_ports::task::Task;
+use slipway_mach::mig::{self, Array, Code, ReceiveRight, Target};
+use slipway_mach::task::Task;
 use std::ffi::CString;
 
 struct Dice(u64);
@@ -188,10 +189,11 @@ fn round_trip(dir: &Path, routines: &[Shape]) {
 fn what_goes_in_comes_out_in_rust() {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("random-interface");
     std::fs::create_dir_all(dir.join("src")).unwrap();
-    let ports = root().join("crates/ports").canonicalize().unwrap();
+    let crates = root().join("crates").canonicalize().unwrap();
+    let crates = crates.display();
     let manifest = format!(
-        "[package]\nname = \"random-interface\"\nedition = \"2024\"\n[dependencies]\nslipway-ports = {{ path = {ports:?} }}\n\
-         [profile.dev]\ndebug = false\n[workspace]\n"
+        "[package]\nname = \"random-interface\"\nedition = \"2024\"\n[dependencies]\nslipway-mach = {{ path = '{crates}/mach' }}\n\
+         slipway-libmach = {{ path = '{crates}/libmach' }}\n         [profile.dev]\ndebug = false\n[workspace]\n"
     );
     std::fs::write(dir.join("Cargo.toml"), manifest).unwrap();
     std::fs::copy(root().join("Cargo.lock"), dir.join("Cargo.lock")).unwrap();

@@ -2,7 +2,6 @@
 
 use crate::{
     abi::{self, Code, SLOT, types},
-    body::{DEALLOCATE, Field, NAME_MASK, set_word, word},
     dispatch::Inner,
     line::INLINE,
     objects,
@@ -12,11 +11,10 @@ use crate::{
         message::{Item, Memory},
     },
 };
+use slipway_abi::typed::{DEALLOCATE, Descriptor, Field, NAME_MASK, set_word, word};
 use slipway_fabric::{descriptor::Reserved, sync::pages};
 use smallvec::SmallVec;
 use std::os::fd::AsFd;
-
-pub use crate::body::Descriptor;
 
 /// The rights and memory of a body, taken out of a space.
 pub type Items = SmallVec<[Item; 1]>;
@@ -28,7 +26,9 @@ pub type Items = SmallVec<[Item; 1]>;
 /// item, `SEND_NO_BUFFER`. `items` then has what was taken before, to be destroyed with the message.
 pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut Items) -> Result<(), Code> {
     let mut at = 0;
-    while let Some(Field { descriptor, type_at, at: place, end }) = Field::parse(body, at)? {
+    while at < body.len() {
+        let field = Field::at(body, at)?;
+        let (descriptor, type_at, place, end) = (field.of, field.type_at(), field.data.start, field.end);
         match (descriptor.is_port(), descriptor.inline) {
             (false, true) => {}
             (true, true) => {

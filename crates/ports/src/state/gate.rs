@@ -7,26 +7,12 @@ use slipway_fabric::{
     sync::{AtomicU64, Ordering},
     turn::Turn,
 };
-use std::{
-    ffi::{c_int, c_void},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// Moves on when something that threads have kept of ports is no longer so.
 pub(crate) static EPOCH: Epoch = Epoch::new();
 
-/// A server's routine: the port's name in its space, the arguments as caller and server agreed, and the table's context.
-pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) -> c_int;
-
-/// A routine, and what its arguments look like.
-#[derive(Debug, Clone, Copy)]
-#[repr(C)]
-pub struct Entry {
-    /// The routine; None if it is to be had by message only.
-    pub routine: Option<Routine>,
-    /// A stub with another signature lays its arguments out differently.
-    pub signature: u64,
-}
+pub use slipway_abi::call::{Entry, Routine};
 
 /// The routines for the identifiers from `base` on.
 #[derive(Debug, Clone)]

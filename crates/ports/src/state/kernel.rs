@@ -3,25 +3,13 @@
 use super::{PortId, Right, SpaceId, State, port::Kernel, space::Space};
 use crate::abi;
 
-/// A port that a task keeps apart from its names. Children made by fork inherit it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Special {
-    /// Where the task's exceptions would be told. Nothing here tells any.
-    Exception,
-    /// Where the task looks up services.
-    Bootstrap,
-}
+pub use slipway_abi::call::Special;
 
-impl Special {
-    /// All of them, in their order.
-    pub const ALL: [Self; 2] = [Self::Exception, Self::Bootstrap];
-
-    /// The place for it in a space.
-    pub(crate) fn of(self, space: &mut Space) -> &mut Right {
-        match self {
-            Self::Exception => &mut space.exception,
-            Self::Bootstrap => &mut space.bootstrap,
-        }
+/// The place for a special port in a space.
+pub(crate) fn place(which: Special, space: &mut Space) -> &mut Right {
+    match which {
+        Special::Exception => &mut space.exception,
+        Special::Bootstrap => &mut space.bootstrap,
     }
 }
 

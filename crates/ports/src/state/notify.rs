@@ -7,10 +7,7 @@ use super::{
 use crate::abi::{notify, types};
 use smallvec::{SmallVec, smallvec};
 
-/// A type word: `mach_msg_type_t` with `number` elements of `bits` bits each, inline.
-pub fn type_word(name: u32, bits: u32, number: u32) -> u64 {
-    u64::from(name) | u64::from(bits) << 8 | 1 << 29 | u64::from(number) << 32
-}
+pub use slipway_abi::typed::type_word;
 
 /// The body of a notification: one word, described by its type.
 pub(super) fn body(name: u32, bits: u32, value: u32) -> Vec<u8> {

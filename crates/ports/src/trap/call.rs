@@ -7,7 +7,7 @@ use super::{
     frame::Frame,
     thread::{self, Thread},
 };
-use crate::{abi::Code, guest, lock::Process, state::gate, wait::turn};
+use crate::{abi::Code, lock::Process, state::gate, wait::turn};
 use slipway_fabric::{sync::Ordering, turn::Turn};
 use std::ffi::c_void;
 
@@ -16,7 +16,7 @@ use std::ffi::c_void;
 ///
 /// # Safety
 /// The arguments are what a routine with this signature takes.
-#[inline]
+#[inline(always)]
 pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
     let thread = thread::here();
     // SAFETY: it is the calling thread's own, which is here.
@@ -86,23 +86,16 @@ pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
 #[cold]
 #[inline(never)]
 fn may_call_unknown(thread: &Thread, name: u32, id: i32, signature: u64) -> bool {
-    if Process::made().is_none() {
-        return guest::owner().is_some_and(|owner| owner.may_trap(name, id, signature));
-    }
     thread.look_up(name, id) && may_call(name, id, signature)
 }
 
-/// A port that the thread doesn't keep: in a guest, any.
+/// A port that the thread doesn't keep.
 ///
 /// # Safety
 /// As for [`call`].
 #[cold]
 #[inline(never)]
 unsafe fn unknown(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
-    if Process::made().is_none() {
-        // SAFETY: the caller's promise.
-        return guest::owner().and_then(|owner| unsafe { owner.trap(name, id, signature, arguments) });
-    }
     let found = thread::with(|thread| thread.look_up(name, id));
     // SAFETY: the caller's promise. A change in between leads here again.
     if found { unsafe { call(name, id, signature, arguments) } } else { None }

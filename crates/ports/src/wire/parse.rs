@@ -351,9 +351,9 @@ impl Parser<'_> {
 /// right that it was given, and any address for memory of its own.
 fn describes(body: &[u8], items: &[ParsedItem]) -> bool {
     let mut items = items.iter();
-    for field in crate::body::carried(body) {
+    for field in slipway_abi::typed::carried(body) {
         let (Ok(field), Some(item)) = (field, items.next()) else { return false };
-        let descriptor = field.descriptor;
+        let descriptor = field.of;
         let (at, fits) = match item {
             ParsedItem::Ports { at, .. } => (*at, descriptor.is_port() && descriptor.inline),
             ParsedItem::PortArray { at, .. } => (*at, descriptor.is_port() && !descriptor.inline),
@@ -362,7 +362,7 @@ fn describes(body: &[u8], items: &[ParsedItem]) -> bool {
         let as_said = |right: &ParsedRight| right.received_type().is_none_or(|kind| kind == descriptor.name);
         let rights = item.rights();
         let counted = matches!(item, ParsedItem::Memory { .. }) || rights.len() == descriptor.number as usize;
-        if !fits || at as usize != field.at || !counted || !rights.iter().all(as_said) {
+        if !fits || at as usize != field.data.start || !counted || !rights.iter().all(as_said) {
             return false;
         }
     }

@@ -8,8 +8,8 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use slipway_fabric::sync::pages;
 use slipway_ports::{
-    abi::{self, Code, HEADER, SLOT, notify, option, types},
-    msg::{Request, typed::Descriptor},
+    abi::{self, Code, HEADER, SLOT, notify, option, typed::Descriptor, types},
+    msg::Request,
     state::{notify::type_word, routines::Status},
     task::Task,
 };

@@ -9,7 +9,7 @@ mod tasks;
 
 use std::os::unix::process::CommandExt;
 
-use slipway_ports::bootstrap::{self, Place};
+use slipway_mach::bootstrap::{self, Place};
 
 use crate::failure::Failure;
 use crate::program::Program;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Pid;
-use slipway_ports::bootstrap::launch::{self, READY};
+use slipway_mach::bootstrap::launch::{self, READY};
 
 use super::RunOptions;
 use crate::failure::{Failure, OWN};

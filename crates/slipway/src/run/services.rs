@@ -3,9 +3,9 @@
 use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde::Serialize;
-use slipway_ports::bootstrap::contact::{self, Failed};
-use slipway_ports::bootstrap::{self, Place, Service, Status};
-use slipway_ports::task::Task;
+use slipway_mach::bootstrap::contact::{self, Failed};
+use slipway_mach::bootstrap::{self, Place, Service, Status};
+use slipway_mach::task::Task;
 
 use super::ServicesOptions;
 use crate::failure::{Failure, NO_SERVER};

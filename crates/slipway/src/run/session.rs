@@ -5,7 +5,7 @@ use std::fs::Permissions;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::fs::PermissionsExt;
 
-use slipway_ports::bootstrap::contact::{SOCKET, SOCKET_VARIABLE};
+use slipway_mach::bootstrap::contact::{SOCKET, SOCKET_VARIABLE};
 use tempfile::TempDir;
 
 use super::RunOptions;

@@ -1,11 +1,12 @@
 //! Tasks as processes of their own, which are the test program started again, and messages as they lie in memory.
 
+use mach as _;
 use rustix::event::{PollFd, PollFlags, poll};
-use slipway_ports::abi::{self, Code, option, right, types};
-use slipway_ports::msg::Request;
+use slipway_mach::Request;
+use slipway_mach::abi::typed::type_word;
+use slipway_mach::abi::{self, Code, option, right, types};
+use slipway_mach::task::Task;
 use slipway_ports::objects;
-use slipway_ports::state::notify::type_word;
-use slipway_ports::task::Task;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 

@@ -5,8 +5,8 @@ use crate::ipc::peer::Job;
 use crate::trips::exchange::Exchange;
 use crate::trips::link::Link;
 use anyhow::{Context, ensure};
-use slipway_ports::abi::right;
-use slipway_ports::task::Task;
+use slipway_mach::abi::right;
+use slipway_mach::task::Task;
 use std::fs;
 
 /// A "round trip" makes a port and destroys it.

@@ -12,10 +12,10 @@ use crate::trips::link::Link;
 use crate::trips::meet::{BITS, DATA, ID, LOCAL, REMOTE, SIZE, meet, serve_beside, servers_cpu, two_tasks};
 use anyhow::{Context, anyhow, ensure};
 use owner::Owner;
-use slipway_ports::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
-use slipway_ports::msg::Request;
-use slipway_ports::state::notify::type_word;
-use slipway_ports::task::Task;
+use slipway_mach::Request;
+use slipway_mach::abi::typed::type_word;
+use slipway_mach::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
+use slipway_mach::task::Task;
 
 /// The word at `at` of a header.
 fn word(header: &[u8; HEADER], at: usize) -> u32 {

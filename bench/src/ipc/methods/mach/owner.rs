@@ -5,8 +5,8 @@ use crate::trips::job::{Side, Work};
 use crate::trips::link::{self, Link};
 use crate::trips::meet::{give_right, receive, send, take_right};
 use anyhow::{Context, ensure};
-use slipway_ports::abi::{right, types};
-use slipway_ports::task::Task;
+use slipway_mach::abi::{right, types};
+use slipway_mach::task::Task;
 use std::process::{Child, Command};
 
 /// The third process: it ends when this is dropped, at the latest with its parent.

@@ -1,7 +1,7 @@
 //! Rust stubs: one module for an interface, with a trait for servers and a client.
 //!
 //! They share the layout of messages with C by the order of arguments and by what [`crate::layout`] says of limits; what lies
-//! in a message, and its checks, are slipway_ports::mig's, which the module calls. There is no dialect in here.
+//! in a message, and its checks, are slipway_mach::mig's, which the module calls. There is no dialect in here.
 
 mod check;
 mod client;
@@ -50,7 +50,7 @@ pub fn module(interface: &Interface, halves: Halves, traps: bool) -> String {
     let mut w = Writer::default();
     w.line(format!("// The subsystem {}, made by mig. Do not edit: change the .defs file.", interface.name));
     w.line("");
-    w.line("use slipway_ports::mig;");
+    w.line("use slipway_mach::mig;");
     imports(&mut w, interface, &body);
     w.line("");
     w.finish() + &body

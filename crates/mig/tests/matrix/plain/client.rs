@@ -2,7 +2,7 @@
 
 use super::traps::Traps;
 use crate::transcript::Transcript;
-use slipway_ports::mig::{Error, ReceiveRight};
+use slipway_mach::mig::{Error, ReceiveRight};
 use std::ffi::{CStr, CString};
 
 const CODES: [i32; 4] = [0, 5, 1234, -300];

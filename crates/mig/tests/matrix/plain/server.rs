@@ -2,7 +2,7 @@
 
 use super::traps::{ArraysReply, MoneysReply, NumbersReply, PairsReply, RecordsReply, RoomReply, StringsReply, TrapsServer};
 use crate::transcript::Transcript;
-use slipway_ports::mig::{Code, SendRight, Target};
+use slipway_mach::mig::{Code, SendRight, Target};
 use std::ffi::{CStr, CString};
 
 /// The server's own memory.

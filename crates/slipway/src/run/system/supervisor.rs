@@ -10,9 +10,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use slipway_domain::backoff::Backoff;
 use slipway_domain::spec::{self, Event};
-use slipway_ports::bootstrap::contact::{self, SOCKET, SOCKET_VARIABLE};
-use slipway_ports::bootstrap::{self, Status};
-use slipway_ports::task::Task;
+use slipway_mach::bootstrap::contact::{self, SOCKET, SOCKET_VARIABLE};
+use slipway_mach::bootstrap::{self, Status};
+use slipway_mach::task::Task;
 use tempfile::TempDir;
 
 use super::config::{OnFailure, Restart, System, TaskConfig};

@@ -1,0 +1,350 @@
+//! Rights as owned values: the safe way to use Mach from Rust.
+//!
+//! A [`ReceiveRight`], [`SendRight`], [`SendOnceRight`] or [`PortSet`] stands for one reference of a name in the task that
+//! made it, and gives it up when dropped. What a message carries moves into it ([`Outgoing`]) and out of it
+//! ([`Received`]). All of them are `Send` and `Sync`: any thread of the process may use a right of its task.
+
+mod body;
+mod carried;
+mod outgoing;
+mod received;
+mod region;
+
+pub(crate) use body::{Body, give_up};
+pub(crate) use carried::{Carried, is_taken, settle};
+pub use outgoing::Outgoing;
+pub use received::{Kind, Part, Received, ReplyRight, Target};
+pub use region::Region;
+
+use crate::{
+    Request,
+    abi::{self, Code, notify, option, right, types},
+    bootstrap,
+    task::Task,
+};
+use std::{cell::RefCell, fmt, io, os::fd::OwnedFd, time::Duration};
+
+/// A call that failed: what was tried, and Mach's code for why not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{tried}: {code}")]
+pub struct Error {
+    /// What was tried.
+    pub tried: &'static str,
+    /// Why it failed.
+    pub code: Code,
+}
+
+impl Error {
+    /// Whether a time-out ended the call.
+    pub fn is_timeout(&self) -> bool {
+        matches!(self.code, Code::SEND_TIMED_OUT | Code::RCV_TIMED_OUT)
+    }
+
+    /// Whether the port that was sent to is dead.
+    pub fn is_dead(&self) -> bool {
+        self.code == Code::SEND_INVALID_DEST
+    }
+}
+
+/// Says what was tried when a call fails.
+fn trying<T>(tried: &'static str, result: Result<T, Code>) -> Result<T, Error> {
+    result.map_err(|code| Error { tried, code })
+}
+
+/// Whether a name in a message stands for a right that is there.
+fn is_right(name: u32) -> bool {
+    name != abi::NULL && name != abi::DEAD
+}
+
+/// A name in a task, and which right of it is owned.
+struct Name {
+    task: Task,
+    name: u32,
+}
+
+macro_rules! owned {
+    ($(#[$doc:meta])* $type:ident, $give_up:expr) => {
+        $(#[$doc])*
+        pub struct $type(Name);
+
+        impl $type {
+            /// Takes over one reference of `name` in `task`, which the caller owns.
+            pub fn from_name(task: Task, name: u32) -> Self {
+                Self(Name { task, name })
+            }
+
+            /// The name, which stays this value's.
+            pub fn name(&self) -> u32 {
+                self.0.name
+            }
+
+            /// The task that has the right.
+            pub(crate) fn task(&self) -> Task {
+                self.0.task
+            }
+
+            /// Gives the reference to the caller: nothing is given up.
+            pub fn into_name(self) -> u32 {
+                let name = self.0.name;
+                std::mem::forget(self);
+                name
+            }
+        }
+
+        impl Drop for $type {
+            fn drop(&mut self) {
+                let give_up: fn(&Task, u32) -> Result<(), Code> = $give_up;
+                // A name that somebody else removed is nothing to report.
+                let _ = give_up(&self.0.task, self.0.name);
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, concat!(stringify!($type), "({:#x})"), self.0.name)
+            }
+        }
+    };
+}
+
+owned! {
+    /// The right to receive from a port: there is one for each port. Dropped, the port dies.
+    ReceiveRight, |task, name| task.mod_refs(name, right::RECEIVE, -1)
+}
+owned! {
+    /// The right to send any number of messages to a port.
+    SendRight, |task, name| task.deallocate(name)
+}
+owned! {
+    /// The right to send one message to a port. Dropped unused, the port gets a send-once notification.
+    SendOnceRight, |task, name| task.deallocate(name)
+}
+owned! {
+    /// Ports to receive from together.
+    PortSet, |task, name| task.destroy(name)
+}
+
+fn milliseconds(timeout: Option<Duration>) -> (bool, u32) {
+    (timeout.is_some(), timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX)))
+}
+
+thread_local! {
+    /// Where messages are received, and the reply port of the thread's calls.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static REPLY: RefCell<Option<ReceiveRight>> = const { RefCell::new(None) };
+}
+
+/// The size that a receive buffer begins with, in bytes; it grows as messages need.
+const BUFFER_SIZE: usize = 16 << 10;
+
+/// Receives a message of at most `most` bytes from a port or set. A longer one is destroyed.
+fn receive(task: Task, name: u32, timeout: Option<Duration>, most: usize) -> Result<Received, Error> {
+    let mut buffer = BUFFER.take();
+    if buffer.is_empty() {
+        buffer.resize(BUFFER_SIZE, 0);
+    }
+    let (timed, timeout) = milliseconds(timeout);
+    let code = loop {
+        let larger = if buffer.len() < most { option::RCV_LARGE } else { 0 };
+        let request = Request {
+            option: option::RCV_MSG | larger | if timed { option::RCV_TIMEOUT } else { 0 },
+            receive_size: buffer.len().min(most),
+            receive_name: name,
+            timeout,
+            ..Request::default()
+        };
+        match task.mach_msg(&mut buffer, &request) {
+            Code::RCV_TOO_LARGE if larger != 0 => {
+                let needed = u32::from_le_bytes([buffer[4], buffer[5], buffer[6], buffer[7]]);
+                buffer.resize((needed as usize).max(buffer.len() + 8).min(most), 0);
+            }
+            code => break code,
+        }
+    };
+    let message = if code == Code::SUCCESS || is_body_error(code) {
+        Ok(Received::parse(task, &buffer))
+    } else {
+        Err(Error { tried: "receiving a message", code })
+    };
+    BUFFER.set(buffer);
+    message
+}
+
+/// Whether a message was received although something in it found no place.
+fn is_body_error(code: Code) -> bool {
+    code.0 & 0xffff_c0ffu32 as i32 == Code::RCV_BODY_ERROR.0
+}
+
+impl ReceiveRight {
+    /// A new port in the current task.
+    pub fn new() -> Result<Self, Error> {
+        let task = Task::current();
+        Ok(Self::from_name(task, trying("making a port", task.allocate(right::RECEIVE))?))
+    }
+
+    /// Takes the receive right of a service that is registered as to be started on demand, or created by
+    /// `bootstrap_create_service`.
+    pub fn check_in(service: &str) -> Result<Self, ServiceError> {
+        let task = Task::current();
+        Ok(Self::from_name(task, serving(service, bootstrap::check_in(task, None, service))?))
+    }
+
+    /// A new send right to the port.
+    pub fn make_send(&self) -> Result<SendRight, Error> {
+        let task = self.0.task;
+        trying("making a send right", task.insert_right(self.0.name, task, self.0.name, types::MAKE_SEND))?;
+        Ok(SendRight::from_name(task, self.0.name))
+    }
+
+    /// A new send-once right to the port.
+    pub fn make_send_once(&self) -> Result<SendOnceRight, Error> {
+        let task = self.0.task;
+        let name = trying("making a send-once right", task.extract_right(self.0.name, types::MAKE_SEND_ONCE, task))?;
+        Ok(SendOnceRight::from_name(task, name))
+    }
+
+    /// Waits for a message; for ever without a time-out. Time-outs count in whole milliseconds.
+    pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
+        receive(self.0.task, self.0.name, timeout, usize::MAX)
+    }
+
+    /// How many messages may wait, from each sending process, before its senders do.
+    pub fn set_queue_limit(&self, limit: u32) -> Result<(), Error> {
+        trying("setting a queue limit", self.0.task.set_qlimit(self.0.name, limit))
+    }
+
+    /// Has `to` told when the last send right is gone (`MACH_NOTIFY_NO_SENDERS`), once.
+    pub fn notify_no_senders(&self, to: SendOnceRight) -> Result<Option<SendOnceRight>, Error> {
+        self.0.request(notify::NO_SENDERS, to)
+    }
+
+    /// A descriptor for poll(2) and event loops: readable while a message may wait. Receive with a time-out of zero
+    /// until nothing comes before polling again.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.0.task.pollable(self.0.name)
+    }
+}
+
+impl Name {
+    fn request(&self, id: i32, to: SendOnceRight) -> Result<Option<SendOnceRight>, Error> {
+        let task = self.task;
+        let before = task.request_notification(self.name, id, 0, to.name(), types::MOVE_SEND_ONCE);
+        if before.is_ok() {
+            // The right moved into the request.
+            std::mem::forget(to);
+        }
+        let before = trying("requesting a notification", before)?;
+        Ok((before != 0).then(|| SendOnceRight::from_name(task, before)))
+    }
+}
+
+/// A service that could not be had from the name server, or not be registered there.
+#[derive(Debug, thiserror::Error)]
+#[error("service \"{service}\": {why}")]
+pub struct ServiceError {
+    /// The service.
+    pub service: String,
+    /// Why not.
+    #[source]
+    pub why: bootstrap::Error,
+}
+
+fn serving<T>(service: &str, result: Result<T, bootstrap::Error>) -> Result<T, ServiceError> {
+    result.map_err(|why| ServiceError { service: service.into(), why })
+}
+
+impl SendRight {
+    /// A send right to a service that is registered with the name server.
+    pub fn look_up(service: &str) -> Result<Self, ServiceError> {
+        let task = Task::current();
+        Ok(Self::from_name(task, serving(service, bootstrap::look_up(task, None, service))?))
+    }
+
+    /// Registers the port under a name for others to look up.
+    pub fn register(&self, service: &str) -> Result<(), ServiceError> {
+        serving(service, bootstrap::register(self.0.task, None, service, self.0.name, types::COPY_SEND))
+    }
+
+    /// One more reference of the right.
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        trying("copying a send right", self.0.task.mod_refs(self.0.name, right::SEND, 1))?;
+        Ok(Self::from_name(self.0.task, self.0.name))
+    }
+
+    /// Sends a message, waiting for room in the port's queue if need be. What it carries is given up in any case.
+    pub fn send(&self, message: Outgoing, timeout: Option<Duration>) -> Result<(), Error> {
+        message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
+    }
+
+    /// Sends a message that can be answered, and waits for the answer on a port of the thread's own. An answer of
+    /// `MACH_NOTIFY_SEND_ONCE` means that the other side dropped the request or died.
+    pub fn call(&self, message: Outgoing, timeout: Option<Duration>) -> Result<Received, Error> {
+        let reply = match REPLY.take().filter(|reply| reply.0.task == self.0.task) {
+            Some(reply) => reply,
+            None => ReceiveRight::new()?,
+        };
+        message.send(self.0.task, (self.0.name, types::COPY_SEND), (reply.name(), types::MAKE_SEND_ONCE), timeout)?;
+        let answer = reply.receive(timeout);
+        // After a time-out the answer may still come: the next call must not take it for its own.
+        if answer.is_ok() {
+            REPLY.set(Some(reply));
+        }
+        answer
+    }
+
+    /// Has `to` told when the port dies (`MACH_NOTIFY_DEAD_NAME`), once.
+    pub fn notify_death(&self, to: SendOnceRight) -> Result<Option<SendOnceRight>, Error> {
+        self.0.request(notify::DEAD_NAME, to)
+    }
+}
+
+impl SendOnceRight {
+    /// Sends the one message. What it carries is given up in any case.
+    pub fn send(self, message: Outgoing) -> Result<(), Error> {
+        let task = self.0.task;
+        let sent = message.send(task, (self.0.name, types::MOVE_SEND_ONCE), (0, 0), None);
+        match sent {
+            Ok(()) => std::mem::forget(self),
+            // It went with the message, or came back and was given up with the rest.
+            Err(error) if is_taken(error.code) => std::mem::forget(self),
+            Err(_) => drop(self),
+        }
+        sent
+    }
+}
+
+impl PortSet {
+    /// A new, empty set in the current task.
+    pub fn new() -> Result<Self, Error> {
+        let task = Task::current();
+        Ok(Self::from_name(task, trying("making a port set", task.allocate(right::PORT_SET))?))
+    }
+
+    /// Puts a port into the set, out of any other. It can be received from through the set only.
+    pub fn add(&self, port: &ReceiveRight) -> Result<(), Error> {
+        trying("adding to a port set", self.0.task.move_member(port.name(), self.0.name))
+    }
+
+    /// Takes a port out of its set.
+    pub fn remove(&self, port: &ReceiveRight) -> Result<(), Error> {
+        trying("removing from a port set", self.0.task.move_member(port.name(), 0))
+    }
+
+    /// Waits for a message to any member; [`Received::port`] says which.
+    pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
+        receive(self.task(), self.0.name, timeout, usize::MAX)
+    }
+
+    /// As [`Self::receive`], for messages of at most `most` bytes: a longer one is destroyed, and `MACH_RCV_TOO_LARGE`.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn receive_at_most(&self, most: usize, timeout: Option<Duration>) -> Result<Received, Error> {
+        receive(self.task(), self.0.name, timeout, most)
+    }
+
+    /// As [`ReceiveRight::descriptor`], for all members.
+    pub fn descriptor(&self) -> io::Result<OwnedFd> {
+        self.0.task.pollable(self.0.name)
+    }
+}

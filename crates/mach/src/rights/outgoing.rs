@@ -1,0 +1,139 @@
+//! Messages to be sent.
+
+use super::{Carried, Error, ReceiveRight, SendOnceRight, SendRight, settle};
+use crate::{
+    Request,
+    abi::{
+        self, COMPLEX, Code, HEADER, SLOT, option,
+        typed::{self, type_word},
+        types,
+    },
+    task::Task,
+};
+use std::time::Duration;
+
+/// A message that is put together and then sent once.
+///
+/// Rights that are added by value move into the message; those added by reference are copied or made when it
+/// is sent. A message that is dropped unsent gives everything up.
+#[derive(Debug, Default)]
+pub struct Outgoing {
+    id: i32,
+    body: Vec<u8>,
+    complex: bool,
+    carried: Vec<Carried>,
+}
+
+impl Outgoing {
+    /// An empty message with an id.
+    pub fn new(id: i32) -> Self {
+        Self { id, ..Self::default() }
+    }
+
+    fn typed(mut self, word: u64, data: &[u8]) -> Self {
+        self.body.extend(word.to_le_bytes());
+        self.body.extend(data);
+        self.body.resize(self.body.len().next_multiple_of(SLOT), 0);
+        self
+    }
+
+    /// Adds 32-bit integers.
+    pub fn ints(self, values: &[u32]) -> Self {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.typed(type_word(types::INTEGER_32, 32, values.len() as u32), &bytes)
+    }
+
+    /// Adds 64-bit integers.
+    pub fn longs(self, values: &[u64]) -> Self {
+        let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+        self.typed(type_word(types::INTEGER_64, 64, values.len() as u32), &bytes)
+    }
+
+    /// Adds bytes, inline.
+    pub fn bytes(self, bytes: &[u8]) -> Self {
+        self.typed(type_word(types::BYTE, 8, bytes.len() as u32), bytes)
+    }
+
+    /// Adds `number` elements of a type (`MACH_MSG_TYPE_*`) of `bits` bits each, as they lie in memory.
+    pub fn data(self, name: u32, bits: u32, number: u32, elements: &[u8]) -> Self {
+        self.typed(type_word(name, bits, number), elements)
+    }
+
+    /// Adds the null right, where a receiver expects a send right or none.
+    pub fn no_right(self) -> Self {
+        self.right(types::COPY_SEND, abi::NULL)
+    }
+
+    fn right(mut self, disposition: u32, name: u32) -> Self {
+        self.complex = true;
+        self.typed(type_word(disposition, 64, 1), &u64::from(name).to_le_bytes())
+    }
+
+    /// Moves a send right into the message.
+    pub fn send_right(mut self, right: SendRight) -> Self {
+        let name = right.name();
+        self.carried.push(Carried::Send(right));
+        self.right(types::MOVE_SEND, name)
+    }
+
+    /// Moves a send-once right into the message.
+    pub fn send_once_right(mut self, right: SendOnceRight) -> Self {
+        let name = right.name();
+        self.carried.push(Carried::SendOnce(right));
+        self.right(types::MOVE_SEND_ONCE, name)
+    }
+
+    /// Moves a receive right into the message: its queue and its senders go with it.
+    pub fn receive_right(mut self, right: ReceiveRight) -> Self {
+        let name = right.name();
+        self.carried.push(Carried::Receive(right));
+        self.right(types::MOVE_RECEIVE, name)
+    }
+
+    /// Adds a copy of a send right.
+    pub fn copy_send(self, right: &SendRight) -> Self {
+        self.right(types::COPY_SEND, right.name())
+    }
+
+    /// Adds a new send right to a port.
+    pub fn make_send(self, port: &ReceiveRight) -> Self {
+        self.right(types::MAKE_SEND, port.name())
+    }
+
+    /// Adds a new send-once right to a port.
+    pub fn make_send_once(self, port: &ReceiveRight) -> Self {
+        self.right(types::MAKE_SEND_ONCE, port.name())
+    }
+
+    /// Adds memory out of line: the receiver gets pages of its own with these bytes.
+    pub fn memory(mut self, bytes: Vec<u8>) -> Self {
+        self.complex = true;
+        let word = type_word(types::BYTE, 8, bytes.len() as u32) & !typed::INLINE;
+        let at = (bytes.as_ptr().expose_provenance() as u64).to_le_bytes();
+        self.carried.push(Carried::Memory(Box::new(bytes)));
+        self.typed(word, &at)
+    }
+
+    /// Sends it to `dest` with `reply`, each a name and its disposition.
+    pub(super) fn send(self, task: Task, dest: (u32, u32), reply: (u32, u32), timeout: Option<Duration>) -> Result<(), Error> {
+        let bits = dest.1 | reply.1 << 8 | if self.complex { COMPLEX } else { 0 };
+        let mut buffer = Vec::with_capacity(HEADER + self.body.len());
+        buffer.extend(bits.to_le_bytes());
+        buffer.extend(0u32.to_le_bytes());
+        buffer.extend(u64::from(dest.0).to_le_bytes());
+        buffer.extend(u64::from(reply.0).to_le_bytes());
+        buffer.extend(0u32.to_le_bytes());
+        buffer.extend(self.id.to_le_bytes());
+        buffer.extend(&self.body);
+        let (timed, timeout) = super::milliseconds(timeout);
+        let request = Request {
+            option: option::SEND_MSG | if timed { option::SEND_TIMEOUT } else { 0 },
+            send_size: buffer.len(),
+            timeout,
+            ..Request::default()
+        };
+        let code = task.mach_msg(&mut buffer, &request);
+        settle(task, code, &buffer, self.carried);
+        if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
+    }
+}
