@@ -58,7 +58,7 @@ fn notifications_are_as_they_were() {
 #[test]
 fn the_name_servers_modules_are_as_they_are_used() {
     let dir = tempfile::tempdir().unwrap();
-    let used = root().join("crates/ports/src/bootstrap");
+    let used = root().join("crates/mach/src/bootstrap");
     for (defs, name) in [(root().join("include/mach/bootstrap.defs"), "interface.rs"), (used.join("listing.defs"), "listing.rs")]
     {
         let file = dir.path().join(name);

@@ -80,8 +80,15 @@ fn receive_slowly(
                 }
             }
         }
-        if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
-            return finish(guard, what, code);
+        // What is left to do may send a message here, of which only a thread that waits already is told.
+        loop {
+            if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
+                return finish(guard, what, code);
+            }
+            if !guard.is_unsettled() {
+                break;
+            }
+            guard.settle();
         }
         match ended {
             Ended::TimedOut => return finish(guard, what, Code::RCV_TIMED_OUT),
@@ -90,7 +97,6 @@ fn receive_slowly(
             }
             _ => {}
         }
-        guard.settle();
         if asked && request.timeout == 0 {
             // A message that was sent before this call may lie in a line whose bell the watcher has yet to hear.
             guard.catch_up();
