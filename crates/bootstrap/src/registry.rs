@@ -105,10 +105,14 @@ impl Registry {
     /// Makes a port known, for the client that asks by the port `at`.
     ///
     /// # Errors
-    /// `NAME_IN_USE`; `NO_MEMORY`: as much is held for the client as may be; `INVALID_RIGHT`: the port is dead.
+    /// `NAME_IN_USE`; `NO_MEMORY`: as much is held for the client as may be; `INVALID_RIGHT`: the port is dead, or the server's own.
     pub fn register(&mut self, at: u32, name: &ServiceName, port: SendRight) -> Result<(), Code> {
         if self.find(name).is_ok() {
             return Err(protocol::NAME_IN_USE);
+        }
+        // A port of the server's own would never be known to be gone.
+        if self.task.kind(port.name()).is_ok_and(|kind| kind & abi::kind::RECEIVE != 0) {
+            return Err(Code::INVALID_RIGHT);
         }
         self.check_limits(at)?;
         mach::tell_death(self.task, port.name(), self.notify)?;
@@ -266,7 +270,9 @@ impl Registry {
     fn unmake(&self, own: &Own) {
         // No request for its return is left once it is not wanted back.
         let _ = self.task.destroy(own.home);
-        let _ = self.task.destroy(own.port);
+        // The name may stand for a right that a client registered, too: that reference stays.
+        let _ = self.task.mod_refs(own.port, abi::right::RECEIVE, -1);
+        let _ = self.task.deallocate(own.port);
     }
 
     fn status_of(&self, entry: &Entry) -> Status {

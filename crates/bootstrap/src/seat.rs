@@ -91,7 +91,8 @@ impl Seat {
 
     /// Has `answer` answer all that have connected.
     pub fn welcome(&mut self, mut answer: impl FnMut(BorrowedFd<'_>) -> io::Result<()>) {
-        loop {
+        // What is left is heard of again.
+        for _ in 0..WELCOMES {
             match accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
                 Ok(connection) => {
                     if let Err(error) = answer(connection.as_fd()) {
@@ -121,6 +122,9 @@ impl Drop for Seat {
         let _ = std::fs::remove_file(&self.path);
     }
 }
+
+/// Connections that are taken before anything else is looked at.
+const WELCOMES: usize = 64;
 
 fn reserve() -> Option<OwnedFd> {
     rustix::fs::open("/dev/null", OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()

@@ -42,7 +42,7 @@ impl Inner {
         match entry.object {
             Object::Port(port) => {
                 self.refresh_far(port);
-                let route = self.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
+                let route = self.far(port).and_then(|far| far.open_route()).map(|route| (route.line, route.slot));
                 if let Some((line, slot)) = route {
                     self.look_at_gate(line, slot);
                 }

@@ -26,7 +26,7 @@ impl Inner {
 
     /// Takes what lies in lines whose bells the watcher has not heard yet; of many lines some.
     pub(crate) fn catch_up(&mut self) {
-        let readable = self.lines.iter().filter(|(_, line)| line.segment.rx.readable(line.rx.head));
+        let readable = self.lines.iter().filter(|(_, line)| !line.blocked && line.segment.rx.readable(line.rx.head));
         let lines: SmallVec<[LineId; 16]> = readable.map(|(id, _)| id).take(MANY).collect();
         for number in lines {
             self.pump(number);

@@ -19,6 +19,8 @@ pub struct Inner {
     pub received: u64,
     /// Where the last messages went and came from.
     pub shortcuts: Shortcuts,
+    /// Whether upcalls are being made further up: what they leave is made there, one after the other, and not in a chain of calls.
+    pub(super) upcalling: bool,
     /// A receiver has kept the lock for long, and there is more on a line.
     pub crowded: bool,
 }

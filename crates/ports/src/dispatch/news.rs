@@ -21,13 +21,17 @@ impl Inner {
         let gone: Vec<RawFd> =
             watches.iter().filter(|pipe| objects::hung_up(*pipe)).map(|pipe| pipe.as_fd().as_raw_fd()).collect();
         if !gone.is_empty() {
-            let readable = |number: &LineId| self.lines.get(*number).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+            let readable = |number: &LineId| {
+                self.lines.get(*number).is_some_and(|line| !line.blocked && line.segment.rx.readable(line.rx.head))
+            };
             let lines: Vec<LineId> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
             let more = lines.iter().take(MANY).filter(|line| self.pump(**line) == Pumped::More).count();
             if more > 0 || lines.len() > MANY {
                 return self.defer(Deferred::Holders(port));
             }
             self.accept_lines(port);
+            // What came over new lines was sent before the holders were gone, too.
+            self.make_upcalls();
         }
         if let Some(Exported { watches, .. }) = self.exported_mut(port) {
             watches.retain(|pipe| !gone.contains(&pipe.as_fd().as_raw_fd()));

@@ -85,7 +85,7 @@ impl Inner {
         match record.kind {
             kind::RELEASE => {
                 let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
-                slot.given = slot.given.checked_sub(record.count).ok_or_else(corrupt)?;
+                slot.given = slot.given.checked_sub(record.count).filter(|_| record.count > 0).ok_or_else(corrupt)?;
                 let (port, gone) = (slot.port, slot.given == 0);
                 if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&target) {
                     line.slot_of.remove(&port);
@@ -195,7 +195,11 @@ impl Inner {
         let parsed = self.parse(number, record, true)?;
         let message = self.import(View::Reader(number), parsed)?;
         let line = self.line(number)?;
-        let token = line.take_token(record.target).ok_or_else(unknown)?;
+        // The message may have brought the token itself home.
+        let Some(token) = line.take_token(record.target) else {
+            message.into_iter().for_each(|message| self.state.destroy_message(message));
+            return Err(unknown());
+        };
         line.consume(record);
         self.stirred.push(number);
         match (token, message) {
@@ -230,6 +234,9 @@ impl Inner {
 
     /// Does what the routes leave to this layer.
     pub(crate) fn make_upcalls(&mut self) {
+        if std::mem::replace(&mut self.upcalling, true) {
+            return;
+        }
         while let Some(upcall) = self.upcalls.pop_front() {
             match upcall {
                 Upcall::Stir(line) => self.line_stirs(line),
@@ -241,6 +248,7 @@ impl Inner {
                 Upcall::PutBack(port, messages) => self.put_back(port, messages),
             }
         }
+        self.upcalling = false;
     }
 
     /// The other end of a line is gone, or broke the rules: what it sent before is taken, and the line closed.

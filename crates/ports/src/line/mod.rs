@@ -217,7 +217,7 @@ impl Line {
     /// Whether what is known of the other end's slot stays worth keeping without a right: what was sent there may
     /// have to be taken back, and the slot is good for the next right.
     pub fn keeps(&self, slot: u32) -> bool {
-        !self.ended && self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
+        self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
     }
 
     /// Whether messages to the other end's slot are still to be received.
@@ -389,8 +389,11 @@ impl Line {
     pub fn drain_bells(&mut self) -> bool {
         for _ in 0..BELLS {
             let mut bytes = [0; 8];
-            match objects::receive(self.bell.as_fd(), &mut bytes, &mut Vec::new()) {
-                Ok(0) => return false,
+            let mut fds = Vec::new();
+            match account::receive_held(self.bell.as_fd(), &mut bytes, &mut fds, |_| Arc::clone(&self.account)) {
+                Ok((0, _)) => return false,
+                // A bell brings nothing.
+                Ok(_) if !fds.is_empty() => return false,
                 Ok(_) => self.refused |= bytes[0] == REFUSED,
                 Err(Errno::WOULDBLOCK) => return true,
                 // It was closed with bells of ours unread; what it said before comes next.

@@ -122,7 +122,8 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
     let Some((number, slot)) = inner.way_to(space, header.remote) else { return false };
     let Routes { state, lines, sent, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
-    if line.room(RECORD + body.len(), 0).is_err() {
+    // What is flushed may drop descriptors.
+    if !line.backlog.is_empty() || line.room(RECORD + body.len(), 0).is_err() {
         return false;
     }
     let Ok(out) = line.credited(slot) else { return false };
@@ -133,7 +134,7 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
     let reply = make_reply(state, line, reply);
     let written = line.write_plain(&record(wire::kind::MESSAGE, slot, header.id, reply, body), body);
     if written.is_err() || line.credit.closed(slot).is_some() {
-        lost_or_closed(inner, number);
+        lost_or_closed(inner, number, written.is_err());
     }
     true
 }
@@ -141,9 +142,12 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
 /// A line that was just written to is broken, or the slot closed. What that comes to may drop descriptors, and is the
 /// watcher's, or that of the next to send.
 #[cold]
-fn lost_or_closed(inner: &mut Inner, number: LineId) {
+fn lost_or_closed(inner: &mut Inner, number: LineId, lost: bool) {
     inner.shortcuts.forget();
-    inner.defer(Deferred::Stir(number));
+    match lost {
+        true => inner.upcall(Upcall::End(number)),
+        false => inner.defer(Deferred::Stir(number)),
+    }
 }
 
 fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
@@ -156,7 +160,8 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     let (number, token) = (*number, *token);
     let Routes { state, lines, onces, stirred, sent, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
-    if line.room(RECORD + body.len(), 0).is_err() {
+    // What is flushed may drop descriptors.
+    if !line.backlog.is_empty() || line.room(RECORD + body.len(), 0).is_err() {
         return false;
     }
 
@@ -168,7 +173,7 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     *sent += 1;
     state.space_mut(space).remove(header.remote);
     if written.is_err() {
-        lost_or_closed(inner, number);
+        lost_or_closed(inner, number, true);
     } else if line.lapsed {
         stirred.push(number);
     }
@@ -249,7 +254,9 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], r
 /// As [`receive`], for what is less frequent.
 #[inline(never)]
 fn receive_front(inner: &mut Inner, number: LineId, space: SpaceId, what: For, bytes: &mut [u8], room: usize) -> Short {
-    let front = inner.lines.get_mut(number).and_then(|line| line.front().ok().flatten());
+    // What is posted may drop descriptors.
+    let free = |line: &&mut Line| line.kept.is_empty() && line.backlog.is_empty();
+    let front = inner.lines.get_mut(number).filter(free).and_then(|line| line.front().ok().flatten());
     let mut to = Buffer { space, what, bytes, room };
     if front.is_some_and(|record| take(inner, number, &record, &mut to)) { Short::Received } else { Short::Other }
 }

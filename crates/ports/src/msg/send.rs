@@ -125,7 +125,7 @@ fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
     if !matches!(inner.state.port(port).home, Home::Far) {
         return;
     }
-    let route = inner.far(port).and_then(|far| far.way()).map(|route| (route.line, route.slot));
+    let route = inner.far(port).and_then(|far| far.open_route()).map(|route| (route.line, route.slot));
     match route {
         Some((line, slot)) => drop(inner.look_at_gate(line, slot)),
         None => inner.refresh_far(port),

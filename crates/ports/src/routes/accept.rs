@@ -44,7 +44,8 @@ impl Routes {
             }
             match objects::receive_request(exported.r.as_fd()) {
                 // Everybody who could send is gone, ourselves included: that is found out in another way.
-                Ok(request) if request.bytes.is_empty() => return self.deafen(port),
+                // But a sender may send a packet of nothing.
+                Ok(request) if request.bytes.is_empty() && objects::hung_up(&exported.r) => return self.deafen(port),
                 Ok(request) => self.take_request(port, request),
                 Err(Errno::MSGSIZE) => {}
                 Err(Errno::WOULDBLOCK) => return,

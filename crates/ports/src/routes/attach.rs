@@ -75,7 +75,7 @@ impl Routes {
     fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(LineId, u32)> {
         let closed = self.far(port)?.routes.iter().filter(|route| route.is_trusted() && !route.is_open());
         let route = closed.max_by_key(|route| self.is_unreceived(route)).copied()?;
-        let line = self.lines.get_mut(route.line).filter(|line| line.keeps(route.slot) && !line.leaves)?;
+        let line = self.lines.get_mut(route.line).filter(|line| line.keeps(route.slot) && !line.ended && !line.leaves)?;
         let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
         line.post(record, vec![OutFd(Arc::clone(s))]);
         let route = self.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;

@@ -360,7 +360,8 @@ impl Routes {
         }
         // It may have moved just now, and the pipe that counts us be on its way. A way that is in doubt will do: whoever
         // has forged it could as well have given a pipe that nobody counts.
-        let known = far.way().or_else(|| far.routes.iter().find(|route| route.gifts > 0)).map(|route| (route.line, route.slot));
+        let known =
+            far.open_route().or_else(|| far.routes.iter().find(|route| route.gifts > 0)).map(|route| (route.line, route.slot));
         let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);

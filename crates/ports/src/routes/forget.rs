@@ -2,6 +2,7 @@
 
 use super::{Routes, Upcall, at_mut};
 use crate::state::{Home, PortId};
+use rustix::net::{Shutdown, shutdown};
 use slipway_fabric::{credit::Closed, descriptor::unhear};
 
 impl Routes {
@@ -77,9 +78,16 @@ impl Routes {
     /// A port that was here is dead: all tasks that could send to it learn of it.
     pub(crate) fn unexport_dead(&mut self, port: PortId) {
         self.close_slots(port, Closed::Dead);
+        // Senders hear of it now, whenever the sockets are closed.
+        if let Some(exported) = self.exported(port) {
+            let _ = shutdown(&exported.r, Shutdown::Both);
+        }
         self.unexport(port);
         let ends = self.take_once_ends(port);
-        ends.iter().for_each(|_| self.state.drop_soright(port));
+        for end in &ends {
+            let _ = shutdown(&end.socket, Shutdown::Both);
+            self.state.drop_soright(port);
+        }
         self.drop_tokens_of(port);
         if self.state.ports.get(port.0 as usize).is_some_and(|it| it.is_dead()) {
             self.forget(port);

@@ -10,6 +10,9 @@ use crate::{
 use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
 use std::sync::Arc;
 
+/// Ways to a far port that are kept. What is given over another is given back.
+const ROUTES: usize = 64;
+
 impl Routes {
     /// One more right to the port at a slot that is known.
     #[inline]
@@ -81,6 +84,10 @@ impl Routes {
                 self.upcall(Upcall::Close(number, slot));
                 self.state.port_mut(port).srights += 1;
                 return Ok(Right::Send(port));
+            }
+            // Each way is looked through with each right.
+            Some(port) if self.far(port).is_some_and(|far| far.routes.len() >= ROUTES) => {
+                return self.import_lost_gift(number, slot, true);
             }
             Some(port) => {
                 self.also_given(port, Some(number));

@@ -226,7 +226,8 @@ fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Request>> {
     for _ in 0..4096 {
         match objects::receive_request(r.as_fd()) {
             Ok(packet) if packet.bytes == nonce => return Some(early),
-            Ok(packet) if packet.bytes.is_empty() => return None,
+            Ok(packet) if packet.bytes.is_empty() && objects::hung_up(r) => return None,
+            Ok(packet) if packet.bytes.is_empty() => {}
             Ok(packet) => early.push(packet),
             Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
             Err(rustix::io::Errno::WOULDBLOCK) => {

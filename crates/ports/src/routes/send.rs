@@ -103,6 +103,7 @@ impl Routes {
             }
             let (number, slot) = match self.route(port) {
                 Ok(route) => route,
+                Err(Errno::WOULDBLOCK) if !matches!(self.state.port(port).home, Home::Far) => continue,
                 Err(Errno::WOULDBLOCK) => return Err(Refused::Socket(port, message).into()),
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN | Errno::CONNREFUSED) => {
                     self.state.far_port_died(port);
@@ -124,6 +125,10 @@ impl Routes {
             match line.credit(slot).and_then(|()| line.room(len, fds)) {
                 Ok(()) => {}
                 Err(Stall::Broken) => {
+                    // The owner may have closed the slot just now.
+                    if self.look_at_gate(number, slot) {
+                        continue;
+                    }
                     self.break_line(number);
                     return Err(Unsent::Again(message));
                 }

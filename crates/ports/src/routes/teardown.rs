@@ -79,13 +79,16 @@ impl Routes {
 
     /// Puts messages that never left this process into the queue of a port that has come here.
     pub(crate) fn put_back(&mut self, port: PortId, messages: Vec<Box<Message>>) {
-        let here = self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_)));
-        for message in messages {
-            if here {
-                self.state.enqueue(port, message);
-            } else {
-                self.state.destroy_message(message);
+        match self.state.ports.get(port.0 as usize).map(|it| &it.home) {
+            Some(Home::Here(_)) => messages.into_iter().for_each(|message| self.state.enqueue(port, message)),
+            // It has left again.
+            Some(Home::Far) if self.far(port).is_some() => {
+                if let Some(far) = self.far_mut(port) {
+                    far.stranded.extend(messages);
+                }
+                self.resend_stranded(port);
             }
+            _ => messages.into_iter().for_each(|message| self.state.destroy_message(message)),
         }
     }
 

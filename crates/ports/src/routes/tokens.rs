@@ -87,7 +87,7 @@ impl Routes {
             None | Some(Token::Port(_)) => return Err(Corrupt { what: "token" }),
             Some(Token::Moved(_) | Token::Dead | Token::Spent) => drop(line.tokens.remove(token as usize)),
         }
-        self.stirred.push(number);
+        self.stir(number);
         Ok(())
     }
 
@@ -97,7 +97,7 @@ impl Routes {
         if let Some(Token::Port(port)) = self.lines.get_mut(number).and_then(|line| line.take_token(token)) {
             self.state.destroy_right(Right::SendOnce(port));
         }
-        self.stirred.push(number);
+        self.stir(number);
     }
 
     /// The holder of a token passed it on: who has it now sends through the other end of `socket`.
@@ -111,7 +111,7 @@ impl Routes {
             }
             Some(Token::Dead | Token::Spent) | None => {}
         }
-        self.stirred.push(number);
+        self.stir(number);
     }
 
     /// The right behind a token that comes back to the end that gave it.
@@ -140,7 +140,7 @@ impl Routes {
         }
         // A thread that waits to send with it need not wait for this line.
         self.upcall(Upcall::Room(number));
-        self.stirred.push(number);
+        self.stir(number);
     }
 
     /// The ports of far send-once rights died: their names become dead names, and what waits in messages arrives dead.
@@ -187,7 +187,7 @@ impl Routes {
         if let Some(line) = self.lines.get_mut(number) {
             line.held.remove(&token);
             line.post(Record { kind: kind::TOKEN_DROPPED, target: token, ..Record::default() }, Vec::new());
-            self.stirred.push(number);
+            self.stir(number);
         }
     }
 

@@ -234,6 +234,10 @@ impl Parser<'_> {
     }
 
     fn message(&mut self, record: &Record, reply: ParsedRight, body: Vec<u8>, items: &[u8]) -> Result<ParsedMessage, Corrupt> {
+        // The next reader of a message that is passed on takes whole words.
+        if !body.len().is_multiple_of(abi::SLOT) {
+            return Err(wrong("body"));
+        }
         let mut rest = items;
         let mut parsed = SmallVec::new();
         while !rest.is_empty() {
@@ -280,7 +284,8 @@ impl Parser<'_> {
     /// The codes of the rights lie together; what belongs to receive rights among them comes after.
     fn rights(&mut self, count: usize, rest: &mut &[u8]) -> Result<SmallVec<[ParsedRight; 1]>, Corrupt> {
         let codes = count.checked_mul(size_of::<WireRight>()).and_then(|n| take_bytes(rest, n)).ok_or_else(|| wrong("right"))?;
-        let mut rights = SmallVec::with_capacity(count);
+        // A count costs its writer nothing.
+        let mut rights = SmallVec::with_capacity(count.min(1024));
         for code in codes.chunks_exact(size_of::<WireRight>()) {
             let code = WireRight::read_from_bytes(code).map_err(|_| wrong("right"))?;
             rights.push(self.right(code, rest)?);
