@@ -118,6 +118,31 @@ fn receive_as(how: i32, socket: BorrowedFd<'_>, to: &mut [u8], mut take: impl Fn
     Ok(Packet { len, truncated: flag(libc::MSG_TRUNC), lost: flag(libc::MSG_CTRUNC), sender })
 }
 
+/// Drops packets that lie unread in a socket, up to the first with descriptors; 64 at most. Whether none is left. What is no socket has
+/// none.
+pub fn drop_unread(socket: impl AsFd) -> bool {
+    let fd = socket.as_fd().as_raw_fd();
+    for _ in 0..64 {
+        let mut byte = 0u8;
+        let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+        // SAFETY: a header of zeros is one without a name or control data.
+        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
+        (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
+        // SAFETY: the header leads to one byte, which lives longer than the call.
+        let len = unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_PEEK | libc::MSG_DONTWAIT) };
+        if len <= 0 {
+            return true;
+        }
+        // There is no room for descriptors: the kernel says so if there are any.
+        if header.msg_flags & libc::MSG_CTRUNC != 0 {
+            return false;
+        }
+        // SAFETY: as above.
+        unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_DONTWAIT) };
+    }
+    false
+}
+
 /// Sends one packet with descriptors, at most [`DESCRIPTORS`]. Never waits, never raises SIGPIPE.
 ///
 /// # Errors
@@ -141,6 +166,16 @@ pub fn send(socket: BorrowedFd<'_>, bytes: &[&[u8]], fds: &[BorrowedFd<'_>]) -> 
 mod tests {
     use super::*;
     use rustix::net::{AddressFamily, SocketFlags, SocketType};
+
+    #[test]
+    fn packets_are_dropped_up_to_one_with_descriptors() {
+        let (a, b) = pair();
+        (0..3).for_each(|_| super::send(a.as_fd(), &[&[1, 2]], &[]).expect("room"));
+        assert!(drop_unread(&b) && drop_unread(&b));
+        super::send(a.as_fd(), &[&[1]], &[]).expect("room");
+        super::send(a.as_fd(), &[&[1]], &[a.as_fd()]).expect("room");
+        assert!(!drop_unread(&b) && !drop_unread(&b));
+    }
 
     fn pair() -> (OwnedFd, OwnedFd) {
         rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets")

@@ -17,6 +17,7 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType},
 };
 use slipway_fabric::descriptor::Reserved;
+use slipway_fabric::sync::{AtomicBool, Ordering::SeqCst};
 use slipway_ports::{
     abi::{Code, types},
     objects,
@@ -24,10 +25,7 @@ use slipway_ports::{
     wire::{ItemHead, Record, WireRight, flag, form, item, kind},
 };
 use stage::{ANSWER, Stage, attacked, victim};
-use std::{
-    os::fd::{AsFd, AsRawFd, OwnedFd},
-    sync::atomic::{AtomicBool, Ordering::SeqCst},
-};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use support::{tools::*, *};
 use zerocopy::IntoBytes;
 

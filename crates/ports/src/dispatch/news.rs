@@ -14,7 +14,7 @@ use slipway_fabric::descriptor::unhear;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 impl Inner {
-    /// As [`Inner::refresh_watches`], when no record of a line is being read: what holders sent while they held
+    /// Forgets the pipes that no task holds any more. Not while a record of a line is being read: what holders sent while they held
     /// the right comes before its end.
     pub(super) fn refresh_holders(&mut self, port: PortId) {
         let Some(Exported { watches, slots, .. }) = self.exported(port) else { return };

@@ -49,7 +49,7 @@ impl Inner {
         }
     }
 
-    /// Sends a message whose rights are already out of their space: see [`Routes::send`].
+    /// Sends a message whose rights are already out of their space: see [`Routes::send`](crate::routes::Routes::send).
     ///
     /// # Errors
     /// There is no room for it.

@@ -39,7 +39,7 @@ pub(super) fn errno(error: &io::Error) -> Errno {
 
 impl Routes {
     /// Makes a line to a far port, or attaches to it over one that there is: the line, and the port's slot on it. What is
-    /// [stranded](Far::stranded) goes first.
+    /// [stranded](super::Far::stranded) goes first.
     ///
     /// # Errors
     /// `NOBUFS` if the port's owner had no resources a moment ago; those of the sockets' calls.

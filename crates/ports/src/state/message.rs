@@ -47,7 +47,7 @@ pub enum Origin {
         /// The slot.
         slot: u32,
     },
-    /// A sender here that found the queue full, and asked with this request ([`State::request_acceptance`]).
+    /// A sender here that found the queue full, and asked with this request ([`State::request_acceptance`](super::State::request_acceptance)).
     Forced(u32),
 }
 

@@ -5,7 +5,7 @@
 //! is a [`Home::Far`]; the same rules hold for its names, and messages to it become effects.
 //!
 //! What it consists of: [`ids`], [`space`]s (a task's names), [`port`]s and port sets, [`right`]s, [`message`]s and what
-//! their [`body`] says, [`gate`]s of ports that are called. What is done with it: `rights` are taken out of a space, put into
+//! their bodies say, [`gate`]s of ports that are called. What is done with it: `rights` are taken out of a space, put into
 //! one, destroyed; `queue`s of ports; `death` of ports; [`notify`]: notifications, and `acceptance` of messages;
 //! [`routines`]: the `mach_port_*` calls; [`traps`]: ports that are called; [`kernel`]: ports of tasks, threads and the host.
 

@@ -54,7 +54,7 @@ pub struct Local {
     pub seqno_lead: u32,
     /// How many send rights were made since the count was last set.
     pub mscount: u32,
-    /// Holders of send rights in other processes, as far as known: see [`State::set_abroad`].
+    /// Holders of send rights in other processes, as far as known: see [`State::set_abroad`](super::State::set_abroad).
     pub abroad: u32,
     /// The set it belongs to.
     pub set: Option<SetId>,

@@ -96,7 +96,7 @@ impl Inner {
 }
 
 /// Waits until there may be a message, with the receiver's place open to calls. `deadline` is on
-/// [`now`](crate::wait::now)'s clock.
+/// [`now`](slipway_fabric::spin::now)'s clock.
 #[inline]
 pub(crate) fn for_message(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
     if guard.state.turns.any() { lent(guard, what, deadline) } else { lead::for_message(guard, what, deadline) }
