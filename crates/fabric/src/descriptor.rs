@@ -12,7 +12,7 @@ use rustix::{
     event::epoll,
     fs::{AtFlags, FileType, StatxFlags, fcntl_get_seals, statx},
     io::{Errno, fcntl_dupfd_cloexec},
-    net::{AddressFamily, SocketFlags, SocketType, sockopt},
+    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, sockopt},
     process::{Resource, getrlimit},
 };
 use std::{
@@ -228,7 +228,11 @@ impl Doomed {
     /// it. (One that comes into the queue just now is missed.)
     pub fn may_wait(&self) -> bool {
         let Some(fd) = &self.fd else { return false };
-        self.foreign || !crate::packet::drop_unread(fd)
+        self.foreign
+            || !matches!(
+                recv(fd, &mut [0u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT),
+                Err(Errno::WOULDBLOCK | Errno::NOTSOCK | Errno::NOTCONN | Errno::CONNRESET)
+            )
     }
 }
 

@@ -118,8 +118,8 @@ fn receive_as(how: i32, socket: BorrowedFd<'_>, to: &mut [u8], mut take: impl Fn
     Ok(Packet { len, truncated: flag(libc::MSG_TRUNC), lost: flag(libc::MSG_CTRUNC), sender })
 }
 
-/// Drops packets that lie unread in a socket, up to the first with descriptors; 64 at most. Whether none is left. What is no socket has
-/// none.
+/// Drops packets that lie unread in a socket, up to the first with descriptors; 64 at most. Whether none is left. For a socket of which no
+/// other process has a copy.
 pub fn drop_unread(socket: impl AsFd) -> bool {
     let fd = socket.as_fd().as_raw_fd();
     for _ in 0..64 {

@@ -148,12 +148,17 @@ fn calls_with(
     expected: impl Fn(i64) -> bool,
 ) -> Outcome {
     let mut seen = Vec::new();
+    let mut more = Vec::new();
     loop {
         let what = format!("{client:?} with {server:?}, {placement:?}");
         let outcome = calls(server, client, placement);
         assert_same(&first.transcripts, &outcome.transcripts, &what);
-        // A page for each round would be a leak.
-        assert!(outcome.grown < i64::from(ROUNDS), "{what}: {} pages more", outcome.grown);
+        // A page for each round would be a leak, each time. Once it may be a thread of the library, with its stack and its part of the heap.
+        if outcome.grown >= i64::from(ROUNDS) {
+            more.push(outcome.grown);
+            assert!(more.len() < 4, "{what}: {more:?} pages more");
+            continue;
+        }
         if expected(outcome.messages) {
             return outcome;
         }

@@ -139,6 +139,8 @@ impl Routes {
         let Some(line) = self.lines.remove(number) else { return };
         // The other end hears of it now, whenever the sockets are closed.
         let _ = rustix::net::shutdown(&line.bell, rustix::net::Shutdown::Both);
+        // Bells are no reason to have a thread of its own close it.
+        slipway_fabric::packet::drop_unread(&line.bell);
         line.awaited.iter().for_each(|it| self.state.accepted(it.request));
         for (port, slot, back) in lost {
             if line.refused
