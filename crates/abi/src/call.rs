@@ -91,7 +91,7 @@ pub struct Status {
     pub mscount: u32,
     /// The queue limit.
     pub qlimit: u32,
-    /// Messages that wait.
+    /// Messages in the queue; those that lie in lines are not among them.
     pub msgcount: u32,
     /// Send-once rights.
     pub sorights: u32,

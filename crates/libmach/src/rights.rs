@@ -64,18 +64,7 @@ pub unsafe extern "C" fn mach_port_get_receive_status(of: Name, name: Name, stat
         let task = task(of)?;
         // SAFETY: the caller's promise.
         let status = unsafe { Out::new(status)? };
-        let it = task.receive_status(name)?;
-        status.set(Status {
-            pset: it.pset,
-            seqno: it.seqno,
-            mscount: it.mscount,
-            qlimit: it.qlimit,
-            msgcount: it.msgcount,
-            sorights: it.sorights,
-            srights: it.srights.into(),
-            pdrequest: it.pdrequest.into(),
-            nsrequest: it.nsrequest.into(),
-        });
+        status.set(task.receive_status(name)?);
         Ok(())
     })
 }

@@ -1,7 +1,7 @@
 //! A task's calls: `mach_msg`, and the `mach_port_*` routines on its own space.
 
 use crate::{
-    abi::{Code, kind, notify},
+    abi::{Code, call::Status, kind, notify},
     dispatch::Inner,
     lock::{Guard, Process},
     msg::{self, Request},
@@ -9,7 +9,6 @@ use crate::{
         PortId, SpaceId,
         kernel::{Special, place},
         port::Kernel,
-        routines::Status,
         space::{Entry, Object},
     },
     trap,

@@ -19,7 +19,6 @@ use super::{
     space::{Entry, Object, Space},
 };
 use crate::abi::{self, Code, kind, right};
-pub use receive::Status;
 
 /// Whether a name is one that can denote a right.
 fn valid(name: u32) -> bool {

@@ -8,9 +8,9 @@ use crate::{
 use serde::{Deserialize, Serialize};
 use slipway_fabric::sync::pages;
 use slipway_ports::{
-    abi::{self, Code, HEADER, SLOT, notify, option, typed::Descriptor, types},
+    abi::{self, Code, HEADER, SLOT, call::Status, notify, option, typed::Descriptor, types},
     msg::Request,
-    state::{notify::type_word, routines::Status},
+    state::notify::type_word,
     task::Task,
 };
 use std::{
@@ -38,7 +38,7 @@ pub struct Answer {
     name: u32,
     got: Option<Got>,
     names: Vec<(u32, u32, [u32; 5])>,
-    status: Vec<(u32, [u32; 9])>,
+    status: Vec<(u32, [u32; 6], [i32; 3])>,
     members: Vec<(u32, Vec<u32>)>,
 }
 
@@ -52,11 +52,11 @@ impl Answer {
     }
 
     pub fn seen(self) -> Seen {
-        let status =
-            self.status.into_iter().map(|(name, [pset, seqno, mscount, qlimit, msgcount, sorights, srights, pd, ns])| {
-                let (srights, pdrequest, nsrequest) = (srights != 0, pd != 0, ns != 0);
+        let status = self.status.into_iter().map(
+            |(name, [pset, seqno, mscount, qlimit, msgcount, sorights], [srights, pdrequest, nsrequest])| {
                 (name, Status { pset, seqno, mscount, qlimit, msgcount, sorights, srights, pdrequest, nsrequest })
-            });
+            },
+        );
         Seen {
             names: self.names.into_iter().map(|(name, types, refs)| (name, (types, refs))).collect(),
             status: status.collect(),
@@ -199,9 +199,8 @@ impl Player {
             answer.names.push((name, types, refs));
             let (receive, set) = has_receive(types);
             if receive && let Ok(it) = task.receive_status(name) {
-                let (srights, pd, ns) = (it.srights.into(), it.pdrequest.into(), it.nsrequest.into());
-                let status = [it.pset, it.seqno, it.mscount, it.qlimit, it.msgcount, it.sorights, srights, pd, ns];
-                answer.status.push((name, status));
+                let numbers = [it.pset, it.seqno, it.mscount, it.qlimit, it.msgcount, it.sorights];
+                answer.status.push((name, numbers, [it.srights, it.pdrequest, it.nsrequest]));
             }
             if set && let Ok(mut members) = task.set_status(name) {
                 members.sort_unstable();

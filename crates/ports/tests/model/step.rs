@@ -4,10 +4,7 @@ use crate::{
     ops::{Act, Outcome},
     rules::{Check, Model, PortNo, same},
 };
-use slipway_ports::{
-    abi::{self, Code, kind, right},
-    state::routines::Status,
-};
+use slipway_ports::abi::{self, Code, call::Status, kind, right};
 use std::collections::BTreeMap;
 
 /// What a task can find out about its space.
@@ -105,9 +102,9 @@ pub fn seen(model: &Model, census: &BTreeMap<PortNo, (usize, usize)>, task: usiz
             qlimit: port.qlimit,
             msgcount: port.queue.len() as u32,
             sorights: onces as u32,
-            srights: senders > 0,
-            pdrequest: port.destroyed.is_some(),
-            nsrequest: port.no_senders.is_some(),
+            srights: (senders > 0).into(),
+            pdrequest: port.destroyed.is_some().into(),
+            nsrequest: port.no_senders.is_some().into(),
         };
         seen.status.insert(*name, status);
     }

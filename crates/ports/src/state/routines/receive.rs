@@ -1,32 +1,9 @@
 //! What a receive right or a port set has: limits, counts, members.
 
 use crate::{
-    abi::{self, Code},
+    abi::{self, Code, call::Status},
     state::{Effect, Right, SpaceId, State, space::Object},
 };
-
-/// `mach_port_status_t`: what is known of a receive right.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Status {
-    /// The name of the set that it is in; NULL if it is in none.
-    pub pset: u32,
-    /// The number of the next message.
-    pub seqno: u32,
-    /// The make-send count.
-    pub mscount: u32,
-    /// The queue limit.
-    pub qlimit: u32,
-    /// Messages in the queue; those that lie in lines are not among them.
-    pub msgcount: u32,
-    /// Send-once rights.
-    pub sorights: u32,
-    /// Whether there are send rights.
-    pub srights: bool,
-    /// Whether a port-destroyed notification is asked for.
-    pub pdrequest: bool,
-    /// Whether a no-senders notification is asked for.
-    pub nsrequest: bool,
-}
 
 impl State {
     /// `mach_port_set_qlimit`: how many messages wait before senders do; senders that may now send are woken.
@@ -126,9 +103,9 @@ impl State {
             qlimit: local.qlimit,
             msgcount: local.queue.len() as u32,
             sorights: port.sorights,
-            srights: port.srights > 0 || local.abroad > 0,
-            pdrequest: local.pdrequest != Right::Null,
-            nsrequest: local.nsrequest != Right::Null,
+            srights: (port.srights > 0 || local.abroad > 0).into(),
+            pdrequest: (local.pdrequest != Right::Null).into(),
+            nsrequest: (local.nsrequest != Right::Null).into(),
         })
     }
 }

@@ -151,7 +151,7 @@ fn no_senders_minds_holders_elsewhere() {
     assert_eq!(w.state.port_deallocate(b, held), Ok(()));
     w.state.set_abroad(port, 1);
     assert_eq!(w.told(a, note), None);
-    assert_eq!(w.state.port_get_receive_status(a, name).map(|status| status.srights), Ok(true));
+    assert_eq!(w.state.port_get_receive_status(a, name).map(|status| status.srights), Ok(1));
     w.state.set_abroad(port, 0);
     assert_eq!(w.told(a, note), Some((notify::NO_SENDERS, Some(1))));
     // One that waits for a sender to come isn't told that there is none still.

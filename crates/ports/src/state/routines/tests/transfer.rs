@@ -32,7 +32,7 @@ fn insert_refuses_and_destroys_the_right() {
     let send = |w: &mut World| w.state.copyin(a, name, types::MAKE_SEND).expect("a right");
     let right = send(&mut w);
     assert_eq!(w.state.port_insert_right(b, other, right), Err(Code::NAME_EXISTS));
-    assert_eq!(w.state.port_get_receive_status(a, name).map(|status| status.srights), Ok(false), "the right is gone");
+    assert_eq!(w.state.port_get_receive_status(a, name).map(|status| status.srights), Ok(0), "the right is gone");
     for at in [abi::NULL, abi::DEAD] {
         let right = send(&mut w);
         assert_eq!(w.state.port_insert_right(b, at, right), Err(Code::INVALID_VALUE));
