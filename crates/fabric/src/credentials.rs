@@ -18,21 +18,30 @@ pub struct Credentials {
     pub uid: u32,
 }
 
-/// Whether the other end of a connected Unix socket has no name, and this end has none. A connection to a service has the
-/// service's name at one end; a pair has none, unless a holder of an end binds that. The other end may be gone.
-pub fn unnamed_ends(socket: impl AsFd) -> (bool, bool) {
-    let fd = socket.as_fd().as_raw_fd();
-    let unnamed = |ask: unsafe extern "C" fn(i32, *mut libc::sockaddr, *mut libc::socklen_t) -> i32| {
-        let mut family: libc::sa_family_t = 0;
-        let room = size_of::<libc::sa_family_t>() as libc::socklen_t;
-        let mut size = room;
-        // SAFETY: the kernel writes at most `size` bytes to `family`, a plain integer, and the address's size to `size`;
-        // both live until the end of the call, as does the borrowed descriptor.
-        let done = unsafe { ask(fd, (&raw mut family).cast(), &raw mut size) };
-        // A name makes the address longer than its family.
-        done == 0 && size == room && i32::from(family) == libc::AF_UNIX
+/// An end of a connected socket.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum End {
+    /// The one that is asked.
+    This,
+    /// The other. It may be gone.
+    Other,
+}
+
+/// Whether an end of a connected Unix socket has no name. A connection to a service has the service's name at one end; a
+/// pair has none, unless a holder of an end binds that.
+pub fn unnamed(socket: impl AsFd, end: End) -> bool {
+    let ask = match end {
+        End::This => libc::getsockname,
+        End::Other => libc::getpeername,
     };
-    (unnamed(libc::getpeername), unnamed(libc::getsockname))
+    let mut family: libc::sa_family_t = 0;
+    let room = size_of::<libc::sa_family_t>() as libc::socklen_t;
+    let mut size = room;
+    // SAFETY: the kernel writes at most `size` bytes to `family`, a plain integer, and the address's size to `size`;
+    // both live until the end of the call, as does the borrowed descriptor.
+    let done = unsafe { ask(socket.as_fd().as_raw_fd(), (&raw mut family).cast(), &raw mut size) };
+    // A name makes the address longer than its family.
+    done == 0 && size == room && i32::from(family) == libc::AF_UNIX
 }
 
 /// Asks the kernel who made the other end of a Unix socket.

@@ -103,13 +103,17 @@ impl Ledger {
 impl Account {
     /// Charges so much to the account, if it may have that.
     pub fn take(self: &Arc<Self>, descriptors: usize, bytes: usize) -> Option<Charge> {
+        self.take_of(if descriptors > 0 { quarter_of_descriptors() } else { 0 }, descriptors, bytes)
+    }
+
+    /// As [`Account::take`], where so many descriptors are a quarter.
+    fn take_of(self: &Arc<Self>, quarter: usize, descriptors: usize, bytes: usize) -> Option<Charge> {
         let fits = |more: usize, of: fn(&Held) -> &AtomicUsize, one: usize, all: usize| {
             let free = all.saturating_sub(of(&self.all).load(Relaxed));
             let user = self.user.as_ref().map_or(0, |user| of(user).load(Relaxed));
             // A user may have twice what is free: two thirds of all if there is no other.
             more == 0 || (of(&self.held).load(Relaxed) + more <= one.min(free) && user + more <= 2 * free)
         };
-        let quarter = if descriptors > 0 { quarter_of_descriptors() } else { 0 };
         let fits = fits(descriptors, |held| &held.descriptors, quarter, 3 * quarter)
             && fits(bytes, |held| &held.bytes, MEMORY, MEMORY_OF_ALL);
         fits.then(|| {
@@ -121,11 +125,12 @@ impl Account {
         })
     }
 
-    /// Holds a descriptor that came with a packet. None, and it is closed, if the account has as many as it may have, or
-    /// there is no place for it.
-    pub fn hold(self: &Arc<Self>, fd: OwnedFd) -> Arrived {
-        let charge = self.take(1, 0)?;
-        Some(Reserved::received(fd).ok()?.with(Box::new(charge)))
+    /// Holds the descriptors that came with a packet. Of those for which there is no place, or that are more than the account
+    /// may have, nothing is left.
+    pub fn hold(self: &Arc<Self>, fds: Vec<OwnedFd>) -> impl Iterator<Item = Arrived> {
+        let quarter = quarter_of_descriptors();
+        // Those over the limit are closed as all others are: not by a thread with a lock.
+        Reserved::received(fds).into_iter().map(move |fd| Some(fd?.with(Box::new(self.take_of(quarter, 1, 0)?))))
     }
 
     fn each(&self, change: impl Fn(&Held)) {
@@ -164,7 +169,7 @@ pub fn receive_held(
     let packet = packet::receive(socket, to, |fd| some.push(fd))?;
     if !some.is_empty() {
         let account = account(packet.sender);
-        fds.extend(some.into_iter().map(|fd| account.hold(fd)));
+        fds.extend(account.hold(some));
     }
     objects::arrived(packet)
 }

@@ -1,6 +1,9 @@
 //! Closing what peers have sent: a descriptor of theirs may keep the thread that closes it for as long as they like.
 
-use slipway_fabric::{descriptor::Doomed, sync::Mutex};
+use slipway_fabric::{
+    descriptor::{Doomed, close, part},
+    sync::Mutex,
+};
 use std::{io, thread::Builder};
 
 /// Starts a thread of the library's own.
@@ -32,8 +35,8 @@ impl Closer {
     /// Closes descriptors: those that may keep the thread on another. Not to be called with the process's lock held.
     #[cold]
     pub fn close(&'static self, doomed: Vec<Doomed>) {
-        let (slow, quick): (Vec<Doomed>, Vec<Doomed>) = doomed.into_iter().partition(Doomed::may_wait);
-        drop(quick);
+        let (slow, quick) = part(doomed);
+        close(quick);
         if slow.is_empty() {
             return;
         }

@@ -8,8 +8,8 @@ use rustix::{
     pipe::PipeFlags,
 };
 use slipway_fabric::{
-    credentials::Credentials,
-    descriptor::Reserved,
+    credentials::{Credentials, End, unnamed},
+    descriptor::{Kind, Reserved},
     packet::{self, Packet},
 };
 use std::{
@@ -34,10 +34,9 @@ pub fn holder_pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Whether a descriptor that a peer sent is a pipe's read end: anything else might never hang up.
-pub fn is_holder_pipe(fd: impl AsFd) -> bool {
+pub fn is_holder_pipe(fd: &Reserved) -> bool {
     use rustix::fs::OFlags;
-    slipway_fabric::descriptor::is_pipe(&fd)
-        && rustix::fs::fcntl_getfl(&fd).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY)
+    fd.kind() == Kind::Pipe && rustix::fs::fcntl_getfl(fd).is_ok_and(|flags| flags & OFlags::RWMODE == OFlags::RDONLY)
 }
 
 /// The number that identifies a socket: the kernel gives no number twice.
@@ -45,11 +44,11 @@ pub fn identity(socket: impl AsFd) -> io::Result<u64> {
     Ok(rustix::net::sockopt::socket_cookie(socket)?)
 }
 
-/// Whether the other side of a socket or pipe is gone for good.
+/// Whether the other side of a socket or pipe is gone for good, or this one: the program has closed it.
 pub fn hung_up(fd: impl AsFd) -> bool {
     let mut fds = [PollFd::new(&fd, PollFlags::empty())];
     let ready = rustix::event::poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 }));
-    ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
+    ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR | PollFlags::NVAL)
 }
 
 /// Whether a packet can be sent now.
@@ -80,7 +79,10 @@ pub type Arrived = Option<Reserved>;
 
 /// As [`receive`], for a packet that may lose descriptors: the size, and whether it lost some of the last.
 pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend<Arrived>) -> Result<(usize, bool), Errno> {
-    arrived(packet::receive(socket, to, |fd| fds.extend([Reserved::received(fd).ok()]))?)
+    let mut some = Vec::new();
+    let packet = packet::receive(socket, to, |fd| some.push(fd))?;
+    fds.extend(Reserved::received(some));
+    arrived(packet)
 }
 
 /// As [`receive`], without taking the packet: the next look finds it again. The descriptors are copies.
@@ -89,7 +91,9 @@ pub fn receive_some(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut impl Extend
 /// As for [`receive`].
 pub fn peek(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut Vec<Reserved>) -> Result<usize, Errno> {
     let mut some = Vec::new();
-    let (size, lost) = arrived(packet::peek(socket, to, |fd| some.push(Reserved::received(fd).ok()))?)?;
+    let packet = packet::peek(socket, to, |fd| some.push(fd))?;
+    let some = Reserved::received(some);
+    let (size, lost) = arrived(packet)?;
     let lost = lost || some.iter().any(Option::is_none);
     fds.extend(some.into_iter().flatten());
     if lost { Err(Errno::MSGSIZE) } else { Ok(size) }
@@ -117,7 +121,8 @@ pub struct Request {
 /// As recvmsg(2); `MSGSIZE` if it is longer than any, or lost descriptors.
 pub fn receive_request(socket: BorrowedFd<'_>) -> Result<Request, Errno> {
     let (mut bytes, mut fds) = ([0; 64], Vec::new());
-    let packet = packet::receive(socket, &mut bytes, |fd| fds.push(Reserved::received(fd).ok()))?;
+    let packet = packet::receive(socket, &mut bytes, |fd| fds.push(fd))?;
+    let fds = Reserved::received(fds);
     if packet.truncated || packet.lost || fds.iter().any(Option::is_none) {
         return Err(Errno::MSGSIZE);
     }
@@ -157,22 +162,20 @@ pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
 
 /// Whether a descriptor that a peer sent is a socket as [`socket_pair`] makes them: nothing else is used as a port. Those of
 /// other families may wait where these don't.
-pub fn is_socket(fd: impl AsFd) -> bool {
-    use rustix::net::sockopt::{socket_domain, socket_type};
-    socket_domain(&fd).is_ok_and(|domain| domain == AddressFamily::UNIX)
-        && socket_type(&fd).is_ok_and(|kind| kind == SocketType::SEQPACKET)
+pub fn is_socket(fd: &Reserved) -> bool {
+    fd.kind().takes_packets()
 }
 
 /// Whether what is sent into a socket goes to no service that would take it for this process's word: its credentials go
 /// with it. The receiving end of a port has no name, and only the port's owner could give it one. A sending end may have
 /// been given one by any of its holders.
-pub fn leads_to_a_port(fd: impl AsFd) -> bool {
-    slipway_fabric::credentials::unnamed_ends(fd).0
+pub fn leads_to_a_port(fd: &Reserved) -> bool {
+    fd.kind() == Kind::Pair
 }
 
 /// As [`leads_to_a_port`], for a socket that has one holder at a time: it has no name at either end.
-pub fn is_pair(fd: impl AsFd) -> bool {
-    slipway_fabric::credentials::unnamed_ends(fd) == (true, true)
+pub fn is_pair(fd: &Reserved) -> bool {
+    leads_to_a_port(fd) && unnamed(fd, End::This)
 }
 
 #[cfg(test)]
@@ -199,10 +202,14 @@ mod tests {
         assert!(slipway_fabric::segment::Segment::open_with(file.as_fd(), 4096, 4096).is_err());
     }
 
+    fn reserved(fd: OwnedFd) -> Reserved {
+        Reserved::new(fd).expect("a descriptor")
+    }
+
     #[test]
     fn sockets_are_told_apart() {
-        let ((a, b), c) = (socket_pair().expect("sockets"), holder_pipe().expect("a pipe").0);
-        let copy = a.try_clone().expect("a copy");
+        let ((a, b), c) = (socket_pair().expect("sockets"), reserved(holder_pipe().expect("a pipe").0));
+        let (a, b, copy) = (reserved(a.try_clone().expect("a copy")), reserved(b), a);
         assert_eq!(identity(&a).ok(), identity(&copy).ok());
         assert_ne!(identity(&a).ok(), identity(&b).ok());
         assert!(identity(&c).is_err(), "no socket");
@@ -219,13 +226,13 @@ mod tests {
     #[test]
     fn a_connection_is_no_pair() {
         use rustix::net::{SocketAddrUnix, bind, connect, listen, socket};
-        let new = |kind| socket(AddressFamily::UNIX, kind, None).expect("a socket");
+        let new = |kind| reserved(socket(AddressFamily::UNIX, kind, None).expect("a socket"));
         let at = SocketAddrUnix::new_abstract_name(format!("slipway-test-{}", std::process::id()).as_bytes()).expect("a name");
         let (service, client) = (new(SocketType::SEQPACKET), new(SocketType::SEQPACKET));
         assert!(!leads_to_a_port(&client), "connected to nothing");
         bind(&service, &at).and_then(|()| listen(&service, 1)).and_then(|()| connect(&client, &at)).expect("a service");
         assert!(!leads_to_a_port(&service) && !leads_to_a_port(&client));
-        assert!(!is_pair(rustix::net::accept(&service).expect("a client")));
+        assert!(!is_pair(&reserved(rustix::net::accept(&service).expect("a client"))));
         let (datagram, stream) = (new(SocketType::DGRAM), new(SocketType::STREAM));
         assert!(!is_socket(&datagram) && !is_socket(&stream));
     }

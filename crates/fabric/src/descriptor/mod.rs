@@ -5,23 +5,25 @@
 //!
 //! A descriptor that a peer sent may be of any file, also of one that waits when it is closed (a TCP socket that lingers),
 //! or whose file system is a program of the peer's. So it is closed neither under a lock ([`hold_closes`]) nor by a
-//! thread that has other things to do ([`Doomed::may_wait`]).
+//! thread that has other things to do ([`part`]).
+
+mod closing;
+mod kind;
+
+pub use closing::{Doomed, close, hold_closes, part, release_closes};
+pub use kind::Kind;
 
 use crate::sync::{AtomicU8, AtomicU32, Ordering};
 use rustix::{
     event::epoll,
-    fs::{AtFlags, FileType, StatxFlags, fcntl_get_seals, statx},
     io::{Errno, fcntl_dupfd_cloexec},
-    net::{AddressFamily, RecvFlags, SocketFlags, SocketType, recv, sockopt},
     process::{Resource, getrlimit},
 };
 use std::{
     any::Any,
-    cell::Cell,
     fmt::Debug,
     io,
-    mem::ManuallyDrop,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, IntoRawFd, OwnedFd, RawFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
 
 /// One more than the largest descriptor number that can be marked.
@@ -60,8 +62,8 @@ pub fn is_reserved(fd: RawFd) -> bool {
 pub struct Reserved {
     /// None when it was given away.
     fd: Option<OwnedFd>,
-    /// Whether it is of a kind of file that may wait when it is closed.
-    foreign: bool,
+    /// What a peer sent; None if it was made here.
+    kind: Option<Kind>,
     /// How often all were lost before it was made.
     losses: u16,
     /// Dropped when the descriptor is closed.
@@ -75,22 +77,17 @@ impl<T: Any + Send + Sync + Debug> Carried for T {}
 
 /// How often the program has closed all descriptors, the library's included.
 static LOSSES: AtomicU32 = AtomicU32::new(0);
-/// The number of a socket without another end, which stands for all that were lost.
-static GRAVE: AtomicU32 = AtomicU32::new(!0);
 
-/// The program has closed the library's descriptors. From here on those that there were are all a socket whose other end
-/// is gone, and are not closed: their numbers may be the program's own by now.
-///
-/// # Errors
-/// As socketpair(2); nothing has changed then.
-pub fn lose_all() -> io::Result<()> {
-    let (grave, _) = rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
+/// Stands for all descriptors that were lost: a number that none can have. Nothing that the library opened would do, as the
+/// program may still be closing numbers.
+const LOST: RawFd = RawFd::MAX;
+
+/// The program has closed the library's descriptors. From here on those that there were lead nowhere (`BADF`), and are not
+/// closed: their numbers may be the program's own by now.
+pub fn lose_all() {
     MARKED.iter().for_each(|mark| mark.store(0, Ordering::Relaxed));
     SET.store(!0, Ordering::Relaxed);
-    let grave = ManuallyDrop::new(Reserved::new(grave)?);
-    GRAVE.store(grave.as_fd().as_raw_fd() as u32, Ordering::Release);
     LOSSES.fetch_add(1, Ordering::Release);
-    Ok(())
 }
 
 impl Reserved {
@@ -100,19 +97,42 @@ impl Reserved {
     /// # Errors
     /// Its number is too high to be marked.
     pub fn new(fd: OwnedFd) -> io::Result<Self> {
-        Self::of(fd, false)
+        let (it, copy) = Self::moved(fd, None);
+        drop(copy);
+        it
     }
 
-    /// As [`Reserved::new`], for a descriptor that a peer sent.
-    ///
-    /// # Errors
-    /// As for [`Reserved::new`].
-    pub fn received(fd: OwnedFd) -> io::Result<Self> {
-        let foreign = is_foreign(&fd);
-        Self::of(fd, foreign)
+    /// As [`Reserved::new`], for descriptors that a peer sent. Those whose number is too high are None.
+    pub fn received(fds: Vec<OwnedFd>) -> Vec<Option<Self>> {
+        let mut received: Vec<Option<Self>> = Vec::with_capacity(fds.len());
+        let mut copies = Vec::new();
+        for fd in fds {
+            // Rights come as pairs of a socket and a pipe.
+            let likely = received.len().checked_sub(2).and_then(|before| received[before].as_ref()?.kind);
+            let kind = Kind::of(&fd, likely);
+            let (it, copy) = Self::moved(fd, Some(kind));
+            match copy {
+                // Some file systems' files wait with each of their descriptors.
+                Some(copy) if kind == Kind::Foreign => closing::doom(Doomed::new(copy, Some(kind), None)),
+                copy => copies.extend(copy),
+            }
+            // Not many more numbers are in use at a time than there are descriptors.
+            if copies.len() >= COPIES {
+                closing::close_copies(std::mem::take(&mut copies));
+            }
+            received.push(it.ok());
+        }
+        closing::close_copies(copies);
+        received
     }
 
-    fn of(fd: OwnedFd, foreign: bool) -> io::Result<Self> {
+    /// What it leads to.
+    pub fn kind(&self) -> Kind {
+        self.kind.unwrap_or_else(|| Kind::of(self, None))
+    }
+
+    /// A descriptor at a number where it stays, and the one that it was, if that is another.
+    fn moved(fd: OwnedFd, kind: Option<Kind>) -> (io::Result<Self>, Option<OwnedFd>) {
         let floor = match FLOOR.load(Ordering::Relaxed) {
             0 => look_up_floor(),
             floor => floor,
@@ -120,134 +140,31 @@ impl Reserved {
         // One that is out of the way already stays where it is.
         // So does one for which there is no place above.
         if fd.as_raw_fd() >= floor as RawFd {
-            return Self::marked(fd, foreign);
+            return (Self::marked(fd, kind), None);
         }
         let high = match fcntl_dupfd_cloexec(&fd, floor as RawFd) {
             // The limit is a lower one by now.
             Err(Errno::INVAL) => fcntl_dupfd_cloexec(&fd, look_up_floor() as RawFd),
             high => high,
         };
-        let low = Self::marked(fd, foreign);
         match high {
-            Ok(high) => Self::marked(high, foreign),
-            Err(_) => low,
+            Ok(high) => (Self::marked(high, kind), Some(fd)),
+            Err(_) => (Self::marked(fd, kind), None),
         }
     }
 
-    fn marked(fd: OwnedFd, foreign: bool) -> io::Result<Self> {
+    fn marked(fd: OwnedFd, kind: Option<Kind>) -> io::Result<Self> {
         let mark = MARKED.get(fd.as_raw_fd() as usize);
         if let Some(mark) = mark {
             mark.store(OWN, Ordering::Relaxed);
         }
-        let it = Self { fd: Some(fd), foreign, losses: LOSSES.load(Ordering::Relaxed) as u16, carried: None };
+        let it = Self { fd: Some(fd), kind, losses: LOSSES.load(Ordering::Relaxed) as u16, carried: None };
         if mark.is_some() { Ok(it) } else { Err(io::ErrorKind::Other.into()) }
     }
 }
 
-/// Whether a file may be of a kind that waits when it is closed. Asks nothing that the file's own code would answer.
-fn is_foreign(fd: &OwnedFd) -> bool {
-    match sockopt::socket_domain(fd) {
-        Ok(domain) => domain != AddressFamily::UNIX,
-        Err(_) => !is_pipe(fd) && fcntl_get_seals(fd).is_err(),
-    }
-}
-
-/// Whether a file is a pipe or FIFO, by what the kernel knows of it: the file system is not asked.
-pub fn is_pipe(fd: impl AsFd) -> bool {
-    let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
-    statx(fd, c"", flags, StatxFlags::TYPE).is_ok_and(|stat| FileType::from_raw_mode(stat.stx_mode.into()) == FileType::Fifo)
-}
-
-thread_local! {
-    /// Without a destructor: it is empty but for the time between [`hold_closes`] and [`release_closes`].
-    static CLOSING: Cell<ManuallyDrop<Deferred>> = const { Cell::new(ManuallyDrop::new(Deferred { depth: 0, doomed: Vec::new() })) };
-}
-
-/// Descriptors that a thread has dropped and not yet closed.
-#[derive(Default)]
-struct Deferred {
-    /// How often [`hold_closes`] was called and not ended yet.
-    depth: usize,
-    doomed: Vec<Doomed>,
-}
-
-/// Descriptors that wait to be closed, beyond which those are closed at once that don't keep the thread.
-const DEFERRED: usize = 256;
-
-impl Deferred {
-    /// Keeps it for later; gives it back if it is to be closed now.
-    fn keep(&mut self, doomed: Doomed) -> Option<Doomed> {
-        if self.depth == 0 || (self.doomed.len() >= DEFERRED && !doomed.may_wait()) {
-            return Some(doomed);
-        }
-        self.doomed.push(doomed);
-        None
-    }
-}
-
-fn with_deferred<T>(run: impl FnOnce(&mut Deferred) -> T) -> T {
-    CLOSING.with(|cell| {
-        let mut deferred = cell.take();
-        let result = run(&mut deferred);
-        cell.set(deferred);
-        result
-    })
-}
-
-/// From here on what the thread drops of the library's descriptors stays open. For the holder of a lock.
-pub fn hold_closes() {
-    with_deferred(|deferred| deferred.depth += 1);
-}
-
-/// Ends what [`hold_closes`] began, on the same thread: what was dropped, to be closed, by being dropped, without the lock. Nothing if
-/// another lock is held still.
-pub fn release_closes() -> Vec<Doomed> {
-    with_deferred(|deferred| {
-        deferred.depth = deferred.depth.saturating_sub(1);
-        if deferred.depth == 0 { std::mem::take(&mut deferred.doomed) } else { Vec::new() }
-    })
-}
-
-/// A descriptor that nobody uses any more, and that is still open, and the library's own.
-#[derive(Debug)]
-pub struct Doomed {
-    fd: Option<OwnedFd>,
-    foreign: bool,
-    /// As that of the [`Reserved`] that it was: dropped after the descriptor is closed.
-    #[allow(dead_code, reason = "its drop is what counts")]
-    carried: Option<Box<dyn Carried>>,
-}
-
-impl Doomed {
-    /// Whether it is of a kind of file that the library does not use.
-    pub fn is_foreign(&self) -> bool {
-        self.foreign
-    }
-
-    /// Whether closing it may wait, for itself or for a descriptor that lies unread in it: a socket's queue goes with
-    /// it. (One that comes into the queue just now is missed.)
-    pub fn may_wait(&self) -> bool {
-        let Some(fd) = &self.fd else { return false };
-        self.foreign
-            || !matches!(
-                recv(fd, &mut [0u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT),
-                Err(Errno::WOULDBLOCK | Errno::NOTSOCK | Errno::NOTCONN | Errno::CONNRESET)
-            )
-    }
-}
-
-impl Drop for Doomed {
-    #[allow(unsafe_code, reason = "a descriptor that the program may have closed already")]
-    fn drop(&mut self) {
-        if let Some(fd) = self.fd.take() {
-            if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
-                mark.store(0, Ordering::Relaxed);
-            }
-            // SAFETY: it is the owner's last use of the number. `OwnedFd` aborts where the program has closed it before.
-            unsafe { libc::close(fd.into_raw_fd()) };
-        }
-    }
-}
+/// How many received descriptors are closed at once at the numbers that they came at.
+const COPIES: usize = 32;
 
 impl Reserved {
     fn is_lost(&self) -> bool {
@@ -256,11 +173,11 @@ impl Reserved {
 }
 
 impl AsFd for Reserved {
-    #[allow(unsafe_code, reason = "the grave by its number")]
+    #[allow(unsafe_code, reason = "a number that is no descriptor's")]
     fn as_fd(&self) -> BorrowedFd<'_> {
         if self.is_lost() {
-            // SAFETY: it was never dropped, so it is open.
-            return unsafe { BorrowedFd::borrow_raw(GRAVE.load(Ordering::Acquire) as RawFd) };
+            // SAFETY: every call with it fails.
+            return unsafe { BorrowedFd::borrow_raw(LOST) };
         }
         match &self.fd {
             Some(fd) => fd.as_fd(),
@@ -278,8 +195,7 @@ impl Drop for Reserved {
             }
             // The mark stays as long as the number is in use.
             unhear(&fd);
-            let doomed = Doomed { fd: Some(fd), foreign: self.foreign, carried: self.carried.take() };
-            drop(with_deferred(|deferred| deferred.keep(doomed)));
+            closing::doom(Doomed::new(fd, self.kind, self.carried.take()));
         }
     }
 }
@@ -291,7 +207,7 @@ impl Drop for Reserved {
 #[allow(unsafe_code, reason = "the owners of these descriptors live in the parent only")]
 pub unsafe fn close_in_child() {
     // By their marks, as all others.
-    std::mem::forget(with_deferred(std::mem::take));
+    closing::forget();
     for (fd, mark) in MARKED.iter().enumerate() {
         if mark.swap(0, Ordering::Relaxed) != 0 {
             // SAFETY: the mark says that the descriptor was a `Reserved`; the caller, that its owner is no more.

@@ -125,7 +125,7 @@ impl Inner {
                 if socket.as_ref().is_some_and(|socket| !objects::is_socket(socket)) {
                     return Err(corrupt());
                 }
-                self.held_changed(number, target, socket.filter(|socket| objects::is_pair(socket)));
+                self.held_changed(number, target, socket.filter(objects::is_pair));
             }
             kind::TOKEN_DEAD => self.held_changed(number, target, None),
             kind::TOKEN_SEEN => self.token_seen(number, target)?,

@@ -94,7 +94,7 @@ impl Routes {
         [file, bell, parcels]: [Reserved; 3],
         sender: Option<Credentials>,
     ) -> io::Result<()> {
-        let sockets = [&bell, &parcels].into_iter().all(|socket| objects::is_socket(socket) && objects::leads_to_a_port(socket));
+        let sockets = [&bell, &parcels].into_iter().all(objects::leads_to_a_port);
         if request.magic != MAGIC || request.ring as usize != RING || !sockets {
             return Err(io::ErrorKind::InvalidData.into());
         }

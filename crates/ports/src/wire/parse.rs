@@ -304,7 +304,7 @@ impl Parser<'_> {
                 ParsedRight::Send(s.zip(t))
             }
             // An honest giver may not know: it is the holder of the other end that could have named it.
-            form::ONCE => ParsedRight::Once(self.socket()?.filter(|socket| objects::is_pair(socket))),
+            form::ONCE => ParsedRight::Once(self.socket()?.filter(objects::is_pair)),
             form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(rest)?)),
             _ => return Err(wrong("right")),
         })
