@@ -22,6 +22,10 @@ pub enum Test {
     Ports(u32),
     /// A request with a send-once right, to which the answer goes.
     Rpc,
+    /// Requests to so many ports of the server's in turn, each with a send-once right, to which the answer goes.
+    RpcOwned(u32),
+    /// The same, where the client made the ports and moved their receive rights to the server.
+    RpcMoved(u32),
     /// A message with so many rights to ports of a third process, which the receiver deallocates.
     PassedOn(u32),
     /// A port that is made and destroyed, and never leaves its task.
@@ -40,6 +44,8 @@ impl trips::cases::Test for Test {
         Self::Ports(16),
         Self::Ports(256),
         Self::Rpc,
+        Self::RpcOwned(100),
+        Self::RpcMoved(100),
         Self::PassedOn(1),
         Self::PassedOn(256),
         Self::MakePort,
@@ -53,6 +59,8 @@ impl trips::cases::Test for Test {
             Self::Ports(1) => "1-port".to_owned(),
             Self::Ports(count) => format!("{count}-ports"),
             Self::Rpc => "rpc".to_owned(),
+            Self::RpcOwned(count) => format!("rpc-{count}-owned"),
+            Self::RpcMoved(count) => format!("rpc-{count}-moved"),
             Self::PassedOn(count) => format!("{count}-passed-on"),
             Self::MakePort => "make-port".to_owned(),
         }
@@ -66,6 +74,8 @@ impl trips::cases::Test for Test {
             Self::Ports(1) => "1 port".to_owned(),
             Self::Ports(count) => format!("{count} ports"),
             Self::Rpc => "RPC".to_owned(),
+            Self::RpcOwned(count) => format!("RPC, {count} ports"),
+            Self::RpcMoved(count) => format!("RPC, {count} moved ports"),
             Self::PassedOn(1) => "1 port passed on".to_owned(),
             Self::PassedOn(count) => format!("{count} ports passed on"),
             Self::MakePort => "make a port".to_owned(),
@@ -77,7 +87,7 @@ impl Test {
     /// Bytes of the Mach message that carries the test's data: every way carries as many.
     pub fn bytes(self) -> usize {
         match self {
-            Self::Floor | Self::Longwords(0) | Self::Rpc | Self::MakePort => HEADER,
+            Self::Floor | Self::Longwords(0) | Self::Rpc | Self::RpcOwned(_) | Self::RpcMoved(_) | Self::MakePort => HEADER,
             Self::Longwords(count) => (HEADER + DESCRIPTOR + 4 * count as usize).next_multiple_of(8),
             Self::Ports(count) | Self::PassedOn(count) => HEADER + DESCRIPTOR + 8 * count as usize,
         }
@@ -178,7 +188,7 @@ impl Method {
             Test::Longwords(_) => mach || matches!(self, Pipe | Socket | Fabric | IpcChannel | Iceoryx2),
             Test::Ports(_) => mach || matches!(self, Socket | IpcChannel),
             Test::Rpc => mach,
-            Test::PassedOn(_) => matches!(self, Mach | MachSleep),
+            Test::RpcOwned(_) | Test::RpcMoved(_) | Test::PassedOn(_) => matches!(self, Mach | MachSleep),
             Test::MakePort => self == Mach,
         }
     }
@@ -222,7 +232,7 @@ mod tests {
     #[test]
     fn messages_are_as_long_as_mach_makes_them() {
         let bytes: Vec<usize> = Test::ALL.iter().map(|test| test.bytes()).collect();
-        assert_eq!(bytes, [32, 32, 104, 1064, 16_424, 48, 168, 2088, 32, 48, 2088, 32]);
+        assert_eq!(bytes, [32, 32, 104, 1064, 16_424, 48, 168, 2088, 32, 32, 32, 48, 2088, 32]);
     }
 
     #[test]
@@ -254,7 +264,7 @@ mod tests {
         assert!(!has(Test::MakePort, Method::Mach, Placement::Different));
         // What spins has no number of instructions.
         let counted = |method| cases.iter().filter(|case| case.method == method && case.counts()).count();
-        assert_eq!((counted(Method::Mach), counted(Method::MachOneProcess), counted(Method::MachSleep)), (1, 0, 8));
+        assert_eq!((counted(Method::Mach), counted(Method::MachOneProcess), counted(Method::MachSleep)), (1, 0, 10));
     }
 
     #[test]

@@ -55,6 +55,12 @@ pub fn judge(results: &Results) -> Vec<Judgement> {
         judgement("us a right, of 256 passed on", AtMost(1.0), each(Test::PassedOn(256)), between.to_owned()),
         judgement("us a right that the owner gives, alone", AtMost(4.0), each(Test::Ports(1)), between.to_owned()),
         judgement("us a right passed on, alone", AtMost(4.0), each(Test::PassedOn(1)), between.to_owned()),
+        ratio(
+            "RPC, 100 moved ports / owned",
+            AtMost(1.1),
+            us(Test::RpcMoved(100), Mach, Different),
+            us(Test::RpcOwned(100), Mach, Different),
+        ),
         judgement(
             "instructions a right, of 256",
             AtMost(2390.0),

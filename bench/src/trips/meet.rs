@@ -59,13 +59,19 @@ pub fn take_right(task: Task, link: &mut Link) -> anyhow::Result<u32> {
 
 /// Sends one message with send rights for ports of this task.
 pub fn send(task: Task, remote: (u32, u32), local: (u32, u32), ports: &[u32]) -> anyhow::Result<()> {
+    send_rights(task, remote, local, (types::MAKE_SEND, ports))
+}
+
+/// Sends one message with rights, as the disposition says.
+pub fn send_rights(task: Task, remote: (u32, u32), local: (u32, u32), rights: (u32, &[u32])) -> anyhow::Result<()> {
+    let (disposition, ports) = rights;
     let mut message = vec![0; HEADER];
     let complex = if ports.is_empty() { 0 } else { COMPLEX };
     message[BITS..SIZE].copy_from_slice(&(remote.1 | local.1 << 8 | complex).to_le_bytes());
     message[REMOTE..REMOTE + 4].copy_from_slice(&remote.0.to_le_bytes());
     message[LOCAL..LOCAL + 4].copy_from_slice(&local.0.to_le_bytes());
     if !ports.is_empty() {
-        message.extend(type_word(types::MAKE_SEND, 64, ports.len() as u32).to_le_bytes());
+        message.extend(type_word(disposition, 64, ports.len() as u32).to_le_bytes());
         ports.iter().for_each(|name| message.extend(u64::from(*name).to_le_bytes()));
     }
     let option = option::SEND_MSG | option::SEND_TIMEOUT;

@@ -17,7 +17,7 @@
 use crate::sync::{AtomicU32, Ordering, Shared};
 
 /// Slots that each end of a line can have.
-pub const SLOTS: usize = if cfg!(loom) { 2 } else { 1024 };
+pub const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
 
 /// The bytes of an end's table.
 pub const TABLE: usize = size_of::<Table>();

@@ -7,6 +7,7 @@
 pub mod awaited;
 pub mod outbox;
 pub mod parts;
+mod slots;
 pub mod table;
 pub mod token;
 
@@ -18,11 +19,11 @@ use crate::{
     wire,
 };
 use parts::{Awaited, Kept, Pending};
-pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token};
+pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Promise, Stall, Token};
 use rustix::io::Errno;
 use slipway_fabric::{
     Corrupt,
-    credit::{Credit, Refused, RxCount, SLOTS, TABLE, TxCount},
+    credit::{Credit, Refused, SLOTS, TABLE},
     descriptor::Reserved,
     ring::{Ring, RxCursor, TxCursor},
     segment::Segment,
@@ -82,10 +83,14 @@ pub struct Line {
     pub charge: Option<Charge>,
     /// Ports of this end.
     pub ins: Vec<Option<InSlot>>,
-    /// The slots of ports of this end.
+    /// The slots of ports of this end that are open.
     pub slot_of: rustc_hash::FxHashMap<PortId, u32>,
     /// Ports of the other end.
     pub outs: Vec<Option<OutSlot>>,
+    /// The next slot that this end offers.
+    offered: u32,
+    /// The next slot that this end promises.
+    promised: u32,
     /// Send-once rights to ports of this end.
     pub tokens: slab::Slab<Token>,
     /// Send-once rights to ports of the other end, by its token.
@@ -149,6 +154,8 @@ impl Line {
             ins: Vec::new(),
             slot_of: rustc_hash::FxHashMap::default(),
             outs: Vec::new(),
+            offered: parts::FIRST_OFFERED,
+            promised: parts::FIRST_PROMISED,
             tokens: slab::Slab::new(),
             held: rustc_hash::FxHashMap::default(),
             awaited: Vec::new(),
@@ -168,56 +175,6 @@ impl Line {
             blocked: false,
             refused: false,
         })
-    }
-
-    /// The slot of a port of this end, made if need be: its number, and whether it is new. None if
-    /// there are no more.
-    pub fn offer(&mut self, port: PortId) -> Option<(u32, bool)> {
-        if let Some(slot) = self.slot_of.get(&port) {
-            return Some((*slot, false));
-        }
-        if self.ins.len() >= SLOTS {
-            return None;
-        }
-        // Slot 0 is for the port that the line was made for; a maker offers none there.
-        if self.ins.is_empty() && self.maker {
-            self.ins.push(None);
-        }
-        let slot = self.ins.len() as u32;
-        self.ins.push(Some(InSlot { port, given: 0, primary: false, count: RxCount::default(), closed: false, identity: 0 }));
-        self.slot_of.insert(port, slot);
-        Some((slot, true))
-    }
-
-    /// A slot of this end that is open.
-    #[inline]
-    pub fn in_slot(&mut self, slot: u32) -> Option<&mut InSlot> {
-        self.ins.get_mut(slot as usize)?.as_mut().filter(|it| !it.closed)
-    }
-
-    /// A slot of the other end.
-    #[inline]
-    pub fn out_slot(&mut self, slot: u32) -> Option<&mut OutSlot> {
-        self.outs.get_mut(slot as usize)?.as_mut()
-    }
-
-    /// Notes a slot of the other end; false if that is no slot.
-    pub fn learn(&mut self, slot: u32, port: PortId) -> bool {
-        let index = slot as usize;
-        if index >= SLOTS {
-            return false;
-        }
-        if self.outs.len() <= index {
-            self.outs.resize(index + 1, None);
-        }
-        self.outs[index] = Some(OutSlot { port, count: TxCount::default(), closed: false, identity: 0, lost: false });
-        true
-    }
-
-    /// Whether what is known of the other end's slot stays worth keeping without a right: what was sent there may
-    /// have to be taken back, and the slot is good for the next right.
-    pub fn keeps(&self, slot: u32) -> bool {
-        self.outs.get(slot as usize).is_some_and(|out| out.is_some_and(|o| !o.closed))
     }
 
     /// Whether messages to the other end's slot are still to be received.

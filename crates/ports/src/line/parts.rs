@@ -28,6 +28,29 @@ pub struct InSlot {
     pub identity: u64,
 }
 
+impl InSlot {
+    /// A slot that nothing is known of yet but its port.
+    pub fn of(port: PortId) -> Self {
+        Self { port, given: 0, primary: false, count: RxCount::default(), closed: false, identity: 0 }
+    }
+}
+
+/// The first slot that an owner gives out.
+pub(super) const FIRST_OFFERED: u32 = 1;
+/// The first slot that the other end names.
+pub(super) const FIRST_PROMISED: u32 = 2;
+
+/// What becomes of a slot that the other end has named for a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Promise {
+    /// The port is here.
+    Here(PortId),
+    /// The port is dead.
+    Dead,
+    /// The other end has taken the receive right back.
+    Withdrawn,
+}
+
 /// A port of the other end that this end may send to.
 #[derive(Debug, Clone, Copy)]
 pub struct OutSlot {

@@ -16,13 +16,7 @@ use rustix::{
     io::Errno,
     process::{Pid, test_kill_process},
 };
-use slipway_fabric::{
-    Corrupt,
-    credentials::Credentials,
-    credit::{RxCount, TABLE},
-    descriptor::Reserved,
-    segment::Segment,
-};
+use slipway_fabric::{Corrupt, credentials::Credentials, credit::TABLE, descriptor::Reserved, segment::Segment};
 use std::{io, os::fd::AsFd, sync::Arc};
 use zerocopy::FromBytes;
 
@@ -113,7 +107,7 @@ impl Routes {
         line.charge = Some(charge);
         line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
         (line.guest_bell, line.through) = (guest_bell, through);
-        line.ins.push(Some(InSlot { port, given: 0, primary: true, count: RxCount::default(), closed: false, identity: 0 }));
+        line.ins.push(Some(InSlot { primary: true, ..InSlot::of(port) }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
         line.credit.open(0, limit);

@@ -269,7 +269,7 @@ impl Routes {
         let packed = if out.depth > NESTING { Err(io::ErrorKind::OutOfMemory.into()) } else { self.pack(line, port, out) };
         out.depth -= 1;
         match packed {
-            Ok(()) => wire_right(form::RECEIVE, 0),
+            Ok(slot) => wire_right(form::RECEIVE, slot),
             Err(_) => {
                 self.state.destroy_right(Right::Receive(port));
                 wire_right(form::DEAD, 0)
@@ -277,8 +277,10 @@ impl Routes {
         }
     }
 
-    fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<()> {
+    /// Gives back the slot at which this process sends to the port from here on; 0 for none.
+    fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<u32> {
         let Departed { local, ends: (r, s), watches, onces } = self.depart(port, |many| out.has_room(many))?;
+        let slot = line.and_then(|line| self.follow(port, line)).unwrap_or(0);
         out.fds.extend([OutFd(r), OutFd(s)]);
         out.fds.extend(watches.iter().cloned().map(OutFd));
         out.fds.extend(onces.iter().cloned().map(OutFd));
@@ -305,7 +307,7 @@ impl Routes {
         if self.state.port(port).srights == 0 {
             self.state.effect(Effect::Forgotten(port));
         }
-        Ok(())
+        Ok(slot)
     }
 
     /// A message that waits at a port which moves. False, and it is destroyed, if it is more than can travel at once.

@@ -3,8 +3,9 @@
 //! There are three ends of a parsed message. Its reader takes it in; its writer takes it back, when the port that it
 //! was sent to moved before it was read; and a reader drops one whose writer has taken it back.
 
-use super::{Far, Routes, corrupt};
+use super::{Far, Routes, Upcall, corrupt};
 use crate::{
+    line::Promise,
     objects::Arrived,
     state::{
         FarOnce, Home, LineId, PortId, Right,
@@ -207,11 +208,14 @@ impl Routes {
 
     /// A receive right that arrived: the port is here from now on.
     fn import_receive(&mut self, view: View, parsed: ParsedReceive) -> Result<Right, Corrupt> {
-        let ParsedReceive { luggage, ends, watches, onces, nsrequest, pdrequest, messages } = parsed;
+        let ParsedReceive { slot, luggage, ends, watches, onces, nsrequest, pdrequest, messages } = parsed;
+        self.check_promise(view, slot)?;
         let arrived = match ends {
             Some((r, s)) => self.arrive(&luggage, r, s)?,
             None => None,
         };
+        let kept = arrived.as_ref().map_or(Promise::Dead, |(port, _)| Promise::Here(*port));
+        self.keep_promise(view, slot, kept);
         let Some((port, stranded)) = arrived else {
             // The port is dead, and with it what waited there.
             let port = self.state.new_port();
@@ -231,6 +235,41 @@ impl Routes {
             Err(error) => {
                 self.state.destroy_right(Right::Receive(port));
                 Err(error)
+            }
+        }
+    }
+
+    /// Whether the sender of a receive right could name the slot, if it has named one.
+    fn check_promise(&self, view: View, slot: u32) -> Result<(), Corrupt> {
+        let good = match view {
+            _ if slot == 0 => true,
+            View::Reader(line) => self.lines.get(line).is_some_and(|line| line.may_be_promised(slot)),
+            View::Writer(_) => true,
+            View::Loose => false,
+        };
+        if good { Ok(()) } else { Err(corrupt()) }
+    }
+
+    /// What was sent over the line to the slot that a receive right's sender has named is for the port.
+    fn keep_promise(&mut self, view: View, slot: u32, kept: Promise) {
+        match view {
+            _ if slot == 0 => {}
+            View::Loose => {}
+            // What was sent there is taken back, too.
+            View::Writer(line) => self.upcall(Upcall::Close(line, slot)),
+            View::Reader(line) => {
+                let limit = match kept {
+                    Promise::Here(port) => self.state.port(port).local().map_or(0, |local| local.qlimit),
+                    Promise::Dead | Promise::Withdrawn => 0,
+                };
+                if let Some(line) = self.lines.get_mut(line) {
+                    line.keep_promise(slot, kept, limit);
+                }
+                if let Promise::Here(port) = kept
+                    && let Some(exported) = self.exported_mut(port)
+                {
+                    exported.slots.push((line, slot));
+                }
             }
         }
     }
@@ -316,6 +355,8 @@ impl Routes {
             }
             // The receive right itself has never left its sender.
             ParsedRight::Receive(parsed) => {
+                self.check_promise(View::Reader(id), parsed.slot)?;
+                self.keep_promise(View::Reader(id), parsed.slot, Promise::Withdrawn);
                 self.discard_right(id, parsed.nsrequest)?;
                 self.discard_right(id, parsed.pdrequest)?;
                 parsed.messages.into_iter().try_for_each(|message| self.discard_message(id, message))?;
@@ -342,6 +383,7 @@ mod tests {
         let known = routes.import_send(copy, reserved(objects::holder_pipe().expect("a pipe").1));
         let Ok(Right::Send(port)) = known else { panic!("a right") };
         let receive = ParsedReceive {
+            slot: 0,
             luggage: Luggage::new_zeroed(),
             ends: Some((reserved(r), reserved(s))),
             watches: Vec::new(),

@@ -7,13 +7,13 @@
 use super::{
     Exported, Far, Once, Route, Routes, Upcall, corrupt,
     endpoints::{holder_pipe, once_pair},
-    table::Spare,
+    table::{Spare, Trust},
 };
 use crate::{
     line::{GONE, OutFd},
     objects::{self, Request},
     state::{
-        Effect, FarOnce, Home, PortId, Right,
+        Effect, FarOnce, Home, LineId, PortId, Right,
         message::{Item, Message},
         port::Local,
     },
@@ -90,6 +90,17 @@ impl Routes {
         self.set_far(port, Far { s: Some(Arc::clone(&s)), identity, t: own, spare, ..Far::default() });
         self.listen_holder(port);
         Ok(Departed { local, ends: (Arc::new(r), s), watches, onces })
+    }
+
+    /// Names a slot of the other end of the line that a port's receive right is about to go over, for the send rights here: what they
+    /// send goes behind it.
+    pub(super) fn follow(&mut self, port: PortId, number: LineId) -> Option<u32> {
+        // Without a right here there is no pipe that counts it.
+        self.far(port)?.t.as_ref()?;
+        let slot = self.lines.get_mut(number)?.promise(port)?;
+        let way = Route { line: number, slot, gifts: 0, attached: true, trust: Trust::Proven };
+        self.far_mut(port)?.routes.push(way);
+        Some(slot)
     }
 
     /// A spare for a receive right that is about to travel, if a port here wants it back.

@@ -100,6 +100,8 @@ pub enum ParsedRight {
 /// A receive right, and what travels with it.
 #[derive(Debug)]
 pub struct ParsedReceive {
+    /// The slot that the writer has named for the port; 0 for none.
+    pub slot: u32,
     /// Limits, counts and the payload.
     pub luggage: Luggage,
     /// The receiving end and the sending end.
@@ -305,7 +307,7 @@ impl Parser<'_> {
             }
             // An honest giver may not know: it is the holder of the other end that could have named it.
             form::ONCE => ParsedRight::Once(self.socket()?.filter(objects::is_pair)),
-            form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(rest)?)),
+            form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(code.value, rest)?)),
             _ => return Err(wrong("right")),
         })
     }
@@ -316,7 +318,7 @@ impl Parser<'_> {
         if fd.as_ref().is_some_and(|fd| !objects::is_socket(fd)) { Err(wrong("socket")) } else { Ok(fd) }
     }
 
-    fn receive(&mut self, rest: &mut &[u8]) -> Result<ParsedReceive, Corrupt> {
+    fn receive(&mut self, slot: u32, rest: &mut &[u8]) -> Result<ParsedReceive, Corrupt> {
         let luggage: Luggage = take(rest).ok_or_else(|| wrong("receive right"))?;
         self.depth += 1;
         if self.depth > NESTING {
@@ -335,7 +337,7 @@ impl Parser<'_> {
         let pdrequest = self.right(luggage.pdrequest, rest)?;
         let messages = (0..luggage.messages).map(|_| self.queued(rest)).collect::<Result<_, _>>()?;
         self.depth -= 1;
-        Ok(ParsedReceive { luggage, ends: r.zip(s), watches, onces, nsrequest, pdrequest, messages })
+        Ok(ParsedReceive { slot, luggage, ends: r.zip(s), watches, onces, nsrequest, pdrequest, messages })
     }
 
     /// A message of a queue that moves: it has a record of its own, and its descriptors among those of the whole.

@@ -3,6 +3,7 @@
 //! As a Mach program would, an end has one buffer, and sends from it and receives into it with one call.
 
 pub mod local;
+mod many;
 pub mod owner;
 
 use crate::ipc::cases::{Case, Test};
@@ -46,6 +47,8 @@ struct End {
     task: Task,
     own: u32,
     other: u32,
+    /// The ports that requests go to in turn, if they are several.
+    others: Vec<u32>,
     body: Body,
     reply: Reply,
     buffer: Vec<u8>,
@@ -66,8 +69,9 @@ impl End {
             }
             _ => Body::Empty,
         };
-        let reply = if test == Test::Rpc { Reply::Once } else { Reply::Plain };
-        Ok(Self { task, own, other, body, reply, buffer, turn: 0 })
+        let once = matches!(test, Test::Rpc | Test::RpcOwned(_) | Test::RpcMoved(_));
+        let reply = if once { Reply::Once } else { Reply::Plain };
+        Ok(Self { task, own, other, others: Vec::new(), body, reply, buffer, turn: 0 })
     }
 
     fn header(&self) -> &[u8; HEADER] {
@@ -116,6 +120,9 @@ impl End {
             Reply::Plain => (0, 0),
             Reply::Once => (self.own, types::MAKE_SEND_ONCE),
         };
+        if !self.others.is_empty() {
+            self.other = self.others[self.turn as usize % self.others.len()];
+        }
         self.address((self.other, types::COPY_SEND), local);
         self.turn = self.turn.wrapping_add(1);
         if let Some(header) = self.buffer.first_chunk_mut::<HEADER>() {
@@ -198,10 +205,15 @@ impl Exchange for Mach {
         let (own, other) = meet(task, link, job.side)?;
         let mut end = End::new(task, job.case.test, own, other)?;
         let mut owner = None;
-        if let Test::PassedOn(count) = job.case.test {
-            let names;
-            (names, owner) = owner::rights(task, link, job, count)?;
-            end.body = Body::Rights(types::COPY_SEND, names);
+        match job.case.test {
+            Test::PassedOn(count) => {
+                let names;
+                (names, owner) = owner::rights(task, link, job, count)?;
+                end.body = Body::Rights(types::COPY_SEND, names);
+            }
+            Test::RpcOwned(count) => many::owned(&mut end, job.side, count)?,
+            Test::RpcMoved(count) => many::moved(&mut end, job.side, count)?,
+            _ => {}
         }
         Ok(Self { end, _owner: owner })
     }
