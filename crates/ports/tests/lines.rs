@@ -7,6 +7,8 @@ mod moves;
 #[path = "forgery/peer.rs"]
 #[allow(dead_code, reason = "what a hostile end needs")]
 mod peer;
+#[path = "lines/promises.rs"]
+mod promises;
 mod support;
 
 use peer::Line;

@@ -3,7 +3,7 @@
 use super::*;
 
 fn random_record(dice: &mut Dice) -> Record {
-    let small = |dice: &mut Dice| dice.of(&[0u32, 1, 2, 3, 5, 7, 8, 16, 64, 1023, 1024, 1 << 20, 1 << 31, !0]);
+    let small = |dice: &mut Dice| dice.of(&[0u32, 1, 2, 3, 5, 7, 8, 16, 64, 2047, 2048, 1 << 20, 1 << 31, !0]);
     let multiple = |dice: &mut Dice| dice.of(&[0u32, 0, 8, 16, 24, 64, 72, 4096, 4, !7]);
     Record {
         body: multiple(dice),

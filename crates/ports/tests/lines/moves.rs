@@ -7,17 +7,17 @@ use slipway_ports::{
 };
 
 /// A port of the library's that we may send to over a line of our own making.
-fn line_of_ours(own: u32) -> Line {
+pub fn line_of_ours(own: u32) -> Line {
     let (s, _t) = Task::current().export(own).expect("sockets");
     Line::make(&s)
 }
 
-fn message(slot: u32, id: i32) -> Record {
+pub fn message(slot: u32, id: i32) -> Record {
     Record { kind: kind::MESSAGE, target: slot, id, ..Record::default() }
 }
 
 /// Says that the port at our slot moved away, with nothing accepted.
-fn close(line: &Line, slot: u32) {
+pub fn close(line: &Line, slot: u32) {
     line.credit.close(slot, &RxCount::default(), Closed::Moved);
     line.ring();
 }

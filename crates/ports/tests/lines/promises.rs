@@ -1,0 +1,112 @@
+//! Slots that the sender of a receive right names for its port.
+
+use super::{moves::*, *};
+
+/// A message of ours with the receive right of a port of ours, which names the slot for it.
+fn with_receive_right(line: &mut Line, port: &Port, id: i32, slot: u32) {
+    let right = WireRight { form: form::RECEIVE, value: slot };
+    let (record, rest) = with_right(message(0, id), right, Luggage { onces: 0, ..luggage() }.as_bytes(), 2);
+    line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd()]);
+}
+
+/// The library has sent us the receive right of a port that it has a send right to, and a message behind it.
+struct Sent {
+    door: Port,
+    line: Line,
+    port: u32,
+}
+
+fn sent() -> Sent {
+    let door = Port::new();
+    let (own, port) = (receive_right(), receive_right());
+    let (line, name, _) = line_to(&door, own);
+    let task = Task::current();
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    let moves = Msg::new(50, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    assert_eq!(send(&Msg::new(51, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    Sent { door, line, port }
+}
+
+/// Reads a message with a receive right: the slot that is named for it, and the port.
+fn receive_right_of(line: &mut Line) -> (u32, Port) {
+    let (record, rest, mut fds) = line.read();
+    assert_eq!((record.kind, record.id), (kind::MESSAGE, 50));
+    let right = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
+    assert_eq!(right.form, form::RECEIVE);
+    let s = fds.remove(1);
+    (right.value, Port { r: fds.remove(0), s })
+}
+
+#[test]
+fn what_follows_a_receive_right_goes_over_the_same_line() {
+    let Sent { mut line, port, .. } = sent();
+    let (slot, moved) = receive_right_of(&mut line);
+    let (record, _) = next(&mut line, kind::MESSAGE);
+    assert_eq!((record.target, record.id), (slot, 51));
+    let nobody = objects::receive(moved.r.as_fd(), &mut [0; 64], &mut Vec::<Reserved>::new());
+    assert_eq!(nobody, Err(Errno::AGAIN), "no line of its own");
+    Task::current().deallocate(port).expect("the right");
+    assert_eq!(next(&mut line, kind::DETACH).0.target, slot);
+}
+
+#[test]
+fn what_is_sent_to_a_slot_that_was_named_is_for_the_port() {
+    let (own, port) = (receive_right(), Port::new());
+    let mut line = line_of_ours(own);
+    with_receive_right(&mut line, &port, 52, 2);
+    line.write(&message(2, 53), &[], &[]);
+    let name = receive(own).u32(40);
+    assert_eq!(receive(name).id(), 53);
+    assert!(!line.is_closed());
+    // A port that is destroyed closes the slot.
+    Task::current().destroy(name).expect("the receive right");
+    tools::until("the gate is closed", || line.credit.closed(2) == Some(Closed::Dead));
+}
+
+#[test]
+fn a_slot_is_named_once_and_by_the_one_that_may() {
+    for slots in [&[1][..], &[3], &[2048], &[!0], &[2, 2]] {
+        let own = receive_right();
+        let mut line = line_of_ours(own);
+        for slot in slots {
+            with_receive_right(&mut line, &Port::new(), 54, *slot);
+        }
+        tools::until("the line is closed", || line.is_closed());
+    }
+}
+
+#[test]
+fn what_follows_a_receive_right_is_taken_back_with_it() {
+    let Sent { door, line, port } = sent();
+    let task = Task::current();
+    assert_eq!(task.kind(port), Ok(types_of::SEND));
+    // The port that the right was sent to has moved: both go there.
+    close(&line, 0);
+    let mut other = Line::take(&door.r);
+    let (slot, _moved) = receive_right_of(&mut other);
+    let (record, _) = next(&mut other, kind::MESSAGE);
+    assert_eq!((record.target, record.id), (slot, 51));
+    tools::until("the slot is not used any more", || line.credit.is_seen(2));
+}
+
+#[test]
+fn what_follows_a_right_that_was_withdrawn_is_dropped() {
+    let (own, to, port) = (receive_right(), Port::new(), Port::new());
+    let mut line = line_of_ours(own);
+    line.write(&message(0, 55), &[], &[]);
+    assert_eq!(receive(own).id(), 55);
+    let (name, _pipe) = to.give();
+    assert_eq!(send(&Msg::new(56, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[own])), Code::SUCCESS);
+    // Written before we see that the port moved, and taken back.
+    with_receive_right(&mut line, &port, 57, 2);
+    line.write(&message(2, 58), &[], &[]);
+    line.credit.see(0);
+    line.credit.see(2);
+    line.ring();
+    tools::until("both are read", || line.unread() == 0);
+    assert!(!line.is_closed());
+    let Port { s, r } = port;
+    drop(r);
+    tools::until("nothing is kept of the port", || objects::hung_up(&s));
+}
