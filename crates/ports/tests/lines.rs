@@ -201,6 +201,34 @@ fn who_holds_a_token_learns_of_its_ports_death() {
     assert_eq!(next(&mut line, kind::TOKEN_SEEN).0.target, 77);
 }
 
+/// Its owner closes it on one line after the other.
+#[test]
+fn a_port_that_died_on_one_line_ends_no_other() {
+    let (own, port) = (receive_right(), Port::new());
+    let mut lines = [moves::line_of_ours(own), moves::line_of_ours(own)];
+    let mut names = Vec::new();
+    for line in &mut lines {
+        let gift = WireRight { form: form::FIRST_GIFT, value: 1 };
+        let (record, rest) = with_right(Record { kind: kind::MESSAGE, id: 17, ..Record::default() }, gift, &[], 1);
+        line.write(&record, &rest, &[port.s.as_fd()]);
+        names.push(receive(own).u32(40));
+    }
+    assert_eq!(names[0], names[1]);
+    let Port { s, r } = port;
+    drop((s, r));
+    lines[0].credit.close(1, &RxCount::default(), Closed::Dead);
+    lines[0].ring();
+    let task = Task::current();
+    tools::until("it is known to be dead", || task.kind(names[0]) == Ok(types_of::DEAD_NAME));
+    task.deallocate(names[0]).and_then(|()| task.deallocate(names[0])).expect("two dead names");
+    tools::until("the first is seen", || lines[0].credit.is_seen(1));
+    assert!(!lines[1].is_closed());
+    lines[1].credit.close(1, &RxCount::default(), Closed::Dead);
+    lines[1].ring();
+    tools::until("the second is seen", || lines[1].credit.is_seen(1));
+    assert!(!lines[1].is_closed());
+}
+
 #[test]
 fn a_dead_ports_token_is_good_for_nothing_and_no_offence() {
     let door = Port::new();

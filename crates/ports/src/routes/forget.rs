@@ -1,6 +1,6 @@
 //! Ports that no right here refers to any more, and ports that died here.
 
-use super::{Routes, Upcall, at_mut};
+use super::{Routes, at_mut};
 use crate::state::{Home, PortId};
 use rustix::net::{Shutdown, shutdown};
 use slipway_fabric::{credit::Closed, descriptor::unhear};
@@ -16,7 +16,9 @@ impl Routes {
         match it.home {
             Home::Here(_) => {}
             Home::Dead => {
-                self.leave_routes(port);
+                if !self.leave_routes(port) {
+                    return;
+                }
                 let Some(it) = self.state.ports.get(port.0 as usize) else { return };
                 if it.srights == 0 && it.sorights == 0 && it.names.is_empty() {
                     self.drop_far(port);
@@ -28,17 +30,13 @@ impl Routes {
     }
 
     /// A far port died: takes what was not accepted back from the lines that led to it, before its number is another's.
-    fn leave_routes(&mut self, port: PortId) {
-        while let Some(route) = self.far(port).and_then(|far| far.routes.first().copied()) {
-            if let Some(far) = self.far_mut(port) {
-                far.routes.remove(0);
-            }
-            if !self.look_at_gate(route.line, route.slot) {
-                // An open gate: the other end is ending, with everything on the line.
-                self.gate_closed(route.line, route.slot, true);
-                self.upcall(Upcall::End(route.line));
-            }
+    /// False if that has to wait: a port dies on one line after the other, and the end of the line itself may be still to come.
+    fn leave_routes(&mut self, port: PortId) -> bool {
+        let routes = self.far(port).map(|far| far.routes.clone()).unwrap_or_default();
+        for route in routes {
+            self.look_at_gate(route.line, route.slot);
         }
+        self.far(port).is_none_or(|far| far.routes.is_empty())
     }
 
     /// Gives up the ways to a far port without rights. What a line told of it is kept as long as

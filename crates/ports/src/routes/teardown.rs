@@ -39,6 +39,7 @@ impl Routes {
         }
         self.stirred.push(number);
         self.reroute(port, number, slot, back, dead);
+        self.release_unused(port);
     }
 
     /// Marks a slot of the other end as closed: its port, and how many messages were sent there. None if it was closed
