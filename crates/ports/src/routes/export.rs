@@ -35,6 +35,9 @@ pub struct Outgoing {
     pub before: usize,
     /// How many receive rights are around what is encoded.
     depth: u32,
+    /// Ports whose receive rights go with the record. Its rights to them go by descriptors: a number would be void before
+    /// its reader has it.
+    moving: Vec<PortId>,
 }
 
 /// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
@@ -66,10 +69,10 @@ impl Routes {
         mut message: Message,
         file: Option<OwnedFd>,
     ) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
-        if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
-            self.free_onces_with(&mut message);
-        }
         let mut out = Outgoing::default();
+        if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
+            out.moving = self.free_onces_with(&mut message);
+        }
         let reply = self.encode_right(line, message.reply, &mut out);
         for item in message.items {
             self.encode_item(line, item, &mut out);
@@ -172,6 +175,7 @@ impl Routes {
         // Before it has a slot: one that nobody was told of can't be taken back.
         self.export(port)?;
         if let Some(number) = line
+            && !out.moving.contains(&port)
             && let Some(it) = self.lines.get_mut(number)
             && let Some((slot, new)) = it.offer(port)
         {
@@ -329,7 +333,8 @@ impl Routes {
             return false;
         }
         let before = out.before + out.items.len() + RECORD + message.body.len();
-        let mut own = Outgoing { ahead: out.ahead + out.fds.len(), before, depth: out.depth, ..Outgoing::default() };
+        let moving = std::mem::take(&mut out.moving);
+        let mut own = Outgoing { ahead: out.ahead + out.fds.len(), before, depth: out.depth, moving, ..Outgoing::default() };
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut own);
         for item in std::mem::take(&mut message.items) {
             self.encode_item(line, item, &mut own);
@@ -348,6 +353,7 @@ impl Routes {
         out.items.extend_from_slice(&message.body);
         out.items.extend_from_slice(&own.items);
         out.fds.append(&mut own.fds);
+        out.moving = own.moving;
         true
     }
 

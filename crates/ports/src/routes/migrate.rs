@@ -151,8 +151,9 @@ impl Routes {
     }
 
     /// Makes sockets of the send-once rights to each port whose receive right goes with the message, or with one that
-    /// waits at such a port. As tokens those in the message would be rerouted before the other end has them.
-    pub(crate) fn free_onces_with(&mut self, message: &mut Message) {
+    /// waits at such a port. As tokens those in the message would be rerouted before the other end has them. Gives back these
+    /// ports.
+    pub(super) fn free_onces_with(&mut self, message: &mut Message) -> Vec<PortId> {
         let moving = self.moving_with(message);
         for port in &moving {
             let mut ends = Vec::new();
@@ -169,6 +170,7 @@ impl Routes {
                 *right = Right::FarOnce(FarOnce(self.onces.insert(Once::Socket(Arc::new(socket))) as u32));
             }
         }
+        moving
     }
 
     /// A receive right has arrived: the port is here from now on. Gives back the messages that this process itself had sent and that

@@ -110,3 +110,23 @@ fn what_follows_a_right_that_was_withdrawn_is_dropped() {
     drop(r);
     tools::until("nothing is kept of the port", || objects::hung_up(&s));
 }
+
+#[test]
+fn a_right_to_a_port_that_goes_with_it_is_no_number() {
+    let door = Port::new();
+    let (own, port) = (receive_right(), receive_right());
+    let (mut line, name, _) = line_to(&door, own);
+    let give = Msg::new(60, (name, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port]);
+    assert_eq!(send(&give), Code::SUCCESS);
+    assert_eq!(next(&mut line, kind::MESSAGE).0.id, 60);
+    line.write(&Record { kind: kind::RELEASE, target: 1, count: 1, ..Record::default() }, &[], &[]);
+    tools::until("the right is back", || line.unread() == 0);
+    let both =
+        Msg::new(61, (name, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port]).ports(types::MOVE_RECEIVE, &[port]);
+    assert_eq!(send(&both), Code::SUCCESS);
+    let (record, rest, _) = line.read();
+    assert_eq!((record.kind, record.id), (kind::MESSAGE, 61));
+    let items = &rest[record.body as usize..];
+    let right = WireRight::read_from_prefix(&items[size_of::<ItemHead>()..]).expect("a right").0;
+    assert_eq!(right.form, form::SEND);
+}
