@@ -18,7 +18,7 @@ use std::{
 };
 
 /// Most descriptors in one packet.
-pub const PARCEL: usize = packet::DESCRIPTORS;
+pub const FD_BATCH: usize = packet::DESCRIPTORS;
 
 pub use slipway_fabric::packet::send;
 

@@ -100,7 +100,7 @@ impl Task {
     pub fn special(&self, which: Special) -> Result<u32, Code> {
         let mut guard = self.lock();
         let Right::Send(port) = *place(which, guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
-        guard.refresh_far(port);
+        guard.refresh_remote(port);
         guard.state.port_mut(port).srights += 1;
         give(&mut guard, self.space(), Right::Send(port))
     }

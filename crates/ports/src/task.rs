@@ -40,8 +40,8 @@ impl Inner {
         let Some(entry) = self.state.space(space).get(name).copied() else { return };
         match entry.object {
             Object::Port(port) => {
-                self.refresh_far(port);
-                let route = self.far(port).and_then(|far| far.open_route()).map(|route| (route.line, route.slot));
+                self.refresh_remote(port);
+                let route = self.remote(port).and_then(|remote| remote.open_route()).map(|route| (route.line, route.slot));
                 if let Some((line, slot)) = route {
                     self.look_at_gate(line, slot);
                 }

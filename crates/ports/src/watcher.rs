@@ -14,7 +14,7 @@ use rustix::{
     event::{Timespec, epoll},
     io::Errno,
 };
-use slipway_fabric::descriptor::{Reserved, hear};
+use slipway_fabric::descriptor::{Reserved, register};
 use std::{io, mem::MaybeUninit, sync::Arc, thread::Builder};
 
 /// Starts the thread with `spawn`, and gives it its set.
@@ -25,7 +25,7 @@ pub(crate) fn start(set: Arc<Reserved>, spawn: Spawn) -> io::Result<()> {
     // Without it no process can ask what ports there are, and all else works.
     let inspector = Inspector::open().ok();
     if let Some(inspector) = &inspector {
-        hear(&set, inspector.socket(), key(Source::Inspect, 0), epoll::EventFlags::IN)?;
+        register(&set, inspector.socket(), key(Source::Inspect, 0), epoll::EventFlags::IN)?;
     }
     let events = Events { epoll: set, inspector, muted: false, news: Vec::new() };
     let thread = Builder::new().name("slipway-watcher".into()).stack_size(256 << 10);

@@ -119,9 +119,15 @@ fn wrong_records_end_the_line() {
         attacks.push(Box::new(bad(Record { fds, kind: kind::WATCH, ..message(0) })));
     }
     // Reply rights.
-    for (form, value) in
-        [(form::GIFT, 0), (form::GIFT, !0), (form::BACK, 1), (form::BACK, !0), (form::TOKEN_BACK, 0), (form::RECEIVE, 0), (99, 0)]
-    {
+    for (form, value) in [
+        (form::LINE_RIGHT, 0),
+        (form::LINE_RIGHT, !0),
+        (form::BACK, 1),
+        (form::BACK, !0),
+        (form::TOKEN_BACK, 0),
+        (form::RECEIVE, 0),
+        (99, 0),
+    ] {
         attacks.push(Box::new(bad(Record { reply: right(form, value), ..message(0) })));
     }
     attacks.push(Box::new(bad(Record { reply: right(form::SEND, 0), ..message(0) })));

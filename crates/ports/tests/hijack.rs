@@ -142,7 +142,7 @@ impl Stage {
 
     /// The hostile peer gives the port away as its own, at its slot 5.
     fn hijack(&self, line: &mut Line) -> u32 {
-        self.forged(line, WireRight { form: form::FIRST_GIFT, value: 5 }, &[self.s.as_fd()])
+        self.forged(line, WireRight { form: form::FIRST_LINE_RIGHT, value: 5 }, &[self.s.as_fd()])
     }
 
     /// The owner gives the port to the victim.
@@ -228,7 +228,7 @@ fn a_forged_death() {
     // Also as long as it waits in a message.
     let parked = rpc(PARK, stage.server, stage.reply, |msg| msg).u32(40);
     let mut line = Line::make(stage.descriptors_of(parked).0);
-    stage.forge(&mut line, WireRight { form: form::FIRST_GIFT, value: 5 }, &[stage.other.as_fd()]);
+    stage.forge(&mut line, WireRight { form: form::FIRST_LINE_RIGHT, value: 5 }, &[stage.other.as_fd()]);
     die(&line);
     until("the victim has seen it", || line.credit.is_seen(5));
     let name = stage.forged(&mut stage.line(), WireRight { form: form::SEND, value: 0 }, &[stage.other.as_fd(), stage.t.as_fd()]);
@@ -260,7 +260,7 @@ fn one_bell_for_two_lines() {
     let mut rest = slipway_ports::state::notify::type_word(types::PORT_SEND, 64, 1).to_le_bytes().to_vec();
     rest.resize(16, 0);
     rest.extend_from_slice(ItemHead { kind: item::PORTS, at: 8, count: 1 }.as_bytes());
-    rest.extend_from_slice(WireRight { form: form::FIRST_GIFT, value: 3 }.as_bytes());
+    rest.extend_from_slice(WireRight { form: form::FIRST_LINE_RIGHT, value: 3 }.as_bytes());
     let record = Record { kind: kind::MESSAGE, body: 16, items: 24, flags: flag::COMPLEX, fds: 1, ..Record::default() };
     other.write(&record, &rest, &[s.as_fd()]);
     let to = receive(open).u32(40);
@@ -269,7 +269,7 @@ fn one_bell_for_two_lines() {
     let slot = u32::from_le_bytes(rest[36..40].try_into().expect("4 bytes"));
     assert_eq!(fds.len(), 1);
 
-    let forged = stage.forged(&mut line, WireRight { form: form::FIRST_GIFT, value: slot }, &[stage.s.as_fd()]);
+    let forged = stage.forged(&mut line, WireRight { form: form::FIRST_LINE_RIGHT, value: slot }, &[stage.s.as_fd()]);
     let given = stage.pass_on();
     assert_eq!(forged, given);
     stage.have_used(given, 1);

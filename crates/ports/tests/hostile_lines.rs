@@ -115,7 +115,7 @@ fn a_request_with_another_lines_segment_ends_nothing() {
     let _dog = watchdog(test, 2 * WATCHDOG);
     // The victim made the first line, to a port of somebody who has done nothing wrong.
     let (stage, other) = Stage::new(test);
-    let (bell, _parcels) = Line::make_over(&stage.open, &other.file);
+    let (bell, _fd_socket) = Line::make_over(&stage.open, &other.file);
     // The victim takes requests in their order.
     let mut last = Line::make(&stage.open);
     last.write(&message(1), &[], &[]);
@@ -171,14 +171,14 @@ fn packets_without_descriptors_end_the_line() {
         "packets_without_descriptors_end_the_line",
         &[
             &|line, _| {
-                (0..100).for_each(|_| objects::send(line.parcels.as_fd(), &[&[0]], &[]).expect("room"));
+                (0..100).for_each(|_| objects::send(line.fd_socket.as_fd(), &[&[0]], &[]).expect("room"));
                 let (read, _write) = objects::holder_pipe().expect("a pipe");
                 line.write(&Record { kind: kind::WATCH, fds: 1, ..Record::default() }, &[], &[read.as_fd()]);
                 refused(line);
             },
             &|line, _| {
-                let parcels = line.parcels.try_clone().expect("a copy");
-                flood(&[&parcels, &parcels], &[0], || {
+                let fd_socket = line.fd_socket.try_clone().expect("a copy");
+                flood(&[&fd_socket, &fd_socket], &[0], || {
                     line.write(&Record { fds: 1000, ..message(1) }, &[], &[]);
                     refused(line);
                 });
@@ -339,8 +339,8 @@ fn lines_with_anothers_sockets_do_not_shut_it_out() {
         let said = rpc(SAY, client, stage.reply, |msg| msg.ports(types::MOVE_SEND, &[name]));
         assert_eq!(said.id(), SAY + 1);
         let taken = Line::take(&r);
-        let parcels = taken.parcels.try_clone().expect("a copy");
-        hostile.push((Line::attach_with(&stage.open, &taken.bell, &parcels), taken, r));
+        let fd_socket = taken.fd_socket.try_clone().expect("a copy");
+        hostile.push((Line::attach_with(&stage.open, &taken.bell, &fd_socket), taken, r));
     }
     // A line of the client's own, to a port that it has no line to yet.
     let called = rpc(CALL, client, stage.reply, |msg| msg.ports(types::COPY_SEND, &[stage.server]));
@@ -357,9 +357,9 @@ fn maker() {
     let fds: Vec<_> = fds.split(' ').map(|fd| fd.parse().expect("a number")).collect();
     // SAFETY: the process that started this one left them open for it.
     let fds: Vec<_> = fds.into_iter().map(|fd| unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }).collect();
-    let ((bell, their_bell), (parcels, their_parcels)) = (Line::pair(), Line::pair());
-    Line::request(fds[0], [fds[1], their_bell.as_fd(), their_parcels.as_fd()]);
-    objects::send(fds[2], &[&[0]], &[bell.as_fd(), parcels.as_fd()]).expect("room");
+    let ((bell, their_bell), (fd_socket, their_fd_socket)) = (Line::pair(), Line::pair());
+    Line::request(fds[0], [fds[1], their_bell.as_fd(), their_fd_socket.as_fd()]);
+    objects::send(fds[2], &[&[0]], &[bell.as_fd(), fd_socket.as_fd()]).expect("room");
 }
 
 const MAKER: &str = "SLIPWAY_TEST_MAKER";

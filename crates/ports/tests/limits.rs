@@ -255,8 +255,8 @@ fn who_has_no_descriptors_keeps_its_lines() {
     };
     give(&mut line, right(form::SEND, 0), &[s.as_fd(), t.as_fd()], &[]);
     give(&mut line, right(form::ONCE, 0), &[s.as_fd()], &[]);
-    give(&mut line, right(form::FIRST_GIFT, 1), &[s.as_fd()], &[]);
-    give(&mut line, right(form::GIFT, 1), &[], &[]);
+    give(&mut line, right(form::FIRST_LINE_RIGHT, 1), &[s.as_fd()], &[]);
+    give(&mut line, right(form::LINE_RIGHT, 1), &[], &[]);
     // A receive right, with a message that has a right.
     let none = WireRight::default();
     let (qlimit, seqno, mscount, onces, watches, protected) = (5, 0, 0, 1, 1, 0);
@@ -289,7 +289,7 @@ fn who_has_no_descriptors_keeps_its_lines() {
     assert_eq!((record.kind, record.target), (kind::TOKEN_DROPPED, 9));
 
     stage.ask(LIMIT, many);
-    give(&mut line, right(form::FIRST_GIFT, 2), &[s.as_fd()], &[]);
+    give(&mut line, right(form::FIRST_LINE_RIGHT, 2), &[s.as_fd()], &[]);
     until("it is received", || stage.ask(COUNT, 0) == 0x10509);
     stage.end();
 }
@@ -310,16 +310,16 @@ fn a_sending_end_that_did_not_arrive_comes_again() {
     let mut line = Line::take(&r);
     let (_, rest, fds) = line.read();
     let first = code(&rest);
-    assert_eq!((first.form, fds.len()), (form::FIRST_GIFT, 1));
+    assert_eq!((first.form, fds.len()), (form::FIRST_LINE_RIGHT, 1));
     give();
-    assert_eq!(code(&line.read().1), WireRight { form: form::GIFT, value: first.value });
+    assert_eq!(code(&line.read().1), WireRight { form: form::LINE_RIGHT, value: first.value });
     let lost = Record { kind: kind::RELEASE, flags: flag::LOST, target: first.value, count: 2, ..Record::default() };
     line.write(&lost, &[], &[]);
     until("it is taken", || line.unread() == 0);
     give();
     let (_, rest, fds) = line.read();
     let next = code(&rest);
-    assert_eq!((next.form, fds.len()), (form::FIRST_GIFT, 1));
+    assert_eq!((next.form, fds.len()), (form::FIRST_LINE_RIGHT, 1));
     assert_ne!(next.value, first.value);
     line.write(&Record { target: next.value, ..message(7) }, &[], &[]);
     assert_eq!(receive(own).id(), 7);

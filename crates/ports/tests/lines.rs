@@ -175,7 +175,7 @@ fn a_rerouted_token_may_be_passed_on_or_dropped_or_come_back() {
     assert_eq!(next(&mut line, kind::TOKEN_REROUTED).0.target, token);
     let (record, rest, _) = line.read();
     let code = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
-    assert_eq!((record.id, code.form), (10, form::FIRST_GIFT));
+    assert_eq!((record.id, code.form), (10, form::FIRST_LINE_RIGHT));
     let message = Record { kind: kind::MESSAGE, target: code.value, id: 11, ..Record::default() };
     let (record, rest) = with_right(message, WireRight { form: form::TOKEN_BACK, value: token }, &[], 0);
     line.write(&record, &rest, &[]);
@@ -208,7 +208,7 @@ fn a_port_that_died_on_one_line_ends_no_other() {
     let mut lines = [moves::line_of_ours(own), moves::line_of_ours(own)];
     let mut names = Vec::new();
     for line in &mut lines {
-        let gift = WireRight { form: form::FIRST_GIFT, value: 1 };
+        let gift = WireRight { form: form::FIRST_LINE_RIGHT, value: 1 };
         let (record, rest) = with_right(Record { kind: kind::MESSAGE, id: 17, ..Record::default() }, gift, &[], 1);
         line.write(&record, &rest, &[port.s.as_fd()]);
         names.push(receive(own).u32(40));
@@ -273,7 +273,7 @@ fn a_right_that_comes_again_by_another_way_is_shown_before_it_is_used() {
     let answer = receive_right();
     let (mut line, _, token) = line_to(&door, answer);
     let once = Record { kind: kind::ONCE, target: token, id: 2, ..Record::default() };
-    let (record, rest) = with_right(once, WireRight { form: form::FIRST_GIFT, value: 1 }, &[], 1);
+    let (record, rest) = with_right(once, WireRight { form: form::FIRST_LINE_RIGHT, value: 1 }, &[], 1);
     line.write(&record, &rest, &[port.s.as_fd()]);
     let name = receive(answer).u32(40);
     Task::current().deallocate(name).expect("the right");

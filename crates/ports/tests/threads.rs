@@ -211,7 +211,7 @@ fn a_leader_that_times_out_leaves_nobody_behind() {
     let _dog = watchdog(test, WATCHDOG);
     let hello = receive_right();
     let child = start(test, "sender", hello);
-    let far = receive(hello).reply();
+    let remote = receive(hello).reply();
     for round in 0..50u64 {
         let other = receive_right();
         let (tell, told) = std::sync::mpsc::channel();
@@ -222,11 +222,11 @@ fn a_leader_that_times_out_leaves_nobody_behind() {
         until_asleep(told.recv().expect("its number"));
         let follower = spawn(move || receive(hello));
         assert_eq!(leader.join().expect("no panic"), Err(Code::RCV_TIMED_OUT));
-        assert_eq!(send(&Msg::new(7, (far, types::COPY_SEND), (0, 0)).int(round)), Code::SUCCESS);
+        assert_eq!(send(&Msg::new(7, (remote, types::COPY_SEND), (0, 0)).int(round)), Code::SUCCESS);
         assert_eq!(follower.join().expect("no panic").u64(40), round);
         assert_eq!(Task::current().mod_refs(other, right::RECEIVE, -1), Ok(()));
     }
-    assert_eq!(send(&Msg::new(0, (far, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    assert_eq!(send(&Msg::new(0, (remote, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     well(vec![child]);
 }
 

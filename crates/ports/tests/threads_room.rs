@@ -42,8 +42,8 @@ impl MakeSend for Task {
 
 /// The same with the queue in another process.
 #[test]
-fn room_time_and_death_end_a_far_send() {
-    let test = "room_time_and_death_end_a_far_send";
+fn room_time_and_death_end_a_remote_send() {
+    let test = "room_time_and_death_end_a_remote_send";
     if role().is_some() {
         let (_, own) = hello();
         let crowd = receive_right();

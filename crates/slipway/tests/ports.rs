@@ -146,7 +146,7 @@ fn everything_is_as_it_was_set_up() {
     let (name, at) = named(own, theirs);
     assert_eq!((&name["rights"], &name["urefs"], &name["dead_name_request"]), (&json!(["send"]), &json!(3), &json!(true)));
     let peer = json!({"pid": helper.0.id(), "command": their["command"], "names": [{"task": 0, "name": their_own}]});
-    assert_eq!((&at["home"], &at["here"], &at["peers"]), (&json!("far"), &Value::Null, &json!([peer])));
+    assert_eq!((&at["home"], &at["here"], &at["peers"]), (&json!("remote"), &Value::Null, &json!([peer])));
     assert_eq!((&at["ways"][0]["sent"], &at["ways"][0]["waiting"]), (&json!(1), &json!(0)));
 
     let (name, _) = named(own, set);
@@ -157,7 +157,7 @@ fn everything_is_as_it_was_set_up() {
     // The other side tells the same.
     let (name, at) = named(their, their_port);
     assert_eq!((&name["rights"], &name["urefs"]), (&json!(["send"]), &json!(1)));
-    assert_eq!((&at["ways"][0]["sent"], &at["ways"][0]["waiting"], &at["ways"][0]["gifts"]), (&json!(3), &json!(2), &json!(1)));
+    assert_eq!((&at["ways"][0]["sent"], &at["ways"][0]["waiting"], &at["ways"][0]["line_rights"]), (&json!(3), &json!(2), &json!(1)));
     assert_eq!((&at["peers"][0]["pid"], &at["peers"][0]["names"]), (&json!(own_pid), &json!([{"task": 0, "name": port}])));
     assert_eq!(at["identity"], named(own, port).1["identity"]);
     let (name, _) = named(their, their_once);
@@ -309,7 +309,7 @@ fn a_port_that_died_unnoticed_is_shown_as_dead() {
         let (name, port) = named(&all["processes"][0], kept);
         (name["rights"].clone(), port["home"].clone(), port["peers"][0]["pid"].clone())
     };
-    assert_eq!(seen(), (json!(["send"]), json!("far"), json!(owner.0.id())));
+    assert_eq!(seen(), (json!(["send"]), json!("remote"), json!(owner.0.id())));
     owner.signal(Signal::KILL);
     owner.0.wait().expect("its end");
     assert_eq!(seen(), (json!(["send"]), json!("dead"), Value::Null));

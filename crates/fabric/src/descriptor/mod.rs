@@ -47,9 +47,9 @@ fn look_up_floor() -> u32 {
 /// A mark: the descriptor is the library's own.
 const OWN: u8 = 1;
 /// As [`OWN`], and it is in the epoll set [`SET`].
-const HEARD: u8 = 2;
+const REGISTERED: u8 = 2;
 
-/// The number of the epoll set that [`hear`] was last called with.
+/// The number of the epoll set that [`register`] was last called with.
 static SET: AtomicU32 = AtomicU32::new(!0);
 
 /// Whether `fd` is the library's own.
@@ -194,7 +194,7 @@ impl Drop for Reserved {
                 return std::mem::forget(fd);
             }
             // The mark stays as long as the number is in use.
-            unhear(&fd);
+            unregister(&fd);
             closing::doom(Doomed::new(fd, self.kind, self.carried.take()));
         }
     }
@@ -242,25 +242,25 @@ impl Reserved {
 ///
 /// # Errors
 /// As epoll_ctl(2).
-pub fn hear(set: &Reserved, fd: &Reserved, data: epoll::EventData, flags: epoll::EventFlags) -> io::Result<()> {
+pub fn register(set: &Reserved, fd: &Reserved, data: epoll::EventData, flags: epoll::EventFlags) -> io::Result<()> {
     match epoll::add(set, fd, data, flags) {
         Err(rustix::io::Errno::EXIST) => epoll::modify(set, fd, data, flags)?,
         other => other?,
     }
     SET.store(set.as_fd().as_raw_fd() as u32, Ordering::Relaxed);
     if let Some(mark) = MARKED.get(fd.as_fd().as_raw_fd() as usize) {
-        mark.store(HEARD, Ordering::Relaxed);
+        mark.store(REGISTERED, Ordering::Relaxed);
     }
     Ok(())
 }
 
 /// Takes a descriptor out of the epoll set that it was heard in, if it is in one.
 #[allow(unsafe_code, reason = "the set by its number")]
-pub fn unhear(fd: impl AsFd) {
+pub fn unregister(fd: impl AsFd) {
     let fd = fd.as_fd();
     let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) else { return };
     let set = SET.load(Ordering::Relaxed) as RawFd;
-    if mark.load(Ordering::Relaxed) == HEARD && set >= 0 {
+    if mark.load(Ordering::Relaxed) == REGISTERED && set >= 0 {
         mark.store(OWN, Ordering::Relaxed);
         // SAFETY: the set that descriptors of this process are heard in is open as long as the process lives; after a
         // fork the marks are gone.
@@ -269,7 +269,7 @@ pub fn unhear(fd: impl AsFd) {
 }
 
 fn unmark(fd: &OwnedFd) {
-    unhear(fd);
+    unregister(fd);
     if let Some(mark) = MARKED.get(fd.as_raw_fd() as usize) {
         mark.store(0, Ordering::Relaxed);
     }

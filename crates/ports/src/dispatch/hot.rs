@@ -29,7 +29,7 @@ impl Inner {
         let readable = self.lines.iter().filter(|(_, line)| !line.blocked && line.segment.rx.readable(line.rx.head));
         let lines: SmallVec<[LineId; 16]> = readable.map(|(id, _)| id).take(MANY).collect();
         for number in lines {
-            self.pump(number);
+            self.dispatch(number);
         }
     }
 

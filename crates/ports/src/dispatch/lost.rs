@@ -3,7 +3,7 @@
 use super::Inner;
 use crate::{
     routes::Once,
-    state::{FarOnce, LineId, PortId, Right},
+    state::{LineId, PortId, RemoteSendOnce, Right},
 };
 
 impl Inner {
@@ -20,13 +20,13 @@ impl Inner {
             if self.unexport(port) {
                 self.state.set_abroad(port, 0);
             }
-            self.refresh_far_port(port);
+            self.refresh_remote_port(port);
         }
         for end in std::mem::take(&mut self.once_ends) {
             self.state.destroy_right(Right::SendOnce(end.1.port));
         }
         let sockets = self.onces.iter().filter(|(_, once)| matches!(once, Once::Socket(_)));
-        let onces: Vec<FarOnce> = sockets.map(|(id, _)| FarOnce(id as u32)).collect();
+        let onces: Vec<RemoteSendOnce> = sockets.map(|(id, _)| RemoteSendOnce(id as u32)).collect();
         self.onces_died(&onces);
         self.wake_where(|_| true);
         let _ = self.start_watcher();

@@ -1,6 +1,6 @@
 //! What the watcher hears, and what it goes on with.
 
-use super::{Inner, hot::MANY, records::Pumped};
+use super::{Inner, hot::MANY, records::Dispatched};
 use crate::{
     line::Line,
     objects,
@@ -8,9 +8,9 @@ use crate::{
         Deferred, Exported, Once,
         watch::{About, Source},
     },
-    state::{FarOnce, Home, LineId, PortId},
+    state::{Home, LineId, PortId, RemoteSendOnce},
 };
-use slipway_fabric::descriptor::unhear;
+use slipway_fabric::descriptor::unregister;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
 
 impl Inner {
@@ -25,7 +25,7 @@ impl Inner {
                 self.lines.get(*number).is_some_and(|line| !line.blocked && line.segment.rx.readable(line.rx.head))
             };
             let lines: Vec<LineId> = slots.iter().map(|(line, _)| *line).filter(readable).collect();
-            let more = lines.iter().take(MANY).filter(|line| self.pump(**line) == Pumped::More).count();
+            let more = lines.iter().take(MANY).filter(|line| self.dispatch(**line) == Dispatched::More).count();
             if more > 0 || lines.len() > MANY {
                 return self.defer(Deferred::Holders(port));
             }
@@ -47,22 +47,22 @@ impl Inner {
         }
     }
 
-    /// Looks whether the port of a far send-once right has died since anybody last looked.
-    pub(crate) fn refresh_once(&mut self, once: FarOnce) {
+    /// Looks whether the port of a remote send-once right has died since anybody last looked.
+    pub(crate) fn refresh_once(&mut self, once: RemoteSendOnce) {
         let Some(Once::Socket(socket)) = self.onces.get(once.0 as usize) else { return };
-        if objects::hung_up(&**socket) && self.state.far_once_died(once) {
+        if objects::hung_up(&**socket) && self.state.remote_send_once_died(once) {
             self.onces.try_remove(once.0 as usize);
         }
     }
 
-    /// Looks whether a far port has died since anybody last looked.
-    pub(crate) fn refresh_far(&mut self, port: PortId) {
-        if matches!(self.state.port(port).home, Home::Far)
-            && let Some(far) = self.far(port)
-            && far.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
+    /// Looks whether a remote port has died since anybody last looked.
+    pub(crate) fn refresh_remote(&mut self, port: PortId) {
+        if matches!(self.state.port(port).home, Home::Remote)
+            && let Some(remote) = self.remote(port)
+            && remote.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
         {
-            self.state.far_port_died(port);
-            self.bury_far(port);
+            self.state.remote_port_died(port);
+            self.bury_remote(port);
         }
     }
 
@@ -87,32 +87,32 @@ impl Inner {
             Source::Line => match self.lines.get_mut(about.line()).map(Line::drain_bells) {
                 Some(true) => self.line_stirs(about.line()),
                 // What lies in the ring was sent while the sender lived. This is heard again as long as the line is there.
-                Some(false) if self.pump(about.line()) == Pumped::More => {}
+                Some(false) if self.dispatch(about.line()) == Dispatched::More => {}
                 Some(false) => self.end_line(about.line()),
                 None => {}
             },
             Source::Receiving => self.accept_lines(PortId(id)),
-            Source::OnceEnd => self.pump_once_end(id),
+            Source::OnceEnd => self.dispatch_once_end(id),
             Source::Senders => self.refresh_holders(PortId(id)),
-            Source::Death => self.refresh_far_port(PortId(id)),
-            Source::OnceDeath => self.refresh_once(FarOnce(id)),
+            Source::Death => self.refresh_remote_port(PortId(id)),
+            Source::OnceDeath => self.refresh_once(RemoteSendOnce(id)),
             Source::Holder => self.regain(PortId(id)),
             // Done after this.
             Source::Inspect | Source::Deferred => {}
         }
     }
 
-    /// A far port's sending end has news: that it hung up, if any.
-    pub(super) fn refresh_far_port(&mut self, port: PortId) {
+    /// A remote port's sending end has news: that it hung up, if any.
+    pub(super) fn refresh_remote_port(&mut self, port: PortId) {
         if !self.state.ports.contains(port.0 as usize) {
             return;
         }
-        self.refresh_far(port);
+        self.refresh_remote(port);
         if self.state.port(port).is_dead()
-            && let Some(s) = self.far(port).and_then(|far| far.s.clone())
+            && let Some(s) = self.remote(port).and_then(|remote| remote.s.clone())
         {
             // It stays as long as a message has a right to the port, hung up all the time.
-            unhear(&s);
+            unregister(&s);
         }
     }
 }

@@ -18,7 +18,7 @@ const PACKETS: u32 = 320;
 
 impl Inner {
     /// Takes the message of a send-once right that a third party held.
-    pub(crate) fn pump_once_end(&mut self, id: u32) {
+    pub(crate) fn dispatch_once_end(&mut self, id: u32) {
         loop {
             let Routes { once_ends, ledger, .. } = &mut self.routes;
             let Some(end) = once_ends.get_mut(id as usize) else { return };
@@ -40,7 +40,7 @@ impl Inner {
                 // right leads.
                 Ok((1..wire::RECORD, lost)) if end.packets <= PACKETS => {
                     if lost {
-                        end.fds.resize_with(before + objects::PARCEL, || None);
+                        end.fds.resize_with(before + objects::FD_BATCH, || None);
                     }
                 }
                 Err(Errno::WOULDBLOCK) => return,

@@ -17,9 +17,9 @@ use slipway_fabric::Corrupt;
 /// The error for descriptors that are not there: they never come if the other end is gone.
 const MISSING: Corrupt = Corrupt { what: "descriptors" };
 
-/// What pumping a line came to.
+/// What dispatching a line came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Pumped {
+pub enum Dispatched {
     /// The receiver has its message.
     Delivered,
     /// There is nothing more in the ring that can be taken now.
@@ -31,36 +31,36 @@ pub enum Pumped {
 impl Inner {
     /// Takes records out of a line until nothing is left. Messages go to their ports' queues. Everything that was there at
     /// the call is taken, and not much more.
-    pub(crate) fn pump(&mut self, number: LineId) -> Pumped {
-        self.pump_until(number, |_, _| false)
+    pub(crate) fn dispatch(&mut self, number: LineId) -> Dispatched {
+        self.dispatch_until(number, |_, _| false)
     }
 
-    /// As [`Inner::pump`], until a receiver has `taken` a record off the line itself.
+    /// As [`Inner::dispatch`], until a receiver has `taken` a record off the line itself.
     #[inline]
-    pub(crate) fn pump_until(&mut self, number: LineId, mut taken: impl FnMut(&mut Self, &Record) -> bool) -> Pumped {
-        let Some(line) = self.lines.get_mut(number) else { return Pumped::Dry };
+    pub(crate) fn dispatch_until(&mut self, number: LineId, mut taken: impl FnMut(&mut Self, &Record) -> bool) -> Dispatched {
+        let Some(line) = self.lines.get_mut(number) else { return Dispatched::Dry };
         let end = line.rx.head + RING as u64;
         line.spent = 0;
         loop {
             let front = match self.lines.get_mut(number) {
                 // A line that ends has no other turn.
                 Some(line) if line.rx.head < end && (line.spent < TURN || line.ended) => line.front(),
-                Some(_) => return Pumped::More,
-                None => return Pumped::Dry,
+                Some(_) => return Dispatched::More,
+                None => return Dispatched::Dry,
             };
             let done = match front {
-                Ok(None) => return Pumped::Dry,
-                Ok(Some(record)) if taken(self, &record) => return Pumped::Delivered,
+                Ok(None) => return Dispatched::Dry,
+                Ok(Some(record)) if taken(self, &record) => return Dispatched::Delivered,
                 Ok(Some(record)) => self.take_record(number, &record),
                 Err(corrupt) => Err(corrupt),
             };
             self.make_upcalls();
             match done {
                 Ok(true) => {}
-                Ok(false) => return Pumped::Dry,
+                Ok(false) => return Dispatched::Dry,
                 Err(_) => {
                     self.end_line(number);
-                    return Pumped::Dry;
+                    return Dispatched::Dry;
                 }
             }
         }
@@ -257,7 +257,7 @@ impl Inner {
         line.ended = true;
         if !std::mem::replace(&mut line.drained, true) {
             // What lies in the ring was sent while the sender lived.
-            self.pump(id);
+            self.dispatch(id);
         }
         self.waiting.forget_hot(id);
         if let Some(line) = self.lines.get(id) {
@@ -286,7 +286,7 @@ impl Inner {
             }
             line.segment.rx.disarm_reader();
             let before = line.rx.head;
-            self.pump(number);
+            self.dispatch(number);
             if self.lines.get(number).is_some_and(|line| line.rx.head == before) {
                 // What is left can't be taken yet; the change that makes it possible rings.
                 return;
@@ -318,7 +318,7 @@ impl Inner {
         // The bell may be for room that a thread dozed for, when a backlog took the flag over.
         self.wake_line_senders(number);
         self.heat(number);
-        if self.pump(number) == Pumped::More {
+        if self.dispatch(number) == Dispatched::More {
             self.defer(Deferred::Stir(number));
         }
         self.hand_over();

@@ -10,7 +10,7 @@ use super::Inner;
 use crate::{
     abi::right,
     objects,
-    routes::{Far, Upcall},
+    routes::{Remote, Upcall},
     state::{Effect, Home, PortId, Right, port::Local},
 };
 
@@ -32,25 +32,25 @@ impl Inner {
     /// The holder of a port's receive right may be gone: if it is, the right is here again, and on its way to the
     /// port of the request.
     pub(crate) fn regain(&mut self, port: PortId) {
-        let lost = |far: &Far| far.spare.is_some() && far.t.as_ref().is_some_and(|t| objects::hung_up(&**t));
-        if !self.far(port).is_some_and(lost) {
+        let lost = |remote: &Remote| remote.spare.is_some() && remote.t.as_ref().is_some_and(|t| objects::hung_up(&**t));
+        if !self.remote(port).is_some_and(lost) {
             return;
         }
-        let Some(far) = self.far_mut(port) else { return };
-        let identity = far.identity;
-        let (Some(spare), Some(s)) = (far.spare.take(), far.s.clone()) else { return };
+        let Some(remote) = self.remote_mut(port) else { return };
+        let identity = remote.identity;
+        let (Some(spare), Some(s)) = (remote.spare.take(), remote.s.clone()) else { return };
         // Not before the send-once right is there: the last right may be the one in the notification.
         let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
         if self.adopt_receiving_end(port, spare.r, s, identity).is_err() {
             // With the last copy of its receiving end the port is dead.
-            self.state.far_port_died(port);
-            self.bury_far(port);
+            self.state.remote_port_died(port);
+            self.bury_remote(port);
             return self.state.destroy_right(to.unwrap_or_default());
         }
-        let Some(mut far) = self.take_far(port) else { return };
+        let Some(mut remote) = self.take_remote(port) else { return };
         self.state.port_mut(port).home = Home::Here(Local { qlimit: spare.qlimit, ..Local::default() });
-        far.routes.iter().for_each(|route| self.routes.upcall(Upcall::Close(route.line, route.slot)));
-        self.routes.upcall(Upcall::PutBack(port, std::mem::take(&mut far.stranded)));
+        remote.routes.iter().for_each(|route| self.routes.upcall(Upcall::Close(route.line, route.slot)));
+        self.routes.upcall(Upcall::PutBack(port, std::mem::take(&mut remote.stranded)));
         self.make_upcalls();
         self.state.effects.push_back(Effect::Changed(port));
         self.accept_lines(port);

@@ -129,7 +129,7 @@ pub enum Home {
     #[default]
     Here,
     /// In another one, or on the way there.
-    Far,
+    Remote,
     /// Nowhere: the port is dead. A name may still denote a right to it, until somebody uses the name.
     Dead,
 }
@@ -199,7 +199,7 @@ pub struct Way {
     /// The port's slot on it.
     pub slot: u32,
     /// Rights that came over it and are still to be given back.
-    pub gifts: u32,
+    pub line_rights: u32,
     /// Messages sent over it (wraps).
     pub sent: u32,
     /// Of those, how many wait for the receiver.

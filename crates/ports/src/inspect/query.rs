@@ -92,7 +92,7 @@ pub fn ask(address: &Address, deadline: Instant) -> Result<Snapshot, Failure> {
     let socket = connect(&address.name, deadline)?;
     let peer = credentials::peer(&socket).map_err(|_| Failure::Impostor)?;
     let pid = peer.pid.filter(|_| peer.uid == address.user).ok_or(Failure::Impostor)?;
-    let file = hear(&socket, deadline)?;
+    let file = register(&socket, deadline)?;
     let json = read(&file)?;
     let mut snapshot: Snapshot = serde_json::from_slice(&json).map_err(|_| Failure::Strange("no snapshot"))?;
     snapshot.pid = pid;
@@ -119,7 +119,7 @@ fn connect(name: &str, deadline: Instant) -> Result<OwnedFd, Failure> {
 }
 
 /// The descriptor of the answer.
-fn hear(socket: &OwnedFd, deadline: Instant) -> Result<Reserved, Failure> {
+fn register(socket: &OwnedFd, deadline: Instant) -> Result<Reserved, Failure> {
     loop {
         let mut bytes = [0; 64];
         let mut fds = Vec::new();

@@ -6,7 +6,7 @@ use crate::{
     dispatch::Inner,
     line::Token,
     objects,
-    routes::{Exported, Far, Once},
+    routes::{Exported, Once, Remote},
     state::{
         self, LineId, PortId, Right,
         port::{Kernel, Local},
@@ -120,23 +120,23 @@ impl Inner {
     fn port_of(&self, id: PortId, budget: &mut Budget) -> Option<Port> {
         let it = self.state.ports.get(id.0 as usize)?;
         let exported = self.exported(id);
-        let far = self.far(id);
+        let remote = self.remote(id);
         let (home, here) = match &it.home {
             state::Home::Here(local) => (Home::Here, Some(self.here(local, id, exported, budget))),
             // Without a line nobody here has been told of its death.
-            state::Home::Far if far.is_some_and(is_orphaned) => (Home::Dead, None),
-            state::Home::Far => (Home::Far, None),
+            state::Home::Remote if remote.is_some_and(is_orphaned) => (Home::Dead, None),
+            state::Home::Remote => (Home::Remote, None),
             state::Home::Dead => (Home::Dead, None),
         };
         Some(Port {
             port: id.0,
             home,
-            identity: exported.map(|exported| exported.identity).or(far.map(|far| far.identity)),
+            identity: exported.map(|exported| exported.identity).or(remote.map(|remote| remote.identity)),
             send_rights: it.srights,
             send_once_rights: it.sorights,
             names: budget.parts(it.names.iter().map(|(task, name)| Member { task: task.0, name: *name })),
             here,
-            ways: far.map_or_else(Vec::new, |far| budget.parts(far.routes.iter().map(|route| self.way(route)))),
+            ways: remote.map_or_else(Vec::new, |remote| budget.parts(remote.routes.iter().map(|route| self.way(route)))),
         })
     }
 
@@ -177,7 +177,7 @@ impl Inner {
         let sent = count.sent();
         // The other end may write anything there.
         let waiting = line.map(|line| line.credit.untaken(route.slot, &count)).filter(|waiting| *waiting <= sent).unwrap_or(0);
-        Way { line: route.line.index, slot: route.slot, gifts: route.gifts, sent, waiting }
+        Way { line: route.line.index, slot: route.slot, line_rights: route.line_rights, sent, waiting }
     }
 
     fn line_of(&self, number: LineId, line: &crate::line::Line) -> Line {
@@ -201,7 +201,7 @@ impl Inner {
     }
 }
 
-/// Whether a far port has died, and no line told of it.
-fn is_orphaned(far: &Far) -> bool {
-    far.routes.is_empty() && far.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
+/// Whether a remote port has died, and no line told of it.
+fn is_orphaned(remote: &Remote) -> bool {
+    remote.routes.is_empty() && remote.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
 }

@@ -15,7 +15,7 @@ use crate::{
     abi,
     account::{self, Account, Charge},
     objects::{self, Arrived},
-    state::{FarOnce, PortId},
+    state::{PortId, RemoteSendOnce},
     wire,
 };
 use parts::{Awaited, Kept, Pending};
@@ -72,7 +72,7 @@ pub struct Line {
     /// Bells, and the news of the other end's death.
     pub bell: Reserved,
     /// Descriptors travel here.
-    pub parcels: Reserved,
+    pub fd_socket: Reserved,
     /// Whether this end made the line.
     pub maker: bool,
     /// What is held for the other end.
@@ -94,7 +94,7 @@ pub struct Line {
     /// Send-once rights to ports of this end.
     pub tokens: slab::Slab<Token>,
     /// Send-once rights to ports of the other end, by its token.
-    pub held: rustc_hash::FxHashMap<u32, FarOnce>,
+    pub held: rustc_hash::FxHashMap<u32, RemoteSendOnce>,
     /// Messages over a limit whose senders are told when they are received.
     pub awaited: Vec<Awaited>,
     /// Descriptors of records that were written and may have to be taken back.
@@ -134,7 +134,7 @@ impl Line {
     pub fn new(
         segment: Segment,
         bell: Reserved,
-        parcels: Reserved,
+        fd_socket: Reserved,
         maker: bool,
         [account, out]: [Arc<Account>; 2],
     ) -> io::Result<Self> {
@@ -146,7 +146,7 @@ impl Line {
             tx: TxCursor::default(),
             rx: RxCursor::default(),
             bell,
-            parcels,
+            fd_socket,
             maker,
             account,
             out,
@@ -225,7 +225,7 @@ impl Line {
         if !self.fits(len)? {
             return Err(Stall::Ring);
         }
-        if fds > 0 && !(self.may_keep(fds) && objects::writable(&self.parcels)) { Err(Stall::Ring) } else { Ok(()) }
+        if fds > 0 && !(self.may_keep(fds) && objects::writable(&self.fd_socket)) { Err(Stall::Ring) } else { Ok(()) }
     }
 
     /// Whether so many more descriptors may wait for the other end. If not the bell tells when it has taken some.
@@ -329,10 +329,10 @@ impl Line {
     fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
         let mut fds = Vec::new();
         while fds.len() < n {
-            let (mut count, after) = ([0; 1], n.min(fds.len() + objects::PARCEL));
-            let packet = account::receive_held(self.parcels.as_fd(), &mut count, &mut fds, |_| Arc::clone(&self.account));
+            let (mut count, after) = ([0; 1], n.min(fds.len() + objects::FD_BATCH));
+            let packet = account::receive_held(self.fd_socket.as_fd(), &mut count, &mut fds, |_| Arc::clone(&self.account));
             let packet = packet.ok()?;
-            if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::PARCEL + 1 {
+            if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::FD_BATCH + 1 {
                 return None;
             }
             // Those that found no place are the last of a packet.

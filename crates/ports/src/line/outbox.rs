@@ -23,7 +23,7 @@ impl Line {
         }
         let len = RECORD + parts[0].len() + parts[1].len();
         let mut sent = 0;
-        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_parcels(&fds, &mut sent)?) {
+        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, &mut sent)?) {
             self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0])?;
             if !parts[1].is_empty() {
                 self.segment.tx.fill(&mut self.tx, parts[1])?;
@@ -114,7 +114,7 @@ impl Line {
         while let Some(mut next) = self.backlog.pop_front() {
             let len = next.bytes.len();
             let fits = self.fits(len).map_err(|_| Corrupt { what: "size of a record" })?;
-            if !fits || !self.send_parcels(&next.fds, &mut next.sent).map_err(|_| Corrupt { what: "parcel socket" })? {
+            if !fits || !self.send_fds(&next.fds, &mut next.sent).map_err(|_| Corrupt { what: "socket for descriptors" })? {
                 self.backlog.push_front(next);
                 return Ok(());
             }
@@ -126,10 +126,10 @@ impl Line {
     }
 
     /// Sends descriptors from `sent` on, and counts them there. False if the socket takes no more of them now.
-    fn send_parcels(&mut self, fds: &[OutFd], sent: &mut usize) -> Result<bool, Stall> {
-        for some in fds[*sent..].chunks(objects::PARCEL) {
+    fn send_fds(&mut self, fds: &[OutFd], sent: &mut usize) -> Result<bool, Stall> {
+        for some in fds[*sent..].chunks(objects::FD_BATCH) {
             let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
-            match objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], &some) {
+            match objects::send(self.fd_socket.as_fd(), &[&[some.len() as u8]], &some) {
                 Ok(()) => *sent += some.len(),
                 Err(Errno::WOULDBLOCK) => return Ok(false),
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(Stall::Broken),

@@ -51,7 +51,7 @@ impl Inner {
     #[inline(never)]
     fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
         let port = self.state.space(space).get(name).filter(|entry| entry.has(kind::SEND))?.port()?;
-        let route = self.far(port)?.way()?;
+        let route = self.remote(port)?.way()?;
         let way = (route.line, route.slot);
         self.shortcuts.note_route(space, name, way);
         Some(way)
@@ -308,7 +308,7 @@ fn take_off<const MOST: bool>(
     }
     match record.reply.form {
         form::NULL | form::TOKEN => {}
-        form::DEAD | form::GIFT | form::BACK if !MOST => {}
+        form::DEAD | form::LINE_RIGHT | form::BACK if !MOST => {}
         _ => return None,
     }
     let Some(Some(slot)) = line.ins.get_mut(record.target as usize) else { return None };
@@ -333,7 +333,7 @@ fn take_off<const MOST: bool>(
 
 /// As [`take_off`], for the message of a send-once right.
 fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
-    let by_value = matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::GIFT | form::BACK);
+    let by_value = matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::LINE_RIGHT | form::BACK);
     if !fits(record, to.bytes, to.room) || !by_value {
         return None;
     }

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     abi::{Code, HEADER, option},
-    dispatch::{Inner, records::Pumped},
+    dispatch::{Inner, records::Dispatched},
     lock::Guard,
     state::{PortId, Right, SpaceId, message::Message},
     wait::{self, Ended, turn},
@@ -156,15 +156,15 @@ fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], req
             if !line.segment.rx.readable(line.rx.head) {
                 continue;
             }
-            match inner.pump_until(number, |inner, record| fast::take(inner, number, record, &mut to)) {
-                Pumped::Delivered => {
+            match inner.dispatch_until(number, |inner, record| fast::take(inner, number, record, &mut to)) {
+                Dispatched::Delivered => {
                     if i > 0 {
                         inner.heat(number);
                     }
                     return Some(Code::SUCCESS);
                 }
-                Pumped::More => inner.crowded = true,
-                Pumped::Dry => {}
+                Dispatched::More => inner.crowded = true,
+                Dispatched::Dry => {}
             }
             queued |= waiting_at(inner, what).is_some();
         }

@@ -122,13 +122,13 @@ fn enough_for_two(inner: &Inner, space: SpaceId, header: &Header) -> bool {
 #[inline]
 fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
     let Some(port) = inner.state.space(space).get(name).and_then(|entry| entry.port()) else { return };
-    if !matches!(inner.state.port(port).home, Home::Far) {
+    if !matches!(inner.state.port(port).home, Home::Remote) {
         return;
     }
-    let route = inner.far(port).and_then(|far| far.open_route()).map(|route| (route.line, route.slot));
+    let route = inner.remote(port).and_then(|remote| remote.open_route()).map(|route| (route.line, route.slot));
     match route {
         Some((line, slot)) => drop(inner.look_at_gate(line, slot)),
-        None => inner.refresh_far(port),
+        None => inner.refresh_remote(port),
     }
 }
 

@@ -207,7 +207,7 @@ pub fn place_right(inner: &mut Inner, space: SpaceId, right: Right, lost: &mut i
 #[inline]
 fn living(inner: &mut Inner, right: Right) -> Right {
     match right {
-        Right::FarOnce(once) if matches!(inner.onces.get(once.0 as usize), Some(Once::Dead)) => {
+        Right::RemoteSendOnce(once) if matches!(inner.onces.get(once.0 as usize), Some(Once::Dead)) => {
             inner.onces.remove(once.0 as usize);
             Right::Dead
         }

@@ -67,12 +67,12 @@ impl Routes {
     /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close. If it is resources that
     /// lack, it is told.
     fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>, sender: Option<Credentials>) {
-        let Ok([file, bell, parcels]) = <[Reserved; 3]>::try_from(fds) else { return };
+        let Ok([file, bell, fd_socket]) = <[Reserved; 3]>::try_from(fds) else { return };
         if !objects::is_socket(&bell) {
             return;
         }
         let Ok(copy) = rustix::io::fcntl_dupfd_cloexec(&bell, 0) else { return };
-        let short = match self.accept_line(port, request, [file, bell, parcels], sender) {
+        let short = match self.accept_line(port, request, [file, bell, fd_socket], sender) {
             Ok(()) => false,
             Err(error) => is_shortage(errno(&error)) || error.kind() == io::ErrorKind::QuotaExceeded,
         };
@@ -85,14 +85,14 @@ impl Routes {
         &mut self,
         port: PortId,
         request: Attach,
-        [file, bell, parcels]: [Reserved; 3],
+        [file, bell, fd_socket]: [Reserved; 3],
         sender: Option<Credentials>,
     ) -> io::Result<()> {
-        let sockets = [&bell, &parcels].into_iter().all(objects::leads_to_a_port);
+        let sockets = [&bell, &fd_socket].into_iter().all(objects::leads_to_a_port);
         if request.magic != MAGIC || request.ring as usize != RING || !sockets {
             return Err(io::ErrorKind::InvalidData.into());
         }
-        for socket in [&bell, &parcels] {
+        for socket in [&bell, &fd_socket] {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
         let (guest_bell, through) = (objects::identity(&bell)?, self.exported(port).map_or(0, |exported| exported.identity));
@@ -103,7 +103,7 @@ impl Routes {
         let account = self.ledger.of(sender);
         let charge = self.charge_line(&account).ok_or(io::ErrorKind::QuotaExceeded)?;
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
-        let mut line = Line::new(segment, bell, parcels, false, [account, self.ledger.apart()])?;
+        let mut line = Line::new(segment, bell, fd_socket, false, [account, self.ledger.apart()])?;
         line.charge = Some(charge);
         line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
         (line.guest_bell, line.through) = (guest_bell, through);

@@ -18,7 +18,7 @@ use std::{
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The request that goes through a port's sending end. Its descriptors: the segment, the bell, the parcels.
+/// The request that goes through a port's sending end. Its descriptors: the segment, the bell, the socket for descriptors.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct Attach {
@@ -38,17 +38,17 @@ pub(super) fn errno(error: &io::Error) -> Errno {
 }
 
 impl Routes {
-    /// Makes a line to a far port, or attaches to it over one that there is: the line, and the port's slot on it. What is
-    /// [stranded](super::Far::stranded) goes first.
+    /// Makes a line to a remote port, or attaches to it over one that there is: the line, and the port's slot on it. What is
+    /// [stranded](super::Remote::stranded) goes first.
     ///
     /// # Errors
     /// `NOBUFS` if the port's owner had no resources a moment ago; those of the sockets' calls.
     pub(crate) fn attach(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
-        let s = self.far(port).and_then(|far| far.s.clone()).ok_or(Errno::NOTCONN)?;
+        let s = self.remote(port).and_then(|remote| remote.s.clone()).ok_or(Errno::NOTCONN)?;
         if let Some(way) = self.attach_again(port, &s) {
             return Ok(way);
         }
-        if self.far(port).is_some_and(|far| now() < far.refused_until) {
+        if self.remote(port).is_some_and(|remote| now() < remote.refused_until) {
             return Err(Errno::NOBUFS);
         }
         self.start_watcher().map_err(|e| errno(&e))?;
@@ -57,13 +57,13 @@ impl Routes {
         let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
         objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
         let mut line = made.line;
-        line.through = self.far(port).map_or(0, |far| far.identity);
+        line.through = self.remote(port).map_or(0, |remote| remote.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.lines.get_mut(number) {
             line.learn(0, port);
         }
-        if let Some(far) = self.far_mut(port) {
-            far.routes.push(Route { line: number, slot: 0, gifts: 0, attached: true, trust: Trust::Proven });
+        if let Some(remote) = self.remote_mut(port) {
+            remote.routes.push(Route { line: number, slot: 0, line_rights: 0, attached: true, trust: Trust::Proven });
         }
         // The maker of a line expects an answer on it.
         self.upcall(Upcall::Heat(number));
@@ -73,12 +73,12 @@ impl Routes {
     /// Attaches to a port over a line that already knows it, where this process has no right any more. What it sent
     /// when it had one still comes first.
     fn attach_again(&mut self, port: PortId, s: &Arc<Reserved>) -> Option<(LineId, u32)> {
-        let closed = self.far(port)?.routes.iter().filter(|route| route.is_trusted() && !route.is_open());
+        let closed = self.remote(port)?.routes.iter().filter(|route| route.is_trusted() && !route.is_open());
         let route = closed.max_by_key(|route| self.is_unreceived(route)).copied()?;
         let line = self.lines.get_mut(route.line).filter(|line| line.keeps(route.slot) && !line.ended && !line.leaves)?;
         let record = Record { kind: kind::ATTACH, target: route.slot, fds: 1, ..Record::default() };
         line.post(record, vec![OutFd(Arc::clone(s))]);
-        let route = self.far_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
+        let route = self.remote_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
         route.attached = true;
         Some((route.line, route.slot))
     }
@@ -91,10 +91,10 @@ impl Routes {
     /// A right is about to come over a way to a port that there was no right to. If another way leads there still, what
     /// was sent over that comes first, and counts for the queue's limit: it is used again.
     pub(crate) fn resume_way(&mut self, port: PortId, new: (LineId, u32)) {
-        let Some(far) = self.far(port).filter(|far| far.open_route().is_none()) else { return };
-        let mut others = far.routes.iter().filter(|route| (route.line, route.slot) != new && route.is_trusted());
+        let Some(remote) = self.remote(port).filter(|remote| remote.open_route().is_none()) else { return };
+        let mut others = remote.routes.iter().filter(|route| (route.line, route.slot) != new && route.is_trusted());
         if others.any(|route| self.is_unreceived(route))
-            && let Some(s) = far.s.clone()
+            && let Some(s) = remote.s.clone()
         {
             self.attach_again(port, &s);
         }
@@ -122,9 +122,9 @@ fn make_line(ledger: &Ledger) -> io::Result<Made> {
     // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
-    let (parcels, their_parcels) = objects::socket_pair()?;
-    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(parcels)?, true, [ledger.apart(), ledger.apart()])?;
+    let (fd_socket, their_fd_socket) = objects::socket_pair()?;
+    let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(fd_socket)?, true, [ledger.apart(), ledger.apart()])?;
     line.guest_bell = objects::identity(&their_bell)?;
     line.peer.bell = line.guest_bell;
-    Ok(Made { line, file, theirs: (their_bell, their_parcels) })
+    Ok(Made { line, file, theirs: (their_bell, their_fd_socket) })
 }

@@ -10,7 +10,7 @@ use crate::{
     line::{INLINE, OutFd},
     objects,
     state::{
-        Effect, FarOnce, Home, LineId, PortId, Right,
+        Effect, Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Memory, Message},
     },
     wire::{self, ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind, parse::NESTING, weight},
@@ -155,7 +155,7 @@ impl Routes {
             Right::Dead => return wire_right(form::DEAD, 0),
             Right::Send(port) => self.encode_send(line, port, out),
             Right::SendOnce(port) => self.encode_send_once(line, port, out),
-            Right::FarOnce(once) => self.encode_far_once(line, once, out),
+            Right::RemoteSendOnce(once) => self.encode_remote_send_once(line, once, out),
             Right::Receive(port) => return self.encode_receive(line, port, out),
         };
         coded.unwrap_or_else(|_| wire_right(form::DEAD, 0))
@@ -165,7 +165,7 @@ impl Routes {
         let coded = match self.state.port(port).home {
             Home::Dead => Ok(wire_right(form::DEAD, 0)),
             Home::Here(_) => self.encode_own(line, port, out),
-            Home::Far => self.encode_foreign(line, port, out),
+            Home::Remote => self.encode_foreign(line, port, out),
         };
         self.state.destroy_right(Right::Send(port));
         coded
@@ -187,7 +187,7 @@ impl Routes {
                     let _ = it;
                     self.count_abroad(port);
                 }
-                return Ok(wire_right(form::GIFT, slot));
+                return Ok(wire_right(form::LINE_RIGHT, slot));
             }
             if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
                 && let Some(it) = self.lines.get(number)
@@ -199,7 +199,7 @@ impl Routes {
                 out.fds.push(OutFd(Arc::clone(&exported.s)));
             }
             self.count_abroad(port);
-            return Ok(wire_right(form::FIRST_GIFT, slot));
+            return Ok(wire_right(form::FIRST_LINE_RIGHT, slot));
         }
         let (s, t) = self.export_pair(port)?;
         out.fds.extend([OutFd(s), OutFd(t)]);
@@ -207,13 +207,13 @@ impl Routes {
     }
 
     fn encode_foreign(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
-        let far = self.far(port).ok_or(io::ErrorKind::NotFound)?;
+        let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
         if let Some(line) = line
-            && let Some(route) = far.routes.iter().find(|route| route.line == line && route.is_open())
+            && let Some(route) = remote.routes.iter().find(|route| route.line == line && route.is_open())
         {
             return Ok(wire_right(form::BACK, route.slot));
         }
-        let s = far.s.clone().ok_or(io::ErrorKind::NotFound)?;
+        let s = remote.s.clone().ok_or(io::ErrorKind::NotFound)?;
         let t = self.holder(port)?;
         out.fds.extend([OutFd(s), OutFd(t)]);
         Ok(wire_right(form::SEND, 0))
@@ -221,7 +221,7 @@ impl Routes {
 
     fn encode_send_once(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         match self.state.port(port).home {
-            Home::Dead | Home::Far => {
+            Home::Dead | Home::Remote => {
                 self.state.drop_soright(port);
                 Ok(wire_right(form::DEAD, 0))
             }
@@ -243,7 +243,12 @@ impl Routes {
         }
     }
 
-    fn encode_far_once(&mut self, line: Option<LineId>, once: FarOnce, out: &mut Outgoing) -> io::Result<WireRight> {
+    fn encode_remote_send_once(
+        &mut self,
+        line: Option<LineId>,
+        once: RemoteSendOnce,
+        out: &mut Outgoing,
+    ) -> io::Result<WireRight> {
         match self.onces.try_remove(once.0 as usize) {
             Some(Once::Token { line: owner, token }) => {
                 if let Some(it) = self.lines.get_mut(owner) {
@@ -259,7 +264,7 @@ impl Routes {
             }
             Some(Once::Socket(socket)) => {
                 // The next holder's copy would keep it in the watcher's set.
-                slipway_fabric::descriptor::unhear(&socket);
+                slipway_fabric::descriptor::unregister(&socket);
                 out.fds.push(OutFd(socket));
                 Ok(wire_right(form::ONCE, 0))
             }
@@ -267,7 +272,7 @@ impl Routes {
         }
     }
 
-    /// Turns a receive right into what travels. The port is far from here on.
+    /// Turns a receive right into what travels. The port is remote from here on.
     fn encode_receive(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> WireRight {
         out.depth += 1;
         let packed = if out.depth > NESTING { Err(io::ErrorKind::OutOfMemory.into()) } else { self.pack(line, port, out) };
@@ -357,26 +362,28 @@ impl Routes {
         true
     }
 
-    /// The write end of a pipe that counts the holders of a far port that got it from here.
+    /// The write end of a pipe that counts the holders of a remote port that got it from here.
     ///
     /// # Errors
     /// Those of pipe2(2), and of [`Routes::attach`] if there is no line to the port.
     pub(crate) fn holder(&mut self, port: PortId) -> io::Result<Arc<Reserved>> {
-        let far = self.far(port).ok_or(io::ErrorKind::NotFound)?;
-        if let Some(t) = &far.t {
+        let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(t) = &remote.t {
             return Ok(Arc::clone(t));
         }
         // It may have moved just now, and the pipe that counts us be on its way. A way that is in doubt will do: whoever
         // has forged it could as well have given a pipe that nobody counts.
-        let known =
-            far.open_route().or_else(|| far.routes.iter().find(|route| route.gifts > 0)).map(|route| (route.line, route.slot));
+        let known = remote
+            .open_route()
+            .or_else(|| remote.routes.iter().find(|route| route.line_rights > 0))
+            .map(|route| (route.line, route.slot));
         let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);
         let line = self.lines.get_mut(number).ok_or(io::ErrorKind::NotFound)?;
         line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
-        if let Some(far) = self.far_mut(port) {
-            far.t = Some(Arc::clone(&write));
+        if let Some(remote) = self.remote_mut(port) {
+            remote.t = Some(Arc::clone(&write));
         }
         Ok(write)
     }

@@ -3,10 +3,10 @@
 use super::{Routes, at_mut};
 use crate::state::{Home, PortId};
 use rustix::net::{Shutdown, shutdown};
-use slipway_fabric::{credit::Closed, descriptor::unhear};
+use slipway_fabric::{credit::Closed, descriptor::unregister};
 
 impl Routes {
-    /// No right here refers to the port any more, which is far or dead.
+    /// No right here refers to the port any more, which is remote or dead.
     pub(crate) fn forget(&mut self, port: PortId) {
         // It may have been said twice, and done the first time.
         let Some(it) = self.state.ports.get(port.0 as usize) else { return };
@@ -21,53 +21,53 @@ impl Routes {
                 }
                 let Some(it) = self.state.ports.get(port.0 as usize) else { return };
                 if it.srights == 0 && it.sorights == 0 && it.names.is_empty() {
-                    self.drop_far(port);
+                    self.drop_remote(port);
                     self.state.free_port(port);
                 }
             }
-            Home::Far => self.release_far(port),
+            Home::Remote => self.release_remote(port),
         }
     }
 
-    /// A far port died: takes what was not accepted back from the lines that led to it, before its number is another's.
+    /// A remote port died: takes what was not accepted back from the lines that led to it, before its number is another's.
     /// False if that has to wait: a port dies on one line after the other, and the end of the line itself may be still to come.
     fn leave_routes(&mut self, port: PortId) -> bool {
-        let routes = self.far(port).map(|far| far.routes.clone()).unwrap_or_default();
+        let routes = self.remote(port).map(|remote| remote.routes.clone()).unwrap_or_default();
         for route in routes {
             self.look_at_gate(route.line, route.slot);
         }
-        self.far(port).is_none_or(|far| far.routes.is_empty())
+        self.remote(port).is_none_or(|remote| remote.routes.is_empty())
     }
 
-    /// Gives up the ways to a far port without rights. What a line told of it is kept as long as
+    /// Gives up the ways to a remote port without rights. What a line told of it is kept as long as
     /// the line lasts, for the next right.
-    fn release_far(&mut self, port: PortId) {
-        let Self { far, lines, stirred, .. } = self;
-        let Some(far) = at_mut(far, port) else { return self.state.free_port(port) };
-        far.t = None;
-        for route in &mut far.routes {
+    fn release_remote(&mut self, port: PortId) {
+        let Self { remote, lines, stirred, .. } = self;
+        let Some(remote) = at_mut(remote, port) else { return self.state.free_port(port) };
+        remote.t = None;
+        for route in &mut remote.routes {
             if let Some(line) = lines.get_mut(route.line) {
-                line.release_slot(route.slot, std::mem::take(&mut route.gifts), std::mem::take(&mut route.attached));
+                line.release_slot(route.slot, std::mem::take(&mut route.line_rights), std::mem::take(&mut route.attached));
                 stirred.push(route.line);
             }
         }
-        far.routes.retain(|route| lines.get(route.line).is_some_and(|line| line.keeps(route.slot)));
-        let kept = !far.routes.is_empty();
-        let stranded = std::mem::take(&mut far.stranded);
+        remote.routes.retain(|route| lines.get(route.line).is_some_and(|line| line.keeps(route.slot)));
+        let kept = !remote.routes.is_empty();
+        let stranded = std::mem::take(&mut remote.stranded);
         stranded.into_iter().for_each(|message| self.state.destroy_message(message));
         if !kept {
-            self.drop_far(port);
+            self.drop_remote(port);
             self.state.free_port(port);
         }
     }
 
-    /// Forgets the kernel objects of a far port.
-    pub(crate) fn drop_far(&mut self, port: PortId) {
-        if let Some(far) = self.take_far(port) {
+    /// Forgets the kernel objects of a remote port.
+    pub(crate) fn drop_remote(&mut self, port: PortId) {
+        if let Some(remote) = self.take_remote(port) {
             // It may be on its way to others.
-            far.s.iter().for_each(unhear);
-            self.identities.remove(&far.identity);
-            for message in far.stranded {
+            remote.s.iter().for_each(unregister);
+            self.identities.remove(&remote.identity);
+            for message in remote.stranded {
                 self.state.destroy_message(message);
             }
         }

@@ -3,12 +3,12 @@
 //! There are three ends of a parsed message. Its reader takes it in; its writer takes it back, when the port that it
 //! was sent to moved before it was read; and a reader drops one whose writer has taken it back.
 
-use super::{Far, Routes, Upcall, corrupt};
+use super::{Remote, Routes, Upcall, corrupt};
 use crate::{
     line::Promise,
     objects::Arrived,
     state::{
-        FarOnce, Home, LineId, PortId, Right,
+        Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Message},
     },
     wire::parse::{Parsed, ParsedItem, ParsedMessage, ParsedReceive, ParsedRight},
@@ -126,9 +126,9 @@ impl Routes {
     /// A number on the line, in its reader's view.
     fn import_numbered(&mut self, id: LineId, right: ParsedRight) -> Result<Right, Corrupt> {
         match right {
-            ParsedRight::Gift(slot) => self.import_gift(id, slot),
-            ParsedRight::FirstGift(slot, Some(s)) => self.import_first_gift(id, slot, s),
-            ParsedRight::FirstGift(slot, None) => self.import_lost_gift(id, slot, true),
+            ParsedRight::LineRight(slot) => self.import_line_right(id, slot),
+            ParsedRight::FirstLineRight(slot, Some(s)) => self.import_first_line_right(id, slot, s),
+            ParsedRight::FirstLineRight(slot, None) => self.import_lost_line_right(id, slot, true),
             ParsedRight::Token(token) => self.hold_token(id, token),
             ParsedRight::Back(slot) => self.import_back(id, slot),
             ParsedRight::TokenBack(token) => self.token_back(id, token).ok_or_else(corrupt),
@@ -163,7 +163,7 @@ impl Routes {
     fn reclaim_numbered(&mut self, id: LineId, right: ParsedRight) -> Right {
         match right {
             // The other end gives back what it was given with the message that it never took; this is another right.
-            ParsedRight::Gift(slot) | ParsedRight::FirstGift(slot, _) => {
+            ParsedRight::LineRight(slot) | ParsedRight::FirstLineRight(slot, _) => {
                 let line = self.lines.get(id);
                 let given = line.is_some_and(|line| matches!(line.ins.get(slot as usize), Some(Some(it)) if it.given > 0));
                 self.send_right_to(self.port_of_in(id, slot).filter(|_| given))
@@ -188,12 +188,12 @@ impl Routes {
             }
             None if !crate::objects::is_socket(&s) => return Err(corrupt()),
             None if !crate::objects::leads_to_a_port(&s) => return Ok(Right::Dead),
-            None => self.new_far(identity, Far { s: Some(Arc::new(s)), identity, ..Far::default() }),
+            None => self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, ..Remote::default() }),
         };
-        if let Some(far) = self.far_mut(port)
-            && far.t.is_none()
+        if let Some(remote) = self.remote_mut(port)
+            && remote.t.is_none()
         {
-            far.t = Some(Arc::new(t));
+            remote.t = Some(Arc::new(t));
         }
         if self.state.port(port).is_dead() {
             return Ok(Right::Dead);
@@ -203,7 +203,7 @@ impl Routes {
     }
 
     fn import_once(&mut self, socket: Reserved) -> Right {
-        Right::FarOnce(FarOnce(self.onces.insert(super::Once::Socket(Arc::new(socket))) as u32))
+        Right::RemoteSendOnce(RemoteSendOnce(self.onces.insert(super::Once::Socket(Arc::new(socket))) as u32))
     }
 
     /// A receive right that arrived: the port is here from now on.
@@ -349,7 +349,7 @@ impl Routes {
 
     fn discard_right(&mut self, id: LineId, right: ParsedRight) -> Result<(), Corrupt> {
         match right {
-            ParsedRight::Gift(_) | ParsedRight::FirstGift(..) => {
+            ParsedRight::LineRight(_) | ParsedRight::FirstLineRight(..) => {
                 let right = self.import_numbered(id, right)?;
                 self.state.destroy_right(right);
             }
@@ -393,6 +393,6 @@ mod tests {
             messages: Vec::new(),
         };
         assert_eq!(routes.import_right(View::Loose, ParsedRight::Receive(Box::new(receive))), Ok(Right::Dead));
-        assert!(matches!(routes.state.port(port).home, Home::Far) && routes.exported(port).is_none());
+        assert!(matches!(routes.state.port(port).home, Home::Remote) && routes.exported(port).is_none());
     }
 }

@@ -1,15 +1,15 @@
 //! What the watcher listens to.
 
 use super::{
-    Exported, Far, Once, Routes,
+    Exported, Once, Remote, Routes,
     watch::{About, Source, Watcher, key},
 };
 use crate::{
     objects,
-    state::{FarOnce, LineId, PortId},
+    state::{LineId, PortId, RemoteSendOnce},
 };
 use rustix::event::{EventfdFlags, epoll, eventfd};
-use slipway_fabric::descriptor::{Reserved, hear, unhear};
+use slipway_fabric::descriptor::{Reserved, register, unregister};
 use std::{io, sync::Arc};
 
 impl Routes {
@@ -24,7 +24,7 @@ impl Routes {
         let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
         let nudge = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
         let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        hear(&epoll, &nudge, key(Source::Deferred, 0), flags)?;
+        register(&epoll, &nudge, key(Source::Deferred, 0), flags)?;
         if let Some(start) = self.watch.start {
             start(Arc::clone(&epoll))?;
         }
@@ -64,7 +64,7 @@ impl Routes {
     /// No task can send to the port's receiving end any more.
     pub(crate) fn deafen(&mut self, port: PortId) {
         if let Some(exported) = self.exported(port) {
-            unhear(&exported.r);
+            unregister(&exported.r);
         }
     }
 
@@ -91,24 +91,24 @@ impl Routes {
         }
     }
 
-    /// Listens for the death of a far port.
+    /// Listens for the death of a remote port.
     pub(crate) fn watch_death(&mut self, port: PortId) {
         if self.start_watcher().is_err() {
             return;
         }
-        let Some(far) = self.far_mut(port) else { return };
-        if std::mem::replace(&mut far.watched, true) {
+        let Some(remote) = self.remote_mut(port) else { return };
+        if std::mem::replace(&mut remote.watched, true) {
             return;
         }
-        let Some(s) = far.s.clone() else { return };
+        let Some(s) = remote.s.clone() else { return };
         if objects::hung_up(&*s) {
-            return self.state.far_port_died(port);
+            return self.state.remote_port_died(port);
         }
         let _ = self.listen(&s, Source::Death, port.0, epoll::EventFlags::empty());
     }
 
-    /// Listens for the death of the port of a far send-once right.
-    pub(crate) fn watch_once(&mut self, once: FarOnce) {
+    /// Listens for the death of the port of a remote send-once right.
+    pub(crate) fn watch_once(&mut self, once: RemoteSendOnce) {
         if self.start_watcher().is_err() {
             return;
         }
@@ -120,13 +120,13 @@ impl Routes {
 
     /// Listens for the death of the task with a receive right that is wanted back.
     pub(crate) fn listen_holder(&mut self, port: PortId) {
-        let Some(Far { spare: Some(_), t: Some(t), .. }) = self.far(port) else { return };
+        let Some(Remote { spare: Some(_), t: Some(t), .. }) = self.remote(port) else { return };
         // Once: other holders' copies of the pipe's end keep it in the set.
         let _ = self.listen(t, Source::Holder, port.0, epoll::EventFlags::ONESHOT);
     }
 
     fn listen(&self, fd: &Reserved, source: Source, about: impl Into<About>, flags: epoll::EventFlags) -> io::Result<()> {
         let Some(watcher) = &self.watch.watcher else { return Ok(()) };
-        hear(&watcher.epoll, fd, key(source, about), flags)
+        register(&watcher.epoll, fd, key(source, about), flags)
     }
 }

@@ -5,7 +5,7 @@
 //! take it back ([`View::Writer`](super::import::View)).
 
 use super::{
-    Exported, Far, Once, Route, Routes, Upcall, corrupt,
+    Exported, Once, Remote, Route, Routes, Upcall, corrupt,
     endpoints::{holder_pipe, once_pair},
     table::{Spare, Trust},
 };
@@ -13,7 +13,7 @@ use crate::{
     line::{GONE, OutFd},
     objects::{self, Request},
     state::{
-        Effect, FarOnce, Home, LineId, PortId, Right,
+        Effect, Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Message},
         port::Local,
     },
@@ -22,11 +22,11 @@ use crate::{
 use slipway_fabric::{
     Corrupt,
     credit::Closed,
-    descriptor::{Reserved, unhear},
+    descriptor::{Reserved, unregister},
 };
 use std::{io, os::fd::AsFd, sync::Arc};
 
-/// A port that has just become far: what its new owner gets.
+/// A port that has just become remote: what its new owner gets.
 pub(super) struct Departed {
     /// Its state, with its requests and its queue.
     pub local: Local,
@@ -61,7 +61,7 @@ impl Routes {
         }
     }
 
-    /// Parts a port here from its receive right, which is about to travel. The port is far from here on. `has_room` tells
+    /// Parts a port here from its receive right, which is about to travel. The port is remote from here on. `has_room` tells
     /// whether so many descriptors can go with the record.
     ///
     /// # Errors
@@ -79,15 +79,15 @@ impl Routes {
         let Exported { r, s, identity, watches: theirs, .. } = *self.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
         let ends = self.take_once_ends(port);
         // The new owner's copies would keep these in the watcher's set.
-        unhear(&r);
-        theirs.iter().chain(ends.iter().map(|end| &end.socket)).for_each(unhear);
+        unregister(&r);
+        theirs.iter().chain(ends.iter().map(|end| &end.socket)).for_each(unregister);
         onces.extend(ends.into_iter().map(|end| Arc::new(end.socket)));
         watches.extend(theirs.into_iter().map(Arc::new));
         let it = self.state.port_mut(port);
         it.sorights = 0;
-        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Far) else { return Err(io::ErrorKind::NotFound.into()) };
+        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return Err(io::ErrorKind::NotFound.into()) };
         let spare = if own.is_some() { self.spare_of(&local, &r) } else { None };
-        self.set_far(port, Far { s: Some(Arc::clone(&s)), identity, t: own, spare, ..Far::default() });
+        self.set_remote(port, Remote { s: Some(Arc::clone(&s)), identity, t: own, spare, ..Remote::default() });
         self.listen_holder(port);
         Ok(Departed { local, ends: (Arc::new(r), s), watches, onces })
     }
@@ -96,10 +96,10 @@ impl Routes {
     /// send goes behind it.
     pub(super) fn follow(&mut self, port: PortId, number: LineId) -> Option<u32> {
         // Without a right here there is no pipe that counts it.
-        self.far(port)?.t.as_ref()?;
+        self.remote(port)?.t.as_ref()?;
         let slot = self.lines.get_mut(number)?.promise(port)?;
-        let way = Route { line: number, slot, gifts: 0, attached: true, trust: Trust::Proven };
-        self.far_mut(port)?.routes.push(way);
+        let way = Route { line: number, slot, line_rights: 0, attached: true, trust: Trust::Proven };
+        self.remote_mut(port)?.routes.push(way);
         Some(slot)
     }
 
@@ -140,11 +140,11 @@ impl Routes {
         self.state.each_send_once(port, &mut |_| held += 1);
         let mut sockets = Vec::new();
         for _ in 0..held {
-            sockets.push(FarOnce(self.onces.insert(Once::Socket(Arc::new(once_pair(onces)?))) as u32));
+            sockets.push(RemoteSendOnce(self.onces.insert(Once::Socket(Arc::new(once_pair(onces)?))) as u32));
         }
         self.state.each_send_once(port, &mut |right| {
             if let Some(once) = sockets.pop() {
-                *right = Right::FarOnce(once);
+                *right = Right::RemoteSendOnce(once);
             }
         });
         Ok(())
@@ -167,7 +167,7 @@ impl Routes {
                 && moving.contains(port)
                 && let Ok(socket) = self.once_socket(*port)
             {
-                *right = Right::FarOnce(FarOnce(self.onces.insert(Once::Socket(Arc::new(socket))) as u32));
+                *right = Right::RemoteSendOnce(RemoteSendOnce(self.onces.insert(Once::Socket(Arc::new(socket))) as u32));
             }
         }
         moving
@@ -182,10 +182,10 @@ impl Routes {
         let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
-        if known.is_some_and(|port| !matches!(self.state.port(port).home, Home::Far)) {
+        if known.is_some_and(|port| !matches!(self.state.port(port).home, Home::Remote)) {
             return Err(corrupt());
         }
-        let port = known.unwrap_or_else(|| self.state.new_far_port());
+        let port = known.unwrap_or_else(|| self.state.new_remote_port());
         if self.adopt_receiving_end(port, r, Arc::new(s), identity).is_err() {
             if known.is_none() {
                 self.state.free_port(port);
@@ -196,10 +196,10 @@ impl Routes {
         if let Some(exported) = self.exported_mut(port) {
             exported.early = early;
         }
-        let far = self.take_far(port).map(|far| *far).unwrap_or_default();
+        let remote = self.take_remote(port).map(|remote| *remote).unwrap_or_default();
         // What this process itself had sent, and the old owner not accepted, comes after what was accepted.
-        far.routes.iter().for_each(|Route { line, slot, .. }| self.upcalls.push_back(Upcall::Close(*line, *slot)));
-        Ok(Some((port, far.stranded)))
+        remote.routes.iter().for_each(|Route { line, slot, .. }| self.upcalls.push_back(Upcall::Close(*line, *slot)));
+        Ok(Some((port, remote.stranded)))
     }
 
     /// What came with a receive right is in its place: its senders can follow.

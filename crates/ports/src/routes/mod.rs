@@ -5,7 +5,7 @@
 //! the layer above.
 //!
 //! From the bottom: [`table`] is what is kept, [`watch`](mod@watch) what the watcher has; `listen` says what it is to hear, `defer` what it is to do; `endpoints` a port's
-//! sockets; `credit` what senders may send; `trust` proof of whose a port is; `attach` makes lines, `accept` takes them, `retire` ends those that nothing needs; `tokens`, `gifts` numbers for rights; `cycles` receive rights that
+//! sockets; `credit` what senders may send; `trust` proof of whose a port is; `attach` makes lines, `accept` takes them, `retire` ends those that nothing needs; `tokens`, `line_rights` numbers for rights; `cycles` receive rights that
 //! would wait for themselves; `migrate` receive rights on the move; `export` and `import` turn messages into what travels and back; `write`
 //! puts them into lines and sockets; `teardown` ends ways and takes back what was on them; `send` finds a way.
 
@@ -17,8 +17,8 @@ mod defer;
 mod endpoints;
 mod export;
 mod forget;
-mod gifts;
 pub mod import;
+mod line_rights;
 mod listen;
 mod migrate;
 mod retire;
@@ -39,7 +39,7 @@ use rustc_hash::FxHashMap;
 use slab::Slab;
 use slipway_fabric::Corrupt;
 use std::collections::VecDeque;
-pub use table::{Deferred, Exported, Far, Once, OnceEnd, Route, Trust, Upcall};
+pub use table::{Deferred, Exported, Once, OnceEnd, Remote, Route, Trust, Upcall};
 use watch::{DeferredWork, Watch};
 
 /// Ports, lines, and the ways between processes.
@@ -50,10 +50,10 @@ pub struct Routes {
     /// The lines.
     pub lines: Lines,
     /// What is kept for ports whose receive right is elsewhere, by [`PortId`].
-    far: Vec<Option<Box<Far>>>,
+    remote: Vec<Option<Box<Remote>>>,
     /// What is kept for ports here that others may send to, by [`PortId`].
     exported: Vec<Option<Box<Exported>>>,
-    /// Send-once rights to ports elsewhere, by [`FarOnce`](crate::state::FarOnce).
+    /// Send-once rights to ports elsewhere, by [`RemoteSendOnce`](crate::state::RemoteSendOnce).
     pub onces: Slab<Once>,
     /// Receiving ends of send-once rights to ports here that third parties hold.
     pub once_ends: Slab<OnceEnd>,
@@ -95,34 +95,34 @@ fn put_at<T>(table: &mut Vec<Option<Box<T>>>, port: PortId, value: T) {
 }
 
 impl Routes {
-    /// What is kept of a far port.
+    /// What is kept of a remote port.
     #[inline]
-    pub fn far(&self, port: PortId) -> Option<&Far> {
-        at(&self.far, port)
+    pub fn remote(&self, port: PortId) -> Option<&Remote> {
+        at(&self.remote, port)
     }
 
-    /// As [`Routes::far`].
+    /// As [`Routes::remote`].
     #[inline]
-    pub fn far_mut(&mut self, port: PortId) -> Option<&mut Far> {
-        at_mut(&mut self.far, port)
+    pub fn remote_mut(&mut self, port: PortId) -> Option<&mut Remote> {
+        at_mut(&mut self.remote, port)
     }
 
     /// A port that lives elsewhere and was not known, without any right to it yet.
-    fn new_far(&mut self, identity: u64, far: Far) -> PortId {
-        let port = self.state.new_far_port();
-        put_at(&mut self.far, port, far);
+    fn new_remote(&mut self, identity: u64, remote: Remote) -> PortId {
+        let port = self.state.new_remote_port();
+        put_at(&mut self.remote, port, remote);
         self.identities.insert(identity, port);
         port
     }
 
-    /// Begins to keep something of a port that is far from now on.
-    fn set_far(&mut self, port: PortId, far: Far) {
-        put_at(&mut self.far, port, far);
+    /// Begins to keep something of a port that is remote from now on.
+    fn set_remote(&mut self, port: PortId, remote: Remote) {
+        put_at(&mut self.remote, port, remote);
     }
 
-    /// Stops keeping anything of a far port.
-    pub fn take_far(&mut self, port: PortId) -> Option<Box<Far>> {
-        self.far.get_mut(port.0 as usize)?.take()
+    /// Stops keeping anything of a remote port.
+    pub fn take_remote(&mut self, port: PortId) -> Option<Box<Remote>> {
+        self.remote.get_mut(port.0 as usize)?.take()
     }
 
     /// What is kept of a port here that others may send to.

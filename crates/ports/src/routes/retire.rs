@@ -49,10 +49,10 @@ impl Routes {
         line.outs.iter().flatten().any(|out| !out.closed && self.in_use(out.port, number))
     }
 
-    /// Whether any right here needs the line for the far port.
+    /// Whether any right here needs the line for the remote port.
     fn in_use(&self, port: PortId, number: LineId) -> bool {
         let it = self.state.port(port);
         (it.srights > 0 || !it.names.is_empty())
-            && self.far(port).is_some_and(|far| far.routes.iter().any(|route| route.line == number && route.is_open()))
+            && self.remote(port).is_some_and(|remote| remote.routes.iter().any(|route| route.line == number && route.is_open()))
     }
 }

@@ -1,11 +1,11 @@
-//! Sending: to a queue here, over a line, or into a socket. Finds a way to a far port.
+//! Sending: to a queue here, over a line, or into a socket. Finds a way to a remote port.
 
 use super::{Once, Route, Routes, Trust, write::room_for};
 use crate::{
     abi,
     line::{NO_SLOT, Stall},
     objects,
-    state::{Effect, FarOnce, Home, LineId, PortId, Right, message::Message, port::Kernel},
+    state::{Effect, Home, LineId, PortId, RemoteSendOnce, Right, message::Message, port::Kernel},
     wire::kind,
 };
 use rustix::io::Errno;
@@ -16,7 +16,7 @@ use std::os::fd::AsFd;
 pub enum Refused {
     /// The queue of a port here is full.
     Queue(PortId, Box<Message>),
-    /// The queue of a far port at the slot is full, or the line to it.
+    /// The queue of a remote port at the slot is full, or the line to it.
     Line(LineId, u32, Box<Message>),
     /// There is no line to the port yet, and its socket has no room; or its owner was asked for one that leads there.
     Socket(PortId, Box<Message>),
@@ -51,14 +51,14 @@ impl Routes {
                 Home::Here(local) if local.kernel != Kernel::No => self.answer(message),
                 Home::Here(local) if local.queue.len() as u32 >= local.qlimit => return Err(Refused::Queue(port, message).into()),
                 Home::Here(_) => self.state.enqueue(port, message),
-                Home::Far => return self.send_far(port, message),
+                Home::Remote => return self.send_remote(port, message),
                 Home::Dead => self.state.destroy_message(message),
             },
             Right::SendOnce(port) => match &self.state.port(port).home {
                 Home::Here(_) => self.state.enqueue(port, message),
                 _ => self.state.destroy_message(message),
             },
-            Right::FarOnce(once) => return Ok(self.send_far_once(once, message)?),
+            Right::RemoteSendOnce(once) => return Ok(self.send_remote_send_once(once, message)?),
             Right::Null | Right::Dead | Right::Receive(_) => self.state.destroy_message(message),
         }
         Ok(())
@@ -87,26 +87,26 @@ impl Routes {
         self.state.effect(Effect::Transmit(Box::new(answer)));
     }
 
-    /// The line and slot to send to a far port over, made if need be.
+    /// The line and slot to send to a remote port over, made if need be.
     pub(crate) fn route(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
-        match self.far(port).and_then(|far| far.way()) {
+        match self.remote(port).and_then(|remote| remote.way()) {
             Some(route) => Ok((route.line, route.slot)),
             None => self.find_way(port),
         }
     }
 
-    fn send_far(&mut self, port: PortId, message: Box<Message>) -> Result<(), Unsent> {
+    fn send_remote(&mut self, port: PortId, message: Box<Message>) -> Result<(), Unsent> {
         loop {
-            if !matches!(self.state.port(port).home, Home::Far) {
+            if !matches!(self.state.port(port).home, Home::Remote) {
                 // It died, or its receive right came here, while this looked for a way.
                 return self.send(message);
             }
             let (number, slot) = match self.route(port) {
                 Ok(route) => route,
-                Err(Errno::WOULDBLOCK) if !matches!(self.state.port(port).home, Home::Far) => continue,
+                Err(Errno::WOULDBLOCK) if !matches!(self.state.port(port).home, Home::Remote) => continue,
                 Err(Errno::WOULDBLOCK) => return Err(Refused::Socket(port, message).into()),
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN | Errno::CONNREFUSED) => {
-                    self.state.far_port_died(port);
+                    self.state.remote_port_died(port);
                     continue;
                 }
                 Err(_) => {
@@ -138,7 +138,7 @@ impl Routes {
         }
     }
 
-    fn send_far_once(&mut self, once: FarOnce, message: Box<Message>) -> Result<(), Refused> {
+    fn send_remote_send_once(&mut self, once: RemoteSendOnce, message: Box<Message>) -> Result<(), Refused> {
         let (len, fds) = room_for(&message);
         match self.onces.get(once.0 as usize) {
             Some(Once::Token { line: number, token }) => {
@@ -177,27 +177,27 @@ impl Routes {
     }
 
     /// A way to a port none of whose ways is known to lead there: asks its owner, takes note of the answer, or attaches.
-    /// `WOULDBLOCK` while there is no answer yet, or the port is not far any more.
+    /// `WOULDBLOCK` while there is no answer yet, or the port is not remote any more.
     pub(crate) fn find_way(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         loop {
-            if !matches!(self.state.port(port).home, Home::Far) {
+            if !matches!(self.state.port(port).home, Home::Remote) {
                 return Err(Errno::WOULDBLOCK);
             }
-            let far = self.far_mut(port).ok_or(Errno::NOTCONN)?;
-            if let Some(way) = far.open_route().map(Route::way) {
+            let remote = self.remote_mut(port).ok_or(Errno::NOTCONN)?;
+            if let Some(way) = remote.open_route().map(Route::way) {
                 self.send_stranded(port);
                 return Ok(way);
             }
-            let contested = far.routes.iter().find(|route| route.trust == Trust::Contested);
+            let contested = remote.routes.iter().find(|route| route.trust == Trust::Contested);
             let Some((number, slot)) = contested.map(|route| (route.line, route.slot)) else {
-                far.question = None;
+                remote.question = None;
                 let way = self.attach(port)?;
                 self.send_stranded(port);
                 return Ok(way);
             };
-            match far.question.take_if(|question| question.about == (number, slot)) {
+            match remote.question.take_if(|question| question.about == (number, slot)) {
                 None => {
-                    far.question = None;
+                    remote.question = None;
                     if !self.look_at_gate(number, slot) {
                         self.ask(port, number, slot)?;
                         return Err(Errno::WOULDBLOCK);
@@ -207,7 +207,7 @@ impl Routes {
                     let mut byte = [0; 1];
                     let answer = objects::receive(question.socket.as_fd(), &mut byte, &mut Vec::new());
                     if answer == Err(Errno::WOULDBLOCK) {
-                        far.question = Some(question);
+                        remote.question = Some(question);
                         return Err(Errno::WOULDBLOCK);
                     }
                     let yes = answer == Ok(1) && byte[0] == 1;
@@ -221,8 +221,8 @@ impl Routes {
     }
 
     fn settle_trust(&mut self, port: PortId, number: LineId, slot: u32, trust: Trust) {
-        let Some(far) = self.far_mut(port) else { return };
-        for route in far.routes.iter_mut().filter(|route| (route.line, route.slot) == (number, slot)) {
+        let Some(remote) = self.remote_mut(port) else { return };
+        for route in remote.routes.iter_mut().filter(|route| (route.line, route.slot) == (number, slot)) {
             route.trust = trust;
         }
     }

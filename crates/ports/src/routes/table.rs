@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 /// A port whose receive right is elsewhere.
 #[derive(Debug, Default)]
-pub struct Far {
+pub struct Remote {
     /// Its sending end; a copy comes with the first right.
     pub s: Option<Arc<Reserved>>,
     /// The identity of `s`.
@@ -36,7 +36,7 @@ pub struct Far {
     pub spare: Option<Spare>,
 }
 
-/// A way to a far port.
+/// A way to a remote port.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     /// The line.
@@ -44,14 +44,14 @@ pub struct Route {
     /// The port's slot on it, in the other end's numbers.
     pub slot: u32,
     /// Rights that were given to this process over it and are still to be given back.
-    pub gifts: u32,
+    pub line_rights: u32,
     /// Whether this process attached to the port there, through its sending end.
     pub attached: bool,
     /// Whether it is known to lead to the port.
     pub trust: Trust,
 }
 
-/// What is known of a way to a far port.
+/// What is known of a way to a remote port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// The port's owner is at the other end.
@@ -89,7 +89,7 @@ impl Route {
     /// other task is to have them.
     #[inline]
     pub fn is_open(&self) -> bool {
-        (self.attached || self.gifts > 0) && self.is_trusted()
+        (self.attached || self.line_rights > 0) && self.is_trusted()
     }
 
     /// Whether it leads to the port, as far as this process has to know.
@@ -104,7 +104,7 @@ impl Route {
     }
 }
 
-impl Far {
+impl Remote {
     /// The way that messages go now. There is none while others wait that have to go first.
     #[inline]
     pub fn way(&self) -> Option<&Route> {
@@ -209,6 +209,6 @@ pub enum Deferred {
     Accept(PortId),
     /// Count the holders of a port here.
     Holders(PortId),
-    /// Send what was taken back from a line to a far port.
+    /// Send what was taken back from a line to a remote port.
     Resend(PortId),
 }

@@ -4,7 +4,7 @@ use super::{Deferred, Route, Routes, attach::is_shortage, import::View, table::T
 use crate::{
     line::{GONE, OutFd, Token},
     objects,
-    state::{Effect, FarOnce, Home, LineId, PortId, Right, message::Message},
+    state::{Effect, Home, LineId, PortId, RemoteSendOnce, Right, message::Message},
     wire::{self, Record, parse},
 };
 use slipway_fabric::spin::now;
@@ -57,22 +57,22 @@ impl Routes {
 
     /// The identity of a port that others know; 0 for none.
     fn identity_of(&self, port: PortId) -> u64 {
-        let far = self.far(port).map(|far| far.identity);
-        far.or_else(|| self.exported(port).map(|exported| exported.identity)).unwrap_or(0)
+        let remote = self.remote(port).map(|remote| remote.identity);
+        remote.or_else(|| self.exported(port).map(|exported| exported.identity)).unwrap_or(0)
     }
 
     /// Finds another way for what was sent over a line that leads to the port no more.
     fn reroute(&mut self, port: PortId, number: LineId, slot: u32, back: Vec<Box<Message>>, dead: bool) {
-        let Some(far) = self.far_mut(port) else {
+        let Some(remote) = self.remote_mut(port) else {
             // The port is here by now: it moved to this process. These were within the limit where it was.
             return self.put_back(port, back);
         };
-        let trust = far.forget_way(number, slot).unwrap_or(Trust::Proven);
-        far.stranded.extend(back);
+        let trust = remote.forget_way(number, slot).unwrap_or(Trust::Proven);
+        remote.stranded.extend(back);
         if dead && self.doubt_death(port, trust) {
-            self.state.far_port_died(port);
-            self.bury_far(port);
-        } else if self.far(port).is_some_and(|far| !far.stranded.is_empty()) {
+            self.state.remote_port_died(port);
+            self.bury_remote(port);
+        } else if self.remote(port).is_some_and(|remote| !remote.stranded.is_empty()) {
             // Now, not with the next message: perhaps there is none.
             self.resend(port);
         }
@@ -83,9 +83,9 @@ impl Routes {
         match self.state.ports.get(port.0 as usize).map(|it| &it.home) {
             Some(Home::Here(_)) => messages.into_iter().for_each(|message| self.state.enqueue(port, message)),
             // It has left again.
-            Some(Home::Far) if self.far(port).is_some() => {
-                if let Some(far) = self.far_mut(port) {
-                    far.stranded.extend(messages);
+            Some(Home::Remote) if self.remote(port).is_some() => {
+                if let Some(remote) = self.remote_mut(port) {
+                    remote.stranded.extend(messages);
                 }
                 self.resend_stranded(port);
             }
@@ -93,32 +93,32 @@ impl Routes {
         }
     }
 
-    /// What is left of a far port that died: nothing waits for a way to it any more.
-    pub(crate) fn bury_far(&mut self, port: PortId) {
-        if let Some(far) = self.far_mut(port) {
-            far.t = None;
-            for message in std::mem::take(&mut far.stranded) {
+    /// What is left of a remote port that died: nothing waits for a way to it any more.
+    pub(crate) fn bury_remote(&mut self, port: PortId) {
+        if let Some(remote) = self.remote_mut(port) {
+            remote.t = None;
+            for message in std::mem::take(&mut remote.stranded) {
                 self.state.destroy_message(message);
             }
         }
     }
 
-    /// What waits for a way to a far port is sent, if it still waits.
+    /// What waits for a way to a remote port is sent, if it still waits.
     pub(crate) fn resend_stranded(&mut self, port: PortId) {
-        if self.far(port).is_some_and(|far| !far.stranded.is_empty()) {
+        if self.remote(port).is_some_and(|remote| !remote.stranded.is_empty()) {
             self.resend(port);
         }
     }
 
     fn resend(&mut self, port: PortId) {
         // Ways that others claim lead there are no help: what comes back was on one that is known.
-        let way = self.far(port).and_then(|far| far.open_route()).map(Route::way);
+        let way = self.remote(port).and_then(|remote| remote.open_route()).map(Route::way);
         match way.map_or_else(|| self.attach(port), Ok) {
             Ok(_) => self.send_stranded(port),
             Err(error) if is_shortage(error) => self.retry_later(Deferred::Resend(port)),
             Err(_) => {
-                self.state.far_port_died(port);
-                self.bury_far(port);
+                self.state.remote_port_died(port);
+                self.bury_remote(port);
             }
         }
     }
@@ -145,15 +145,15 @@ impl Routes {
         line.awaited.iter().for_each(|it| self.state.accepted(it.request));
         for (port, slot, back) in lost {
             if line.refused
-                && let Some(far) = self.far_mut(port)
+                && let Some(remote) = self.remote_mut(port)
             {
-                far.refused_until = now() + PAUSE;
+                remote.refused_until = now() + PAUSE;
             }
-            let gone = self.far(port).is_none_or(|far| far.s.as_ref().is_none_or(|s| objects::hung_up(&**s)));
+            let gone = self.remote(port).is_none_or(|remote| remote.s.as_ref().is_none_or(|s| objects::hung_up(&**s)));
             self.reroute(port, number, slot, back, gone);
             self.release_unused(port);
         }
-        let held: Vec<FarOnce> = line.held.into_values().collect();
+        let held: Vec<RemoteSendOnce> = line.held.into_values().collect();
         self.onces_died(&held);
         for (_, token) in line.tokens {
             if let Token::Port(port) = token {
@@ -168,7 +168,7 @@ impl Routes {
         }
     }
 
-    /// Gives a far port up that was kept only for a line that is gone.
+    /// Gives a remote port up that was kept only for a line that is gone.
     fn release_unused(&mut self, port: PortId) {
         let Some(it) = self.state.ports.get(port.0 as usize) else { return };
         if it.srights == 0 && it.sorights == 0 && it.names.is_empty() && !matches!(it.home, Home::Here(_)) {
@@ -202,25 +202,25 @@ impl Routes {
     /// The port behind the other end's slot moved; the pipe counts this process as a holder of it.
     pub(crate) fn port_moved(&mut self, number: LineId, slot: u32, pipe: Option<Reserved>) {
         let Some(port) = self.port_of_out(number, slot) else { return };
-        if let Some(far) = self.far_mut(port) {
-            for route in far.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
-                route.gifts = 0;
+        if let Some(remote) = self.remote_mut(port) {
+            for route in remote.routes.iter_mut().filter(|route| route.line == number && route.slot == slot) {
+                route.line_rights = 0;
             }
         }
         // First, as what is taken back counts as holding the port too.
         self.look_at_gate(number, slot);
         let held = self.state.ports.get(port.0 as usize).is_some_and(|it| it.srights > 0);
-        if let Some(far) = self.far_mut(port).filter(|far| held && far.t.is_none()) {
-            far.t = pipe.map(Arc::new);
+        if let Some(remote) = self.remote_mut(port).filter(|remote| held && remote.t.is_none()) {
+            remote.t = pipe.map(Arc::new);
         }
         self.release_unused(port);
     }
 
     /// Forgets a line as a way to a port.
     pub(crate) fn lose_route(&mut self, port: PortId, number: LineId) {
-        if let Some(far) = self.far_mut(port) {
-            far.routes.retain(|route| route.line != number);
-            far.giver = far.giver.filter(|giver| *giver != number);
+        if let Some(remote) = self.remote_mut(port) {
+            remote.routes.retain(|route| route.line != number);
+            remote.giver = remote.giver.filter(|giver| *giver != number);
         }
     }
 }

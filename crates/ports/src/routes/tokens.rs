@@ -11,7 +11,7 @@ use super::{
 use crate::{
     line::{HELD, OutFd, Token},
     objects,
-    state::{FarOnce, LineId, PortId, Right},
+    state::{LineId, PortId, RemoteSendOnce, Right},
     wire::{Record, kind},
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
@@ -73,9 +73,9 @@ impl Routes {
                 Ok(Right::Dead)
             }
             Entry::Vacant(place) => {
-                let once = FarOnce(onces.insert(Once::Token { line: number, token }) as u32);
+                let once = RemoteSendOnce(onces.insert(Once::Token { line: number, token }) as u32);
                 place.insert(once);
-                Ok(Right::FarOnce(once))
+                Ok(Right::RemoteSendOnce(once))
             }
         }
     }
@@ -118,7 +118,7 @@ impl Routes {
     pub(crate) fn token_back(&mut self, number: LineId, token: u32) -> Option<Right> {
         Some(match self.lines.get_mut(number)?.take_token(token)? {
             Token::Port(port) => Right::SendOnce(port),
-            Token::Moved(socket) => Right::FarOnce(FarOnce(self.onces.insert(Once::Socket(socket)) as u32)),
+            Token::Moved(socket) => Right::RemoteSendOnce(RemoteSendOnce(self.onces.insert(Once::Socket(socket)) as u32)),
             Token::Dead | Token::Spent => Right::Dead,
         })
     }
@@ -143,11 +143,11 @@ impl Routes {
         self.stir(number);
     }
 
-    /// The ports of far send-once rights died: their names become dead names, and what waits in messages arrives dead.
-    pub(crate) fn onces_died(&mut self, onces: &[FarOnce]) {
-        let mut left: rustc_hash::FxHashSet<FarOnce> = onces.iter().copied().collect();
+    /// The ports of remote send-once rights died: their names become dead names, and what waits in messages arrives dead.
+    pub(crate) fn onces_died(&mut self, onces: &[RemoteSendOnce]) {
+        let mut left: rustc_hash::FxHashSet<RemoteSendOnce> = onces.iter().copied().collect();
         left.retain(|once| {
-            let named = self.state.far_once_died(*once);
+            let named = self.state.remote_send_once_died(*once);
             if named {
                 self.onces.try_remove(once.0 as usize);
             }
@@ -157,7 +157,7 @@ impl Routes {
             return;
         }
         self.state.each_waiting(None, &mut |right| {
-            if let Right::FarOnce(once) = right
+            if let Right::RemoteSendOnce(once) = right
                 && left.remove(once)
             {
                 self.onces.try_remove(once.0 as usize);
@@ -191,8 +191,8 @@ impl Routes {
         }
     }
 
-    /// A far send-once right was dropped unused.
-    pub(crate) fn drop_once(&mut self, once: FarOnce) {
+    /// A remote send-once right was dropped unused.
+    pub(crate) fn drop_once(&mut self, once: RemoteSendOnce) {
         match self.onces.try_remove(once.0 as usize) {
             Some(Once::Token { line, token }) => self.drop_token(line, token),
             // Its receiving end hangs up, and tells the port.

@@ -1,7 +1,7 @@
 //! Whose a port is: proof for ways of which a peer says that they lead to it.
 //!
 //! A line that was made through a port's sending end leads to the task with the receiving end. A right that came over
-//! another line as its giver's own (FIRST_GIFT) proves nothing: any holder of a right could give it away so, and
+//! another line as its giver's own (FIRST_LINE_RIGHT) proves nothing: any holder of a right could give it away so, and
 //! catch what is sent to the port. As long as no other task gave the port to this process, that is no harm: the giver
 //! could as well have given a port of its own. From the second giver on no such way is used before the holder of the
 //! receiving end, asked through the sending end, has said that the line is its own and the port at that slot. The question
@@ -43,15 +43,15 @@ pub struct Ask {
 }
 
 impl Routes {
-    /// A right to a far port has come: over the line `by` as its giver's own, or as descriptors. With a second giver what
+    /// A right to a remote port has come: over the line `by` as its giver's own, or as descriptors. With a second giver what
     /// one of them says is not enough any more.
     pub(crate) fn also_given(&mut self, port: PortId, by: Option<LineId>) {
-        let Some(far) = self.far_mut(port) else { return };
-        if by.is_some() && far.giver == by {
+        let Some(remote) = self.remote_mut(port) else { return };
+        if by.is_some() && remote.giver == by {
             return;
         }
-        far.giver = None;
-        for route in far.routes.iter_mut().filter(|route| route.trust == Trust::Given) {
+        remote.giver = None;
+        for route in remote.routes.iter_mut().filter(|route| route.trust == Trust::Given) {
             route.trust = Trust::Contested;
         }
     }
@@ -61,10 +61,10 @@ impl Routes {
     pub(crate) fn identified(&mut self, identity: u64, s: &Reserved) -> Option<PortId> {
         let port = self.identities.get(&identity).copied()?;
         if self.is_gone(port)
-            && let Some(far) = self.far_mut(port).filter(|far| far.hearsay)
+            && let Some(remote) = self.remote_mut(port).filter(|remote| remote.hearsay)
             && !objects::hung_up(s)
         {
-            far.identity = 0;
+            remote.identity = 0;
             self.identities.remove(&identity);
             return None;
         }
@@ -73,15 +73,15 @@ impl Routes {
 
     /// A way that is not known to lead to the port ended with the news that the port is dead: whether it is.
     pub(crate) fn doubt_death(&mut self, port: PortId, trust: Trust) -> bool {
-        let Some(far) = self.far_mut(port) else { return true };
+        let Some(remote) = self.remote_mut(port) else { return true };
         match trust {
             Trust::Proven => true,
             Trust::Given => {
-                far.hearsay = true;
+                remote.hearsay = true;
                 true
             }
             Trust::Contested | Trust::Denied => {
-                if far.s.as_ref().is_none_or(|s| objects::hung_up(&**s)) {
+                if remote.s.as_ref().is_none_or(|s| objects::hung_up(&**s)) {
                     return true;
                 }
                 // An owner closes the receiving end a moment later.
@@ -94,13 +94,13 @@ impl Routes {
     pub(super) fn ask(&mut self, port: PortId, number: LineId, slot: u32) -> Result<(), Errno> {
         let line = self.lines.get(number).ok_or(Errno::NOTCONN)?;
         let ask = Ask { magic: MAGIC, slot, bell: line.guest_bell, through: line.through, maker: u64::from(line.maker) };
-        let far = self.far_mut(port).ok_or(Errno::NOTCONN)?;
-        let s = far.s.clone().ok_or(Errno::NOTCONN)?;
+        let remote = self.remote_mut(port).ok_or(Errno::NOTCONN)?;
+        let s = remote.s.clone().ok_or(Errno::NOTCONN)?;
         let short = |error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE);
         let (socket, theirs) = objects::socket_pair().map_err(short)?;
         let socket = Arc::new(Reserved::new(socket).map_err(short)?);
         objects::send((*s).as_fd(), &[ask.as_bytes()], &[theirs.as_fd()])?;
-        far.question = Some(Question { about: (number, slot), socket });
+        remote.question = Some(Question { about: (number, slot), socket });
         Ok(())
     }
 
@@ -119,8 +119,8 @@ impl Routes {
         let _ = objects::send(socket.as_fd(), &[&[u8::from(yes)]], &[]);
     }
 
-    /// Where the answer comes to a question about a far port's owner, if one was asked.
+    /// Where the answer comes to a question about a remote port's owner, if one was asked.
     pub(crate) fn awaited_answer(&self, port: PortId) -> Option<Arc<Reserved>> {
-        self.far(port)?.question.as_ref().map(|question| Arc::clone(&question.socket))
+        self.remote(port)?.question.as_ref().map(|question| Arc::clone(&question.socket))
     }
 }

@@ -55,9 +55,9 @@ pub enum Source {
     OnceEnd,
     /// A pipe that counts holders of a port here.
     Senders,
-    /// The sending end of a far port.
+    /// The sending end of a remote port.
     Death,
-    /// The sending end of a far send-once right.
+    /// The sending end of a remote send-once right.
     OnceDeath,
     /// A pipe of which the holder of a receive right has the read end.
     Holder,

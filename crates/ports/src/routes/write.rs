@@ -14,7 +14,7 @@ use zerocopy::IntoBytes;
 impl Routes {
     /// Writes a message for a token when there is room for it.
     pub(crate) fn send_later(&mut self, number: LineId, mut message: Box<Message>) {
-        let Right::FarOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
+        let Right::RemoteSendOnce(once) = std::mem::take(&mut message.dest) else { return self.state.destroy_message(message) };
         let Some(Once::Token { token, .. }) = self.onces.try_remove(once.0 as usize) else {
             return self.state.destroy_message(message);
         };
@@ -69,8 +69,8 @@ impl Routes {
         let (mut record, parts, fds) = self.encode_message(None, *message, file);
         record.kind = kind::ONCE;
         let mut rest = fds.as_slice();
-        while rest.len() > objects::PARCEL {
-            let (some, more) = rest.split_at(objects::PARCEL);
+        while rest.len() > objects::FD_BATCH {
+            let (some, more) = rest.split_at(objects::FD_BATCH);
             let some: Vec<_> = some.iter().map(AsFd::as_fd).collect();
             if objects::send(socket.as_fd(), &[&[0]], &some).is_err() {
                 return;
@@ -92,9 +92,9 @@ impl Routes {
 
     /// Writes what was on its way when an earlier line ended, if there is a way again.
     pub(crate) fn send_stranded(&mut self, port: PortId) {
-        let Some(far) = self.far_mut(port) else { return };
-        let Some((number, slot)) = far.open_route().map(|route| route.way()) else { return };
-        let mut stranded = std::mem::take(&mut far.stranded).into_iter();
+        let Some(remote) = self.remote_mut(port) else { return };
+        let Some((number, slot)) = remote.open_route().map(|route| route.way()) else { return };
+        let mut stranded = std::mem::take(&mut remote.stranded).into_iter();
         while self.lines.get(number).is_some_and(|line| !line.ended)
             && let Some(message) = stranded.next()
         {
@@ -102,8 +102,8 @@ impl Routes {
             let _ = self.write_message(number, kind::MESSAGE, slot, message);
         }
         // The line broke meanwhile.
-        match self.far_mut(port) {
-            Some(far) => far.stranded.extend(stranded),
+        match self.remote_mut(port) {
+            Some(remote) => remote.stranded.extend(stranded),
             None => stranded.for_each(|message| self.state.destroy_message(message)),
         }
     }
@@ -148,7 +148,7 @@ fn footprint(message: &Message) -> (usize, usize) {
             items += INLINE;
         }
     }
-    if matches!(message.reply, Right::Send(_) | Right::FarOnce(_)) {
+    if matches!(message.reply, Right::Send(_) | Right::RemoteSendOnce(_)) {
         fds += 1;
     }
     let len = message.body.len() + items;

@@ -1,6 +1,6 @@
 //! The end of rights and ports.
 
-use super::{Effect, FarOnce, Home, PortId, Right, SpaceId, State, port::Local, space::Object};
+use super::{Effect, Home, PortId, RemoteSendOnce, Right, SpaceId, State, port::Local, space::Object};
 use crate::abi::{self, kind};
 
 impl State {
@@ -11,7 +11,7 @@ impl State {
             Right::Send(port) => self.drop_sright(port),
             Right::SendOnce(port) if self.port(port).is_dead() => self.drop_soright(port),
             Right::SendOnce(_) => self.notify_send_once(right),
-            Right::FarOnce(once) => self.effect(Effect::OnceDropped(once)),
+            Right::RemoteSendOnce(once) => self.effect(Effect::OnceDropped(once)),
             Right::Receive(port) => self.destroy_receive(port),
         }
     }
@@ -25,7 +25,7 @@ impl State {
         }
     }
 
-    /// Reports a far or dead port that no right here refers to any more.
+    /// Reports a remote or dead port that no right here refers to any more.
     pub(crate) fn forget_unused(&mut self, port: PortId) {
         let it = self.port(port);
         if it.names.is_empty() && it.srights == 0 && it.sorights == 0 {
@@ -80,7 +80,7 @@ impl State {
     }
 
     /// Turns all names of a dead port into dead names, in the order of spaces and names. Also called by the
-    /// I/O layer, when a far port has died (its home is then [`Home::Dead`] already).
+    /// I/O layer, when a remote port has died (its home is then [`Home::Dead`] already).
     pub fn bury(&mut self, port: PortId) {
         let it = self.port_mut(port);
         it.srights += 1;
@@ -116,17 +116,17 @@ impl State {
         }
     }
 
-    /// A far port turned out to be dead.
-    pub fn far_port_died(&mut self, port: PortId) {
-        if matches!(self.port(port).home, Home::Far) {
+    /// A remote port turned out to be dead.
+    pub fn remote_port_died(&mut self, port: PortId) {
+        if matches!(self.port(port).home, Home::Remote) {
             self.port_mut(port).home = Home::Dead;
             self.bury(port);
         }
     }
 
-    /// The port of a far send-once right turned out to be dead: a name that
+    /// The port of a remote send-once right turned out to be dead: a name that
     /// denotes the right becomes a dead name. False if it has no name, being in a message.
-    pub fn far_once_died(&mut self, once: FarOnce) -> bool {
+    pub fn remote_send_once_died(&mut self, once: RemoteSendOnce) -> bool {
         let found = self.name_of_once(once);
         if let Some((space, name)) = found {
             self.entomb(space, name);
@@ -144,7 +144,7 @@ impl State {
             let Some(entry) = self.space_mut(space).get_mut(name).filter(|entry| entry.kind == kind::SEND_ONCE) else { continue };
             let mut right = Right::SendOnce(port);
             see(&mut right);
-            if let Right::FarOnce(once) = right {
+            if let Right::RemoteSendOnce(once) = right {
                 entry.object = Object::Once(once);
                 let watched = entry.request != 0;
                 self.note_once(once, space, name);

@@ -15,7 +15,7 @@ pub struct SpaceId(pub u32);
 
 /// A send-once right to a port in another process: the I/O layer's number for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct FarOnce(pub u32);
+pub struct RemoteSendOnce(pub u32);
 
 /// A line to another process: the number that the layers above have for it. Places in their table are used again, so it says which
 /// of the place's lines it means.

@@ -131,6 +131,6 @@ impl Message {
 
     /// Whether it was sent with a send-once right: then it waits for no limit.
     pub fn is_once(&self) -> bool {
-        matches!(self.dest, Right::SendOnce(_) | Right::FarOnce(_))
+        matches!(self.dest, Right::SendOnce(_) | Right::RemoteSendOnce(_))
     }
 }

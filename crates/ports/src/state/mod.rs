@@ -2,7 +2,7 @@
 //!
 //! Everything here is bookkeeping under one lock. It does no I/O and never waits: what must happen
 //! outside is left as an [`Effect`] for the caller, in order. A port whose receive right is in another process
-//! is a [`Home::Far`]; the same rules hold for its names, and messages to it become effects.
+//! is a [`Home::Remote`]; the same rules hold for its names, and messages to it become effects.
 //!
 //! What it consists of: [`ids`], [`space`]s (a task's names), [`port`]s and port sets, [`right`]s, [`message`]s and what
 //! their bodies say, [`gate`]s of ports that are called. What is done with it: `rights` are taken out of a space, put into
@@ -24,7 +24,7 @@ pub mod routines;
 pub mod space;
 pub mod traps;
 
-pub use ids::{FarOnce, LineId, PortId, SetId, SpaceId};
+pub use ids::{LineId, PortId, RemoteSendOnce, SetId, SpaceId};
 use message::{Message, Origin};
 pub use port::Home;
 use port::{Port, Set};
@@ -43,10 +43,10 @@ pub enum Effect {
     Room(PortId),
     /// A message made here (a notification) for a right to another process. Never waits.
     Transmit(Box<Message>),
-    /// No right to the far port is left in this process: no name, and none in a message.
+    /// No right to the remote port is left in this process: no name, and none in a message.
     Forgotten(PortId),
-    /// A far send-once right was dropped unused: its port gets a send-once notification.
-    OnceDropped(FarOnce),
+    /// A remote send-once right was dropped unused: its port gets a send-once notification.
+    OnceDropped(RemoteSendOnce),
     /// The port, which was here, is dead: its senders elsewhere must learn of it.
     Died(PortId),
     /// Receivers on the port must look again: it died, moved away, or joined or left a set.
@@ -55,10 +55,10 @@ pub enum Effect {
     SetGone(SetId),
     /// Somebody wants to know when the port has no senders: watch those in other processes.
     WatchSenders(PortId),
-    /// Somebody wants to know when the far port dies: the first dead-name request for a name of it.
+    /// Somebody wants to know when the remote port dies: the first dead-name request for a name of it.
     WatchDeath(PortId),
-    /// As [`Effect::WatchDeath`], for the port of a far send-once right.
-    WatchOnce(FarOnce),
+    /// As [`Effect::WatchDeath`], for the port of a remote send-once right.
+    WatchOnce(RemoteSendOnce),
     /// A message that came over a line left the port's queue.
     Taken(Origin),
     /// The port's receive right came here from another process: its senders' requests can be taken.
@@ -83,7 +83,7 @@ pub struct State {
     pub sets: Slab<Set>,
     /// Spaces, by [`SpaceId`].
     pub spaces: Slab<Space>,
-    /// Which name a far send-once right has, by [`FarOnce`]. May tell of one that it had before.
+    /// Which name a remote send-once right has, by [`RemoteSendOnce`]. May tell of one that it had before.
     once_names: Vec<(SpaceId, u32)>,
     /// Requests to be told when a message is received.
     acceptances: Slab<Acceptance>,
@@ -133,9 +133,9 @@ impl State {
         &mut self.spaces[id.0 as usize]
     }
 
-    /// Notes the name of a far send-once right.
+    /// Notes the name of a remote send-once right.
     #[inline]
-    fn note_once(&mut self, once: FarOnce, space: SpaceId, name: u32) {
+    fn note_once(&mut self, once: RemoteSendOnce, space: SpaceId, name: u32) {
         let index = once.0 as usize;
         if self.once_names.len() <= index {
             self.once_names.resize(index + 1, (space, name));
@@ -143,15 +143,15 @@ impl State {
         self.once_names[index] = (space, name);
     }
 
-    /// The name of a far send-once right, if it has one.
-    fn name_of_once(&self, once: FarOnce) -> Option<(SpaceId, u32)> {
+    /// The name of a remote send-once right, if it has one.
+    fn name_of_once(&self, once: RemoteSendOnce) -> Option<(SpaceId, u32)> {
         let (space, name) = *self.once_names.get(once.0 as usize)?;
         let entry = self.spaces.get(space.0 as usize)?.get(name)?;
         (entry.object == space::Object::Once(once)).then_some((space, name))
     }
 
-    /// Whether somebody asked for the death of the port of a far send-once right.
-    pub(crate) fn is_once_watched(&self, once: FarOnce) -> bool {
+    /// Whether somebody asked for the death of the port of a remote send-once right.
+    pub(crate) fn is_once_watched(&self, once: RemoteSendOnce) -> bool {
         self.name_of_once(once).is_some_and(|(space, name)| self.space(space).get(name).is_some_and(|it| it.request != 0))
     }
 

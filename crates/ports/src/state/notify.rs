@@ -34,10 +34,10 @@ impl State {
         match message.dest {
             Right::SendOnce(port) => match self.port(port).home {
                 Home::Here(_) => self.enqueue(port, message),
-                Home::Far => self.effect(Effect::Transmit(message)),
+                Home::Remote => self.effect(Effect::Transmit(message)),
                 Home::Dead => self.destroy_message(message),
             },
-            Right::FarOnce(_) => self.effect(Effect::Transmit(message)),
+            Right::RemoteSendOnce(_) => self.effect(Effect::Transmit(message)),
             _ => self.destroy_message(message),
         }
     }

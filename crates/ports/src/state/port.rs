@@ -17,7 +17,7 @@ pub enum Home {
     /// In this process: in a space, or in a message that waits here.
     Here(Local),
     /// In another process, or on the way to one.
-    Far,
+    Remote,
     /// Nowhere: the port is dead.
     Dead,
 }

@@ -14,16 +14,16 @@ impl State {
     }
 
     /// A port that lives elsewhere, without any right to it yet.
-    pub fn new_far_port(&mut self) -> PortId {
-        self.insert_port(Home::Far)
+    pub fn new_remote_port(&mut self) -> PortId {
+        self.insert_port(Home::Remote)
     }
 
     fn insert_port(&mut self, home: Home) -> PortId {
         PortId(self.ports.insert(Port { home, srights: 0, sorights: 0, names: SmallVec::new() }) as u32)
     }
 
-    /// Frees what is kept of a port to which nothing here refers any more: dead without rights, or far
-    /// and [`Effect::Forgotten`]. The I/O layer calls it for far ports, when it has let go of them.
+    /// Frees what is kept of a port to which nothing here refers any more: dead without rights, or remote
+    /// and [`Effect::Forgotten`]. The I/O layer calls it for remote ports, when it has let go of them.
     pub fn free_port(&mut self, id: PortId) {
         debug_assert!(self.port(id).names.is_empty());
         self.ports.remove(id.0 as usize);

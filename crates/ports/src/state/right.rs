@@ -1,6 +1,6 @@
 //! A right outside of spaces.
 
-use super::ids::{FarOnce, PortId};
+use super::ids::{PortId, RemoteSendOnce};
 use crate::abi::types;
 
 /// A right in a message, or on the way to or from one.
@@ -20,7 +20,7 @@ pub enum Right {
     /// A send-once right to a port that was here when it was made.
     SendOnce(PortId),
     /// A send-once right to a port in another process.
-    FarOnce(FarOnce),
+    RemoteSendOnce(RemoteSendOnce),
     /// The receive right of a port that is here.
     Receive(PortId),
 }
@@ -30,7 +30,7 @@ impl Right {
     pub fn received_type(&self) -> u32 {
         match self {
             Self::Null | Self::Dead | Self::Send(_) => types::PORT_SEND,
-            Self::SendOnce(_) | Self::FarOnce(_) => types::PORT_SEND_ONCE,
+            Self::SendOnce(_) | Self::RemoteSendOnce(_) => types::PORT_SEND_ONCE,
             Self::Receive(_) => types::PORT_RECEIVE,
         }
     }

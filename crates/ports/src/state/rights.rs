@@ -54,7 +54,7 @@ impl State {
                 }
                 (kind::SEND_ONCE, Object::Once(once)) => {
                     self.delete_name(space, name, None);
-                    Ok(Right::FarOnce(once))
+                    Ok(Right::RemoteSendOnce(once))
                 }
                 _ => Err(Code::INVALID_RIGHT),
             },
@@ -142,7 +142,7 @@ impl State {
                 Ok(abi::DEAD)
             }
             Right::SendOnce(port) => self.name_new(space, Entry::new(kind::SEND_ONCE, 1, Object::Port(port)), right),
-            Right::FarOnce(once) => self.name_new(space, Entry::new(kind::SEND_ONCE, 1, Object::Once(once)), right),
+            Right::RemoteSendOnce(once) => self.name_new(space, Entry::new(kind::SEND_ONCE, 1, Object::Once(once)), right),
             Right::Receive(port) => {
                 let name = match self.name_of(space, port) {
                     Some(name) => {
@@ -272,7 +272,7 @@ impl State {
         }
         match it.home {
             Home::Here(_) => self.check_senders(port),
-            Home::Far | Home::Dead => self.forget_unused(port),
+            Home::Remote | Home::Dead => self.forget_unused(port),
         }
     }
 

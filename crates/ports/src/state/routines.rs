@@ -191,7 +191,7 @@ impl State {
         match entry.object {
             Object::None => drop(self.space_mut(space).remove(name)),
             Object::Set(set) => self.destroy_set(space, name, set),
-            Object::Once(once) => self.drop_once(space, name, None, Right::FarOnce(once)),
+            Object::Once(once) => self.drop_once(space, name, None, Right::RemoteSendOnce(once)),
             Object::Port(port) if entry.has(kind::SEND_ONCE) => self.drop_once(space, name, Some(port), Right::SendOnce(port)),
             Object::Port(port) => self.destroy_send_receive(space, name, port, entry),
         }
@@ -241,7 +241,7 @@ impl State {
         let entry = self.entry_of(space, name)?;
         match (entry.kind & (kind::SEND | kind::SEND_ONCE | kind::DEAD_NAME), entry.object) {
             (kind::SEND_ONCE, Object::Port(port)) => self.drop_once(space, name, Some(port), Right::SendOnce(port)),
-            (kind::SEND_ONCE, Object::Once(once)) => self.drop_once(space, name, None, Right::FarOnce(once)),
+            (kind::SEND_ONCE, Object::Once(once)) => self.drop_once(space, name, None, Right::RemoteSendOnce(once)),
             (kind::NONE, _) => return Err(Code::INVALID_RIGHT),
             _ => self.drop_urefs(space, name, 1),
         }

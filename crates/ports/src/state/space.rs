@@ -4,7 +4,7 @@
 //! the next right at its place. Names that the program chose itself lie in a map.
 
 use super::{
-    ids::{FarOnce, PortId, SetId},
+    ids::{PortId, RemoteSendOnce, SetId},
     right::Right,
 };
 use crate::abi::{self, kind};
@@ -20,7 +20,7 @@ pub enum Object {
     /// A port: send, receive, or a send-once right whose port was here when it was made.
     Port(PortId),
     /// A send-once right to a port in another process.
-    Once(FarOnce),
+    Once(RemoteSendOnce),
     /// A port set.
     Set(SetId),
 }

@@ -5,12 +5,12 @@ use crate::{lock::Guard, state::PortId};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::os::fd::AsFd;
 
-/// Waits until a far port's socket takes a packet, or the question for the port's owner is answered.
+/// Waits until a remote port's socket takes a packet, or the question for the port's owner is answered.
 pub fn for_socket<'a>(guard: Guard<'a>, port: PortId, deadline: Option<u64>) -> (Guard<'a>, Ended) {
     let process = guard.process();
     let (s, event) = match guard.awaited_answer(port) {
         Some(answer) => (Some(answer), PollFlags::IN),
-        None => (guard.far(port).and_then(|far| far.s.clone()), PollFlags::OUT),
+        None => (guard.remote(port).and_then(|remote| remote.s.clone()), PollFlags::OUT),
     };
     let Some(s) = s else { return (guard, Ended::Look) };
     drop(guard);

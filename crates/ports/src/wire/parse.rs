@@ -80,9 +80,9 @@ pub enum ParsedRight {
     /// A right to a dead port.
     Dead,
     /// A send right to the writer's port at a slot that is known.
-    Gift(u32),
+    LineRight(u32),
     /// The same at a new slot, with the port's sending end.
-    FirstGift(u32, Arrived),
+    FirstLineRight(u32, Arrived),
     /// A send-once right to a port of the writer's.
     Token(u32),
     /// A send right to the reader's port at a slot.
@@ -136,7 +136,7 @@ impl ParsedRight {
         Some(match code.form {
             form::NULL => Self::Null,
             form::DEAD => Self::Dead,
-            form::GIFT => Self::Gift(code.value),
+            form::LINE_RIGHT => Self::LineRight(code.value),
             form::TOKEN => Self::Token(code.value),
             form::BACK => Self::Back(code.value),
             form::TOKEN_BACK => Self::TokenBack(code.value),
@@ -148,7 +148,7 @@ impl ParsedRight {
     fn received_type(&self) -> Option<u32> {
         match self {
             Self::Null | Self::Dead => None,
-            Self::Gift(_) | Self::FirstGift(..) | Self::Back(_) | Self::Send(_) => Some(types::PORT_SEND),
+            Self::LineRight(_) | Self::FirstLineRight(..) | Self::Back(_) | Self::Send(_) => Some(types::PORT_SEND),
             Self::Token(_) | Self::TokenBack(_) | Self::Once(_) => Some(types::PORT_SEND_ONCE),
             Self::Receive(_) => Some(types::PORT_RECEIVE),
         }
@@ -300,7 +300,7 @@ impl Parser<'_> {
             return Ok(numbered);
         }
         Ok(match code.form {
-            form::FIRST_GIFT => ParsedRight::FirstGift(code.value, self.socket()?),
+            form::FIRST_LINE_RIGHT => ParsedRight::FirstLineRight(code.value, self.socket()?),
             form::SEND => {
                 let (s, t) = (self.socket()?, self.descriptor("right")?);
                 ParsedRight::Send(s.zip(t))

@@ -18,7 +18,7 @@ pub struct Record {
     pub kind: u8,
     /// Bits of [`flag`].
     pub flags: u8,
-    /// Descriptors that go with it, on the line's parcel socket.
+    /// Descriptors that go with it, on the line's socket for descriptors.
     pub fds: u16,
     /// The slot or token it is about.
     pub target: u32,
@@ -133,9 +133,9 @@ pub mod form {
     /// A right to a dead port.
     pub const DEAD: u32 = 1;
     /// A send right to the writer's port at slot `value`; one more that the reader holds.
-    pub const GIFT: u32 = 2;
-    /// As `GIFT`, for a slot that is new: the port's sending end is the next descriptor.
-    pub const FIRST_GIFT: u32 = 3;
+    pub const LINE_RIGHT: u32 = 2;
+    /// As `LINE_RIGHT`, for a slot that is new: the port's sending end is the next descriptor.
+    pub const FIRST_LINE_RIGHT: u32 = 3;
     /// A send-once right to a port of the writer's: token `value`.
     pub const TOKEN: u32 = 4;
     /// A send right to the reader's own port at slot `value`.

@@ -41,7 +41,7 @@ pub struct Line {
     pub tx: TxCursor,
     rx: RxCursor,
     pub bell: OwnedFd,
-    pub parcels: OwnedFd,
+    pub fd_socket: OwnedFd,
     /// The segment's file.
     pub file: OwnedFd,
 }
@@ -51,7 +51,7 @@ fn pair() -> (OwnedFd, OwnedFd) {
 }
 
 impl Line {
-    fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, parcels: OwnedFd) -> Self {
+    fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, fd_socket: OwnedFd) -> Self {
         // SAFETY: it is a segment of this size.
         let words = unsafe { Mapping::of_file(file, SEGMENT) }.expect("a mapping").view(0).expect("all of it");
         let (ours, theirs) = segment.tables(TABLE).expect("tables");
@@ -62,7 +62,7 @@ impl Line {
             tx: TxCursor::default(),
             rx: RxCursor::default(),
             bell,
-            parcels,
+            fd_socket,
             file: file.try_clone_to_owned().expect("a copy"),
         }
     }
@@ -76,24 +76,24 @@ impl Line {
     pub fn make_with(s: impl AsFd, (bell, their_bell): (OwnedFd, OwnedFd)) -> Self {
         let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
         segment.rx.disarm_reader();
-        let (parcels, their_parcels) = pair();
-        let fds = [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()];
+        let (fd_socket, their_fd_socket) = pair();
+        let fds = [file.as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()];
         let sent = objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds);
         assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::AGAIN)), "{sent:?}");
-        Self::over(segment, file.as_fd(), bell, parcels)
+        Self::over(segment, file.as_fd(), bell, fd_socket)
     }
 
     /// As [`Line::make_with`], with a segment that is none of this line's.
     pub fn make_over(s: impl AsFd, file: impl AsFd) -> (OwnedFd, OwnedFd) {
-        let ((bell, their_bell), (parcels, their_parcels)) = (pair(), pair());
-        Self::request(s, [file.as_fd(), their_bell.as_fd(), their_parcels.as_fd()]);
-        (bell, parcels)
+        let ((bell, their_bell), (fd_socket, their_fd_socket)) = (pair(), pair());
+        Self::request(s, [file.as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()]);
+        (bell, fd_socket)
     }
 
     /// Asks for a line with sockets that are somebody else's.
-    pub fn attach_with(s: impl AsFd, bell: impl AsFd, parcels: impl AsFd) -> Segment {
+    pub fn attach_with(s: impl AsFd, bell: impl AsFd, fd_socket: impl AsFd) -> Segment {
         let (segment, file) = Self::segment();
-        Self::request(s, [file.as_fd(), bell.as_fd(), parcels.as_fd()]);
+        Self::request(s, [file.as_fd(), bell.as_fd(), fd_socket.as_fd()]);
         segment
     }
 
@@ -117,15 +117,15 @@ impl Line {
         let mut bytes = [0; 64];
         let mut fds: Vec<Reserved> = Vec::new();
         until("a request for a line", || objects::receive(r.as_fd(), &mut bytes, &mut fds).is_ok_and(|n| n == 8));
-        let [file, bell, parcels] = <[Reserved; 3]>::try_from(fds).expect("three descriptors").map(Reserved::into_owned);
+        let [file, bell, fd_socket] = <[Reserved; 3]>::try_from(fds).expect("three descriptors").map(Reserved::into_owned);
         let segment = Segment::open_with(file.as_fd(), TABLE, RING).expect("a good segment");
-        Self::over(segment, file.as_fd(), bell, parcels)
+        Self::over(segment, file.as_fd(), bell, fd_socket)
     }
 
     /// Writes a record as it should be written, whatever it says; less than all of it if the ring is full.
     pub fn write(&mut self, record: &Record, rest: &[u8], fds: &[BorrowedFd<'_>]) {
-        for some in fds.chunks(objects::PARCEL) {
-            let _ = objects::send(self.parcels.as_fd(), &[&[some.len() as u8]], some);
+        for some in fds.chunks(objects::FD_BATCH) {
+            let _ = objects::send(self.fd_socket.as_fd(), &[&[some.len() as u8]], some);
         }
         for part in [record.as_bytes(), rest] {
             let free = self.segment.tx.free(&mut self.tx, part.len()).unwrap_or(0);
@@ -173,7 +173,7 @@ impl Line {
         }
         let mut fds: Vec<Reserved> = Vec::new();
         while fds.len() < record.fds as usize {
-            objects::receive(self.parcels.as_fd(), &mut [0], &mut fds).expect("descriptors go first");
+            objects::receive(self.fd_socket.as_fd(), &mut [0], &mut fds).expect("descriptors go first");
         }
         (record, rest, fds.into_iter().map(Reserved::into_owned).collect())
     }

@@ -46,7 +46,7 @@ fn misbehave(line: &mut Line, stage: &Stage, dice: &mut Dice) {
             .for_each(|_| line.scribble(dice.below(1024), dice.of(&[0, 1, 2, 3, !0, 1 << 18, dice.clone().any() as u32]))),
         8 => (0..1 + dice.below(20)).for_each(|_| line.scribble(dice.any() as usize, dice.any() as u32)),
         9 => line.lie(dice.of(&[1, 8, 31, 32, 64, RING as u64, RING as u64 + 1, u64::MAX])),
-        10 => drop(objects::send(line.parcels.as_fd(), &[&vec![7; dice.below(3)]], &borrowed)),
+        10 => drop(objects::send(line.fd_socket.as_fd(), &[&vec![7; dice.below(3)]], &borrowed)),
         _ => {
             let junk = vec![dice.any() as u8; dice.of(&[0, 1, 7, 8, 16, 64, 500])];
             let to = if dice.below(2) == 0 { line.bell.as_fd() } else { stage.open.as_fd() };

@@ -123,7 +123,7 @@ impl Stage {
         let mut line = Line::take(&r);
         let (record, _, mut fds) = line.read();
         assert_eq!((record.kind, record.id, record.reply.form), (kind::MESSAGE, GAVE, form::TOKEN));
-        // The sending end of the open port is the one descriptor of the first gift.
+        // The sending end of the open port is the one descriptor of the first line right.
         assert_eq!(fds.len(), 1);
         (line, fds.remove(0))
     }

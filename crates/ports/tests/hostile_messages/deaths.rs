@@ -12,7 +12,7 @@ fn hearsay_of_a_death_stops_no_receive_right() {
         let own = receive_right();
         let (s, _t) = Task::current().export(own).expect("sockets");
         let (port, mut hostile, mut owner) = (Port::new(), Line::make(&s), Line::make(&s));
-        let (record, rest) = one_right(message(0), types::PORT_SEND, right(form::FIRST_GIFT, 1));
+        let (record, rest) = one_right(message(0), types::PORT_SEND, right(form::FIRST_LINE_RIGHT, 1));
         hostile.write(&Record { fds: 1, ..record }, &rest, &[port.s.as_fd()]);
         let name = receive(own).u32(40);
         // A right in a message keeps what is known of the port.

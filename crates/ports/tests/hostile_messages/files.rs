@@ -30,7 +30,7 @@ type Attack = fn(&mut Line, u32, TcpStream);
 
 /// Sends a descriptor ahead of its record.
 fn ahead(line: &Line, socket: TcpStream) {
-    objects::send(line.parcels.as_fd(), &[&[1]], &[socket.as_fd()]).expect("room");
+    objects::send(line.fd_socket.as_fd(), &[&[1]], &[socket.as_fd()]).expect("room");
 }
 
 /// A unix socket in whose queue the descriptor lies.
@@ -73,7 +73,7 @@ const ATTACKS: [Attack; 6] = [
         let port = Port::new();
         let (record, rest) = one_right(message(0), types::PORT_SEND, right(form::SEND, 0));
         let both = [port.s.as_fd(), socket.as_fd()];
-        objects::send(line.parcels.as_fd(), &[&[2]], &both).expect("room");
+        objects::send(line.fd_socket.as_fd(), &[&[2]], &both).expect("room");
         drop(socket);
         line.write(&Record { fds: 2, id: 5, ..record }, &rest, &[]);
         let got = std::iter::repeat_with(|| receive(own)).find(|got| got.id() == 5).expect("it comes");
@@ -82,7 +82,7 @@ const ATTACKS: [Attack; 6] = [
     // Unread in a socket that is itself dropped.
     |line, _, socket| {
         let outer = within(socket);
-        objects::send(line.parcels.as_fd(), &[&[1]], &[outer.as_fd()]).expect("room");
+        objects::send(line.fd_socket.as_fd(), &[&[1]], &[outer.as_fd()]).expect("room");
         drop(outer);
         line.write(&Record { kind: kind::LOOK, fds: 1, ..Record::default() }, &[], &[]);
     },

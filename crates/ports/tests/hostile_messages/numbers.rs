@@ -57,7 +57,7 @@ fn a_token_that_is_taken_back_leaves_the_right_with_its_line() {
         let before = descriptors();
         let mut line = Line::make(&s);
         let port = Port::new();
-        let (record, rest) = one_right(message(0), types::PORT_SEND, right(form::FIRST_GIFT, 1));
+        let (record, rest) = one_right(message(0), types::PORT_SEND, right(form::FIRST_LINE_RIGHT, 1));
         line.write(&Record { fds: 1, reply: right(form::TOKEN, 0), ..record }, &rest, &[port.s.as_fd()]);
         let given = receive(own);
         let (first, to) = (given.reply(), given.u32(40));

@@ -53,7 +53,7 @@ fn a_receive_right_that_is_taken_back_has_its_queue() {
     assert_eq!((code.form, luggage.messages, waiting.id), (form::RECEIVE, 1, 22));
     let (head, rest) = ItemHead::read_from_prefix(&rest[waiting.body as usize..]).expect("an item");
     let right = WireRight::read_from_prefix(rest).expect("a right").0;
-    assert_eq!((head.kind, right.form), (item::PORTS, form::FIRST_GIFT), "over this line now");
+    assert_eq!((head.kind, right.form), (item::PORTS, form::FIRST_LINE_RIGHT), "over this line now");
 
     // Who reads a message that was taken back gives back what was given with it; and so do we now.
     let release = |target| Record { kind: kind::RELEASE, target, count: 1, ..Record::default() };
@@ -74,14 +74,15 @@ fn all_rights_of_a_message_that_was_taken_back_are_given_back() {
     let (name, _pipe) = to.give();
     assert_eq!(send(&Msg::new(25, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port])), Code::SUCCESS);
 
-    // A receive right, in whose queue a message waits, with a gift; and another gift to answer with.
-    let inner = [ItemHead { kind: item::PORTS, at: 8, count: 1 }.as_bytes(), WireRight { form: form::GIFT, value: 1 }.as_bytes()];
+    // A receive right, in whose queue a message waits, with a line right; and another to answer with.
+    let inner =
+        [ItemHead { kind: item::PORTS, at: 8, count: 1 }.as_bytes(), WireRight { form: form::LINE_RIGHT, value: 1 }.as_bytes()];
     let items = inner.concat().len() as u32;
     let waiting = Record { kind: kind::ONCE, flags: flag::COMPLEX, body: 16, items, ..Record::default() };
     let body = [type_word(types::PORT_SEND, 64, 1).to_le_bytes(), [0; 8]].concat();
     let luggage = Luggage { messages: 1, onces: 0, ..luggage() };
     let luggage = [luggage.as_bytes(), waiting.as_bytes(), &body, &inner.concat()].concat();
-    let late = Record { reply: WireRight { form: form::FIRST_GIFT, value: 1 }, ..message(0, 26) };
+    let late = Record { reply: WireRight { form: form::FIRST_LINE_RIGHT, value: 1 }, ..message(0, 26) };
     let (record, rest) = with_right(late, WireRight { form: form::RECEIVE, value: 0 }, &luggage, 3);
     let moving = Port::new();
     line.write(&record, &rest, &[gift.s.as_fd(), moving.r.as_fd(), moving.s.as_fd()]);
@@ -110,7 +111,7 @@ fn a_port_that_came_here_may_still_be_given_by_who_had_it() {
     let name = receive(own).u32(40);
 
     // Written before the port moved, as far as its reader can know.
-    let (record, rest) = with_right(message(0, 28), WireRight { form: form::FIRST_GIFT, value: 1 }, &[], 1);
+    let (record, rest) = with_right(message(0, 28), WireRight { form: form::FIRST_LINE_RIGHT, value: 1 }, &[], 1);
     other.write(&record, &rest, &[port.s.as_fd()]);
     assert_eq!(receive(own).u32(40), name);
     assert_eq!(Task::current().kind(name), Ok(types_of::SEND_RECEIVE));

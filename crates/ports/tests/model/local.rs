@@ -243,7 +243,7 @@ impl Local {
                 Right::Send(port) => rules::Right::Send(number(*port)?),
                 Right::SendOnce(port) => rules::Right::Once(number(*port)?),
                 Right::Receive(port) => rules::Right::Receive(number(*port)?),
-                Right::FarOnce(once) => return Err(format!("{once:?} without ports elsewhere")),
+                Right::RemoteSendOnce(once) => return Err(format!("{once:?} without ports elsewhere")),
             })
         };
         let word = message.body.get(8..12).map(|word| u32::from_le_bytes(word.try_into().expect("4 bytes")));

@@ -61,7 +61,7 @@ impl Player {
         self.socket.get_mut().write_all(text.as_bytes()).map_err(|error| format!("process {}: {error}", self.process.id()))
     }
 
-    fn hear(&mut self) -> Check<Answer> {
+    fn register(&mut self) -> Check<Answer> {
         let mut text = String::new();
         self.socket.read_line(&mut text).map_err(|error| format!("process {} does not answer: {error}", self.process.id()))?;
         serde_json::from_str(&text).map_err(|error| format!("process {} answers {text:?}: {error}", self.process.id()))
@@ -69,7 +69,7 @@ impl Player {
 
     fn ask(&mut self, command: &Command) -> Check<Answer> {
         self.tell(command)?;
-        self.hear()
+        self.register()
     }
 }
 
@@ -143,7 +143,7 @@ impl Processes {
         loop {
             // All look at the same time.
             self.0.iter_mut().try_for_each(|player| player.tell(&Command::See { wait }))?;
-            let seen = self.0.iter_mut().map(|player| Ok(player.hear()?.seen())).collect::<Check<Vec<_>>>()?;
+            let seen = self.0.iter_mut().map(|player| Ok(player.register()?.seen())).collect::<Check<Vec<_>>>()?;
             let mut wrong = String::new();
             for model in &models {
                 let census = model.census();

@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn far(sent: u32) -> Port {
-        Port { port: 4, home: Home::Far, ways: vec![Way { sent, ..Way::default() }], ..Port::default() }
+        Port { port: 4, home: Home::Remote, ways: vec![Way { sent, ..Way::default() }], ..Port::default() }
     }
 
     #[test]

@@ -51,8 +51,8 @@ impl<'a> Peers<'a> {
         let others = port.identity.and_then(|identity| self.ports.get(&identity)).into_iter().flatten();
         let others = others.filter(|(other, _)| other.pid != snapshot.pid);
         let wanted = |it: &Port| match port.home {
-            Home::Here => it.home == Home::Far && it.send_rights > 0,
-            Home::Far => it.home == Home::Here,
+            Home::Here => it.home == Home::Remote && it.send_rights > 0,
+            Home::Remote => it.home == Home::Here,
             Home::Dead => false,
         };
         let mut peers: Vec<Peer> = others
@@ -61,7 +61,7 @@ impl<'a> Peers<'a> {
             .collect();
         // Who did not answer is known by its lines.
         let holders = port.here.iter().flat_map(|here| &here.holders).filter(|holder| holder.attached || holder.given > 0);
-        let ways = port.ways.iter().filter(|_| port.home == Home::Far && peers.is_empty());
+        let ways = port.ways.iter().filter(|_| port.home == Home::Remote && peers.is_empty());
         let lines = holders.map(|holder| holder.line).chain(ways.map(|way| way.line));
         let silent: Vec<u32> = lines
             .filter_map(|number| snapshot.lines.iter().find(|line| line.line == number))
@@ -109,7 +109,7 @@ mod tests {
     fn client(pid: u32) -> Snapshot {
         let ways = vec![Way { line: 5, ..Way::default() }];
         let port =
-            Port { port: 9, home: Home::Far, identity: Some(77), send_rights: 1, names: names(0x201), ways, ..Port::default() };
+            Port { port: 9, home: Home::Remote, identity: Some(77), send_rights: 1, names: names(0x201), ways, ..Port::default() };
         let line = Line { line: 5, bell: 501, peer_bell: Some(502), ..Line::default() };
         Snapshot { pid, command: "client".into(), ports: vec![port], lines: vec![line], ..Snapshot::default() }
     }

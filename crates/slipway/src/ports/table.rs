@@ -92,7 +92,7 @@ fn row(name: &Name, port: Option<&PortView>, process: &Process) -> [String; 9] {
     let here = port.and_then(|port| port.port.here.as_ref());
     // What a receiver knows of its port belongs to the receive right.
     let here = here.filter(|_| name.rights.contains(&Held::Receive));
-    let way = port.filter(|port| port.port.home == Home::Far).and_then(|port| port.port.ways.first());
+    let way = port.filter(|port| port.port.home == Home::Remote).and_then(|port| port.port.ways.first());
     let counted = port.filter(|_| here.is_some() || way.is_some());
     [
         hex(name.name),
@@ -142,7 +142,7 @@ fn others(name: &Name, port: Option<&PortView>, process: &Process) -> String {
     let mut some: Vec<String> = name.members.iter().map(|member| hex(*member)).collect();
     let home = port.map(|port| port.port.home);
     // Who has a send right to a port here needs not to be told who else has.
-    if home == Some(Home::Far) || name.rights.contains(&Held::Receive) {
+    if home == Some(Home::Remote) || name.rights.contains(&Held::Receive) {
         some.extend(port.iter().flat_map(|port| &port.peers).map(peer));
     }
     if let Some(number) = name.line {
@@ -151,7 +151,7 @@ fn others(name: &Name, port: Option<&PortView>, process: &Process) -> String {
     }
     match some.len() {
         0 if home == Some(Home::Dead) => "dead".to_owned(),
-        0 if home == Some(Home::Far) || name.line.is_some() => "?".to_owned(),
+        0 if home == Some(Home::Remote) || name.line.is_some() => "?".to_owned(),
         0 => "-".to_owned(),
         n if n > NAMED => format!("{}, {} more", some[..NAMED].join(", "), n - NAMED),
         _ => some.join(", "),
@@ -281,7 +281,7 @@ mod tests {
         let here = Here { queued: 3, qlimit: 7, received: 5, no_senders_request: true, ..Here::default() };
         let own = Port { port: 1, here: Some(here), ..Port::default() };
         let ways = vec![Way { sent: 40, waiting: 2, ..Way::default() }];
-        let far = Port { port: 2, home: Home::Far, ways, ..Port::default() };
+        let far = Port { port: 2, home: Home::Remote, ways, ..Port::default() };
         let task = Port { port: 3, here: Some(Here { serves: Some(Serves::Task), ..Here::default() }), ..Port::default() };
         let names = vec![
             name(0x101, &[Held::Send], Some(3)),
@@ -337,7 +337,7 @@ mod tests {
 
     #[test]
     fn what_is_unknown_is_said_to_be() {
-        let far = Port { port: 2, home: Home::Far, ..Port::default() };
+        let far = Port { port: 2, home: Home::Remote, ..Port::default() };
         let dead = Port { port: 3, home: Home::Dead, ..Port::default() };
         let names = [(0x301, 2), (0x302, 9), (0x303, 3)].map(|(it, port)| name(it, &[Held::Send], Some(port)));
         let mut short = process(names.into(), vec![view(far, None, &[]), view(dead, None, &[])], vec![Line::default()]);

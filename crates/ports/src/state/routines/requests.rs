@@ -31,7 +31,7 @@ impl State {
     /// As [`State::port_request_notification`], which takes `to` only if it succeeds.
     fn request(&mut self, space: SpaceId, name: u32, id: i32, sync: u32, to: &mut Right) -> Result<Right, Code> {
         match to {
-            Right::Null | Right::FarOnce(_) => {}
+            Right::Null | Right::RemoteSendOnce(_) => {}
             Right::SendOnce(port) if !self.port(*port).is_dead() => {}
             _ => return Err(Code::INVALID_CAPABILITY),
         }

@@ -24,7 +24,7 @@ impl State {
         }
         if self.space(space).get(name).is_none() {
             let entry = match right {
-                Right::FarOnce(once) => Entry::new(kind::SEND_ONCE, 1, Object::Once(once)),
+                Right::RemoteSendOnce(once) => Entry::new(kind::SEND_ONCE, 1, Object::Once(once)),
                 Right::SendOnce(port) => Entry::new(kind::SEND_ONCE, 1, Object::Port(port)),
                 Right::Receive(port) => Entry::new(kind::RECEIVE, 0, Object::Port(port)),
                 Right::Send(port) => Entry::new(kind::SEND, 1, Object::Port(port)),

@@ -269,11 +269,11 @@ fn what_a_dying_port_does_comes_before_what_is_told_of_its_name() {
 }
 
 #[test]
-fn far_ports_are_watched_once() {
+fn remote_ports_are_watched_once() {
     let mut w = World::new();
     let (a, b) = (w.a, w.b);
     let note = w.port(a);
-    let port = w.state.new_far_port();
+    let port = w.state.new_remote_port();
     w.state.port_mut(port).srights += 2;
     let name = w.state.copyout(a, Right::Send(port)).expect("a name");
     let other = w.state.copyout(b, Right::Send(port)).expect("a name");
@@ -282,24 +282,24 @@ fn far_ports_are_watched_once() {
     let once = w.once(a, note);
     assert_eq!(w.state.port_request_notification(b, other, notify::DEAD_NAME, 0, once), Ok(Right::Null));
     assert!(w.settle().is_empty());
-    w.state.far_port_died(port);
+    w.state.remote_port_died(port);
     assert_eq!(w.told(a, note), Some((notify::DEAD_NAME, Some(name))));
     assert_eq!(w.told(a, note), Some((notify::DEAD_NAME, Some(other))));
     assert_eq!(w.settle().iter().filter(|effect| matches!(effect, Effect::Forgotten(_))).count(), 1);
 
-    let once = crate::state::FarOnce(3);
-    let name = w.state.copyout(a, Right::FarOnce(once)).expect("a name");
+    let once = crate::state::RemoteSendOnce(3);
+    let name = w.state.copyout(a, Right::RemoteSendOnce(once)).expect("a name");
     w.request(a, name, notify::DEAD_NAME, note);
     assert!(matches!(w.settle()[..], [Effect::WatchOnce(it)] if it == once));
-    assert!(w.state.far_once_died(once));
+    assert!(w.state.remote_send_once_died(once));
     assert_eq!(w.told(a, note), Some((notify::DEAD_NAME, Some(name))));
 }
 
 #[test]
-fn a_far_right_given_up_is_forgotten() {
+fn a_remote_right_given_up_is_forgotten() {
     let mut w = World::new();
     let a = w.a;
-    let port = w.state.new_far_port();
+    let port = w.state.new_remote_port();
     w.state.port_mut(port).srights += 1;
     let name = w.state.copyout(a, Right::Send(port)).expect("a name");
     assert_eq!(w.state.port_mod_refs(a, name, right::SEND, 1), Ok(()));
@@ -307,7 +307,7 @@ fn a_far_right_given_up_is_forgotten() {
     assert!(w.settle().is_empty());
     assert_eq!(w.state.port_deallocate(a, name), Ok(()));
     assert!(matches!(w.settle()[..], [Effect::Forgotten(it)] if it == port));
-    let name = w.state.copyout(a, Right::FarOnce(crate::state::FarOnce(9))).expect("a name");
+    let name = w.state.copyout(a, Right::RemoteSendOnce(crate::state::RemoteSendOnce(9))).expect("a name");
     assert_eq!(w.state.port_destroy(a, name), Ok(()));
     assert!(matches!(w.settle()[..], [Effect::OnceDropped(_)]));
 }

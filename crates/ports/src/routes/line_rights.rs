@@ -1,6 +1,6 @@
 //! Send rights that come over a line as their giver's own: a slot of the giver's, and the first time the port's sending end.
 
-use super::{Far, Route, Routes, Upcall, corrupt, table::Trust};
+use super::{Remote, Route, Routes, Upcall, corrupt, table::Trust};
 use crate::{
     line::GONE,
     objects,
@@ -10,33 +10,33 @@ use crate::{
 use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
 use std::sync::Arc;
 
-/// Ways to a far port that are kept. What is given over another is given back.
+/// Ways to a remote port that are kept. What is given over another is given back.
 const ROUTES: usize = 64;
 
 impl Routes {
     /// One more right to the port at a slot that is known.
     #[inline]
-    pub(super) fn import_gift(&mut self, number: LineId, slot: u32) -> Result<Right, Corrupt> {
+    pub(super) fn import_line_right(&mut self, number: LineId, slot: u32) -> Result<Right, Corrupt> {
         let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
         let out = line.out_slot(slot).ok_or_else(corrupt)?;
         if out.lost {
-            return self.import_lost_gift(number, slot, false);
+            return self.import_lost_line_right(number, slot, false);
         }
         let closed = out.closed;
         // The port may have died, or moved on, even to here, since the giver wrote this.
         let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
         self.resume_way(port, (number, slot));
-        if let Some(far) = self.far_mut(port) {
-            match far.routes.iter().position(|r| r.line == number && r.slot == slot) {
+        if let Some(remote) = self.remote_mut(port) {
+            match remote.routes.iter().position(|r| r.line == number && r.slot == slot) {
                 Some(at) => {
-                    let mut route = far.routes[at];
+                    let mut route = remote.routes[at];
                     if !route.is_open() {
                         // After the way that is in use: what went there comes first.
-                        far.routes.remove(at);
-                        far.routes.push(route);
+                        remote.routes.remove(at);
+                        remote.routes.push(route);
                     }
-                    route.gifts += 1;
-                    if let Some(it) = far.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
+                    route.line_rights += 1;
+                    if let Some(it) = remote.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
                         *it = route;
                     }
                 }
@@ -50,7 +50,7 @@ impl Routes {
 
     /// A right of which the port's sending end did not arrive, now or with the first. It is given back, and the next
     /// comes with the sending end again.
-    pub(super) fn import_lost_gift(&mut self, number: LineId, slot: u32, first: bool) -> Result<Right, Corrupt> {
+    pub(super) fn import_lost_line_right(&mut self, number: LineId, slot: u32, first: bool) -> Result<Right, Corrupt> {
         let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
         if first && (line.out_slot(slot).is_some() || !line.learn(slot, GONE)) {
             return Err(corrupt());
@@ -63,7 +63,7 @@ impl Routes {
     }
 
     /// The first right to the port at a slot, with the port's sending end.
-    pub(super) fn import_first_gift(&mut self, number: LineId, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
+    pub(super) fn import_first_line_right(&mut self, number: LineId, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
         let new = self.lines.get_mut(number).is_some_and(|line| line.out_slot(slot).is_none());
         if !new || slot as usize >= SLOTS {
             return Err(corrupt());
@@ -71,12 +71,12 @@ impl Routes {
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
         if known.is_none() && !objects::leads_to_a_port(&s) {
-            return self.import_lost_gift(number, slot, true);
+            return self.import_lost_line_right(number, slot, true);
         }
         let port = match known {
             // The other end's it was when this was written; the receive right has come here by another way since. A peer
             // that only says so has a right to the port, and gives that: nothing is ever sent to the slot.
-            Some(port) if self.far(port).is_none() => {
+            Some(port) if self.remote(port).is_none() => {
                 let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
                 if !line.learn(slot, port) {
                     return Err(corrupt());
@@ -86,23 +86,25 @@ impl Routes {
                 return Ok(Right::Send(port));
             }
             // Each way is looked through with each right.
-            Some(port) if self.far(port).is_some_and(|far| far.routes.len() >= ROUTES) => {
-                return self.import_lost_gift(number, slot, true);
+            Some(port) if self.remote(port).is_some_and(|remote| remote.routes.len() >= ROUTES) => {
+                return self.import_lost_line_right(number, slot, true);
             }
             Some(port) => {
                 self.also_given(port, Some(number));
                 port
             }
-            None => self.new_far(identity, Far { s: Some(Arc::new(s)), identity, giver: Some(number), ..Far::default() }),
+            None => {
+                self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, giver: Some(number), ..Remote::default() })
+            }
         };
         let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
         if line.out_slot(slot).is_some() || !line.learn(slot, port) {
             return Err(corrupt());
         }
         self.resume_way(port, (number, slot));
-        if let Some(far) = self.far_mut(port) {
-            let trust = if far.giver == Some(number) { Trust::Given } else { Trust::Contested };
-            far.routes.push(Route { line: number, slot, gifts: 1, attached: false, trust });
+        if let Some(remote) = self.remote_mut(port) {
+            let trust = if remote.giver == Some(number) { Trust::Given } else { Trust::Contested };
+            remote.routes.push(Route { line: number, slot, line_rights: 1, attached: false, trust });
         }
         self.state.port_mut(port).srights += 1;
         Ok(Right::Send(port))
