@@ -18,12 +18,12 @@ use rustix::{
 };
 use slipway_fabric::{
     credentials::Credentials,
-    descriptor::Reserved,
+    descriptor::{Kind, Reserved},
     packet,
     sync::{AtomicUsize, Ordering::Relaxed},
 };
 use std::{
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::BorrowedFd,
     sync::{Arc, Weak},
 };
 
@@ -125,12 +125,10 @@ impl Account {
         })
     }
 
-    /// Holds the descriptors that came with a packet. Of those for which there is no place, or that are more than the account
-    /// may have, nothing is left.
-    pub fn hold(self: &Arc<Self>, fds: Vec<OwnedFd>) -> impl Iterator<Item = Arrived> {
+    /// Holds the descriptors that came with a packet. Of those that are more than the account may have nothing is left.
+    fn hold(self: &Arc<Self>, fds: Vec<Arrived>) -> impl Iterator<Item = Arrived> {
         let quarter = quarter_of_descriptors();
-        // Those over the limit are closed as all others are: not by a thread with a lock.
-        Reserved::received(fds).into_iter().map(move |fd| Some(fd?.with(Box::new(self.take_of(quarter, 1, 0)?))))
+        fds.into_iter().map(move |fd| Some(fd?.with(Box::new(self.take_of(quarter, 1, 0)?))))
     }
 
     fn each(&self, change: impl Fn(&Held)) {
@@ -158,7 +156,7 @@ impl Drop for Charge {
 /// sender.
 ///
 /// # Errors
-/// As recvmsg(2); `MSGSIZE` if the packet is larger than `to`.
+/// As recvmsg(2); `MSGSIZE` if the packet is larger than `to`, or has a descriptor of a kind that is not used here.
 pub fn receive_held(
     socket: BorrowedFd<'_>,
     to: &mut [u8],
@@ -169,7 +167,12 @@ pub fn receive_held(
     let packet = packet::receive(socket, to, |fd| some.push(fd))?;
     if !some.is_empty() {
         let account = account(packet.sender);
-        fds.extend(account.hold(some));
+        let received = Reserved::received(some);
+        // No correct peer sends one, and what is over the limit would wait to be closed at nobody's charge.
+        if received.iter().flatten().any(|fd| fd.kind() == Kind::Foreign) {
+            return Err(Errno::MSGSIZE);
+        }
+        fds.extend(account.hold(received));
     }
     objects::arrived(packet)
 }

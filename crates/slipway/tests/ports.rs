@@ -157,7 +157,10 @@ fn everything_is_as_it_was_set_up() {
     // The other side tells the same.
     let (name, at) = named(their, their_port);
     assert_eq!((&name["rights"], &name["urefs"]), (&json!(["send"]), &json!(1)));
-    assert_eq!((&at["ways"][0]["sent"], &at["ways"][0]["waiting"], &at["ways"][0]["line_rights"]), (&json!(3), &json!(2), &json!(1)));
+    assert_eq!(
+        (&at["ways"][0]["sent"], &at["ways"][0]["waiting"], &at["ways"][0]["line_rights"]),
+        (&json!(3), &json!(2), &json!(1))
+    );
     assert_eq!((&at["peers"][0]["pid"], &at["peers"][0]["names"]), (&json!(own_pid), &json!([{"task": 0, "name": port}])));
     assert_eq!(at["identity"], named(own, port).1["identity"]);
     let (name, _) = named(their, their_once);

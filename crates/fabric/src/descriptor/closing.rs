@@ -1,16 +1,15 @@
 //! Closing, so that no lock is held meanwhile by a thread that has to wait, and with few calls.
 
-use super::{Carried, MARKED, kind::Kind};
+use super::{Carried, MARKED, kind::Kind, losses};
 use crate::sync::Ordering;
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
-    io::Errno,
-    net::{RecvFlags, recv},
+    net::sockopt,
 };
 use std::{
     cell::Cell,
     mem::ManuallyDrop,
-    os::fd::{IntoRawFd, OwnedFd, RawFd},
+    os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd},
 };
 
 thread_local! {
@@ -26,25 +25,6 @@ struct Deferred {
     doomed: Vec<Doomed>,
 }
 
-/// Of so many descriptors that wait to be closed those are closed that don't keep the thread.
-const DEFERRED: usize = 256;
-
-impl Deferred {
-    /// Keeps it for later; gives back what is to be closed now.
-    fn keep(&mut self, doomed: Doomed) -> Vec<Doomed> {
-        self.doomed.push(doomed);
-        if self.depth == 0 {
-            return std::mem::take(&mut self.doomed);
-        }
-        if !self.doomed.len().is_multiple_of(DEFERRED) {
-            return Vec::new();
-        }
-        let (slow, quick) = part(std::mem::take(&mut self.doomed));
-        self.doomed = slow;
-        quick
-    }
-}
-
 fn with_deferred<T>(run: impl FnOnce(&mut Deferred) -> T) -> T {
     CLOSING.with(|cell| {
         let mut deferred = cell.take();
@@ -56,7 +36,13 @@ fn with_deferred<T>(run: impl FnOnce(&mut Deferred) -> T) -> T {
 
 /// Closes a descriptor, or leaves it to the end of what [`hold_closes`] began.
 pub(super) fn doom(doomed: Doomed) {
-    close(with_deferred(|deferred| deferred.keep(doomed)));
+    drop(with_deferred(|deferred| {
+        if deferred.depth == 0 {
+            return Some(doomed);
+        }
+        deferred.doomed.push(doomed);
+        None
+    }));
 }
 
 /// Forgets what the thread has not yet closed. For the child of a fork, which closes all.
@@ -84,14 +70,16 @@ pub struct Doomed {
     fd: Option<OwnedFd>,
     /// None if it was made here.
     kind: Option<Kind>,
-    /// As that of the [`Reserved`](super::Reserved) that it was: dropped after the descriptor is closed.
+    /// As that of the [`Reserved`](super::Reserved) that it was.
+    losses: u16,
+    /// Likewise: dropped after the descriptor is closed.
     #[allow(dead_code, reason = "its drop is what counts")]
     carried: Option<Box<dyn Carried>>,
 }
 
 impl Doomed {
-    pub(super) fn new(fd: OwnedFd, kind: Option<Kind>, carried: Option<Box<dyn Carried>>) -> Self {
-        Self { fd: Some(fd), kind, carried }
+    pub(super) fn new(fd: OwnedFd, kind: Option<Kind>, losses: u16, carried: Option<Box<dyn Carried>>) -> Self {
+        Self { fd: Some(fd), kind, losses, carried }
     }
 
     /// Whether it is of a kind of file that the library does not use.
@@ -99,16 +87,22 @@ impl Doomed {
         self.kind == Some(Kind::Foreign)
     }
 
-    /// Whether something lies unread in it, if it is a socket.
-    fn is_unread(&self) -> bool {
-        let peek = |fd| recv(fd, &mut [0u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        let nothing = [Errno::WOULDBLOCK, Errno::NOTSOCK, Errno::NOTCONN, Errno::CONNRESET];
-        self.fd.as_ref().is_some_and(|fd| !peek(fd).is_err_and(|error| nothing.contains(&error)))
+    /// Whether closing it may wait, of one that poll(2) says something of: for a descriptor that lies unread in it, as a
+    /// socket's queue goes with it. Nothing is read, not even by a look: the other end could keep that waiting.
+    fn may_be_unread(&self) -> bool {
+        self.fd.as_ref().is_some_and(|fd| sockopt::socket_type(fd).is_ok())
     }
 
-    /// The number, which is its user's from here on.
+    fn number(&self) -> RawFd {
+        self.fd.as_ref().map_or(-1, AsRawFd::as_raw_fd)
+    }
+
+    /// The number, which is the caller's to close; none if the program has closed it.
     fn take(&mut self) -> Option<RawFd> {
         let fd = self.fd.take()?.into_raw_fd();
+        if self.losses != losses() {
+            return None;
+        }
         if let Some(mark) = MARKED.get(fd as usize) {
             mark.store(0, Ordering::Relaxed);
         }
@@ -117,15 +111,14 @@ impl Doomed {
 }
 
 impl Drop for Doomed {
+    /// Allocates nothing: it may be all that its thread does.
     fn drop(&mut self) {
-        if let Some(fd) = self.take() {
-            close_numbers(vec![fd]);
-        }
+        self.take().into_iter().for_each(close_number);
     }
 }
 
-/// Parts those of which the close may wait, for themselves or for a descriptor that lies unread in them (a socket's queue
-/// goes with it), from those whose doesn't. (A descriptor that comes into the queue just now is missed.)
+/// Parts those of which the close may wait, for themselves or for a descriptor that lies unread in them, from those whose
+/// doesn't. (A descriptor that comes into the queue just now is missed.)
 pub fn part(doomed: Vec<Doomed>) -> (Vec<Doomed>, Vec<Doomed>) {
     let (mut slow, mut quick) = (Vec::new(), Vec::new());
     let mut unknown = Vec::new();
@@ -139,38 +132,53 @@ pub fn part(doomed: Vec<Doomed>) -> (Vec<Doomed>, Vec<Doomed>) {
     let mut looks: Vec<PollFd<'_>> =
         unknown.iter().filter_map(|it| it.fd.as_ref()).map(|fd| PollFd::new(fd, PollFlags::IN)).collect();
     let looked = looks.is_empty() || rustix::event::poll(&mut looks, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok();
-    let stirred: Vec<bool> = looks.iter().map(|look| !looked || !look.revents().is_empty()).collect();
+    let stirred: Vec<bool> = looks.iter().map(|look| !looked || look.revents().contains(PollFlags::IN)).collect();
     for (it, stirred) in unknown.into_iter().zip(stirred) {
-        if stirred && it.is_unread() { slow.push(it) } else { quick.push(it) }
+        if stirred && it.may_be_unread() { slow.push(it) } else { quick.push(it) }
     }
     (slow, quick)
 }
 
 /// Closes descriptors, those that lie together with one call.
 pub fn close(mut doomed: Vec<Doomed>) {
-    close_numbers(doomed.iter_mut().filter_map(Doomed::take).collect());
+    doomed.sort_unstable_by_key(Doomed::number);
+    for run in doomed.chunk_by_mut(|a, b| a.number() + 1 == b.number() && a.losses == b.losses) {
+        // Their marks go just before they are closed: a child of fork(2) closes those that it finds marked.
+        let (mut first, mut last) = (None, None);
+        for fd in run.iter_mut().filter_map(Doomed::take) {
+            first = first.or(Some(fd));
+            last = Some(fd);
+        }
+        if let (Some(first), Some(last)) = (first, last) {
+            close_numbers(first, last);
+        }
+    }
 }
 
 /// Closes second descriptors of files that stay open.
 pub(super) fn close_copies(copies: Vec<OwnedFd>) {
-    close_numbers(copies.into_iter().map(IntoRawFd::into_raw_fd).collect());
-}
-
-/// Closes numbers, which are their users' alone. `OwnedFd` aborts where the program has closed one before.
-#[allow(unsafe_code, reason = "descriptors that the program may have closed already")]
-fn close_numbers(mut numbers: Vec<RawFd>) {
+    let mut numbers: Vec<RawFd> = copies.into_iter().map(IntoRawFd::into_raw_fd).collect();
     numbers.sort_unstable();
     for run in numbers.chunk_by(|a, b| a + 1 == *b) {
-        if let [first, .., last] = run
-            // SAFETY: it is the owners' last use of all numbers from the first to the last.
-            && unsafe { libc::syscall(libc::SYS_close_range, *first, *last, 0) } == 0
-        {
-            continue;
-        }
-        // A single one; or the system is older than Linux 5.9, or forbids it.
-        for fd in run {
-            // SAFETY: as above.
-            unsafe { libc::close(*fd) };
+        if let [first, ..] = run {
+            close_numbers(*first, first + run.len() as RawFd - 1);
         }
     }
+}
+
+/// Closes all numbers from the first to the last, which are the caller's alone.
+#[allow(unsafe_code, reason = "descriptors that the program may have closed already")]
+fn close_numbers(first: RawFd, last: RawFd) {
+    // SAFETY: it is the owners' last use of the numbers.
+    if first == last || unsafe { libc::syscall(libc::SYS_close_range, first, last, 0) } != 0 {
+        // The system is older than Linux 5.9, or forbids it.
+        (first..=last).for_each(close_number);
+    }
+}
+
+/// Closes a number, which is the caller's alone. `OwnedFd` aborts where the program has closed it before.
+#[allow(unsafe_code, reason = "a descriptor that the program may have closed already")]
+fn close_number(fd: RawFd) {
+    // SAFETY: it is the owner's last use of the number.
+    unsafe { libc::close(fd) };
 }

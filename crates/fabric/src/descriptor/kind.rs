@@ -33,17 +33,14 @@ impl Kind {
             return Self::Pipe;
         }
         match sockopt::socket_type(fd) {
-            // The name's family is the socket's.
-            Ok(SocketType::SEQPACKET) if unnamed(fd, End::Other) => Self::Pair,
             Err(Errno::NOTSOCK) if is_pipe(fd) => Self::Pipe,
             Err(Errno::NOTSOCK) if fcntl_get_seals(fd).is_ok() => Self::Memory,
-            Ok(of) if sockopt::socket_domain(fd) == Ok(AddressFamily::UNIX) => {
-                if of == SocketType::SEQPACKET {
-                    Self::Packets
-                } else {
-                    Self::Unix
-                }
-            }
+            // Asked for its name a socket of another family may wait for what its other holders do.
+            Ok(of) if sockopt::socket_domain(fd) == Ok(AddressFamily::UNIX) => match of {
+                SocketType::SEQPACKET if unnamed(fd, End::Other) => Self::Pair,
+                SocketType::SEQPACKET => Self::Packets,
+                _ => Self::Unix,
+            },
             _ => Self::Foreign,
         }
     }

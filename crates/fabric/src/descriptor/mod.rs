@@ -78,6 +78,10 @@ impl<T: Any + Send + Sync + Debug> Carried for T {}
 /// How often the program has closed all descriptors, the library's included.
 static LOSSES: AtomicU32 = AtomicU32::new(0);
 
+fn losses() -> u16 {
+    LOSSES.load(Ordering::Acquire) as u16
+}
+
 /// Stands for all descriptors that were lost: a number that none can have. Nothing that the library opened would do, as the
 /// program may still be closing numbers.
 const LOST: RawFd = RawFd::MAX;
@@ -110,12 +114,12 @@ impl Reserved {
             // Rights come as pairs of a socket and a pipe.
             let likely = received.len().checked_sub(2).and_then(|before| received[before].as_ref()?.kind);
             let kind = Kind::of(&fd, likely);
-            let (it, copy) = Self::moved(fd, Some(kind));
-            match copy {
-                // Some file systems' files wait with each of their descriptors.
-                Some(copy) if kind == Kind::Foreign => closing::doom(Doomed::new(copy, Some(kind), None)),
-                copy => copies.extend(copy),
-            }
+            let (it, copy) = match kind {
+                // It does not stay. Some file systems' files wait with each of their descriptors that is closed.
+                Kind::Foreign => (Self::marked(fd, Some(kind)), None),
+                _ => Self::moved(fd, Some(kind)),
+            };
+            copies.extend(copy);
             // Not many more numbers are in use at a time than there are descriptors.
             if copies.len() >= COPIES {
                 closing::close_copies(std::mem::take(&mut copies));
@@ -158,7 +162,7 @@ impl Reserved {
         if let Some(mark) = mark {
             mark.store(OWN, Ordering::Relaxed);
         }
-        let it = Self { fd: Some(fd), kind, losses: LOSSES.load(Ordering::Relaxed) as u16, carried: None };
+        let it = Self { fd: Some(fd), kind, losses: losses(), carried: None };
         if mark.is_some() { Ok(it) } else { Err(io::ErrorKind::Other.into()) }
     }
 }
@@ -168,7 +172,7 @@ const COPIES: usize = 32;
 
 impl Reserved {
     fn is_lost(&self) -> bool {
-        self.losses != LOSSES.load(Ordering::Acquire) as u16
+        self.losses != losses()
     }
 }
 
@@ -195,7 +199,7 @@ impl Drop for Reserved {
             }
             // The mark stays as long as the number is in use.
             unregister(&fd);
-            closing::doom(Doomed::new(fd, self.kind, self.carried.take()));
+            closing::doom(Doomed::new(fd, self.kind, self.losses, self.carried.take()));
         }
     }
 }

@@ -72,6 +72,13 @@ impl Inner {
 
     /// Takes the front record. False if it has to stay for now.
     fn take_record(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
+        let line = self.line(number)?;
+        if line.lost_promises
+            && matches!(record.kind, kind::MESSAGE | kind::WATCH | kind::ATTACH)
+            && line.may_be_promised(record.target)
+        {
+            line.keep_promise(record.target, None, 0);
+        }
         match record.kind {
             kind::MESSAGE => return self.take_message(number, record),
             kind::ONCE => return self.take_once(number, record),

@@ -19,7 +19,7 @@ use crate::{
     wire,
 };
 use parts::{Awaited, Kept, Pending};
-pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Promise, Stall, Token};
+pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token, is_promised};
 use rustix::io::Errno;
 use slipway_fabric::{
     Corrupt,
@@ -91,6 +91,8 @@ pub struct Line {
     offered: u32,
     /// The next slot that this end promises.
     promised: u32,
+    /// A message was lost that may have named slots.
+    pub lost_promises: bool,
     /// Send-once rights to ports of this end.
     pub tokens: slab::Slab<Token>,
     /// Send-once rights to ports of the other end, by its token.
@@ -156,6 +158,7 @@ impl Line {
             outs: Vec::new(),
             offered: parts::FIRST_OFFERED,
             promised: parts::FIRST_PROMISED,
+            lost_promises: false,
             tokens: slab::Slab::new(),
             held: rustc_hash::FxHashMap::default(),
             awaited: Vec::new(),

@@ -40,15 +40,9 @@ pub(super) const FIRST_OFFERED: u32 = 1;
 /// The first slot that the other end names.
 pub(super) const FIRST_PROMISED: u32 = 2;
 
-/// What becomes of a slot that the other end has named for a port.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Promise {
-    /// The port is here.
-    Here(PortId),
-    /// The port is dead.
-    Dead,
-    /// The other end has taken the receive right back.
-    Withdrawn,
+/// Whether a slot is one that the other end of its owner names.
+pub fn is_promised(slot: u32) -> bool {
+    slot >= FIRST_PROMISED && slot.is_multiple_of(2)
 }
 
 /// A port of the other end that this end may send to.

@@ -6,7 +6,7 @@
 
 use super::{
     Line,
-    parts::{FIRST_PROMISED, GONE, InSlot, OutSlot, Promise},
+    parts::{GONE, InSlot, OutSlot, is_promised},
 };
 use crate::state::PortId;
 use slipway_fabric::credit::{Closed, SLOTS, TxCount};
@@ -48,27 +48,22 @@ impl Line {
     /// Whether the other end can name the slot for a port.
     pub fn may_be_promised(&self, slot: u32) -> bool {
         let index = slot as usize;
-        slot >= FIRST_PROMISED && slot.is_multiple_of(2) && index < SLOTS && self.ins.get(index).is_none_or(Option::is_none)
+        is_promised(slot) && index < SLOTS && self.ins.get(index).is_none_or(Option::is_none)
     }
 
     /// What the other end sends to a slot that it [could name](Self::may_be_promised) is for this port, whose queue has
-    /// that limit.
-    pub fn keep_promise(&mut self, slot: u32, kept: Promise, limit: u32) {
-        let closed = InSlot { closed: true, ..InSlot::of(GONE) };
-        match kept {
-            Promise::Here(port) => {
-                self.set_slot(slot, InSlot { primary: true, ..InSlot::of(port) });
-                self.slot_of.insert(port, slot);
-                self.credit.open(slot, limit);
-            }
-            Promise::Dead => {
-                self.credit.close(slot, &closed.count, Closed::Dead);
-                self.set_slot(slot, closed);
-                self.segment.rx.wake_writer();
-                self.ring_bell();
-            }
-            Promise::Withdrawn => self.set_slot(slot, closed),
+    /// that limit. None if the port is not here, for whatever reason: the other end finds another way.
+    pub fn keep_promise(&mut self, slot: u32, port: Option<PortId>, limit: u32) {
+        if let Some(port) = port {
+            self.set_slot(slot, InSlot { primary: true, ..InSlot::of(port) });
+            self.slot_of.insert(port, slot);
+            return self.credit.open(slot, limit);
         }
+        let closed = InSlot { closed: true, ..InSlot::of(GONE) };
+        self.credit.close(slot, &closed.count, Closed::Moved);
+        self.set_slot(slot, closed);
+        self.segment.rx.wake_writer();
+        self.ring_bell();
     }
 
     /// A slot of this end that is open.

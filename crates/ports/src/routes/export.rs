@@ -7,7 +7,7 @@
 use super::{Once, Routes, endpoints::shared, migrate::Departed};
 use crate::{
     abi,
-    line::{INLINE, OutFd},
+    line::{INLINE, OutFd, is_promised},
     objects,
     state::{
         Effect, Home, LineId, PortId, RemoteSendOnce, Right,
@@ -209,7 +209,9 @@ impl Routes {
     fn encode_foreign(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
         let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
         if let Some(line) = line
-            && let Some(route) = remote.routes.iter().find(|route| route.line == line && route.is_open())
+            // A slot that was named here stands for nothing if what named it is taken back.
+            && let Some(route) =
+                remote.routes.iter().find(|route| route.line == line && route.is_open() && !is_promised(route.slot))
         {
             return Ok(wire_right(form::BACK, route.slot));
         }
@@ -289,7 +291,6 @@ impl Routes {
     /// Gives back the slot at which this process sends to the port from here on; 0 for none.
     fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<u32> {
         let Departed { local, ends: (r, s), watches, onces } = self.depart(port, |many| out.has_room(many))?;
-        let slot = line.and_then(|line| self.follow(port, line)).unwrap_or(0);
         out.fds.extend([OutFd(r), OutFd(s)]);
         out.fds.extend(watches.iter().cloned().map(OutFd));
         out.fds.extend(onces.iter().cloned().map(OutFd));
@@ -315,8 +316,9 @@ impl Routes {
         out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
         if self.state.port(port).srights == 0 {
             self.state.effect(Effect::Forgotten(port));
+            return Ok(0);
         }
-        Ok(slot)
+        Ok(line.and_then(|line| self.follow(port, line)).unwrap_or(0))
     }
 
     /// A message that waits at a port which moves. False, and it is destroyed, if it is more than can travel at once.

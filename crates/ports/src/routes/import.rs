@@ -5,7 +5,6 @@
 
 use super::{Remote, Routes, Upcall, corrupt};
 use crate::{
-    line::Promise,
     objects::Arrived,
     state::{
         Home, LineId, PortId, RemoteSendOnce, Right,
@@ -36,6 +35,9 @@ impl Routes {
         match parsed {
             Parsed::Whole(parsed) => self.import_message(view, parsed),
             Parsed::Lost(reply) => {
+                if let View::Reader(line) = view {
+                    self.note_lost_promises(line);
+                }
                 // The task that waits for an answer is told that there will be none.
                 let reply = self.import_right(view, reply)?;
                 self.state.destroy_right(reply);
@@ -214,8 +216,7 @@ impl Routes {
             Some((r, s)) => self.arrive(&luggage, r, s)?,
             None => None,
         };
-        let kept = arrived.as_ref().map_or(Promise::Dead, |(port, _)| Promise::Here(*port));
-        self.keep_promise(view, slot, kept);
+        self.keep_promise(view, slot, arrived.as_ref().map(|(port, _)| *port));
         let Some((port, stranded)) = arrived else {
             // The port is dead, and with it what waited there.
             let port = self.state.new_port();
@@ -250,27 +251,29 @@ impl Routes {
         if good { Ok(()) } else { Err(corrupt()) }
     }
 
-    /// What was sent over the line to the slot that a receive right's sender has named is for the port.
-    fn keep_promise(&mut self, view: View, slot: u32, kept: Promise) {
+    /// What was sent over the line to the slot that a receive right's sender has named is for the port, if that is here.
+    fn keep_promise(&mut self, view: View, slot: u32, port: Option<PortId>) {
         match view {
             _ if slot == 0 => {}
             View::Loose => {}
             // What was sent there is taken back, too.
             View::Writer(line) => self.upcall(Upcall::Close(line, slot)),
             View::Reader(line) => {
-                let limit = match kept {
-                    Promise::Here(port) => self.state.port(port).local().map_or(0, |local| local.qlimit),
-                    Promise::Dead | Promise::Withdrawn => 0,
-                };
+                let limit = port.and_then(|port| self.state.port(port).local()).map_or(0, |local| local.qlimit);
                 if let Some(line) = self.lines.get_mut(line) {
-                    line.keep_promise(slot, kept, limit);
+                    line.keep_promise(slot, port, limit);
                 }
-                if let Promise::Here(port) = kept
-                    && let Some(exported) = self.exported_mut(port)
-                {
+                if let Some(exported) = port.and_then(|port| self.exported_mut(port)) {
                     exported.slots.push((line, slot));
                 }
             }
+        }
+    }
+
+    /// A message was lost, and with it what it said of slots: those that turn up and that nobody has named are closed.
+    fn note_lost_promises(&mut self, line: LineId) {
+        if let Some(line) = self.lines.get_mut(line) {
+            line.lost_promises = true;
         }
     }
 
@@ -331,7 +334,10 @@ impl Routes {
     pub(crate) fn discard(&mut self, id: LineId, parsed: Parsed) -> Result<(), Corrupt> {
         match parsed {
             Parsed::Whole(parsed) => self.discard_message(id, parsed),
-            Parsed::Lost(reply) => self.discard_right(id, reply),
+            Parsed::Lost(reply) => {
+                self.note_lost_promises(id);
+                self.discard_right(id, reply)
+            }
         }
     }
 
@@ -356,7 +362,7 @@ impl Routes {
             // The receive right itself has never left its sender.
             ParsedRight::Receive(parsed) => {
                 self.check_promise(View::Reader(id), parsed.slot)?;
-                self.keep_promise(View::Reader(id), parsed.slot, Promise::Withdrawn);
+                self.keep_promise(View::Reader(id), parsed.slot, None);
                 self.discard_right(id, parsed.nsrequest)?;
                 self.discard_right(id, parsed.pdrequest)?;
                 parsed.messages.into_iter().try_for_each(|message| self.discard_message(id, message))?;

@@ -242,6 +242,8 @@ fn belong_together(r: &Reserved, s: &Reserved) -> Option<Vec<Request>> {
             Ok(packet) if packet.bytes.is_empty() && objects::hung_up(r) => return None,
             Ok(packet) if packet.bytes.is_empty() => {}
             Ok(packet) => early.push(packet),
+            // Longer than any request, or without its descriptors.
+            Err(rustix::io::Errno::MSGSIZE) => {}
             Err(rustix::io::Errno::WOULDBLOCK) if sent => return None,
             Err(rustix::io::Errno::WOULDBLOCK) => {
                 objects::send(s.as_fd(), &[&nonce], &[]).ok()?;

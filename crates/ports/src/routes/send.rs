@@ -105,7 +105,8 @@ impl Routes {
                 Ok(route) => route,
                 Err(Errno::WOULDBLOCK) if !matches!(self.state.port(port).home, Home::Remote) => continue,
                 Err(Errno::WOULDBLOCK) => return Err(Refused::Socket(port, message).into()),
-                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN | Errno::CONNREFUSED) => {
+                // Also if the program has closed the sending end.
+                Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN | Errno::CONNREFUSED | Errno::BADF) => {
                     self.state.remote_port_died(port);
                     continue;
                 }

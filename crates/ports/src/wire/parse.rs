@@ -17,7 +17,10 @@ use crate::{
     objects::{self, Arrived},
     state::message::{Charge, Memory},
 };
-use slipway_fabric::{Corrupt, descriptor::Reserved};
+use slipway_fabric::{
+    Corrupt,
+    descriptor::{Kind, Reserved},
+};
 use smallvec::SmallVec;
 use std::sync::Arc;
 use zerocopy::FromBytes;
@@ -303,6 +306,9 @@ impl Parser<'_> {
             form::FIRST_LINE_RIGHT => ParsedRight::FirstLineRight(code.value, self.socket()?),
             form::SEND => {
                 let (s, t) = (self.socket()?, self.descriptor("right")?);
+                if t.as_ref().is_some_and(|t| t.kind() != Kind::Pipe) {
+                    return Err(wrong("pipe"));
+                }
                 ParsedRight::Send(s.zip(t))
             }
             // An honest giver may not know: it is the holder of the other end that could have named it.

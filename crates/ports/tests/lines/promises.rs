@@ -13,6 +13,9 @@ fn with_receive_right(line: &mut Line, port: &Port, id: i32, slot: u32) {
 struct Sent {
     door: Port,
     line: Line,
+    /// The library's name for our port.
+    name: u32,
+    /// Its name for the port that moved.
     port: u32,
 }
 
@@ -25,7 +28,7 @@ fn sent() -> Sent {
     let moves = Msg::new(50, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
     assert_eq!(send(&moves), Code::SUCCESS);
     assert_eq!(send(&Msg::new(51, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
-    Sent { door, line, port }
+    Sent { door, line, name, port }
 }
 
 /// Reads a message with a receive right: the slot that is named for it, and the port.
@@ -40,10 +43,17 @@ fn receive_right_of(line: &mut Line) -> (u32, Port) {
 
 #[test]
 fn what_follows_a_receive_right_goes_over_the_same_line() {
-    let Sent { mut line, port, .. } = sent();
+    let Sent { mut line, port, name, .. } = sent();
     let (slot, moved) = receive_right_of(&mut line);
     let (record, _) = next(&mut line, kind::MESSAGE);
     assert_eq!((record.target, record.id), (slot, 51));
+    // Such a slot is no number for a right: it would be void if the receive right were taken back.
+    let give = Msg::new(52, (name, types::COPY_SEND), (0, 0)).ports(types::COPY_SEND, &[port]);
+    assert_eq!(send(&give), Code::SUCCESS);
+    let (record, rest, _) = line.read();
+    let items = &rest[record.body as usize..];
+    let right = WireRight::read_from_prefix(&items[size_of::<ItemHead>()..]).expect("a right").0;
+    assert_eq!((record.id, right.form), (52, form::SEND));
     let nobody = objects::receive(moved.r.as_fd(), &mut [0; 64], &mut Vec::<Reserved>::new());
     assert_eq!(nobody, Err(Errno::AGAIN), "no line of its own");
     Task::current().deallocate(port).expect("the right");
@@ -78,7 +88,7 @@ fn a_slot_is_named_once_and_by_the_one_that_may() {
 
 #[test]
 fn what_follows_a_receive_right_is_taken_back_with_it() {
-    let Sent { door, line, port } = sent();
+    let Sent { door, line, port, .. } = sent();
     let task = Task::current();
     assert_eq!(task.kind(port), Ok(types_of::SEND));
     // The port that the right was sent to has moved: both go there.
@@ -102,6 +112,9 @@ fn what_follows_a_right_that_was_withdrawn_is_dropped() {
     with_receive_right(&mut line, &port, 57, 2);
     line.write(&message(2, 58), &[], &[]);
     line.credit.see(0);
+    line.ring();
+    // It tells us, so that nothing waits for us to find that out.
+    tools::until("the slot is closed", || line.credit.closed(2) == Some(Closed::Moved));
     line.credit.see(2);
     line.ring();
     tools::until("both are read", || line.unread() == 0);

@@ -108,8 +108,15 @@ mod tests {
 
     fn client(pid: u32) -> Snapshot {
         let ways = vec![Way { line: 5, ..Way::default() }];
-        let port =
-            Port { port: 9, home: Home::Remote, identity: Some(77), send_rights: 1, names: names(0x201), ways, ..Port::default() };
+        let port = Port {
+            port: 9,
+            home: Home::Remote,
+            identity: Some(77),
+            send_rights: 1,
+            names: names(0x201),
+            ways,
+            ..Port::default()
+        };
         let line = Line { line: 5, bell: 501, peer_bell: Some(502), ..Line::default() };
         Snapshot { pid, command: "client".into(), ports: vec![port], lines: vec![line], ..Snapshot::default() }
     }
