@@ -14,7 +14,7 @@ import sys
 X11 = ("pointer", "prop", "getimage10", "getimage500", "putimage100", "noop", "dot", "rect1", "gc", "move", "ftext")
 SHOWN = {
     "ipc": (
-        ("null", "rpc", "16-longwords", "256-longwords", "4095-longwords", "1-port", "256-ports", "256-passed-on"),
+        ("null", "rpc", "rpc-100-owned", "rpc-100-moved", "16-longwords", "256-longwords", "4095-longwords", "1-port", "256-ports", "256-passed-on"),
         {
             "socket/different": "AF_UNIX",
             "ipc-channel/different": "ipc-channel",
