@@ -1,7 +1,7 @@
 //! Closing, so that no lock is held meanwhile by a thread that has to wait, and with few calls.
 
 use super::{Carried, MARKED, kind::Kind, losses};
-use crate::sync::Ordering;
+use crate::{packet::drop_unread, sync::Ordering};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
     net::sockopt,
@@ -88,9 +88,11 @@ impl Doomed {
     }
 
     /// Whether closing it may wait, of one that poll(2) says something of: for a descriptor that lies unread in it, as a
-    /// socket's queue goes with it. Nothing is read, not even by a look: the other end could keep that waiting.
+    /// socket's queue goes with it. Nothing is read of one that came from a peer, not even by a look: the peer could keep that
+    /// waiting.
     fn may_be_unread(&self) -> bool {
-        self.fd.as_ref().is_some_and(|fd| sockopt::socket_type(fd).is_ok())
+        let Some(fd) = &self.fd else { return false };
+        self.kind.is_some() || (sockopt::socket_type(fd).is_ok() && !drop_unread(fd))
     }
 
     fn number(&self) -> RawFd {
