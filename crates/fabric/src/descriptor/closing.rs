@@ -4,7 +4,8 @@ use super::{Carried, MARKED, kind::Kind, losses};
 use crate::{packet::drop_unread, sync::Ordering};
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
-    net::sockopt,
+    io::Errno,
+    net::{RecvFlags, recv, sockopt},
 };
 use std::{
     cell::Cell,
@@ -88,11 +89,15 @@ impl Doomed {
     }
 
     /// Whether closing it may wait, of one that poll(2) says something of: for a descriptor that lies unread in it, as a
-    /// socket's queue goes with it. Nothing is read of one that came from a peer, not even by a look: the peer could keep that
-    /// waiting.
+    /// socket's queue goes with it.
     fn may_be_unread(&self) -> bool {
         let Some(fd) = &self.fd else { return false };
-        self.kind.is_some() || (sockopt::socket_type(fd).is_ok() && !drop_unread(fd))
+        let peek = || recv(fd, &mut [0u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
+        let nothing = [Errno::WOULDBLOCK, Errno::NOTSOCK, Errno::NOTCONN, Errno::CONNRESET];
+        match self.kind {
+            None => sockopt::socket_type(fd).is_ok() && !drop_unread(fd),
+            Some(_) => !peek().is_err_and(|error| nothing.contains(&error)),
+        }
     }
 
     fn number(&self) -> RawFd {
