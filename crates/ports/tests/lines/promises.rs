@@ -143,3 +143,22 @@ fn a_right_to_a_port_that_goes_with_it_is_no_number() {
     let right = WireRight::read_from_prefix(&items[size_of::<ItemHead>()..]).expect("a right").0;
     assert_eq!(right.form, form::SEND);
 }
+
+/// The reader had no place for the file with the message, and so never learned which slots it names.
+#[test]
+fn what_follows_a_right_that_was_lost_ends_no_line() {
+    let own = receive_right();
+    let mut line = line_of_ours(own);
+    // One descriptor goes with the packet, as its byte says, and none arrives.
+    objects::send(line.fd_socket.as_fd(), &[&[1]], &[]).expect("room");
+    let lost = Record { flags: slipway_ports::wire::flag::SPILLED, fds: 1, ..message(0, 62) };
+    line.write(&lost, &[], &[]);
+    line.write(&message(2, 63), &[], &[]);
+    tools::until("the slot is closed", || line.credit.closed(2) == Some(Closed::Moved));
+    line.credit.see(2);
+    line.ring();
+    tools::until("both are read", || line.unread() == 0);
+    // Nobody has named this one.
+    line.write(&message(3, 64), &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+}
