@@ -8,10 +8,13 @@
 use crate::credentials::Credentials;
 use rustix::{
     io::Errno,
-    net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags},
+    net::{
+        RecvAncillaryBuffer, RecvFlags, ReturnFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recv, recvmsg,
+        sockopt::set_socket_passcred,
+    },
 };
 use std::{
-    io::IoSlice,
+    io::{IoSlice, IoSliceMut},
     mem::MaybeUninit,
     os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd},
 };
@@ -118,29 +121,40 @@ fn receive_as(how: i32, socket: BorrowedFd<'_>, to: &mut [u8], mut take: impl Fn
     Ok(Packet { len, truncated: flag(libc::MSG_TRUNC), lost: flag(libc::MSG_CTRUNC), sender })
 }
 
-/// Drops packets that lie unread in a socket, up to the first with descriptors; 64 at most. Whether none is left. For a socket of which no
+/// Whether a packet lies unread in a socket. It stays there. The socket's packets say from here on which process sent them, as even
+/// an empty one differs from the end of all then.
+pub fn holds_unread(socket: impl AsFd) -> bool {
+    // A first error may be one that the socket has kept.
+    set_socket_passcred(&socket, true).is_ok() && matches!(look(&socket).or_else(|_| look(socket)), Ok(Look { holds: true, .. }))
+}
+
+/// Drops packets that lie unread in a socket, up to the first with descriptors; 64 at most. For a socket of which no
 /// other process has a copy.
-pub fn drop_unread(socket: impl AsFd) -> bool {
-    let fd = socket.as_fd().as_raw_fd();
+pub fn drop_unread(socket: impl AsFd) {
     for _ in 0..64 {
-        let mut byte = 0u8;
-        let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
-        // SAFETY: a header of zeros is one without a name or control data.
-        let mut header: libc::msghdr = unsafe { std::mem::zeroed() };
-        (header.msg_iov, header.msg_iovlen) = (&raw mut part, 1);
-        // SAFETY: the header leads to one byte, which lives longer than the call.
-        let len = unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_PEEK | libc::MSG_DONTWAIT) };
-        if len <= 0 {
-            return true;
+        match look(&socket) {
+            Ok(Look { empty: false, holds: false }) => drop(recv(&socket, &mut [0u8; 1], RecvFlags::DONTWAIT)),
+            _ => return,
         }
-        // There is no room for descriptors: the kernel says so if there are any.
-        if header.msg_flags & libc::MSG_CTRUNC != 0 {
-            return false;
-        }
-        // SAFETY: as above.
-        unsafe { libc::recvmsg(fd, &raw mut header, libc::MSG_DONTWAIT) };
     }
-    false
+}
+
+/// What a look into a socket tells of its first packet.
+struct Look {
+    /// It has no bytes, or there is none any more.
+    empty: bool,
+    /// It has descriptors, or the name of its sender.
+    holds: bool,
+}
+
+/// Looks without taking descriptors.
+fn look(socket: impl AsFd) -> Result<Look, Errno> {
+    let mut byte = [0u8; 1];
+    let mut control = RecvAncillaryBuffer::new(&mut []);
+    let flags = RecvFlags::PEEK | RecvFlags::DONTWAIT;
+    let message = recvmsg(socket, &mut [IoSliceMut::new(&mut byte)], &mut control, flags)?;
+    // There is no room for either: the kernel says so.
+    Ok(Look { empty: message.bytes == 0, holds: message.flags.contains(ReturnFlags::CTRUNC) })
 }
 
 /// Sends one packet with descriptors, at most [`DESCRIPTORS`]. Never waits, never raises SIGPIPE.
@@ -171,10 +185,25 @@ mod tests {
     fn packets_are_dropped_up_to_one_with_descriptors() {
         let (a, b) = pair();
         (0..3).for_each(|_| super::send(a.as_fd(), &[&[1, 2]], &[]).expect("room"));
-        assert!(drop_unread(&b) && drop_unread(&b));
+        drop_unread(&b);
+        assert!(!holds_unread(&b));
+        set_socket_passcred(&b, false).expect("a socket");
         super::send(a.as_fd(), &[&[1]], &[]).expect("room");
         super::send(a.as_fd(), &[&[1]], &[a.as_fd()]).expect("room");
-        assert!(!drop_unread(&b) && !drop_unread(&b));
+        drop_unread(&b);
+        assert!(holds_unread(&b) && holds_unread(&b));
+    }
+
+    #[test]
+    fn the_end_is_no_packet_and_an_empty_packet_is_one() {
+        for (packets, holds) in [(0, false), (1, true)] {
+            let (a, b) = pair();
+            (0..packets).for_each(|_| super::send(a.as_fd(), &[], &[]).expect("room"));
+            // What it sent and the other end never read is an error that the socket keeps.
+            super::send(b.as_fd(), &[&[1]], &[]).expect("room");
+            drop(a);
+            assert!(holds_unread(&b) == holds && holds_unread(&b) == holds);
+        }
     }
 
     fn pair() -> (OwnedFd, OwnedFd) {

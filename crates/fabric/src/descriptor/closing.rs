@@ -1,12 +1,8 @@
 //! Closing, so that no lock is held meanwhile by a thread that has to wait, and with few calls.
 
 use super::{Carried, MARKED, kind::Kind, losses};
-use crate::{packet::drop_unread, sync::Ordering};
-use rustix::{
-    event::{PollFd, PollFlags, Timespec},
-    io::Errno,
-    net::{RecvFlags, recv, sockopt},
-};
+use crate::{packet::holds_unread, sync::Ordering};
+use rustix::event::{PollFd, PollFlags, Timespec};
 use std::{
     cell::Cell,
     mem::ManuallyDrop,
@@ -89,14 +85,11 @@ impl Doomed {
     }
 
     /// Whether closing it may wait, of one that poll(2) says something of: for a descriptor that lies unread in it, as a
-    /// socket's queue goes with it.
+    /// socket's queue goes with it. Another process may have a copy, and read it there.
     fn may_be_unread(&self) -> bool {
-        let Some(fd) = &self.fd else { return false };
-        let peek = || recv(fd, &mut [0u8; 0], RecvFlags::PEEK | RecvFlags::DONTWAIT);
-        let nothing = [Errno::WOULDBLOCK, Errno::NOTSOCK, Errno::NOTCONN, Errno::CONNRESET];
         match self.kind {
-            None => sockopt::socket_type(fd).is_ok() && !drop_unread(fd),
-            Some(_) => !peek().is_err_and(|error| nothing.contains(&error)),
+            None | Some(Kind::Pair) => self.fd.as_ref().is_some_and(holds_unread),
+            Some(_) => true,
         }
     }
 
@@ -188,4 +181,25 @@ fn close_numbers(first: RawFd, last: RawFd) {
 fn close_number(fd: RawFd) {
     // SAFETY: it is the owner's last use of the number.
     unsafe { libc::close(fd) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::packet::{holds_unread, send};
+    use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
+    use std::os::fd::AsFd;
+
+    /// It may be a copy of a socket that others read.
+    #[test]
+    fn what_lies_unread_in_a_socket_that_is_closed_stays_there() {
+        for kind in [None, Some(Kind::Pair)] {
+            let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets");
+            let doomed = || vec![Doomed::new(b.try_clone().expect("a copy"), kind, losses(), None)];
+            assert!(part(doomed()).0.is_empty());
+            send(a.as_fd(), &[&[1]], &[]).expect("room");
+            assert_eq!(part(doomed()).0.len(), 1);
+            assert!(holds_unread(&b));
+        }
+    }
 }
