@@ -24,6 +24,8 @@ int main(void)
 {
     struct sigaction set, old, now;
 
+    /* A program that nohup(1) runs starts with this one ignored. */
+    CHECK(signal(SIGHUP, SIG_DFL) != SIG_ERR);
     CHECK(signal(SIGUSR1, on_plain) == SIG_DFL && signal(SIGHUP, on_plain) == SIG_DFL);
     CHECK(XOpenDisplay(NULL) != NULL);
     CHECK(signal(SIGUSR1, on_plain) == on_plain && signal(SIGHUP, SIG_IGN) == on_plain);
