@@ -163,14 +163,14 @@ pub fn is_sealed(file: impl AsFd, len: u64) -> bool {
 /// Whether a descriptor that a peer sent is a socket as [`socket_pair`] makes them: nothing else is used as a port. Those of
 /// other families may wait where these don't.
 pub fn is_socket(fd: &Reserved) -> bool {
-    fd.kind().takes_packets()
+    fd.kind() == Kind::Unix && rustix::net::sockopt::socket_type(fd) == Ok(SocketType::SEQPACKET)
 }
 
 /// Whether what is sent into a socket goes to no service that would take it for this process's word: its credentials go
 /// with it. The receiving end of a port has no name, and only the port's owner could give it one. A sending end may have
 /// been given one by any of its holders.
 pub fn leads_to_a_port(fd: &Reserved) -> bool {
-    fd.kind() == Kind::Pair
+    is_socket(fd) && unnamed(fd, End::Other)
 }
 
 /// As [`leads_to_a_port`], for a socket that has one holder at a time: it has no name at either end.

@@ -71,11 +71,13 @@ fn an_answer_goes_to_no_socket_that_is_no_port() {
         bind(&service, &at).and_then(|()| listen(&service, 1)).and_then(|()| connect(&client, &at)).expect("a service");
         (client, accept(&service).expect("a client"))
     };
-    let reply = |pair: &dyn Fn() -> (OwnedFd, OwnedFd)| {
+    let reply = |form: u32, pair: &dyn Fn() -> (OwnedFd, OwnedFd)| {
         let (given, kept) = pair();
+        let pipe = (form == form::SEND).then(|| objects::holder_pipe().expect("a pipe").1);
         move |line: &mut Line, _: &Stage| {
-            let record = Record { reply: right(form::ONCE, 0), fds: 1, ..message(ANSWER) };
-            line.write(&record, &[], &[given.as_fd()]);
+            let fds: Vec<_> = [&given].into_iter().chain(&pipe).map(AsFd::as_fd).collect();
+            let record = Record { reply: right(form, 0), fds: fds.len() as u16, ..message(ANSWER) };
+            line.write(&record, &[], &fds);
             let bytes = &mut [0; 64];
             let mut spoke =
                 || rustix::net::recv(&kept, &mut bytes[..], rustix::net::RecvFlags::DONTWAIT).is_ok_and(|(_, n)| n > 0);
@@ -101,7 +103,15 @@ fn an_answer_goes_to_no_socket_that_is_no_port() {
     }
     attacked(
         test,
-        &[&reply(&|| sockets(SocketType::DGRAM)), &reply(&|| sockets(SocketType::STREAM)), &reply(&connected), &rerouted],
+        &[
+            &reply(form::ONCE, &|| sockets(SocketType::DGRAM)),
+            &reply(form::ONCE, &|| sockets(SocketType::STREAM)),
+            &reply(form::ONCE, &connected),
+            &reply(form::SEND, &|| sockets(SocketType::DGRAM)),
+            &reply(form::SEND, &|| sockets(SocketType::STREAM)),
+            &reply(form::SEND, &connected),
+            &rerouted,
+        ],
     );
 }
 

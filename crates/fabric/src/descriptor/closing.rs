@@ -87,10 +87,7 @@ impl Doomed {
     /// Whether closing it may wait, of one that poll(2) says something of: for a descriptor that lies unread in it, as a
     /// socket's queue goes with it. Another process may have a copy, and read it there.
     fn may_be_unread(&self) -> bool {
-        match self.kind {
-            None | Some(Kind::Pair) => self.fd.as_ref().is_some_and(holds_unread),
-            Some(_) => true,
-        }
+        self.fd.as_ref().is_some_and(holds_unread)
     }
 
     fn number(&self) -> RawFd {
@@ -126,7 +123,7 @@ pub fn part(doomed: Vec<Doomed>) -> (Vec<Doomed>, Vec<Doomed>) {
         match it.kind {
             Some(Kind::Foreign) => slow.push(it),
             Some(Kind::Pipe | Kind::Memory) => quick.push(it),
-            Some(Kind::Pair | Kind::Packets | Kind::Unix) | None => unknown.push(it),
+            Some(Kind::Unix) | None => unknown.push(it),
         }
     }
     let mut looks: Vec<PollFd<'_>> =
@@ -193,7 +190,7 @@ mod tests {
     /// It may be a copy of a socket that others read.
     #[test]
     fn what_lies_unread_in_a_socket_that_is_closed_stays_there() {
-        for kind in [None, Some(Kind::Pair)] {
+        for kind in [None, Some(Kind::Unix)] {
             let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets");
             let doomed = || vec![Doomed::new(b.try_clone().expect("a copy"), kind, losses(), None)];
             assert!(part(doomed()).0.is_empty());

@@ -188,8 +188,6 @@ impl Routes {
                 self.also_given(port, None);
                 port
             }
-            None if !crate::objects::is_socket(&s) => return Err(corrupt()),
-            None if !crate::objects::leads_to_a_port(&s) => return Ok(Right::Dead),
             None => self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, ..Remote::default() }),
         };
         if let Some(remote) = self.remote_mut(port)

@@ -70,9 +70,6 @@ impl Routes {
         }
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
-        if known.is_none() && !objects::leads_to_a_port(&s) {
-            return self.import_lost_line_right(number, slot, true);
-        }
         let port = match known {
             // The other end's it was when this was written; the receive right has come here by another way since. A peer
             // that only says so has a right to the port, and gives that: nothing is ever sent to the slot.

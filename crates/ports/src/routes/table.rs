@@ -2,9 +2,10 @@
 
 use crate::{
     account::Account,
-    objects::{Arrived, Request},
+    objects::{Arrived, Request, leads_to_a_port},
     state::{LineId, PortId, message::Message},
 };
+use rustix::io::Errno;
 use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
 use std::sync::Arc;
@@ -16,6 +17,8 @@ pub struct Remote {
     pub s: Option<Arc<Reserved>>,
     /// The identity of `s`.
     pub identity: u64,
+    /// Whether `s` is known to [lead to a port](leads_to_a_port).
+    pub checked: bool,
     /// A pipe's write end that counts this process as a holder.
     pub t: Option<Arc<Reserved>>,
     /// The ways to it. Messages go the first that is [open](Route::is_open).
@@ -105,6 +108,17 @@ impl Route {
 }
 
 impl Remote {
+    /// The sending end, to send something there. Now it is asked what it leads to: most rights that come are kept, passed on
+    /// or given back.
+    ///
+    /// # Errors
+    /// `PIPE` if it leads to no port: that is as good as dead.
+    pub fn sending_end(&mut self) -> Result<Arc<Reserved>, Errno> {
+        let s = self.s.clone().ok_or(Errno::NOTCONN)?;
+        self.checked = self.checked || leads_to_a_port(&s);
+        if self.checked { Ok(s) } else { Err(Errno::PIPE) }
+    }
+
     /// The way that messages go now. There is none while others wait that have to go first.
     #[inline]
     pub fn way(&self) -> Option<&Route> {

@@ -95,7 +95,7 @@ impl Routes {
         let line = self.lines.get(number).ok_or(Errno::NOTCONN)?;
         let ask = Ask { magic: MAGIC, slot, bell: line.guest_bell, through: line.through, maker: u64::from(line.maker) };
         let remote = self.remote_mut(port).ok_or(Errno::NOTCONN)?;
-        let s = remote.s.clone().ok_or(Errno::NOTCONN)?;
+        let s = remote.sending_end()?;
         let short = |error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE);
         let (socket, theirs) = objects::socket_pair().map_err(short)?;
         let socket = Arc::new(Reserved::new(socket).map_err(short)?);

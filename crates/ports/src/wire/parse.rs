@@ -303,9 +303,9 @@ impl Parser<'_> {
             return Ok(numbered);
         }
         Ok(match code.form {
-            form::FIRST_LINE_RIGHT => ParsedRight::FirstLineRight(code.value, self.socket()?),
+            form::FIRST_LINE_RIGHT => ParsedRight::FirstLineRight(code.value, self.unix_socket()?),
             form::SEND => {
-                let (s, t) = (self.socket()?, self.descriptor("right")?);
+                let (s, t) = (self.unix_socket()?, self.descriptor("right")?);
                 if t.as_ref().is_some_and(|t| t.kind() != Kind::Pipe) {
                     return Err(wrong("pipe"));
                 }
@@ -322,6 +322,12 @@ impl Parser<'_> {
     fn socket(&mut self) -> Result<Arrived, Corrupt> {
         let fd = self.descriptor("right")?;
         if fd.as_ref().is_some_and(|fd| !objects::is_socket(fd)) { Err(wrong("socket")) } else { Ok(fd) }
+    }
+
+    /// The next descriptor, which is probably a port's sending end: that is asked when something is first sent there.
+    fn unix_socket(&mut self) -> Result<Arrived, Corrupt> {
+        let fd = self.descriptor("right")?;
+        if fd.as_ref().is_some_and(|fd| fd.kind() != Kind::Unix) { Err(wrong("socket")) } else { Ok(fd) }
     }
 
     fn receive(&mut self, slot: u32, rest: &mut &[u8]) -> Result<ParsedReceive, Corrupt> {

@@ -68,7 +68,8 @@ pub fn victim() {
                 reply(answer().int(held.fds as u64).int(held.maps as u64).int(held.names as u64).int(pages * 4096));
             }
             ANSWER if port == open => {
-                let _ = send_for(&answer(), Some(0));
+                // With the right that came, of either type.
+                let _ = send_for(&Msg::new(msg.id() + 1, (msg.reply(), msg.u32(0) & 0xff), (0, 0)), Some(0));
             }
             FILE if port == open => {
                 let _ = send_for(&answer().bytes(&[7; 2 * INLINE]), Some(0));
