@@ -4,7 +4,7 @@ use super::shortcuts::Shortcuts;
 use crate::{
     routes::Routes,
     state::{Home, LineId, PortId, SetId},
-    waiting::{For, Waiting},
+    waiting::{For, Waiting, receivers},
 };
 use std::ops::{Deref, DerefMut};
 
@@ -43,8 +43,7 @@ impl DerefMut for Inner {
 impl Inner {
     /// Picks what a thread waits for that gets messages of the port.
     fn receivers_of(&self, port: PortId) -> impl Fn(&For) -> bool + use<> {
-        let set = self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set);
-        move |what| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set))
+        receivers(port, self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set))
     }
 
     /// Wakes a thread that waits for messages at the port.

@@ -95,7 +95,7 @@ fn send_with_once(inner: &mut Inner, space: SpaceId, front: &[u8; HEADER], body:
 }
 
 /// The port that a reply right is made for, if it is here.
-fn reply_port(inner: &Inner, space: SpaceId, name: u32) -> Option<PortId> {
+pub(super) fn reply_port(inner: &Inner, space: SpaceId, name: u32) -> Option<PortId> {
     let entry = inner.state.space(space).get(name).filter(|entry| entry.has(kind::RECEIVE))?;
     entry.port().filter(|port| matches!(inner.state.port(*port).home, Home::Here(_)))
 }
@@ -204,10 +204,10 @@ pub enum Short {
     Other,
 }
 
-/// Looks whether a wait for what comes over the only hot line may begin, which looks at the line itself.
+/// Looks whether a wait for what comes over the only hot line, if there is one, may begin, which looks at the line itself.
 #[inline(always)]
 pub fn look(inner: &Inner, what: For) -> Short {
-    if inner.waiting.hot.len() == 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }
+    if inner.waiting.hot.len() <= 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }
 }
 
 /// Whether no message waits in a queue here.
@@ -236,8 +236,10 @@ pub struct Buffer<'a> {
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
 pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], room: usize) -> Short {
-    let Some(&number) = inner.waiting.hot.first() else { return Short::Other };
     let Routes { state, lines, .. } = &mut inner.routes;
+    let Some(&number) = inner.waiting.hot.first() else {
+        return if none_queued(state, what) { Short::Nothing } else { Short::Other };
+    };
     let Some(line) = lines.get_mut(number) else { return Short::Other };
     let record = match line.front() {
         Ok(Some(record)) => record,
@@ -277,11 +279,11 @@ pub fn take(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<
 }
 
 /// What the header of a message that was taken says of its port.
-struct Taken {
-    local: u64,
-    local_type: u32,
+pub(super) struct Taken {
+    pub local: u64,
+    pub local_type: u32,
     dest_type: u32,
-    seqno: u32,
+    pub seqno: u32,
 }
 
 /// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor.
@@ -365,7 +367,7 @@ fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
 impl Taken {
     /// Counts a message of the port.
     #[inline(always)]
-    fn new(local: &mut Local, payload: Option<u64>, dest_type: u32) -> Self {
+    pub fn new(local: &mut Local, payload: Option<u64>, dest_type: u32) -> Self {
         let seqno = local.seqno;
         local.seqno = seqno.wrapping_add(1);
         match payload {

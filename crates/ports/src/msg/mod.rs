@@ -1,9 +1,11 @@
 //! `mach_msg`: sending and receiving messages as bytes in a buffer.
 //!
-//! * [`header`] and [`typed`]: the message's format. * [`fast`]: plain messages, between the buffer and a ring. * `send`: all others.
+//! * [`header`] and [`typed`]: the message's format. * [`fast`]: plain messages, between the buffer and a ring. * `handing`: plain
+//!   messages to a thread of this process that waits. * `send`: all others.
 //! * `send_notify`: sending to a full queue. * `pseudo_receive`: a message that could not be sent. * `receive`: from queues and lines.
 
 pub mod fast;
+mod handing;
 pub mod header;
 mod pseudo_receive;
 mod receive;
@@ -36,8 +38,11 @@ pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], re
 
 /// As [`mach_msg`], when the message to be sent doesn't go by the fast path.
 #[inline(never)]
-fn send_slowly(guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
-    let (guard, code) = send::send(guard, space, buffer, request);
+fn send_slowly(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    let mut code = Code::SUCCESS;
+    if request.option & option::SEND_CANCEL != 0 || !handing::send(&mut guard, space, buffer, request.send_size) {
+        (guard, code) = send::send(guard, space, buffer, request);
+    }
     if code != Code::SUCCESS || request.option & option::RCV_MSG == 0 {
         return code;
     }

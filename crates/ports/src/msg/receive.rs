@@ -11,7 +11,7 @@ use crate::{
     dispatch::{Inner, records::Dispatched},
     lock::Guard,
     state::{PortId, Right, SpaceId, message::Message},
-    wait::{self, Ended, turn},
+    wait::{self, Ended, Hands, HasMessage, turn},
     waiting::For,
 };
 
@@ -46,15 +46,26 @@ pub(super) fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], r
                 return Code::SUCCESS;
             }
             Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {
-                (guard, ended) = match lends {
-                    true => turn::for_message(guard, what, None),
-                    false => wait::for_message(guard, what, None),
+                let waited = match lends {
+                    true => turn::for_message(guard, what, None, None),
+                    false => wait::for_message(guard, what, None, Some(hands(space, buffer, request))),
+                };
+                (guard, ended) = match waited {
+                    Ok(waited) => waited,
+                    Err(HasMessage) => return Code::SUCCESS,
                 };
             }
             Short::Nothing | Short::Other => break,
         }
     }
     receive_slowly(guard, space, what, buffer, request, ended)
+}
+
+/// The part of the buffer that may be used.
+#[inline(always)]
+fn hands<'a>(space: SpaceId, buffer: &'a mut [u8], request: &Request) -> Hands<'a> {
+    let room = request.receive_size.min(buffer.len());
+    Hands { space, bytes: &mut buffer[..room] }
 }
 
 /// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
@@ -105,7 +116,10 @@ fn receive_slowly(
             return finish(guard, what, code);
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
-        (guard, ended) = turn::for_message(guard, what, deadline);
+        (guard, ended) = match turn::for_message(guard, what, deadline, Some(hands(space, buffer, request))) {
+            Ok(waited) => waited,
+            Err(HasMessage) => return Code::SUCCESS,
+        };
     }
 }
 

@@ -1,7 +1,11 @@
 //! Waiting for what other threads of the process do: they wake the thread.
 
-use super::thread::{Ended, Me, overdue, remaining};
-use crate::{lock::Guard, state::PortId, waiting::For};
+use super::thread::{Ended, HasMessage, Me, overdue, remaining};
+use crate::{
+    lock::Guard,
+    state::PortId,
+    waiting::{For, Wait},
+};
 
 /// Waits for the end of a call in a turn.
 pub fn for_turn(guard: Guard<'_>, turn: usize) -> Guard<'_> {
@@ -16,18 +20,25 @@ pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard
 /// Waits for what other threads of the process do.
 fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
     let me = Me::get(&mut guard);
-    let (guard, ended) = follow(guard, &me, what, deadline);
+    let wait = Wait { thread: me.number, what, takes: None };
+    // It takes no message.
+    let (guard, ended) = follow(guard, &me, wait, deadline).unwrap_or_else(|HasMessage| (me.process.lock(), Ended::Look));
     let ended = overdue(ended, &me.waiter, deadline);
     me.keep();
     (guard, ended)
 }
 
 /// Waits for others of this process to wake the thread.
-pub(super) fn follow<'a>(mut guard: Guard<'a>, me: &Me, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    guard.waiting.list.push((me.number, what));
+pub(super) fn follow<'a>(
+    mut guard: Guard<'a>,
+    me: &Me,
+    wait: Wait,
+    deadline: Option<u64>,
+) -> Result<(Guard<'a>, Ended), HasMessage> {
+    guard.quietly().waiting.list.push(wait);
     drop(guard);
     let interrupted = !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline));
-    guard = me.process.lock();
-    guard.waiting.forget(me.number);
-    (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
+    guard = me.lock()?;
+    guard.quietly().waiting.forget(me.number);
+    Ok((guard, if interrupted { Ended::Interrupted } else { Ended::Look }))
 }

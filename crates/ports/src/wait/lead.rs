@@ -2,13 +2,13 @@
 
 use super::{
     follow::follow,
-    thread::{Ended, Me, overdue, remaining},
+    thread::{Ended, HasMessage, Me, overdue, remaining},
 };
 use crate::{
     lock::Guard,
     settings,
-    state::LineId,
-    waiting::{ASLEEP, For, HOT},
+    state::{LineId, SpaceId},
+    waiting::{ASLEEP, For, HOT, Wait},
 };
 use slipway_fabric::{
     ring::{DOZES, Ring},
@@ -21,20 +21,41 @@ use smallvec::SmallVec;
 /// that is never woken. (To sleep on a word of our own as well costs more with each sleep.)
 const LONGEST: u64 = 1_000_000_000;
 
+/// What a wait for a message came to: the lock again, and why it ended. Or a sender of this process has handed a message to the
+/// thread.
+pub type Waited<'a> = Result<(Guard<'a>, Ended), HasMessage>;
+
+/// Where a message goes that a sender hands to the waiting thread.
+#[derive(Debug)]
+pub struct Hands<'a> {
+    /// The space in which the message's rights get names.
+    pub space: SpaceId,
+    /// All of it can be used.
+    pub bytes: &'a mut [u8],
+}
+
 /// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
 #[inline(always)]
-pub fn for_message(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+pub fn for_message<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Option<Hands<'_>>) -> Waited<'a> {
     if guard.crowded {
-        return make_way(guard, deadline);
+        return Ok(make_way(guard, deadline));
     }
     let mut me = Me::get(&mut guard);
-    let (guard, ended) = match guard.waiting.leader {
-        None => lead(guard, &mut me, what, deadline),
-        Some(_) => follow(guard, &me, what, deadline),
+    let takes = hands.as_ref().map(|hands| (hands.space, hands.bytes.len()));
+    let wait = Wait { thread: me.number, what, takes };
+    let waited = match guard.waiting.leader {
+        None => lead(guard, &mut me, wait, deadline),
+        Some(_) => follow(guard, &me, wait, deadline),
     };
-    let ended = overdue(ended, &me.waiter, deadline);
+    let waited = match waited {
+        Ok((guard, ended)) => Ok((guard, overdue(ended, &me.waiter, deadline))),
+        Err(HasMessage) => {
+            hands.into_iter().for_each(|hands| me.waiter.copy_message(hands.bytes));
+            Err(HasMessage)
+        }
+    };
     me.keep();
-    (guard, ended)
+    waited
 }
 
 /// Lets others have the lock, with more to be taken off a line.
@@ -50,47 +71,47 @@ fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
 
 /// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
 #[inline(always)]
-fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, what: For, deadline: Option<u64>) -> (Guard<'a>, Ended) {
-    guard.quietly().waiting.leader = Some((me.number, what));
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, wait: Wait, deadline: Option<u64>) -> Waited<'a> {
+    guard.quietly().waiting.leader = Some(wait);
     me.note(&guard);
     let mut ended = Ended::Look;
     let mut won = false;
     if me.eager && deadline.is_none() {
         drop(guard);
         won = stirs_at_once(|| me.stirs());
-        guard = me.process.lock();
+        guard = me.lock()?;
     }
     if !won && me.looks {
-        (guard, won) = look_as_leader(guard, me, deadline);
+        (guard, won) = look_as_leader(guard, me, deadline)?;
     }
     if !won {
         (guard, ended) = match &me.rings[..] {
-            [(line, ring, head)] => sleep_on_one(guard, me, (*line, ring, *head), deadline),
-            _ => sleep_on_several(guard, me, deadline),
+            [(line, ring, head)] => sleep_on_one(guard, me, (*line, ring, *head), deadline)?,
+            _ => sleep_on_several(guard, me, deadline)?,
         };
     }
     let waiting = &mut guard.quietly().waiting;
     (waiting.leader, waiting.sleeps_on) = (None, None);
-    (guard, ended)
+    Ok((guard, ended))
 }
 
 /// Looks for as long as it may be worth it; whether something stirs.
-fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, bool) {
+fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Result<(Guard<'a>, bool), HasMessage> {
     let strategy = strategy(&guard, me);
     if strategy != SpinStrategy::Sleep {
         let hot = guard.waiting.hot.first().copied();
         drop(guard);
         let outcome = look(strategy, settings::spin_ns(), deadline, || me.stirs());
-        guard = me.process.lock();
         me.eager = strategy == SpinStrategy::Spin && outcome == Outcome::Won;
         me.waiter.history.learn(outcome);
+        guard = me.lock()?;
         if let Some(line) = hot.and_then(|hot| guard.lines.get(hot)) {
             line.spins.learn(outcome);
         }
     }
     // The lines may be others by now.
     me.note(&guard);
-    (guard, me.stirs())
+    Ok((guard, me.stirs()))
 }
 
 /// How the leader looks before it sleeps; tells the other ends where it is.
@@ -114,7 +135,7 @@ fn sleep_on_one<'a>(
     me: &Me,
     (line, ring, head): (LineId, &Ring, u64),
     deadline: Option<u64>,
-) -> (Guard<'a>, Ended) {
+) -> Waited<'a> {
     ring.arm_dozing_reader();
     let mut interrupted = false;
     if !ring.readable(head) {
@@ -122,19 +143,19 @@ fn sleep_on_one<'a>(
         let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
         drop(guard);
         interrupted = ring.reader_word().wait_while(DOZES, Some(rest));
-        guard = me.process.lock();
+        guard = me.lock()?;
     }
     if me.epoch == guard.waiting.epoch {
         ring.disarm_reader()
     } else {
         me.disarm(&guard)
     }
-    (guard, if interrupted { Ended::Interrupted } else { Ended::Look })
+    Ok((guard, if interrupted { Ended::Interrupted } else { Ended::Look }))
 }
 
 /// Sleeps until one of the hot lines stirs or the leader is woken.
 #[cold]
-fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> (Guard<'a>, Ended) {
+fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<'a> {
     // A kernel that can't sleep on several words has the watcher hear bells for us.
     let several = FutexWord::can_wait_any();
     me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_dozing_reader() } else { ring.arm_reader() });
@@ -147,8 +168,8 @@ fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>
         if me.waiter.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&words, rest) {
             ended = Ended::Interrupted;
         }
-        guard = me.process.lock();
+        guard = me.lock()?;
     }
     me.disarm(&guard);
-    (guard, ended)
+    Ok((guard, ended))
 }

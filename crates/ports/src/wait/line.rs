@@ -6,7 +6,7 @@ use crate::{
     lock::Guard,
     settings,
     state::LineId,
-    waiting::{ASLEEP, For},
+    waiting::{ASLEEP, For, Wait},
 };
 use slipway_fabric::{
     ring::{DOZES, Ring},
@@ -36,7 +36,7 @@ pub fn for_line(
         return (guard, Ended::Look);
     }
     let me = Me::get(&mut guard);
-    guard.waiting.list.push((me.number, For::Line(number)));
+    guard.waiting.list.push(Wait { thread: me.number, what: For::Line(number), takes: None });
     drop(guard);
     let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
     guard = me.process.lock();

@@ -11,8 +11,8 @@ mod thread;
 pub(crate) mod turn;
 
 pub use follow::{for_room, for_turn};
-pub use lead::for_message;
+pub use lead::{Hands, for_message};
 pub use line::for_line;
 pub use socket::for_socket;
-pub use thread::Ended;
 pub(crate) use thread::leave_all;
+pub use thread::{Ended, HasMessage};

@@ -25,6 +25,10 @@ pub enum Ended {
     Interrupted,
 }
 
+/// A sender has handed a message to the thread that waited for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct HasMessage;
+
 /// What a thread keeps between its waits.
 #[derive(Debug)]
 pub(super) struct Me {
@@ -51,6 +55,18 @@ impl Me {
         };
         me.waiter.word.store(0, Ordering::Relaxed);
         me
+    }
+
+    /// Takes the lock after a wait, if no sender has handed a message to the thread: then nothing knows of the wait any more.
+    #[inline]
+    pub fn lock<'a>(&self) -> Result<Guard<'a>, HasMessage> {
+        if !self.waiter.has_message() {
+            let guard = self.process.lock();
+            if !self.waiter.has_message() {
+                return Ok(guard);
+            }
+        }
+        Err(HasMessage)
     }
 
     /// Keeps it for the thread's next wait.

@@ -1,6 +1,10 @@
 //! A receiver's turn: while it waits a call may take its place, and it gets no message before that is over.
 
-use super::{follow::for_turn, lead, thread::Ended};
+use super::{
+    follow::for_turn,
+    lead::{self, Hands, Waited},
+    thread::Ended,
+};
 use crate::{dispatch::Inner, lock::Guard, waiting::For};
 use slipway_fabric::turn::Turn;
 use std::{
@@ -98,15 +102,16 @@ impl Inner {
 /// Waits until there may be a message, with the receiver's place open to calls. `deadline` is on
 /// [`now`](slipway_fabric::spin::now)'s clock.
 #[inline]
-pub(crate) fn for_message(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
-    if guard.state.turns.any() { lent(guard, what, deadline) } else { lead::for_message(guard, what, deadline) }
+pub(crate) fn for_message<'a>(guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Option<Hands<'_>>) -> Waited<'a> {
+    if guard.state.turns.any() { lent(guard, what, deadline) } else { lead::for_message(guard, what, deadline, hands) }
 }
 
+/// A message may not come before the turn is withdrawn: none is handed to the thread.
 #[cold]
-fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> Waited<'_> {
     let turn = guard.turn_of(what).cloned().filter(|turn| turn.offer());
-    let (mut guard, mut ended) = lead::for_message(guard, what, deadline);
-    let Some(turn) = turn else { return (guard, ended) };
+    let (mut guard, mut ended) = lead::for_message(guard, what, deadline, None)?;
+    let Some(turn) = turn else { return Ok((guard, ended)) };
     while !turn.withdraw() {
         guard.hand_over();
         guard = for_turn(guard, turn.key());
@@ -115,5 +120,5 @@ fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended
             ended = Ended::Look;
         }
     }
-    (guard, ended)
+    Ok((guard, ended))
 }

@@ -12,24 +12,30 @@ mod pollable;
 use crate::{
     line::table::Lines,
     settings,
-    state::{LineId, PortId, SetId},
+    state::{LineId, PortId, SetId, SpaceId},
 };
 use slab::Slab;
 use slipway_fabric::{
     descriptor::Reserved,
     spin::{SpinHistory, SpinStrategy, look, processor},
-    sync::{AtomicU32, FutexWord, Ordering},
+    sync::{AtomicU32, FutexWord, Mutex, Ordering},
 };
 use std::sync::Arc;
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
 
+/// The largest message that a sender hands to a waiting thread, in bytes.
+pub const HANDED: usize = 256;
+
 /// A thread that waits.
 #[derive(Debug)]
 pub struct Waiter {
-    /// 0 while it looks, [`WOKEN`] or [`ASLEEP`].
+    /// 0 while it looks, [`WOKEN`], [`HAS_MESSAGE`] or [`ASLEEP`].
     pub(crate) word: FutexWord,
+    /// The message that a sender has handed to it. Nobody waits for this lock: a thread has it before it sets
+    /// [`HAS_MESSAGE`], and the other after it has seen that.
+    handed: Mutex<Handed>,
     /// Whether looking for what other threads of the process do is worth it.
     pub(crate) history: SpinHistory,
     /// The processor of the thread that woke it last, plus one; 0 before that.
@@ -40,16 +46,37 @@ pub struct Waiter {
 const WOKEN: u32 = 1;
 /// The waiter sleeps on its word.
 pub(crate) const ASLEEP: u32 = 2;
+/// The waiter has its message, and is in no list any more.
+const HAS_MESSAGE: u32 = 3;
+
+/// A message as its receiver gets it.
+#[derive(Debug)]
+struct Handed {
+    size: usize,
+    bytes: [u8; HANDED],
+}
 
 impl Waiter {
     /// One that has not waited yet.
     pub(crate) fn new() -> Self {
-        Self { word: FutexWord::default(), history: SpinHistory::hopeful(), waker: AtomicU32::new(0) }
+        let handed = Mutex::new(Handed { size: 0, bytes: [0; HANDED] });
+        Self { word: FutexWord::default(), handed, history: SpinHistory::hopeful(), waker: AtomicU32::new(0) }
     }
 
     #[inline]
     pub(crate) fn is_woken(&self) -> bool {
-        self.word.load(Ordering::Acquire) == WOKEN
+        matches!(self.word.load(Ordering::Acquire), WOKEN | HAS_MESSAGE)
+    }
+
+    #[inline]
+    pub(crate) fn has_message(&self) -> bool {
+        self.word.load(Ordering::Acquire) == HAS_MESSAGE
+    }
+
+    /// Copies the message that was handed to it, which [`fits`](Wait::takes).
+    pub(crate) fn copy_message(&self, to: &mut [u8]) {
+        let handed = self.handed.lock();
+        to[..handed.size].copy_from_slice(&handed.bytes[..handed.size]);
     }
 
     /// Sleeps until it is woken, the time is over or a signal comes, which is told.
@@ -96,6 +123,22 @@ impl For {
     }
 }
 
+/// Picks what a thread waits for that gets messages of a port, which is a member of that set.
+pub(crate) fn receivers(port: PortId, set: Option<SetId>) -> impl Fn(&For) -> bool {
+    move |what| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set))
+}
+
+/// A thread's wait.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    /// Its number.
+    pub thread: u32,
+    /// What it waits for.
+    pub what: For,
+    /// The space that gets the rights of a message that a sender hands to the thread, and the most bytes that it takes.
+    pub takes: Option<(SpaceId, usize)>,
+}
+
 /// A port or set that a program polls.
 #[derive(Debug)]
 pub struct Pollable {
@@ -109,9 +152,9 @@ pub struct Pollable {
 #[derive(Debug, Default)]
 pub struct Waiting {
     /// Those that don't lead.
-    pub(crate) list: Vec<(u32, For)>,
+    pub(crate) list: Vec<Wait>,
     /// The one that looks at the hot lines.
-    pub(crate) leader: Option<(u32, For)>,
+    pub(crate) leader: Option<Wait>,
     /// The one line on whose word alone the leader sleeps.
     pub(crate) sleeps_on: Option<LineId>,
     /// Every thread that ever waited and lives.
@@ -127,23 +170,42 @@ pub struct Waiting {
 impl Waiting {
     /// Wakes one thread that waits for messages at what `of` picks, and tells those that poll for it.
     pub(crate) fn wake_one(&self, lines: &Lines, of: impl Fn(&For) -> bool) {
-        let asleep = |number: &u32| self.word(*number).is_some_and(|it| !it.is_woken());
-        if let Some((number, _)) = self.all().find(|(number, what)| of(what) && asleep(number)) {
-            self.wake(lines, *number);
+        if let Some(wait) = self.all().find(|wait| of(&wait.what) && self.is_asleep(wait.thread)) {
+            self.wake(lines, wait.thread, WOKEN);
         }
         self.tell_pollers(of);
     }
 
-    /// Wakes all threads that wait for what `of` picks.
-    pub(crate) fn wake_where(&self, lines: &Lines, of: impl Fn(&For) -> bool) {
-        let some = self.all().filter(|(_, what)| of(what));
-        some.for_each(|(number, _)| self.wake(lines, *number));
+    /// A thread that waits for messages at what `of` picks, and takes one of that size from the sender's hands; and the space that
+    /// gets its rights.
+    pub(crate) fn taker(&self, size: usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId)> {
+        let takes = |wait: &Wait| wait.takes.filter(|(_, room)| size <= *room && of(&wait.what) && self.is_asleep(wait.thread));
+        self.all().find_map(|wait| takes(wait).map(|(space, _)| (wait.thread, space)))
     }
 
-    fn wake(&self, lines: &Lines, number: u32) {
+    /// Hands a message of `size` bytes to the thread, which waits no more.
+    pub(crate) fn hand(&mut self, lines: &Lines, thread: u32, size: usize, write: impl FnOnce(&mut [u8])) {
+        if let Some(waiter) = self.word(thread) {
+            let mut handed = waiter.handed.lock();
+            handed.size = size;
+            write(&mut handed.bytes[..size]);
+        }
+        self.wake(lines, thread, HAS_MESSAGE);
+        match self.leads(thread) {
+            true => (self.leader, self.sleeps_on) = (None, None),
+            false => self.forget(thread),
+        }
+    }
+
+    /// Wakes all threads that wait for what `of` picks.
+    pub(crate) fn wake_where(&self, lines: &Lines, of: impl Fn(&For) -> bool) {
+        self.all().filter(|wait| of(&wait.what)).for_each(|wait| self.wake(lines, wait.thread, WOKEN));
+    }
+
+    fn wake(&self, lines: &Lines, number: u32, word: u32) {
         let Some(waiter) = self.word(number) else { return };
         waiter.waker.store(processor(), Ordering::Relaxed);
-        let asleep = waiter.word.swap(WOKEN, Ordering::AcqRel) == ASLEEP;
+        let asleep = waiter.word.swap(word, Ordering::AcqRel) == ASLEEP;
         let line = self.sleeps_on.filter(|_| self.leads(number));
         match line.and_then(|id| lines.get(id)) {
             Some(line) => line.segment.rx.rouse_reader(),
@@ -154,8 +216,8 @@ impl Waiting {
 
     /// Wakes the leader: the lines that it looks at are others now.
     pub(crate) fn wake_leader(&self, lines: &Lines) {
-        if let Some((leader, _)) = self.leader {
-            self.wake(lines, leader);
+        if let Some(leader) = self.leader {
+            self.wake(lines, leader.thread, WOKEN);
         }
     }
 
@@ -190,13 +252,13 @@ impl Waiting {
 
     /// Whether others depend on the lines that a receiver looked at, which looks no more: no thread leads.
     pub(crate) fn needs_bells(&self) -> bool {
-        let receivers_wait = || self.list.iter().any(|(_, what)| what.receives());
+        let receivers_wait = || self.list.iter().any(|wait| wait.what.receives());
         self.leader.is_none() && !self.hot.is_empty() && (!self.pollables.is_empty() || receivers_wait())
     }
 
     /// Everything that is waited or polled for.
     pub(crate) fn awaited(&self) -> impl Iterator<Item = For> {
-        self.all().map(|(_, what)| *what).chain(self.pollables.iter().map(|pollable| pollable.what))
+        self.all().map(|wait| wait.what).chain(self.pollables.iter().map(|pollable| pollable.what))
     }
 
     /// Whether a thread looks at the hot lines.
@@ -205,12 +267,17 @@ impl Waiting {
     }
 
     /// Every thread that waits. The leader comes last: waking it stops no other thread's looking.
-    fn all(&self) -> impl Iterator<Item = &(u32, For)> {
+    fn all(&self) -> impl Iterator<Item = &Wait> {
         self.list.iter().chain(&self.leader)
     }
 
     fn leads(&self, number: u32) -> bool {
-        self.leader.is_some_and(|(leader, _)| leader == number)
+        self.leader.is_some_and(|leader| leader.thread == number)
+    }
+
+    /// Whether the thread was not woken yet.
+    fn is_asleep(&self, number: u32) -> bool {
+        self.word(number).is_some_and(|it| !it.is_woken())
     }
 
     fn word(&self, number: u32) -> Option<&Waiter> {
@@ -219,6 +286,6 @@ impl Waiting {
 
     /// The thread waits no more.
     pub(crate) fn forget(&mut self, number: u32) {
-        self.list.retain(|(other, _)| *other != number);
+        self.list.retain(|wait| wait.thread != number);
     }
 }

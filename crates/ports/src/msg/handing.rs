@@ -1,0 +1,80 @@
+//! A message that goes from its sender's buffer into the hands of a thread of this process that waits for it, past the queue.
+//!
+//! The sender does what the receiver would have done with the lock held, so the receiver need not take it: the
+//! lock and what it guards stay on the processor where they are. As in the [fast path](super::fast), guards come first.
+
+use super::{
+    fast::{Taken, reply_port},
+    header::{self, Delivered, Header},
+    typed,
+};
+use crate::{
+    abi::{self, COMPLEX, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
+    dispatch::Inner,
+    lock::Guard,
+    state::{PortId, Right, SpaceId, port::Kernel, space::Object},
+    waiting::{HANDED, receivers},
+};
+
+/// Sends the message of `size` bytes in `buffer` if it is plain, and a thread waits for it whose port's queue is empty: false,
+/// and nothing has changed, if not.
+pub(super) fn send(guard: &mut Guard<'_>, space: SpaceId, buffer: &[u8], size: usize) -> bool {
+    if size > HANDED || size > buffer.len() || !size.is_multiple_of(abi::SLOT) || guard.state.turns.any() {
+        return false;
+    }
+    let Some((front, body)) = buffer[..size].split_first_chunk::<HEADER>() else { return false };
+    let (header, bits) = header::read(front);
+    let plain = bits & COMPLEX == 0 && bits & !(REMOTE_MASK | LOCAL_MASK) == 0;
+    plain
+        && hand(guard.quietly(), space, &header, body).is_some_and(|needs_bells| {
+            if needs_bells {
+                guard.hand_over();
+            }
+            true
+        })
+}
+
+/// The port that a message goes to, if it is here.
+fn destination(inner: &Inner, space: SpaceId, header: &Header) -> Option<PortId> {
+    let entry = inner.state.space(space).get(header.remote)?;
+    match (header.remote_type, entry.object) {
+        (types::COPY_SEND, Object::Port(port)) if entry.has(kind::SEND) => Some(port),
+        (types::MOVE_SEND_ONCE, Object::Port(port)) if entry.has(kind::SEND_ONCE) && entry.request == 0 => Some(port),
+        _ => None,
+    }
+}
+
+/// Hands the message over: whether others depend on the lines that the receiver looked at. None if it has to go another way.
+fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Option<bool> {
+    let port = destination(inner, space, header)?;
+    let reply = match (header.local_type, header.local) {
+        (0, abi::NULL) => None,
+        (types::MAKE_SEND_ONCE, name) => Some(reply_port(inner, space, name)?),
+        _ => return None,
+    };
+    let size = HEADER + body.len();
+    let local = inner.state.port(port).local().filter(|local| local.queue.is_empty() && local.kernel == Kernel::No)?;
+    let (thread, receiver) = inner.waiting.taker(size, receivers(port, local.set))?;
+
+    // Past this point nothing can fail.
+    let dest_type = if header.remote_type == types::COPY_SEND { types::PORT_SEND } else { types::PORT_SEND_ONCE };
+    if dest_type == types::PORT_SEND_ONCE && inner.state.copyin(space, header.remote, types::MOVE_SEND_ONCE).is_ok() {
+        inner.state.drop_soright(port);
+    }
+    let (reply, reply_type) = match reply {
+        None => (abi::NULL, 0),
+        Some(reply) => {
+            inner.state.port_mut(reply).sorights += 1;
+            (typed::place_right(inner, receiver, Right::SendOnce(reply), &mut 0, 0), types::PORT_SEND_ONCE)
+        }
+    };
+    let local = inner.state.port_mut(port).local_mut()?;
+    let taken = Taken::new(local, local.payload, dest_type);
+    inner.received += 1;
+    let message = Delivered { size, id: header.id, complex: false, dest_type, reply, reply_type };
+    inner.waiting.hand(&inner.routes.lines, thread, size, |bytes| {
+        bytes[HEADER..].copy_from_slice(body);
+        header::write(bytes, &message, taken.local, taken.local_type, taken.seqno);
+    });
+    Some(inner.waiting.needs_bells())
+}
