@@ -82,6 +82,7 @@ impl Inner {
         match record.kind {
             kind::MESSAGE => return self.take_message(number, record),
             kind::ONCE => return self.take_once(number, record),
+            kind::RELEASE if record.fds == 0 => return self.take_release(number, record),
             _ => {}
         }
         let line = self.line(number)?;
@@ -90,18 +91,6 @@ impl Inner {
         let mut fds = fds.into_iter();
         let target = record.target;
         match record.kind {
-            kind::RELEASE => {
-                let slot = line.ins.get_mut(target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
-                slot.given = slot.given.checked_sub(record.count).filter(|_| record.count > 0).ok_or_else(corrupt)?;
-                let (port, gone) = (slot.port, slot.given == 0);
-                if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&target) {
-                    line.slot_of.remove(&port);
-                }
-                if gone {
-                    self.count_abroad(port);
-                    self.stir(number);
-                }
-            }
             kind::TOKEN_DROPPED => self.token_dropped(number, target),
             kind::TOKEN_MOVED => match fds.next().ok_or_else(corrupt)? {
                 Some(socket) => self.token_moved(number, target, socket),
@@ -150,6 +139,23 @@ impl Inner {
             }
             kind::BYE => self.heard_bye(number),
             _ => return Err(Corrupt { what: "record kind" }),
+        }
+        Ok(true)
+    }
+
+    /// Takes rights back that were counted on the line. The most frequent record after messages.
+    fn take_release(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
+        let line = self.line(number)?;
+        line.consume(record);
+        let slot = line.ins.get_mut(record.target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
+        slot.given = slot.given.checked_sub(record.count).filter(|_| record.count > 0).ok_or_else(corrupt)?;
+        let (port, gone) = (slot.port, slot.given == 0);
+        if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&record.target) {
+            line.slot_of.remove(&port);
+        }
+        if gone {
+            self.count_abroad(port);
+            self.stir(number);
         }
         Ok(true)
     }
@@ -240,7 +246,15 @@ impl Inner {
     }
 
     /// Does what the routes leave to this layer.
+    #[inline]
     pub(crate) fn make_upcalls(&mut self) {
+        if !self.upcalls.is_empty() {
+            self.make_some_upcalls();
+        }
+    }
+
+    #[inline(never)]
+    fn make_some_upcalls(&mut self) {
         if std::mem::replace(&mut self.upcalling, true) {
             return;
         }

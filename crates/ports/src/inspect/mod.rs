@@ -3,7 +3,7 @@
 //! Each process with a watcher listens on an abstract socket, which goes with the process however it ends. A
 //! connection is the whole request, so that nothing of the asker's is read. The answer is one packet, which holds
 //! a sealed memory file with a [`Snapshot`] as JSON: sending it never waits, and whoever reads it slowly
-//! keeps nobody. Each side looks at who the other is before it does anything else.
+//! keeps nobody. Each side looks at the other's credentials before it does anything else.
 
 mod model;
 mod query;
@@ -37,7 +37,7 @@ const TURNS: u32 = 8;
 /// Names that are tried: strangers can take one, since an abstract name belongs to nobody.
 const TRIES: u32 = 16;
 
-/// The user that stands for all who have no number in this user namespace.
+/// The user that stands for all that have no number in this user namespace.
 const NOBODY: u32 = 65534;
 
 /// The socket that answers.
@@ -77,7 +77,7 @@ impl Inspector {
 pub(crate) fn answer(listener: &Reserved, snapshot: &dyn Fn() -> Snapshot) -> io::Result<()> {
     for _ in 0..TURNS {
         match rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-            // Who is refused, or can't be answered, sees the connection close.
+            // A process that is refused, or can't be answered, sees the connection close.
             Ok(socket) => drop(answer_one(socket, snapshot)),
             Err(Errno::INTR | Errno::CONNABORTED) => {}
             Err(Errno::WOULDBLOCK) => return Ok(()),

@@ -40,7 +40,7 @@ pub enum Failure {
     /// It closed the connection.
     #[error("it refused to answer; only its own user and root may ask")]
     Refused,
-    /// Somebody else listens at its address, or somebody who has no number in this PID namespace.
+    /// Another process listens at its address, or one that has no number in this PID namespace.
     #[error("another user's process listens in its place")]
     Impostor,
     /// It took too long.

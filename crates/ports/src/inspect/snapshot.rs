@@ -163,7 +163,7 @@ impl Inner {
         }
     }
 
-    /// Those who can send to a port here over a line.
+    /// The processes that can send to a port here over a line.
     fn holders<'a>(&'a self, id: PortId, exported: &'a Exported) -> impl Iterator<Item = Holder> + 'a {
         exported.slots.iter().filter_map(move |(line, slot)| {
             let slot = self.lines.get(*line)?.ins.get(*slot as usize)?.as_ref().filter(|slot| slot.port == id)?;

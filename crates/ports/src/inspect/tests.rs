@@ -1,4 +1,4 @@
-//! Who may ask, what is read of the kernel's list, and answers that are none.
+//! Which processes may ask, what is read of the kernel's list, and answers that are none.
 
 use super::{
     Failure, HELLO, Inspector, Snapshot, answer, ask, file_of, may_ask, objects,

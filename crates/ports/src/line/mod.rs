@@ -107,7 +107,7 @@ pub struct Line {
     pub spent: usize,
     /// Whether spinning on it is worth it.
     pub spins: SpinHistory,
-    /// Who is at the other end.
+    /// The process at the other end.
     pub peer: Peer,
     /// Whether the line broke, or the other end is gone: nothing more can be written.
     pub ended: bool,
@@ -202,7 +202,7 @@ impl Line {
         self.credited(slot).map(drop)
     }
 
-    /// The slot of the other end, if a message can be sent to it. Who sends one counts it.
+    /// The slot of the other end, if a message can be sent to it. The sender of one counts it.
     #[inline(always)]
     pub fn credited(&mut self, slot: u32) -> Result<&mut OutSlot, Stall> {
         let Some(Some(out)) = self.outs.get_mut(slot as usize) else { return Err(Stall::Broken) };

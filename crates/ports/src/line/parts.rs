@@ -95,7 +95,7 @@ impl From<Corrupt> for Stall {
     }
 }
 
-/// Who is at the other end, as the kernel tells.
+/// The process at the other end, as the kernel tells.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Peer {
     /// Its process number; 0 if unknown.

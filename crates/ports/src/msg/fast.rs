@@ -230,12 +230,12 @@ pub struct Buffer<'a> {
     /// Where the message goes.
     pub bytes: &'a mut [u8],
     /// The most bytes of it that may be used.
-    pub room: usize,
+    pub limit: usize,
 }
 
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
-pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], room: usize) -> Short {
+pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], limit: usize) -> Short {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(&number) = inner.waiting.hot.first() else {
         return if none_queued(state, what) { Short::Nothing } else { Short::Other };
@@ -246,20 +246,20 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], r
         Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
-    match take_off::<true>(state, line, &record, what, bytes, room) {
+    match take_off::<true>(state, line, &record, what, bytes, limit) {
         Some(taken) => deliver(inner, number, &record, &taken, space, bytes),
-        None => return receive_front(inner, number, space, what, bytes, room),
+        None => return receive_front(inner, number, space, what, bytes, limit),
     }
     Short::Received
 }
 
 /// As [`receive`], for what is less frequent.
 #[inline(never)]
-fn receive_front(inner: &mut Inner, number: LineId, space: SpaceId, what: For, bytes: &mut [u8], room: usize) -> Short {
+fn receive_front(inner: &mut Inner, number: LineId, space: SpaceId, what: For, bytes: &mut [u8], limit: usize) -> Short {
     // What is posted may drop descriptors.
     let free = |line: &&mut Line| line.kept.is_empty() && line.backlog.is_empty();
     let front = inner.lines.get_mut(number).filter(free).and_then(|line| line.front().ok().flatten());
-    let mut to = Buffer { space, what, bytes, room };
+    let mut to = Buffer { space, what, bytes, limit };
     if front.is_some_and(|record| take(inner, number, &record, &mut to)) { Short::Received } else { Short::Other }
 }
 
@@ -269,7 +269,7 @@ pub fn take(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     let taken = match record.kind {
-        wire::kind::MESSAGE => take_off::<false>(state, line, record, to.what, to.bytes, to.room),
+        wire::kind::MESSAGE => take_off::<false>(state, line, record, to.what, to.bytes, to.limit),
         wire::kind::ONCE => take_off_once(state, line, record, to),
         _ => None,
     };
@@ -288,10 +288,10 @@ pub(super) struct Taken {
 
 /// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor.
 #[inline(always)]
-fn fits(record: &Record, bytes: &[u8], room: usize) -> bool {
+fn fits(record: &Record, bytes: &[u8], limit: usize) -> bool {
     let size = HEADER + record.body as usize;
     let plain = record.flags == 0 && record.fds == 0 && record.items == 0;
-    plain && size <= room && size <= bytes.len()
+    plain && size <= limit && size <= bytes.len()
 }
 
 /// Takes the body of a message at the front off the line, which is counted as received. `MOST`: of most messages, which
@@ -303,9 +303,9 @@ fn take_off<const MOST: bool>(
     record: &Record,
     what: For,
     bytes: &mut [u8],
-    room: usize,
+    limit: usize,
 ) -> Option<Taken> {
-    if !fits(record, bytes, room) || MOST && record.kind != wire::kind::MESSAGE {
+    if !fits(record, bytes, limit) || MOST && record.kind != wire::kind::MESSAGE {
         return None;
     }
     match record.reply.form {
@@ -336,7 +336,7 @@ fn take_off<const MOST: bool>(
 /// As [`take_off`], for the message of a send-once right.
 fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
     let by_value = matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::LINE_RIGHT | form::BACK);
-    if !fits(record, to.bytes, to.room) || !by_value {
+    if !fits(record, to.bytes, to.limit) || !by_value {
         return None;
     }
     let port = line.token_port(record.target)?;

@@ -64,8 +64,8 @@ pub(super) fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], r
 /// The part of the buffer that may be used.
 #[inline(always)]
 fn hands<'a>(space: SpaceId, buffer: &'a mut [u8], request: &Request) -> Hands<'a> {
-    let room = request.receive_size.min(buffer.len());
-    Hands { space, bytes: &mut buffer[..room] }
+    let limit = request.receive_size.min(buffer.len());
+    Hands { space, bytes: &mut buffer[..limit] }
 }
 
 /// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
@@ -162,7 +162,7 @@ fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], req
         if let Some(port) = waiting_at(inner, what) {
             return Some(from_queue(inner, space, port, buffer, request));
         }
-        let mut to = Buffer { space, what, bytes: buffer, room: request.receive_size };
+        let mut to = Buffer { space, what, bytes: buffer, limit: request.receive_size };
         let mut queued = false;
         for i in 0..inner.waiting.hot.len() {
             let Some(number) = inner.waiting.hot.get(i).copied() else { break };

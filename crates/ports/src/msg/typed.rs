@@ -121,7 +121,7 @@ fn remote_rights(
 fn give_back(at: usize, len: usize) {
     if let Some(len) = pages::whole_pages(len + at % pages::page_size()).filter(|len| *len > 0) {
         #[allow(unsafe_code, reason = "the sender gives the memory away")]
-        // SAFETY: who sends a message with the deallocate bit says so: see `mach_msg`.
+        // SAFETY: the sender of a message with the deallocate bit says so: see `mach_msg`.
         let _ = unsafe { pages::deallocate(at - at % pages::page_size(), len) };
     }
 }

@@ -37,7 +37,7 @@ impl Routes {
                 return self.retry_later(Deferred::Accept(port));
             }
             match objects::receive_request(exported.r.as_fd()) {
-                // Everybody who could send is gone, ourselves included: that is found out in another way.
+                // All senders are gone, this process included: that is found out in another way.
                 // But a sender may send a packet of nothing.
                 Ok(request) if request.bytes.is_empty() && objects::hung_up(&exported.r) => return self.deafen(port),
                 Ok(request) => self.take_request(port, request),

@@ -22,7 +22,7 @@ impl Routes {
     pub(crate) fn give_credit(&mut self, origin: Origin) {
         let (number, slot) = match origin {
             Origin::Line { line, slot } => (line, slot),
-            Origin::Forced(request) => return self.state.accepted(request),
+            Origin::Notify(request) => return self.state.accepted(request),
         };
         let Some(line) = self.lines.get_mut(number) else { return };
         if let Some(it) = line.ins.get_mut(slot as usize).and_then(Option::as_mut) {

@@ -42,7 +42,7 @@ impl Routes {
         self.adopt_receiving_end(port, r, s, identity)
     }
 
-    /// The sending end of a port here, and a pipe's write end that counts who gets it.
+    /// The sending end of a port here, and a pipe's write end that counts the process that gets it.
     ///
     /// # Errors
     /// As for [`Routes::export`], and those of pipe2(2).

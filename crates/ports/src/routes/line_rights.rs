@@ -29,15 +29,11 @@ impl Routes {
         if let Some(remote) = self.remote_mut(port) {
             match remote.routes.iter().position(|r| r.line == number && r.slot == slot) {
                 Some(at) => {
-                    let mut route = remote.routes[at];
-                    if !route.is_open() {
+                    let was_open = remote.routes[at].is_open();
+                    remote.routes[at].line_rights += 1;
+                    if !was_open {
                         // After the way that is in use: what went there comes first.
-                        remote.routes.remove(at);
-                        remote.routes.push(route);
-                    }
-                    route.line_rights += 1;
-                    if let Some(it) = remote.routes.iter_mut().find(|r| r.line == number && r.slot == slot) {
-                        *it = route;
+                        remote.routes[at..].rotate_left(1);
                     }
                 }
                 None if closed => {}

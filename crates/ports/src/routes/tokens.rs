@@ -30,7 +30,7 @@ impl Routes {
         Ok(())
     }
 
-    /// The port died: who has send-once rights to it over lines is told.
+    /// The port died: processes with send-once rights to it over lines are told.
     pub(crate) fn drop_tokens_of(&mut self, port: PortId) {
         for (number, token) in self.all_tokens_of(port) {
             let record = Record { kind: kind::TOKEN_DEAD, target: token, ..Record::default() };
@@ -100,7 +100,7 @@ impl Routes {
         self.stir(number);
     }
 
-    /// The holder of a token passed it on: who has it now sends through the other end of `socket`.
+    /// The holder of a token passed it on: its new holder sends through the other end of `socket`.
     pub(crate) fn token_moved(&mut self, number: LineId, token: u32, socket: Reserved) {
         match self.lines.get_mut(number).and_then(|line| line.take_token(token)) {
             Some(Token::Port(port)) => self.adopt_or_destroy(socket, port),

@@ -23,7 +23,7 @@ impl State {
         Ok(self.acceptances.insert(Acceptance { name, to }) as u32)
     }
 
-    /// The message was received, or left the queue in another way: who asked is told.
+    /// The message was received, or left the queue in another way: the task that asked is told.
     pub fn accepted(&mut self, request: u32) {
         let Some(Acceptance { name, to }) = self.acceptances.try_remove(request as usize) else { return };
         let name = name.map_or(crate::abi::NULL, |(_, name)| name);
@@ -46,7 +46,7 @@ impl State {
 
     /// Puts a message into the queue of a port that is here, full as it is, for a request.
     pub fn enqueue_regardless(&mut self, port: PortId, mut message: Box<Message>, request: u32) {
-        message.origin = Some(Origin::Forced(request));
+        message.origin = Some(Origin::Notify(request));
         self.enqueue(port, message);
     }
 }

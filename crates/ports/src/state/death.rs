@@ -40,7 +40,7 @@ impl State {
         let to = std::mem::take(&mut local.pdrequest);
         match to {
             Right::Null => self.kill(port),
-            Right::SendOnce(backup) if self.would_circle(port, backup) => {
+            Right::SendOnce(backup) if self.would_cycle(port, backup) => {
                 self.drop_soright(backup);
                 self.kill(port);
             }
@@ -50,7 +50,7 @@ impl State {
 
     /// Whether a message to `dest` that carries the receive right of `port` would wait in a queue
     /// that nobody can ever receive from: its own, or one that itself waits there.
-    pub fn would_circle(&self, port: PortId, dest: PortId) -> bool {
+    pub fn would_cycle(&self, port: PortId, dest: PortId) -> bool {
         let mut at = dest;
         while at != port {
             match self.port(at).local() {
@@ -100,7 +100,7 @@ impl State {
         self.drop_sright(port);
     }
 
-    /// Turns one name into a dead name, and tells who asked for it.
+    /// Turns one name into a dead name, and tells the task that asked for it.
     pub(crate) fn entomb(&mut self, space: SpaceId, name: u32) {
         let Some(entry) = self.space_mut(space).get_mut(name) else { return };
         entry.kind = kind::DEAD_NAME;

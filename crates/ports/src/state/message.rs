@@ -20,7 +20,7 @@ pub struct Message {
     pub body: Vec<u8>,
     /// What goes into these places, in order.
     pub items: SmallVec<[Item; 1]>,
-    /// Who is to know when it leaves the queue, if anybody is.
+    /// What is to be told when it leaves the queue.
     pub origin: Option<Origin>,
     /// The memory that it takes, if a peer sent it: dropped with the message.
     pub charge: Charge,
@@ -37,7 +37,7 @@ impl Charge {
     }
 }
 
-/// Who is to know when a message leaves its queue.
+/// What is to be told when a message leaves its queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
     /// The sender at the other end of a line, whose limit it counts for.
@@ -48,7 +48,7 @@ pub enum Origin {
         slot: u32,
     },
     /// A sender here that found the queue full, and asked with this request ([`State::request_acceptance`](super::State::request_acceptance)).
-    Forced(u32),
+    Notify(u32),
 }
 
 /// Rights or memory in a message's body. `at` is an offset in [`Message::body`].

@@ -1,4 +1,4 @@
-//! Notifications: messages that the kernel of Mach, here this library, sends to who asked for them.
+//! Notifications: messages that the kernel of Mach, here this library, sends to tasks that asked for them.
 
 use super::{
     Effect, Home, PortId, Right, State,

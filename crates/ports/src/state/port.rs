@@ -42,7 +42,7 @@ pub struct Local {
     /// The space and name that hold the receive right; None while it is in a message.
     pub receiver: Option<(SpaceId, u32)>,
     /// The port whose queue the receive right waits in, while it is in a message: nobody else knows
-    /// of a circle of ports that wait in each other's queues.
+    /// of a cycle of ports that wait in each other's queues.
     pub towards: Option<PortId>,
     /// Messages that wait here, in order of arrival. Those that lie in lines come after them.
     pub queue: VecDeque<Box<Message>>,

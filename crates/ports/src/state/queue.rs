@@ -48,11 +48,11 @@ impl State {
         self.effect(Effect::Arrived(id));
     }
 
-    /// Notes for the receive rights in a message which queue they wait in; false if that closes a circle.
+    /// Notes for the receive rights in a message which queue they wait in; false if that closes a cycle.
     fn set_towards(&mut self, id: PortId, message: &Message) -> bool {
         for right in message.items.iter().flat_map(Item::rights) {
             if let Right::Receive(port) = right {
-                if self.would_circle(*port, id) {
+                if self.would_cycle(*port, id) {
                     return false;
                 }
                 if let Some(local) = self.port_mut(*port).local_mut() {

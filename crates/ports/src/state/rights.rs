@@ -221,7 +221,7 @@ impl State {
         if entry.request == 0 { Right::Null } else { self.space_mut(space).requests.remove(entry.request as usize - 1) }
     }
 
-    /// As [`State::remove_name`]; who asked for the name's death gets a port-deleted notification.
+    /// As [`State::remove_name`]; the task that asked for the name's death gets a port-deleted notification.
     pub(crate) fn delete_name(&mut self, space: SpaceId, name: u32, port: Option<PortId>) {
         let request = self.remove_name(space, name, port);
         self.notify_port_deleted(request, name);

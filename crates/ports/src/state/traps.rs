@@ -148,7 +148,7 @@ impl State {
         gate::EPOCH.advance();
     }
 
-    /// A name of the port denotes something else than before: who has looked it up looks again.
+    /// A name of the port denotes something else than before: a thread that has looked it up looks again.
     #[inline]
     pub(crate) fn name_changed(&self, port: PortId) {
         if self.turns.any() && self.port(port).local().is_some_and(|local| local.traps.is_some()) {

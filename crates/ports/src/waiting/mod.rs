@@ -179,7 +179,7 @@ impl Waiting {
     /// A thread that waits for messages at what `of` picks, and takes one of that size from the sender's hands; and the space that
     /// gets its rights.
     pub(crate) fn taker(&self, size: usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId)> {
-        let takes = |wait: &Wait| wait.takes.filter(|(_, room)| size <= *room && of(&wait.what) && self.is_asleep(wait.thread));
+        let takes = |wait: &Wait| wait.takes.filter(|(_, limit)| size <= *limit && of(&wait.what) && self.is_asleep(wait.thread));
         self.all().find_map(|wait| takes(wait).map(|(space, _)| (wait.thread, space)))
     }
 

@@ -84,7 +84,7 @@ pub mod kind {
     /// The writer passed the reader's token `target` on: its messages come from the descriptor. In a send-once right's
     /// socket: what it stands for goes on there.
     pub const TOKEN_MOVED: u8 = 5;
-    /// The writer passed a right for the reader's slot `target` on to others, who hold it as long as
+    /// The writer passed a right for the reader's slot `target` on to other processes, which hold it as long as
     /// the descriptor, the read end of a pipe, does not hang up.
     pub const WATCH: u8 = 6;
     /// The port at the *writer's* slot `target` moved away. The descriptor is a pipe's write end that counts as a

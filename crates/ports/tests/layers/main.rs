@@ -1,4 +1,4 @@
-//! The sources are layers: each file knows its own layer and those below, and no files need each other in a circle.
+//! The sources are layers: each file knows its own layer and those below, and no files need each other in a cycle.
 
 mod source;
 
@@ -64,17 +64,17 @@ fn reach<'a>(all: &'a BTreeMap<String, Needs>, from: &'a str) -> BTreeSet<&'a st
 }
 
 #[test]
-fn no_files_need_each_other_in_a_circle() {
+fn no_files_need_each_other_in_a_cycle() {
     let all = needs();
     let reached: BTreeMap<&str, BTreeSet<&str>> = all.keys().map(|file| (file.as_str(), reach(&all, file))).collect();
-    let circle =
+    let cycle =
         |file: &str| -> BTreeSet<&str> { reached[file].iter().copied().filter(|other| reached[other].contains(file)).collect() };
-    let circles: BTreeSet<BTreeSet<&str>> = all.keys().map(|file| circle(file)).filter(|circle| !circle.is_empty()).collect();
+    let cycles: BTreeSet<BTreeSet<&str>> = all.keys().map(|file| cycle(file)).filter(|cycle| !cycle.is_empty()).collect();
     let mut wrong = String::new();
-    for circle in &circles {
-        let _ = writeln!(wrong, "{} files need each other:", circle.len());
-        for file in circle {
-            let within = all[*file].iter().filter(|(needed, _)| circle.contains(needed.as_str()));
+    for cycle in &cycles {
+        let _ = writeln!(wrong, "{} files need each other:", cycle.len());
+        for file in cycle {
+            let within = all[*file].iter().filter(|(needed, _)| cycle.contains(needed.as_str()));
             wrong.extend(within.map(|(needed, why)| format!("    {file} needs {needed}: {why}\n")));
         }
     }

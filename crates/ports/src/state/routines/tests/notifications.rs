@@ -205,7 +205,7 @@ fn a_right_to_itself_is_no_backup() {
 }
 
 #[test]
-fn circles_of_ports_in_queues_are_not_made() {
+fn cycles_of_ports_in_queues_are_not_made() {
     let mut w = World::new();
     let (a, b) = (w.a, w.b);
     let (one, two) = (w.port(a), w.port(a));
