@@ -3,8 +3,9 @@
 
 use crate::{
     abi::{
-        Code,
+        COMPLEX, Code, HEADER,
         call::{CONCURRENT, KERNEL_PORT, Request, SERIAL, Special, Status, TRAP_VERSION, TaskId, TrapTable},
+        option, typed,
     },
     sys::{self, Name, Return},
     trap::Table,
@@ -31,6 +32,13 @@ fn outcome(code: Return) -> Result<(), Code> {
         Code::SUCCESS => Ok(()),
         code => Err(code),
     }
+}
+
+/// Whether the message of that size in the buffer has memory out of line. What lies behind an item that can't be is not sent.
+#[inline]
+fn has_memory(buffer: &[u8], size: usize) -> bool {
+    buffer.first_chunk().is_some_and(|bits| u32::from_le_bytes(*bits) & COMPLEX != 0)
+        && buffer.get(HEADER..size).is_some_and(|body| typed::carried(body).any(|item| item.is_ok_and(|item| !item.of.inline)))
 }
 
 /// What a call puts into a place.
@@ -158,9 +166,26 @@ impl Task {
     }
 
     /// `mach_msg` on a buffer, which is at least as long as the larger of the two sizes.
+    ///
+    /// A message with memory out of line, which is an address in its body, is not sent: `SEND_INVALID_DATA`, and nothing has
+    /// happened. [`Outgoing::memory`](crate::rights::Outgoing::memory) sends memory, and [`Self::mach_msg_with_memory`] does so by address.
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
-        // SAFETY: the buffer is there, and is lent for the call.
+        if request.option & option::SEND_MSG != 0 && has_memory(buffer, request.send_size) {
+            return Code::SEND_INVALID_DATA;
+        }
+        // SAFETY: nothing in the message is an address.
+        unsafe { self.mach_msg_with_memory(buffer, request) }
+    }
+
+    /// As [`Self::mach_msg`], of any message.
+    ///
+    /// # Safety
+    /// Memory that an item of the message is out of line at can be read, and is not changed, until the call returns. What an item
+    /// gives away with the message (its deallocate bit) is whole pages that nothing uses any more.
+    #[inline]
+    pub unsafe fn mach_msg_with_memory(&self, buffer: &mut [u8], request: &Request) -> Code {
+        // SAFETY: the buffer is there, and is lent for the call; the rest is the caller's promise.
         Code(unsafe { sys::slipway_msg(self.0, buffer.as_mut_ptr(), buffer.len(), request) })
     }
 
@@ -458,12 +483,15 @@ impl Task {
     ///
     /// # Errors
     /// `INVALID_NAME`, `INVALID_RIGHT`, and `INVALID_ARGUMENT` for a table that can't be.
-    pub fn register_traps(&self, name: u32, table: Table, serial: bool) -> Result<(), Code> {
+    ///
+    /// # Safety
+    /// Each routine takes a block that is as its signature says, and the table's context, for as long as it is registered.
+    pub unsafe fn register_traps(&self, name: u32, table: Table, serial: bool) -> Result<(), Code> {
         let context = std::ptr::with_exposed_provenance_mut(table.context);
         let count = u32::try_from(table.entries.len()).map_err(|_| Code::INVALID_ARGUMENT)?;
         let table = TrapTable { version: TRAP_VERSION, base: table.base, count, trap: table.entries.as_ptr(), context };
         let flags = if serial { SERIAL } else { CONCURRENT };
-        // SAFETY: the table is copied; that its routines take what their signatures say is their unsafe types' promise.
+        // SAFETY: the table is copied; what its routines take is the caller's promise.
         outcome(self.within(|of| unsafe { sys::mach_port_register_traps(of, name, &raw const table, flags) }))
     }
 

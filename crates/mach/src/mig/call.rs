@@ -1,4 +1,5 @@
 //! Calls: a request, and the reply that belongs to it.
+#![allow(unsafe_code, reason = "memory by address, as messages carry it")]
 
 use super::{
     reader::Reader,
@@ -204,7 +205,8 @@ impl<'a> Request<'a> {
         let mut request = crate::Request { option: sending, send_size: size, ..crate::Request::default() };
         let Some((port, most)) = receive else {
             request.timeout = self.send_time.unwrap_or(0);
-            let code = task.mach_msg(buffer, &request);
+            // SAFETY: as below.
+            let code = unsafe { task.mach_msg_with_memory(buffer, &request) };
             settle(task, code, buffer, carried);
             return code;
         };
@@ -219,7 +221,8 @@ impl<'a> Request<'a> {
         if !both {
             request.option |= receiving;
         }
-        let mut code = task.mach_msg(buffer, &request);
+        // SAFETY: each item has as many bytes as it says, and those out of line are lent to the writer, or carried.
+        let mut code = unsafe { task.mach_msg_with_memory(buffer, &request) };
         settle(task, code, &buffer[..size], carried);
         if both && code == Code::SUCCESS {
             request.timeout = self.wait_time.unwrap_or(0);

@@ -22,6 +22,7 @@ pub struct Outgoing {
     body: Vec<u8>,
     complex: bool,
     carried: Vec<Carried>,
+    failed: Option<Code>,
 }
 
 impl Outgoing {
@@ -54,9 +55,15 @@ impl Outgoing {
         self.typed(type_word(types::BYTE, 8, bytes.len() as u32), bytes)
     }
 
-    /// Adds `number` elements of a type (`MACH_MSG_TYPE_*`) of `bits` bits each, as they lie in memory.
-    pub fn data(self, name: u32, bits: u32, number: u32, elements: &[u8]) -> Self {
-        self.typed(type_word(name, bits, number), elements)
+    /// Adds `number` elements of a type (`MACH_MSG_TYPE_*`) of `bits` bits each, as they lie in memory. If their bytes are
+    /// not so many, the send fails with `SEND_INVALID_TYPE`.
+    pub fn data(mut self, name: u32, bits: u32, number: u32, elements: &[u8]) -> Self {
+        let word = type_word(name, bits, number);
+        let told = typed::Descriptor::parse(word).map(|of| (of.name, of.bits, of.number, of.size()));
+        if told != Ok((name, bits, number, elements.len() as u64)) {
+            self.failed = Some(Code::SEND_INVALID_TYPE);
+        }
+        self.typed(word, elements)
     }
 
     /// Adds the null right, where a receiver expects a send right or none.
@@ -132,7 +139,12 @@ impl Outgoing {
             timeout,
             ..Request::default()
         };
-        let code = task.mach_msg(&mut buffer, &request);
+        let code = match self.failed {
+            Some(code) => code,
+            #[allow(unsafe_code, reason = "memory by address, as messages carry it")]
+            // SAFETY: an item has as many bytes as it says, and those out of line are in what is carried.
+            None => unsafe { task.mach_msg_with_memory(&mut buffer, &request) },
+        };
         settle(task, code, &buffer, self.carried);
         if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
     }

@@ -153,7 +153,8 @@ fn registered<T>(
         // A port that somebody else took away has no routines any more.
         let _ = task.withdraw_traps(port.name());
     });
-    let registered = tables.try_for_each(|table| task.register_traps(port.name(), table, serial));
+    // SAFETY: the routines are `run`'s, whose contexts are those of seats, and seats are never freed.
+    let registered = tables.try_for_each(|table| unsafe { task.register_traps(port.name(), table, serial) });
     registered.map_err(|code| Error { tried: "registering routines for calls", code })?;
     Ok(run())
 }
