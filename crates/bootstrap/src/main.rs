@@ -4,22 +4,22 @@
 //! starts by itself when a program first needs it.
 
 mod clients;
-mod config;
 mod handler;
 mod job;
 mod mach;
 mod registry;
 mod seat;
 mod server;
+mod services;
 mod view;
 
 use ::mach as _;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use config::{Directory, Program};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use seat::Seat;
 use server::Server;
+use services::{Directory, Service};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
 use slipway_mach::bootstrap::{Place, launch};
@@ -41,7 +41,9 @@ Services are configured by files in $XDG_CONFIG_HOME/slipway/services, one a fil
   args = [\"--db\", \"/var/kv\"]         (optional, as all that follows)
   directory = \"/var\"                 where it runs
   output = \"/var/log/kvd.log\"        where its output goes
-  restart = \"on-crash\"               or on-demand, with the next message [default]
+  restart = \"on-failure\"             or on-demand, with the next message [default]
+  pause = 0.5                        seconds before it starts again; twice as long each time ...
+  longest-pause = 60                 ... up to this
   [env]                              variables
   KEY = \"value\"
 Only this user and root may be able to write the files and their directory.
@@ -60,8 +62,8 @@ struct Options {
     #[arg(long)]
     detach: bool,
     /// Serve NAME by PROGRAM, started by the first message; may be repeated
-    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Program::parse)]
-    service: Vec<Program>,
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Service::parse)]
+    service: Vec<Service>,
     /// Read service files in this directory too; may be repeated
     #[arg(long, value_name = "DIR")]
     services: Vec<PathBuf>,
@@ -148,8 +150,8 @@ fn run(options: Options) -> Result<ExitCode> {
 fn check(directories: Vec<Directory>) -> ExitCode {
     let mut wrong = Vec::new();
     for mut directory in directories {
-        let (programs, errors) = directory.read();
-        programs.iter().for_each(|program| println!("{}: {}", program.name, program.shown()));
+        let (services, errors) = directory.read();
+        services.iter().for_each(|service| println!("{}: {}", service.name, service.program.shown()));
         wrong.extend(errors);
     }
     wrong.iter().for_each(|text| eprintln!("slipway-bootstrap: {text}"));

@@ -2,12 +2,12 @@
 
 use crate::{
     clients::{Clients, Limits},
-    config::{Directory, Program},
     handler::Handler,
     job::Surroundings,
     mach,
     registry::Registry,
     seat::Seat,
+    services::{Directory, Service},
     view::{self, View},
 };
 use anyhow::{Context, Result, anyhow};
@@ -56,8 +56,8 @@ fn mach_error(what: &str) -> impl FnOnce(Code) -> anyhow::Error + '_ {
 }
 
 impl Server {
-    /// A server at the seat, with the programs of the directories and some more.
-    pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>, views: Vec<view::Options>) -> Result<Self> {
+    /// A server at the seat, with the services of the directories and some more.
+    pub fn new(seat: Seat, directories: Vec<Directory>, services: Vec<Service>, views: Vec<view::Options>) -> Result<Self> {
         let task = Task::current();
         let set = task.allocate(right::PORT_SET).map_err(mach_error("port set"))?;
         let notify = mach::port_in_set(task, set).map_err(mach_error("port"))?;
@@ -69,7 +69,7 @@ impl Server {
         let (clients, registry) = (Clients::new(task, set, limits), Registry::new(task, notify, set, limits));
         let mut server = Self { task, seat, clients, views, set: all, bell, registry, directories };
         server.read_directories();
-        server.configure(programs);
+        server.configure(services);
         Ok(server)
     }
 
@@ -84,16 +84,16 @@ impl Server {
 
     fn read_directories(&mut self) {
         for i in 0..self.directories.len() {
-            let (programs, wrong) = self.directories[i].read();
+            let (services, wrong) = self.directories[i].read();
             wrong.iter().for_each(|text| eprintln!("slipway-bootstrap: {text}"));
-            self.configure(programs);
+            self.configure(services);
         }
     }
 
-    fn configure(&mut self, programs: Vec<Program>) {
-        for program in programs {
-            let name = program.name.clone();
-            if let Err(code) = self.registry.configure(program) {
+    fn configure(&mut self, services: Vec<Service>) {
+        for service in services {
+            let name = service.name.clone();
+            if let Err(code) = self.registry.configure(service) {
                 eprintln!("slipway-bootstrap: {name}: {}", slipway_mach::bootstrap::describe(code));
             }
         }

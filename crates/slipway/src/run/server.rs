@@ -10,11 +10,12 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Pid;
+use slipway_bootstrap::supervise::Process;
 use slipway_mach::bootstrap::launch::{self, READY};
 
 use super::RunOptions;
 use crate::failure::{Failure, OWN};
-use crate::x11::process::{Supervised, Target, readable, wait};
+use crate::x11::process::{Target, readable, start, wait};
 use crate::x11::signals::Signals;
 
 /// How long the server may take to be ready.
@@ -25,7 +26,7 @@ const LAST_MOMENT: Duration = Duration::from_secs(1);
 /// A name server that was started.
 #[derive(Debug)]
 pub struct Server {
-    process: Supervised,
+    process: Process,
     /// Hangs up when the server and all it has started are gone.
     life: PipeReader,
     output: PipeReader,
@@ -56,7 +57,7 @@ impl Server {
         }
         // A group of its own: Ctrl-C is for the program, which may need its services while it ends.
         command.process_group(0).env_remove("LD_PRELOAD").stdin(Stdio::null()).stdout(their_output);
-        let process = Supervised::start(&mut command).map_err(own)?;
+        let process = start(&mut command).map_err(own)?;
         drop((their_life, command));
         Ok(Self { process, life, output })
     }

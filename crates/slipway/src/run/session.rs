@@ -13,7 +13,7 @@ use super::server::Server;
 use crate::failure::Failure;
 use crate::program::Program;
 use crate::x11::guard::Guard;
-use crate::x11::process::{Supervised, Target, attend, stop};
+use crate::x11::process::{Target, attend, start, stop};
 use crate::x11::signals::Signals;
 
 /// Runs `program` with a private name server: its exit code, or 128 + the signal that ended it. Nothing of the
@@ -53,7 +53,7 @@ impl Session {
         server.ready(&mut self.signals)?;
         let mut command = program.command();
         command.args(args).env(SOCKET_VARIABLE, &socket);
-        let mut process = Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
+        let mut process = start(&mut command).map_err(|error| program.exec_failure(&error))?;
         guarded(&self.guard, &Target::Process(process.pidfd.as_fd()))?;
         let mut lives = true;
         let mut look = || {

@@ -15,8 +15,9 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags};
 use rustix::io::{FdFlags, fcntl_setfd};
 use rustix::process::Pid;
+use slipway_bootstrap::supervise::Process;
 
-use super::process::{Supervised, Target, readable, wait};
+use super::process::{Target, readable, start, wait};
 use super::signals::Signals;
 use crate::args::{LogLevel, ServerOptions};
 use crate::failure::{Failure, OWN};
@@ -32,7 +33,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Server {
     name: String,
-    process: Supervised,
+    process: Process,
     /// Hangs up when the server and all it has started are gone.
     life: PipeReader,
     display: PipeReader,
@@ -65,7 +66,7 @@ impl Server {
         hooks.apply(&mut command, program);
         // A group of its own: Ctrl-C is for the program, which may need its server while it ends.
         command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(their_stderr);
-        let process = Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
+        let process = start(&mut command).map_err(|error| program.exec_failure(&error))?;
         drop((report, command));
         let output = Output::collect(stderr, hooks.says(LogLevel::Debug));
         Ok(Self { name, process, life, display, output })

@@ -8,11 +8,12 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
+use slipway_bootstrap::supervise::Process;
 use tempfile::TempDir;
 
 use super::auth;
 use super::guard::Guard;
-use super::process::{Supervised, Target, attend, stop};
+use super::process::{Target, attend, start, stop};
 use super::server::Server;
 use super::signals::Signals;
 use crate::args::{LogLevel, ServerOptions};
@@ -70,13 +71,13 @@ impl Session<'_> {
         command.args(args);
         self.hooks.apply(&mut command, program);
         enter(&mut command, display, &authority);
-        let mut process = Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
+        let mut process = start(&mut command).map_err(|error| program.exec_failure(&error))?;
         guarded(&self.guard, &Target::Process(process.pidfd.as_fd()))?;
         self.attend(&mut process)
     }
 
     /// Passes signals on until the program ends.
-    fn attend(&mut self, program: &mut Supervised) -> Result<u8, Failure> {
+    fn attend(&mut self, program: &mut Process) -> Result<u8, Failure> {
         let (server, hooks) = (&mut self.server, &self.hooks);
         let mut watches_server = true;
         let mut look = || {

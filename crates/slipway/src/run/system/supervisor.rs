@@ -8,15 +8,16 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
-use slipway_domain::backoff::Backoff;
+use slipway_bootstrap::config::OnFailure;
+use slipway_bootstrap::supervise::Backoff;
 use slipway_domain::spec::{self, Event};
 use slipway_mach::bootstrap::contact::{self, SOCKET, SOCKET_VARIABLE};
 use slipway_mach::bootstrap::{self, Status};
 use slipway_mach::task::Task;
 use tempfile::TempDir;
 
-use super::config::{OnFailure, Restart, System, TaskConfig};
-use super::process::{Process, ending};
+use super::config::{System, TaskConfig};
+use super::process::Process;
 use crate::failure::{Failure, OWN};
 use crate::program::Program;
 use crate::run::RunOptions;
@@ -81,7 +82,7 @@ pub fn run(system: System) -> Result<u8, Failure> {
     let entry = |(at, config): (usize, TaskConfig)| Entry {
         state: State::Waiting(None),
         ready: false,
-        backoff: Backoff::new(config.pause, config.longest_pause),
+        backoff: config.program.backoff.clone(),
         socket: match (&config.provides, &config.look_up) {
             (None, None) => scratch.path().join(SOCKET),
             _ => scratch.path().join(format!("view-{at}")),
@@ -191,19 +192,19 @@ impl Supervisor {
             (Some(_), true) if self.processes.contains_key(&process) => Ok(None),
             (Some(host), true) => {
                 let sharing = self.tasks.iter().filter(|other| other.config.process == process);
-                let env = sharing.flat_map(|other| other.config.env.clone()).collect();
+                let env = sharing.flat_map(|other| other.config.program.env.clone()).collect();
                 Process::host(host, &env, bootstrap).map(Some)
             }
-            _ => Process::program(config, bootstrap).map(Some),
+            _ => Process::program(&config.program, bootstrap).map(Some),
         };
         match made {
             Ok(None) => {}
             Ok(Some(made)) => {
-                guarded(&self.guard, &Target::Process(made.supervised.pidfd.as_fd()))?;
+                guarded(&self.guard, &Target::Process(made.process.pidfd.as_fd()))?;
                 self.processes.insert(process.clone(), made);
             }
             Err(error) => {
-                let why = format!("cannot execute {}: {error}", config.file.display());
+                let why = format!("cannot execute {}: {error}", config.program.program.display());
                 self.ended(at, 127, &why);
                 return Ok(());
             }
@@ -214,8 +215,8 @@ impl Supervisor {
         }
         let task = spec::Task {
             name: config.name.clone(),
-            file: config.file.clone(),
-            args: config.args.clone(),
+            file: config.program.program.clone(),
+            args: config.program.args.clone(),
             bootstrap: Some(entry.socket.clone()),
         };
         if let Some(process) = self.processes.get_mut(&process) {
@@ -236,7 +237,7 @@ impl Supervisor {
         let deadline = due.min();
         let mut fds = vec![PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
         for process in self.processes.values() {
-            fds.push(PollFd::from_borrowed_fd(process.supervised.pidfd.as_fd(), PollFlags::IN));
+            fds.push(PollFd::from_borrowed_fd(process.process.pidfd.as_fd(), PollFlags::IN));
             fds.extend(process.events_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
         wait(&mut fds, deadline).map_err(|error| Failure::own("waiting for the tasks", error))?;
@@ -249,23 +250,22 @@ impl Supervisor {
         for name in names {
             let Some(process) = self.processes.get_mut(&name) else { continue };
             // Before what it said: what it said before its end is read in any case.
-            let status = process.supervised.child.try_wait().ok().flatten();
+            let ending = process.process.ended();
             for event in process.events() {
                 self.take(event);
             }
-            let Some(status) = status else { continue };
+            let Some(ending) = ending else { continue };
             self.processes.remove(&name);
-            let (how, code) = ending(status);
             for at in self.living_in(&name) {
                 let loading = matches!(self.tasks[at].state, State::Starting(_));
-                let file = self.tasks[at].config.file.display().to_string();
+                let file = self.tasks[at].config.program.program.display().to_string();
                 let why = match (self.tasks[at].config.shared, loading) {
-                    (true, true) => format!("{file}: its process {how} while the task was loaded"),
-                    (true, false) => format!("its process {how}"),
-                    (false, _) => how.clone(),
+                    (true, true) => format!("{file}: its process {ending} while the task was loaded"),
+                    (true, false) => format!("its process {ending}"),
+                    (false, _) => ending.to_string(),
                 };
                 // A host ends by itself only when it is told to.
-                let code = if code == 0 && self.tasks[at].config.shared { 1 } else { code };
+                let code = if ending.code() == 0 && self.tasks[at].config.shared { 1 } else { ending.code() };
                 self.ended(at, code, &why);
             }
         }
@@ -291,7 +291,7 @@ impl Supervisor {
             Event::Failed(name, why) => {
                 if let Some(at) = at(&self.tasks, &name) {
                     // Neither a file that is no task nor a missing symbol gets better by waiting.
-                    let why = format!("{}: {why}", self.tasks[at].config.file.display());
+                    let why = format!("{}: {why}", self.tasks[at].config.program.program.display());
                     self.failed(at, &why);
                 }
             }
@@ -315,12 +315,7 @@ impl Supervisor {
         let (State::Starting(since) | State::Running(since) | State::Waiting(Some(since))) = entry.state else {
             return self.failed(at, why);
         };
-        let again = match entry.config.restart {
-            Restart::Never => false,
-            Restart::OnFailure => code != 0,
-            Restart::Always => true,
-        };
-        if !again {
+        if !entry.config.program.restart.applies(code) {
             entry.state = State::Over(code);
             if code != 0 && self.main != Some(at) {
                 eprintln!("slipway: {}: {why}", entry.config.name);
@@ -356,13 +351,13 @@ impl Supervisor {
         let mut targets: Vec<Target<_>> = Vec::new();
         for entry in self.tasks.iter().rev() {
             if let Some(process) = self.processes.get(&entry.config.process) {
-                targets.push(Target::Process(process.supervised.pidfd.as_fd()));
+                targets.push(Target::Process(process.process.pidfd.as_fd()));
             }
         }
         targets.extend(self.server.iter().flat_map(Server::targets));
         stop(&targets, self.scratch.path());
         for process in self.processes.values_mut() {
-            let _ = process.supervised.child.try_wait();
+            let _ = process.process.ended();
         }
         if let Some(server) = &mut self.server {
             server.ended();
