@@ -38,8 +38,8 @@ struct Places {
     barred: bool,
 }
 
-/// As many as there are keys: `PTHREAD_KEYS_MAX`.
-const MOST: usize = 1024;
+/// As many keys with a function as any system has: `_POSIX_THREAD_KEYS_MAX`.
+const MOST: usize = 128;
 
 /// How long the threads that are in functions may keep a file from being unloaded.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -87,42 +87,19 @@ unsafe extern "C" fn ends<const AT: usize>(value: *mut c_void) {
     CHANGED.notify_all();
 }
 
-macro_rules! row {
-    ($from:expr) => {
-        [
-            ends::<{ $from }>,
-            ends::<{ $from + 1 }>,
-            ends::<{ $from + 2 }>,
-            ends::<{ $from + 3 }>,
-            ends::<{ $from + 4 }>,
-            ends::<{ $from + 5 }>,
-            ends::<{ $from + 6 }>,
-            ends::<{ $from + 7 }>,
-        ]
+macro_rules! sixteen {
+    ($($from:literal)*) => {
+        [$([
+            ends::<{ $from }>, ends::<{ $from + 1 }>, ends::<{ $from + 2 }>, ends::<{ $from + 3 }>,
+            ends::<{ $from + 4 }>, ends::<{ $from + 5 }>, ends::<{ $from + 6 }>, ends::<{ $from + 7 }>,
+            ends::<{ $from + 8 }>, ends::<{ $from + 9 }>, ends::<{ $from + 10 }>, ends::<{ $from + 11 }>,
+            ends::<{ $from + 12 }>, ends::<{ $from + 13 }>, ends::<{ $from + 14 }>, ends::<{ $from + 15 }>,
+        ]),*]
     };
 }
 
-/// Eight rows of eight.
-macro_rules! block {
-    ($from:expr) => {
-        [
-            row!($from),
-            row!($from + 8),
-            row!($from + 16),
-            row!($from + 24),
-            row!($from + 32),
-            row!($from + 40),
-            row!($from + 48),
-            row!($from + 56),
-        ]
-    };
-}
-
-macro_rules! blocks {
-    ($($number:literal)*) => { [$(block!($number * 64)),*] };
-}
-
-static ENDS: [[[End; 8]; 8]; MOST / 64] = blocks!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+/// One for each place: the C library passes a function nothing but the value.
+static ENDS: [[End; 16]; MOST / 16] = sixteen!(0 16 32 48 64 80 96 112);
 
 fn create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
     static REAL: OnceLock<Create> = OnceLock::new();
@@ -140,6 +117,8 @@ fn delete(key: libc::pthread_key_t) -> c_int {
     unsafe { real(key) }
 }
 
+/// As the C library's, with fewer keys that have a function.
+///
 /// # Safety
 /// As for the C library's.
 #[unsafe(no_mangle)]
@@ -147,8 +126,11 @@ pub unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: 
     let mut places = places();
     let from = places.next;
     let free = (0..MOST).map(|step| (from + step) % MOST).find(|at| places.all[*at].is_none());
-    let (Some(_), Some(at)) = (end, free) else { return create(key, end) };
-    let failed = create(key, Some(ENDS[at / 64][at / 8 % 8][at % 8]));
+    if end.is_none() {
+        return create(key, end);
+    }
+    let Some(at) = free else { return libc::EAGAIN };
+    let failed = create(key, Some(ENDS[at / 16][at % 16]));
     if failed == 0 {
         // SAFETY: it was made just now.
         places.all[at] = Some(Place { key: unsafe { key.read() }, end, inside: 0 });

@@ -211,7 +211,7 @@ pub fn end(number: u32, code: i32) {
         record.ended = Some(code);
         record.library
     };
-    flush::flush(library);
+    flush::flush();
     library.terminate(number);
     if let Some(record) = tasks().get(&number) {
         (record.tell)(News::Ended(number, code));
