@@ -35,13 +35,13 @@ pub fn unnamed(socket: impl AsFd, end: End) -> bool {
         End::Other => libc::getpeername,
     };
     let mut family: libc::sa_family_t = 0;
-    let room = size_of::<libc::sa_family_t>() as libc::socklen_t;
-    let mut size = room;
+    let unnamed = size_of::<libc::sa_family_t>() as libc::socklen_t;
+    let mut size = unnamed;
     // SAFETY: the kernel writes at most `size` bytes to `family`, a plain integer, and the address's size to `size`;
     // both live until the end of the call, as does the borrowed descriptor.
     let done = unsafe { ask(socket.as_fd().as_raw_fd(), (&raw mut family).cast(), &raw mut size) };
     // A name makes the address longer than its family.
-    done == 0 && size == room && i32::from(family) == libc::AF_UNIX
+    done == 0 && size == unnamed && i32::from(family) == libc::AF_UNIX
 }
 
 /// Asks the kernel who made the other end of a Unix socket.

@@ -9,7 +9,7 @@
 //! * [`epoch`]: whether what a thread keeps of something is still so.
 //! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
-//! * [`pace`]: how long a writer naps at a full ring.
+//! * [`pace`]: how long a writer waits at a full ring.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
 //! * [`packet`]: packets with descriptors.
 //! * [`credentials`]: who is at the other end of a socket.
