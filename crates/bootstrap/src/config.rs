@@ -100,7 +100,7 @@ pub struct Program {
     pub program: PathBuf,
     /// Its arguments.
     pub args: Vec<String>,
-    /// Variables beside those of who starts it.
+    /// Variables beside those of the process that starts it.
     pub env: BTreeMap<String, String>,
     /// Where it runs.
     pub directory: Option<PathBuf>,

@@ -8,19 +8,19 @@ mod handler;
 mod job;
 mod mach;
 mod registry;
-mod seat;
 mod server;
 mod services;
+mod socket;
 mod view;
 
 use ::mach as _;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use seat::Seat;
 use server::Server;
 use services::{Directory, Service};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use socket::ServerSocket;
 
 use slipway_mach::bootstrap::{Place, launch};
 use std::{
@@ -173,7 +173,7 @@ fn detach(socket: &Path) -> Result<ExitCode> {
 fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result<ExitCode> {
     let (stop, reload) = (signals(&[SIGTERM, SIGINT])?, signals(&[SIGHUP])?);
     raise_limit();
-    let Some(seat) = Seat::take(&place.socket)? else {
+    let Some(own) = ServerSocket::take(&place.socket)? else {
         if !options.session {
             eprintln!("slipway-bootstrap: another server listens at {}", place.socket.display());
         }
@@ -184,7 +184,7 @@ fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result
         // The log is this server's now. It may be no file, and then needs no emptying.
         let _ = rustix::fs::ftruncate(io::stderr(), 0);
     }
-    let mut server = Server::new(seat, directories, options.service, options.view)?;
+    let mut server = Server::new(own, directories, options.service, options.view)?;
     say_ready()?;
     let socket = place.named.then_some(place.socket.as_os_str());
     server.run(&stop, &reload, socket, !options.session)?;
@@ -207,7 +207,7 @@ fn raise_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Tells who started the server that clients can connect, and lets go of the pipe that says so.
+/// Tells the process that started the server that clients can connect, and lets go of the pipe that says so.
 fn say_ready() -> Result<()> {
     let mut out = io::stdout();
     match writeln!(out, "{}", launch::READY).and_then(|()| out.flush()) {

@@ -1,4 +1,4 @@
-//! Which services there are, and who serves them.
+//! Which services there are, and what serves them.
 //!
 //! A service is either *registered*, by a task that has the receive right, or the server's *own*: created on a task's
 //! request or configured. The receive right of an own service goes to the task that checks in, with a request

@@ -15,7 +15,7 @@ pub mod spec;
 #[macro_export]
 macro_rules! task_main {
     ($run:path) => {
-        /// What the file says of itself to who loads it.
+        /// What the file says of itself to its loader.
         #[used]
         #[unsafe(link_section = ".note.slipway.task")]
         static MACH_TASK_NOTE: $crate::note::Note = $crate::note::NOTE;

@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket.
+//! Which process is at the other end of a socket.
 #![allow(
     unsafe_code,
     reason = "getsockopt and its kin: the safe face can't say that a process has no number here, or a socket no name"
@@ -44,7 +44,7 @@ pub fn unnamed(socket: impl AsFd, end: End) -> bool {
     done == 0 && size == unnamed && i32::from(family) == libc::AF_UNIX
 }
 
-/// Asks the kernel who made the other end of a Unix socket.
+/// Asks the kernel which process made the other end of a Unix socket.
 ///
 /// # Errors
 /// As getsockopt(2): it is no Unix socket.

@@ -1,7 +1,7 @@
 //! How long a writer waits until the reader of a full ring has made space.
 //!
 //! A bell for that would cost the reader a system call, and on a virtual machine an interrupt of the
-//! other processor; and the reader is the one whose time is short. So the writer guesses, from two looks at the reader's cursor.
+//! other processor; and the reader is the end whose time is short. So the writer guesses, from two looks at the reader's cursor.
 
 use crate::{
     ring::{Ring, TxCursor},

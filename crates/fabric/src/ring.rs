@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The words of one direction, as they lie in the segment. Each group is written by one end
-/// (the `waits` flags: set by their owner, cleared by either), on cache lines of its own.
+/// (the `waits` flags: set by one end, cleared by either), on cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RingControl {

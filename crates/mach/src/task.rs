@@ -145,7 +145,7 @@ impl Task {
         self.within(|of| value(|place| call(of, place)))
     }
 
-    /// Names the task for who looks at the process.
+    /// Names the task for tools that look at the process.
     pub fn set_label(&self, label: &str) {
         let label = CString::new(label.replace('\0', " ")).unwrap_or_default();
         // SAFETY: the label is a string.

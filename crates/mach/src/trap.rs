@@ -30,7 +30,7 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
 }
 
 /// Whether [`call`] with these would most likely call, or return `MACH_TRAP_DEADLOCK`: the routine is there and its turn is
-/// free. For who has to make much ready for a call, and would not need it for a message.
+/// free. For a caller that has to make much ready for a call, and would not need it for a message.
 #[inline]
 pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
     // SAFETY: numbers.

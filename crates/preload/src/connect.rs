@@ -296,7 +296,7 @@ unsafe extern "C" fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mu
     result
 }
 
-/// For the hooks that say who sent: the peer's address if there were bytes, empty if it has none.
+/// For the hooks that say where bytes came from: the peer's address if there were bytes, empty if it has none.
 pub unsafe fn sender(fd: c_int, bytes: ssize_t, address: *mut sockaddr, length: *mut socklen_t) {
     if address.is_null() || length.is_null() {
         return;

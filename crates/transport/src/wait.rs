@@ -97,7 +97,7 @@ pub fn wait(
 fn settle(members: &[Member<'_>], won: Won, spun: Option<Outcome>) {
     for member in members.iter().filter(|m| !m.got.is_empty()) {
         member.stream.settle_wait(won, spun);
-        // Who polls for itself reads what it is told of.
+        // A thread that polls for itself reads what it is told of.
         member.stream.allot(u64::MAX);
     }
 }

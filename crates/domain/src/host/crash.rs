@@ -1,4 +1,4 @@
-//! Who is to blame when the process crashes while it loads a task.
+//! Which file is to blame when the process crashes while it loads a task.
 #![allow(unsafe_code, reason = "signal handlers")]
 
 use rustix::fd::BorrowedFd;

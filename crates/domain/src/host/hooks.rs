@@ -30,7 +30,7 @@ pub fn next(name: &CStr) -> *mut c_void {
     at
 }
 
-/// What a new thread is to do, and for whom.
+/// What a new thread is to do, and for which task.
 struct Beginning {
     start: Start,
     argument: *mut c_void,

@@ -6,7 +6,7 @@
 //! * [`together`]: the tasks of a command line. * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
 //! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`report`]: those
 //!   that call `exit`. * [`flush`]: its streams.
-//! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: who is to blame for a crash.
+//! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: which file is to blame for a crash.
 
 mod base;
 mod crash;

@@ -55,12 +55,12 @@ pub(super) fn differs_but_number(a: u64, b: u64) -> bool {
     (a ^ b) & !NUMBER != 0
 }
 
-/// Whether two words differ in anything but who frees the memory.
-pub(super) fn differs_but_owner(a: u64, b: u64) -> bool {
+/// Whether two words differ in anything but the deallocate bit.
+pub(super) fn differs_but_deallocate(a: u64, b: u64) -> bool {
     (a ^ b) & !DEALLOCATE != 0
 }
 
-/// Whether two words differ in anything but the number of elements and who frees the memory.
+/// Whether two words differ in anything but the number of elements and the deallocate bit.
 pub(super) fn differs_outside(a: u64, b: u64) -> bool {
     (a ^ b) & !(NUMBER | DEALLOCATE) != 0
 }

@@ -25,7 +25,7 @@ pub struct Writer<'a> {
     lent: PhantomData<&'a [u8]>,
 }
 
-/// Bytes that most messages have room in.
+/// Bytes that most messages fit into.
 const USUAL: usize = 512;
 
 impl<'a> Writer<'a> {

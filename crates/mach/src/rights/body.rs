@@ -78,7 +78,7 @@ impl Body {
         self.bytes.get(item.data)
     }
 
-    /// The memory of an item out of line; empty if there was no room for it in this process.
+    /// The memory of an item out of line; empty if this process had no memory for it.
     pub fn memory(&mut self) -> Option<Region> {
         if !self.complex {
             return None;
@@ -90,7 +90,7 @@ impl Body {
         Some(unsafe { Region::new(at, if at == 0 { 0 } else { len }) })
     }
 
-    /// The names of an item's rights, in the message or out of line; none of the latter if there was no room for them in this process.
+    /// The names of an item's rights, in the message or out of line; none of the latter if this process had no memory for them.
     pub fn names(&mut self) -> Option<Vec<u32>> {
         if !self.complex {
             return None;

@@ -271,7 +271,7 @@ impl SendRight {
         Ok(Self::from_name(self.0.task, self.0.name))
     }
 
-    /// Sends a message, waiting for room in the port's queue if need be. What it carries is given up in any case.
+    /// Sends a message, waiting for space in the port's queue if need be. What it carries is given up in any case.
     pub fn send(&self, message: Outgoing, timeout: Option<Duration>) -> Result<(), Error> {
         message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
     }

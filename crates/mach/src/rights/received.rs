@@ -126,7 +126,7 @@ impl Received {
         }
     }
 
-    /// The port that it came to, as its owner knows it.
+    /// The port that it came to, as its receiver knows it.
     pub fn target(&self) -> Target {
         self.target
     }

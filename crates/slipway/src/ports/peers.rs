@@ -1,4 +1,4 @@
-//! Who is at the other end, found by putting the answers of all processes together.
+//! Which process is at the other end, found by putting the answers of all processes together.
 //!
 //! A port has the same identity in all processes, and the ends of a line know each other's bells.
 
@@ -46,7 +46,7 @@ impl<'a> Peers<'a> {
         }
     }
 
-    /// Those who hold send rights to a port of `snapshot` that is there; the receiver of one that is elsewhere.
+    /// The processes that hold send rights to a port of `snapshot` that is there; the receiver of one that is elsewhere.
     pub fn of_port(&self, snapshot: &Snapshot, port: &Port) -> Vec<Peer> {
         let others = port.identity.and_then(|identity| self.ports.get(&identity)).into_iter().flatten();
         let others = others.filter(|(other, _)| other.pid != snapshot.pid);
@@ -59,7 +59,7 @@ impl<'a> Peers<'a> {
             .filter(|(_, it)| wanted(it))
             .map(|(other, it)| Peer { pid: other.pid, command: other.command.clone(), names: it.names.clone() })
             .collect();
-        // Who did not answer is known by its lines.
+        // A process that did not answer is known by its lines.
         let holders = port.here.iter().flat_map(|here| &here.holders).filter(|holder| holder.attached || holder.given > 0);
         let ways = port.ways.iter().filter(|_| port.home == Home::Remote && peers.is_empty());
         let lines = holders.map(|holder| holder.line).chain(ways.map(|way| way.line));

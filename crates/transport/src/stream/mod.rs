@@ -206,7 +206,7 @@ impl Stream {
         if receive { &common.receive_timeout } else { &common.send_timeout }.store(micros, Relaxed);
     }
 
-    /// The line's socket, for those who sleep on it.
+    /// The line's socket, for the threads that sleep on it.
     pub fn line_socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -232,7 +232,7 @@ impl Stream {
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
-    /// processes could not agree on who takes the answer.
+    /// processes could not agree on which takes the answer.
     pub fn before_fork(&self) {
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {
             self.attend();
@@ -301,7 +301,7 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::attend`] for one who is awake himself while other threads may sleep on the bell.
+    /// As [`Stream::attend`] for a thread that is awake while other threads may sleep on the bell.
     /// To take a message that they have not heard yet would leave them asleep; but any message wakes
     /// them, and the last to get up takes it. So this waits until it is taken, or nobody sleeps. Only a
     /// sleeper that can't run at all (stopped, or killed in a forked child) is left behind.

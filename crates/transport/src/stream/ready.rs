@@ -149,7 +149,7 @@ impl Stream {
                 _ => state == CLOSED || !self.line_alive(),
             };
             if turn {
-                // Waited for: who goes on without may sleep through the change that another makes.
+                // Waited for: a thread that goes on without may sleep through the change that another makes.
                 let _guard = self.lock_receiving(Some(fd));
                 if rx.mode.load(Relaxed) == mode::BEFORE {
                     if state == UNOPENED {

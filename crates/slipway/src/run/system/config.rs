@@ -1,4 +1,4 @@
-//! The file that describes a system: which tasks, who shares a process, what is started again, who may ask for what.
+//! The file that describes a system: which tasks, which share a process, what is started again, and what each may ask for.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
