@@ -1,6 +1,9 @@
 //! Messages to be sent.
 
-use super::{Carried, Error, ReceiveRight, SendOnceRight, SendRight, settle};
+use super::{
+    carried::{Carried, settle},
+    owned::{Error, ReceiveRight, SendOnceRight, SendRight},
+};
 use crate::{
     Request,
     abi::{
@@ -11,6 +14,11 @@ use crate::{
     task::Task,
 };
 use std::time::Duration;
+
+/// Whether there is a time-out, and its whole milliseconds.
+pub(super) fn milliseconds(timeout: Option<Duration>) -> (bool, u32) {
+    (timeout.is_some(), timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX)))
+}
 
 /// A message that is put together and then sent once.
 ///
@@ -132,7 +140,7 @@ impl Outgoing {
         buffer.extend(0u32.to_le_bytes());
         buffer.extend(self.id.to_le_bytes());
         buffer.extend(&self.body);
-        let (timed, timeout) = super::milliseconds(timeout);
+        let (timed, timeout) = milliseconds(timeout);
         let request = Request {
             option: option::SEND_MSG | if timed { option::SEND_TIMEOUT } else { 0 },
             send_size: buffer.len(),

@@ -2,9 +2,8 @@
 #![allow(unsafe_code, reason = "a routine that another task registered gets pointers")]
 
 use super::{
-    Facts, Trap,
     buffer::{Buffer, List, Packed, Text},
-    item::{Item, Offsets, counted_by, offsets_of},
+    item::{Facts, Item, Offsets, Trap, counted_by, offsets_of},
 };
 use crate::{
     abi::Code,

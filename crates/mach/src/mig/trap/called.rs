@@ -1,10 +1,7 @@
 //! The server's routine: what came in, and what goes out.
 #![allow(unsafe_code, reason = "pointers that a caller passes")]
 
-use super::{
-    Facts, Trap,
-    item::{Item, Offsets, counted_by, offsets_of},
-};
+use super::item::{Facts, Item, Offsets, Trap, counted_by, offsets_of};
 use crate::{
     abi::Code,
     mig::plain::{Plain, load_all},
@@ -27,6 +24,17 @@ pub struct Called<R: Trap> {
     at: usize,
     given: bool,
     routine: PhantomData<R>,
+}
+
+/// A routine of a server `S`.
+pub trait Trapped<S>: Trap {
+    /// Takes the arguments, has the server do it, and gives back what comes out.
+    ///
+    /// # Errors
+    /// What the caller gets; nothing of the caller's was changed then.
+    fn serve(server: &mut S, call: &mut Called<Self>) -> Result<(), Code>
+    where
+        Self: Sized;
 }
 
 /// A part of the caller's block.

@@ -1,6 +1,7 @@
-//! The arguments of a routine, and their offsets in the block.
+//! A routine as it is described: its arguments, and their offsets in the block.
 
 use crate::mig::kind::Kind;
+use std::marker::PhantomData;
 
 /// It goes in.
 pub const IN: u32 = 16;
@@ -191,6 +192,26 @@ pub(super) const fn signature(name: &str, items: &[Item]) -> u64 {
         index += 1;
     }
     hash
+}
+
+/// A routine that can be called.
+pub trait Trap: 'static {
+    /// The identifier of its request.
+    const ID: i32;
+    /// Its name in the interface, without a NUL.
+    const NAME: &'static str;
+    /// What errors say was tried.
+    const TRIED: &'static str;
+    /// Its arguments, but for the port.
+    const ITEMS: &'static [Item];
+}
+
+/// What follows from a routine's description.
+pub(super) struct Facts<R>(PhantomData<R>);
+
+impl<R: Trap> Facts<R> {
+    pub const SIGNATURE: u64 = signature(R::NAME, R::ITEMS);
+    pub const HAS_OUT: bool = has_out(R::ITEMS);
 }
 
 #[cfg(test)]

@@ -1,13 +1,14 @@
 //! The server: routines that are registered for a port, and the server that they work on.
 #![allow(unsafe_code, reason = "functions that callers are given, and the server that they find by a pointer")]
 
-use super::{Called, Facts, Trapped, server_ref::ServerRef};
+use super::{
+    called::{Called, Trapped},
+    item::Facts,
+    server_ref::ServerRef,
+};
 use crate::{
     abi::Code,
-    mig::{
-        serve::{Served, answer, serve},
-        serve_one,
-    },
+    mig::serve::{Served, answer, serve, serve_one},
     rights::{Error, ReceiveRight, Received},
     trap::{Entry, Routine, Table},
 };
