@@ -73,13 +73,13 @@ pub struct Keys {
     /// The process of a task.
     pub process: Option<Spanned<String>>,
     /// What becomes of the other tasks when this one has failed for good.
-    pub on_failure: Option<Spanned<OnFailure>>,
+    pub on_failure: Option<OnFailure>,
     /// Tasks that are ready before this one starts.
-    pub after: Option<Spanned<Vec<Spanned<String>>>>,
+    pub after: Option<Vec<Spanned<String>>>,
     /// Services that a task may register.
-    pub provides: Option<Spanned<Vec<Spanned<String>>>>,
+    pub provides: Option<Vec<Spanned<String>>>,
     /// Services that a task may look up.
-    pub look_up: Option<Spanned<Vec<Spanned<String>>>>,
+    pub look_up: Option<Vec<Spanned<String>>>,
 }
 
 /// What becomes of the others when a task has failed for good.
@@ -113,22 +113,6 @@ pub struct Program {
 }
 
 impl Keys {
-    /// The keys that only tasks of a system have: what each is called, and where it is.
-    pub fn of_tasks(&self) -> impl Iterator<Item = (&'static str, usize)> {
-        fn at<T>(given: &Option<Spanned<T>>) -> Option<usize> {
-            given.as_ref().map(|it| it.span().start)
-        }
-        let Self { process, on_failure, after, provides, look_up, .. } = self;
-        let keys = [
-            ("process", at(process)),
-            ("on-failure", at(on_failure)),
-            ("after", at(after)),
-            ("provides", at(provides)),
-            ("look-up", at(look_up)),
-        ];
-        keys.into_iter().filter_map(|(key, at)| Some((key, at?)))
-    }
-
     /// The program, checked; `restart` is when it starts again if that is not said.
     ///
     /// # Errors

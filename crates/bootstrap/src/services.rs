@@ -67,8 +67,10 @@ impl Service {
 
     fn of(source: &Source) -> Result<Self, String> {
         let keys: Keys = source.parse()?;
-        if let Some((key, at)) = keys.of_tasks().next() {
-            return Err(source.at(at, format!("{key}: only a task of a system has it (slipway run --config)")));
+        let Keys { process, on_failure, after, provides, look_up, .. } = &keys;
+        if process.is_some() || on_failure.is_some() || [after, provides, look_up].iter().any(|list| list.is_some()) {
+            let why = "process, on-failure, after, provides and look-up are for tasks of a system (slipway run --config)";
+            return Err(source.at(0, why));
         }
         if let Some(restart) = &keys.restart
             && !matches!(restart.get_ref(), Restart::OnDemand | Restart::OnFailure)
@@ -223,7 +225,7 @@ mod tests {
                 "x.toml:3: a service's program is started with its next message: on-demand",
             ),
             ("name = 'x'\nprogram = 'y'\nrestart = 'sometimes'", "x.toml:3: unknown variant"),
-            ("name = 'x'\nprogram = 'y'\nprocess = 'z'", "x.toml:3: process: only a task"),
+            ("name = 'x'\nprogram = 'y'\nprocess = 'z'", "x.toml:1: process, on-failure"),
             ("name = 'x'\nprogram = 'y'\npause = -1", "x.toml:3: a pause"),
             ("name = 'x'\nprogram = 'y'\n[env]\n'A=B' = ''", "variable's name"),
             ("name = ", "x.toml:1: "),

@@ -12,7 +12,7 @@ use slipway_transport::status::{ServerStatus, displays, query};
 
 use crate::args::StatusOptions;
 use crate::failure::{Failure, NO_SERVER};
-use crate::x11::wait;
+use crate::session::process::wait;
 
 /// What `--json` prints. Byte counts are from the first byte of the connection on.
 #[derive(Debug, Serialize)]

@@ -45,11 +45,6 @@ struct File {
     task: BTreeMap<String, Spanned<Keys>>,
 }
 
-/// What is given, or nothing.
-fn list(given: &Option<Spanned<Vec<Spanned<String>>>>) -> &[Spanned<String>] {
-    given.as_ref().map_or(&[], |list| list.get_ref())
-}
-
 /// Reads and checks a file. The error names the file, the line and what is wrong.
 pub fn read(path: &Path) -> Result<System, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -101,17 +96,19 @@ fn task_of(source: &Source, name: &str, keys: &Keys, names: &[String]) -> Result
         return Err(source.wrong(path, "directory and output are for programs: the tasks of a process share them"));
     }
     let mut after = Vec::new();
-    for other in list(&keys.after) {
+    for other in keys.after.iter().flatten() {
         let at = names.iter().position(|name| name == other.get_ref());
         after.push(at.ok_or_else(|| source.wrong(other, format!("after {:?}: there is no such task", other.get_ref())))?);
     }
-    let plain = |given: &Option<_>| given.is_some().then(|| list(given).iter().map(|it| it.get_ref().clone()).collect());
+    let plain = |given: &Option<Vec<Spanned<String>>>| {
+        given.as_ref().map(|list| list.iter().map(|it| it.get_ref().clone()).collect::<Vec<_>>())
+    };
     Ok(TaskConfig {
         name: name.to_owned(),
         program: Program { program: file, ..keys.program(source, Restart::Never)? },
         shared,
         process: keys.process.as_ref().map_or_else(|| format!("\0{name}"), |it| it.get_ref().clone()),
-        on_failure: keys.on_failure.as_ref().map_or_else(OnFailure::default, |it| *it.get_ref()),
+        on_failure: keys.on_failure.unwrap_or_default(),
         after,
         provides: plain(&keys.provides),
         look_up: plain(&keys.look_up),
@@ -157,11 +154,11 @@ fn check_processes(source: &Source, raw: &[(String, Spanned<Keys>)], tasks: &[Ta
 fn check_services(source: &Source, raw: &[(String, Spanned<Keys>)]) -> Result<(), String> {
     let all: Option<Vec<&String>> = raw
         .iter()
-        .map(|(_, task)| task.get_ref().provides.as_ref().map(Spanned::get_ref))
+        .map(|(_, task)| task.get_ref().provides.as_ref())
         .collect::<Option<Vec<_>>>()
         .map(|lists| lists.into_iter().flatten().map(Spanned::get_ref).collect());
     let Some(all) = all else { return Ok(()) };
-    for wanted in raw.iter().flat_map(|(_, task)| list(&task.get_ref().look_up)) {
+    for wanted in raw.iter().flat_map(|(_, task)| task.get_ref().look_up.iter().flatten()) {
         let is = |given: &&String| match given.strip_suffix('*') {
             Some(front) => wanted.get_ref().starts_with(front),
             None => *given == wanted.get_ref(),
@@ -194,7 +191,7 @@ fn circle(source: &Source, raw: &[(String, Spanned<Keys>)], tasks: &[TaskConfig]
         let next = tasks[at].after.iter().find(|before| !placed.contains(before)).copied().unwrap_or(at);
         if let Some(start) = path.iter().position(|seen| *seen == next) {
             let names: Vec<&str> = path[start..].iter().chain([&next]).map(|at| tasks[*at].name.as_str()).collect();
-            let given = list(&raw[path[start]].1.get_ref().after).first();
+            let given = raw[path[start]].1.get_ref().after.iter().flatten().next();
             let why = format!("a circle: {}", names.join(" after "));
             return given.map_or_else(|| source.at(0, &why), |given| source.wrong(given, &why));
         }

@@ -11,7 +11,7 @@ use slipway_bootstrap::{config, supervise};
 use slipway_domain::spec::{self, Event};
 
 use crate::program::Program;
-use crate::x11::process::start;
+use crate::session::process::start;
 
 /// A process that was started.
 #[derive(Debug)]
