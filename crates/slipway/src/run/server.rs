@@ -51,7 +51,7 @@ pub fn ready(server: &mut Server, signals: &mut Signals) -> Result<(), Failure> 
         Report::Line(line) if line == READY.as_bytes() => return Ok(()),
         Report::Late => format!("the name server was not ready within {} s", PATIENCE.as_secs()),
         // What it lacked it has written to standard error itself.
-        Report::Closed(Some(how)) => how,
+        Report::Closed(Some(status)) => format!("the name server ended early ({status})"),
         Report::Line(_) | Report::Closed(None) => "the name server said something else than that it is ready".into(),
     };
     Err(Failure::new(OWN, why))

@@ -3,7 +3,7 @@
 use std::io::{self, PipeReader, Read};
 use std::os::fd::{AsFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
-use std::process::{Command, Stdio};
+use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
@@ -38,7 +38,7 @@ pub enum Report {
     /// It said nothing in time.
     Late,
     /// It will say nothing: how it ended, if it did.
-    Closed(Option<String>),
+    Closed(Option<ExitStatus>),
 }
 
 impl Server {
@@ -60,10 +60,8 @@ impl Server {
 
     /// How it ended, if it has.
     pub fn ended(&mut self) -> Option<String> {
-        match self.process.child.try_wait() {
-            Ok(Some(status)) => Some(format!("{} ended early ({status})", self.name)),
-            _ => None,
-        }
+        let status = self.process.child.try_wait().ok().flatten()?;
+        Some(format!("{} ended early ({status})", self.name))
     }
 
     /// Waits for its report, until the deadline.
@@ -99,6 +97,6 @@ impl Server {
             }
         }
         readable(&self.process.pidfd, LAST_MOMENT);
-        Ok(Report::Closed(self.ended()))
+        Ok(Report::Closed(self.process.child.try_wait().ok().flatten()))
     }
 }

@@ -79,7 +79,7 @@ impl XServer {
                 }
             }
             Report::Late => format!("{} was not ready within {} s (--server-timeout)", self.name, patience.as_secs()),
-            Report::Closed(Some(how)) => how,
+            Report::Closed(Some(status)) => format!("{} ended before it was ready ({status})", self.name),
             Report::Closed(None) => {
                 format!("{} closed the pipe of -displayfd without a display number; does it know that option?", self.name)
             }
