@@ -295,7 +295,7 @@ fn a_program_that_crashes_is_started_again_after_a_pause() {
                 .map(|_| String::from_utf8_lossy(&bootstrap::services(me(), None).expect("the services")[0].note).into_owned())
                 .take_while(|note| !note.contains("code 3"))
                 .collect();
-            assert!(notes.iter().any(|note| note.contains("killed by signal 6")), "{:?}", notes.last());
+            assert!(notes.iter().any(|note| note.contains("killed by SIGABRT (6)")), "{:?}", notes.last());
             assert_eq!(number(&receive(reply)).0, 2);
         }
         _ => {

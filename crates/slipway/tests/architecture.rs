@@ -15,7 +15,18 @@ const ALLOWED: [(&str, &[&str]); 12] = [
     ("slipway-mig", &[]),
     ("slipway-transport", &["slipway-fabric"]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"]),
-    ("slipway", &["slipway-domain", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-ports", "slipway-transport"]),
+    (
+        "slipway",
+        &[
+            "slipway-bootstrap",
+            "slipway-domain",
+            "slipway-libmach",
+            "slipway-mach",
+            "slipway-mig",
+            "slipway-ports",
+            "slipway-transport",
+        ],
+    ),
     ("slipway-bench", &["slipway-fabric", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"]),
 ];
 

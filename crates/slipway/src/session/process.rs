@@ -2,17 +2,16 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::fd::AsFd;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Child, Command, ExitStatus};
+use std::process::Command;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use rustix::process::{
-    Pid, PidfdFlags, Signal, getpid, getppid, kill_process_group, pidfd_open, pidfd_send_signal, set_parent_process_death_signal,
-};
+use rustix::process::{Pid, Signal, getpid, getppid, kill_process_group, pidfd_send_signal, set_parent_process_death_signal};
+use slipway_bootstrap::supervise::Process;
 
 use super::signals::Signals;
 
@@ -21,33 +20,14 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long the kernel may take to end a process after SIGKILL.
 const KILL_TIME: Duration = Duration::from_secs(5);
 
-/// A child, and a descriptor that names it even after its number is reused.
-#[derive(Debug)]
-pub struct Supervised {
-    /// The child.
-    pub child: Child,
-    /// Readable once the child has ended.
-    pub pidfd: OwnedFd,
-}
-
-impl Supervised {
-    /// Starts `command`; the kernel sends the child SIGTERM when this process ends in any way.
-    /// Call it from the main thread: the signal comes when the thread ends that made the child.
-    ///
-    /// # Errors
-    /// As [`Command::spawn`].
-    pub fn start(command: &mut Command) -> io::Result<Self> {
-        end_with_parent(command);
-        let mut child = command.spawn()?;
-        match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Self { child, pidfd }),
-            Err(error) => {
-                child.kill()?;
-                child.wait()?;
-                Err(error.into())
-            }
-        }
-    }
+/// Starts `command`; the kernel sends the child SIGTERM when this process ends in any way.
+/// Call it from the main thread: the signal comes when the thread ends that made the child.
+///
+/// # Errors
+/// As [`Command::spawn`].
+pub fn start(command: &mut Command) -> io::Result<Process> {
+    end_with_parent(command);
+    Process::start(command)
 }
 
 #[allow(unsafe_code, reason = "pre_exec is the only way to act between fork and exec")]
@@ -66,13 +46,13 @@ fn end_with_parent(command: &mut Command) {
 /// Passes signals on to `program` until it ends: its exit code. `look` is called each time that something happened.
 ///
 /// # Errors
-/// As poll(2) and waitpid(2).
-pub fn attend(program: &mut Supervised, signals: &mut Signals, look: &mut dyn FnMut()) -> io::Result<u8> {
+/// As poll(2).
+pub fn attend(program: &mut Process, signals: &mut Signals, look: &mut dyn FnMut()) -> io::Result<u8> {
     loop {
         // Handlers were in place before the program was: a child that ended since leaves its mark in `signals`, so
         // that nothing is missed between this look and the wait.
-        if let Some(status) = program.child.try_wait()? {
-            return Ok(exit_code(status));
+        if let Some(ending) = program.ended() {
+            return Ok(u8::try_from(ending.code()).unwrap_or(u8::MAX));
         }
         look();
         wait(&mut [PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN)], None)?;
@@ -157,10 +137,4 @@ pub fn wait(fds: &mut [PollFd<'_>], deadline: Option<Instant>) -> io::Result<boo
             Ok(events) => return Ok(events > 0),
         }
     }
-}
-
-/// The exit code that a shell gives for `status`: the program's own, or 128 + the signal's number.
-fn exit_code(status: ExitStatus) -> u8 {
-    let code = status.code().or_else(|| status.signal().map(|signal| 128 + signal));
-    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(u8::MAX)
 }

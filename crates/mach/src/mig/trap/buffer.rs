@@ -8,18 +8,18 @@ use crate::{
 use std::ffi::{CStr, CString};
 use zerocopy::IntoBytes;
 
-/// What a caller learns whose server left something else than was agreed.
+/// What a caller learns when its server left something else than was agreed.
 fn unfit() -> Error {
     Error { tried: "reading what a call gave back", code: Code::MIG_TYPE_ERROR }
 }
 
-/// Room for a value.
-pub trait Room {
+/// Memory for a value.
+pub trait Buffer {
     /// It.
     fn words(&mut self) -> &mut [u64];
 }
 
-/// Room for a value of at most so many words of 8 bytes.
+/// A buffer for a value of at most so many words of 8 bytes.
 #[derive(Debug)]
 pub struct Slot<const WORDS: usize>([u64; WORDS]);
 
@@ -38,14 +38,14 @@ impl<const WORDS: usize> Slot<WORDS> {
     }
 }
 
-impl<const WORDS: usize> Room for Slot<WORDS> {
+impl<const WORDS: usize> Buffer for Slot<WORDS> {
     #[inline]
     fn words(&mut self) -> &mut [u64] {
         &mut self.0
     }
 }
 
-/// Room for a value that is too large for the stack.
+/// A buffer for a value that is too large for the stack.
 #[derive(Debug)]
 pub struct FarSlot(Vec<u64>);
 
@@ -61,7 +61,7 @@ impl FarSlot {
     }
 }
 
-impl Room for FarSlot {
+impl Buffer for FarSlot {
     fn words(&mut self) -> &mut [u64] {
         &mut self.0
     }
@@ -99,7 +99,7 @@ impl<'a> Packed<'a> {
     }
 }
 
-/// Values as messages have them, with room for `most`.
+/// Values as messages have them, in a buffer for `most`.
 fn packed<T: Plain>(values: &[T], most: usize) -> Vec<u64> {
     let mut words = vec![0u64; (most * T::SIZE).div_ceil(8)];
     words.as_mut_bytes().chunks_exact_mut(T::SIZE.max(1)).zip(values).for_each(|(to, value)| value.store(to));
@@ -132,10 +132,10 @@ impl<T: Plain> List<T> {
         Self::within(most, most)
     }
 
-    /// For at most so many elements, where the caller wants no more than `room`.
+    /// For at most so many elements, where the caller wants no more than `wanted`.
     #[inline]
-    pub fn within(most: u32, room: u32) -> Self {
-        Self::filled(&[], most, most.min(room), room)
+    pub fn within(most: u32, wanted: u32) -> Self {
+        Self::filled(&[], most, most.min(wanted), wanted)
     }
 
     /// These, and at most so many that come back.
@@ -147,17 +147,17 @@ impl<T: Plain> List<T> {
     fn filled(values: &[T], limit: u32, most: u32, count: u32) -> Self {
         // What is too long goes nowhere: the block refuses it.
         let values = if values.len() > limit as usize { &[] } else { values };
-        let room = most as usize;
-        let plain = T::zeros(room).and_then(|mut all| {
+        let size = most as usize;
+        let plain = T::zeros(size).and_then(|mut all| {
             let (to, from) = (T::bytes_mut(&mut all)?, T::bytes(values)?);
             to.get_mut(..from.len())?.copy_from_slice(from);
             Some(all)
         });
-        let values = plain.map_or_else(|| Values::Packed(packed(values, room)), Values::Plain);
+        let values = plain.map_or_else(|| Values::Packed(packed(values, size)), Values::Plain);
         Self { values, count, most }
     }
 
-    /// Room for the elements, and their count.
+    /// The buffer for the elements, and their count.
     #[inline]
     pub(super) fn parts(&mut self) -> (&mut [u8], &mut u32) {
         let data = match &mut self.values {
@@ -170,7 +170,7 @@ impl<T: Plain> List<T> {
     /// What came back.
     ///
     /// # Errors
-    /// `MIG_TYPE_ERROR`: more than there is room for.
+    /// `MIG_TYPE_ERROR`: more than the buffer takes.
     #[inline]
     pub fn take(self) -> Result<Vec<T>, Error> {
         let count = self.count as usize;
@@ -189,7 +189,7 @@ impl<T: Plain> List<T> {
         Ok(match self.values {
             Values::Plain(mut values) => {
                 values.truncate(count);
-                // Who keeps what a call gave does not keep what it might have given.
+                // What a call gave is kept without what it might have given.
                 if values.capacity() > 2 * count + SPARE {
                     values.shrink_to_fit();
                 }
@@ -212,10 +212,10 @@ impl Text {
 
     /// As much of a string as fits, for so many bytes with the NUL.
     pub fn of(text: &CStr, size: u32) -> Self {
-        let mut room = Self::new(size);
-        let last = room.0.len().saturating_sub(1);
-        room.0[..last].iter_mut().zip(text.to_bytes()).for_each(|(to, byte)| *to = *byte);
-        room
+        let mut buffer = Self::new(size);
+        let last = buffer.0.len().saturating_sub(1);
+        buffer.0[..last].iter_mut().zip(text.to_bytes()).for_each(|(to, byte)| *to = *byte);
+        buffer
     }
 
     pub(super) fn bytes(&mut self) -> &mut [u8] {
@@ -238,7 +238,7 @@ mod tests {
     #[test]
     fn what_came_back_has_no_more_memory_than_it_needs() {
         const MOST: u32 = 100_000;
-        for (count, roomy) in [(0, false), (3, false), (1000, false), (60_000, true), (MOST, true)] {
+        for (count, kept) in [(0, false), (3, false), (1000, false), (60_000, true), (MOST, true)] {
             let mut list = List::<i32>::new(MOST);
             let (data, told) = list.parts();
             data[..4 * count as usize].fill(1);
@@ -247,7 +247,7 @@ mod tests {
             assert_eq!(taken, vec![0x0101_0101; count as usize]);
             assert!(taken.capacity() <= 2 * count as usize + SPARE, "{count}");
             // What nearly fits is not copied.
-            assert_eq!(taken.capacity() == MOST as usize, roomy, "{count}");
+            assert_eq!(taken.capacity() == MOST as usize, kept, "{count}");
         }
         assert!(List::<i32>::new(3).take_same(4).is_err());
     }

@@ -42,7 +42,7 @@ impl Guard {
     pub fn start(dir: &Path) -> io::Result<Self> {
         let (socket, theirs) = UnixStream::pair()?;
         // A group of its own, so that Ctrl-C in the terminal does not end it before the session; no
-        // output, so that nobody who reads the session's output waits for the guard.
+        // output, so that nothing that reads the session's output waits for the guard.
         let process = Command::new(own_executable())
             .arg0("slipway")
             .arg("x11-guard")

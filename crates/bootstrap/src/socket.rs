@@ -24,7 +24,7 @@ const BACKLOG: i32 = 128;
 
 /// The socket, for as long as this is not dropped.
 #[derive(Debug)]
-pub struct Seat {
+pub struct ServerSocket {
     path: PathBuf,
     listener: OwnedFd,
     /// Closed to have a descriptor for a connection that can only be refused.
@@ -39,8 +39,8 @@ fn beside(path: &Path, suffix: &str) -> PathBuf {
     name.into()
 }
 
-impl Seat {
-    /// Takes the place at `path`. None if another server listens there.
+impl ServerSocket {
+    /// Takes the socket at `path`. None if another server listens there.
     pub fn take(path: &Path) -> Result<Option<Self>> {
         let shown = path.display();
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
@@ -116,7 +116,7 @@ impl Seat {
     }
 }
 
-impl Drop for Seat {
+impl Drop for ServerSocket {
     /// The file goes before the lock: it is still this server's.
     fn drop(&mut self) {
         let _ = std::fs::remove_file(&self.path);
