@@ -1,12 +1,8 @@
 //! Clients and servers as tasks, in C and in Rust: in two processes, and in one, by messages, by traps, and by traps that are
 //! refused now and then. Both sides see the same, and have the same when it is over.
 
-use crate::{
-    built::{built, example},
-    programs::{include_and_example, succeed},
-    replies::ROUNDS as REPLIES,
-    same::assert_same,
-};
+use crate::{programs::include_and_example, replies::ROUNDS as REPLIES, same::assert_same};
+use slipway_test_support::{built, example, succeed};
 use std::{
     fs,
     path::{Path, PathBuf},
