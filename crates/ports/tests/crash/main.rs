@@ -38,7 +38,7 @@ fn topology(test: &str, kills: usize, round: fn(&Nursery, u32, &mut Dice) -> usi
         return serve(play);
     }
     let _one = alone();
-    let _dog = watchdog(test, 4 * WATCHDOG);
+    let _dog = watchdog(test, 8 * WATCHDOG);
     let before = holdings();
     let seed = seed();
     let _named = NamedSeed(seed);
@@ -66,7 +66,7 @@ fn topology(test: &str, kills: usize, round: fn(&Nursery, u32, &mut Dice) -> usi
 /// After so many kills a task holds no more than before.
 const SETTLED: usize = 25;
 
-/// Each topology twice: for some kills, and for hundreds.
+/// Each topology twice: for some kills, and for a thousand.
 macro_rules! topologies {
     ($($test:ident, $long:ident: $round:ident;)*) => { $(
         #[test]
@@ -75,18 +75,18 @@ macro_rules! topologies {
         }
 
         #[test]
-        #[ignore = "long: 250 kills"]
+        #[ignore = "long: a thousand kills"]
         fn $long() {
-            topology(stringify!($long), 250, $round);
+            topology(stringify!($long), 1000, $round);
         }
     )* };
 }
 
 topologies! {
-    clients_die, clients_die_by_the_hundreds: kill_clients;
-    servers_die, servers_die_by_the_hundreds: kill_servers;
-    relays_die, relays_die_by_the_hundreds: kill_relays;
-    holders_of_a_moving_port_die, holders_of_a_moving_port_die_by_the_hundreds: kill_holders;
+    clients_die, clients_die_by_the_thousand: kill_clients;
+    servers_die, servers_die_by_the_thousand: kill_servers;
+    relays_die, relays_die_by_the_thousand: kill_relays;
+    holders_of_a_moving_port_die, holders_of_a_moving_port_die_by_the_thousand: kill_holders;
 }
 
 /// A message that must come; the last thing known is told if it does not.

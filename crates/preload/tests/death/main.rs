@@ -184,6 +184,17 @@ fn rings(display: u32) -> usize {
 
 #[test]
 fn a_server_outlives_clients_killed_at_every_phase() {
+    a_server_outlives(1);
+}
+
+#[test]
+#[ignore = "long: 60 kills"]
+fn a_server_outlives_many_clients_killed_at_every_phase() {
+    a_server_outlives(5);
+}
+
+/// Kills so many clients at each phase, for each way of spinning.
+fn a_server_outlives(kills: usize) {
     let place = Place::enter();
     for (display, spin) in (place.first..).zip(SPINS) {
         let mut server = Actor::start("server", display, spin);
@@ -192,7 +203,7 @@ fn a_server_outlives_clients_killed_at_every_phase() {
         good.round_trips(1);
         let before = server.holdings();
         for phase in PHASES {
-            for _ in 0..5 {
+            for _ in 0..kills {
                 let client = Actor::start(phase, display, spin);
                 if phase != "connected" {
                     // By then the server has been round, and has seen the ring.
@@ -212,13 +223,24 @@ fn a_server_outlives_clients_killed_at_every_phase() {
 }
 
 #[test]
+fn thirty_killed_clients_leave_nothing_behind() {
+    killed_clients_leave_nothing_behind(3);
+}
+
+#[test]
+#[ignore = "long: 300 kills"]
 fn three_hundred_killed_clients_leave_nothing_behind() {
+    killed_clients_leave_nothing_behind(30);
+}
+
+/// Kills ten clients at a time.
+fn killed_clients_leave_nothing_behind(times: usize) {
     let place = Place::enter();
     let display = place.first;
     let mut server = Actor::start("server", display, "50");
     let mut good = Actor::start("good", display, "50");
     let before = server.holdings();
-    for n in 0..30 {
+    for n in 0..times {
         // Some are killed in their phase, some wherever they are on the way there.
         let clients: Vec<_> = (0..10).map(|i| Actor::launch(PHASES[(n + i) % 4], display, "50")).collect();
         let mut came = 0;
