@@ -206,15 +206,22 @@ fn threads_by_c11s_names_are_refused() {
 }
 
 #[test]
-fn keys_run_out_as_they_do_in_a_process() {
+fn a_key_too_many_works_and_keeps_its_file_loaded() {
     let bench = Bench::new();
-    let text = "#include <errno.h>\nstatic void ends(void *value) { (void) value; }\n\
-        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; pthread_key_t key, last = 0; int count = 0, failed;\n\
-        while (!(failed = pthread_key_create(&key, ends))) { last = key; count++; }\n\
-        say(\"enough\", count >= 100); say(\"again\", failed == EAGAIN); pthread_key_delete(last);\n\
-        say(\"free\", pthread_key_create(&key, ends)); return 0; }\n";
-    let file = task_of(&bench, "keys", &format!("{HEAD}{text}"), &[]);
-    let ended = run(&bench, &["--private", &file.display().to_string()]);
-    assert_eq!((ended.code(), ended.stdout.as_str()), (0, "enough 1\nagain 1\nfree 0\n"), "{ended:?}");
+    let text = "static pthread_key_t last;\n\
+        static void ends(void *value) { say(\"ended\", *(int *) value); }\n\
+        static void *keeps(void *value) { pthread_setspecific(last, value); return NULL; }\n\
+        __attribute__((destructor)) static void gone(void) { say(\"unloaded\", 1); }\n\
+        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; pthread_t thread; int value = 7;\n\
+        for (int i = 0; i < 200; i++) if (pthread_key_create(&last, ends)) return 1;\n\
+        pthread_create(&thread, NULL, keeps, &value); pthread_join(thread, NULL); return 0; }\n";
+    task_of(&bench, "it", &format!("{HEAD}{text}"), &[]);
+    let stays = "MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; return receive(receive_right()); }\n";
+    task_of(&bench, "stays", &format!("{HEAD}{stays}"), &[]);
+    let text = "[task.stays]\nfile = 'stays.so'\nprocess = 'x'\n\
+        [task.it]\nfile = 'it.so'\nprocess = 'x'\nafter = ['stays']\nrestart = 'always'\npause = 0.0\nlongest-pause = 0.0\n";
+    let mut system = start(&bench, text);
+    (0..3).for_each(|_| assert_eq!(system.wait_line(""), "ended 7"));
+    system.terminate();
     bench.assert_nothing_left();
 }

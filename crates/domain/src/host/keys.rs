@@ -36,15 +36,17 @@ struct Slots {
     next: usize,
     /// A file is being unloaded: no thread goes into any function until it is known which of them are left.
     barred: bool,
+    /// There was a key too many once: its function is not known, nor when it is called.
+    full: bool,
 }
 
-/// As many keys with a function as any system has: `_POSIX_THREAD_KEYS_MAX`.
+/// Keys whose functions are known here. With more of them no file is unloaded any more.
 const MOST: usize = 128;
 
 /// How long the threads that are in functions may keep a file from being unloaded.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-static SLOTS: Mutex<Slots> = Mutex::new(Slots { all: [None; MOST], next: 0, barred: false });
+static SLOTS: Mutex<Slots> = Mutex::new(Slots { all: [None; MOST], next: 0, barred: false, full: false });
 static CHANGED: Condvar = Condvar::new();
 
 fn slots() -> MutexGuard<'static, Slots> {
@@ -117,8 +119,6 @@ fn delete(key: libc::pthread_key_t) -> c_int {
     unsafe { real(key) }
 }
 
-/// As the C library's, with fewer keys that have a function.
-///
 /// # Safety
 /// As for the C library's.
 #[unsafe(no_mangle)]
@@ -129,7 +129,10 @@ pub unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: 
     if end.is_none() {
         return create(key, end);
     }
-    let Some(at) = free else { return libc::EAGAIN };
+    let Some(at) = free else {
+        slots.full = true;
+        return create(key, end);
+    };
     let failed = create(key, Some(ENDS[at / 16][at % 16]));
     if failed == 0 {
         // SAFETY: it was made just now.
@@ -163,12 +166,12 @@ fn is_loaded(end: End) -> bool {
 
 /// Unloads a file while no thread is in any function, and deletes the keys whose functions are gone with it, or with a library
 /// that it alone had. Values that threads still have of them are left as they are. None, and nothing is done, if a thread
-/// stays in a function.
+/// stays in a function, or if there was a key too many.
 pub fn unloading<T>(unload: impl FnOnce() -> T) -> Option<T> {
     let busy = |slots: &mut Slots| slots.all.iter().flatten().any(|slot| slot.inside > 0);
     let waited = CHANGED.wait_timeout_while(slots(), PATIENCE, busy);
     let (mut slots, late) = waited.unwrap_or_else(PoisonError::into_inner);
-    if late.timed_out() {
+    if late.timed_out() || slots.full {
         return None;
     }
     slots.barred = true;
