@@ -85,9 +85,6 @@ pub const TIMED_WAIT: u32 = 2;
 /// `waits` of a reader or writer that sleeps on the word itself (futex(2)): no bell of another kind is needed.
 pub const FUTEX_WAIT: u32 = 3;
 
-/// [`FUTEX_WAIT`], as `slipway-ports` calls it.
-pub use self::FUTEX_WAIT as DOZES;
-
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
 const REWIND: u64 = 16 * 1024;
@@ -376,11 +373,6 @@ impl Ring {
         full_fence(); // W7
     }
 
-    /// [`Ring::arm_writer_on_futex`], as `slipway-ports` calls it.
-    pub fn arm_dozing_writer(&self) {
-        self.arm_writer_on_futex();
-    }
-
     /// The futex that a writer waits on.
     pub fn writer_word(&self) -> &FutexWord {
         &self.control.writer.waits
@@ -508,11 +500,6 @@ impl Ring {
     pub fn arm_reader_on_futex(&self) {
         self.control.reader.waits.swap(FUTEX_WAIT, Ordering::Relaxed);
         full_fence(); // R3
-    }
-
-    /// [`Ring::arm_reader_on_futex`], as `slipway-ports` calls it.
-    pub fn arm_dozing_reader(&self) {
-        self.arm_reader_on_futex();
     }
 
     /// The futex that a reader waits on.

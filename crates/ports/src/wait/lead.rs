@@ -11,7 +11,7 @@ use crate::{
     waiting::{ASLEEP, For, HOT, Wait},
 };
 use slipway_fabric::{
-    ring::{DOZES, Ring},
+    ring::{FUTEX_WAIT, Ring},
     spin::{Outcome, SpinStrategy, look, now, processor, stirs_at_once},
     sync::FutexWord,
 };
@@ -136,13 +136,13 @@ fn sleep_on_one<'a>(
     (line, ring, head): (LineId, &Ring, u64),
     deadline: Option<u64>,
 ) -> Waited<'a> {
-    ring.arm_dozing_reader();
+    ring.arm_reader_on_futex();
     let mut interrupted = false;
     if !ring.readable(head) {
         guard.quietly().waiting.sleeps_on = Some(line);
         let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
         drop(guard);
-        interrupted = ring.reader_word().wait_while(DOZES, Some(rest));
+        interrupted = ring.reader_word().wait_while(FUTEX_WAIT, Some(rest));
         guard = me.lock()?;
     }
     if me.epoch == guard.waiting.epoch {
@@ -158,10 +158,10 @@ fn sleep_on_one<'a>(
 fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<'a> {
     // A kernel that can't sleep on several words has the watcher hear bells for us.
     let several = FutexWord::can_wait_any();
-    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_dozing_reader() } else { ring.arm_reader() });
+    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_reader_on_futex() } else { ring.arm_reader() });
     let mut ended = Ended::Look;
     if !me.stirs() {
-        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), DOZES));
+        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), FUTEX_WAIT));
         let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
         let rest = remaining(deadline);
         drop(guard);

@@ -9,7 +9,7 @@ use crate::{
     waiting::{ASLEEP, For, Wait},
 };
 use slipway_fabric::{
-    ring::{DOZES, Ring},
+    ring::{FUTEX_WAIT, Ring},
     spin::{Outcome, SpinStrategy, look, now},
     sync::FutexWord,
 };
@@ -57,8 +57,8 @@ pub fn for_line(
 fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) -> Ended {
     let stirs = || moved() || me.waiter.is_woken();
     if look(SpinStrategy::Spin, settings::spin_ns(), deadline, stirs) != Outcome::Won {
-        ring.arm_dozing_writer();
-        let words = [(ring.writer_word(), DOZES), (&me.waiter.word, ASLEEP)];
+        ring.arm_writer_on_futex();
+        let words = [(ring.writer_word(), FUTEX_WAIT), (&me.waiter.word, ASLEEP)];
         if !stirs() && me.waiter.word.claim(0, ASLEEP).is_ok() {
             let interrupted = if FutexWord::can_wait_any() {
                 FutexWord::wait_any(&words, remaining(deadline))

@@ -178,8 +178,11 @@ impl Stage {
     }
 }
 
-/// Runs `attack` on a new line to the victim's open port and checks that the victim does as ever.
-pub fn attacked(test: &str, attacks: &[&dyn Fn(&mut Line, &Stage)]) {
+/// What a hostile peer does over a line.
+pub type Attack<'a> = &'a dyn Fn(&mut Line, &Stage);
+
+/// Runs each attack on a new line to the victim's open port and checks that the victim does as ever.
+pub fn attacked(test: &str, attacks: &[Attack<'_>]) {
     if role().is_some() {
         return victim();
     }
