@@ -10,7 +10,7 @@ VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 DEST    = $(DESTDIR)$(PREFIX)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test lint demo demo-kv demo-colocate install uninstall sanitize fuzz-short clean
+.PHONY: help setup build test test-long lint demo demo-kv demo-colocate install uninstall sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -21,8 +21,11 @@ setup: ## install the Debian packages that are missing, check the Rust toolchain
 build: setup ## build everything, optimised
 	$(CARGO) build --workspace --release --locked
 
-test: build ## run every test
+test: setup ## run the tests: minutes
 	@scripts/test.sh
+
+test-long: setup ## run the long tests too: random lives, thousands of kills, other people's suites, loom
+	@scripts/test.sh long
 
 lint: setup ## format, clippy, documentation, shell scripts, file lengths, stray paths
 	@scripts/lint.sh
@@ -48,7 +51,7 @@ demo-colocate: build ## the store of examples/store and its load: in two process
 sanitize: ## calls by trap with libmach, stubs and C programs under the thread sanitizer, then under the address sanitizer
 	@scripts/sanitize.sh thread && scripts/sanitize.sh address
 
-fuzz-short: build ## the hostile-peer tests, for a short time
+fuzz-short: setup ## the hostile-peer tests, for a short time
 	@scripts/fuzz.sh
 
 # Builds only what is not there yet, so that `sudo make install` after `make build` compiles nothing.

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# A source file holds one idea: lists those above 500 lines, fails on any above 600. Golden files are generated.
+# A source file holds one idea: lists those above 500 lines, fails on any above 600.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 listed=500 refused=600
 git ls-files --cached --others --exclude-standard -- \
-    '*.rs' '*.c' '*.h' '*.S' '*.sh' '*.py' '*.tcl' '*.java' '*.md' '*.toml' Makefile '.ci/*' ':!crates/mig/tests/golden' |
+    '*.rs' '*.c' '*.h' '*.S' '*.sh' '*.py' '*.tcl' '*.java' '*.md' '*.toml' Makefile '.ci/*' |
     while read -r file; do
         if [ -f "$file" ]; then printf '%d %s\n' "$(wc -l <"$file")" "$file"; fi
     done |

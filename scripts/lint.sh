@@ -27,20 +27,6 @@ step "cargo doc"
 # Made with the private items, which links may therefore name.
 RUSTDOCFLAGS="-D warnings -A rustdoc::private_intra_doc_links" cargo doc --workspace --no-deps --document-private-items --locked
 
-step "generated files"
-# The name server's modules are what mig makes of their .defs.
-generated=$(mktemp -d)
-trap 'rm -rf "$generated"' EXIT
-bootstrap=crates/mach/src/bootstrap
-for pair in include/mach/bootstrap.defs:interface.rs $bootstrap/listing.defs:listing.rs; do
-    file=${pair#*:}
-    cargo run -q -p slipway-mig --locked -- --lang rust -I include -rust "$generated/$file" "${pair%:*}"
-    diff -u "$bootstrap/$file" "$generated/$file" || {
-        echo "lint: make it anew: mig --lang rust -I include -rust $bootstrap/$file ${pair%:*}" >&2
-        exit 1
-    }
-done
-
 step "shellcheck"
 shellcheck scripts/*.sh .ci/run
 

@@ -38,6 +38,7 @@ find_missing() {
     need g++ on_path g++
     need clang on_path clang
     need make on_path make
+    need cmake on_path cmake
     need libc6-dev libc_for_static
     need pkg-config on_path pkg-config
     need libx11-dev pkg-config --exists x11

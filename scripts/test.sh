@@ -1,35 +1,46 @@
 #!/usr/bin/env bash
-# Every test there is, and a closing line that says how many ran. `make build` has been run.
-# The programs under test use the optimised hooks, target/release/libslipway_preload.so.
+# test.sh: every test that is not marked `#[ignore = "long: why"]`, in minutes.
+# test.sh long: those that are, with the loom models and the hostile peers for longer.
+# One build, of the development profile, is what the tests are, run, load and link.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+kind=${1:-short}
 target=${CARGO_TARGET_DIR:-$PWD/target}
-SLIPWAY_PRELOAD=$(realpath "$target/release/libslipway_preload.so")
-export SLIPWAY_PRELOAD
-log=$target/test.log
+mkdir -p "$target"
+log=$target/test-$kind.log
 : >"$log"
 
-step() { printf '\n== %s\n' "$*" | tee -a "$log"; }
+# step WHAT COMMAND...: what the command prints is kept, too.
+step() {
+    printf '\n== %s\n' "$1" | tee -a "$log"
+    shift
+    "$@" 2>&1 | tee -a "$log"
+}
 
-step "what the tests run"
-# Here with the features that the tests are compiled with, so that nothing is compiled twice; a test program that is run by
-# itself builds what it needs.
-cargo build --workspace --lib --bins --examples --locked 2>&1 | tee -a "$log"
+step "what the tests run" cargo build --workspace --all-targets --locked
+# A test that is run without this script builds what it needs.
 SLIPWAY_TESTS_BUILT=$(realpath "$target/debug")
 export SLIPWAY_TESTS_BUILT
 
-step "the workspace's tests, with the programs under Xvfb"
-cargo test --workspace --locked 2>&1 | tee -a "$log"
+case $kind in
+short)
+    step "the workspace's tests" cargo test --workspace --locked
+    ;;
+long)
+    step "the long tests" cargo test --workspace --locked --tests -- --ignored
+    step "the ring and the sleep/wake protocol, under loom" scripts/loom.sh
+    step "hostile peers" scripts/fuzz.sh
+    ;;
+*)
+    echo "usage: $0 [long]" >&2
+    exit 2
+    ;;
+esac
 
-step "the ring and the sleep/wake protocol, under loom"
-scripts/loom.sh 2>&1 | tee -a "$log"
-
-step "a hostile peer"
-scripts/fuzz.sh 2>&1 | tee -a "$log"
-
-awk '/^test result:/ { passed += $4; failed += $6; ignored += $8 }
+# Tests that are processes of others say so in their output, too, and count twice.
+awk -v log_file="$log" '/^test result:/ { passed += $4; ignored += $8 }
      END {
          if (!passed) { print "test: no test ran" > "/dev/stderr"; exit 1 }
-         printf "\nAll of them, the log is '"$log"':\n%d passed, %d failed, %d skipped\n", passed, failed, ignored
+         printf "\n%d passed, %d are for the other of `make test` and `make test-long`; the log is %s\n", passed, ignored, log_file
      }' "$log"

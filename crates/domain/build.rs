@@ -7,13 +7,12 @@ fn main() {
     }
 }
 
-const SYMBOLS: [&str; 13] = [
+const SYMBOLS: [&str; 12] = [
     "pthread_create",
     "pthread_key_create",
     "pthread_key_delete",
     "thrd_create",
     "tss_create",
-    "tss_delete",
     "exit",
     "err",
     "errx",

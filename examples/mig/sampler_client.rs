@@ -1,16 +1,7 @@
 //! Calls every routine of sampler.defs and tidy.defs in Rust and checks what comes back, as sampler_client.c does in C.
 
-// What `mig --lang rust --trap` writes, of which a client leaves half unused. docs/mig.md says how a project makes its own.
-/// The interface of sampler.defs.
-#[rustfmt::skip]
-#[allow(dead_code)]
-#[path = "../../crates/mig/tests/golden/sampler.rs"]
-pub mod sampler;
-/// The interface of tidy.defs.
-#[rustfmt::skip]
-#[allow(dead_code)]
-#[path = "../../crates/mig/tests/golden/tidy.rs"]
-pub mod tidy;
+// What `mig --lang rust --trap` writes; docs/mig.md says how a project makes its own.
+pub use slipway_mig_interfaces::{sampler, tidy};
 
 use sampler::{Record, Sampler};
 use slipway_mach::{

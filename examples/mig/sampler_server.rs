@@ -1,16 +1,7 @@
 //! The routines of the server in Rust, as sampler_server.c and tidy_server.c have them in C. It registers itself as "sampler".
 
-// What `mig --lang rust --trap` writes, of which a server leaves half unused. docs/mig.md says how a project makes its own.
-/// The interface of sampler.defs.
-#[rustfmt::skip]
-#[allow(dead_code)]
-#[path = "../../crates/mig/tests/golden/sampler.rs"]
-mod sampler;
-/// The interface of tidy.defs.
-#[rustfmt::skip]
-#[allow(dead_code)]
-#[path = "../../crates/mig/tests/golden/tidy.rs"]
-mod tidy;
+// What `mig --lang rust --trap` writes; docs/mig.md says how a project makes its own.
+use slipway_mig_interfaces::{sampler, tidy};
 
 use sampler::{
     AccountsReply, ArraysReply, BothWaysReply, FarThingsReply, FourReply, LaterReplyPort, MovesReply, NumbersReply,

@@ -1,53 +1,36 @@
 //! A program that serves a service: started when it is wanted, and not too often.
 
 use crate::{
-    config::{Program, Restart},
     mach,
+    services::{Service, executable},
 };
-use rustix::process::{Pid, PidfdFlags, pidfd_open};
+use slipway_bootstrap::supervise::{Backoff, Process};
 use slipway_mach::{abi, bootstrap::inherited::Inheritance, task::Task};
 use std::{
     ffi::OsStr,
-    fs::OpenOptions,
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    os::unix::process::{CommandExt, ExitStatusExt},
+    os::fd::{AsFd, BorrowedFd},
     path::Path,
-    process::{Child, Command, ExitStatus, Stdio},
+    process::Stdio,
     time::{Duration, Instant},
 };
-
-/// The pause after a program ended too soon for the first time; it doubles each time.
-const FIRST_PAUSE: Duration = Duration::from_millis(500);
-/// The longest pause.
-const LAST_PAUSE: Duration = Duration::from_secs(60);
-/// A program that served so long was all right: pauses begin anew.
-const LONG_ENOUGH: Duration = Duration::from_secs(10);
 
 /// A service's program, and the process if it runs.
 #[derive(Debug)]
 pub struct Job {
-    /// What is run.
-    pub program: Program,
+    /// What is run, and for which service.
+    pub service: Service,
     process: Option<Process>,
+    /// Whether the service was checked in since the process was started.
+    served: bool,
     /// The receive right of what the process that was started last asks by; null before the first. No other task has a
     /// right to it that the process did not give one.
     port: u32,
     /// Whether it is to be started.
     wanted: bool,
-    pause: Duration,
+    backoff: Backoff,
     not_before: Option<Instant>,
     note: String,
-}
-
-/// A process of a job.
-#[derive(Debug)]
-struct Process {
-    child: Child,
-    pidfd: OwnedFd,
-    since: Instant,
-    /// Whether the service was checked in since.
-    served: bool,
 }
 
 /// What a started program gets from the server.
@@ -67,16 +50,25 @@ pub struct Surroundings<'a> {
 
 impl Job {
     /// One that does not run.
-    pub fn new(program: Program) -> Self {
+    pub fn new(service: Service) -> Self {
         Self {
-            program,
+            backoff: service.program.backoff.clone(),
+            service,
             process: None,
+            served: false,
             port: abi::NULL,
             wanted: false,
-            pause: Duration::ZERO,
             not_before: None,
             note: String::new(),
         }
+    }
+
+    /// Has it run as another description says, from the next start on.
+    pub fn configure(&mut self, service: Service) {
+        if service.program.backoff != self.service.program.backoff {
+            self.backoff = service.program.backoff.clone();
+        }
+        self.service = service;
     }
 
     /// How it last ended or why it didn't start; empty if there is nothing to tell.
@@ -115,46 +107,41 @@ impl Job {
         if self.due(now).is_none_or(|due| due > now) {
             return None;
         }
-        match self.start(now, surroundings) {
+        match self.start(surroundings) {
             Ok((process, port)) => {
                 self.process = Some(process);
-                self.wanted = false;
+                (self.wanted, self.served) = (false, false);
                 // What the process before may have left running is this job's no more.
                 let before = std::mem::replace(&mut self.port, port);
                 let _ = surroundings.task.destroy(before);
                 Some(before)
             }
             Err(error) => {
-                self.failed(now, format!("cannot start {}: {error}", self.program.program.display()));
+                self.failed(now, Duration::ZERO, format!("cannot start {}: {error}", self.service.program.program.display()));
                 None
             }
         }
     }
 
     /// The process, and the receive right of what it asks by.
-    fn start(&self, now: Instant, surroundings: &Surroundings<'_>) -> io::Result<(Process, u32)> {
+    fn start(&self, surroundings: &Surroundings<'_>) -> io::Result<(Process, u32)> {
         let Surroundings { task, set, .. } = *surroundings;
         let port = mach::port_in_set(task, set).map_err(|code| io::Error::other(code.to_string()))?;
-        let process = self.spawn(now, surroundings, port);
+        let process = self.spawn(surroundings, port);
         if process.is_err() {
             let _ = task.destroy(port);
         }
         Ok((process?, port))
     }
 
-    fn spawn(&self, now: Instant, surroundings: &Surroundings<'_>, port: u32) -> io::Result<Process> {
-        let program = &self.program;
-        let mut command = Command::new(program.file()?);
-        command.arg0(&program.program).args(&program.args).stdin(Stdio::null());
-        command.envs(surroundings.variable).envs(&program.env);
-        if let Some(directory) = &program.directory {
-            command.current_dir(directory);
-        }
-        match &program.output {
-            Some(path) => {
-                let file = OpenOptions::new().append(true).create(true).open(path)?;
-                command.stdout(file.try_clone()?).stderr(file);
-            }
+    fn spawn(&self, surroundings: &Surroundings<'_>, port: u32) -> io::Result<Process> {
+        let program = &self.service.program;
+        let mut command = program.command(&executable(program)?)?;
+        command.stdin(Stdio::null());
+        // What is configured goes before.
+        command.envs(surroundings.variable.filter(|(name, _)| !program.env.contains_key(*name)));
+        match program.output {
+            Some(_) => {}
             None if surroundings.shares_output => {
                 command.stdout(io::stderr().as_fd().try_clone_to_owned()?);
             }
@@ -165,57 +152,34 @@ impl Job {
         // Nothing else is started until this socket is closed, at the end of this function.
         let inheritance = Inheritance::new(surroundings.task, port)?;
         let (variable, value) = inheritance.make_inheritable(surroundings.socket)?;
-        let mut child = command.env(variable, value).spawn()?;
-        match pidfd_open(Pid::from_child(&child), PidfdFlags::empty()) {
-            Ok(pidfd) => Ok(Process { child, pidfd, since: now, served: false }),
-            Err(error) => {
-                let _ = child.kill();
-                let _ = child.wait();
-                Err(error.into())
-            }
-        }
+        Process::start(command.env(variable, value))
     }
 
     /// The service was checked in: the process, if it runs, did what it was started for.
     pub fn served(&mut self) {
-        if let Some(process) = &mut self.process {
-            process.served = true;
-        }
+        self.served = self.process.is_some();
     }
 
     /// Looks whether the process has ended.
     pub fn reap(&mut self, now: Instant) {
         let Some(process) = &mut self.process else { return };
-        let status = match process.child.try_wait() {
-            Ok(Some(status)) => status,
-            Ok(None) | Err(_) => return,
-        };
-        let lasted = now.saturating_duration_since(process.since);
-        let served = process.served;
+        let Some(ending) = process.ended() else { return };
+        // What didn't serve was not all right, however long it ran.
+        let lasted = if self.served { now.saturating_duration_since(process.since) } else { Duration::ZERO };
         self.process = None;
-        if served && (status.success() || lasted >= LONG_ENOUGH) {
-            (self.pause, self.not_before) = (Duration::ZERO, None);
-        }
-        if status.success() && served {
+        if ending.code() == 0 && self.served {
+            self.backoff.reset();
+            self.not_before = None;
             return self.note.clear();
         }
-        self.wanted |= self.program.restart == Restart::OnCrash && !status.success();
-        let how = if status.success() { "ended without checking in".into() } else { ending(status) };
-        self.failed(now, format!("{} {how}", self.program.program.display()));
+        self.wanted |= self.service.program.restart.applies(ending.code());
+        let how = if ending.code() == 0 { "ended without checking in".into() } else { ending.to_string() };
+        self.failed(now, lasted, format!("{} {how}", self.service.program.program.display()));
     }
 
-    fn failed(&mut self, now: Instant, note: String) {
-        self.pause = (self.pause * 2).clamp(FIRST_PAUSE, LAST_PAUSE);
-        self.not_before = Some(now + self.pause);
-        eprintln!("slipway-bootstrap: {}: {note}", self.program.name);
+    fn failed(&mut self, now: Instant, lasted: Duration, note: String) {
+        self.not_before = Some(now + self.backoff.pause(lasted));
+        eprintln!("slipway-bootstrap: {}: {note}", self.service.name);
         self.note = note;
-    }
-}
-
-fn ending(status: ExitStatus) -> String {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => format!("ended with code {code}"),
-        (None, Some(signal)) => format!("was killed by signal {signal}"),
-        (None, None) => "ended".into(),
     }
 }

@@ -4,23 +4,23 @@
 //! starts by itself when a program first needs it.
 
 mod clients;
-mod config;
 mod handler;
 mod job;
 mod mach;
 mod registry;
-mod seat;
 mod server;
+mod services;
+mod socket;
 mod view;
 
 use ::mach as _;
 use anyhow::{Context, Result, bail};
 use clap::Parser;
-use config::{Directory, Program};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use seat::Seat;
 use server::Server;
+use services::{Directory, Service};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+use socket::ServerSocket;
 
 use slipway_mach::bootstrap::{Place, launch};
 use std::{
@@ -41,7 +41,9 @@ Services are configured by files in $XDG_CONFIG_HOME/slipway/services, one a fil
   args = [\"--db\", \"/var/kv\"]         (optional, as all that follows)
   directory = \"/var\"                 where it runs
   output = \"/var/log/kvd.log\"        where its output goes
-  restart = \"on-crash\"               or on-demand, with the next message [default]
+  restart = \"on-failure\"             or on-demand, with the next message [default]
+  pause = 0.5                        seconds before it starts again; twice as long each time ...
+  longest-pause = 60                 ... up to this
   [env]                              variables
   KEY = \"value\"
 Only this user and root may be able to write the files and their directory.
@@ -60,8 +62,8 @@ struct Options {
     #[arg(long)]
     detach: bool,
     /// Serve NAME by PROGRAM, started by the first message; may be repeated
-    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Program::parse)]
-    service: Vec<Program>,
+    #[arg(long, value_name = "NAME=PROGRAM", value_parser = Service::parse)]
+    service: Vec<Service>,
     /// Read service files in this directory too; may be repeated
     #[arg(long, value_name = "DIR")]
     services: Vec<PathBuf>,
@@ -148,8 +150,8 @@ fn run(options: Options) -> Result<ExitCode> {
 fn check(directories: Vec<Directory>) -> ExitCode {
     let mut wrong = Vec::new();
     for mut directory in directories {
-        let (programs, errors) = directory.read();
-        programs.iter().for_each(|program| println!("{}: {}", program.name, program.shown()));
+        let (services, errors) = directory.read();
+        services.iter().for_each(|service| println!("{}: {}", service.name, service.program.shown()));
         wrong.extend(errors);
     }
     wrong.iter().for_each(|text| eprintln!("slipway-bootstrap: {text}"));
@@ -171,7 +173,7 @@ fn detach(socket: &Path) -> Result<ExitCode> {
 fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result<ExitCode> {
     let (stop, reload) = (signals(&[SIGTERM, SIGINT])?, signals(&[SIGHUP])?);
     raise_limit();
-    let Some(seat) = Seat::take(&place.socket)? else {
+    let Some(own) = ServerSocket::take(&place.socket)? else {
         if !options.session {
             eprintln!("slipway-bootstrap: another server listens at {}", place.socket.display());
         }
@@ -182,7 +184,7 @@ fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result
         // The log is this server's now. It may be no file, and then needs no emptying.
         let _ = rustix::fs::ftruncate(io::stderr(), 0);
     }
-    let mut server = Server::new(seat, directories, options.service, options.view)?;
+    let mut server = Server::new(own, directories, options.service, options.view)?;
     say_ready()?;
     let socket = place.named.then_some(place.socket.as_os_str());
     server.run(&stop, &reload, socket, !options.session)?;
@@ -205,7 +207,7 @@ fn raise_limit() {
     let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
 }
 
-/// Tells who started the server that clients can connect, and lets go of the pipe that says so.
+/// Tells the process that started the server that clients can connect, and lets go of the pipe that says so.
 fn say_ready() -> Result<()> {
     let mut out = io::stdout();
     match writeln!(out, "{}", launch::READY).and_then(|()| out.flush()) {

@@ -1,10 +1,11 @@
-//! Which services there are, and who serves them.
+//! Which services there are, and what serves them.
 //!
 //! A service is either *registered*, by a task that has the receive right, or the server's *own*: created on a task's
 //! request or configured. The receive right of an own service goes to the task that checks in, with a request
 //! to have it back, so that its senders are not cut off when that task ends.
 
-use crate::{clients::Limits, config::Program, job::Job, mach};
+use crate::{clients::Limits, job::Job, mach, services::Service as Configured};
+use slipway_bootstrap::config::Program;
 use slipway_mach::{
     abi::{self, Code, kind, notify},
     bootstrap::{Service, ServiceName, Status, protocol},
@@ -202,7 +203,7 @@ impl Registry {
     pub fn check_in(&mut self, at: u32, name: &ServiceName) -> Result<ReceiveRight, Code> {
         let task = self.task;
         if let Entry::Own(Own { job: Some(job), .. }) = self.find(name)? {
-            let wanted = job.program.clone();
+            let wanted = job.service.program.clone();
             if !self.programs(at).any(|program| program.runs_as(&wanted)) {
                 return Err(protocol::NOT_PRIVILEGED);
             }
@@ -221,18 +222,18 @@ impl Registry {
 
     /// Makes a service known that is served by a program, or gives one that is known another program. A service
     /// that a task registered keeps its port.
-    pub fn configure(&mut self, program: Program) -> Result<(), Code> {
-        let name = program.name.clone();
+    pub fn configure(&mut self, service: Configured) -> Result<(), Code> {
+        let name = service.name.clone();
         match self.services.get_mut(&name) {
-            Some(Entry::Own(Own { job: Some(job), .. })) => job.program = program,
+            Some(Entry::Own(Own { job: Some(job), .. })) => job.configure(service),
             Some(Entry::Own(own)) => {
-                own.job = Some(Box::new(Job::new(program)));
+                own.job = Some(Box::new(Job::new(service)));
                 let client = own.client.take();
                 client.into_iter().for_each(|client| self.release(client));
             }
             Some(Entry::Registered(..)) => return Err(protocol::NAME_IN_USE),
             None => {
-                let own = self.make(Some(Box::new(Job::new(program))), None).map_err(|_| protocol::NO_MEMORY)?;
+                let own = self.make(Some(Box::new(Job::new(service))), None).map_err(|_| protocol::NO_MEMORY)?;
                 self.services.insert(name.clone(), Entry::Own(own));
             }
         }
@@ -264,7 +265,7 @@ impl Registry {
             Entry::Own(own) => own.job.as_deref(),
             Entry::Registered(..) => None,
         });
-        jobs.filter(move |job| job.asks_by(at)).map(|job| &job.program)
+        jobs.filter(move |job| job.asks_by(at)).map(|job| &job.service.program)
     }
 
     fn unmake(&self, own: &Own) {
@@ -294,7 +295,7 @@ impl Registry {
             Service {
                 name: name.clone(),
                 status: self.status_of(entry),
-                program: job.map(|job| job.program.shown().into_bytes()).unwrap_or_default(),
+                program: job.map(|job| job.service.program.shown().into_bytes()).unwrap_or_default(),
                 note: job.map(|job| job.note().as_bytes().to_vec()).unwrap_or_default(),
             }
         });

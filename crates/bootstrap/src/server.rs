@@ -2,12 +2,12 @@
 
 use crate::{
     clients::{Clients, Limits},
-    config::{Directory, Program},
     handler::Handler,
     job::Surroundings,
     mach,
     registry::Registry,
-    seat::Seat,
+    services::{Directory, Service},
+    socket::ServerSocket,
     view::{self, View},
 };
 use anyhow::{Context, Result, anyhow};
@@ -41,7 +41,7 @@ const LONGEST: usize = 64 << 10;
 #[derive(Debug)]
 pub struct Server {
     task: Task,
-    seat: Seat,
+    socket: ServerSocket,
     clients: Clients,
     pub(crate) views: Vec<View>,
     /// All that the server receives from.
@@ -56,8 +56,13 @@ fn mach_error(what: &str) -> impl FnOnce(Code) -> anyhow::Error + '_ {
 }
 
 impl Server {
-    /// A server at the seat, with the programs of the directories and some more.
-    pub fn new(seat: Seat, directories: Vec<Directory>, programs: Vec<Program>, views: Vec<view::Options>) -> Result<Self> {
+    /// A server at the socket, with the services of the directories and some more.
+    pub fn new(
+        socket: ServerSocket,
+        directories: Vec<Directory>,
+        services: Vec<Service>,
+        views: Vec<view::Options>,
+    ) -> Result<Self> {
         let task = Task::current();
         let set = task.allocate(right::PORT_SET).map_err(mach_error("port set"))?;
         let notify = mach::port_in_set(task, set).map_err(mach_error("port"))?;
@@ -67,9 +72,9 @@ impl Server {
         let descriptors = getrlimit(Resource::Nofile).current.and_then(|limit| limit.try_into().ok());
         let limits = Limits::of(descriptors.unwrap_or(usize::MAX));
         let (clients, registry) = (Clients::new(task, set, limits), Registry::new(task, notify, set, limits));
-        let mut server = Self { task, seat, clients, views, set: all, bell, registry, directories };
+        let mut server = Self { task, socket, clients, views, set: all, bell, registry, directories };
         server.read_directories();
-        server.configure(programs);
+        server.configure(services);
         Ok(server)
     }
 
@@ -84,16 +89,16 @@ impl Server {
 
     fn read_directories(&mut self) {
         for i in 0..self.directories.len() {
-            let (programs, wrong) = self.directories[i].read();
+            let (services, wrong) = self.directories[i].read();
             wrong.iter().for_each(|text| eprintln!("slipway-bootstrap: {text}"));
-            self.configure(programs);
+            self.configure(services);
         }
     }
 
-    fn configure(&mut self, programs: Vec<Program>) {
-        for program in programs {
-            let name = program.name.clone();
-            if let Err(code) = self.registry.configure(program) {
+    fn configure(&mut self, services: Vec<Service>) {
+        for service in services {
+            let name = service.name.clone();
+            if let Err(code) = self.registry.configure(service) {
                 eprintln!("slipway-bootstrap: {name}: {}", slipway_mach::bootstrap::describe(code));
             }
         }
@@ -103,7 +108,7 @@ impl Server {
     /// told to programs, if it isn't the user's own server's.
     pub fn run(&mut self, stop: &UnixStream, reload: &UnixStream, socket: Option<&OsStr>, shares_output: bool) -> Result<()> {
         let variable = socket.map(|socket| (slipway_mach::bootstrap::contact::SOCKET_VARIABLE, socket));
-        let path = self.seat.path().to_owned();
+        let path = self.socket.path().to_owned();
         let surroundings = Surroundings { task: self.task, set: self.set.name(), socket: &path, variable, shares_output };
         loop {
             let ready = self.wait(stop.as_fd(), reload.as_fd())?;
@@ -116,9 +121,9 @@ impl Server {
             }
             if ready.clients {
                 let clients = &mut self.clients;
-                self.seat.welcome(|connection| clients.welcome(connection, None));
+                self.socket.welcome(|connection| clients.welcome(connection, None));
                 for (number, view) in self.views.iter_mut().enumerate() {
-                    view.seat.welcome(|connection| clients.welcome(connection, Some(number)));
+                    view.socket.welcome(|connection| clients.welcome(connection, Some(number)));
                 }
             }
             if ready.messages {
@@ -133,10 +138,10 @@ impl Server {
         let mut fds = vec![
             PollFd::from_borrowed_fd(stop, PollFlags::IN),
             PollFd::from_borrowed_fd(reload, PollFlags::IN),
-            PollFd::from_borrowed_fd(self.seat.listener(), PollFlags::IN),
+            PollFd::from_borrowed_fd(self.socket.listener(), PollFlags::IN),
             PollFd::new(&self.bell, PollFlags::IN),
         ];
-        fds.extend(self.views.iter().map(|view| PollFd::from_borrowed_fd(view.seat.listener(), PollFlags::IN)));
+        fds.extend(self.views.iter().map(|view| PollFd::from_borrowed_fd(view.socket.listener(), PollFlags::IN)));
         let views = 4..fds.len();
         let mut due: Option<Instant> = None;
         for own in self.registry.own() {

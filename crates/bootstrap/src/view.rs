@@ -1,6 +1,6 @@
 //! What some clients may ask for: those that come by a socket of their own.
 
-use crate::seat::Seat;
+use crate::socket::ServerSocket;
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 use slipway_mach::{
@@ -36,21 +36,21 @@ pub enum Use {
     Provide,
 }
 
-/// A socket, and what who comes by it may do.
+/// A socket, and what the clients that come by it may do.
 #[derive(Debug)]
 pub struct View {
     /// Where clients come.
-    pub seat: Seat,
+    pub socket: ServerSocket,
     look_up: Option<Vec<String>>,
     provide: Option<Vec<String>>,
 }
 
 impl View {
-    /// Takes the view's seat.
+    /// Takes the view's socket.
     pub fn open(options: Options) -> Result<Self> {
         let Options { socket, look_up, provide } = options;
-        match Seat::take(&socket).with_context(|| format!("{}", socket.display()))? {
-            Some(seat) => Ok(Self { seat, look_up, provide }),
+        match ServerSocket::take(&socket).with_context(|| format!("{}", socket.display()))? {
+            Some(socket) => Ok(Self { socket, look_up, provide }),
             None => bail!("{}: another server listens", socket.display()),
         }
     }

@@ -7,6 +7,7 @@ use slipway_mach::{
     abi::{Code, kind, notify, right, types},
     bootstrap::{self, Status, protocol},
 };
+use slipway_test_support::Msg;
 use std::fs;
 use support::*;
 
@@ -201,11 +202,8 @@ fn a_right_that_was_passed_on_comes_back_too() {
         Some("middle") => {
             let port = checked_in("s");
             let next = found("next");
-            let mut message = header(7, (next, types::COPY_SEND), (0, 0));
-            message[3] |= 0x80;
-            message.extend(slipway_mach::abi::typed::type_word(types::MOVE_RECEIVE, 64, 1).to_le_bytes());
-            message.extend(u64::from(port).to_le_bytes());
-            assert_eq!(send_raw(message), Code::SUCCESS);
+            let message = Msg::new(7, (next, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+            assert_eq!(send_raw(message.0), Code::SUCCESS);
         }
         Some("last") => {
             let next = registered("next");
@@ -295,7 +293,7 @@ fn a_program_that_crashes_is_started_again_after_a_pause() {
                 .map(|_| String::from_utf8_lossy(&bootstrap::services(me(), None).expect("the services")[0].note).into_owned())
                 .take_while(|note| !note.contains("code 3"))
                 .collect();
-            assert!(notes.iter().any(|note| note.contains("killed by signal 6")), "{:?}", notes.last());
+            assert!(notes.iter().any(|note| note.contains("killed by SIGABRT (6)")), "{:?}", notes.last());
             assert_eq!(number(&receive(reply)).0, 2);
         }
         _ => {
@@ -344,11 +342,9 @@ fn a_configured_service_is_checked_in_by_its_program_only() {
             assert_eq!(refusal(None, "kept"), protocol::SERVICE_ACTIVE);
             assert_eq!(refusal(None, "of others"), protocol::NOT_PRIVILEGED);
             // What the program asks by is passed on, and must be good for nothing once the program runs anew.
-            let mut message = header(7, (found("keeper"), types::COPY_SEND), (0, 0));
-            message[3] |= 0x80;
-            message.extend(slipway_mach::abi::typed::type_word(types::COPY_SEND, 64, 1).to_le_bytes());
-            message.extend(u64::from(bootstrap::port(me()).expect("the name server")).to_le_bytes());
-            assert_eq!(send_raw(message), Code::SUCCESS);
+            let server = bootstrap::port(me()).expect("the name server");
+            let message = Msg::new(7, (found("keeper"), types::COPY_SEND), (0, 0)).ports(types::COPY_SEND, &[server]);
+            assert_eq!(send_raw(message.0), Code::SUCCESS);
             serve(port, 1);
         }
         Some("client") => {

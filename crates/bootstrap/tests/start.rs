@@ -260,7 +260,7 @@ fn service_files_are_checked_and_read_again() {
     let wrong = check();
     assert_eq!(wrong.status.code(), Some(1));
     let said = String::from_utf8_lossy(&wrong.stderr);
-    assert!(said.contains("x.toml") && said.contains("line 3") && said.contains("colour"), "{said}");
+    assert!(said.contains("x.toml:3: ") && said.contains("colour"), "{said}");
 
     fs::write(&file, "name = 'x'\nprogram = '/bin/one'").expect("a file");
     let right = check();

@@ -1,13 +1,12 @@
 //! Tasks as shared objects: what is known of one before it is loaded, and what the process is told that loads it.
 //!
 //! * [`note`]: what a file says of itself. * [`spec`]: which tasks a host runs, and what the two say to each other.
-//! * [`backoff`]: pauses between starts. * [`task_main!`]: a task written in Rust.
+//! * [`task_main!`]: a task written in Rust.
 //!
 //! The host is the program `slipway-domain` of this package: it loads libmach once and the tasks beside it, each with
 //! a space of its own. It is linked with no Mach of its own, so that there is one in the process. A task in Rust uses it by the crate
 //! `slipway-mach`, whose calls find that libmach when the task is loaded.
 
-pub mod backoff;
 pub mod note;
 pub mod spec;
 
@@ -16,7 +15,7 @@ pub mod spec;
 #[macro_export]
 macro_rules! task_main {
     ($run:path) => {
-        /// What the file says of itself to who loads it.
+        /// What the file says of itself to its loader.
         #[used]
         #[unsafe(link_section = ".note.slipway.task")]
         static MACH_TASK_NOTE: $crate::note::Note = $crate::note::NOTE;

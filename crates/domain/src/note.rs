@@ -12,7 +12,7 @@ use std::{fmt, fs::File, path::Path};
 /// The version of what a task and libmach expect of each other: `MACH_TASK_ABI`.
 pub const ABI: u32 = 1;
 
-/// The owner of the note.
+/// The name of the note.
 const NAME: [u8; 8] = *b"Slipway\0";
 /// The note's type.
 const TASK: u32 = 1;

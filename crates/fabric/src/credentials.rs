@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket.
+//! Which process is at the other end of a socket.
 #![allow(
     unsafe_code,
     reason = "getsockopt and its kin: the safe face can't say that a process has no number here, or a socket no name"
@@ -35,16 +35,16 @@ pub fn unnamed(socket: impl AsFd, end: End) -> bool {
         End::Other => libc::getpeername,
     };
     let mut family: libc::sa_family_t = 0;
-    let room = size_of::<libc::sa_family_t>() as libc::socklen_t;
-    let mut size = room;
+    let unnamed = size_of::<libc::sa_family_t>() as libc::socklen_t;
+    let mut size = unnamed;
     // SAFETY: the kernel writes at most `size` bytes to `family`, a plain integer, and the address's size to `size`;
     // both live until the end of the call, as does the borrowed descriptor.
     let done = unsafe { ask(socket.as_fd().as_raw_fd(), (&raw mut family).cast(), &raw mut size) };
     // A name makes the address longer than its family.
-    done == 0 && size == room && i32::from(family) == libc::AF_UNIX
+    done == 0 && size == unnamed && i32::from(family) == libc::AF_UNIX
 }
 
-/// Asks the kernel who made the other end of a Unix socket.
+/// Asks the kernel which process made the other end of a Unix socket.
 ///
 /// # Errors
 /// As getsockopt(2): it is no Unix socket.

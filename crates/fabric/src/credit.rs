@@ -235,9 +235,9 @@ mod tests {
 
     /// Both ends of a line.
     fn ends() -> (Credit, Credit) {
-        let (maker, file) = Segment::create_with(TABLE, 4096).unwrap();
-        let guest = Segment::open_with(file.as_fd(), TABLE, 4096).unwrap();
-        [maker, guest].map(|segment| segment.tables(TABLE).map(|(ours, theirs)| Credit::new(ours, theirs)).unwrap()).into()
+        let (host, file) = Segment::create_with(TABLE, 4096).unwrap();
+        let client = Segment::open_with(file.as_fd(), TABLE, 4096).unwrap();
+        [host, client].map(|segment| segment.tables(TABLE).map(|(ours, theirs)| Credit::new(ours, theirs)).unwrap()).into()
     }
 
     #[test]

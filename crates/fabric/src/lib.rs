@@ -5,14 +5,14 @@
 //! * [`segment`]: a sealed memfd with two rings, one each way.
 //! * [`ring`]: a single-producer single-consumer ring of bytes between processes that distrust each other.
 //! * [`credit`]: how many messages may be sent to which slot, and which are taken back when it is closed.
-//! * [`sleepers`]: who sleeps on a line's bell, and who may silence it.
+//! * [`sleepers`]: what sleeps on a line's bell, and what may silence it.
 //! * [`epoch`]: whether what a thread keeps of something is still so.
 //! * [`turn`]: whether a call may take the place of a receiver that waits.
 //! * [`spin`]: how long a waiter looks before it sleeps.
-//! * [`pace`]: how long a writer naps at a full ring.
+//! * [`pace`]: how long a writer waits at a full ring.
 //! * [`descriptor`]: the library's own descriptors, out of the program's way.
 //! * [`packet`]: packets with descriptors.
-//! * [`credentials`]: who is at the other end of a socket.
+//! * [`credentials`]: which process is at the other end of a socket.
 //! * [`runtime`]: where this user's processes find each other.
 //! * [`trust`]: which part of the environment is another user's choice.
 //!

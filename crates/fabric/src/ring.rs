@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The words of one direction, as they lie in the segment. Each group is written by one end
-/// (the `waits` flags: set by their owner, cleared by either), on cache lines of its own.
+/// (the `waits` flags: set by one end, cleared by either), on cache lines of its own.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct RingControl {
@@ -50,8 +50,8 @@ struct Consumer {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct ReaderFlags {
-    /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`NAPS`]: it looks again in a
-    /// moment anyway. [`DOZES`]: it sleeps on this word.
+    /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`TIMED_WAIT`]: it looks again in a
+    /// moment anyway. [`FUTEX_WAIT`]: it sleeps on this word.
     waits: FutexWord,
     /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
     gives_back: AtomicU32,
@@ -60,7 +60,7 @@ struct ReaderFlags {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct WriterFlags {
-    /// 1: the writer sleeps until there is space. [`DOZES`]: it sleeps on this word.
+    /// 1: the writer sleeps until there is space. [`FUTEX_WAIT`]: it sleeps on this word.
     waits: FutexWord,
 }
 
@@ -80,10 +80,13 @@ pub const CLOSED: u32 = 2;
 pub const SLEEPS: u32 = 1;
 /// `waits` of a reader that is to be woken when half of the ring is full, or when the writer's end
 /// itself waits for something.
-pub const NAPS: u32 = 2;
+pub const TIMED_WAIT: u32 = 2;
 
 /// `waits` of a reader or writer that sleeps on the word itself (futex(2)): no bell of another kind is needed.
-pub const DOZES: u32 = 3;
+pub const FUTEX_WAIT: u32 = 3;
+
+/// [`FUTEX_WAIT`], as `slipway-ports` calls it.
+pub use self::FUTEX_WAIT as DOZES;
 
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
@@ -195,19 +198,19 @@ impl Ring {
             // The next bytes go to the front.
             at = if tx.is_empty() { 0 } else { at };
         }
-        let room = size - (tx.tail - tx.head_seen);
-        let end = at.saturating_add(want.min(room)).min(size);
+        let space = size - (tx.tail - tx.head_seen);
+        let end = at.saturating_add(want.min(space)).min(size);
         tx.ready = tx.ready.max(if size > FRONT { FRONT } else { u64::MAX });
         if end > tx.ready {
             let most = end.next_multiple_of(STEP).min(size);
             match [most, end].into_iter().find(|end| self.bytes.populate(*end as usize)) {
                 Some(end) if end == size => tx.ready = u64::MAX,
                 Some(end) => tx.ready = end,
-                // Whether the reader will make room is to be known.
+                // Whether the reader will make space is to be known.
                 None => self.refresh_head(tx)?,
             }
         }
-        Ok(room.min(tx.ready.saturating_sub(at)) as usize)
+        Ok(space.min(tx.ready.saturating_sub(at)) as usize)
     }
 
     /// Loads and checks the reader's cursor; the bytes not yet consumed.
@@ -229,7 +232,7 @@ impl Ring {
         Ok(())
     }
 
-    /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the room.
+    /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the space.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
@@ -292,14 +295,14 @@ impl Ring {
         self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0 // W5
     }
 
-    /// As [`Ring::take_sleeping_reader`], for readers that may doze: those are woken here.
+    /// As [`Ring::take_sleeping_reader`], for readers that may wait on the word: those are woken here.
     #[inline]
     pub fn wake_reader(&self) -> bool {
         full_fence(); // W4
         Self::wake(&self.control.reader.waits)
     }
 
-    /// Wakes who dozes on `waits`; whether the caller must ring a bell instead (W5).
+    /// Wakes what waits on the word `waits`; whether the caller must ring a bell instead (W5).
     #[inline]
     fn wake(waits: &FutexWord) -> bool {
         let flag = waits.load(Ordering::Relaxed);
@@ -310,8 +313,8 @@ impl Ring {
     fn wake_up(waits: &FutexWord, flag: u32) -> bool {
         match flag {
             SLEEPS => waits.swap(0, Ordering::Relaxed) != 0,
-            DOZES => {
-                if waits.swap(0, Ordering::Relaxed) == DOZES {
+            FUTEX_WAIT => {
+                if waits.swap(0, Ordering::Relaxed) == FUTEX_WAIT {
                     waits.wake_all();
                 }
                 false
@@ -320,22 +323,22 @@ impl Ring {
         }
     }
 
-    /// Whether the reader naps. A look only.
-    pub fn reader_naps(&self) -> bool {
-        self.control.reader.waits.load(Ordering::Relaxed) == NAPS
+    /// Whether the reader is in a timed wait. A look only.
+    pub fn is_reader_timed(&self) -> bool {
+        self.control.reader.waits.load(Ordering::Relaxed) == TIMED_WAIT
     }
 
-    /// Whether the caller must ring the bell of a reader that naps (W8): half of the ring is full.
+    /// Whether the caller must ring the bell of a reader in a timed wait (W8): half of the ring is full.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
     pub fn take_overfed_reader(&self, tx: &mut TxCursor) -> Result<bool, Corrupt> {
-        Ok(self.reader_naps() && self.unread(tx)? >= self.bytes.size() as u64 / 2 && self.take_napping_reader())
+        Ok(self.is_reader_timed() && self.unread(tx)? >= self.bytes.size() as u64 / 2 && self.take_timed_reader())
     }
 
-    /// Whether the caller, which is about to wait itself, must ring the bell of a reader that naps (W9).
-    pub fn take_napping_reader(&self) -> bool {
-        self.reader_naps() && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0
+    /// Whether the caller, which is about to wait itself, must ring the bell of a reader in a timed wait (W9).
+    pub fn take_timed_reader(&self) -> bool {
+        self.is_reader_timed() && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0
     }
 
     /// Counts one message with descriptors as sent beside the ring. Ordered by the next W3.
@@ -360,20 +363,25 @@ impl Ring {
         closes
     }
 
-    /// Arms the writer's flag: the reader rings when there is room (W6). The caller must look
+    /// Arms the writer's flag: the reader rings when there is space (W6). The caller must look
     /// again before it sleeps.
     pub fn arm_writer(&self) {
         self.control.writer.waits.swap(1, Ordering::Relaxed); // as in R3
         full_fence(); // W7: orders W6 before the second look; paired with R5
     }
 
-    /// Arms the writer's flag (W6) for a writer that will doze on [`Ring::writer_word`] while it is [`DOZES`].
-    pub fn arm_dozing_writer(&self) {
-        self.control.writer.waits.swap(DOZES, Ordering::Relaxed);
+    /// Arms the writer's flag (W6) for a writer that will wait on [`Ring::writer_word`] while it is [`FUTEX_WAIT`].
+    pub fn arm_writer_on_futex(&self) {
+        self.control.writer.waits.swap(FUTEX_WAIT, Ordering::Relaxed);
         full_fence(); // W7
     }
 
-    /// The word that a writer dozes on.
+    /// [`Ring::arm_writer_on_futex`], as `slipway-ports` calls it.
+    pub fn arm_dozing_writer(&self) {
+        self.arm_writer_on_futex();
+    }
+
+    /// The futex that a writer waits on.
     pub fn writer_word(&self) -> &FutexWord {
         &self.control.writer.waits
     }
@@ -463,7 +471,7 @@ impl Ring {
         self.control.consumer.head.store(rx.head, Ordering::Release); // R4, SYNC POINT: release
     }
 
-    /// Whether the caller must ring the writer's bell for the room it made (R5, R6). The bell waits
+    /// Whether the caller must ring the writer's bell for the space it made (R5, R6). The bell waits
     /// until half of the ring is free, so that a full ring isn't refilled byte by byte.
     pub fn take_sleeping_writer(&self, rx: &RxCursor) -> bool {
         full_fence(); // R5: orders R4 before R6; paired with W7
@@ -471,10 +479,10 @@ impl Ring {
             return false;
         }
         let tail = self.control.producer.tail.load(Ordering::Relaxed);
-        self.roomy(tail.wrapping_sub(rx.head)) && self.control.writer.waits.swap(0, Ordering::Relaxed) != 0 // R6
+        self.writable(tail.wrapping_sub(rx.head)) && self.control.writer.waits.swap(0, Ordering::Relaxed) != 0 // R6
     }
 
-    /// Wakes a writer that waits for anything the reader did (R5, R6): room, or a message taken. Whether
+    /// Wakes a writer that waits for anything the reader did (R5, R6): space, or a message taken. Whether
     /// the caller must ring its bell instead.
     #[inline]
     pub fn wake_writer(&self) -> bool {
@@ -483,7 +491,7 @@ impl Ring {
     }
 
     /// Whether a ring that holds `used` bytes counts as writable for one that found it full.
-    pub fn roomy(&self, used: u64) -> bool {
+    pub fn writable(&self, used: u64) -> bool {
         let size = self.bytes.size() as u64;
         size.saturating_sub(used) >= size / 2
     }
@@ -496,18 +504,23 @@ impl Ring {
         full_fence(); // R3: orders the flag before the second look; paired with W4
     }
 
-    /// Arms the reader's flag (R3) for a reader that will doze on [`Ring::reader_word`] while it is [`DOZES`].
-    pub fn arm_dozing_reader(&self) {
-        self.control.reader.waits.swap(DOZES, Ordering::Relaxed);
+    /// Arms the reader's flag (R3) for a reader that will wait on [`Ring::reader_word`] while it is [`FUTEX_WAIT`].
+    pub fn arm_reader_on_futex(&self) {
+        self.control.reader.waits.swap(FUTEX_WAIT, Ordering::Relaxed);
         full_fence(); // R3
     }
 
-    /// The word that a reader dozes on.
+    /// [`Ring::arm_reader_on_futex`], as `slipway-ports` calls it.
+    pub fn arm_dozing_reader(&self) {
+        self.arm_reader_on_futex();
+    }
+
+    /// The futex that a reader waits on.
     pub fn reader_word(&self) -> &FutexWord {
         &self.control.reader.waits
     }
 
-    /// Wakes the writers of this very end that doze: something happened that the reader doesn't know of.
+    /// Wakes the writers of this very end that wait on the word: something happened that the reader doesn't know of.
     ///
     /// Whatever the flag says: a peer that was killed may have lowered it and not woken anybody.
     pub fn rouse_writer(&self) {
@@ -515,20 +528,20 @@ impl Ring {
         self.control.writer.waits.wake_all();
     }
 
-    /// Wakes the readers of this very end that doze: something happened that the writer doesn't know of.
+    /// Wakes the readers of this very end that wait on the word: something happened that the writer doesn't know of.
     ///
     /// As in [`Ring::rouse_writer`], a flag that is down is no proof.
     pub fn rouse_reader(&self) {
-        if self.control.reader.waits.load(Ordering::Relaxed) == DOZES {
+        if self.control.reader.waits.load(Ordering::Relaxed) == FUTEX_WAIT {
             self.control.reader.waits.swap(0, Ordering::Relaxed);
         }
         self.control.reader.waits.wake_all();
     }
 
-    /// Arms the reader's flag for a nap (R7), which ends by itself soon, unless it is up for one who
-    /// sleeps. The caller must look again before it naps.
-    pub fn arm_napping_reader(&self) {
-        let _ = self.control.reader.waits.compare_exchange(0, NAPS, Ordering::Relaxed, Ordering::Relaxed);
+    /// Arms the reader's flag for a timed wait (R7), which ends by itself soon, unless it is up for a thread
+    /// that sleeps. The caller must look again before it waits.
+    pub fn arm_timed_reader(&self) {
+        let _ = self.control.reader.waits.compare_exchange(0, TIMED_WAIT, Ordering::Relaxed, Ordering::Relaxed);
         full_fence(); // R7: as R3
     }
 

@@ -59,9 +59,9 @@ unsafe impl Zeroed for EndBoard {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
     /// The end that made the segment.
-    Maker,
+    Host,
     /// The end that the segment was sent to.
-    Guest,
+    Client,
 }
 
 /// One end's view of a segment.
@@ -115,7 +115,7 @@ impl Segment {
             fallocate(&fd, FallocateFlags::empty(), start, len)?;
         }
         fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let segment = Self::map(fd.as_fd(), table, ring, End::Maker)?;
+        let segment = Self::map(fd.as_fd(), table, ring, End::Host)?;
         // A fresh ring's reader is taken to sleep, so that the first byte rings its bell.
         segment.tx.arm_reader();
         segment.rx.arm_reader();
@@ -149,7 +149,7 @@ impl Segment {
         if fstat(fd)?.st_size < size_with(table, ring) as i64 {
             return Err(invalid("the segment is smaller than announced"));
         }
-        let segment = Self::map(fd, table, ring, End::Guest)?;
+        let segment = Self::map(fd, table, ring, End::Client)?;
         segment.mapping.populate(AREAS + 2 * table)?;
         if !segment.tx.has_front() || !segment.rx.has_front() {
             return Err(io::ErrorKind::OutOfMemory.into());
@@ -181,13 +181,13 @@ impl Segment {
         if size_of::<T>() > table {
             return None;
         }
-        let (own, peer) = if self.end == End::Maker { (0, 1) } else { (1, 0) };
+        let (own, peer) = if self.end == End::Host { (0, 1) } else { (1, 0) };
         Some((self.mapping.view(AREAS + own * table)?, self.mapping.view(AREAS + peer * table)?))
     }
 
     fn map(fd: BorrowedFd<'_>, table: usize, ring: usize, end: End) -> io::Result<Self> {
         #[allow(unsafe_code, reason = "the size of the file was checked")]
-        // SAFETY: the maker has made a file of this size, the guest checked that it is, and both that it is sealed.
+        // SAFETY: the host has made a file of this size, the client checked that it is, and both that it is sealed.
         let mapping = unsafe { Mapping::of_file(fd, size_with(table, ring))? };
         let view = |index: usize| -> Option<(Ring, Shared<EndBoard>)> {
             let control = mapping.view::<RingControl>(index * size_of::<RingControl>())?;
@@ -195,8 +195,8 @@ impl Segment {
             Some((Ring::new(control, mapping.bytes(AREAS + 2 * table + index * ring, ring)?), board))
         };
         let ((tx, own), (rx, peer)) = match (view(0), view(1)) {
-            (Some(maker), Some(guest)) if end == End::Maker => (maker, guest),
-            (Some(maker), Some(guest)) => (guest, maker),
+            (Some(host), Some(client)) if end == End::Host => (host, client),
+            (Some(host), Some(client)) => (client, host),
             _ => return Err(io::ErrorKind::InvalidInput.into()),
         };
         Ok(Self { tx, rx, own, peer, mapping, end })

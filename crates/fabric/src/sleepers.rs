@@ -1,4 +1,4 @@
-//! Who sleeps on a line's bell, and who may silence it; and who sleeps in an epoll set, and is to be kicked.
+//! What sleeps on a line's bell, and what may silence it; and what sleeps in an epoll set, and is to be kicked.
 //!
 //! Several threads, and the processes of one family, can sleep on one bell. It is level-triggered:
 //! it stays audible until somebody drains it. So only the last sleeper to leave drains, and no

@@ -116,7 +116,7 @@ impl Spinner {
     }
 }
 
-/// Looks until something stirs, or looking longer is not worth it. For who looks at little: it begins without pause.
+/// Looks until something stirs, or looking longer is not worth it. For a waiter that looks at little: it begins without pause.
 pub fn look(strategy: SpinStrategy, longest: u64, deadline: Option<u64>, stirs: impl Fn() -> bool) -> Outcome {
     if strategy == SpinStrategy::Spin && stirs_at_once(&stirs) {
         return Outcome::Won;

@@ -23,7 +23,7 @@ const BARS: u32 = QUEUED | WANTED | CLOSED;
 ///
 /// The places are those of threads that wait in a receive: a call takes one for its time. A port for any number of
 /// threads has more places than there are threads. Callers use [`Turn::enter`] and [`Turn::leave`] at any time;
-/// everything else is done with a lock held, the same for all of a turn's receivers and for who wakes them.
+/// everything else is done with a lock held, the same for all of a turn's receivers and for the thread that wakes them.
 #[derive(Debug)]
 pub struct Turn {
     word: AtomicU32,

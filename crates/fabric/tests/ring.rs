@@ -5,31 +5,31 @@ use slipway_fabric::{ring::*, segment::*};
 use std::os::fd::AsFd;
 
 fn pair(ring: usize) -> (Segment, Segment) {
-    let (maker, fd) = Segment::create(ring).unwrap();
-    let guest = Segment::open(fd.as_fd(), ring).unwrap();
-    (maker, guest)
+    let (host, fd) = Segment::create(ring).unwrap();
+    let client = Segment::open(fd.as_fd(), ring).unwrap();
+    (host, client)
 }
 
 #[test]
 fn bytes_arrive_in_order_round_the_end() {
-    let (maker, guest) = pair(4096);
+    let (host, client) = pair(4096);
     let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
     let (mut next_in, mut next_out) = (0u8, 0u8);
     for step in 0..10_000usize {
         let n = (step * 37) % 4000;
-        let n = n.min(maker.tx.free(&mut tx, n).unwrap());
+        let n = n.min(host.tx.free(&mut tx, n).unwrap());
         let data: Vec<u8> = (0..n)
             .map(|_| {
                 next_in = next_in.wrapping_add(1);
                 next_in
             })
             .collect();
-        maker.tx.fill(&mut tx, &data).unwrap();
-        maker.tx.publish(&tx);
-        let n = guest.rx.available(&mut rx).unwrap().min((step * 53) % 4096);
+        host.tx.fill(&mut tx, &data).unwrap();
+        host.tx.publish(&tx);
+        let n = client.rx.available(&mut rx).unwrap().min((step * 53) % 4096);
         let mut out = vec![0; n];
-        guest.rx.peek(&rx, 0, &mut out);
-        guest.rx.release(&mut rx, n);
+        client.rx.peek(&rx, 0, &mut out);
+        client.rx.release(&mut rx, n);
         for byte in out {
             next_out = next_out.wrapping_add(1);
             assert_eq!(byte, next_out);
@@ -51,33 +51,33 @@ fn a_segment_that_can_shrink_is_refused() {
 
 #[test]
 fn one_bell_for_each_arming() {
-    let (maker, guest) = pair(4096);
+    let (host, client) = pair(4096);
     let mut tx = TxCursor::default();
-    assert!(maker.tx.take_sleeping_reader(), "a fresh reader is asleep");
-    assert!(!maker.tx.take_sleeping_reader());
-    guest.rx.arm_reader();
-    maker.tx.fill(&mut tx, b"x").unwrap();
-    maker.tx.publish(&tx);
-    assert!(maker.tx.take_sleeping_reader());
-    assert!(!maker.tx.take_sleeping_reader());
+    assert!(host.tx.take_sleeping_reader(), "a fresh reader is asleep");
+    assert!(!host.tx.take_sleeping_reader());
+    client.rx.arm_reader();
+    host.tx.fill(&mut tx, b"x").unwrap();
+    host.tx.publish(&tx);
+    assert!(host.tx.take_sleeping_reader());
+    assert!(!host.tx.take_sleeping_reader());
 }
 
 #[test]
-fn a_napping_reader_is_woken_by_half_a_ring_or_a_writer_that_waits() {
-    let (maker, guest) = pair(4096);
+fn a_reader_in_a_timed_wait_is_woken_by_half_a_ring_or_a_writer_that_waits() {
+    let (host, client) = pair(4096);
     let mut tx = TxCursor::default();
     let write = |tx: &mut TxCursor, n: usize| {
-        maker.tx.fill(tx, &vec![7; n]).unwrap();
-        maker.tx.publish(tx);
-        (maker.tx.take_sleeping_reader(), maker.tx.take_overfed_reader(tx).unwrap())
+        host.tx.fill(tx, &vec![7; n]).unwrap();
+        host.tx.publish(tx);
+        (host.tx.take_sleeping_reader(), host.tx.take_overfed_reader(tx).unwrap())
     };
-    guest.rx.disarm_reader();
-    guest.rx.arm_napping_reader();
+    client.rx.disarm_reader();
+    client.rx.arm_timed_reader();
     assert_eq!(write(&mut tx, 100), (false, false), "not for each batch");
-    assert!(guest.rx.reader_armed());
-    assert!(maker.tx.take_napping_reader(), "the writer waits");
-    assert!(!maker.tx.take_napping_reader(), "once");
-    guest.rx.arm_napping_reader();
+    assert!(client.rx.reader_armed());
+    assert!(host.tx.take_timed_reader(), "the writer waits");
+    assert!(!host.tx.take_timed_reader(), "once");
+    client.rx.arm_timed_reader();
     assert_eq!(write(&mut tx, 2000), (false, true), "half full");
     assert_eq!(write(&mut tx, 100), (false, false), "once");
 }
@@ -126,31 +126,31 @@ fn a_ring_without_memory_is_a_smaller_one() {
 
 #[test]
 fn a_small_ring_goes_round() {
-    let (maker, guest) = pair(4096);
+    let (host, client) = pair(4096);
     let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
     for _ in 0..10 {
-        while let n @ 1.. = maker.tx.free(&mut tx, 3000).unwrap().min(3000) {
-            maker.tx.fill(&mut tx, &vec![0; n]).unwrap();
-            maker.tx.publish(&tx);
+        while let n @ 1.. = host.tx.free(&mut tx, 3000).unwrap().min(3000) {
+            host.tx.fill(&mut tx, &vec![0; n]).unwrap();
+            host.tx.publish(&tx);
         }
-        assert_eq!(guest.rx.refresh_tail(&mut rx), Ok(4096), "all of it is used");
-        guest.rx.release(&mut rx, 1500);
+        assert_eq!(client.rx.refresh_tail(&mut rx), Ok(4096), "all of it is used");
+        client.rx.release(&mut rx, 1500);
     }
 }
 
 #[test]
 fn a_segment_has_the_memory_of_light_traffic() {
-    let (maker, fd) = Segment::create(1 << 18).unwrap();
+    let (host, fd) = Segment::create(1 << 18).unwrap();
     let blocks = || rustix::fs::fstat(&fd).unwrap().st_blocks * 512;
     let made = blocks();
     let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
-    let guest = Segment::open(fd.as_fd(), 1 << 18).unwrap();
+    let client = Segment::open(fd.as_fd(), 1 << 18).unwrap();
     for _ in 0..10_000 {
-        assert!(maker.tx.free(&mut tx, 1000).unwrap() >= 1000);
-        maker.tx.fill(&mut tx, &[0; 1000]).unwrap();
-        maker.tx.publish(&tx);
-        assert_eq!(guest.rx.available(&mut rx), Ok(1000));
-        guest.rx.release(&mut rx, 1000);
+        assert!(host.tx.free(&mut tx, 1000).unwrap() >= 1000);
+        host.tx.fill(&mut tx, &[0; 1000]).unwrap();
+        host.tx.publish(&tx);
+        assert_eq!(client.rx.available(&mut rx), Ok(1000));
+        client.rx.release(&mut rx, 1000);
     }
     assert_eq!(blocks(), made);
     assert!(made <= 64 * 1024, "{made} bytes");

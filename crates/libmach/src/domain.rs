@@ -27,7 +27,7 @@ pub extern "C" fn slipway_domain_create() -> u32 {
     catch_unwind(|| Task::new().number()).unwrap_or(0)
 }
 
-/// Names a task for who looks at the process.
+/// Names a task for tools that look at the process.
 ///
 /// # Safety
 /// The name is a string.

@@ -53,12 +53,12 @@ unsafe fn copy(from: usize, to: usize, len: usize) -> Result<(), Code> {
         // SAFETY: the caller's promise.
         return unsafe { pages::copy(from, to, len) }.map_err(|_| fault(to, len));
     }
-    let room = pages::whole_pages(len).ok_or(Code::INVALID_ARGUMENT)?;
-    let between = pages::allocate(None, room).map_err(|_| Code::RESOURCE_SHORTAGE)?;
-    // SAFETY: the caller's promise; nobody else knows of the memory between.
+    let size = pages::whole_pages(len).ok_or(Code::INVALID_ARGUMENT)?;
+    let scratch = pages::allocate(None, size).map_err(|_| Code::RESOURCE_SHORTAGE)?;
+    // SAFETY: the caller's promise; nobody else knows of the scratch memory.
     let copied = unsafe {
-        let copied = pages::copy(from, between, len).and_then(|()| pages::copy(between, to, len));
-        let _ = pages::deallocate(between, room);
+        let copied = pages::copy(from, scratch, len).and_then(|()| pages::copy(scratch, to, len));
+        let _ = pages::deallocate(scratch, size);
         copied
     };
     copied.map_err(|_| fault(to, len))
@@ -109,12 +109,12 @@ pub unsafe extern "C" fn vm_read(of: Name, address: usize, size: usize, data: *m
         check(address, size, false)?;
         let mut at = 0;
         if size > 0 {
-            let room = pages::whole_pages(size).ok_or(Code::INVALID_ARGUMENT)?;
-            at = pages::allocate(None, room).map_err(|error| exhausted(&error))?;
+            let len = pages::whole_pages(size).ok_or(Code::INVALID_ARGUMENT)?;
+            at = pages::allocate(None, len).map_err(|error| exhausted(&error))?;
             // SAFETY: it was just made, and nobody else has its address.
             if unsafe { pages::copy(address, at, size) }.is_err() {
                 // SAFETY: as above.
-                let _ = unsafe { pages::deallocate(at, room) };
+                let _ = unsafe { pages::deallocate(at, len) };
                 return Err(fault(address, size));
             }
         }
@@ -266,10 +266,10 @@ fn fresh(wanted: Option<usize>, len: usize, how: &Map) -> Result<usize, Code> {
 fn aligned(len: usize, mask: usize, how: &Map) -> Result<usize, Code> {
     let step = 1usize.checked_shl(mask.trailing_ones()).ok_or(Code::NO_SPACE)?.max(pages::page_size());
     let spare = step - pages::page_size();
-    let room = len.checked_add(spare).ok_or(Code::NO_SPACE)?;
-    let start = fresh(None, room, how)?;
+    let whole = len.checked_add(spare).ok_or(Code::NO_SPACE)?;
+    let start = fresh(None, whole, how)?;
     let at = start.next_multiple_of(step);
-    for (from, to) in [(start, at), (at + len, start + room)] {
+    for (from, to) in [(start, at), (at + len, start + whole)] {
         if to > from {
             // SAFETY: it was just made, and nobody has its address.
             let _ = unsafe { pages::deallocate(from, to - from) };

@@ -139,12 +139,12 @@ unsafe fn unusual(msg: *mut Header, request: &Request, sends: bool, receives: bo
     }
     let look = request.receive_size.min(buffer::LOOKED_AT);
     let there = buffer::reach(msg.addr(), look, true);
-    let room = if there == look { request.receive_size } else { there };
+    let size = if there == look { request.receive_size } else { there };
     // SAFETY: so many bytes were found to be there, and are the caller's to lend.
-    let code = task.mach_msg(unsafe { bytes(msg, room) }, &request);
+    let code = task.mach_msg(unsafe { bytes(msg, size) }, &request);
     // A message that fits into the buffer by its size, but not into the part of it that is there.
     let kept = request.option & option::RCV_LARGE != 0;
-    if code == Code::RCV_TOO_LARGE && room < request.receive_size && !kept { Code::RCV_INVALID_DATA } else { code }
+    if code == Code::RCV_TOO_LARGE && size < request.receive_size && !kept { Code::RCV_INVALID_DATA } else { code }
 }
 
 /// Whether the name has a receive right.

@@ -137,7 +137,7 @@ pub unsafe extern "C" fn mig_deallocate(address: usize, size: usize) {
 /// Copies a string of at most `size - 1` bytes and ends it; its length without the NUL.
 ///
 /// # Safety
-/// `destination` has room for `size` bytes, `source` is a string of at least `size - 1` bytes or with a NUL.
+/// `destination` has `size` bytes, `source` is a string of at least `size - 1` bytes or with a NUL.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mig_strncpy(destination: *mut c_char, source: *const c_char, size: usize) -> usize {
     if size == 0 || destination.is_null() {

@@ -122,7 +122,7 @@ pub unsafe extern "C" fn slipway_task_named(name: Name, task: *mut TaskId) -> Re
     })
 }
 
-/// Names a task for who looks at the process.
+/// Names a task for tools that look at the process.
 ///
 /// # Safety
 /// The label is a string.

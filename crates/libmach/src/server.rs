@@ -49,7 +49,7 @@ impl Buffer {
 /// Receives requests and answers them, until an error.
 ///
 /// # Safety
-/// `demux` may be called with a request of at most `max_size` bytes and room for a reply of as many.
+/// `demux` may be called with a request of at most `max_size` bytes and a buffer for a reply of as many.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn mach_msg_server(demux: Option<Demux>, max_size: u32, rcv_name: Name) -> Return {
     let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
@@ -113,7 +113,7 @@ fn send_options(reply: &Header, options: u32) -> u32 {
 /// buffer that uses.
 ///
 /// # Safety
-/// Both buffers have room for `max_size` bytes; the reply is a message.
+/// Both buffers have `max_size` bytes; the reply is a message.
 unsafe fn exchange(reply: &mut Buffer, request: &mut Buffer, replies: bool, name: Name, max_size: u32, options: u32) -> Return {
     if !replies {
         // SAFETY: the caller's promise.

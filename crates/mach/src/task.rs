@@ -3,14 +3,14 @@
 
 use crate::{
     abi::{
-        Code,
-        call::{CONCURRENT, KERNEL_PORT, Request, SERIAL, Special, Status, TRAP_VERSION, TaskId, TrapTable},
+        COMPLEX, Code, HEADER,
+        call::{KERNEL_PORT, Request, Special, Status, TaskId},
+        option, typed,
     },
     sys::{self, Name, Return},
-    trap::Table,
 };
 use std::{
-    ffi::{CString, c_int, c_void},
+    ffi::{CString, c_int},
     io,
     os::fd::{FromRawFd, IntoRawFd, OwnedFd, RawFd},
     slice,
@@ -23,14 +23,21 @@ use std::{
 ///
 /// The calls are Mach's, whose manual has their codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Task(TaskId);
+pub struct Task(pub(crate) TaskId);
 
 /// What a call comes to.
-fn outcome(code: Return) -> Result<(), Code> {
+pub(crate) fn outcome(code: Return) -> Result<(), Code> {
     match Code(code) {
         Code::SUCCESS => Ok(()),
         code => Err(code),
     }
+}
+
+/// Whether the message of that size in the buffer has memory out of line. What lies behind an item that can't be is not sent.
+#[inline]
+fn has_memory(buffer: &[u8], size: usize) -> bool {
+    buffer.first_chunk().is_some_and(|bits| u32::from_le_bytes(*bits) & COMPLEX != 0)
+        && buffer.get(HEADER..size).is_some_and(|body| typed::carried(body).any(|item| item.is_ok_and(|item| !item.of.inline)))
 }
 
 /// What a call puts into a place.
@@ -119,7 +126,7 @@ impl Task {
 
     /// Has the calling thread work for the task while it makes a call, to which the task's name for itself is passed.
     #[inline]
-    fn within<T>(&self, call: impl FnOnce(Name) -> T) -> T {
+    pub(crate) fn within<T>(&self, call: impl FnOnce(Name) -> T) -> T {
         // SAFETY: it has no needs.
         let itself = || unsafe { sys::mach_task_self() };
         if self.is_current() {
@@ -133,11 +140,11 @@ impl Task {
 
     /// Makes a call that puts a value into a place.
     #[inline]
-    fn get<T: Default>(&self, call: impl FnOnce(Name, *mut T) -> Return) -> Result<T, Code> {
+    pub(crate) fn get<T: Default>(&self, call: impl FnOnce(Name, *mut T) -> Return) -> Result<T, Code> {
         self.within(|of| value(|place| call(of, place)))
     }
 
-    /// Names the task for who looks at the process.
+    /// Names the task for tools that look at the process.
     pub fn set_label(&self, label: &str) {
         let label = CString::new(label.replace('\0', " ")).unwrap_or_default();
         // SAFETY: the label is a string.
@@ -158,9 +165,26 @@ impl Task {
     }
 
     /// `mach_msg` on a buffer, which is at least as long as the larger of the two sizes.
+    ///
+    /// A message with memory out of line, which is an address in its body, is not sent: `SEND_INVALID_DATA`, and nothing has
+    /// happened. [`Outgoing::memory`](crate::rights::Outgoing::memory) sends memory, and [`Self::mach_msg_with_memory`] does so by address.
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
-        // SAFETY: the buffer is there, and is lent for the call.
+        if request.option & option::SEND_MSG != 0 && has_memory(buffer, request.send_size) {
+            return Code::SEND_INVALID_DATA;
+        }
+        // SAFETY: nothing in the message is an address.
+        unsafe { self.mach_msg_with_memory(buffer, request) }
+    }
+
+    /// As [`Self::mach_msg`], of any message.
+    ///
+    /// # Safety
+    /// Memory that an item of the message is out of line at can be read, and is not changed, until the call returns. What an item
+    /// gives away with the message (its deallocate bit) is whole pages that nothing uses any more.
+    #[inline]
+    pub unsafe fn mach_msg_with_memory(&self, buffer: &mut [u8], request: &Request) -> Code {
+        // SAFETY: the buffer is there, and is lent for the call; the rest is the caller's promise.
         Code(unsafe { sys::slipway_msg(self.0, buffer.as_mut_ptr(), buffer.len(), request) })
     }
 
@@ -447,51 +471,5 @@ impl Task {
     pub fn holders(&self, name: u32) -> usize {
         // SAFETY: the result has a place.
         self.get(|_, holders| unsafe { sys::slipway_port_holders(name, holders) }).unwrap_or(0)
-    }
-}
-
-/// Calls in place of messages.
-impl Task {
-    /// Registers routines for the port whose receive right is `name`, besides those that it has, or in place of those
-    /// with the same base. `serial`: calls are made one at a time, each in the place of a thread that waits in a
-    /// receive on the port or its set.
-    ///
-    /// # Errors
-    /// `INVALID_NAME`, `INVALID_RIGHT`, and `INVALID_ARGUMENT` for a table that can't be.
-    pub fn register_traps(&self, name: u32, table: Table, serial: bool) -> Result<(), Code> {
-        let context = std::ptr::with_exposed_provenance_mut(table.context);
-        let count = u32::try_from(table.entries.len()).map_err(|_| Code::INVALID_ARGUMENT)?;
-        let table = TrapTable { version: TRAP_VERSION, base: table.base, count, trap: table.entries.as_ptr(), context };
-        let flags = if serial { SERIAL } else { CONCURRENT };
-        // SAFETY: the table is copied; that its routines take what their signatures say is their unsafe types' promise.
-        outcome(self.within(|of| unsafe { sys::mach_port_register_traps(of, name, &raw const table, flags) }))
-    }
-
-    /// Withdraws the routines of a port, and waits until no thread but the calling one is in any of them.
-    ///
-    /// # Errors
-    /// `INVALID_NAME`, `INVALID_RIGHT`.
-    pub fn withdraw_traps(&self, name: u32) -> Result<(), Code> {
-        // SAFETY: null withdraws.
-        outcome(self.within(|of| unsafe { sys::mach_port_register_traps(of, name, std::ptr::null(), 0) }))
-    }
-
-    /// Calls a routine of a port that this task has a send right to, if the calling thread works for it: what it returned. None, and
-    /// nothing has happened, if a message is to be sent.
-    ///
-    /// # Safety
-    /// The arguments are what a routine with this signature takes.
-    #[inline]
-    pub(crate) unsafe fn trap(&self, name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
-        // SAFETY: the caller's promise.
-        let outcome = unsafe { sys::slipway_trap(self.0, name, id, signature, arguments) };
-        (outcome != 0).then_some(outcome as i32)
-    }
-
-    /// Calls that were made to a port of this task since it registered routines; None if it has none, or is no receive
-    /// right.
-    pub fn trap_calls(&self, name: u32) -> Option<u64> {
-        // SAFETY: the result has a place.
-        self.get(|_, calls| unsafe { sys::slipway_trap_calls(name, calls) }).ok()
     }
 }

@@ -7,23 +7,7 @@ use slipway_mach::{
     bootstrap,
     task::Task,
 };
-
-/// Runs `body` in a forked process: its exit code, 99 if it panicked.
-fn forked(body: impl FnOnce() -> i32) -> i32 {
-    // SAFETY: the child goes on in this thread alone and ends by _exit.
-    let pid = unsafe { libc::fork() };
-    assert!(pid >= 0, "fork: {}", std::io::Error::last_os_error());
-    if pid == 0 {
-        let code = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body)).unwrap_or(99);
-        // SAFETY: ends the process.
-        unsafe { libc::_exit(code) };
-    }
-    let mut status = 0;
-    // SAFETY: waits for the child of this call.
-    assert_eq!(unsafe { libc::waitpid(pid, &mut status, 0) }, pid);
-    assert!(libc::WIFEXITED(status), "the child was ended by a signal: {status:#x}");
-    libc::WEXITSTATUS(status)
-}
+use slipway_test_support::forked;
 
 #[test]
 fn a_childs_names_are_not_its_parents_name_server() {

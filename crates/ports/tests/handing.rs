@@ -140,3 +140,49 @@ fn receivers_that_give_up_lose_nothing() {
         }
     });
 }
+
+/// Threads that get messages now from another process over a line, which one of them looks at, and now from a thread beside them.
+#[test]
+fn messages_come_over_lines_and_from_threads() {
+    let test = "messages_come_over_lines_and_from_threads";
+    const CALLS: u64 = 3_000;
+    let call = |port: u32, from: u64| {
+        let reply = receive_right();
+        for i in 0..CALLS {
+            assert_eq!(rpc(1, port, reply, |msg| msg.int(from << 32 | i)).u64(40), (from << 32 | i) + 1);
+        }
+    };
+    if role().is_some() {
+        let (parent, own) = hello();
+        call(receive(own).u32(40), 1);
+        assert_eq!(send(&Msg::new(0, (parent, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        return;
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let task = Task::current();
+    let (hello, service) = (receive_right(), receive_right());
+    task.insert_right(service, task, service, types::MAKE_SEND).expect("a send right");
+    let child = start(test, "caller", hello);
+    let go = Msg::new(2, (receive(hello).reply(), types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[service]);
+    scope(|scope| {
+        let servers = [(); 2].map(|()| {
+            scope.spawn(|| {
+                loop {
+                    let msg = receive(service);
+                    if msg.id() == 0 {
+                        return;
+                    }
+                    let answer = Msg::new(2, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0)).int(msg.u64(40) + 1);
+                    assert_eq!(send(&answer), Code::SUCCESS);
+                }
+            })
+        });
+        assert_eq!(send(&go), Code::SUCCESS);
+        call(service, 2);
+        assert_eq!(receive(hello).id(), 0);
+        for _ in servers {
+            assert_eq!(send(&Msg::new(0, (service, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        }
+    });
+    well(vec![child]);
+}

@@ -2,12 +2,8 @@
 //! once anybody else has given them the port too.
 #![allow(unsafe_code, reason = "the hostile end maps the segment as words")]
 
-#[path = "forgery/peer.rs"]
-#[allow(dead_code, reason = "this test uses some of it")]
-mod peer;
 mod support;
 
-use peer::Line;
 use slipway_fabric::credit::{Closed, RxCount};
 use slipway_ports::{
     abi::{Code, kind as names, types},
@@ -19,6 +15,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd, OwnedFd},
     process::Child,
 };
+use support::peer::{Line, passed_on};
 use support::{tools::*, *};
 use zerocopy::IntoBytes;
 
@@ -98,20 +95,7 @@ impl Stage {
 
     /// A hostile line to the victim: the hostile peer is given a right to the victim's port and attaches.
     fn line(&self) -> Line {
-        Line::make(self.descriptors_of(self.server).0)
-    }
-
-    /// The descriptors of a right: what its holder passes on.
-    fn descriptors_of(&self, name: u32) -> (OwnedFd, OwnedFd) {
-        let (s, r) = objects::socket_pair().expect("sockets");
-        let (_read, write) = objects::holder_pipe().expect("a pipe");
-        let to = Task::current().import(s, write).expect("a right");
-        assert_eq!(send(&Msg::new(9, (to, types::MOVE_SEND), (0, 0)).ports(types::COPY_SEND, &[name])), Code::SUCCESS);
-        let mut line = Line::take(&r);
-        let (_, _, mut fds) = line.read();
-        assert_eq!(fds.len(), 2);
-        let t = fds.pop().expect("two");
-        (fds.pop().expect("two"), t)
+        Line::make(passed_on(self.server).0)
     }
 
     /// The hostile peer sends one right.
@@ -227,7 +211,7 @@ fn a_forged_death() {
     stage.arrives(1);
     // Also as long as it waits in a message.
     let parked = rpc(PARK, stage.server, stage.reply, |msg| msg).u32(40);
-    let mut line = Line::make(stage.descriptors_of(parked).0);
+    let mut line = Line::make(passed_on(parked).0);
     stage.forge(&mut line, WireRight { form: form::FIRST_LINE_RIGHT, value: 5 }, &[stage.other.as_fd()]);
     die(&line);
     until("the victim has seen it", || line.credit.is_seen(5));
@@ -250,7 +234,7 @@ fn one_bell_for_two_lines() {
     let (_dog, stage) = stage!("one_bell_for_two_lines");
     let (bell, theirs) = objects::socket_pair().expect("sockets");
     let copy = |fd: &OwnedFd| fd.try_clone().expect("a copy");
-    let mut line = Line::make_with(stage.descriptors_of(stage.server).0, (copy(&bell), copy(&theirs)));
+    let mut line = Line::make_with(passed_on(stage.server).0, (copy(&bell), copy(&theirs)));
 
     // A line to the owner, with a slot for the port: the owner gives it over the line.
     let open = receive_right();

@@ -3,15 +3,8 @@
 #![allow(unsafe_code, reason = "the hostile end maps the segment as words")]
 #![allow(clippy::type_complexity, reason = "lists of attacks, each a closure")]
 
-#[path = "forgery/peer.rs"]
-#[allow(dead_code, reason = "this test uses some of it")]
-mod peer;
-#[path = "forgery/stage.rs"]
-#[allow(dead_code, reason = "this test uses some of it")]
-mod stage;
 mod support;
 
-use peer::Line;
 use rustix::{
     io::Errno,
     net::{AddressFamily, SocketFlags, SocketType},
@@ -24,8 +17,9 @@ use slipway_ports::{
     task::Task,
     wire::{ItemHead, Record, WireRight, flag, form, item, kind},
 };
-use stage::{ANSWER, Stage, attacked, victim};
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use support::peer::Line;
+use support::stage::{ANSWER, Stage, attacked, victim};
 use support::{tools::*, *};
 use zerocopy::IntoBytes;
 

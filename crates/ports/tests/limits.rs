@@ -2,12 +2,8 @@
 //! some again.
 #![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
 
-#[path = "forgery/peer.rs"]
-#[allow(dead_code, reason = "this test uses some of it")]
-mod peer;
 mod support;
 
-use peer::Line;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use slipway_fabric::descriptor::Reserved;
@@ -22,6 +18,7 @@ use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     process::Child,
 };
+use support::peer::{Line, passed_on};
 use support::{tools::*, *};
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -80,13 +77,7 @@ impl Stage {
         let hello = receive_right();
         let child = start(test, "victim", hello);
         let server = receive(hello).reply();
-        // As it is passed on to a port by hand.
-        let (s, r) = objects::socket_pair().expect("sockets");
-        let (_read, write) = objects::holder_pipe().expect("a pipe");
-        let to = Task::current().import(s, write).expect("a right");
-        assert_eq!(send(&Msg::new(9, (to, types::MOVE_SEND), (0, 0)).ports(types::COPY_SEND, &[server])), Code::SUCCESS);
-        let (_, _, mut fds) = Line::take(&r).read();
-        Self { child, server, reply: receive_right(), s: fds.remove(0) }
+        Self { child, server, reply: receive_right(), s: passed_on(server).0 }
     }
 
     fn ask(&self, id: i32, value: u64) -> u64 {

@@ -57,13 +57,13 @@ unsafe fn unix_name<'a>(address: *const sockaddr, length: socklen_t) -> Option<&
 ///
 /// # Safety
 /// As the kernel filled them in; either may be null.
-pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, room: socklen_t) {
+pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, capacity: socklen_t) {
     if address.is_null() || length.is_null() {
         return;
     }
-    // SAFETY: the kernel wrote at most `room` bytes of address, and the true length.
+    // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
     unsafe {
-        if unix_name(address, (*length).min(room)).is_some_and(|name| name.starts_with(b"slipway-x11-")) {
+        if unix_name(address, (*length).min(capacity)).is_some_and(|name| name.starts_with(b"slipway-x11-")) {
             *length = size_of::<sa_family_t>() as socklen_t;
         }
     }
@@ -189,8 +189,8 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
     );
 }
 
-/// The room for an address as the caller gave it.
-unsafe fn room(length: *mut socklen_t) -> socklen_t {
+/// The size of the buffer for an address as the caller gave it.
+unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
     // SAFETY: null or a valid pointer, by the contract of the socket calls.
     if length.is_null() { 0 } else { unsafe { *length } }
 }
@@ -199,7 +199,7 @@ unsafe fn room(length: *mut socklen_t) -> socklen_t {
 unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is accept(2)'s.
     unsafe {
-        let space = room(length);
+        let space = capacity(length);
         let new = next::accept(fd, address, length);
         if new >= 0 && table::is_used(fd) {
             accepted(fd, new, false);
@@ -213,7 +213,7 @@ unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut sock
 unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is accept4(2)'s.
     unsafe {
-        let space = room(length);
+        let space = capacity(length);
         let new = next::accept4(fd, address, length, flags);
         if new >= 0 && table::is_used(fd) {
             accepted(fd, new, flags & SOCK_NONBLOCK != 0);
@@ -227,7 +227,7 @@ unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut soc
 unsafe extern "C" fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is getsockname(2)'s.
     unsafe {
-        let space = room(length);
+        let space = capacity(length);
         let result = next::getsockname(fd, address, length);
         if result == 0 {
             hide_name(address, length, space);
@@ -240,7 +240,7 @@ unsafe extern "C" fn getsockname(fd: c_int, address: *mut sockaddr, length: *mut
 unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is getpeername(2)'s.
     unsafe {
-        let space = room(length);
+        let space = capacity(length);
         let result = next::getpeername(fd, address, length);
         if result == 0 {
             hide_name(address, length, space);
@@ -296,7 +296,7 @@ unsafe extern "C" fn getsockopt(fd: c_int, level: c_int, name: c_int, value: *mu
     result
 }
 
-/// For the hooks that say who sent: the peer's address if there were bytes, empty if it has none.
+/// For the hooks that say where bytes came from: the peer's address if there were bytes, empty if it has none.
 pub unsafe fn sender(fd: c_int, bytes: ssize_t, address: *mut sockaddr, length: *mut socklen_t) {
     if address.is_null() || length.is_null() {
         return;

@@ -114,25 +114,25 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
     let (mut out, mut raw) = BUFFERS.with(|b| b.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
     out.clear();
     let mark = Mark::set();
-    let epfd_wait = |found: &mut Vec<Event>, room: usize, time: Option<Duration>| -> Result<(), Errno> {
+    let epfd_wait = |found: &mut Vec<Event>, capacity: usize, time: Option<Duration>| -> Result<(), Errno> {
         // As it would have ended the kernel's wait.
         if mark.is_past() && time != Some(Duration::ZERO) {
             return Err(Errno::INTR);
         }
-        // Events for ourselves come among the program's, so there is room for more than it asked.
-        let room = room.max(1) + 16;
-        raw.resize(room, epoll_event { events: 0, u64: 0 });
+        // Events for ourselves come among the program's, so there is space for more than it asked.
+        let capacity = capacity.max(1) + 16;
+        raw.resize(capacity, epoll_event { events: 0, u64: 0 });
         let n = match time {
-            // A nap is shorter than the milliseconds that epoll_pwait counts in.
+            // A timed wait is shorter than the milliseconds that epoll_pwait counts in.
             Some(time) if time < FINE && !time.is_zero() => {
                 let time = timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
                 // SAFETY: as below.
-                unsafe { next::epoll_pwait2(set.descriptor(), raw.as_mut_ptr(), room as c_int, &raw const time, mask) }
+                unsafe { next::epoll_pwait2(set.descriptor(), raw.as_mut_ptr(), capacity as c_int, &raw const time, mask) }
             }
             _ => {
                 let ms = time.map_or(-1, |t| c_int::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
-                // SAFETY: `raw` has `room` entries; the mask is the program's own argument.
-                unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), room as c_int, ms, mask) }
+                // SAFETY: `raw` has `capacity` entries; the mask is the program's own argument.
+                unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), capacity as c_int, ms, mask) }
             }
         };
         let n = usize::try_from(n).map_err(|_| last_error())?;

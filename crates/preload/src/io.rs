@@ -102,8 +102,8 @@ unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t) -> ssize_t {
-    if length > room {
+unsafe extern "C" fn __read_chk(fd: c_int, to: *mut c_void, length: size_t, capacity: size_t) -> ssize_t {
+    if length > capacity {
         std::process::abort();
     }
     // SAFETY: as read(2).
@@ -122,8 +122,8 @@ unsafe extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_i
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, room: size_t, flags: c_int) -> ssize_t {
-    if length > room {
+unsafe extern "C" fn __recv_chk(fd: c_int, to: *mut c_void, length: size_t, capacity: size_t, flags: c_int) -> ssize_t {
+    if length > capacity {
         std::process::abort();
     }
     // SAFETY: as recv(2).
@@ -158,12 +158,12 @@ unsafe extern "C" fn __recvfrom_chk(
     fd: c_int,
     to: *mut c_void,
     length: size_t,
-    room: size_t,
+    capacity: size_t,
     flags: c_int,
     from: *mut sockaddr,
     space: *mut socklen_t,
 ) -> ssize_t {
-    if length > room {
+    if length > capacity {
         std::process::abort();
     }
     // SAFETY: as recvfrom(2).

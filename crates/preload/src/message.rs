@@ -200,12 +200,12 @@ pub unsafe fn send(
 /// Writes received descriptors into the program's control buffer, as many as fit.
 unsafe fn store_descriptors(message: &mut msghdr, received: Vec<OwnedFd>, cloexec: bool) -> bool {
     let header = size_of::<cmsghdr>();
-    let room = message.msg_controllen;
+    let capacity = message.msg_controllen;
     if received.is_empty() {
         message.msg_controllen = 0;
         return false;
     }
-    let fit = if message.msg_control.is_null() || room < header { 0 } else { (room - header) / size_of::<c_int>() };
+    let fit = if message.msg_control.is_null() || capacity < header { 0 } else { (capacity - header) / size_of::<c_int>() };
     let truncated = fit < received.len();
     let kept: Vec<RawFd> = received.into_iter().take(fit).map(IntoRawFd::into_raw_fd).collect();
     if kept.is_empty() {
@@ -219,14 +219,14 @@ unsafe fn store_descriptors(message: &mut msghdr, received: Vec<OwnedFd>, cloexe
         }
     }
     let bytes = size_of_val(&kept[..]);
-    // SAFETY: the header and `kept` fit into the caller's `room` bytes.
+    // SAFETY: the header and `kept` fit into the caller's `capacity` bytes.
     unsafe {
         let control = message.msg_control.cast::<cmsghdr>();
         (&raw mut (*control).cmsg_len).write_unaligned(libc::CMSG_LEN(bytes as u32) as _);
         (&raw mut (*control).cmsg_level).write_unaligned(SOL_SOCKET);
         (&raw mut (*control).cmsg_type).write_unaligned(SCM_RIGHTS);
         std::ptr::copy_nonoverlapping(kept.as_ptr().cast::<u8>(), message.msg_control.cast::<u8>().add(header), bytes);
-        message.msg_controllen = room.min(libc::CMSG_SPACE(bytes as u32) as usize);
+        message.msg_controllen = capacity.min(libc::CMSG_SPACE(bytes as u32) as usize);
     }
     truncated
 }
@@ -256,8 +256,8 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
             };
             // SAFETY: the program's buffers.
             let slices = unsafe { borrowed_slices(list) };
-            let has_room = !header.msg_control.is_null() && header.msg_controllen > 0;
-            match receive(stream, fd, slices, flags, has_room) {
+            let has_control = !header.msg_control.is_null() && header.msg_controllen > 0;
+            match receive(stream, fd, slices, flags, has_control) {
                 Ok(None) => {
                     let n = real();
                     // SAFETY: filled in by the kernel.

@@ -146,8 +146,8 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout: c_int, room: usize) -> c_int {
-    if room / size_of::<pollfd>() < count as usize {
+unsafe extern "C" fn __poll_chk(fds: *mut pollfd, count: nfds_t, timeout: c_int, capacity: usize) -> c_int {
+    if capacity / size_of::<pollfd>() < count as usize {
         std::process::abort();
     }
     // SAFETY: as poll(2).
@@ -181,9 +181,9 @@ unsafe extern "C" fn __ppoll_chk(
     count: nfds_t,
     timeout: *const timespec,
     mask: *const sigset_t,
-    room: usize,
+    capacity: usize,
 ) -> c_int {
-    if room / size_of::<pollfd>() < count as usize {
+    if capacity / size_of::<pollfd>() < count as usize {
         std::process::abort();
     }
     // SAFETY: as ppoll(2).

@@ -2,7 +2,7 @@
 //! kernel's, or the program doesn't see what its handler has noted until something else comes.
 //!
 //! So the handlers of a program that has a line, or may get one, are called by one of ours, which counts for its thread: those
-//! that are there when it begins, and those that it sets by sigaction(2) and signal(2) from then on. Who asks for the handler is told
+//! that are there when it begins, and those that it sets by sigaction(2) and signal(2) from then on. A program that asks for the handler is told
 //! the program's. Handlers that are set later in other ways are not counted. In all other programs nothing is touched.
 
 use crate::{real::real, timer};

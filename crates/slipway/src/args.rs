@@ -7,8 +7,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::run::{RunOptions, ServicesOptions};
-use crate::size::{parse_count, parse_interval, parse_size, parse_spin};
+use crate::size::parse_interval;
 use crate::x11::Screen;
+use slipway_transport::settings::{parse_count, parse_size, parse_spin};
 
 /// A microkernel's IPC on Linux: X11 over shared memory, and Mach ports.
 #[derive(Debug, Parser)]

@@ -10,6 +10,7 @@ mod locate;
 mod ports;
 mod program;
 mod run;
+mod session;
 mod settings;
 mod size;
 mod status;
@@ -43,7 +44,7 @@ fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Services(options) => run::services(&options),
         Command::Mig { .. } => unreachable!("done before"),
         Command::Bench { args } => Err(bench::exec(&args)),
-        Command::Guard { dir } => x11::guard(&dir),
+        Command::Guard { dir } => session::watch(&dir),
     }
 }
 

@@ -7,8 +7,8 @@ use clap::ValueEnum;
 
 use crate::args::{HookOptions, LogLevel, Stage, Timer};
 use crate::failure::Failure;
-use crate::size::{exact, parse_count, parse_size, parse_spin};
-use slipway_transport::settings::Settings as HookSettings;
+use crate::size::exact;
+use slipway_transport::settings::{Settings as HookSettings, parse_count, parse_size, parse_spin};
 
 /// Checked settings.
 #[derive(Debug)]
@@ -63,11 +63,11 @@ struct Merge<E> {
 
 impl<E: Fn(&str) -> Option<OsString>> Merge<E> {
     /// The option, else the variable; an empty variable counts as unset.
-    fn value<T: ToString>(
+    fn value<T: ToString, W: fmt::Display>(
         &mut self,
         name: &'static str,
         option: Option<T>,
-        parse: impl Fn(&str) -> Result<T, String>,
+        parse: impl Fn(&str) -> Result<T, W>,
     ) -> Result<Option<T>, Failure> {
         if let Some(value) = option {
             self.variables.push((name, value.to_string()));
@@ -90,7 +90,7 @@ impl<E: Fn(&str) -> Option<OsString>> Merge<E> {
         let on = self.value(name, off.then_some(Switch(false)), |text| match text {
             "on" | "1" => Ok(Switch(true)),
             "off" | "0" => Ok(Switch(false)),
-            _ => Err("expected on or off".to_owned()),
+            _ => Err("expected on or off"),
         })?;
         Ok(on.is_none_or(|Switch(on)| on))
     }

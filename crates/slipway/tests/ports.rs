@@ -105,7 +105,7 @@ fn everything_is_as_it_was_set_up() {
         for i in 0..3 {
             send(&Msg::new(2, (port, types::COPY_SEND), (0, 0)).int(i));
         }
-        send(&Msg::new(3, (parent, types::COPY_SEND), (0, 0)).int(own).int(port).int(once));
+        send(&Msg::new(3, (parent, types::COPY_SEND), (0, 0)).int(own.into()).int(port.into()).int(once.into()));
         assert_eq!(receive(own).id(), 0);
         return;
     }
@@ -117,7 +117,7 @@ fn everything_is_as_it_was_set_up() {
     let theirs = receive(hello).reply();
     task.mod_refs(theirs, right::SEND, 2).expect("references");
     assert_eq!(task.request_notification(theirs, notify::DEAD_NAME, 0, note, types::MAKE_SEND_ONCE), Ok(0));
-    send(&Msg::new(4, (theirs, types::COPY_SEND), (0, 0)).port(types::MAKE_SEND, port).port(types::MAKE_SEND_ONCE, note));
+    send(&Msg::new(4, (theirs, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port]).ports(types::MAKE_SEND_ONCE, &[note]));
     let names = receive(hello);
     let (their_own, their_port, their_once) = (names.value(0), names.value(1), names.value(2));
     assert_eq!(receive(port).value(0), 0);
@@ -292,7 +292,7 @@ fn a_port_that_died_unnoticed_is_shown_as_dead() {
         Some("keeper") => {
             let (parent, own) = greet();
             let kept = receive(own).value(0);
-            send(&Msg::new(2, (parent, types::COPY_SEND), (0, 0)).int(kept));
+            send(&Msg::new(2, (parent, types::COPY_SEND), (0, 0)).int(kept.into()));
             assert_eq!(receive(own).id(), 0);
             return;
         }
@@ -305,7 +305,7 @@ fn a_port_that_died_unnoticed_is_shown_as_dead() {
     let keeper = Helper::start(test, "keeper", hello);
     let theirs = receive(hello).reply();
     // A third party's right comes as descriptors; the keeper never sends with it, and so has no line to the owner.
-    send(&Msg::new(1, (theirs, types::COPY_SEND), (0, 0)).port(types::COPY_SEND, port));
+    send(&Msg::new(1, (theirs, types::COPY_SEND), (0, 0)).ports(types::COPY_SEND, &[port]));
     let kept = receive(hello).value(0);
     let seen = || {
         let all = report(&[&keeper.pid(), "--json"]);

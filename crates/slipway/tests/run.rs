@@ -7,18 +7,18 @@ use std::path::Path;
 use std::process::Command;
 
 use harness::bench::{ends, pidfd};
-use harness::built::built;
 use harness::mach::{self, Msg, receive_right, role};
 use harness::{Bench, Outcome, Running};
 use rustix::process::{Pid, Signal, kill_process};
 use slipway_mach::abi::types;
 use slipway_mach::bootstrap;
 use slipway_mach::task::Task;
+use slipway_test_support::built;
 
 /// A command of this test program, to play a part in the test `test`.
 fn part(test: &str) -> Vec<String> {
     let own = std::env::current_exe().expect("the test's own path").display().to_string();
-    vec![own, test.into(), "--exact".into(), "--nocapture".into()]
+    vec![own, test.into(), "--exact".into(), "--nocapture".into(), "--include-ignored".into()]
 }
 
 fn slipway(bench: &Bench, args: &[&str], part: &[String]) -> Command {
@@ -72,7 +72,7 @@ fn services_start_with_their_first_message_and_end_with_the_session() {
             let port = bootstrap::check_in(Task::current(), None, "echo").expect("checked in");
             loop {
                 let msg = mach::receive(port);
-                mach::send(&Msg::new(2, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0)).int(std::process::id()));
+                mach::send(&Msg::new(2, (msg.reply(), types::MOVE_SEND_ONCE), (0, 0)).int(std::process::id().into()));
             }
         }
         Some("client") => {

@@ -7,10 +7,10 @@ mod harness;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use harness::built::example;
 use harness::process::PATIENCE;
 use harness::tasks::{config, run, start, task_of};
 use harness::{Bench, Running};
+use slipway_test_support::example;
 
 /// The task that does what its first argument says.
 fn roles() -> PathBuf {

@@ -3,27 +3,30 @@
 mod harness;
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::Command;
 
 use harness::Bench;
-use harness::built::built;
 use harness::tasks::{config, run, shared, start};
 use rustix::process::{Pid, Signal, kill_process};
+use slipway_test_support::{built, repository, succeed};
 
 fn example(file: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/store").join(file)
+    repository("examples/store").join(file)
 }
 
 /// The three tasks, in the test's directory.
 fn build(bench: &Bench) {
     let path = |name: &str| bench.path(name).display().to_string();
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
     let mut mig = Command::new(built("mig"));
-    mig.arg("--trap").arg("-I").arg(include).args(["-user", &path("storeUser.c"), "-server", &path("storeServer.c")]);
+    mig.arg("--trap").arg("-I").arg(repository("include")).args([
+        "-user",
+        &path("storeUser.c"),
+        "-server",
+        &path("storeServer.c"),
+    ]);
     mig.args(["-header", &path("store.h"), "-sheader", &path("storeServer.h")]).arg(example("store.defs"));
-    let done = mig.output().expect("start mig");
-    assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stderr));
+    succeed(&mut mig);
     let made = path("storeServer.c").replace("storeServer.c", "");
     let given = example("").display().to_string();
     let (log, checksum) = (example("log.c").display().to_string(), example("checksum.c").display().to_string());

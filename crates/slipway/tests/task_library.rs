@@ -192,19 +192,36 @@ fn the_c_librarys_own_ways_to_fail_end_the_task_alone() {
 }
 
 #[test]
-fn threads_and_values_by_cs_names_are_the_tasks() {
+fn threads_by_c11s_names_are_refused() {
     let bench = Bench::new();
-    let text = "#include <threads.h>\nstatic mach_port_t port;\nstatic tss_t key;\n\
-        static void ends(void *value) { say(\"value\", *(int *) value); tss_delete(key); }\n\
-        static int works(void *value) { mach_port_type_t type; tss_set(key, value);\n\
-        say(\"seen\", mach_port_type(mach_task_self(), port, &type)); return -7; }\n\
-        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; thrd_t thread; int value = 4, result = 0;\n\
-        for (int i = 0; i < 30; i++) port = receive_right();\n\
-        say(\"key\", tss_create(&key, ends)); int failed = thrd_create(&thread, works, &value);\n\
-        thrd_join(thread, &result); say(\"thread\", failed); say(\"result\", result); return 0; }\n";
+    let text = "#include <threads.h>\nstatic int works(void *value) { (void) value; abort(); }\n\
+        static void ends(void *value) { (void) value; abort(); }\n\
+        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; thrd_t thread; tss_t key;\n\
+        say(\"thread\", thrd_create(&thread, works, NULL) == thrd_error); say(\"key\", tss_create(&key, ends) == thrd_error);\n\
+        return 0; }\n";
     let file = task_of(&bench, "names", &format!("{HEAD}{text}"), &[]);
     let ended = run(&bench, &["--private", &file.display().to_string()]);
-    let wanted = "key 0\nseen 0\nvalue 4\nthread 0\nresult -7\n";
-    assert_eq!((ended.code(), ended.stdout.as_str()), (0, wanted), "{ended:?}");
+    assert_eq!((ended.code(), ended.stdout.as_str()), (0, "thread 1\nkey 1\n"), "{ended:?}");
+    bench.assert_nothing_left();
+}
+
+#[test]
+fn a_key_too_many_works_and_keeps_its_file_loaded() {
+    let bench = Bench::new();
+    let text = "static pthread_key_t last;\n\
+        static void ends(void *value) { say(\"ended\", *(int *) value); }\n\
+        static void *keeps(void *value) { pthread_setspecific(last, value); return NULL; }\n\
+        __attribute__((destructor)) static void gone(void) { say(\"unloaded\", 1); }\n\
+        MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; pthread_t thread; int value = 7;\n\
+        for (int i = 0; i < 200; i++) if (pthread_key_create(&last, ends)) return 1;\n\
+        pthread_create(&thread, NULL, keeps, &value); pthread_join(thread, NULL); return 0; }\n";
+    task_of(&bench, "it", &format!("{HEAD}{text}"), &[]);
+    let stays = "MACH_TASK_MAIN(argc, argv) { (void) argc; (void) argv; return receive(receive_right()); }\n";
+    task_of(&bench, "stays", &format!("{HEAD}{stays}"), &[]);
+    let text = "[task.stays]\nfile = 'stays.so'\nprocess = 'x'\n\
+        [task.it]\nfile = 'it.so'\nprocess = 'x'\nafter = ['stays']\nrestart = 'always'\npause = 0.0\nlongest-pause = 0.0\n";
+    let mut system = start(&bench, text);
+    (0..3).for_each(|_| assert_eq!(system.wait_line(""), "ended 7"));
+    system.terminate();
     bench.assert_nothing_left();
 }

@@ -1,4 +1,4 @@
-//! The server's side of the rendezvous: who offered, what is granted, and who asks for the status.
+//! The server's side of the rendezvous: offers, what is granted, and questions for the status.
 
 use crate::{
     descriptor::Reserved,

@@ -169,7 +169,7 @@ pub fn hear(socket: BorrowedFd<'_>) -> Heard {
     hear_into(socket, &mut [0; LONGEST])
 }
 
-/// As [`hear`], for one who expects texts.
+/// As [`hear`], for a caller that expects texts.
 pub fn hear_text(socket: BorrowedFd<'_>) -> Heard {
     hear_into(socket, &mut vec![0; LONGEST_TEXT + 1])
 }

@@ -84,17 +84,15 @@ impl Settings {
             Some(())
         });
         let ring = |v: &str| {
-            let bytes = usize::try_from(size(v)?).ok()?;
-            (bytes > 0).then(|| bytes.clamp(4096, 1 << 30).next_power_of_two())
+            let bytes = usize::try_from(parse_size(v).ok()?).ok()?;
+            Some(bytes.clamp(4096, 1 << 30).next_power_of_two())
         };
         choose("SLIPWAY_X11_RING", &mut |v| ring(v).map(|n| settings.ring = n));
         choose("SLIPWAY_X11_MIN", &mut |v| ring(v).map(|n| settings.min_ring = n));
         choose("SLIPWAY_X11_MAX", &mut |v| ring(v).map(|n| settings.max_ring = n));
-        choose("SLIPWAY_X11_TOTAL", &mut |v| size(v).filter(|n| *n > 0).map(|n| settings.total = n));
-        choose("SLIPWAY_X11_CLIENTS", &mut |v| v.parse().ok().filter(|n| *n > 0).map(|n| settings.clients = n));
-        choose("SLIPWAY_X11_SPIN", &mut |v| {
-            v.parse().ok().filter(|us| *us <= 1_000_000).map(|us| settings.spin = Duration::from_micros(us))
-        });
+        choose("SLIPWAY_X11_TOTAL", &mut |v| parse_size(v).ok().map(|n| settings.total = n));
+        choose("SLIPWAY_X11_CLIENTS", &mut |v| parse_count(v).ok().map(|n| settings.clients = n));
+        choose("SLIPWAY_X11_SPIN", &mut |v| parse_spin(v).ok().map(|us| settings.spin = Duration::from_micros(us.into())));
         choose("SLIPWAY_X11_STAGE", &mut |v| {
             settings.stage = match v {
                 "1" => Stage::One,
@@ -124,19 +122,51 @@ impl Settings {
     }
 }
 
-/// A number of bytes with an optional suffix K, M or G (powers of 1024).
-pub fn size(text: &str) -> Option<u64> {
-    let (digits, unit) = match text.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1 << 10),
-        None => match text.strip_suffix(['m', 'M']) {
-            Some(digits) => (digits, 1 << 20),
-            None => match text.strip_suffix(['g', 'G']) {
-                Some(digits) => (digits, 1 << 30),
-                None => (text, 1),
-            },
-        },
+/// What to do instead of a limit of 0.
+const ZERO: &str = "0 would leave no shared memory; to run without it, use --off or SLIPWAY_X11=off";
+
+/// Reads a number of bytes with an optional suffix K, M or G (powers of 1024).
+///
+/// # Errors
+/// What is expected: it is not a number, has an unknown suffix, is more than 64 bits, or 0.
+pub fn parse_size(text: &str) -> Result<u64, &'static str> {
+    let (number, suffix) = text.split_at(text.bytes().take_while(u8::is_ascii_digit).count());
+    let shift = match suffix {
+        "" => 0,
+        "k" | "K" => 10,
+        "m" | "M" => 20,
+        "g" | "G" => 30,
+        _ => 64,
     };
-    digits.parse::<u64>().ok()?.checked_mul(unit)
+    if number.is_empty() || shift == 64 {
+        return Err("expected bytes as a whole number with an optional suffix K, M or G, such as 64K");
+    }
+    match number.parse::<u64>().ok().and_then(|number| number.checked_mul(1 << shift)) {
+        None => Err("larger than any memory"),
+        Some(0) => Err(ZERO),
+        Some(bytes) => Ok(bytes),
+    }
+}
+
+/// Reads a count of clients, at least 1.
+///
+/// # Errors
+/// What is expected: it is not a number, 0, or more than 32 bits.
+pub fn parse_count(text: &str) -> Result<u32, &'static str> {
+    match text.parse::<u32>() {
+        Ok(0) => Err(ZERO),
+        Ok(count) => Ok(count),
+        Err(_) => Err("expected a whole number from 1 to 4294967295"),
+    }
+}
+
+/// Reads a spinning time in microseconds, at most a second; 0 is fine.
+///
+/// # Errors
+/// What is expected: it is not a number, or more than a second.
+pub fn parse_spin(text: &str) -> Result<u32, &'static str> {
+    let number = text.parse().ok().filter(|&number| number <= 1_000_000);
+    number.ok_or("expected microseconds as a whole number from 0 to 1000000")
 }
 
 #[cfg(test)]
@@ -144,12 +174,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes() {
-        assert_eq!(size("64K"), Some(65536));
-        assert_eq!(size("1m"), Some(1 << 20));
-        assert_eq!(size("12"), Some(12));
-        assert_eq!(size("99999999999G"), None);
-        assert_eq!(size("x"), None);
+    fn suffixes_are_powers_of_1024() {
+        for (text, bytes) in [("1", 1), ("64K", 65_536), ("64k", 65_536), ("3M", 3 << 20), ("2g", 2 << 30)] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_size_is_refused() {
+        for text in ["", "K", "-1", "1.5M", "1T", "1KiB", "1 K", "0x10", "K1", "+1", "99999999999999999999", "18014398509481985K"]
+        {
+            assert!(parse_size(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn zero_says_what_to_do_instead() {
+        for text in ["0", "0K", "000"] {
+            assert!(parse_size(text).is_err_and(|why| why.contains("--off")), "{text}");
+        }
+        assert!(parse_count("0").is_err_and(|why| why.contains("--off")));
+    }
+
+    #[test]
+    fn spinning_may_be_zero_but_not_for_ever() {
+        assert_eq!(parse_spin("0"), Ok(0));
+        assert_eq!(parse_spin("1000000"), Ok(1_000_000));
+        assert!(parse_spin("1000001").is_err() && parse_spin("50us").is_err());
     }
 
     #[test]

@@ -10,15 +10,16 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
     time::Timespec,
 };
+use serde::Serialize;
 use std::path::PathBuf;
 
-/// A server and its connections.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+/// A server and its connections. `slipway x11 status --json` prints it as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ServerStatus {
-    /// The server's process.
-    pub pid: u32,
     /// Its display number.
     pub display: u32,
+    /// The server's process.
+    pub pid: u32,
     /// What it grants at most.
     pub limits: Limits,
     /// Bytes of all segments it has granted and that are still in use.
@@ -28,7 +29,7 @@ pub struct ServerStatus {
 }
 
 /// What a server grants.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Limits {
     /// Smallest ring, bytes a direction.
     pub min_ring: u64,
@@ -41,7 +42,7 @@ pub struct Limits {
 }
 
 /// One client of a server.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Connection {
     /// The client's process.
     pub pid: u32,
@@ -64,7 +65,8 @@ pub struct Connection {
 }
 
 /// What a connection's bytes go through.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// The plain socket.
     Socket,
@@ -73,7 +75,7 @@ pub enum Transport {
 }
 
 /// How waits were won.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// Something was there at the first look.
     pub looked: u64,

@@ -62,7 +62,7 @@ pub fn wait(
     let deadline = timeout.map(|t| now().saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
     let mut won = Won::Looking;
     let mut spun = None;
-    let mut naps = 0;
+    let mut waits = 0;
     loop {
         let ready = look(members, None);
         if ready > 0 {
@@ -70,7 +70,7 @@ pub fn wait(
             settle(members, won, spun);
             return Ok(ready + count);
         }
-        members.iter().for_each(|m| m.stream.wake_napper());
+        members.iter().for_each(|m| m.stream.wake_timed_reader());
         let expired = deadline.is_some_and(|d| now() >= d);
         if !expired && won == Won::Looking && spin(members, others, deadline, poller, &mut spun)? {
             won = Won::Spinning;
@@ -78,10 +78,10 @@ pub fn wait(
         }
         let remaining =
             if expired { Some(Duration::ZERO) } else { deadline.map(|d| Duration::from_nanos(d.saturating_sub(now()))) };
-        let nap = if naps < NAPS && !expired { room_nap(members) } else { None };
-        naps += u32::from(nap.is_some());
-        let remaining = nap.map_or(remaining, |nap| Some(remaining.unwrap_or(nap).min(nap)));
-        let count = sleep(members, others, remaining, nap.is_some(), poller)?;
+        let timed = if waits < TIMED_WAITS && !expired { space_wait(members) } else { None };
+        waits += u32::from(timed.is_some());
+        let remaining = timed.map_or(remaining, |timed| Some(remaining.unwrap_or(timed).min(timed)));
+        let count = sleep(members, others, remaining, timed.is_some(), poller)?;
         let ready = members.iter().filter(|m| !m.got.is_empty()).count();
         if ready + count > 0 {
             settle(members, if expired { Won::Looking } else { Won::Sleeping }, spun);
@@ -97,19 +97,19 @@ pub fn wait(
 fn settle(members: &[Member<'_>], won: Won, spun: Option<Outcome>) {
     for member in members.iter().filter(|m| !m.got.is_empty()) {
         member.stream.settle_wait(won, spun);
-        // Who polls for itself reads what it is told of.
+        // A thread that polls for itself reads what it is told of.
         member.stream.allot(u64::MAX);
     }
 }
 
-/// Naps for room in one wait, after which the waiter has the reader wake it.
-const NAPS: u32 = 3;
+/// Timed waits for space in one wait, after which the waiter has the reader wake it.
+const TIMED_WAITS: u32 = 3;
 
-/// How long the readers of full rings will take to make room, going by their pace so far.
-fn room_nap(members: &[Member<'_>]) -> Option<Duration> {
+/// How long the readers of full rings will take to make space, going by their pace so far.
+fn space_wait(members: &[Member<'_>]) -> Option<Duration> {
     let time = now();
-    let naps = members.iter().filter(|m| m.want.intersects(OUTPUT) && may_spin()).map(|m| m.stream.room_nap(time));
-    naps.min_by_key(|nap| nap.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
+    let waits = members.iter().filter(|m| m.want.intersects(OUTPUT) && may_spin()).map(|m| m.stream.space_wait(time));
+    waits.min_by_key(|wait| wait.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
 }
 
 /// Looks at every member; `kernel` has what the kernel said of each, if it was asked.
@@ -161,13 +161,13 @@ fn sleep(
     members: &mut [Member<'_>],
     others: &mut [PollEntry],
     remaining: Option<Duration>,
-    napping: bool,
+    timed: bool,
     poller: Poller<'_>,
 ) -> Result<usize, Errno> {
     let lying = remaining != Some(Duration::ZERO);
     for member in members.iter().filter(|_| lying) {
-        // Who naps until there is room wakes by itself: the reader needn't spend a bell.
-        member.stream.lie_down(if napping { member.want - OUTPUT } else { member.want });
+        // A thread that waits for a time until there is space wakes by itself: the reader needn't spend a bell.
+        member.stream.lie_down(if timed { member.want - OUTPUT } else { member.want });
     }
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
     let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());

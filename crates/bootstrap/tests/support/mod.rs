@@ -11,11 +11,11 @@ use rustix::{
 };
 use slipway_mach::{
     Request,
-    abi::typed::type_word,
-    abi::{Code, HEADER, option, right, types},
+    abi::{Code, option, right, types},
     bootstrap,
     task::Task,
 };
+use slipway_test_support::Msg;
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
@@ -76,7 +76,7 @@ impl User {
     /// A task, not yet started.
     pub fn task(&self, role: &str) -> Command {
         let mut command = self.command(std::env::current_exe().expect("the test's own path"));
-        command.args([self.test, "--exact", "--nocapture"]).env(ROLE, role);
+        command.args([self.test, "--exact", "--nocapture", "--include-ignored"]).env(ROLE, role);
         command
     }
 
@@ -98,7 +98,7 @@ impl User {
     pub fn configure_as(&self, name: &str, role: &str, more: &str, output: &str) {
         let exe = std::env::current_exe().expect("the test's own path");
         let text = format!(
-            "name = '{name}'\nprogram = '{}'\nargs = ['{}', '--exact', '--nocapture']\noutput = '{}'\n{more}\n[env]\n{ROLE} = '{role}'\n",
+            "name = '{name}'\nprogram = '{}'\nargs = ['{}', '--exact', '--nocapture', '--include-ignored']\noutput = '{}'\n{more}\n[env]\n{ROLE} = '{role}'\n",
             exe.display(),
             self.test,
             self.dir.path().join(format!("{output}.output")).display(),
@@ -270,10 +270,7 @@ pub fn refused<T: std::fmt::Debug>(result: Result<T, bootstrap::Error>) -> Code 
 /// In a task: sends a number, with a right to be answered at if `reply` is not null.
 pub fn send(to: u32, number: u64, reply: u32) {
     let local = if reply == 0 { (0, 0) } else { (reply, types::MAKE_SEND_ONCE) };
-    let mut message = header(1000, (to, types::COPY_SEND), local);
-    message.extend(type_word(11, 64, 1).to_le_bytes());
-    message.extend(number.to_le_bytes());
-    assert_eq!(send_raw(message), Code::SUCCESS);
+    assert_eq!(send_raw(Msg::new(1000, (to, types::COPY_SEND), local).int(number).0), Code::SUCCESS);
 }
 
 pub fn send_raw(mut message: Vec<u8>) -> Code {
@@ -299,20 +296,13 @@ pub fn number(message: &[u8]) -> (u64, u32) {
 
 /// In a task: answers a message with a number.
 pub fn answer(message: &[u8], number: u64) {
-    let mut out = header(1100, (u32_at(message, 8), types::MOVE_SEND_ONCE), (0, 0));
-    out.extend(type_word(11, 64, 1).to_le_bytes());
-    out.extend(number.to_le_bytes());
-    assert_eq!(send_raw(out), Code::SUCCESS);
+    let answer = Msg::new(1100, (u32_at(message, 8), types::MOVE_SEND_ONCE), (0, 0)).int(number);
+    assert_eq!(send_raw(answer.0), Code::SUCCESS);
 }
 
 /// A header: an id, and the destination and the reply port with their dispositions.
 pub fn header(id: i32, remote: (u32, u32), local: (u32, u32)) -> Vec<u8> {
-    let mut out = vec![0; HEADER];
-    out[0..4].copy_from_slice(&(remote.1 | local.1 << 8).to_le_bytes());
-    out[8..12].copy_from_slice(&remote.0.to_le_bytes());
-    out[16..20].copy_from_slice(&local.0.to_le_bytes());
-    out[28..32].copy_from_slice(&id.to_le_bytes());
-    out
+    Msg::new(id, remote, local).0
 }
 
 /// The 32-bit word at an offset.

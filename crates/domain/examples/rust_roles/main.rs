@@ -62,7 +62,8 @@ fn main(arguments: Vec<OsString>) -> i32 {
 fn serve(service: &str) -> Outcome {
     let port = ReceiveRight::new()?;
     let entries = Box::new([Entry { routine: Some(double), signature: SIGNATURE }]);
-    Task::current().register_traps(port.name(), Table { base: DOUBLE, entries, context: 0 }, false)?;
+    // SAFETY: the routine takes a number, as its signature says.
+    unsafe { Task::current().register_traps(port.name(), Table { base: DOUBLE, entries, context: 0 }, false)? };
     port.make_send()?.register(service)?;
     println!("serving");
     loop {

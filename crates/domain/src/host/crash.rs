@@ -1,8 +1,7 @@
-//! Who is to blame when the process crashes while it loads a task.
+//! Which file is to blame when the process crashes while it loads a task.
 #![allow(unsafe_code, reason = "signal handlers")]
 
 use rustix::fd::BorrowedFd;
-use slipway_domain::spec::signal_name;
 use std::{
     cell::RefCell,
     ffi::c_int,
@@ -10,7 +9,13 @@ use std::{
     path::Path,
 };
 
-const SIGNALS: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGILL, libc::SIGFPE, libc::SIGABRT];
+const SIGNALS: [(c_int, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV"),
+    (libc::SIGBUS, "SIGBUS"),
+    (libc::SIGILL, "SIGILL"),
+    (libc::SIGFPE, "SIGFPE"),
+    (libc::SIGABRT, "SIGABRT"),
+];
 
 thread_local! {
     /// What is said if the thread crashes now.
@@ -22,7 +27,8 @@ extern "C" fn handler(signal: c_int) {
         let Ok(blame) = blame.try_borrow() else { return };
         // SAFETY: standard error, which may be closed.
         let err = unsafe { BorrowedFd::borrow_raw(2) };
-        for part in ["slipway: ", &blame, ": crashed while it was loaded (", signal_name(signal), ")\n"] {
+        let name = SIGNALS.iter().find(|(number, _)| *number == signal).map_or("a signal", |(_, name)| name);
+        for part in ["slipway: ", &blame, ": crashed while it was loaded (", name, ")\n"] {
             let _ = rustix::io::write(err, part.as_bytes());
         }
     });
@@ -34,7 +40,7 @@ extern "C" fn handler(signal: c_int) {
 /// Runs what may crash; if it does, the file is named on standard error before the process dies of it.
 pub fn blamed<T>(file: &Path, run: impl FnOnce() -> T) -> T {
     BLAME.with(|blame| *blame.borrow_mut() = file.display().to_string());
-    let old = SIGNALS.map(|signal| {
+    let old = SIGNALS.map(|(signal, _)| {
         // SAFETY: all zeroes are a valid action, and the handler is a function of the right type.
         unsafe {
             let mut action: libc::sigaction = zeroed();

@@ -22,19 +22,15 @@ pub fn install(library: &'static Library) {
     fork::install();
 }
 
-/// A function of the C library that it may not have.
-pub fn look(name: &CStr) -> Option<*mut c_void> {
-    // SAFETY: it is a string. What is looked up is in the C library, which is always there.
-    let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
-    Some(at).filter(|at| !at.is_null())
-}
-
 /// The function of the C library that one of this program stands before.
 pub fn next(name: &CStr) -> *mut c_void {
-    look(name).expect("the C library has its functions")
+    // SAFETY: it is a string. What is looked up is in the C library, which is always there.
+    let at = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) };
+    assert!(!at.is_null(), "the C library has its functions");
+    at
 }
 
-/// What a new thread is to do, and for whom.
+/// What a new thread is to do, and for which task.
 struct Beginning {
     start: Start,
     argument: *mut c_void,
@@ -104,6 +100,18 @@ extern "C-unwind" fn begin(beginning: *mut c_void) -> *mut c_void {
     }
     // Without a result the task was ended already.
     base::run(|| start(argument)).unwrap_or(std::ptr::null_mut())
+}
+
+/// C11's threads are not tasks': the C library would make one that no task has. `thrd_error`.
+#[unsafe(no_mangle)]
+extern "C" fn thrd_create() -> c_int {
+    2
+}
+
+/// C11's values of threads would be ended by functions of files that are gone. `thrd_error`.
+#[unsafe(no_mangle)]
+extern "C" fn tss_create() -> c_int {
+    2
 }
 
 /// Ends the task that the calling thread works for; the process, if that is none that was loaded.

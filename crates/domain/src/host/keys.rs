@@ -2,9 +2,9 @@
 //! the file is gone.
 //!
 //! A thread of another task may have such a value, because it was in a call, and ends when it likes; Rust's library sets
-//! one in every thread that asks who it is. So the C library gets functions of the host, which know whether those of the
+//! one in every thread that asks for its identity. So the C library gets functions of the host, which know whether those of the
 //! file are still there.
-#![allow(unsafe_code, reason = "functions of the C library, called in its place and in turn")]
+#![allow(unsafe_code, reason = "functions of the C library, called in its slot and in turn")]
 
 use crate::hooks::next;
 use std::{
@@ -22,113 +22,92 @@ type Delete = unsafe extern "C" fn(libc::pthread_key_t) -> c_int;
 
 /// A key with a function.
 #[derive(Clone, Copy)]
-struct Place {
+struct Slot {
     key: libc::pthread_key_t,
-    /// None when the key is deleted: the last thread in the function gives the place up.
+    /// None when the key is deleted: the last thread in the function gives the slot up.
     end: Option<End>,
     /// Threads that are in it.
     inside: usize,
 }
 
-struct Places {
-    all: [Option<Place>; MOST],
-    /// Where to look for a free place: one that was left is not used again before all others.
+struct Slots {
+    all: [Option<Slot>; MOST],
+    /// Where to look for a free slot: one that was left is not used again before all others.
     next: usize,
     /// A file is being unloaded: no thread goes into any function until it is known which of them are left.
     barred: bool,
+    /// There was a key too many once: its function is not known, nor when it is called.
+    full: bool,
 }
 
-/// As many as there are keys: `PTHREAD_KEYS_MAX`.
-const MOST: usize = 1024;
+/// Keys whose functions are known here. With more of them no file is unloaded any more.
+const MOST: usize = 128;
 
 /// How long the threads that are in functions may keep a file from being unloaded.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-static PLACES: Mutex<Places> = Mutex::new(Places { all: [None; MOST], next: 0, barred: false });
+static SLOTS: Mutex<Slots> = Mutex::new(Slots { all: [None; MOST], next: 0, barred: false, full: false });
 static CHANGED: Condvar = Condvar::new();
 
-fn places() -> MutexGuard<'static, Places> {
-    PLACES.lock().unwrap_or_else(PoisonError::into_inner)
+fn slots() -> MutexGuard<'static, Slots> {
+    SLOTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Places {
-    /// The function in the place is called no more, by threads that come from here on.
+impl Slots {
+    /// The function in the slot is called no more, by threads that come from here on.
     fn give_up(&mut self, at: usize) {
-        if let Some(place) = &mut self.all[at] {
-            place.end = None;
-            if place.inside == 0 {
+        if let Some(slot) = &mut self.all[at] {
+            slot.end = None;
+            if slot.inside == 0 {
                 self.all[at] = None;
             }
         }
     }
 }
 
-/// What the C library calls for a value of the key in place `AT`.
+/// What the C library calls for a value of the key in slot `AT`.
 unsafe extern "C" fn ends<const AT: usize>(value: *mut c_void) {
     let end = {
-        let mut places = places();
-        while places.barred {
-            places = CHANGED.wait(places).unwrap_or_else(PoisonError::into_inner);
+        let mut slots = slots();
+        while slots.barred {
+            slots = CHANGED.wait(slots).unwrap_or_else(PoisonError::into_inner);
         }
-        let Some(Place { end: Some(end), inside, .. }) = &mut places.all[AT] else { return };
+        let Some(Slot { end: Some(end), inside, .. }) = &mut slots.all[AT] else { return };
         *inside += 1;
         *end
     };
     // SAFETY: it is the key's function, and stays as long as this thread is counted.
     unsafe { end(value) };
-    let mut places = places();
-    if let Some(place) = &mut places.all[AT] {
+    let mut slots = slots();
+    if let Some(slot) = &mut slots.all[AT] {
         // In a child of fork others' are not counted.
-        place.inside = place.inside.saturating_sub(1);
-        if place.end.is_none() {
-            places.give_up(AT);
+        slot.inside = slot.inside.saturating_sub(1);
+        if slot.end.is_none() {
+            slots.give_up(AT);
         }
     }
     CHANGED.notify_all();
 }
 
-macro_rules! row {
-    ($from:expr) => {
-        [
-            ends::<{ $from }>,
-            ends::<{ $from + 1 }>,
-            ends::<{ $from + 2 }>,
-            ends::<{ $from + 3 }>,
-            ends::<{ $from + 4 }>,
-            ends::<{ $from + 5 }>,
-            ends::<{ $from + 6 }>,
-            ends::<{ $from + 7 }>,
-        ]
+macro_rules! sixteen {
+    ($($from:literal)*) => {
+        [$([
+            ends::<{ $from }>, ends::<{ $from + 1 }>, ends::<{ $from + 2 }>, ends::<{ $from + 3 }>,
+            ends::<{ $from + 4 }>, ends::<{ $from + 5 }>, ends::<{ $from + 6 }>, ends::<{ $from + 7 }>,
+            ends::<{ $from + 8 }>, ends::<{ $from + 9 }>, ends::<{ $from + 10 }>, ends::<{ $from + 11 }>,
+            ends::<{ $from + 12 }>, ends::<{ $from + 13 }>, ends::<{ $from + 14 }>, ends::<{ $from + 15 }>,
+        ]),*]
     };
 }
 
-/// Eight rows of eight.
-macro_rules! block {
-    ($from:expr) => {
-        [
-            row!($from),
-            row!($from + 8),
-            row!($from + 16),
-            row!($from + 24),
-            row!($from + 32),
-            row!($from + 40),
-            row!($from + 48),
-            row!($from + 56),
-        ]
-    };
-}
-
-macro_rules! blocks {
-    ($($number:literal)*) => { [$(block!($number * 64)),*] };
-}
-
-static ENDS: [[[End; 8]; 8]; MOST / 64] = blocks!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
+/// One for each slot: the C library passes a function nothing but the value.
+static ENDS: [[End; 16]; MOST / 16] = sixteen!(0 16 32 48 64 80 96 112);
 
 fn create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
     static REAL: OnceLock<Create> = OnceLock::new();
     // SAFETY: the C library's function of this name has this type.
     let real = REAL.get_or_init(|| unsafe { std::mem::transmute::<*mut c_void, Create>(next(c"pthread_key_create")) });
-    // SAFETY: the key has a place.
+    // SAFETY: the key has a slot.
     unsafe { real(key, end) }
 }
 
@@ -144,15 +123,21 @@ fn delete(key: libc::pthread_key_t) -> c_int {
 /// As for the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: Option<End>) -> c_int {
-    let mut places = places();
-    let from = places.next;
-    let free = (0..MOST).map(|step| (from + step) % MOST).find(|at| places.all[*at].is_none());
-    let (Some(_), Some(at)) = (end, free) else { return create(key, end) };
-    let failed = create(key, Some(ENDS[at / 64][at / 8 % 8][at % 8]));
+    let mut slots = slots();
+    let from = slots.next;
+    let free = (0..MOST).map(|step| (from + step) % MOST).find(|at| slots.all[*at].is_none());
+    if end.is_none() {
+        return create(key, end);
+    }
+    let Some(at) = free else {
+        slots.full = true;
+        return create(key, end);
+    };
+    let failed = create(key, Some(ENDS[at / 16][at % 16]));
     if failed == 0 {
         // SAFETY: it was made just now.
-        places.all[at] = Some(Place { key: unsafe { key.read() }, end, inside: 0 });
-        places.next = at + 1;
+        slots.all[at] = Some(Slot { key: unsafe { key.read() }, end, inside: 0 });
+        slots.next = at + 1;
     }
     failed
 }
@@ -161,13 +146,13 @@ pub unsafe extern "C" fn pthread_key_create(key: *mut libc::pthread_key_t, end: 
 /// As for the C library's.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
-    let mut places = places();
+    let mut slots = slots();
     let failed = delete(key);
-    let is_it = |place: &Place| place.key == key && place.end.is_some();
+    let is_it = |slot: &Slot| slot.key == key && slot.end.is_some();
     if failed == 0
-        && let Some(at) = places.all.iter().position(|place| place.as_ref().is_some_and(is_it))
+        && let Some(at) = slots.all.iter().position(|slot| slot.as_ref().is_some_and(is_it))
     {
-        places.give_up(at);
+        slots.give_up(at);
     }
     failed
 }
@@ -175,50 +160,50 @@ pub unsafe extern "C" fn pthread_key_delete(key: libc::pthread_key_t) -> c_int {
 /// Whether a function is in a file that is loaded.
 fn is_loaded(end: End) -> bool {
     let mut found = MaybeUninit::<libc::Dl_info>::uninit();
-    // SAFETY: the result has a place.
+    // SAFETY: the result has a slot.
     unsafe { libc::dladdr(end as *const c_void, found.as_mut_ptr()) != 0 }
 }
 
 /// Unloads a file while no thread is in any function, and deletes the keys whose functions are gone with it, or with a library
 /// that it alone had. Values that threads still have of them are left as they are. None, and nothing is done, if a thread
-/// stays in a function.
+/// stays in a function, or if there was a key too many.
 pub fn unloading<T>(unload: impl FnOnce() -> T) -> Option<T> {
-    let busy = |places: &mut Places| places.all.iter().flatten().any(|place| place.inside > 0);
-    let waited = CHANGED.wait_timeout_while(places(), PATIENCE, busy);
-    let (mut places, late) = waited.unwrap_or_else(PoisonError::into_inner);
-    if late.timed_out() {
+    let busy = |slots: &mut Slots| slots.all.iter().flatten().any(|slot| slot.inside > 0);
+    let waited = CHANGED.wait_timeout_while(slots(), PATIENCE, busy);
+    let (mut slots, late) = waited.unwrap_or_else(PoisonError::into_inner);
+    if late.timed_out() || slots.full {
         return None;
     }
-    places.barred = true;
-    let before = places.all;
+    slots.barred = true;
+    let before = slots.all;
     // What the file does at its end may make and delete keys. The loader is asked without the lock, as others come
     // from the loader to the lock.
-    drop(places);
+    drop(slots);
     let result = unload();
-    let is_gone = |place: &Option<Place>| place.and_then(|place| place.end).is_some_and(|end| !is_loaded(end));
+    let is_gone = |slot: &Option<Slot>| slot.and_then(|slot| slot.end).is_some_and(|end| !is_loaded(end));
     let gone: Vec<usize> = (0..MOST).filter(|at| is_gone(&before[*at])).collect();
-    let mut places = self::places();
+    let mut slots = self::slots();
     for at in gone {
-        if let (Some(Place { key, end: Some(end), .. }), Some(old)) = (places.all[at], before[at])
+        if let (Some(Slot { key, end: Some(end), .. }), Some(old)) = (slots.all[at], before[at])
             && (key, Some(end as usize)) == (old.key, old.end.map(|end| end as usize))
         {
             delete(key);
-            places.give_up(at);
+            slots.give_up(at);
         }
     }
-    places.barred = false;
+    slots.barred = false;
     CHANGED.notify_all();
     Some(result)
 }
 
 thread_local! {
     /// The lock, while the thread forks.
-    static HELD: Cell<Option<ManuallyDrop<MutexGuard<'static, Places>>>> = const { Cell::new(None) };
+    static HELD: Cell<Option<ManuallyDrop<MutexGuard<'static, Slots>>>> = const { Cell::new(None) };
 }
 
 /// Takes the lock, so that a child finds it free.
 pub fn hold() {
-    HELD.set(Some(ManuallyDrop::new(places())));
+    HELD.set(Some(ManuallyDrop::new(slots())));
 }
 
 /// Gives it back.
@@ -230,8 +215,8 @@ pub fn release() {
 pub fn begin_anew() {
     if let Some(mut held) = HELD.take() {
         held.barred = false;
-        held.all.iter_mut().flatten().for_each(|place| place.inside = 0);
-        held.all.iter_mut().filter(|place| place.is_some_and(|place| place.end.is_none())).for_each(|place| *place = None);
+        held.all.iter_mut().flatten().for_each(|slot| slot.inside = 0);
+        held.all.iter_mut().filter(|slot| slot.is_some_and(|slot| slot.end.is_none())).for_each(|slot| *slot = None);
         HELD.set(Some(held));
     }
 }

@@ -4,12 +4,11 @@
 //! given as `--task JSON` until the last of them ends, and ends with that one's code.
 //!
 //! * [`together`]: the tasks of a command line. * [`library`]: the one libmach. * [`load`]: a task's file. * [`task`]: a task, from its start to its end.
-//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`c11`], [`report`]: those
-//!   that use these. * [`flush`]: its streams.
-//! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: who is to blame for a crash.
+//! * [`hooks`]: the functions of the C library that know of tasks. * [`keys`]: those for values of threads. * [`report`]: those
+//!   that call `exit`. * [`flush`]: its streams.
+//! * [`base`]: where a task's part of a thread begins. * [`fork`]: a task's children. * [`crash`]: which file is to blame for a crash.
 
 mod base;
-mod c11;
 mod crash;
 mod flush;
 mod fork;

@@ -211,7 +211,7 @@ pub fn end(number: u32, code: i32) {
         record.ended = Some(code);
         record.library
     };
-    flush::flush(library);
+    flush::flush();
     library.terminate(number);
     if let Some(record) = tasks().get(&number) {
         (record.tell)(News::Ended(number, code));
@@ -225,7 +225,7 @@ pub fn end(number: u32, code: i32) {
             record.look(number);
         }
     };
-    // Without a thread to wait the file stays loaded, and who calls `exit` stays there.
+    // Without a thread to wait the file stays loaded, and the thread that calls `exit` stays there.
     let _ = as_host(library, || thread::Builder::new().name("slipway-end".into()).spawn(wait));
 }
 
@@ -246,7 +246,7 @@ pub fn wait_until_alone(number: u32) {
         record.exiting += 1;
         FEWER.notify_all();
     }
-    // Who goes from here counts in `exiting` still: all who are here go at once.
+    // A thread that goes from here counts in `exiting` still: all that are here go at once.
     while tasks.get(&number).is_some_and(|record| !record.left || record.threads > record.exiting) {
         tasks = FEWER.wait(tasks).unwrap_or_else(PoisonError::into_inner);
     }

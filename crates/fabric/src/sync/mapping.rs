@@ -136,7 +136,7 @@ pub struct Bytes {
     _mapping: Arc<Mapping>,
 }
 
-// SAFETY: raw memory; the ring's protocol says who may touch which part when, and a peer that
+// SAFETY: raw memory; the ring's protocol says which end may touch which part when, and a peer that
 // breaks it changes only the bytes that are read, never where this process reads.
 unsafe impl Send for Bytes {}
 // SAFETY: as above.

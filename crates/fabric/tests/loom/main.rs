@@ -76,7 +76,7 @@ fn a_writer_is_woken_once_there_is_room_enough() {
         let (mut writer, mut reader) = ends(4);
         assert_eq!(writer.try_write(&[1, 2, 3, 4]), 4);
         // Byte by byte up to the point at which the ring counts as writable, and no further.
-        let enough = (1..=4).find(|n| reader.ring.roomy(4 - n)).unwrap();
+        let enough = (1..=4).find(|n| reader.ring.writable(4 - n)).unwrap();
         assert!(enough > 1, "one byte of four is no reason to wake anybody");
         let reading = spawn(move || {
             for _ in 0..enough {
@@ -224,11 +224,11 @@ fn a_nap_keeps_nobody_else_asleep() {
     check(|| {
         let (mut writer, reader) = ends(4);
         let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
-        let napping = {
+        let waiting = {
             let (ring, own) = (ring.clone(), Arc::clone(&own));
-            // As `EpollSet::wait` does around a nap, whose time runs out.
+            // As `EpollSet::wait` does around a timed wait, whose time runs out.
             spawn(move || {
-                ring.arm_napping_reader();
+                ring.arm_timed_reader();
                 own.sleepers.if_none(|| ring.disarm_reader());
             })
         };
@@ -238,30 +238,30 @@ fn a_nap_keeps_nobody_else_asleep() {
             }
         });
         writer.write(&[1]);
-        napping.join().unwrap();
+        waiting.join().unwrap();
         sleeper.join().unwrap();
     });
 }
 
 #[test]
-fn a_napping_reader_is_woken_by_a_writer_that_waits() {
+fn a_reader_in_a_timed_wait_is_woken_by_a_writer_that_waits() {
     check(|| {
         let (mut writer, reader) = ends(4);
         let (ring, own) = (reader.ring.clone(), Arc::clone(&reader.own));
-        // The nap's own end is not modelled: without the bell it would last for ever.
-        let napping = spawn(move || {
+        // The wait's own end is not modelled: without the bell it would last for ever.
+        let waiting = spawn(move || {
             while !ring.readable(0) {
-                ring.arm_napping_reader();
+                ring.arm_timed_reader();
                 if !ring.readable(0) {
                     own.bell.wait_edge();
                 }
             }
         });
         writer.write(&[1]);
-        if writer.ring.take_napping_reader() {
+        if writer.ring.take_timed_reader() {
             writer.peer.bell.ring();
         }
-        napping.join().unwrap();
+        waiting.join().unwrap();
     });
 }
 

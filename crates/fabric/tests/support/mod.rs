@@ -110,8 +110,8 @@ impl Writer {
             match self.try_write(&from[done..]) {
                 0 => {
                     let (ring, mut cursor) = (&self.ring, self.cursor);
-                    let roomy = || ring.unread(&mut cursor).is_ok_and(|used| ring.roomy(used));
-                    self.own.sleep(|| ring.arm_writer(), roomy, || {});
+                    let writable = || ring.unread(&mut cursor).is_ok_and(|used| ring.writable(used));
+                    self.own.sleep(|| ring.arm_writer(), writable, || {});
                 }
                 n => done += n,
             }

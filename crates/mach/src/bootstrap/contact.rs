@@ -137,7 +137,7 @@ impl From<Errno> for Failed {
 /// Connects to the server at `socket` and takes what stands for a send right to its port.
 ///
 /// # Errors
-/// Nothing listens there, or no name server of this user's and this version; or it has no room for a client.
+/// Nothing listens there, or no name server of this user's and this version; or it takes no more clients.
 pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
     let connection = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     // A server that was stopped fills its backlog, and connect(2) then waits as long as this says.

@@ -24,7 +24,8 @@ pub use slipway_fabric::trust;
 
 use crate::{
     abi::{self, Code, right, types},
-    mig::{self, SendRight},
+    mig,
+    rights::{ReceiveRight, SendRight},
     task::Task,
 };
 use contact::Failed;
@@ -222,5 +223,42 @@ fn call<T>(task: Task, server: Option<u32>, ask: impl Fn(u32) -> Result<T, mig::
             Ok(ask_own()??)
         }
         other => Ok(other?),
+    }
+}
+
+/// A service that could not be had from the name server, or not be registered there.
+#[derive(Debug, thiserror::Error)]
+#[error("service \"{service}\": {why}")]
+pub struct ServiceError {
+    /// The service.
+    pub service: String,
+    /// Why not.
+    #[source]
+    pub why: Error,
+}
+
+fn serving<T>(service: &str, result: Result<T, Error>) -> Result<T, ServiceError> {
+    result.map_err(|why| ServiceError { service: service.into(), why })
+}
+
+impl ReceiveRight {
+    /// Takes the receive right of a service that is registered as to be started on demand, or created by
+    /// `bootstrap_create_service`.
+    pub fn check_in(service: &str) -> Result<Self, ServiceError> {
+        let task = Task::current();
+        Ok(Self::from_name(task, serving(service, check_in(task, None, service))?))
+    }
+}
+
+impl SendRight {
+    /// A send right to a service that is registered with the name server.
+    pub fn look_up(service: &str) -> Result<Self, ServiceError> {
+        let task = Task::current();
+        Ok(Self::from_name(task, serving(service, look_up(task, None, service))?))
+    }
+
+    /// Registers the port under a name for others to look up.
+    pub fn register(&self, service: &str) -> Result<(), ServiceError> {
+        serving(service, register(self.task(), None, service, self.name(), types::COPY_SEND))
     }
 }

@@ -1,4 +1,5 @@
 //! Calls: a request, and the reply that belongs to it.
+#![allow(unsafe_code, reason = "memory by address, as messages carry it")]
 
 use super::{
     reader::Reader,
@@ -92,7 +93,7 @@ impl<'a> Request<'a> {
         self.options |= options;
     }
 
-    /// How long the request may wait for room in the port's queue.
+    /// How long the request may wait for space in the port's queue.
     pub fn send_time(&mut self, time: Duration) {
         self.send_time = Some(milliseconds(time));
     }
@@ -122,7 +123,7 @@ impl<'a> Request<'a> {
         let (dest, tried) = (dest.into(), self.tried);
         let name = reply.name();
         self.carried.extend(reply.given().0);
-        // Without a reply there is nothing to wait for but room in the queue.
+        // Without a reply there is nothing to wait for but space in the queue.
         self.send_time = self.send_time.or(self.wait_time.take());
         let reply = if name == 0 { (0, 0) } else { (name, disposition) };
         let mut buffer = Vec::new();
@@ -204,14 +205,15 @@ impl<'a> Request<'a> {
         let mut request = crate::Request { option: sending, send_size: size, ..crate::Request::default() };
         let Some((port, most)) = receive else {
             request.timeout = self.send_time.unwrap_or(0);
-            let code = task.mach_msg(buffer, &request);
+            // SAFETY: as below.
+            let code = unsafe { task.mach_msg_with_memory(buffer, &request) };
             settle(task, code, buffer, carried);
             return code;
         };
         buffer.resize(size.max(USUAL.min(most)), 0);
         request.receive_name = port;
         request.receive_size = buffer.len().min(most);
-        let larger = |room: usize| if room < most { option::RCV_LARGE } else { 0 };
+        let larger = |size: usize| if size < most { option::RCV_LARGE } else { 0 };
         let mut receiving = option::RCV_MSG | larger(request.receive_size) | timed(self.wait_time, option::RCV_TIMEOUT);
         // One call has one time-out, so two of them take two.
         let both = self.send_time.is_some() && self.wait_time.is_some();
@@ -219,7 +221,8 @@ impl<'a> Request<'a> {
         if !both {
             request.option |= receiving;
         }
-        let mut code = task.mach_msg(buffer, &request);
+        // SAFETY: each item has as many bytes as it says, and those out of line are lent to the writer, or carried.
+        let mut code = unsafe { task.mach_msg_with_memory(buffer, &request) };
         settle(task, code, &buffer[..size], carried);
         if both && code == Code::SUCCESS {
             request.timeout = self.wait_time.unwrap_or(0);
@@ -229,11 +232,11 @@ impl<'a> Request<'a> {
         while code == Code::RCV_TOO_LARGE && receiving & option::RCV_LARGE != 0 {
             let needed = buffer.get(4..8).map_or(0, |size| size.iter().rev().fold(0, |n, byte| n << 8 | usize::from(*byte)));
             // A reply that is longer than any good one is destroyed by the receive.
-            let room = if needed > most { buffer.len().min(most) } else { needed.max(buffer.len() + 8).min(most) };
-            buffer.resize(room.max(buffer.len()), 0);
-            request.receive_size = room;
+            let size = if needed > most { buffer.len().min(most) } else { needed.max(buffer.len() + 8).min(most) };
+            buffer.resize(size.max(buffer.len()), 0);
+            request.receive_size = size;
             receiving &= !option::RCV_LARGE;
-            receiving |= if needed > most { 0 } else { larger(room) };
+            receiving |= if needed > most { 0 } else { larger(size) };
             request.option = receiving | self.options & !option::SEND_MSG;
             code = task.mach_msg(buffer, &request);
         }

@@ -36,7 +36,7 @@ impl Kind {
 
     /// The type word of so many elements in the message.
     pub(super) fn inline(self, elements: u32) -> u64 {
-        type_word(self.name, self.bits, elements.wrapping_mul(self.units))
+        type_word(self.name & 0xff, self.bits & 0xffff, elements.wrapping_mul(self.units))
     }
 
     /// The type word of so many elements out of line.
@@ -55,14 +55,19 @@ pub(super) fn differs_but_number(a: u64, b: u64) -> bool {
     (a ^ b) & !NUMBER != 0
 }
 
-/// Whether two words differ in anything but who frees the memory.
-pub(super) fn differs_but_owner(a: u64, b: u64) -> bool {
+/// Whether two words differ in anything but the deallocate bit.
+pub(super) fn differs_but_deallocate(a: u64, b: u64) -> bool {
     (a ^ b) & !DEALLOCATE != 0
 }
 
-/// Whether two words differ in anything but the number of elements and who frees the memory.
+/// Whether two words differ in anything but the number of elements and the deallocate bit.
 pub(super) fn differs_outside(a: u64, b: u64) -> bool {
     (a ^ b) & !(NUMBER | DEALLOCATE) != 0
+}
+
+/// The bytes that a word's elements have altogether.
+pub(super) fn size(word: u64) -> u64 {
+    (u64::from(number(word)) * (word >> 8 & 0xffff)).div_ceil(8)
 }
 
 /// The number of units that a word tells.

@@ -2,7 +2,7 @@
 //!
 //! `mig --lang rust` writes modules that call this one: a [`Request`] is filled, sent, and its reply read ([`Request::call`]); a
 //! server's stub reads a request and fills the reply ([`answer`]). Messages are those of stubs in C to the byte, and so are
-//! the checks and the codes. Rights and memory belong to values, so nothing here says who frees what.
+//! the checks and the codes. Rights and memory belong to values, so nothing here says what frees what.
 //!
 //! | in a message | sent | received |
 //! |---|---|---|

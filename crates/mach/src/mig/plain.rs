@@ -127,12 +127,8 @@ pub(super) fn load_all<T: Plain>(from: &[u8]) -> Vec<T> {
     from.chunks_exact(T::SIZE.max(1)).map(T::load).collect()
 }
 
-/// Appends values to `to`.
+/// Appends values to `to`, one by one.
 pub(super) fn store_all<T: Plain>(values: &[T], to: &mut Vec<u8>) {
-    if let Some(bytes) = T::bytes(values) {
-        to.extend_from_slice(bytes);
-        return;
-    }
     let at = to.len();
     to.resize(at + values.len() * T::SIZE, 0);
     to[at..].chunks_exact_mut(T::SIZE.max(1)).zip(values).for_each(|(to, value)| value.store(to));

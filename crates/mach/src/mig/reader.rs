@@ -106,10 +106,10 @@ impl Reader {
         self.data(count as usize * T::SIZE).map(load_all)
     }
 
-    /// As [`Self::list`], where the caller has room for `room` elements: more are `MIG_ARRAY_TOO_LARGE`.
-    pub fn list_within<T: Plain>(&mut self, kind: Kind, most: u32, room: u32) -> Result<Vec<T>> {
+    /// As [`Self::list`], where the caller has a buffer for `size` elements: more are `MIG_ARRAY_TOO_LARGE`.
+    pub fn list_within<T: Plain>(&mut self, kind: Kind, most: u32, size: u32) -> Result<Vec<T>> {
         let list = self.list(kind, most)?;
-        if list.len() > room as usize { Err(Code::MIG_ARRAY_TOO_LARGE) } else { Ok(list) }
+        if list.len() > size as usize { Err(Code::MIG_ARRAY_TOO_LARGE) } else { Ok(list) }
     }
 
     /// An array without a limit: at most `inside` elements in the message, or any number out of line.
@@ -132,14 +132,14 @@ impl Reader {
 
     /// Just `count` elements out of line.
     pub fn block<T: Plain>(&mut self, kind: Kind, count: u32) -> Result<Array<T>> {
-        let good = self.body.is_complex() && !kind::differs_but_owner(self.word()?, kind.outside(count));
+        let good = self.body.is_complex() && !kind::differs_but_deallocate(self.word()?, kind.outside(count));
         self.check(good)?;
         self.region(count as usize * T::SIZE).map(Array::from_region)
     }
 
     /// One value out of line.
     pub fn far_value<T: Plain>(&mut self, kind: Kind) -> Result<T> {
-        let good = self.body.is_complex() && !kind::differs_but_owner(self.word()?, kind.outside(1));
+        let good = self.body.is_complex() && !kind::differs_but_deallocate(self.word()?, kind.outside(1));
         self.check(good)?;
         self.region(T::SIZE).map(|region| T::load(&region))
     }
@@ -195,7 +195,7 @@ impl Reader {
 
     /// A right out of line.
     pub fn far_right<R: Right>(&mut self) -> Result<Option<R>> {
-        let good = !kind::differs_but_owner(self.word()?, Kind::new(R::KIND, 32).outside(1));
+        let good = !kind::differs_but_deallocate(self.word()?, Kind::new(R::KIND, 32).outside(1));
         self.check(good)?;
         let names = self.names(1)?;
         Ok(self.owned(names).pop().flatten())
@@ -210,7 +210,7 @@ impl Reader {
 
     /// An array of just so many rights out of line.
     pub fn far_right_block<R: Right, const N: usize>(&mut self) -> Result<[Option<R>; N]> {
-        let good = !kind::differs_but_owner(self.word()?, Kind::new(R::KIND, 32).outside(N as u32));
+        let good = !kind::differs_but_deallocate(self.word()?, Kind::new(R::KIND, 32).outside(N as u32));
         self.check(good)?;
         let names = self.names(N)?;
         self.owned(names).try_into().map_err(|_| self.fail)

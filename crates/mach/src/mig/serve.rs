@@ -46,7 +46,9 @@ impl Answer {
             send_size: buffer.len(),
             ..crate::Request::default()
         };
-        let code = task.mach_msg(&mut buffer, &request);
+        #[allow(unsafe_code, reason = "memory by address, as messages carry it")]
+        // SAFETY: each item has as many bytes as it says, and those out of line are carried.
+        let code = unsafe { task.mach_msg_with_memory(&mut buffer, &request) };
         settle(task, code, &buffer, carried);
         if !is_taken(code) {
             give_up(task, Writer::passed_on(once), name);

@@ -25,7 +25,7 @@ pub struct Writer<'a> {
     lent: PhantomData<&'a [u8]>,
 }
 
-/// Bytes that most messages have room in.
+/// Bytes that most messages fit into.
 const USUAL: usize = 512;
 
 impl<'a> Writer<'a> {
@@ -50,6 +50,15 @@ impl<'a> Writer<'a> {
         self.buffer.extend_from_slice(&word.to_le_bytes());
     }
 
+    /// The type word of an item. An item with more or fewer bytes than its kind says is not sent: what is behind it would be
+    /// taken for something else.
+    fn item(&mut self, word: u64, size: usize) {
+        if kind::size(word) != size as u64 {
+            self.fail(Code::SEND_INVALID_TYPE);
+        }
+        self.word(word);
+    }
+
     fn pad(&mut self) {
         self.buffer.resize(self.buffer.len().next_multiple_of(SLOT), 0);
     }
@@ -69,7 +78,7 @@ impl<'a> Writer<'a> {
 
     /// One value, or an array of fixed length.
     pub fn value<T: Plain>(&mut self, kind: Kind, value: &T) {
-        self.word(kind.inline(1));
+        self.item(kind.inline(1), T::SIZE);
         let at = self.buffer.len();
         self.buffer.resize(at + T::SIZE.next_multiple_of(SLOT), 0);
         value.store(&mut self.buffer[at..at + T::SIZE]);
@@ -80,8 +89,12 @@ impl<'a> Writer<'a> {
         if !self.fits(kind, values.len(), most) {
             return;
         }
-        self.word(kind.inline(values.len() as u32));
-        store_all(values, &mut self.buffer);
+        let bytes = T::bytes(values);
+        self.item(kind.inline(values.len() as u32), bytes.map_or(values.len() * T::SIZE, <[u8]>::len));
+        match bytes {
+            Some(bytes) => self.buffer.extend_from_slice(bytes),
+            None => store_all(values, &mut self.buffer),
+        }
         self.pad();
     }
 
@@ -101,13 +114,11 @@ impl<'a> Writer<'a> {
         if !self.fits(kind, values.len(), most) {
             return;
         }
-        self.word(kind.outside(values.len() as u32));
         let packed = packed(&values);
-        let address = match &packed {
-            Some(bytes) => bytes.as_ptr().expose_provenance(),
-            None => values.as_ptr().expose_provenance(),
-        };
-        self.word(if values.is_empty() { 0 } else { address as u64 });
+        let bytes = packed.as_deref().or_else(|| T::bytes(&values)).unwrap_or_default();
+        let address = if bytes.is_empty() { 0 } else { bytes.as_ptr().expose_provenance() };
+        self.item(kind.outside(values.len() as u32), bytes.len());
+        self.word(address as u64);
         self.complex = true;
         match (packed, values) {
             (Some(bytes), _) => self.carried.push(Carried::Memory(Box::new(bytes))),
@@ -130,7 +141,7 @@ impl<'a> Writer<'a> {
     pub fn far_value<T: Plain>(&mut self, kind: Kind, value: &T) {
         let mut bytes = vec![0; T::SIZE];
         value.store(&mut bytes);
-        self.word(kind.outside(1));
+        self.item(kind.outside(1), T::SIZE);
         self.word(bytes.as_ptr().expose_provenance() as u64);
         self.complex = true;
         self.carried.push(Carried::Memory(Box::new(bytes)));
@@ -162,7 +173,7 @@ impl<'a> Writer<'a> {
     }
 
     fn string_in(&mut self, word: u64, size: u32, text: &CStr) {
-        self.word(word);
+        self.item(word, size as usize);
         let end = self.buffer.len() + size as usize;
         self.buffer.extend_from_slice(Self::cut(text, size));
         self.buffer.resize(end, 0);

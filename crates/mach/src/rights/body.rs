@@ -1,10 +1,22 @@
 //! The body of a received message, read from front to back.
 
-use super::{Kind, ReceiveRight, Region, SendOnceRight, SendRight};
+use super::{
+    owned::{ReceiveRight, SendOnceRight, SendRight, is_right},
+    region::Region,
+};
 use crate::{
     abi::{typed, types},
     task::Task,
 };
+
+/// What the elements of a part are: `MACH_MSG_TYPE_*`, and their size in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Kind {
+    /// The type.
+    pub name: u32,
+    /// The size of an element in bits.
+    pub bits: u32,
+}
 
 /// A received body. What was not read when it is dropped is given up with it.
 #[derive(Debug)]
@@ -78,7 +90,7 @@ impl Body {
         self.bytes.get(item.data)
     }
 
-    /// The memory of an item out of line; empty if there was no room for it in this process.
+    /// The memory of an item out of line; empty if this process had no memory for it.
     pub fn memory(&mut self) -> Option<Region> {
         if !self.complex {
             return None;
@@ -90,7 +102,7 @@ impl Body {
         Some(unsafe { Region::new(at, if at == 0 { 0 } else { len }) })
     }
 
-    /// The names of an item's rights, in the message or out of line; none of the latter if there was no room for them in this process.
+    /// The names of an item's rights, in the message or out of line; none of the latter if this process had no memory for them.
     pub fn names(&mut self) -> Option<Vec<u32>> {
         if !self.complex {
             return None;
@@ -125,7 +137,7 @@ impl Body {
 
 /// Gives up one reference of a right that was received.
 pub(crate) fn give_up(task: Task, kind: u32, name: u32) {
-    if !super::is_right(name) {
+    if !is_right(name) {
         return;
     }
     match kind {

@@ -1,6 +1,9 @@
 //! What travels with a message that is being sent.
 
-use super::{ReceiveRight, Received, SendOnceRight, SendRight};
+use super::{
+    owned::{ReceiveRight, SendOnceRight, SendRight},
+    received::Received,
+};
 use crate::{abi::Code, task::Task};
 use std::any::Any;
 

@@ -7,126 +7,26 @@
 mod body;
 mod carried;
 mod outgoing;
+mod owned;
 mod received;
 mod region;
 
+pub use body::Kind;
 pub(crate) use body::{Body, give_up};
 pub(crate) use carried::{Carried, is_taken, settle};
 pub use outgoing::Outgoing;
-pub use received::{Kind, Part, Received, ReplyRight, Target};
+pub use owned::{Error, PortSet, ReceiveRight, SendOnceRight, SendRight};
+pub use received::{Part, Received, ReplyRight, Target};
 pub use region::Region;
 
 use crate::{
     Request,
-    abi::{self, Code, notify, option, right, types},
-    bootstrap,
+    abi::{Code, notify, option, right, types},
     task::Task,
 };
-use std::{cell::RefCell, fmt, io, os::fd::OwnedFd, time::Duration};
-
-/// A call that failed: what was tried, and Mach's code for why not.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{tried}: {code}")]
-pub struct Error {
-    /// What was tried.
-    pub tried: &'static str,
-    /// Why it failed.
-    pub code: Code,
-}
-
-impl Error {
-    /// Whether a time-out ended the call.
-    pub fn is_timeout(&self) -> bool {
-        matches!(self.code, Code::SEND_TIMED_OUT | Code::RCV_TIMED_OUT)
-    }
-
-    /// Whether the port that was sent to is dead.
-    pub fn is_dead(&self) -> bool {
-        self.code == Code::SEND_INVALID_DEST
-    }
-}
-
-/// Says what was tried when a call fails.
-fn trying<T>(tried: &'static str, result: Result<T, Code>) -> Result<T, Error> {
-    result.map_err(|code| Error { tried, code })
-}
-
-/// Whether a name in a message stands for a right that is there.
-fn is_right(name: u32) -> bool {
-    name != abi::NULL && name != abi::DEAD
-}
-
-/// A name in a task, and which right of it is owned.
-struct Name {
-    task: Task,
-    name: u32,
-}
-
-macro_rules! owned {
-    ($(#[$doc:meta])* $type:ident, $give_up:expr) => {
-        $(#[$doc])*
-        pub struct $type(Name);
-
-        impl $type {
-            /// Takes over one reference of `name` in `task`, which the caller owns.
-            pub fn from_name(task: Task, name: u32) -> Self {
-                Self(Name { task, name })
-            }
-
-            /// The name, which stays this value's.
-            pub fn name(&self) -> u32 {
-                self.0.name
-            }
-
-            /// The task that has the right.
-            pub(crate) fn task(&self) -> Task {
-                self.0.task
-            }
-
-            /// Gives the reference to the caller: nothing is given up.
-            pub fn into_name(self) -> u32 {
-                let name = self.0.name;
-                std::mem::forget(self);
-                name
-            }
-        }
-
-        impl Drop for $type {
-            fn drop(&mut self) {
-                let give_up: fn(&Task, u32) -> Result<(), Code> = $give_up;
-                // A name that somebody else removed is nothing to report.
-                let _ = give_up(&self.0.task, self.0.name);
-            }
-        }
-
-        impl fmt::Debug for $type {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                write!(f, concat!(stringify!($type), "({:#x})"), self.0.name)
-            }
-        }
-    };
-}
-
-owned! {
-    /// The right to receive from a port: there is one for each port. Dropped, the port dies.
-    ReceiveRight, |task, name| task.mod_refs(name, right::RECEIVE, -1)
-}
-owned! {
-    /// The right to send any number of messages to a port.
-    SendRight, |task, name| task.deallocate(name)
-}
-owned! {
-    /// The right to send one message to a port. Dropped unused, the port gets a send-once notification.
-    SendOnceRight, |task, name| task.deallocate(name)
-}
-owned! {
-    /// Ports to receive from together.
-    PortSet, |task, name| task.destroy(name)
-}
-
-fn milliseconds(timeout: Option<Duration>) -> (bool, u32) {
-    (timeout.is_some(), timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX)))
-}
+use outgoing::milliseconds;
+use owned::{Name, trying};
+use std::{cell::RefCell, io, os::fd::OwnedFd, time::Duration};
 
 thread_local! {
     /// Where messages are received, and the reply port of the thread's calls.
@@ -182,13 +82,6 @@ impl ReceiveRight {
         Ok(Self::from_name(task, trying("making a port", task.allocate(right::RECEIVE))?))
     }
 
-    /// Takes the receive right of a service that is registered as to be started on demand, or created by
-    /// `bootstrap_create_service`.
-    pub fn check_in(service: &str) -> Result<Self, ServiceError> {
-        let task = Task::current();
-        Ok(Self::from_name(task, serving(service, bootstrap::check_in(task, None, service))?))
-    }
-
     /// A new send right to the port.
     pub fn make_send(&self) -> Result<SendRight, Error> {
         let task = self.0.task;
@@ -238,40 +131,14 @@ impl Name {
     }
 }
 
-/// A service that could not be had from the name server, or not be registered there.
-#[derive(Debug, thiserror::Error)]
-#[error("service \"{service}\": {why}")]
-pub struct ServiceError {
-    /// The service.
-    pub service: String,
-    /// Why not.
-    #[source]
-    pub why: bootstrap::Error,
-}
-
-fn serving<T>(service: &str, result: Result<T, bootstrap::Error>) -> Result<T, ServiceError> {
-    result.map_err(|why| ServiceError { service: service.into(), why })
-}
-
 impl SendRight {
-    /// A send right to a service that is registered with the name server.
-    pub fn look_up(service: &str) -> Result<Self, ServiceError> {
-        let task = Task::current();
-        Ok(Self::from_name(task, serving(service, bootstrap::look_up(task, None, service))?))
-    }
-
-    /// Registers the port under a name for others to look up.
-    pub fn register(&self, service: &str) -> Result<(), ServiceError> {
-        serving(service, bootstrap::register(self.0.task, None, service, self.0.name, types::COPY_SEND))
-    }
-
     /// One more reference of the right.
     pub fn try_clone(&self) -> Result<Self, Error> {
         trying("copying a send right", self.0.task.mod_refs(self.0.name, right::SEND, 1))?;
         Ok(Self::from_name(self.0.task, self.0.name))
     }
 
-    /// Sends a message, waiting for room in the port's queue if need be. What it carries is given up in any case.
+    /// Sends a message, waiting for space in the port's queue if need be. What it carries is given up in any case.
     pub fn send(&self, message: Outgoing, timeout: Option<Duration>) -> Result<(), Error> {
         message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
     }

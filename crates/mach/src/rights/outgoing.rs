@@ -1,6 +1,9 @@
 //! Messages to be sent.
 
-use super::{Carried, Error, ReceiveRight, SendOnceRight, SendRight, settle};
+use super::{
+    carried::{Carried, settle},
+    owned::{Error, ReceiveRight, SendOnceRight, SendRight},
+};
 use crate::{
     Request,
     abi::{
@@ -12,6 +15,11 @@ use crate::{
 };
 use std::time::Duration;
 
+/// Whether there is a time-out, and its whole milliseconds.
+pub(super) fn milliseconds(timeout: Option<Duration>) -> (bool, u32) {
+    (timeout.is_some(), timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX)))
+}
+
 /// A message that is put together and then sent once.
 ///
 /// Rights that are added by value move into the message; those added by reference are copied or made when it
@@ -22,6 +30,7 @@ pub struct Outgoing {
     body: Vec<u8>,
     complex: bool,
     carried: Vec<Carried>,
+    failed: Option<Code>,
 }
 
 impl Outgoing {
@@ -54,9 +63,15 @@ impl Outgoing {
         self.typed(type_word(types::BYTE, 8, bytes.len() as u32), bytes)
     }
 
-    /// Adds `number` elements of a type (`MACH_MSG_TYPE_*`) of `bits` bits each, as they lie in memory.
-    pub fn data(self, name: u32, bits: u32, number: u32, elements: &[u8]) -> Self {
-        self.typed(type_word(name, bits, number), elements)
+    /// Adds `number` elements of a type (`MACH_MSG_TYPE_*`) of `bits` bits each, as they lie in memory. If their bytes are
+    /// not so many, the send fails with `SEND_INVALID_TYPE`.
+    pub fn data(mut self, name: u32, bits: u32, number: u32, elements: &[u8]) -> Self {
+        let word = type_word(name, bits, number);
+        let told = typed::Descriptor::parse(word).map(|of| (of.name, of.bits, of.number, of.size()));
+        if told != Ok((name, bits, number, elements.len() as u64)) {
+            self.failed = Some(Code::SEND_INVALID_TYPE);
+        }
+        self.typed(word, elements)
     }
 
     /// Adds the null right, where a receiver expects a send right or none.
@@ -125,14 +140,19 @@ impl Outgoing {
         buffer.extend(0u32.to_le_bytes());
         buffer.extend(self.id.to_le_bytes());
         buffer.extend(&self.body);
-        let (timed, timeout) = super::milliseconds(timeout);
+        let (timed, timeout) = milliseconds(timeout);
         let request = Request {
             option: option::SEND_MSG | if timed { option::SEND_TIMEOUT } else { 0 },
             send_size: buffer.len(),
             timeout,
             ..Request::default()
         };
-        let code = task.mach_msg(&mut buffer, &request);
+        let code = match self.failed {
+            Some(code) => code,
+            #[allow(unsafe_code, reason = "memory by address, as messages carry it")]
+            // SAFETY: an item has as many bytes as it says, and those out of line are in what is carried.
+            None => unsafe { task.mach_msg_with_memory(&mut buffer, &request) },
+        };
         settle(task, code, &buffer, self.carried);
         if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
     }

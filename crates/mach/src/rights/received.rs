@@ -1,9 +1,9 @@
 //! Messages that were received.
 
 use super::{
-    ReceiveRight, Region, SendOnceRight, SendRight,
-    body::{Body, Item, give_up, word},
-    is_right,
+    body::{Body, Item, Kind, give_up, word},
+    owned::{ReceiveRight, SendOnceRight, SendRight, is_right},
+    region::Region,
 };
 use crate::{
     abi::{COMPLEX, HEADER, LOCAL_MASK, REMOTE_MASK, notify, types},
@@ -40,15 +40,6 @@ pub enum Target {
     Port(u32),
     /// The port with this protected payload.
     Payload(u64),
-}
-
-/// What the elements of a part are: `MACH_MSG_TYPE_*`, and their size in bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Kind {
-    /// The type.
-    pub name: u32,
-    /// The size of an element in bits.
-    pub bits: u32,
 }
 
 /// One item of a message's body; of an item with several rights, one of them.
@@ -126,7 +117,7 @@ impl Received {
         }
     }
 
-    /// The port that it came to, as its owner knows it.
+    /// The port that it came to, as its receiver knows it.
     pub fn target(&self) -> Target {
         self.target
     }

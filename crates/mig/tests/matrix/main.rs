@@ -3,8 +3,6 @@
 
 #![allow(clippy::duplicate_mod, reason = "client and server are programs of their own, here in one")]
 
-#[path = "../../../slipway/tests/harness/built.rs"]
-mod built;
 #[path = "../../../../examples/mig/sampler_client.rs"]
 mod client;
 mod damage;
@@ -16,7 +14,8 @@ mod same;
 mod server;
 
 use mach as _;
-use programs::{NameServer, Party, c_program, c_programs};
+use programs::{Party, c_program, c_programs};
+use slipway_test_support::NameServer;
 use std::process::ExitCode;
 
 /// The variable that tells a helper process its part.

@@ -17,10 +17,7 @@ mod transcript;
 mod plain {
     pub mod client;
     pub mod server;
-    #[rustfmt::skip]
-    #[allow(dead_code)]
-    #[path = "../../golden/traps.rs"]
-    pub mod traps;
+    pub use slipway_mig_interfaces::traps;
 }
 
 /// The same with stubs that were made without traps.
@@ -28,10 +25,7 @@ mod plain {
 mod old {
     pub mod client;
     pub mod server;
-    #[rustfmt::skip]
-    #[allow(dead_code)]
-    #[path = "../../golden/traps_by_message.rs"]
-    pub mod traps;
+    pub use slipway_mig_interfaces::traps_by_message as traps;
 }
 
 use slipway_fabric::sync::{AtomicU32, Ordering};

@@ -1,12 +1,8 @@
 //! Clients and servers as tasks, in C and in Rust: in two processes, and in one, by messages, by traps, and by traps that are
 //! refused now and then. Both sides see the same, and have the same when it is over.
 
-use crate::{
-    built::{built, example},
-    programs::{include_and_example, succeed},
-    replies::ROUNDS as REPLIES,
-    same::assert_same,
-};
+use crate::{programs::include_and_example, replies::ROUNDS as REPLIES, same::assert_same};
+use slipway_test_support::{built, example, succeed};
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -216,8 +212,17 @@ fn compare(pairs: &Pairs<'_>, plain: Party<'_>, first: &Outcome) {
     }
 }
 
+/// Which clients a server is compared with.
+#[derive(Clone, Copy, PartialEq)]
+enum Clients {
+    /// The one in the other language.
+    Other,
+    /// That, one in the same language, and those with stubs that know no traps.
+    All,
+}
+
 /// Compares the pairs of one server, which is in C or in Rust.
-fn wherever_the_server_is(in_c: bool) {
+fn wherever_the_server_is(in_c: bool, which: Clients) {
     let directory = tempfile::tempdir().expect("make a directory");
     let [c_server, c_client] = ["server", "client"].map(|role| c_party(directory.path(), role, &["--trap"]));
     let (plain, rust) = (c_party(directory.path(), "client", &[]), rust_party());
@@ -231,17 +236,31 @@ fn wherever_the_server_is(in_c: bool) {
     } else {
         Pairs { server: rust, in_c, clients: &[c_client, rust, plain], old: &[(rust, old), (old, rust)] }
     };
+    let other = [if in_c { rust } else { c_client }];
+    let pairs = if which == Clients::All { pairs } else { Pairs { clients: &other, old: &[], ..pairs } };
     compare(&pairs, plain, &first);
 }
 
 #[test]
 fn calls_to_a_server_in_c_are_the_same_wherever_it_is() {
-    wherever_the_server_is(true);
+    wherever_the_server_is(true, Clients::Other);
 }
 
 #[test]
 fn calls_to_a_server_in_rust_are_the_same_wherever_it_is() {
-    wherever_the_server_is(false);
+    wherever_the_server_is(false, Clients::Other);
+}
+
+#[test]
+#[ignore = "long: 14 pairs of processes"]
+fn all_calls_to_a_server_in_c_are_the_same_wherever_it_is() {
+    wherever_the_server_is(true, Clients::All);
+}
+
+#[test]
+#[ignore = "long: 19 pairs of processes"]
+fn all_calls_to_a_server_in_rust_are_the_same_wherever_it_is() {
+    wherever_the_server_is(false, Clients::All);
 }
 
 /// What was said of damaged messages, line by line.

@@ -1,28 +1,15 @@
 //! The parties as processes.
 
-use crate::built::built;
+use slipway_test_support::{NameServer, built, repository, succeed, symlink};
 use std::{
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
 };
 
-/// A file of this repository.
-fn repository(path: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
-}
-
 /// The directories of libmach's headers, and of the sampler.
 pub fn include_and_example() -> (PathBuf, PathBuf) {
     (repository("include"), repository("examples/mig"))
-}
-
-/// Runs a command that must succeed.
-pub fn succeed(command: &mut Command) -> String {
-    let output = command.output().unwrap_or_else(|error| panic!("start {command:?}: {error}"));
-    let (out, err) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert!(output.status.success(), "{command:?}: {}\n{out}{err}", output.status);
-    out.into_owned()
 }
 
 /// A process that is killed at the end of the test.
@@ -60,20 +47,6 @@ impl Drop for Running {
     }
 }
 
-/// A name server of the test's own.
-pub struct NameServer {
-    socket: PathBuf,
-    _running: Running,
-}
-
-impl NameServer {
-    /// Starts one that listens at the socket.
-    pub fn start(socket: &Path) -> Self {
-        let running = Running::start(Command::new(built("slipway-bootstrap")).arg("--socket").arg(socket));
-        Self { socket: socket.to_owned(), _running: running }
-    }
-}
-
 /// A program that is a client or a server, with its arguments and environment.
 pub struct Party {
     command: Vec<PathBuf>,
@@ -91,7 +64,7 @@ impl Party {
     fn command(&self, names: &NameServer) -> Command {
         let mut command = Command::new("timeout");
         command.args(["--foreground", "100"]).args(&self.command).envs(self.environment.iter().map(|(k, v)| (k, v)));
-        command.env("SLIPWAY_BOOTSTRAP", &names.socket);
+        names.used_by(&mut command);
         command
     }
 
@@ -99,7 +72,7 @@ impl Party {
     pub fn start(&self, names: &NameServer) -> Running {
         let mut command = Command::new(&self.command[0]);
         command.args(&self.command[1..]).envs(self.environment.iter().map(|(k, v)| (k, v)));
-        Running::start(command.env("SLIPWAY_BOOTSTRAP", &names.socket))
+        Running::start(names.used_by(&mut command))
     }
 
     /// Runs it as a client, which must succeed.
@@ -117,7 +90,7 @@ impl Party {
 fn prepare(directory: &Path) -> (PathBuf, PathBuf) {
     let library = built("libmach.so");
     for name in ["libmach.so", "libmach.so.1"] {
-        std::os::unix::fs::symlink(&library, directory.join(name)).expect("make a link");
+        symlink(&library, &directory.join(name));
     }
     let (include, example) = include_and_example();
     for name in ["sampler", "tidy"] {

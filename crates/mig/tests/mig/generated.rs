@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use crate::built::built;
-use crate::support::{c_files, compile_strictly, compilers, include, mig, root, run};
+use slipway_test_support::built;
+
+use crate::support::{COMPILERS, c_files, compile_strictly, include, mig, root, run};
 
 fn generate(dir: &Path) {
     let defs = root().join("examples/mig/sampler.defs");
@@ -68,20 +69,29 @@ fn headers_suit_cxx() {
     run(command.arg("-I").arg(root().join("examples/mig")).current_dir(dir.path()));
 }
 
+/// The sampler's client and server in one program, by messages and by traps.
+fn every_feature(compiler: &str, optimised: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    generate(dir.path());
+    // Clang's sanitizers are a package of their own.
+    let checks: &[&str] = if compiler == "gcc" { &[SANITIZERS, "-fno-sanitize-recover=undefined"] } else { &[] };
+    let program = build(dir.path(), compiler, &[&[optimised], checks].concat());
+    assert_eq!(run(&mut Command::new(program)), "good\n");
+    generate_traps(dir.path());
+    let program = build(dir.path(), compiler, &[&[optimised, "-DWITH_TRAPS"], checks].concat());
+    assert_eq!(run(&mut Command::new(program)), "good\n");
+}
+
 #[test]
 fn every_feature_works_in_one_process() {
-    for compiler in compilers() {
-        for optimised in ["-O0", "-O2"] {
-            let dir = tempfile::tempdir().unwrap();
-            generate(dir.path());
-            // Clang's sanitizers are a package of their own.
-            let checks: &[&str] = if compiler == "gcc" { &[SANITIZERS, "-fno-sanitize-recover=undefined"] } else { &[] };
-            let program = build(dir.path(), compiler, &[&[optimised], checks].concat());
-            assert_eq!(run(&mut Command::new(program)), "good\n");
-            generate_traps(dir.path());
-            let program = build(dir.path(), compiler, &[&[optimised, "-DWITH_TRAPS"], checks].concat());
-            assert_eq!(run(&mut Command::new(program)), "good\n");
-        }
+    every_feature("gcc", "-O1");
+}
+
+#[test]
+#[ignore = "long: eight programs"]
+fn every_feature_works_as_each_compiler_has_it() {
+    for compiler in COMPILERS {
+        ["-O0", "-O2"].iter().for_each(|optimised| every_feature(compiler, optimised));
     }
 }
 
@@ -113,6 +123,7 @@ fn threads(library: &Path, generate: fn(&Path), options: &[&str]) {
 }
 
 #[test]
+#[ignore = "long: one more program of the sampler with sanitizers"]
 fn large_messages_leave_the_stack() {
     let dir = tempfile::tempdir().unwrap();
     let defs = root().join("examples/mig/sampler.defs");
@@ -125,27 +136,37 @@ fn large_messages_leave_the_stack() {
     assert_eq!(run(&mut Command::new(program)), "good\n");
 }
 
-#[test]
-fn hostile_messages_do_no_harm() {
+/// Changes requests and replies at random, in so many rounds from each seed.
+fn hostile(seeds: &[&str], rounds: u32) {
     let dir = tempfile::tempdir().unwrap();
     generate(dir.path());
     let program = build(dir.path(), "cc", &["-O2", SANITIZERS, "-fno-sanitize-recover=undefined"]);
-    let rounds = std::env::var("MIG_FUZZ_ROUNDS").unwrap_or_else(|_| "25".to_owned());
     for mode in ["fuzz-requests", "fuzz-replies"] {
-        for seed in ["1", "2", "3"] {
+        for seed in seeds {
             // What a check complains of is not the question, so leaks of the checks themselves do not count.
             let mut command = Command::new("timeout");
-            command.arg(Duration::from_secs(600).as_secs().to_string()).arg(&program).args([mode, seed, &rounds]);
+            command.arg(Duration::from_secs(600).as_secs().to_string()).arg(&program).args([mode, seed, &rounds.to_string()]);
             run(command.env("ASAN_OPTIONS", "detect_leaks=0"));
         }
     }
+}
+
+#[test]
+fn hostile_messages_do_no_harm() {
+    hostile(&["1"], 3);
+}
+
+#[test]
+#[ignore = "long: 75 rounds each of requests and replies"]
+fn many_hostile_messages_do_no_harm() {
+    hostile(&["1", "2", "3"], 25);
 }
 
 /// Messages that older compilers' stubs were deceived by, one by one.
 #[test]
 fn known_faults_are_not_repeated() {
     let tests = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c");
-    for compiler in compilers() {
+    for compiler in COMPILERS {
         let dir = tempfile::tempdir().unwrap();
         run(mig().arg(tests.join("faults.defs")).args(["-sheader", "faultsServer.h"]).current_dir(dir.path()));
         let mut command = Command::new(compiler);

@@ -7,10 +7,11 @@ use std::path::{Path, PathBuf};
 use crate::support::{c_files, compile_strictly, mig, output, run};
 
 /// Where the package's files are: named by a variable, or where Debian installs them.
-pub fn directory() -> Option<PathBuf> {
+pub fn directory() -> PathBuf {
     let named = std::env::var_os("GNUMACH_INCLUDE").map(PathBuf::from);
     let usual = ["/usr/include/x86_64-gnu", "/usr/include/x86_64-linux-gnu", "/usr/include"].map(PathBuf::from);
-    named.into_iter().chain(usual).find(|dir| dir.join("mach/gnumach.defs").is_file())
+    let found = named.into_iter().chain(usual).find(|dir| dir.join("mach/gnumach.defs").is_file());
+    found.expect("the files of GNU Mach: scripts/setup.sh installs gnumach-dev, or GNUMACH_INCLUDE names where they are")
 }
 
 /// Adds the .defs files below a directory.
@@ -36,11 +37,9 @@ typedef vm_size_t *vm_size_array_t;
 ";
 
 #[test]
+#[ignore = "long: the 18 subsystems of GNU Mach by two compilers"]
 fn the_files_of_gnumach_are_read() {
-    let Some(dir) = directory() else {
-        eprintln!("skipped: the package gnumach-dev is not installed, and GNUMACH_INCLUDE does not name its files");
-        return;
-    };
+    let dir = directory();
     let mut files = Vec::new();
     for part in ["mach", "device", "mach_debug"] {
         collect(&dir.join(part), &mut files);

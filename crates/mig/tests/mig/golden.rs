@@ -1,57 +1,74 @@
-//! Generated files, compared whole.
+//! Generated text, compared byte for byte: each file `tests/golden/FEATURE.defs` shows one feature, and `FEATURE.txt` beside it is
+//! what is made of it. The first line of the .defs says what of it is kept: `user` and `server` (the routines in C), `header` and
+//! `sheader`, `rust`; with `whole` the files with what comes before and behind the routines; and options, if it takes any.
 
 use std::path::Path;
 
 use crate::support::{golden, mig, root, run, rustfmt};
 
+/// The outputs that may be kept: the word in the .defs, the option and the file.
 const KINDS: [(&str, &str); 6] = [
-    ("-user", "User.c"),
-    ("-server", "Server.c"),
-    ("-header", ".h"),
-    ("-sheader", "Server.h"),
-    ("-defaults", "Defaults.c"),
-    ("-list", ".list"),
+    ("user", "-user"),
+    ("server", "-server"),
+    ("header", "-header"),
+    ("sheader", "-sheader"),
+    ("defaults", "-defaults"),
+    ("rust", "-rust"),
 ];
 
-/// The kinds of files that traps change.
-const WITH_TRAPS: [(&str, &str); 3] = [KINDS[0], KINDS[1], KINDS[3]];
-
-fn check(defs: &Path, name: &str, kinds: &[(&str, &str)], options: &[&str]) {
-    let dir = tempfile::tempdir().unwrap();
-    let mut command = mig();
-    // What isn't asked for by name goes to the current directory.
-    command.arg(defs).args(options).current_dir(dir.path());
-    for (option, suffix) in kinds {
-        command.arg(option).arg(dir.path().join(format!("{name}{suffix}")));
-    }
-    run(&mut command);
-    for (_, suffix) in kinds {
-        let file = format!("{name}{suffix}");
-        let text = std::fs::read_to_string(dir.path().join(&file)).unwrap();
-        golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file), &text);
-    }
+/// The routines of a C file: the types and helpers in front of them and the table behind them are much the same in all files.
+fn routines<'a>(text: &'a str, defs: &str) -> &'a str {
+    let from = text.find(&format!("/* {defs}:")).expect("a routine has a comment with its line");
+    let to = text.find("/* The stubs, by the distance").unwrap_or(text.len());
+    &text[from..to]
 }
 
-/// The Rust module, which is also as rustfmt would have it.
-fn check_rust(defs: &Path, name: &str, options: &[&str]) {
+/// What is made of a file, as its first line asks for it.
+fn made(defs: &Path) -> String {
+    let name = defs.file_name().and_then(|name| name.to_str()).expect("UTF-8");
+    let text = std::fs::read_to_string(defs).unwrap();
+    let (words, _) = text.trim_start_matches("/* ").split_once(':').expect("a comment on the first line");
+    let words: Vec<&str> = words.split(' ').collect();
+    let options = words.iter().position(|word| word.starts_with('-')).map_or(&[][..], |at| &words[at..]);
     let dir = tempfile::tempdir().unwrap();
-    let file = dir.path().join(format!("{name}.rs"));
-    run(mig().args(["--lang", "rust", "-rust"]).arg(&file).args(options).arg(defs));
-    let text = std::fs::read_to_string(&file).unwrap();
-    golden(&Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/golden/{name}.rs")), &text);
-    run(rustfmt().arg(&file));
+    let mut made = String::new();
+    for (kind, option) in KINDS.into_iter().filter(|(kind, _)| words.contains(kind)) {
+        let mut command = mig();
+        if kind == "rust" {
+            command.args(["--lang", "rust"]);
+        }
+        // What isn't asked for by name goes to the current directory.
+        run(command.args(options).args([option, "made"]).arg(defs).current_dir(dir.path()));
+        let text = std::fs::read_to_string(dir.path().join("made")).unwrap();
+        if kind == "rust" {
+            run(rustfmt().arg(dir.path().join("made")));
+        }
+        let whole = words.contains(&"whole") || !["user", "server"].contains(&kind);
+        made += &format!("==== {option}\n{}\n", if whole { &text } else { routines(&text, name) }.trim_end());
+    }
+    made
 }
 
 #[test]
-fn the_sampler_is_as_it_was() {
-    check(&root().join("examples/mig/sampler.defs"), "sampler", &KINDS, &[]);
-    check_rust(&root().join("examples/mig/sampler.defs"), "sampler", &["--trap"]);
+fn every_feature_is_as_it_was() {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden");
+    let mut files: Vec<_> = std::fs::read_dir(&dir).unwrap().flatten().map(|e| e.path()).collect();
+    files.retain(|f| f.extension().is_some_and(|e| e == "defs"));
+    files.sort();
+    assert!(files.len() >= 40, "only {} files were found", files.len());
+    for file in files {
+        golden(&file.with_extension("txt"), &made(&file));
+    }
 }
 
 #[test]
-fn notifications_are_as_they_were() {
-    check(&root().join("include/mach/notify.defs"), "notify", &KINDS, &[]);
-    check_rust(&root().join("include/mach/notify.defs"), "notify", &[]);
+fn routines_are_listed() {
+    let list = |file: &str| {
+        run(mig()
+            .args(["-list", "-", "-user", "/dev/null", "-server", "/dev/null", "-header", "/dev/null"])
+            .arg(root().join(file)))
+    };
+    assert_eq!(list("crates/mig/tests/golden/settings.defs"), "u_second\nu_fifth\n");
 }
 
 /// The name server's modules lie where they are used. A status is a `boolean_t` in messages, and has more than two values.
@@ -62,21 +79,8 @@ fn the_name_servers_modules_are_as_they_are_used() {
     for (defs, name) in [(root().join("include/mach/bootstrap.defs"), "interface.rs"), (used.join("listing.defs"), "listing.rs")]
     {
         let file = dir.path().join(name);
-        run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg("-I").arg(root().join("include")).arg(defs));
+        run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(defs));
         golden(&used.join(name), &std::fs::read_to_string(&file).unwrap());
         run(rustfmt().arg(&file));
     }
-}
-
-#[test]
-fn traps_are_as_they_were() {
-    let defs = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c/trap.defs");
-    check(&defs, "traps", &WITH_TRAPS, &["--trap"]);
-    check_rust(&defs, "traps", &["--trap"]);
-    check_rust(&defs, "traps_by_message", &[]);
-}
-
-#[test]
-fn the_other_grammar_is_as_it_was() {
-    check_rust(&root().join("examples/mig/tidy.defs"), "tidy", &["--trap"]);
 }

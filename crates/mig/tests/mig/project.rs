@@ -3,7 +3,8 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use crate::built::built;
+use slipway_test_support::built;
+
 use crate::support::{output, root, run};
 
 /// The blocks of code in the first sections of docs/mig.md, in their order.
@@ -137,10 +138,6 @@ fn make_builds_it() {
 
 #[test]
 fn cmake_builds_it() {
-    if Command::new("cmake").arg("--version").output().is_err() {
-        eprintln!("skipped: cmake is not installed");
-        return;
-    }
     let dir = tempfile::tempdir().unwrap();
     let prefix = prefix(dir.path());
     let blocks = blocks();

@@ -233,8 +233,17 @@ fn round_trip(routines: &[Shape], trap: bool) {
 
 #[test]
 fn what_goes_in_comes_out() {
+    interfaces(1);
+}
+
+#[test]
+#[ignore = "long: eight interfaces, each a program with sanitizers"]
+fn what_goes_in_comes_out_again_and_again() {
+    interfaces(8);
+}
+
+fn interfaces(cases: u32) {
     let routines = prop::collection::vec(prop::collection::vec((kind(), any::<bool>()), 1..7), 12);
-    let cases = std::env::var("MIG_PROPERTY_CASES").ok().and_then(|n| n.parse().ok()).unwrap_or(5);
     let config = Config { cases, failure_persistence: None, max_shrink_iters: 40, ..Config::default() };
     TestRunner::new(config)
         .run(&(routines, any::<bool>()), |(routines, trap)| {

@@ -4,7 +4,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use crate::built::built;
+use slipway_test_support::built;
+
 use crate::same::assert_same;
 use crate::support::{include, mig, run};
 use crate::trap::SANITIZERS;

@@ -2,11 +2,14 @@
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::Command;
+
+pub use slipway_test_support::output;
+use slipway_test_support::repository;
 
 /// The repository's root.
 pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+    repository("")
 }
 
 /// The headers and .defs of libmach.
@@ -29,21 +32,12 @@ pub fn run(command: &mut Command) -> String {
     text
 }
 
-/// Runs a command.
-pub fn output(command: &mut Command) -> Output {
-    command.output().unwrap_or_else(|e| panic!("can't run {command:?}: {e}"))
-}
-
-/// The C compilers that are installed.
-pub fn compilers() -> Vec<&'static str> {
-    let found: Vec<_> = ["gcc", "clang"].into_iter().filter(|c| Command::new(c).arg("--version").output().is_ok()).collect();
-    assert!(!found.is_empty(), "neither gcc nor clang is installed");
-    found
-}
+/// The C compilers that generated code is for.
+pub const COMPILERS: [&str; 2] = ["gcc", "clang"];
 
 /// Compiles each file as strictly as generated code is promised to pass, with all warnings as errors.
 pub fn compile_strictly(dir: &Path, files: &[PathBuf], extra: &[&OsStr]) {
-    for compiler in compilers() {
+    for compiler in COMPILERS {
         for file in files {
             let mut command = Command::new(compiler);
             command.args(["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O2", "-c", "-o", "/dev/null"]);

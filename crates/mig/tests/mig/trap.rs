@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::same::assert_same;
-use crate::support::{c_files, compile_strictly, compilers, include, mig, root, run};
+use crate::support::{COMPILERS, c_files, compile_strictly, include, mig, root, run};
 
 /// The sanitizers of the C compiler, each of whose complaints ends the program.
 pub const SANITIZERS: [&str; 2] = ["-fsanitize=address,undefined", "-fno-sanitize-recover=undefined"];
@@ -55,29 +55,39 @@ fn outcome(dir: &Path, program: &Path, placement: &str) -> Outcome {
     Outcome { trapped: counts[0], sent: counts[1], lent: counts[2], transcripts }
 }
 
+/// One program's calls by message, by trap, and by traps that are refused now and then.
+fn both_sides_see_the_same(compiler: &str, optimised: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    // Clang's sanitizers are a package of their own.
+    let checks: &[&str] = if compiler == "gcc" { &SANITIZERS } else { &[] };
+    let program = build(dir.path(), compiler, true, true, &[&[optimised], checks].concat());
+    let message = outcome(dir.path(), &program, "message");
+    let trap = outcome(dir.path(), &program, "trap");
+    let midway = outcome(dir.path(), &program, "midway");
+    assert!(message.transcripts.iter().all(|transcript| transcript.lines().count() > 500));
+    assert_same(&message.transcripts, &trap.transcripts, compiler);
+    assert_same(&message.transcripts, &midway.transcripts, compiler);
+    // Messages remain for `tell' and `right'; the array that is `const' was not copied.
+    assert_eq!((message.trapped, message.lent), (0, 0));
+    assert_eq!((trap.trapped, trap.sent, trap.lent), (message.sent - 2, 2, 5));
+    assert!(midway.trapped > 20 && midway.sent > 20, "{} {}", midway.trapped, midway.sent);
+}
+
 #[test]
 fn both_sides_see_the_same_by_trap_as_by_message() {
-    for compiler in compilers() {
-        for optimised in ["-O0", "-O2"] {
-            let dir = tempfile::tempdir().unwrap();
-            // Clang's sanitizers are a package of their own.
-            let checks: &[&str] = if compiler == "gcc" { &SANITIZERS } else { &[] };
-            let program = build(dir.path(), compiler, true, true, &[&[optimised], checks].concat());
-            let message = outcome(dir.path(), &program, "message");
-            let trap = outcome(dir.path(), &program, "trap");
-            let midway = outcome(dir.path(), &program, "midway");
-            assert!(message.transcripts.iter().all(|transcript| transcript.lines().count() > 500));
-            assert_same(&message.transcripts, &trap.transcripts, compiler);
-            assert_same(&message.transcripts, &midway.transcripts, compiler);
-            // Messages remain for `tell' and `right'; the array that is `const' was not copied.
-            assert_eq!((message.trapped, message.lent), (0, 0));
-            assert_eq!((trap.trapped, trap.sent, trap.lent), (message.sent - 2, 2, 5));
-            assert!(midway.trapped > 20 && midway.sent > 20, "{} {}", midway.trapped, midway.sent);
-        }
+    both_sides_see_the_same("gcc", "-O1");
+}
+
+#[test]
+#[ignore = "long: four programs"]
+fn both_sides_see_the_same_as_each_compiler_has_them() {
+    for compiler in COMPILERS {
+        ["-O0", "-O2"].iter().for_each(|optimised| both_sides_see_the_same(compiler, optimised));
     }
 }
 
 #[test]
+#[ignore = "long: four programs with sanitizers"]
 fn old_and_new_stubs_meet_by_message() {
     let dir = tempfile::tempdir().unwrap();
     let program = build(dir.path(), "cc", true, true, &SANITIZERS);
@@ -118,16 +128,27 @@ fn a_changed_routine_is_not_called_by_trap() {
 
 #[test]
 fn there_is_no_warning() {
+    no_warning(&["100"], &["mach_port"]);
+}
+
+#[test]
+#[ignore = "long: 28 files by two compilers"]
+fn there_is_no_warning_whatever_the_limit() {
+    no_warning(&["0", "100", "1000000"], &["mach_port", "notify", "exc", "bootstrap"]);
+}
+
+/// Compiles the stubs of the interfaces of these tests, with these limits of what lies on the stack, and of libmach's.
+fn no_warning(limits: &[&str], names: &[&str]) {
     for (defs, types) in
         [(tests().join("trap.defs"), tests()), (root().join("examples/mig/sampler.defs"), root().join("examples/mig"))]
     {
-        for limit in ["0", "100", "1000000"] {
+        for limit in limits {
             let dir = tempfile::tempdir().unwrap();
             generate(dir.path(), &defs, "server.h", &["--trap", "-maxonstack", limit]);
             compile_strictly(dir.path(), &c_files(dir.path()), &["-I".as_ref(), types.as_os_str()]);
         }
     }
-    for name in ["mach_port", "notify", "exc", "bootstrap"] {
+    for name in names {
         let dir = tempfile::tempdir().unwrap();
         let defs = include().join(format!("mach/{name}.defs"));
         generate(dir.path(), &defs, "s.h", &["--trap", "-DSERVERPREFIX=s_"]);

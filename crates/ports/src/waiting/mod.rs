@@ -177,10 +177,11 @@ impl Waiting {
     }
 
     /// A thread that waits for messages at what `of` picks, and takes one of that size from the sender's hands; and the space that
-    /// gets its rights.
+    /// gets its rights. Not a leader that sleeps on a line's word, or is about to: the next leader would put it to sleep again.
     pub(crate) fn taker(&self, size: usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId)> {
         let takes = |wait: &Wait| wait.takes.filter(|(_, limit)| size <= *limit && of(&wait.what) && self.is_asleep(wait.thread));
-        self.all().find_map(|wait| takes(wait).map(|(space, _)| (wait.thread, space)))
+        let leader = self.leader.iter().filter(|_| self.sleeps_on.is_none());
+        self.list.iter().chain(leader).find_map(|wait| takes(wait).map(|(space, _)| (wait.thread, space)))
     }
 
     /// Hands a message of `size` bytes to the thread, which waits no more.
@@ -192,7 +193,7 @@ impl Waiting {
         }
         self.wake(lines, thread, HAS_MESSAGE);
         match self.leads(thread) {
-            true => (self.leader, self.sleeps_on) = (None, None),
+            true => self.leader = None,
             false => self.forget(thread),
         }
     }

@@ -70,7 +70,7 @@ fn random_misbehaviour_beside_an_honest_client() {
     let (first, start) = (seed(), Instant::now());
     let mut rounds = 0;
     while rounds == 0 || (std::env::var_os("SLIPWAY_FUZZ_SEED").is_none() && start.elapsed() < fuzz_time()) {
-        let _named = Named(first + rounds);
+        let _named = NamedSeed(first + rounds);
         let mut dice = Dice::new(first + rounds);
         let mut line = if dice.below(4) == 0 { Stage::introduce(stage.server, stage.reply).0 } else { Line::make(&stage.open) };
         for step in 0..dice.below(40) {

@@ -41,7 +41,7 @@ fn a_dead_ports_right_in_a_message_keeps_the_watcher_asleep() {
         let friend = Friend::new(test);
         let task = Task::current();
         let port = Port::new();
-        let name = port.give();
+        let (name, _) = port.give();
         let (kept, told) = (receive_right(), receive_right());
         let asked = task.request_notification(name, notify::DEAD_NAME, 0, told, types::MAKE_SEND_ONCE);
         asked.expect("a live port");

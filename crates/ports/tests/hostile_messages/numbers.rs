@@ -79,7 +79,7 @@ fn a_bad_record_has_nothing_sent_twice() {
     alone("numbers::a_bad_record_has_nothing_sent_twice", friend, |test| {
         let mut friend = Friend::new(test);
         let port = Port::new();
-        let name = port.give();
+        let (name, _) = port.give();
         for id in 1..=3 {
             assert_eq!(send(&Msg::new(id, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
         }

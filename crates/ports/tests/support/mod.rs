@@ -1,15 +1,18 @@
 //! Tasks as processes of their own, and messages as tests write them.
-#![allow(dead_code, reason = "each test uses some of it")]
+#![allow(dead_code, unused_imports, reason = "each test uses some of it")]
 
 pub mod nursery;
+pub mod peer;
+pub mod stage;
 pub mod tools;
 
 use rustix::io::FdFlags;
 use slipway_ports::{
-    abi::{self, Code, option, right, types},
+    abi::{Code, option, right, types},
     msg::Request,
     task::Task,
 };
+pub use slipway_test_support::Msg;
 use std::{
     os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd},
     process::{Child, Command, Stdio},
@@ -80,65 +83,6 @@ pub fn well(children: Vec<Child>) {
 /// A new receive right.
 pub fn receive_right() -> u32 {
     Task::current().allocate(right::RECEIVE).expect("a port")
-}
-
-/// A message as it lies in memory, of 8-byte words.
-#[derive(Debug, Clone, Default)]
-pub struct Msg(pub Vec<u8>);
-
-impl Msg {
-    /// A header: destination and reply port with their dispositions.
-    pub fn new(id: i32, dest: (u32, u32), reply: (u32, u32)) -> Self {
-        let mut bytes = vec![0; abi::HEADER];
-        bytes[0..4].copy_from_slice(&(dest.1 | reply.1 << 8).to_le_bytes());
-        bytes[8..12].copy_from_slice(&dest.0.to_le_bytes());
-        bytes[16..20].copy_from_slice(&reply.0.to_le_bytes());
-        bytes[28..32].copy_from_slice(&id.to_le_bytes());
-        Self(bytes)
-    }
-
-    /// Adds one 8-byte integer, described by its type.
-    pub fn int(mut self, value: u64) -> Self {
-        self.0.extend(slipway_ports::state::notify::type_word(11, 64, 1).to_le_bytes());
-        self.0.extend(value.to_le_bytes());
-        self
-    }
-
-    /// Adds rights inline.
-    pub fn ports(mut self, disposition: u32, names: &[u32]) -> Self {
-        self.0[3] |= 0x80;
-        self.0.extend(slipway_ports::state::notify::type_word(disposition, 64, names.len() as u32).to_le_bytes());
-        names.iter().for_each(|name| self.0.extend(u64::from(*name).to_le_bytes()));
-        self
-    }
-
-    /// Adds bytes.
-    pub fn bytes(mut self, bytes: &[u8]) -> Self {
-        self.0.extend(slipway_ports::state::notify::type_word(9, 8, bytes.len() as u32).to_le_bytes());
-        self.0.extend(bytes);
-        self.0.resize(self.0.len().next_multiple_of(8), 0);
-        self
-    }
-
-    /// The 32-bit word at an offset.
-    pub fn u32(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.0[at..at + 4].try_into().expect("4 bytes"))
-    }
-
-    /// The 64-bit word at an offset.
-    pub fn u64(&self, at: usize) -> u64 {
-        u64::from_le_bytes(self.0[at..at + 8].try_into().expect("8 bytes"))
-    }
-
-    /// `msgh_id`.
-    pub fn id(&self) -> i32 {
-        self.u32(28) as i32
-    }
-
-    /// The received reply port.
-    pub fn reply(&self) -> u32 {
-        self.u32(8)
-    }
 }
 
 /// Sends; the code.

@@ -1,98 +1,12 @@
-//! What tests of many parts share: a watchdog, random numbers, waiting for a thing to come about, and counts
-//! of what a process holds.
+//! What tests of many parts share: waiting for a thing to come about, and counts of what a process holds.
 
 use slipway_ports::{abi::kind, task::Task};
-use std::{
-    sync::mpsc::{Sender, channel},
-    time::{Duration, Instant},
-};
-
-/// A wait this long is one that nothing will end.
-pub const WATCHDOG: Duration = Duration::from_secs(60);
-
-/// Ends the process if it is not dropped in time: a thread that hangs can't be joined.
-#[derive(Debug)]
-pub struct Watchdog(#[allow(dead_code, reason = "its drop is the news")] Sender<()>);
-
-/// Watches over what follows. `what` is named if it hangs.
-pub fn watchdog(what: &str, limit: Duration) -> Watchdog {
-    let (tell, told) = channel();
-    let what = what.to_owned();
-    std::thread::spawn(move || {
-        if told.recv_timeout(limit) == Err(std::sync::mpsc::RecvTimeoutError::Timeout) {
-            eprintln!("{what}: hangs (process {})", std::process::id());
-            for task in std::fs::read_dir("/proc/self/task").into_iter().flatten().flatten() {
-                let call = std::fs::read_to_string(task.path().join("syscall")).unwrap_or_default();
-                eprintln!("  thread {:?} in {}", task.file_name(), call.trim());
-            }
-            std::process::abort();
-        }
-    });
-    Watchdog(tell)
-}
-
-/// A small generator of random numbers whose whole state is the seed that a failure prints.
-#[derive(Debug, Clone)]
-pub struct Dice(u64);
-
-impl Dice {
-    /// From a seed.
-    pub fn new(seed: u64) -> Self {
-        let mut dice = Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
-        dice.any();
-        dice
-    }
-
-    /// Any number.
-    pub fn any(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    /// A number less than `n`.
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.any() >> 33) as usize % n
-    }
-
-    /// One of some.
-    pub fn of<T: Copy>(&mut self, some: &[T]) -> T {
-        some[self.below(some.len())]
-    }
-}
+pub use slipway_test_support::{Dice, NamedSeed, WATCHDOG, fuzz_time, until, watchdog};
+use std::time::{Duration, Instant};
 
 /// The seed of a random test: `SLIPWAY_FUZZ_SEED`, or one of its own.
 pub fn seed() -> u64 {
-    let given = std::env::var("SLIPWAY_FUZZ_SEED").ok().and_then(|s| s.parse().ok());
-    given.unwrap_or_else(|| u64::from(std::process::id()) << 20)
-}
-
-/// How long an open-ended random test goes on: `SLIPWAY_FUZZ_SECONDS`.
-pub fn fuzz_time() -> Duration {
-    let seconds = std::env::var("SLIPWAY_FUZZ_SECONDS").ok().and_then(|s| s.parse().ok());
-    Duration::from_secs(seconds.unwrap_or(5))
-}
-
-/// Says the seed if the test fails.
-#[derive(Debug)]
-pub struct Named(pub u64);
-
-impl Drop for Named {
-    fn drop(&mut self) {
-        if std::thread::panicking() {
-            eprintln!("repeat this with SLIPWAY_FUZZ_SEED={}", self.0);
-        }
-    }
-}
-
-/// Looks until something has come about, which others are about to bring.
-pub fn until(what: &str, mut come: impl FnMut() -> bool) {
-    let start = Instant::now();
-    while !come() {
-        assert!(start.elapsed() < WATCHDOG, "{what}: not in {WATCHDOG:?}");
-        std::thread::yield_now();
-    }
+    slipway_test_support::seed().0
 }
 
 /// Waits until a thread of this process sleeps, or has ended.

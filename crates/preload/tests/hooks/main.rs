@@ -18,5 +18,6 @@ mod limits;
 mod names;
 mod property;
 mod returns;
+#[path = "../support/mod.rs"]
 mod support;
 mod waiting;

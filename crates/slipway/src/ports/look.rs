@@ -25,7 +25,7 @@ pub struct Look {
     pub at: Instant,
     /// The answers by process.
     pub snapshots: BTreeMap<u32, Snapshot>,
-    /// Those who did not answer, and why.
+    /// The processes that did not answer, and why.
     pub unanswered: BTreeMap<u32, Unasked>,
 }
 
@@ -86,17 +86,17 @@ impl Look {
     /// Why there is no answer of a process.
     fn explain(&self, pid: u32) -> Failure {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        let Some(owner) = effective_user(&status).filter(|_| !is_dead(&status)) else {
+        let Some(of) = effective_user(&status).filter(|_| !is_dead(&status)) else {
             return Failure::new(
                 NO_SERVER,
                 format!("ports: there is no process {pid}; `slipway ports` lists those with Mach ports"),
             );
         };
         let user = geteuid().as_raw();
-        if user != 0 && owner != user {
+        if user != 0 && of != user {
             return Failure::new(
                 NOT_PERMITTED,
-                format!("ports: process {pid} belongs to user {owner}; ask as that user or as root"),
+                format!("ports: process {pid} belongs to user {of}; ask as that user or as root"),
             );
         }
         match self.unanswered.get(&pid) {

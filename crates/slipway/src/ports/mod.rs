@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use crate::args::PortsOptions;
 use crate::failure::{Failure, NO_SERVER};
-use crate::x11::wait;
+use crate::session::process::wait;
 use look::Look;
 use model::Report;
 

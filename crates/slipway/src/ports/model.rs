@@ -13,9 +13,9 @@ use super::peers::Peers;
 pub struct Report {
     /// Seconds since the last look, which rates are of; None for the first.
     pub seconds: Option<f64>,
-    /// Those who answered, by number.
+    /// The processes that answered, by number.
     pub processes: Vec<Process>,
-    /// Those who did not.
+    /// Those that did not.
     pub unanswered: Vec<Unanswered>,
 }
 
@@ -46,7 +46,7 @@ pub struct Process {
     pub truncated: bool,
 }
 
-/// A port, and who else has rights to it.
+/// A port, and the processes that have rights to it.
 #[derive(Debug, Serialize)]
 pub struct PortView {
     #[serde(flatten)]

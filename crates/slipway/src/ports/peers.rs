@@ -1,4 +1,4 @@
-//! Who is at the other end, found by putting the answers of all processes together.
+//! Which process is at the other end, found by putting the answers of all processes together.
 //!
 //! A port has the same identity in all processes, and the ends of a line know each other's bells.
 
@@ -14,14 +14,14 @@ pub struct Peers<'a> {
     look: &'a Look,
     /// By a port's identity.
     ports: HashMap<u64, Vec<(&'a Snapshot, &'a Port)>>,
-    /// The guest's process and the maker's, as the kernel told the guest, by the guest's bell.
-    guests: HashMap<u64, Vec<(u32, Option<u32>)>>,
+    /// The client's process and the host's, as the kernel told the client, by the client's bell.
+    clients: HashMap<u64, Vec<(u32, Option<u32>)>>,
 }
 
 impl<'a> Peers<'a> {
     pub fn of(look: &'a Look) -> Self {
         let mut ports: HashMap<u64, Vec<_>> = HashMap::new();
-        let mut guests: HashMap<u64, Vec<_>> = HashMap::new();
+        let mut clients: HashMap<u64, Vec<_>> = HashMap::new();
         for snapshot in look.snapshots.values() {
             for port in &snapshot.ports {
                 if let Some(identity) = port.identity {
@@ -29,10 +29,10 @@ impl<'a> Peers<'a> {
                 }
             }
             for line in snapshot.lines.iter().filter(|line| line.role == Role::Guest) {
-                guests.entry(line.bell).or_default().push((snapshot.pid, line.peer));
+                clients.entry(line.bell).or_default().push((snapshot.pid, line.peer));
             }
         }
-        Self { look, ports, guests }
+        Self { look, ports, clients }
     }
 
     /// The process at the other end of a line of `pid`.
@@ -41,12 +41,12 @@ impl<'a> Peers<'a> {
             Role::Guest => line.peer,
             // Both have to say so.
             Role::Maker => {
-                self.guests.get(&line.peer_bell?)?.iter().find(|(_, maker)| *maker == Some(pid)).map(|(guest, _)| *guest)
+                self.clients.get(&line.peer_bell?)?.iter().find(|(_, host)| *host == Some(pid)).map(|(client, _)| *client)
             }
         }
     }
 
-    /// Those who hold send rights to a port of `snapshot` that is there; the receiver of one that is elsewhere.
+    /// The processes that hold send rights to a port of `snapshot` that is there; the receiver of one that is elsewhere.
     pub fn of_port(&self, snapshot: &Snapshot, port: &Port) -> Vec<Peer> {
         let others = port.identity.and_then(|identity| self.ports.get(&identity)).into_iter().flatten();
         let others = others.filter(|(other, _)| other.pid != snapshot.pid);
@@ -59,7 +59,7 @@ impl<'a> Peers<'a> {
             .filter(|(_, it)| wanted(it))
             .map(|(other, it)| Peer { pid: other.pid, command: other.command.clone(), names: it.names.clone() })
             .collect();
-        // Who did not answer is known by its lines.
+        // A process that did not answer is known by its lines.
         let holders = port.here.iter().flat_map(|here| &here.holders).filter(|holder| holder.attached || holder.given > 0);
         let ways = port.ways.iter().filter(|_| port.home == Home::Remote && peers.is_empty());
         let lines = holders.map(|holder| holder.line).chain(ways.map(|way| way.line));
@@ -121,13 +121,13 @@ mod tests {
         Snapshot { pid, command: "client".into(), ports: vec![port], lines: vec![line], ..Snapshot::default() }
     }
 
-    fn guest(peer: u32) -> Line {
+    fn client_of(peer: u32) -> Line {
         Line { line: 3, role: Role::Guest, peer: Some(peer), bell: 502, ..Line::default() }
     }
 
     #[test]
     fn sender_and_receiver_find_each_other() {
-        let look = look(vec![server(vec![guest(20)]), client(20)]);
+        let look = look(vec![server(vec![client_of(20)]), client(20)]);
         let peers = Peers::of(&look);
         let (server, client) = (&look.snapshots[&10], &look.snapshots[&20]);
         let expected = Peer { pid: 20, command: "client".into(), names: names(0x201) };
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn who_does_not_answer_is_known_by_its_line() {
-        let look = look(vec![server(vec![guest(20)])]);
+        let look = look(vec![server(vec![client_of(20)])]);
         let server = &look.snapshots[&10];
         let expected = Peer { pid: 20, command: String::new(), names: Vec::new() };
         assert_eq!(Peers::of(&look).of_port(server, &server.ports[0]), [expected]);
@@ -148,10 +148,10 @@ mod tests {
 
     #[test]
     fn both_ends_of_a_line_say_so() {
-        let other = Snapshot { pid: 30, lines: vec![guest(31)], ..Snapshot::default() };
+        let other = Snapshot { pid: 30, lines: vec![client_of(31)], ..Snapshot::default() };
         let alone = look(vec![other.clone(), client(20)]);
         assert_eq!(Peers::of(&alone).of_line(20, &alone.snapshots[&20].lines[0]), None);
-        let both = look(vec![other, client(20), server(vec![guest(20)])]);
+        let both = look(vec![other, client(20), server(vec![client_of(20)])]);
         assert_eq!(Peers::of(&both).of_line(20, &both.snapshots[&20].lines[0]), Some(10));
     }
 }

@@ -33,8 +33,12 @@ pub fn render(report: &Report) -> String {
 }
 
 fn process(process: &Process) -> String {
-    let mut text =
-        format!("{}, {} sent, {} received", who(process.pid, &process.command), count(process.sent, "message"), process.received);
+    let mut text = format!(
+        "{}, {} sent, {} received",
+        shown_process(process.pid, &process.command),
+        count(process.sent, "message"),
+        process.received
+    );
     if let (Some(sent), Some(received)) = (process.sent_rate, process.received_rate) {
         write!(text, " ({} and {} a second)", rate(sent), rate(received)).expect("writing to a string can't fail");
     }
@@ -141,7 +145,7 @@ fn asked(name: &Name, port: Option<&PortView>) -> String {
 fn others(name: &Name, port: Option<&PortView>, process: &Process) -> String {
     let mut some: Vec<String> = name.members.iter().map(|member| hex(*member)).collect();
     let home = port.map(|port| port.port.home);
-    // Who has a send right to a port here needs not to be told who else has.
+    // A process with a send right to a port here need not be told which others have one.
     if home == Some(Home::Remote) || name.rights.contains(&Held::Receive) {
         some.extend(port.iter().flat_map(|port| &port.peers).map(peer));
     }
@@ -160,15 +164,15 @@ fn others(name: &Name, port: Option<&PortView>, process: &Process) -> String {
 
 fn peer(peer: &Peer) -> String {
     match peer.names.first() {
-        Some(member) => format!("{} {}", who(peer.pid, &peer.command), hex(member.name)),
-        None => who(peer.pid, &peer.command),
+        Some(member) => format!("{} {}", shown_process(peer.pid, &peer.command), hex(member.name)),
+        None => shown_process(peer.pid, &peer.command),
     }
 }
 
 /// A process by its number, and its name if some port of this one tells it.
 fn known(pid: u32, process: &Process) -> String {
     let peer = process.ports.iter().flat_map(|port| &port.peers).find(|peer| peer.pid == pid);
-    who(pid, peer.map_or("", |peer| &peer.command))
+    shown_process(pid, peer.map_or("", |peer| &peer.command))
 }
 
 fn lines(text: &mut String, process: &Process) {
@@ -208,7 +212,7 @@ fn state(line: &Line) -> &'static str {
     }
 }
 
-fn who(pid: u32, command: &str) -> String {
+fn shown_process(pid: u32, command: &str) -> String {
     if command.is_empty() { pid.to_string() } else { format!("{pid} {}", printable(command)) }
 }
 

@@ -1,9 +1,9 @@
 //! `slipway run`: a program with a name server; and `slipway services`, what a name server knows.
 
 mod args;
+mod private;
 mod server;
 mod services;
-mod session;
 mod system;
 mod tasks;
 
@@ -33,7 +33,7 @@ pub fn run(options: RunOptions) -> Result<u8, Failure> {
         None => (Program::find(name)?, args.to_vec()),
     };
     if options.private {
-        return session::run(&options, &program, &args);
+        return private::run(&options, &program, &args);
     }
     Place::find().and_then(|place| bootstrap::reach(&place)).map_err(|why| Failure::new(crate::failure::OWN, why.to_string()))?;
     Err(program.exec_failure(&program.command().args(args).exec()))

@@ -7,7 +7,7 @@ use slipway_mach::bootstrap::contact::{self, Failed};
 use slipway_mach::bootstrap::{self, Place, Service, Status};
 use slipway_mach::task::Task;
 
-use super::ServicesOptions;
+use super::args::ServicesOptions;
 use crate::failure::{Failure, NO_SERVER};
 
 /// A name server's answer.

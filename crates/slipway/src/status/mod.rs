@@ -1,19 +1,25 @@
 //! `slipway x11 status`: what a running server says of its connections.
 
 mod display;
-mod model;
 mod table;
 
 use std::env;
 use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
-use slipway_transport::status::{displays, query};
+use serde::Serialize;
+use slipway_transport::status::{ServerStatus, displays, query};
 
 use crate::args::StatusOptions;
 use crate::failure::{Failure, NO_SERVER};
-use crate::x11::wait;
-use model::{Report, Server};
+use crate::session::process::wait;
+
+/// What `--json` prints. Byte counts are from the first byte of the connection on.
+#[derive(Debug, Serialize)]
+struct Report {
+    /// One for each server that answered.
+    servers: Vec<ServerStatus>,
+}
 
 /// Time between two looks of `--watch`.
 const INTERVAL: Duration = Duration::from_secs(1);
@@ -50,7 +56,7 @@ fn choose(options: &StatusOptions) -> Result<Option<u32>, Failure> {
 fn ask(chosen: Option<u32>) -> Result<Report, Failure> {
     if let Some(display) = chosen {
         return match query(display) {
-            Ok(status) => Ok(Report { servers: vec![Server::from(status)] }),
+            Ok(status) => Ok(Report { servers: vec![status] }),
             Err(error) => Err(Failure::new(NO_SERVER, format!("status: display :{display}: {error}"))),
         };
     }
@@ -60,7 +66,7 @@ fn ask(chosen: Option<u32>) -> Result<Report, Failure> {
     let mut servers = Vec::new();
     for (display, answer) in answers {
         match answer {
-            Ok(status) => servers.push(Server::from(status)),
+            Ok(status) => servers.push(status),
             Err(error) => errors.push(format!(":{display}: {error}")),
         }
     }

@@ -6,7 +6,9 @@ use bytesize::ByteSize;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
-use super::model::{Connection, Report, Server, Transport};
+use slipway_transport::status::{Connection, ServerStatus, Transport};
+
+use super::Report;
 
 const HEADER: [&str; 11] = ["pid", "client", "transport", "ring", "in", "out", "looked", "spun", "slept", "rung", "heard"];
 /// Columns from here on are numbers.
@@ -18,7 +20,7 @@ pub fn render(report: &Report) -> String {
     servers.join("\n")
 }
 
-fn server(server: &Server) -> String {
+fn server(server: &ServerStatus) -> String {
     let limits = &server.limits;
     let rings = server.connections.iter().filter(|connection| connection.transport == Transport::Ring).count();
     let mut text = format!(
@@ -81,8 +83,8 @@ fn printable(name: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::model::{Limits, Waits};
     use super::*;
+    use slipway_transport::status::{Limits, Waits};
 
     fn connection(transport: Transport, name: &str) -> Connection {
         Connection {
@@ -100,7 +102,7 @@ mod tests {
 
     fn report(connections: Vec<Connection>) -> Report {
         let limits = Limits { min_ring: 64 << 10, max_ring: 16 << 20, total: 1 << 30, clients: 1024 };
-        Report { servers: vec![Server { display: 99, pid: 4242, limits, granted_bytes: 2 << 20, connections }] }
+        Report { servers: vec![ServerStatus { display: 99, pid: 4242, limits, granted_bytes: 2 << 20, connections }] }
     }
 
     #[test]

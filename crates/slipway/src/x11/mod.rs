@@ -1,16 +1,12 @@
 //! `slipway x11`: a program with the hooks, alone or with a private server.
 
 mod auth;
-pub mod guard;
-pub mod process;
+mod private;
 mod screen;
 mod server;
-mod session;
-pub mod signals;
 
 use std::env;
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 
 use crate::args::X11;
 use crate::failure::Failure;
@@ -18,7 +14,6 @@ use crate::hooks::Hooks;
 use crate::program::Program;
 use crate::settings::Settings;
 
-pub use process::wait;
 pub use screen::Screen;
 
 /// Runs the program; the exit code is its own.
@@ -32,19 +27,11 @@ pub fn run(args: X11) -> Result<u8, Failure> {
     };
     let program = Program::find(name)?;
     if args.server.server.is_some() {
-        return session::run(&args.server, settings, &program, program_args);
+        return private::run(&args.server, settings, &program, program_args);
     }
     let hooks = Hooks::new(settings, &program);
     let mut command = program.command();
     command.args(program_args);
     hooks.apply(&mut command, &program);
     Err(program.exec_failure(&command.exec()))
-}
-
-/// The process that cleans up after a killed session: see [`mod@guard`].
-///
-/// # Errors
-/// Its standard input is not the socket of a session.
-pub fn guard(dir: &Path) -> Result<u8, Failure> {
-    guard::watch(dir)
 }

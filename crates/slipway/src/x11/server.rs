@@ -2,9 +2,8 @@
 
 use std::collections::VecDeque;
 use std::ffi::OsString;
-use std::io::{BufRead, BufReader, PipeReader, Read, pipe};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
-use std::os::unix::process::CommandExt;
+use std::io::{BufRead, BufReader, PipeReader, pipe};
+use std::os::fd::AsRawFd;
 use std::path::Path;
 use std::process::Stdio;
 use std::sync::mpsc::{Receiver, channel};
@@ -12,34 +11,30 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::process::Pid;
 
-use super::process::{Supervised, Target, readable, wait};
-use super::signals::Signals;
 use crate::args::{LogLevel, ServerOptions};
 use crate::failure::{Failure, OWN};
 use crate::hooks::Hooks;
 use crate::program::Program;
+use crate::session::server::{Report, Server};
+use crate::session::signals::Signals;
 
 /// Lines of the server's standard error that a failure shows.
 const LAST_LINES: usize = 10;
-/// How long a server that closed its end of the display pipe may take to end, and its last words to arrive.
+/// How long the last words of a server that ended may take to arrive.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
 /// A server that has been started.
 #[derive(Debug)]
-pub struct Server {
+pub struct XServer {
     name: String,
-    process: Supervised,
-    /// Hangs up when the server and all it has started are gone.
-    life: PipeReader,
-    display: PipeReader,
+    /// Its process.
+    pub process: Server,
     output: Output,
 }
 
-impl Server {
+impl XServer {
     /// Starts `program` with `authority` as its authority file.
     ///
     /// # Errors
@@ -63,18 +58,11 @@ impl Server {
         }
         command.args::<_, &OsString>(&options.server_arg);
         hooks.apply(&mut command, program);
-        // A group of its own: Ctrl-C is for the program, which may need its server while it ends.
-        command.process_group(0).stdin(Stdio::null()).stdout(Stdio::null()).stderr(their_stderr);
-        let process = Supervised::start(&mut command).map_err(|error| program.exec_failure(&error))?;
+        command.stdout(Stdio::null()).stderr(their_stderr);
+        let process = Server::start(&name, &mut command, display, life).map_err(|error| program.exec_failure(&error))?;
         drop((report, command));
         let output = Output::collect(stderr, hooks.says(LogLevel::Debug));
-        Ok(Self { name, process, life, display, output })
-    }
-
-    /// What to stop at the end, in this order.
-    pub fn targets(&self) -> [Target<BorrowedFd<'_>>; 2] {
-        let leader = Pid::from_child(&self.process.child);
-        [Target::Group { leader, pipe: self.life.as_fd() }, Target::Process(self.process.pidfd.as_fd())]
+        Ok(Self { name, process, output })
     }
 
     /// Waits until the server accepts connections; returns its display number.
@@ -82,61 +70,24 @@ impl Server {
     /// # Errors
     /// The server ended, said nothing within `patience`, or one of `signals` came.
     pub fn ready(&mut self, patience: Duration, signals: &mut Signals) -> Result<u32, Failure> {
-        let deadline = Instant::now() + patience;
-        let mut report = Vec::new();
-        loop {
-            let own = |error| Failure::own(format!("{}: waiting for its display", self.name), error);
-            let mut fds = [
-                PollFd::from_borrowed_fd(self.display.as_fd(), PollFlags::IN),
-                PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN),
-            ];
-            if !wait(&mut fds, Some(deadline)).map_err(own)? {
-                let seconds = patience.as_secs();
-                return Err(self.failure(&format!("was not ready within {seconds} s (--server-timeout)")));
-            }
-            let (has_report, has_signals) = (!fds[0].revents().is_empty(), !fds[1].revents().is_empty());
-            if has_signals && let Some(request) = signals.take().first() {
-                let code = u8::try_from(128 + request.number).unwrap_or(OWN);
-                return Err(Failure::new(code, format!("signal {} while {} started", request.number, self.name)));
-            }
-            if has_report {
-                let mut bytes = [0; 64];
-                let count = self.display.read(&mut bytes).map_err(own)?;
-                report.extend_from_slice(&bytes[..count]);
-                if let Some(line) = report.strip_suffix(b"\n") {
-                    return self.parse(line);
-                }
-                if count == 0 || report.len() > 64 {
-                    let how = self.ending();
-                    return Err(self.failure(&how));
+        let why = match self.process.report(Instant::now() + patience, signals)? {
+            Report::Line(line) => {
+                let text = String::from_utf8_lossy(&line);
+                match text.trim().parse() {
+                    Ok(display) => return Ok(display),
+                    Err(_) => format!("{} reported display {text:?}, which is no number", self.name),
                 }
             }
-        }
+            Report::Late => format!("{} was not ready within {} s (--server-timeout)", self.name, patience.as_secs()),
+            Report::Closed(Some(status)) => format!("{} ended before it was ready ({status})", self.name),
+            Report::Closed(None) => {
+                format!("{} closed the pipe of -displayfd without a display number; does it know that option?", self.name)
+            }
+        };
+        Err(self.failure(why))
     }
 
-    fn parse(&self, line: &[u8]) -> Result<u32, Failure> {
-        let text = String::from_utf8_lossy(line);
-        text.trim().parse().map_err(|_| self.failure(&format!("reported display {text:?}, which is no number")))
-    }
-
-    /// How the server ended, if it has.
-    pub fn ended(&mut self) -> Option<String> {
-        match self.process.child.try_wait() {
-            Ok(Some(status)) => Some(format!("{} ended early ({status})", self.name)),
-            _ => None,
-        }
-    }
-
-    fn ending(&mut self) -> String {
-        readable(&self.process.pidfd, LAST_WORDS);
-        match self.process.child.try_wait() {
-            Ok(Some(status)) => format!("ended before it was ready ({status})"),
-            _ => "closed the pipe of -displayfd without a display number; does it know that option?".to_owned(),
-        }
-    }
-
-    fn failure(&self, what: &str) -> Failure {
-        let mut message = format!("{} {what}", self.name);
+    fn failure(&self, mut message: String) -> Failure {
         let last = self.output.last_words();
         if last.is_empty() {
             message.push_str("; it wrote nothing to standard error");

@@ -1,17 +1,15 @@
 //! What the tests need built: the hooks, and small programs in C.
 
-use super::built::built;
+use slipway_test_support::{built, succeed};
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use tempfile::TempDir;
 
-/// The hooks: SLIPWAY_PRELOAD if it is set, else those of this build.
-pub fn preload() -> &'static Path {
-    static PRELOAD: OnceLock<PathBuf> = OnceLock::new();
-    PRELOAD.get_or_init(|| std::env::var_os("SLIPWAY_PRELOAD").map_or_else(|| built("libslipway_preload.so"), PathBuf::from))
+/// The hooks.
+pub fn preload() -> PathBuf {
+    built("libslipway_preload.so")
 }
 
 /// Compiles tests/c/`name`.c into `dir` with `flags`.
@@ -30,9 +28,7 @@ pub fn build_c(source: &str, output: &Path, flags: &[&str]) {
 
 fn cc(source: &Path, output: &Path, flags: &[&str]) {
     let mut cc = Command::new("cc");
-    cc.args(["-O1", "-Wall", "-Werror", "-o"]).arg(output).arg(source).args(flags);
-    let done = cc.output().expect("start cc");
-    assert!(done.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&done.stderr));
+    succeed(cc.args(["-O1", "-Wall", "-Werror", "-o"]).arg(output).arg(source).args(flags));
 }
 
 /// The path of a file below this crate's tests directory.

@@ -3,10 +3,10 @@
 use mach as _;
 use rustix::event::{PollFd, PollFlags, poll};
 use slipway_mach::Request;
-use slipway_mach::abi::typed::type_word;
-use slipway_mach::abi::{self, Code, option, right, types};
+use slipway_mach::abi::{Code, option, right, types};
 use slipway_mach::task::Task;
 use slipway_ports::objects;
+pub use slipway_test_support::Msg;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, Stdio};
 
@@ -28,7 +28,7 @@ pub fn start(test: &str, role: &str, port: u32) -> Child {
     let (ours, theirs) = objects::socket_pair().expect("sockets");
     objects::send(ours.as_fd(), &[b"a right"], &[sending.as_fd(), holder.as_fd()]).expect("a packet");
     Command::new(std::env::current_exe().expect("the test's own path"))
-        .args([test, "--exact", "--nocapture"])
+        .args([test, "--exact", "--nocapture", "--include-ignored"])
         .env(ROLE, role)
         .stdin(Stdio::from(theirs))
         .stdout(Stdio::null())
@@ -49,56 +49,6 @@ pub fn inherited() -> u32 {
 /// A new receive right.
 pub fn receive_right() -> u32 {
     Task::current().allocate(right::RECEIVE).expect("a port")
-}
-
-/// A message.
-#[derive(Debug, Clone)]
-pub struct Msg(Vec<u8>);
-
-impl Msg {
-    /// A header: destination and reply port with their dispositions.
-    pub fn new(id: i32, dest: (u32, u32), reply: (u32, u32)) -> Self {
-        let mut bytes = vec![0; abi::HEADER];
-        bytes[0..4].copy_from_slice(&(dest.1 | reply.1 << 8).to_le_bytes());
-        bytes[8..12].copy_from_slice(&dest.0.to_le_bytes());
-        bytes[16..20].copy_from_slice(&reply.0.to_le_bytes());
-        bytes[28..32].copy_from_slice(&id.to_le_bytes());
-        Self(bytes)
-    }
-
-    /// Adds an integer, described by its type: 16 bytes.
-    pub fn int(mut self, value: u32) -> Self {
-        self.0.extend(type_word(types::INTEGER_32, 32, 1).to_le_bytes());
-        self.0.extend(u64::from(value).to_le_bytes());
-        self
-    }
-
-    /// Adds a right, described by its type: 16 bytes.
-    pub fn port(mut self, disposition: u32, name: u32) -> Self {
-        self.0[3] |= 0x80;
-        self.0.extend(type_word(disposition, 64, 1).to_le_bytes());
-        self.0.extend(u64::from(name).to_le_bytes());
-        self
-    }
-
-    fn word(&self, at: usize) -> u32 {
-        u32::from_le_bytes(self.0[at..at + 4].try_into().expect("4 bytes"))
-    }
-
-    /// The value, or the name of the right, that was added as the `n`th.
-    pub fn value(&self, n: usize) -> u32 {
-        self.word(abi::HEADER + 16 * n + 8)
-    }
-
-    /// `msgh_id`.
-    pub fn id(&self) -> i32 {
-        self.word(28).cast_signed()
-    }
-
-    /// The received reply right's name.
-    pub fn reply(&self) -> u32 {
-        self.word(8)
-    }
 }
 
 /// Sends a message.

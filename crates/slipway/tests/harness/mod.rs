@@ -7,7 +7,6 @@
 
 pub mod bench;
 pub mod build;
-pub mod built;
 pub mod drawing;
 pub mod mach;
 pub mod outcome;

@@ -1,31 +1,20 @@
 //! Tasks as shared objects, and what runs them.
 
 use super::build::asset;
-use super::built::built;
 use super::{Bench, Outcome, Running};
+use slipway_test_support::{built, repository, succeed};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
-
-/// The files that `slipway run` needs for tasks: name server, host, library; the library's directory.
-fn parts() -> &'static (PathBuf, PathBuf) {
-    static PARTS: OnceLock<(PathBuf, PathBuf)> = OnceLock::new();
-    PARTS.get_or_init(|| {
-        built("slipway-domain");
-        (built("slipway-bootstrap"), built("libmach.so"))
-    })
-}
 
 /// Compiles C into a shared object, linked with the library.
 pub fn shared(source: &Path, output: &Path, flags: &[&str]) {
-    let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
-    let library = parts().1.parent().expect("a directory").display().to_string();
+    let library = built("libmach.so").parent().expect("a directory").display().to_string();
     let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]).arg(include);
+    cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-I"]);
+    cc.arg(repository("include"));
     cc.arg("-o").arg(output).arg(source).args(flags).args(["-L", &library, "-lmach", "-lpthread"]);
-    let done = cc.output().expect("start cc");
-    assert!(done.status.success(), "{cc:?}: {}", String::from_utf8_lossy(&done.stderr));
+    succeed(&mut cc);
 }
 
 /// The task of tests/c/task.c, compiled into the test's directory.
@@ -46,7 +35,9 @@ pub fn task_of(bench: &Bench, name: &str, text: &str, flags: &[&str]) -> PathBuf
 /// `slipway run ARGS`.
 pub fn command(bench: &Bench, args: &[&str]) -> Command {
     let mut command = bench.slipway(&["run"]);
-    command.args(args).env("SLIPWAY_BOOTSTRAP_SERVER", &parts().0);
+    // The host of tasks lies beside the program.
+    built("slipway-domain");
+    command.args(args).env("SLIPWAY_BOOTSTRAP_SERVER", built("slipway-bootstrap"));
     command
 }
 

@@ -18,11 +18,11 @@ const BATCH: u64 = 2048;
 /// Batches in a row, each waited for, that make a flow.
 const FLOW: u32 = 4;
 
-/// A nap shorter than this, in nanoseconds, costs more than the spinning it saves.
-const SHORTEST_NAP: u64 = 100_000;
+/// A timed wait shorter than this, in nanoseconds, costs more than the spinning it saves.
+const SHORTEST_WAIT: u64 = 100_000;
 
-/// How long a nap lasts at most, in nanoseconds.
-const LONGEST_NAP: u64 = 1_000_000;
+/// How long a timed wait lasts at most, in nanoseconds.
+const LONGEST_WAIT: u64 = 1_000_000;
 
 /// Bytes that a stream in company is read before the others have their turn.
 const TURN: u64 = 16 * 1024;
@@ -155,10 +155,10 @@ impl Entry {
         }
     }
 
-    /// How long the server may nap, in nanoseconds, while the stream's sender fills the ring without
+    /// How long the server may wait for a time, in nanoseconds, while the stream's sender fills the ring without
     /// waiting for answers; None if it may not. Short enough that a quarter of the ring still
-    /// takes what comes, and that the nap ends before the sender is likely to ask for something.
-    pub fn nap(&self, now: u64) -> Option<u64> {
+    /// takes what comes, and that the wait ends before the sender is likely to ask for something.
+    pub fn timed_wait(&self, now: u64) -> Option<u64> {
         if self.batches < FLOW {
             return None;
         }
@@ -166,7 +166,7 @@ impl Entry {
         let fill = (self.stream.ring_size() as u64 / 4).saturating_mul(flowing) / self.flowed.max(1);
         // As long as it flowed the last time it is expected to flow on; beyond that, the longer the surer.
         let expected = if flowing < self.last_flow { (self.last_flow - flowing) / 2 } else { flowing / 4 };
-        Some(fill.min(expected).min(LONGEST_NAP)).filter(|nap| *nap >= SHORTEST_NAP)
+        Some(fill.min(expected).min(LONGEST_WAIT)).filter(|wait| *wait >= SHORTEST_WAIT)
     }
 
     /// Gives the stream its turn: all it has, or in company only so much that the others don't wait long.

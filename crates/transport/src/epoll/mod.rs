@@ -78,7 +78,7 @@ struct State {
 pub struct EpollSet {
     epfd: RawFd,
     /// The process that made it.
-    owner: u32,
+    process: u32,
     kick: Reserved,
     state: Mutex<State>,
     sleepers: SetSleepers,
@@ -93,7 +93,7 @@ impl EpollSet {
         let kick = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
         let set = Self {
             epfd,
-            owner: std::process::id(),
+            process: std::process::id(),
             kick,
             state: Mutex::default(),
             sleepers: SetSleepers::default(),
@@ -164,7 +164,7 @@ impl EpollSet {
     /// set, which it shares with its parent, as it is.
     pub fn closing(&self, fd: RawFd) {
         let mut state = locked(&self.state);
-        if self.owner == std::process::id() {
+        if self.process == std::process::id() {
             self.take_out(&mut state, fd);
         } else {
             state.take_out(fd);

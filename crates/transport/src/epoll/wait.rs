@@ -1,4 +1,4 @@
-//! Waiting on a set: look at the active streams, spin, nap, sleep.
+//! Waiting on a set: look at the active streams, spin, wait for a time, sleep.
 
 use super::{EpollSet, Event, Poller, State, Tag, borrow, entry::Entry};
 use crate::{
@@ -16,7 +16,7 @@ use std::{os::fd::RawFd, time::Duration};
 /// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
 const GLANCE: u64 = 5_000;
 
-/// A wait for the next batch of a flow that is longer than this, in nanoseconds, is worth a nap.
+/// A wait for the next batch of a flow that is longer than this, in nanoseconds, is worth a timed wait.
 const LONG: u64 = 8_000;
 
 /// For so long, in nanoseconds, after somebody else had an event a stream has company.
@@ -28,13 +28,13 @@ struct Course {
     won: Won,
     /// Whether the stream that stirs was waited for, and for long.
     waited: Option<bool>,
-    napped: bool,
+    timed: bool,
 }
 
 impl EpollSet {
     /// epoll_wait(2): appends at most `max` events to `out`.
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
-        let mut course = Course { deadline: None, won: Won::Looking, waited: None, napped: false };
+        let mut course = Course { deadline: None, won: Won::Looking, waited: None, timed: false };
         let mut timed = false;
         let mut scratch = Vec::new();
         loop {
@@ -63,8 +63,8 @@ impl EpollSet {
                 }
                 return Ok(());
             }
-            let nap = if course.napped || !may_spin() { None } else { state.nap(time) };
-            let flowing = nap.is_some();
+            let wait = if course.timed || !may_spin() { None } else { state.timed_wait(time) };
+            let flowing = wait.is_some();
             if course.won == Won::Looking && !flowing {
                 let (start, stirring) = (time, self.spin(&mut state, course.deadline, poller, &mut scratch, out, max)?);
                 if !out.is_empty() {
@@ -76,14 +76,14 @@ impl EpollSet {
                     continue;
                 }
             }
-            let ready = if flowing { !state.doze_off() } else { !self.lie_down(&mut state) };
-            course.napped |= flowing;
+            let ready = if flowing { !state.arm_timed() } else { !self.lie_down(&mut state) };
+            course.timed |= flowing;
             if ready {
                 continue;
             }
             let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
-            let nap = nap.map(Duration::from_nanos);
-            let remaining = nap.map_or(remaining, |nap| Some(remaining.unwrap_or(nap).min(nap)));
+            let wait = wait.map(Duration::from_nanos);
+            let remaining = wait.map_or(remaining, |wait| Some(remaining.unwrap_or(wait).min(wait)));
             scratch.clear();
             let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
             let mut state = locked(&self.state);
@@ -243,17 +243,17 @@ impl EpollSet {
 }
 
 impl State {
-    /// How long a nap may last, in nanoseconds: if all that is active flows, from senders that need other processors
+    /// How long a timed wait may last, in nanoseconds: if all that is active flows, from senders that need other processors
     /// than this one.
-    fn nap(&self, now: u64) -> Option<u64> {
-        let shortest = self.busy().map(|entry| entry.nap(now)).min()??;
+    fn timed_wait(&self, now: u64) -> Option<u64> {
+        let shortest = self.busy().map(|entry| entry.timed_wait(now)).min()??;
         let own = processor();
         self.busy().all(|entry| entry.stream.strategy(own) == SpinStrategy::Spin).then_some(shortest)
     }
 
     /// Asks the senders of the active streams to ring only when their ring is half full or they
     /// wait themselves. False if one of the streams stirs after all.
-    fn doze_off(&self) -> bool {
+    fn arm_timed(&self) -> bool {
         self.busy().for_each(|entry| entry.stream.arm_lazily());
         let stirring = self.busy().any(Entry::stirs);
         if stirring {
@@ -262,7 +262,7 @@ impl State {
         !stirring
     }
 
-    /// After a nap: looks at the active streams again. One with nothing new no longer flows.
+    /// After a timed wait: looks at the active streams again. One with nothing new no longer flows.
     fn wake_up(&mut self) {
         for fd in self.active.clone() {
             if let Some(entry) = self.entry(fd) {

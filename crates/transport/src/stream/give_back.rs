@@ -82,7 +82,7 @@ impl Stream {
     }
 
     /// Sends back descriptors whose bytes the peer takes back. False if its queue is full: it rings
-    /// when it has room and misses some.
+    /// when it has space and misses some.
     fn return_parcels(&self) -> bool {
         let mut mail = locked(&self.mail);
         while let Some(parcel) = mail.parcels.pop_front() {

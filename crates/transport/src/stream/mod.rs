@@ -95,7 +95,7 @@ struct Mail {
 }
 
 impl Mail {
-    fn has_room(&self, parcel: &Parcel) -> bool {
+    fn has_space(&self, parcel: &Parcel) -> bool {
         let waiting = || self.parcels.iter().chain(&self.returned);
         let held: usize = waiting().map(|p| p.descriptors.len()).sum();
         waiting().count() < MOST_PARCELS && held + parcel.descriptors.len() <= MOST_HELD
@@ -206,7 +206,7 @@ impl Stream {
         if receive { &common.receive_timeout } else { &common.send_timeout }.store(micros, Relaxed);
     }
 
-    /// The line's socket, for those who sleep on it.
+    /// The line's socket, for the threads that sleep on it.
     pub fn line_socket(&self) -> BorrowedFd<'_> {
         self.socket.as_fd()
     }
@@ -232,7 +232,7 @@ impl Stream {
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
-    /// processes could not agree on who takes the answer.
+    /// processes could not agree on which takes the answer.
     pub fn before_fork(&self) {
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {
             self.attend();
@@ -265,13 +265,13 @@ impl Stream {
                         break;
                     }
                 }
-                Heard::Message(Message::Parcel(parcel)) if mail.has_room(&parcel) => {
+                Heard::Message(Message::Parcel(parcel)) if mail.has_space(&parcel) => {
                     mail.parcels.push_back(parcel);
                     self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
                     let taken = &self.state.rx.parcels_taken;
                     taken.store(taken.load(Relaxed).wrapping_add(1), Relaxed);
                 }
-                Heard::Message(Message::Returned(parcel)) if mail.has_room(&parcel) => mail.returned.push_back(parcel),
+                Heard::Message(Message::Returned(parcel)) if mail.has_space(&parcel) => mail.returned.push_back(parcel),
                 Heard::Message(Message::Grant { ring, segment }) if self.awaits_answer() => {
                     match usize::try_from(ring).map_err(io::Error::other).and_then(|r| Segment::open(segment.as_fd(), r)) {
                         Ok(opened) => {
@@ -301,7 +301,7 @@ impl Stream {
         }
     }
 
-    /// As [`Stream::attend`] for one who is awake himself while other threads may sleep on the bell.
+    /// As [`Stream::attend`] for a thread that is awake while other threads may sleep on the bell.
     /// To take a message that they have not heard yet would leave them asleep; but any message wakes
     /// them, and the last to get up takes it. So this waits until it is taken, or nobody sleeps. Only a
     /// sleeper that can't run at all (stopped, or killed in a forked child) is left behind.
@@ -354,7 +354,7 @@ impl Stream {
         let tx = &segment.tx;
         let overfed = || {
             // A thread that waits in an epoll set has no moment in which it would wake the reader.
-            let unattended = tx.reader_naps() && self.in_sets.load(Relaxed) != 0 && tx.take_napping_reader();
+            let unattended = tx.is_reader_timed() && self.in_sets.load(Relaxed) != 0 && tx.take_timed_reader();
             unattended || tx.take_overfed_reader(&mut self.state.tx.cursor()).unwrap_or(false)
         };
         if tx.take_sleeping_reader() || overfed() || Settings::get().stage == Stage::One {
@@ -362,10 +362,10 @@ impl Stream {
         }
     }
 
-    /// This end is about to wait for an answer: a peer that naps must begin with the question.
-    pub fn wake_napper(&self) {
+    /// This end is about to wait for an answer: a peer in a timed wait must begin with the question.
+    pub fn wake_timed_reader(&self) {
         if let Some(segment) = self.line()
-            && segment.tx.take_napping_reader()
+            && segment.tx.take_timed_reader()
         {
             self.ring_bell();
         }

@@ -61,12 +61,12 @@ impl Stream {
         if want.intersects(INPUT) && input() {
             return true;
         }
-        want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_room()
+        want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_space()
     }
 
     /// Whether a server has not read all that its client sent. An X server closes a connection when it
     /// is told of its end, and drops what it has not read; a ring holds more than a socket, and a
-    /// server that naps reads later. So it is told when the ring is empty.
+    /// server in a timed wait reads later. So it is told when the ring is empty.
     pub fn has_last_words(&self) -> bool {
         let rx = &self.state.rx;
         self.role == Role::Server
@@ -74,20 +74,20 @@ impl Stream {
             && self.line().is_some_and(|s| s.rx.readable(rx.head.load(Relaxed)))
     }
 
-    /// Whether a writer that waits should go on: there is room, and a lot of it if it ran out before.
-    fn has_room(&self) -> bool {
+    /// Whether a writer that waits should go on: there is space, and a lot of it if it ran out before.
+    fn has_space(&self) -> bool {
         let Some(segment) = self.line() else { return false };
         let tx = &self.state.tx;
         let mut cursor = tx.cursor();
         if tx.full.load(Relaxed) == 0 {
-            return segment.tx.free(&mut cursor, 1).map_or(true, |room| room > 0);
+            return segment.tx.free(&mut cursor, 1).map_or(true, |space| space > 0);
         }
-        let roomy = segment.tx.unread(&mut cursor).map_or(true, |used| pace::enough(used, segment.tx.size()));
-        if roomy {
+        let writable = segment.tx.unread(&mut cursor).map_or(true, |used| pace::enough(used, segment.tx.size()));
+        if writable {
             tx.full.store(0, Relaxed);
             self.pace.learn(cursor.head_seen);
         }
-        roomy
+        writable
     }
 
     /// What the stream is ready for among `want`. `kernel` is what the kernel just said of the
@@ -129,7 +129,7 @@ impl Stream {
     fn ready_output(&self, want: PollFlags, kernel: PollFlags) -> PollFlags {
         let want = want & OUTPUT;
         match self.state.tx.mode.load(Relaxed) {
-            mode::RING if self.has_room() || kernel.contains(PollFlags::HUP) => want,
+            mode::RING if self.has_space() || kernel.contains(PollFlags::HUP) => want,
             mode::RING | mode::RETURNING => PollFlags::empty(),
             _ => kernel & want,
         }
@@ -149,7 +149,7 @@ impl Stream {
                 _ => state == CLOSED || !self.line_alive(),
             };
             if turn {
-                // Waited for: who goes on without may sleep through the change that another makes.
+                // Waited for: a thread that goes on without may sleep through the change that another makes.
                 let _guard = self.lock_receiving(Some(fd));
                 if rx.mode.load(Relaxed) == mode::BEFORE {
                     if state == UNOPENED {
@@ -207,10 +207,10 @@ impl Stream {
         }
     }
 
-    /// Arms the reader's flag for a nap (R7).
+    /// Arms the reader's flag for a timed wait (R7).
     pub fn arm_lazily(&self) {
         if let Some(segment) = self.line() {
-            segment.rx.arm_napping_reader();
+            segment.rx.arm_timed_reader();
         }
     }
 
@@ -239,11 +239,11 @@ impl Stream {
     }
 
     /// How long it will take until more than [`pace::enough`] of the ring is free, in nanoseconds; None if that isn't known
-    /// or not worth a nap. `now` is the time.
-    pub fn room_nap(&self, now: u64) -> Option<u64> {
+    /// or not worth a wait. `now` is the time.
+    pub fn space_wait(&self, now: u64) -> Option<u64> {
         let tx = &self.state.tx;
         let segment = self.line().filter(|_| tx.mode.load(Relaxed) == mode::RING)?;
-        self.pace.nap(&segment.tx, tx.cursor(), now)
+        self.pace.space_wait(&segment.tx, tx.cursor(), now)
     }
 
     /// Enters the state of one that sleeps until the bell rings: from here on nobody else drains
@@ -281,7 +281,7 @@ impl Stream {
         self.state.common.sleepers.if_none(|| self.attend());
     }
 
-    /// Counts sends that found no room: an epoll set's edge for writers.
+    /// Counts sends that found no space: an epoll set's edge for writers.
     pub fn blocked_mark(&self) -> u32 {
         self.state.tx.blocked.load(Relaxed)
     }

@@ -31,7 +31,7 @@ const STALE: u64 = 20_000;
 pub struct How {
     /// MSG_PEEK: leave the bytes where they are.
     pub peek: bool,
-    /// The caller has room for descriptors; without it they are closed, as the kernel does.
+    /// The caller has a buffer for descriptors; without it they are closed, as the kernel does.
     pub descriptors: bool,
 }
 
@@ -42,7 +42,7 @@ pub struct Received {
     pub bytes: usize,
     /// Descriptors that came with them, close-on-exec.
     pub descriptors: Vec<OwnedFd>,
-    /// Descriptors came that the caller had no room for.
+    /// Descriptors came that the caller had no buffer for.
     pub dropped: bool,
 }
 

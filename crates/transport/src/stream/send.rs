@@ -20,7 +20,7 @@ const PROBE: u64 = 1_000_000;
 pub(super) const PIECE: usize = 16 * 1024;
 
 impl Stream {
-    /// Sends what there is room for, without blocking; `AGAIN` if there is none, `PIPE` if nobody
+    /// Sends what there is space for, without blocking; `AGAIN` if there is none, `PIPE` if nobody
     /// reads any more (the caller raises SIGPIPE). Descriptors go with the first byte.
     pub fn send(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
         let tx = &self.state.tx;
@@ -108,15 +108,15 @@ impl Stream {
             return Ok(Some(0));
         }
         let mut cursor = tx.cursor();
-        let room = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
-        if room < want {
+        let space = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
+        if space < want {
             tx.full.store(1, Relaxed);
         }
-        if room == 0 {
+        if space == 0 {
             tx.keep(&cursor);
             return Err(Errno::AGAIN);
         }
-        let n = want.min(room);
+        let n = want.min(space);
         let _change = (!descriptors.is_empty()).then(|| Change::begin(&tx.unfinished));
         if !descriptors.is_empty() {
             match line::send_parcel(self.socket_fd(), cursor.tail, n as u64, descriptors) {

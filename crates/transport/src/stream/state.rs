@@ -151,9 +151,9 @@ pub struct TxState {
     ready: AtomicU64,
     /// While `RETURNING`: position of the next byte to put on the socket.
     pub returning_from: AtomicU64,
-    /// 1: a send found too little room, and half of the ring has not been free since.
+    /// 1: a send found too little space, and half of the ring has not been free since.
     pub full: AtomicU32,
-    /// Counts sends that found no room (wraps).
+    /// Counts sends that found no space (wraps).
     pub blocked: AtomicU32,
     /// The peer's hint when it was last seen alive: the receiving half has its own.
     pub hint_seen: AtomicU32,

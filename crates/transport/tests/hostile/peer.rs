@@ -9,6 +9,7 @@ use slipway_fabric::{
     segment::segment_size,
     sync::{AtomicU32, AtomicU64, Mapping, Ordering::SeqCst, Shared, Zeroed},
 };
+use slipway_test_support::Dice;
 use slipway_transport::line::{self, Heard, MOST_DESCRIPTORS, Message, TOKEN};
 use std::{
     io::IoSlice,
@@ -17,30 +18,6 @@ use std::{
     path::Path,
     sync::Arc,
 };
-
-/// A small generator of random numbers whose whole state is the seed that a failure prints.
-pub struct Dice(u64);
-
-impl Dice {
-    pub fn new(seed: u64) -> Self {
-        Self(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1)
-    }
-
-    pub fn any(&mut self) -> u64 {
-        self.0 ^= self.0 >> 12;
-        self.0 ^= self.0 << 25;
-        self.0 ^= self.0 >> 27;
-        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
-    }
-
-    pub fn below(&mut self, n: usize) -> usize {
-        (self.any() >> 33) as usize % n
-    }
-
-    pub fn bytes(&mut self, n: usize) -> Vec<u8> {
-        (0..n).map(|_| self.any() as u8).collect()
-    }
-}
 
 /// The page of control words, as words of either size.
 #[repr(C)]

@@ -2,7 +2,6 @@
 
 use super::{
     WATCHDOG,
-    peer::Dice,
     victim::{self, Told},
 };
 use rustix::{
@@ -11,6 +10,7 @@ use rustix::{
     net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with},
     time::Timespec,
 };
+use slipway_test_support::Dice;
 use slipway_transport::{
     hub::Hub,
     rendezvous,

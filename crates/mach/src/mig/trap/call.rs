@@ -2,9 +2,8 @@
 #![allow(unsafe_code, reason = "a routine that another task registered gets pointers")]
 
 use super::{
-    Facts, Trap,
-    item::{Item, Place, owner, place_of},
-    room::{List, Packed, Room, Text},
+    buffer::{Buffer, List, Packed, Text},
+    item::{Facts, Item, Offsets, Trap, counted_by, offsets_of},
 };
 use crate::{
     abi::Code,
@@ -25,7 +24,7 @@ pub struct Call<'a, R: Trap, const WORDS: usize> {
     at: usize,
     good: bool,
     /// What the block has pointers to.
-    rooms: PhantomData<&'a mut [u8]>,
+    buffers: PhantomData<&'a mut [u8]>,
     routine: PhantomData<R>,
 }
 
@@ -34,21 +33,21 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
     #[inline]
     #[allow(clippy::new_without_default, reason = "stubs call it by name")]
     pub fn new() -> Self {
-        Self { block: [0; WORDS], next: 0, at: 0, good: true, rooms: PhantomData, routine: PhantomData }
+        Self { block: [0; WORDS], next: 0, at: 0, good: true, buffers: PhantomData, routine: PhantomData }
     }
 
-    /// The next item, and its place, if it is one that `fits`.
+    /// The next item, and where it is, if it is one that `fits`.
     #[inline]
-    fn next(&mut self, fits: impl FnOnce(&Item) -> bool) -> Option<(&'static Item, Place)> {
+    fn next(&mut self, fits: impl FnOnce(&Item) -> bool) -> Option<(&'static Item, Offsets)> {
         let item = R::ITEMS.get(self.next).filter(|item| fits(item));
         self.next += 1;
         let Some(item) = item else {
             self.good = false;
             return None;
         };
-        let place = item.place(self.at);
-        self.at = place.end;
-        Some((item, place))
+        let offsets = item.offsets(self.at);
+        self.at = offsets.end;
+        Some((item, offsets))
     }
 
     #[inline]
@@ -59,7 +58,7 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
     #[inline]
     fn set(&mut self, at: usize, bytes: &[u8]) {
         match self.block.as_mut_bytes().get_mut(at..at + bytes.len()) {
-            Some(place) => place.copy_from_slice(bytes),
+            Some(to) => to.copy_from_slice(bytes),
             None => self.good = false,
         }
     }
@@ -72,44 +71,44 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
     /// A value that is in the block itself.
     #[inline]
     pub fn value<T: Plain>(&mut self, value: &T) {
-        let Some((_, place)) = self.next(|item| item.is_word() && item.is_in() && item.bytes() == T::SIZE) else { return };
-        match self.block.as_mut_bytes().get_mut(place.data..place.data + T::SIZE) {
-            Some(place) => value.store(place),
+        let Some((_, offsets)) = self.next(|item| item.is_word() && item.is_in() && item.bytes() == T::SIZE) else { return };
+        match self.block.as_mut_bytes().get_mut(offsets.data..offsets.data + T::SIZE) {
+            Some(to) => value.store(to),
             None => self.good = false,
         }
     }
 
     /// A value or an array of fixed length that goes in, or goes in and comes out.
     #[inline]
-    pub fn input<T: Plain>(&mut self, room: &'a mut impl Room, value: &T) {
+    pub fn input<T: Plain>(&mut self, buffer: &'a mut impl Buffer, value: &T) {
         let fits = |item: &Item| item.is_far_value() && item.is_in() && item.size() == T::SIZE;
-        let Some((item, place)) = self.next(fits) else { return };
-        let bytes: &'a mut [u8] = room.words().as_mut_bytes();
+        let Some((item, offsets)) = self.next(fits) else { return };
+        let bytes: &'a mut [u8] = buffer.words().as_mut_bytes();
         let Some(bytes) = bytes.get_mut(..item.size()) else { return self.check(false) };
         value.store(bytes);
-        self.point(place.data, bytes.as_mut_ptr());
+        self.point(offsets.data, bytes.as_mut_ptr());
     }
 
     /// A value or an array of fixed length that comes out.
     #[inline]
-    pub fn output(&mut self, room: &'a mut impl Room) {
-        let Some((item, place)) = self.next(|item| item.is_far_value() && !item.is_in()) else { return };
-        let bytes: &'a mut [u8] = room.words().as_mut_bytes();
+    pub fn output(&mut self, buffer: &'a mut impl Buffer) {
+        let Some((item, offsets)) = self.next(|item| item.is_far_value() && !item.is_in()) else { return };
+        let bytes: &'a mut [u8] = buffer.words().as_mut_bytes();
         self.check(bytes.len() >= item.size());
-        self.point(place.data, bytes.as_mut_ptr());
+        self.point(offsets.data, bytes.as_mut_ptr());
     }
 
     /// An array that goes in.
     #[inline]
     pub fn array(&mut self, array: &'a Packed<'_>) {
         let fits = |item: &Item| !item.is_out() && !item.is_text() && !item.is_word();
-        let Some((item, place)) = self.next(fits) else { return };
+        let Some((item, offsets)) = self.next(fits) else { return };
         let (count, size) = array.len();
         let number = if item.is_list() { count <= item.most() as usize } else { count * size == item.size() };
         self.check(number && (size == item.bytes() || !item.is_list()));
-        self.point(place.data, array.data());
+        self.point(offsets.data, array.data());
         if item.has_count() {
-            self.set(place.count, &(count as u32).to_ne_bytes());
+            self.set(offsets.count, &(count as u32).to_ne_bytes());
         } else if item.is_list() {
             self.check_count(count as u32);
         }
@@ -118,15 +117,15 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
     /// An array with a count that comes out, or goes in and comes out.
     #[inline]
     pub fn list<T: Plain>(&mut self, list: &'a mut List<T>) {
-        let Some((item, place)) = self.next(|item| item.is_list() && item.is_out()) else { return };
+        let Some((item, offsets)) = self.next(|item| item.is_list() && item.is_out()) else { return };
         let (data, count): (&'a mut [u8], &'a mut u32) = list.parts();
-        // Of what comes out, only as much has to have room as the server is told of.
+        // Of what comes out, the buffer needs to take only as much as the server is told of.
         let enough = if item.is_told() && !item.is_in() { (*count).min(item.most()) } else { item.most() };
         let fits = T::SIZE == item.bytes() && data.len() >= enough as usize * T::SIZE;
         self.check(fits && (!item.is_in() || *count <= item.most()));
-        self.point(place.data, data.as_mut_ptr());
+        self.point(offsets.data, data.as_mut_ptr());
         if item.has_count() {
-            self.point(place.count, std::ptr::from_mut(count).cast());
+            self.point(offsets.count, std::ptr::from_mut(count).cast());
         } else if item.is_in() {
             self.check_count(*count);
         }
@@ -138,9 +137,9 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
             return;
         }
         let index = self.next - 1;
-        let same = owner(R::ITEMS, index).and_then(|owner| {
-            let item = R::ITEMS.get(owner)?;
-            let at = place_of(R::ITEMS, owner).count;
+        let same = counted_by(R::ITEMS, index).and_then(|counted_by| {
+            let item = R::ITEMS.get(counted_by)?;
+            let at = offsets_of(R::ITEMS, counted_by).count;
             let bytes = self.block.as_bytes();
             if !item.is_out() {
                 return bytes.get(at..at + 4)?.try_into().ok().map(u32::from_ne_bytes);
@@ -156,17 +155,17 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
     /// A string that goes in.
     #[inline]
     pub fn text(&mut self, text: &'a CStr) {
-        let Some((_, place)) = self.next(|item| item.is_text() && !item.is_out()) else { return };
-        self.point(place.data, text.as_ptr().cast());
+        let Some((_, offsets)) = self.next(|item| item.is_text() && !item.is_out()) else { return };
+        self.point(offsets.data, text.as_ptr().cast());
     }
 
     /// A string that comes out, or goes in and comes out.
     #[inline]
     pub fn room(&mut self, text: &'a mut Text) {
-        let Some((item, place)) = self.next(|item| item.is_text() && item.is_out()) else { return };
+        let Some((item, offsets)) = self.next(|item| item.is_text() && item.is_out()) else { return };
         let bytes = text.bytes();
         self.check(bytes.len() >= item.size() && bytes.last() == Some(&0));
-        self.point(place.data, bytes.as_mut_ptr());
+        self.point(offsets.data, bytes.as_mut_ptr());
     }
 
     /// Makes the call, if it can be made. If not, nothing has happened, and a message is to be sent.
@@ -180,7 +179,7 @@ impl<'a, R: Trap, const WORDS: usize> Call<'a, R, WORDS> {
         }
         let block = self.block.as_mut_ptr();
         // SAFETY: the block was filled item by item as the signature has it, and its pointers are to what is borrowed for 'a,
-        // with at least as much room as the items say.
+        // at least as long as the items say.
         match unsafe { to.task().trap(to.name(), R::ID, Facts::<R>::SIGNATURE, block.cast()) } {
             None => None,
             Some(0) => Some(Ok(())),

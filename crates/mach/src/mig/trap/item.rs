@@ -1,6 +1,7 @@
-//! The arguments of a routine, and their places in the block.
+//! A routine as it is described: its arguments, and their offsets in the block.
 
 use crate::mig::kind::Kind;
+use std::marker::PhantomData;
 
 /// It goes in.
 pub const IN: u32 = 16;
@@ -8,7 +9,7 @@ pub const IN: u32 = 16;
 pub const OUT: u32 = 8;
 /// It is a string that ends with NUL.
 pub const TEXT: u32 = 4;
-/// The caller says how many elements it has room for.
+/// The caller says how many elements its buffer takes.
 pub const COUNT_IN_OUT: u32 = 2;
 /// It has as many elements as the nearest array before it that goes the same way and has a count.
 pub const SAME_COUNT: u32 = 1;
@@ -34,9 +35,9 @@ pub struct Item {
     align: u32,
 }
 
-/// Where an argument is in the block, in bytes from its begin.
+/// Where an argument is in the block, in bytes from its beginning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct Offsets {
     /// The value, or a pointer to it.
     pub data: usize,
     /// The number of elements, or a pointer to it, if there is one.
@@ -66,8 +67,8 @@ impl Item {
         self.flags & TEXT != 0
     }
 
-    /// Whether the caller says how many elements it has room for. There is no place to say so for an array without a count of
-    /// its own, which has room for the most.
+    /// Whether the caller says how many elements its buffer takes. There is nowhere to say so for an array without a count of
+    /// its own, which has a buffer for the most.
     pub(super) const fn is_told(&self) -> bool {
         self.flags & COUNT_IN_OUT != 0 && !self.shares_count()
     }
@@ -114,8 +115,8 @@ impl Item {
         !self.is_word() && !self.is_text() && !matches!(self.count, Count::UpTo(_))
     }
 
-    /// Its place, if nothing else is at `from`: as C lays out a structure.
-    pub(super) const fn place(&self, from: usize) -> Place {
+    /// Where it is, if nothing else is at `from`: as C lays out a structure.
+    pub(super) const fn offsets(&self, from: usize) -> Offsets {
         let size = if self.is_word() { self.bytes as usize } else { POINTER };
         let data = from.next_multiple_of(size);
         let (mut count, mut end) = (0, data + size);
@@ -124,18 +125,18 @@ impl Item {
             count = end.next_multiple_of(size);
             end = count + size;
         }
-        Place { data, count, end }
+        Offsets { data, count, end }
     }
 }
 
-/// The place of one of the items.
-pub(super) fn place_of(items: &[Item], index: usize) -> Place {
-    let from = items[..index].iter().fold(0, |at, item| item.place(at).end);
-    items[index].place(from)
+/// Where one of the items is.
+pub(super) fn offsets_of(items: &[Item], index: usize) -> Offsets {
+    let from = items[..index].iter().fold(0, |at, item| item.offsets(at).end);
+    items[index].offsets(from)
 }
 
-/// Whose count an item has.
-pub(super) fn owner(items: &[Item], index: usize) -> Option<usize> {
+/// The item that has an item's count.
+pub(super) fn counted_by(items: &[Item], index: usize) -> Option<usize> {
     let ways = IN | OUT;
     items[..index].iter().rposition(|other| other.has_count() && (other.flags ^ items[index].flags) & ways == 0)
 }
@@ -193,22 +194,42 @@ pub(super) const fn signature(name: &str, items: &[Item]) -> u64 {
     hash
 }
 
+/// A routine that can be called.
+pub trait Trap: 'static {
+    /// The identifier of its request.
+    const ID: i32;
+    /// Its name in the interface, without a NUL.
+    const NAME: &'static str;
+    /// What errors say was tried.
+    const TRIED: &'static str;
+    /// Its arguments, but for the port.
+    const ITEMS: &'static [Item];
+}
+
+/// What follows from a routine's description.
+pub(super) struct Facts<R>(PhantomData<R>);
+
+impl<R: Trap> Facts<R> {
+    pub const SIGNATURE: u64 = signature(R::NAME, R::ITEMS);
+    pub const HAS_OUT: bool = has_out(R::ITEMS);
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::mig::kind;
 
     #[test]
-    fn places_are_those_of_a_structure_in_c() {
+    fn offsets_are_those_of_a_structure_in_c() {
         let one = |flags, bytes| Item::new(flags, kind::CHAR, Count::One, bytes, bytes);
         let list = |flags| Item::new(flags, kind::INTEGER_32, Count::UpTo(9), 4, 4);
         // char, short, int, list and its count, a pointer, list and its count by pointers, char, a structure.
         let items = [one(IN, 1), one(IN, 2), one(IN, 4), list(IN), one(OUT, 4), list(IN | OUT), one(IN, 1), one(IN, 24)];
-        let places: Vec<_> = (0..items.len()).map(|index| place_of(&items, index)).collect();
-        assert_eq!(places.iter().map(|place| place.data).collect::<Vec<_>>(), [0, 2, 4, 8, 24, 32, 48, 56]);
-        assert_eq!((places[3].count, places[5].count, places[7].end), (16, 40, 64));
+        let offsets: Vec<_> = (0..items.len()).map(|index| offsets_of(&items, index)).collect();
+        assert_eq!(offsets.iter().map(|offsets| offsets.data).collect::<Vec<_>>(), [0, 2, 4, 8, 24, 32, 48, 56]);
+        assert_eq!((offsets[3].count, offsets[5].count, offsets[7].end), (16, 40, 64));
         let shared = [list(IN), list(OUT), Item::new(IN | SAME_COUNT, kind::INTEGER_32, Count::UpTo(9), 4, 4)];
-        assert_eq!((owner(&shared, 2), shared[2].has_count(), owner(&shared, 1)), (Some(0), false, None));
+        assert_eq!((counted_by(&shared, 2), shared[2].has_count(), counted_by(&shared, 1)), (Some(0), false, None));
     }
     #[test]
     #[should_panic(expected = "a routine's name has no NUL")]

@@ -5,57 +5,23 @@
 //! is in a block always fits the signature that it is passed with, whatever a stub does: an item that is put or
 //! taken as something else than it is leads to a message, or to an error. The other side may be in C.
 //!
-//! * [`item`]: arguments, their places in the block, the signature. * [`room`]: memory for what the other side reads and
-//!   writes. * [`call`]: the caller. * [`called`]: the server's routine. * [`serve`]: the server. * `place`: where calls
+//! * [`item`]: routines, their arguments, their offsets in the block, the signature. * [`buffer`]: memory for what the other side reads and
+//!   writes. * [`call`]: the caller. * [`called`]: the server's routine. * [`serve`]: the server. * `server_ref`: where calls
 //!   find it.
 //!
 //! Tasks of one process trust each other with their memory. What is unsafe here rests on the other side's keeping to what
 //! the signature says, and on nothing that a stub or a program in Rust does by mistake. The signature is a hash of 64 bits that
-//! anybody can compute: two declarations that differ don't have the same one by chance, but who means to can find two that do.
+//! anybody can compute: two declarations that differ don't have the same one by chance, but two that do can be made on purpose.
 
+mod buffer;
 mod call;
 mod called;
 mod item;
-mod place;
-mod room;
 mod serve;
+mod server_ref;
 
+pub use buffer::{Buffer, FarSlot, List, Packed, Slot, Text};
 pub use call::{Call, may_call};
-pub use called::{Called, Results};
-pub use item::{COUNT_IN_OUT, Count, IN, Item, OUT, SAME_COUNT, TEXT};
-pub use room::{FarSlot, List, Packed, Room, Slot, Text};
+pub use called::{Called, Results, Trapped};
+pub use item::{COUNT_IN_OUT, Count, IN, Item, OUT, SAME_COUNT, TEXT, Trap};
 pub use serve::{Behind, Exclusive, Shared, Traps, Way, serve_shared_traps, serve_traps, with_shared_traps, with_traps};
-
-use crate::abi::Code;
-use std::marker::PhantomData;
-
-/// A routine that can be called.
-pub trait Trap: 'static {
-    /// The identifier of its request.
-    const ID: i32;
-    /// Its name in the interface, without a NUL.
-    const NAME: &'static str;
-    /// What errors say was tried.
-    const TRIED: &'static str;
-    /// Its arguments, but for the port.
-    const ITEMS: &'static [Item];
-}
-
-/// A routine of a server `S`.
-pub trait Trapped<S>: Trap {
-    /// Takes the arguments, has the server do it, and gives back what comes out.
-    ///
-    /// # Errors
-    /// What the caller gets; nothing of his was changed then.
-    fn serve(server: &mut S, call: &mut Called<Self>) -> Result<(), Code>
-    where
-        Self: Sized;
-}
-
-/// What follows from a routine's description.
-struct Facts<R>(PhantomData<R>);
-
-impl<R: Trap> Facts<R> {
-    const SIGNATURE: u64 = item::signature(R::NAME, R::ITEMS);
-    const HAS_OUT: bool = item::has_out(R::ITEMS);
-}

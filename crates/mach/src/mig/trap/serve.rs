@@ -1,13 +1,14 @@
-//! The server: routines that are registered for a port, and whom they work on.
+//! The server: routines that are registered for a port, and the server that they work on.
 #![allow(unsafe_code, reason = "functions that callers are given, and the server that they find by a pointer")]
 
-use super::{Called, Facts, Trapped, place::Seat};
+use super::{
+    called::{Called, Trapped},
+    item::Facts,
+    server_ref::ServerRef,
+};
 use crate::{
     abi::Code,
-    mig::{
-        serve::{Served, answer, serve},
-        serve_one,
-    },
+    mig::serve::{Served, answer, serve, serve_one},
     rights::{Error, ReceiveRight, Received},
     trap::{Entry, Routine, Table},
 };
@@ -70,8 +71,8 @@ impl<S, W: Way<S>> Traps<S, W> {
     /// Adds a routine. One that is not of these identifiers is left out.
     pub fn add<R: Trapped<S>>(&mut self) {
         for table in &mut self.tables {
-            let place = usize::try_from(R::ID.wrapping_sub(table.base)).ok();
-            if let Some(entry) = place.and_then(|place| table.entries.get_mut(place)) {
+            let index = usize::try_from(R::ID.wrapping_sub(table.base)).ok();
+            if let Some(entry) = index.and_then(|index| table.entries.get_mut(index)) {
                 let routine: Routine = run::<S, R, W>;
                 *entry = Entry { routine: Some(routine), signature: Facts::<R>::SIGNATURE };
             }
@@ -111,10 +112,10 @@ impl<S: Send> sealed::Way<S> for Exclusive {
     #[inline]
     unsafe fn with(context: *mut c_void, work: impl FnOnce(&mut S) -> Code) -> Code {
         // SAFETY: the caller's promise.
-        let seat = unsafe { Seat::of(context) };
-        let Some(turn) = seat.alone() else { return Code::TRAP_DEADLOCK };
+        let reference = unsafe { ServerRef::of(context) };
+        let Some(turn) = reference.exclusive() else { return Code::TRAP_DEADLOCK };
         let Some(server) = turn.server() else { return Code::MIG_SERVER_DIED };
-        // SAFETY: the seat is that of a server of this type, borrowed until it is taken away, and this is the only turn.
+        // SAFETY: the reference is to a server of this type, borrowed until it is taken away, and this is the only turn.
         work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) })
     }
 }
@@ -123,11 +124,11 @@ impl<S: Clone + Send + Sync> sealed::Way<S> for Shared {
     #[inline]
     unsafe fn with(context: *mut c_void, work: impl FnOnce(&mut S) -> Code) -> Code {
         // SAFETY: the caller's promise.
-        let seat = unsafe { Seat::of(context) };
-        // Nobody but the end of the server takes it for himself.
-        let Some(reading) = seat.beside() else { return Code::MIG_SERVER_DIED };
+        let reference = unsafe { ServerRef::of(context) };
+        // Nothing but the end of the server takes it exclusively.
+        let Some(reading) = reference.shared() else { return Code::MIG_SERVER_DIED };
         let Some(server) = reading.server() else { return Code::MIG_SERVER_DIED };
-        // SAFETY: the seat is that of a server of this type, which is dropped once it was taken away.
+        // SAFETY: the reference is to a server of this type, which is dropped once it was taken away.
         work(&mut unsafe { &*with_exposed_provenance::<S>(server) }.clone())
     }
 }
@@ -153,12 +154,13 @@ fn registered<T>(
         // A port that somebody else took away has no routines any more.
         let _ = task.withdraw_traps(port.name());
     });
-    let registered = tables.try_for_each(|table| task.register_traps(port.name(), table, serial));
+    // SAFETY: the routines are `run`'s, whose contexts are those of server references, and references are never freed.
+    let registered = tables.try_for_each(|table| unsafe { task.register_traps(port.name(), table, serial) });
     registered.map_err(|code| Error { tried: "registering routines for calls", code })?;
     Ok(run())
 }
 
-/// A server whose routines may be called while `with_traps` lasts, for those who serve its messages.
+/// A server whose routines may be called while `with_traps` lasts, for what serves its messages.
 #[derive(Debug)]
 pub struct Behind<'p, S>(&'p dyn Serve<S>);
 
@@ -166,8 +168,8 @@ trait Serve<S>: std::fmt::Debug + Sync {
     fn with(&self, work: &mut dyn FnMut(&mut S)) -> bool;
 }
 
-/// A seat of a server of that type, which is called in the way [`Exclusive`].
-struct Own<S>(Seat, PhantomData<fn(S)>);
+/// A reference to a server of that type, which is called in the way [`Exclusive`].
+struct Own<S>(ServerRef, PhantomData<fn(S)>);
 
 impl<S> std::fmt::Debug for Own<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -177,7 +179,7 @@ impl<S> std::fmt::Debug for Own<S> {
 
 impl<S: Send> Serve<S> for Own<S> {
     fn with(&self, work: &mut dyn FnMut(&mut S)) -> bool {
-        let Some(turn) = self.0.alone() else { return false };
+        let Some(turn) = self.0.exclusive() else { return false };
         if let Some(server) = turn.server() {
             // SAFETY: as for calls.
             work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) });
@@ -238,12 +240,12 @@ pub fn with_traps<S: Send, T>(
     traps: Traps<S, Exclusive>,
     run: impl FnOnce(&Behind<'_, S>) -> T,
 ) -> Result<T, Error> {
-    let seat = Seat::take(std::ptr::from_mut(server).expose_provenance());
+    let reference = ServerRef::new(std::ptr::from_mut(server).expose_provenance());
     let _end = Finally(|| {
         // A call that `exit` has left keeps the server's lock for good, and does nothing more.
-        let _ = seat.leave(|| port.task().wait_for_callers());
+        let _ = reference.leave(|| port.task().wait_for_callers());
     });
-    registered(port, traps.of(seat.context()), true, || run(&Behind(&Own(seat, PhantomData))))
+    registered(port, traps.of(reference.context()), true, || run(&Behind(&Own(reference, PhantomData))))
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines:
@@ -271,15 +273,15 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
     traps: Traps<S, Shared>,
     run: impl FnOnce() -> T,
 ) -> Result<T, Error> {
-    let seat = Seat::take(Box::into_raw(Box::new(server)).expose_provenance());
+    let reference = ServerRef::new(Box::into_raw(Box::new(server)).expose_provenance());
     let _end = Finally(|| {
         // A call that `exit` has left keeps the server for good.
-        if let Some(server) = seat.leave(|| port.task().wait_for_callers()) {
+        if let Some(server) = reference.leave(|| port.task().wait_for_callers()) {
             // SAFETY: it is the box from above, and nobody has it any more.
             drop(unsafe { Box::from_raw(with_exposed_provenance_mut::<S>(server)) });
         }
     });
-    registered(port, traps.of(seat.context()), false, run)
+    registered(port, traps.of(reference.context()), false, run)
 }
 
 /// Receives requests and answers them until a receive fails, while other tasks of the process may call the routines at any time:

@@ -1,16 +1,15 @@
-//! The file that describes a system: which tasks, who shares a process, what is started again, who may ask for what.
+//! The file that describes a system: which tasks, which share a process, what is started again, and what each may ask for.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
-use std::fmt::Display;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use serde::Deserialize;
+use slipway_bootstrap::config::{Keys, OnFailure, Program, Source, Spanned};
+use slipway_bootstrap::supervise::Restart;
 use slipway_domain::note::{self, Kind};
-use toml::Spanned;
 
-use crate::program::Program;
+use crate::program;
 
 /// A system, checked.
 #[derive(Debug)]
@@ -25,42 +24,17 @@ pub struct System {
 #[derive(Debug)]
 pub struct TaskConfig {
     pub name: String,
-    /// The program, or the shared object.
-    pub file: PathBuf,
+    /// What is run: a program, or a shared object.
+    pub program: Program,
     /// Whether it is a shared object, and runs in a host.
     pub shared: bool,
-    pub args: Vec<String>,
     /// Tasks of the same process have the same word here.
     pub process: String,
-    pub env: BTreeMap<String, String>,
-    pub restart: Restart,
     pub on_failure: OnFailure,
     /// Tasks that are ready before this one starts, by place.
     pub after: Vec<usize>,
     pub provides: Option<Vec<String>>,
     pub look_up: Option<Vec<String>>,
-    pub pause: Duration,
-    pub longest_pause: Duration,
-}
-
-/// When a task that ended is started again.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Restart {
-    #[default]
-    Never,
-    /// After it crashed or ended with another code than 0.
-    OnFailure,
-    Always,
-}
-
-/// What becomes of the others when a task has failed for good.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum OnFailure {
-    #[default]
-    Continue,
-    Stop,
 }
 
 #[derive(Debug, Deserialize)]
@@ -68,71 +42,27 @@ pub enum OnFailure {
 struct File {
     main: Option<Spanned<String>>,
     #[serde(default)]
-    task: BTreeMap<String, Spanned<Raw>>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-struct Raw {
-    file: Spanned<String>,
-    #[serde(default)]
-    args: Vec<String>,
-    process: Option<Spanned<String>>,
-    #[serde(default)]
-    env: BTreeMap<String, Spanned<String>>,
-    #[serde(default)]
-    restart: Restart,
-    #[serde(default)]
-    on_failure: OnFailure,
-    #[serde(default)]
-    after: Vec<Spanned<String>>,
-    provides: Option<Vec<Spanned<String>>>,
-    look_up: Option<Vec<Spanned<String>>>,
-    pause: Option<Spanned<f64>>,
-    longest_pause: Option<Spanned<f64>>,
-}
-
-/// The first pause before a task starts again, in seconds, and the longest.
-const PAUSES: (f64, f64) = (0.5, 60.0);
-
-/// A text whose places have lines.
-struct Source<'a> {
-    path: &'a Path,
-    text: &'a str,
-}
-
-impl Source<'_> {
-    fn at(&self, start: usize, why: impl Display) -> String {
-        let line = self.text.bytes().take(start).filter(|byte| *byte == b'\n').count() + 1;
-        format!("{}:{line}: {why}", self.path.display())
-    }
-
-    fn wrong<T>(&self, what: &Spanned<T>, why: impl Display) -> String {
-        self.at(what.span().start, why)
-    }
+    task: BTreeMap<String, Spanned<Keys>>,
 }
 
 /// Reads and checks a file. The error names the file, the line and what is wrong.
 pub fn read(path: &Path) -> Result<System, String> {
     let text = std::fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let source = Source { path, text: &text };
-    let file: File = toml::from_str(&text).map_err(|error| {
-        let why = error.message().trim_end().replace('\n', "; ");
-        source.at(error.span().map_or(0, |span| span.start), why)
-    })?;
+    let source = Source { path: path.to_owned(), text };
+    let file: File = source.parse()?;
     if file.task.is_empty() {
         return Err(source.at(0, "no task: a task is a table such as [task.store] with a file"));
     }
-    let mut raw: Vec<(String, Spanned<Raw>)> = file.task.into_iter().collect();
+    let mut raw: Vec<(String, Spanned<Keys>)> = file.task.into_iter().collect();
     raw.sort_by_key(|(_, task)| task.span().start);
     let names: Vec<String> = raw.iter().map(|(name, _)| name.clone()).collect();
     let mut tasks = Vec::new();
     for (name, task) in &raw {
-        tasks.push(source.task(name, task.get_ref(), &names)?);
+        tasks.push(task_of(&source, name, task.get_ref(), &names)?);
     }
-    source.check_processes(&raw, &tasks)?;
-    source.check_services(&raw)?;
-    let order = source.order(&raw, &tasks)?;
+    check_processes(&source, &raw, &tasks)?;
+    check_services(&source, &raw)?;
+    let order = order(&source, &raw, &tasks)?;
     let place = |name: &Spanned<String>| {
         let at = names.iter().position(|other| other == name.get_ref());
         at.ok_or_else(|| source.wrong(name, format!("main = {:?}: there is no such task", name.get_ref())))
@@ -150,126 +80,122 @@ pub fn read(path: &Path) -> Result<System, String> {
     Ok(System { tasks, main })
 }
 
-impl Source<'_> {
-    fn task(&self, name: &str, raw: &Raw, names: &[String]) -> Result<TaskConfig, String> {
-        let (file, shared) = self.file(&raw.file)?;
-        if let (false, Some(process)) = (shared, &raw.process) {
-            let why =
-                format!("{}: a program has a process of its own; only tasks with MACH_TASK_MAIN can share one", file.display());
-            return Err(self.wrong(process, why));
-        }
-        let mut after = Vec::new();
-        for other in &raw.after {
-            let at = names.iter().position(|name| name == other.get_ref());
-            after.push(at.ok_or_else(|| self.wrong(other, format!("after {:?}: there is no such task", other.get_ref())))?);
-        }
-        let seconds = |given: &Option<Spanned<f64>>, default: f64| match given {
-            None => Ok(Duration::from_secs_f64(default)),
-            Some(it) if (0.0..=86400.0).contains(it.get_ref()) => Ok(Duration::from_secs_f64(*it.get_ref())),
-            Some(it) => Err(self.wrong(it, "a pause has 0 to 86400 seconds")),
+fn task_of(source: &Source, name: &str, keys: &Keys, names: &[String]) -> Result<TaskConfig, String> {
+    if let Some(name) = &keys.name {
+        return Err(source.wrong(name, "name: only the file of a service has it; a task has the name of its table"));
+    }
+    if let Some(restart) = keys.restart.as_ref().filter(|it| *it.get_ref() == Restart::OnDemand) {
+        return Err(source.wrong(restart, "on-demand is for the file of a service: never, on-failure or always"));
+    }
+    let (file, shared) = file(source, &keys.program)?;
+    if let (false, Some(process)) = (shared, &keys.process) {
+        let why = format!("{}: a program has a process of its own; only tasks with MACH_TASK_MAIN can share one", file.display());
+        return Err(source.wrong(process, why));
+    }
+    if let (true, Some(path)) = (shared, keys.directory.as_ref().or(keys.output.as_ref())) {
+        return Err(source.wrong(path, "directory and output are for programs: the tasks of a process share them"));
+    }
+    let mut after = Vec::new();
+    for other in keys.after.iter().flatten() {
+        let at = names.iter().position(|name| name == other.get_ref());
+        after.push(at.ok_or_else(|| source.wrong(other, format!("after {:?}: there is no such task", other.get_ref())))?);
+    }
+    let plain = |given: &Option<Vec<Spanned<String>>>| {
+        given.as_ref().map(|list| list.iter().map(|it| it.get_ref().clone()).collect::<Vec<_>>())
+    };
+    Ok(TaskConfig {
+        name: name.to_owned(),
+        program: Program { program: file, ..keys.program(source, Restart::Never)? },
+        shared,
+        process: keys.process.as_ref().map_or_else(|| format!("\0{name}"), |it| it.get_ref().clone()),
+        on_failure: keys.on_failure.unwrap_or_default(),
+        after,
+        provides: plain(&keys.provides),
+        look_up: plain(&keys.look_up),
+    })
+}
+
+/// The file, beside the configuration or as it is, else a program in PATH; and whether it is a shared object.
+fn file(source: &Source, given: &Spanned<String>) -> Result<(PathBuf, bool), String> {
+    let name = Path::new(given.get_ref());
+    let beside = source.path.parent().unwrap_or(Path::new("")).join(name);
+    let path = if beside.is_file() { beside } else { name.to_owned() };
+    if path.is_file() && note::kind(&path) != Kind::Other {
+        return match note::check(&path) {
+            Ok(()) => Ok((path, true)),
+            Err(why) => Err(source.wrong(given, format!("{}: {why}", path.display()))),
         };
-        let plain = |list: &Option<Vec<Spanned<String>>>| {
-            list.as_ref().map(|list| list.iter().map(|it| it.get_ref().clone()).collect::<Vec<_>>())
+    }
+    let found = if path.is_file() {
+        program::Program::find(std::path::absolute(&path).unwrap_or(path).as_os_str())
+    } else {
+        program::Program::find(OsStr::new(given.get_ref()))
+    };
+    found.map(|program| (program.path, false)).map_err(|failure| source.wrong(given, failure.message))
+}
+
+/// Tasks of one process have one environment.
+fn check_processes(source: &Source, raw: &[(String, Spanned<Keys>)], tasks: &[TaskConfig]) -> Result<(), String> {
+    for (at, (_, task)) in raw.iter().enumerate() {
+        for (key, value) in &task.get_ref().env {
+            let other = tasks[..at].iter().find(|other| {
+                other.process == tasks[at].process && other.program.env.get(key).is_some_and(|theirs| theirs != value.get_ref())
+            });
+            if let Some(other) = other {
+                let why = format!("env.{key}: {} shares this process and has another value for it", other.name);
+                return Err(source.wrong(value, why));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A service that is looked up is provided, as far as that is told.
+fn check_services(source: &Source, raw: &[(String, Spanned<Keys>)]) -> Result<(), String> {
+    let all: Option<Vec<&String>> = raw
+        .iter()
+        .map(|(_, task)| task.get_ref().provides.as_ref())
+        .collect::<Option<Vec<_>>>()
+        .map(|lists| lists.into_iter().flatten().map(Spanned::get_ref).collect());
+    let Some(all) = all else { return Ok(()) };
+    for wanted in raw.iter().flat_map(|(_, task)| task.get_ref().look_up.iter().flatten()) {
+        let is = |given: &&String| match given.strip_suffix('*') {
+            Some(front) => wanted.get_ref().starts_with(front),
+            None => *given == wanted.get_ref(),
         };
-        Ok(TaskConfig {
-            name: name.to_owned(),
-            file,
-            shared,
-            args: raw.args.clone(),
-            process: raw.process.as_ref().map_or_else(|| format!("\0{name}"), |it| it.get_ref().clone()),
-            env: raw.env.iter().map(|(key, value)| (key.clone(), value.get_ref().clone())).collect(),
-            restart: raw.restart,
-            on_failure: raw.on_failure,
-            after,
-            provides: plain(&raw.provides),
-            look_up: plain(&raw.look_up),
-            pause: seconds(&raw.pause, PAUSES.0)?,
-            longest_pause: seconds(&raw.longest_pause, PAUSES.1)?,
-        })
-    }
-
-    /// The file, beside the configuration or as it is, else a program in PATH; and whether it is a shared object.
-    fn file(&self, given: &Spanned<String>) -> Result<(PathBuf, bool), String> {
-        let name = Path::new(given.get_ref());
-        let beside = self.path.parent().unwrap_or(Path::new("")).join(name);
-        let path = if beside.is_file() { beside } else { name.to_owned() };
-        if path.is_file() && note::kind(&path) != Kind::Other {
-            return match note::check(&path) {
-                Ok(()) => Ok((path, true)),
-                Err(why) => Err(self.wrong(given, format!("{}: {why}", path.display()))),
-            };
+        if !wanted.get_ref().ends_with('*') && !all.iter().any(is) {
+            return Err(source.wrong(wanted, format!("look-up {:?}: no task provides it", wanted.get_ref())));
         }
-        let found = if path.is_file() {
-            Program::find(std::path::absolute(&path).unwrap_or(path).as_os_str())
-        } else {
-            Program::find(OsStr::new(given.get_ref()))
-        };
-        found.map(|program| (program.path, false)).map_err(|failure| self.wrong(given, failure.message))
     }
+    Ok(())
+}
 
-    /// Tasks of one process have one environment.
-    fn check_processes(&self, raw: &[(String, Spanned<Raw>)], tasks: &[TaskConfig]) -> Result<(), String> {
-        for (at, (_, task)) in raw.iter().enumerate() {
-            for (key, value) in &task.get_ref().env {
-                let other = tasks[..at].iter().find(|other| {
-                    other.process == tasks[at].process && other.env.get(key).is_some_and(|theirs| theirs != value.get_ref())
-                });
-                if let Some(other) = other {
-                    let why = format!("env.{key}: {} shares this process and has another value for it", other.name);
-                    return Err(self.wrong(value, why));
-                }
-            }
+/// The places of the tasks, each behind those that it comes after.
+fn order(source: &Source, raw: &[(String, Spanned<Keys>)], tasks: &[TaskConfig]) -> Result<Vec<usize>, String> {
+    let mut order: Vec<usize> = Vec::new();
+    while order.len() < tasks.len() {
+        let free = |at: &usize| !order.contains(at) && tasks[*at].after.iter().all(|before| order.contains(before));
+        match (0..tasks.len()).find(free) {
+            Some(next) => order.push(next),
+            None => return Err(circle(source, raw, tasks, &order)),
         }
-        Ok(())
     }
+    Ok(order)
+}
 
-    /// A service that is looked up is provided, as far as that is told.
-    fn check_services(&self, raw: &[(String, Spanned<Raw>)]) -> Result<(), String> {
-        let all: Option<Vec<&String>> = raw
-            .iter()
-            .map(|(_, task)| task.get_ref().provides.as_ref())
-            .collect::<Option<Vec<_>>>()
-            .map(|lists| lists.into_iter().flatten().map(Spanned::get_ref).collect());
-        let Some(all) = all else { return Ok(()) };
-        for wanted in raw.iter().flat_map(|(_, task)| task.get_ref().look_up.iter().flatten()) {
-            let is = |given: &&String| match given.strip_suffix('*') {
-                Some(front) => wanted.get_ref().starts_with(front),
-                None => *given == wanted.get_ref(),
-            };
-            if !wanted.get_ref().ends_with('*') && !all.iter().any(is) {
-                return Err(self.wrong(wanted, format!("look-up {:?}: no task provides it", wanted.get_ref())));
-            }
+/// Every task that is left comes after another one that is: going from one to the next leads round a circle.
+fn circle(source: &Source, raw: &[(String, Spanned<Keys>)], tasks: &[TaskConfig], placed: &[usize]) -> String {
+    let mut path = vec![(0..tasks.len()).find(|at| !placed.contains(at)).unwrap_or(0)];
+    loop {
+        let at = path[path.len() - 1];
+        let next = tasks[at].after.iter().find(|before| !placed.contains(before)).copied().unwrap_or(at);
+        if let Some(start) = path.iter().position(|seen| *seen == next) {
+            let names: Vec<&str> = path[start..].iter().chain([&next]).map(|at| tasks[*at].name.as_str()).collect();
+            let given = raw[path[start]].1.get_ref().after.iter().flatten().next();
+            let why = format!("a circle: {}", names.join(" after "));
+            return given.map_or_else(|| source.at(0, &why), |given| source.wrong(given, &why));
         }
-        Ok(())
-    }
-
-    /// The places of the tasks, each behind those that it comes after.
-    fn order(&self, raw: &[(String, Spanned<Raw>)], tasks: &[TaskConfig]) -> Result<Vec<usize>, String> {
-        let mut order: Vec<usize> = Vec::new();
-        while order.len() < tasks.len() {
-            let free = |at: &usize| !order.contains(at) && tasks[*at].after.iter().all(|before| order.contains(before));
-            match (0..tasks.len()).find(free) {
-                Some(next) => order.push(next),
-                None => return Err(self.circle(raw, tasks, &order)),
-            }
-        }
-        Ok(order)
-    }
-
-    /// Every task that is left comes after another one that is: going from one to the next leads round a circle.
-    fn circle(&self, raw: &[(String, Spanned<Raw>)], tasks: &[TaskConfig], placed: &[usize]) -> String {
-        let mut path = vec![(0..tasks.len()).find(|at| !placed.contains(at)).unwrap_or(0)];
-        loop {
-            let at = path[path.len() - 1];
-            let next = tasks[at].after.iter().find(|before| !placed.contains(before)).copied().unwrap_or(at);
-            if let Some(start) = path.iter().position(|seen| *seen == next) {
-                let names: Vec<&str> = path[start..].iter().chain([&next]).map(|at| tasks[*at].name.as_str()).collect();
-                let given = raw[path[start]].1.get_ref().after.first();
-                let why = format!("a circle: {}", names.join(" after "));
-                return given.map_or_else(|| self.at(0, &why), |given| self.wrong(given, &why));
-            }
-            path.push(next);
-        }
+        path.push(next);
     }
 }
 
@@ -291,7 +217,7 @@ mod tests {
         let names: Vec<&str> = system.tasks.iter().map(|task| task.name.as_str()).collect();
         assert_eq!(names, ["b", "a", "c"]);
         assert_eq!((system.main, &system.tasks[2].after[..]), (Some(2), &[1, 0][..]));
-        assert!(!system.tasks[0].shared && system.tasks[0].file.is_absolute());
+        assert!(!system.tasks[0].shared && system.tasks[0].program.program.is_absolute());
     }
 
     #[test]
@@ -312,6 +238,8 @@ mod tests {
             ("[task.a]\nfile = 'sh'\nprocess = 'x'\n", "FILE:3: "),
             ("[task.a]\nfile = 'sh'\npause = -1.0\n", "FILE:3: a pause"),
             ("[task.a]\nfile = 'sh'\nrestart = 'sometimes'\n", "FILE:3: unknown variant"),
+            ("[task.a]\nfile = 'sh'\nrestart = 'on-demand'\n", "FILE:3: on-demand is for the file of a service"),
+            ("[task.a]\nname = 'a'\nfile = 'sh'\n", "FILE:2: name: only the file of a service"),
             ("[task.a]\nfile = 'sh'\nprovides = ['k.*']\nlook-up = ['k.x', 'l']\n", "FILE:4: look-up \"l\": no task provides it"),
         ] {
             let error = check(text).expect_err(text);

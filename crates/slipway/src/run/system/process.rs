@@ -4,22 +4,20 @@ use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
-use std::process::{Command, ExitStatus};
 
 use rustix::io::{FdFlags, fcntl_setfd};
-use slipway_domain::spec::{self, Event, signal_name};
+use slipway_bootstrap::{config, supervise};
+use slipway_domain::spec::{self, Event};
 
-use super::config::TaskConfig;
 use crate::program::Program;
-use crate::x11::process::Supervised;
+use crate::session::process::start;
 
 /// A process that was started.
 #[derive(Debug)]
 pub struct Process {
     /// Its pidfd is readable once it has ended.
-    pub supervised: Supervised,
+    pub process: supervise::Process,
     /// The way to a host.
     control: Option<Control>,
 }
@@ -34,27 +32,26 @@ impl Process {
     /// Starts a program.
     ///
     /// # Errors
-    /// As [`Command::spawn`].
-    pub fn program(task: &TaskConfig, bootstrap: (&str, &Path)) -> io::Result<Self> {
-        let mut command = Command::new(&task.file);
-        command.args(&task.args).envs(&task.env).env(bootstrap.0, bootstrap.1);
-        Ok(Self { supervised: Supervised::start(&mut command)?, control: None })
+    /// It can't be executed, or its output not be opened.
+    pub fn program(program: &config::Program, bootstrap: (&str, &Path)) -> io::Result<Self> {
+        let process = start(program.command(&program.program)?.env(bootstrap.0, bootstrap.1))?;
+        Ok(Self { process, control: None })
     }
 
     /// Starts a host, without tasks yet.
     ///
     /// # Errors
-    /// As [`Command::spawn`].
+    /// As [`std::process::Command::spawn`].
     pub fn host(program: &Program, env: &BTreeMap<String, String>, bootstrap: (&str, &Path)) -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         // Nothing else is started until this end is closed below.
         fcntl_setfd(&theirs, FdFlags::empty())?;
         let mut command = program.command();
         command.arg("--control").arg(theirs.as_raw_fd().to_string()).envs(env).env(bootstrap.0, bootstrap.1);
-        let supervised = Supervised::start(&mut command)?;
+        let process = start(&mut command)?;
         drop(theirs);
         stream.set_nonblocking(true)?;
-        Ok(Self { supervised, control: Some(Control { stream, said: Vec::new() }) })
+        Ok(Self { process, control: Some(Control { stream, said: Vec::new() }) })
     }
 
     /// Has a host start a task. A host that is gone is heard of by its end.
@@ -84,14 +81,5 @@ impl Process {
             events.extend(serde_json::from_slice(&line).ok());
         }
         events
-    }
-}
-
-/// An end in words, and the code that it counts as.
-pub fn ending(status: ExitStatus) -> (String, i32) {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => (format!("ended with code {code}"), code),
-        (None, Some(signal)) => (format!("was killed by {} ({signal})", signal_name(signal)), 128 + signal),
-        (None, None) => ("ended".into(), 1),
     }
 }

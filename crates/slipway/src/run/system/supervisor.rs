@@ -1,31 +1,27 @@
 //! What is started when, and what becomes of it.
 
 use std::collections::BTreeMap;
-use std::fs::Permissions;
 use std::os::fd::AsFd;
-use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags};
-use slipway_domain::backoff::Backoff;
+use slipway_bootstrap::config::OnFailure;
+use slipway_bootstrap::supervise::Backoff;
 use slipway_domain::spec::{self, Event};
 use slipway_mach::bootstrap::contact::{self, SOCKET, SOCKET_VARIABLE};
 use slipway_mach::bootstrap::{self, Status};
 use slipway_mach::task::Task;
-use tempfile::TempDir;
 
-use super::config::{OnFailure, Restart, System, TaskConfig};
-use super::process::{Process, ending};
+use super::config::{System, TaskConfig};
+use super::process::Process;
 use crate::failure::{Failure, OWN};
 use crate::program::Program;
-use crate::run::RunOptions;
-use crate::run::server::Server;
-use crate::run::session::{guard_failure, guarded};
-use crate::run::tasks;
-use crate::x11::guard::Guard;
-use crate::x11::process::{Target, stop, wait};
-use crate::x11::signals::Signals;
+use crate::run::args::RunOptions;
+use crate::run::{server, tasks};
+use crate::session::Session;
+use crate::session::process::wait;
+use crate::session::server::Server;
 
 /// How often it is looked whether a service is there that somebody waits for.
 const LOOK: Duration = Duration::from_millis(20);
@@ -57,9 +53,7 @@ struct Supervisor {
     main: Option<usize>,
     processes: BTreeMap<String, Process>,
     host: Option<Program>,
-    signals: Signals,
-    guard: Guard,
-    scratch: TempDir,
+    session: Session,
     server: Option<Server>,
     /// The name server's port, for looks at services.
     names: u32,
@@ -71,20 +65,14 @@ struct Supervisor {
 /// The name server or the host is missing, or a process can't be watched over.
 pub fn run(system: System) -> Result<u8, Failure> {
     let host = if system.tasks.iter().any(|task| task.shared) { Some(tasks::program()?) } else { None };
-    let signals = Signals::catch().map_err(|error| Failure::own("signal handlers", error))?;
-    let scratch = tempfile::Builder::new()
-        .prefix("slipway-run-")
-        .permissions(Permissions::from_mode(0o700))
-        .tempdir()
-        .map_err(|error| Failure::own("temporary directory", error))?;
-    let guard = Guard::start(scratch.path()).map_err(guard_failure)?;
+    let session = Session::start("slipway-run-")?;
     let entry = |(at, config): (usize, TaskConfig)| Entry {
         state: State::Waiting(None),
         ready: false,
-        backoff: Backoff::new(config.pause, config.longest_pause),
+        backoff: config.program.backoff.clone(),
         socket: match (&config.provides, &config.look_up) {
-            (None, None) => scratch.path().join(SOCKET),
-            _ => scratch.path().join(format!("view-{at}")),
+            (None, None) => session.directory().join(SOCKET),
+            _ => session.directory().join(format!("view-{at}")),
         },
         config,
     };
@@ -93,11 +81,9 @@ pub fn run(system: System) -> Result<u8, Failure> {
         main: system.main,
         processes: BTreeMap::new(),
         host,
-        signals,
-        guard,
+        session,
         server: None,
         names: 0,
-        scratch,
     };
     let result = supervisor.run();
     supervisor.close();
@@ -123,7 +109,7 @@ impl Supervisor {
     }
 
     fn start_server(&mut self) -> Result<(), Failure> {
-        let socket = self.scratch.path().join(SOCKET);
+        let socket = self.session.directory().join(SOCKET);
         let view = |entry: &Entry| {
             let rules = serde_json::json!({
                 "socket": entry.socket, "look-up": entry.config.look_up, "provide": entry.config.provides,
@@ -131,11 +117,9 @@ impl Supervisor {
             (entry.socket != socket).then(|| rules.to_string())
         };
         let views: Vec<String> = self.tasks.iter().filter_map(view).collect();
-        let server = self.server.insert(Server::start(&socket, &RunOptions::default(), &views)?);
-        for target in server.targets().iter().rev() {
-            guarded(&self.guard, target)?;
-        }
-        server.ready(&mut self.signals)?;
+        let server = self.server.insert(server::start(&socket, &RunOptions::default(), &views)?);
+        self.session.add_server(server)?;
+        server::ready(server, &mut self.session.signals)?;
         let own = |error: &dyn std::fmt::Display| Failure::own("the name server", error);
         let (s, t) = contact::greet(&socket).map_err(|error| own(&error))?;
         self.names = Task::current().import(s, t).map_err(|error| own(&error))?;
@@ -191,19 +175,19 @@ impl Supervisor {
             (Some(_), true) if self.processes.contains_key(&process) => Ok(None),
             (Some(host), true) => {
                 let sharing = self.tasks.iter().filter(|other| other.config.process == process);
-                let env = sharing.flat_map(|other| other.config.env.clone()).collect();
+                let env = sharing.flat_map(|other| other.config.program.env.clone()).collect();
                 Process::host(host, &env, bootstrap).map(Some)
             }
-            _ => Process::program(config, bootstrap).map(Some),
+            _ => Process::program(&config.program, bootstrap).map(Some),
         };
         match made {
             Ok(None) => {}
             Ok(Some(made)) => {
-                guarded(&self.guard, &Target::Process(made.supervised.pidfd.as_fd()))?;
+                self.session.add(&made.process)?;
                 self.processes.insert(process.clone(), made);
             }
             Err(error) => {
-                let why = format!("cannot execute {}: {error}", config.file.display());
+                let why = format!("cannot execute {}: {error}", config.program.program.display());
                 self.ended(at, 127, &why);
                 return Ok(());
             }
@@ -214,8 +198,8 @@ impl Supervisor {
         }
         let task = spec::Task {
             name: config.name.clone(),
-            file: config.file.clone(),
-            args: config.args.clone(),
+            file: config.program.program.clone(),
+            args: config.program.args.clone(),
             bootstrap: Some(entry.socket.clone()),
         };
         if let Some(process) = self.processes.get_mut(&process) {
@@ -234,13 +218,13 @@ impl Supervisor {
             _ => None,
         });
         let deadline = due.min();
-        let mut fds = vec![PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN)];
+        let mut fds = vec![PollFd::from_borrowed_fd(self.session.signals.as_fd(), PollFlags::IN)];
         for process in self.processes.values() {
-            fds.push(PollFd::from_borrowed_fd(process.supervised.pidfd.as_fd(), PollFlags::IN));
+            fds.push(PollFd::from_borrowed_fd(process.process.pidfd.as_fd(), PollFlags::IN));
             fds.extend(process.events_fd().map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
         wait(&mut fds, deadline).map_err(|error| Failure::own("waiting for the tasks", error))?;
-        Ok(self.signals.take().first().map(|request| u8::try_from(128 + request.number).unwrap_or(OWN)))
+        Ok(self.session.signals.take().first().map(|request| u8::try_from(128 + request.number).unwrap_or(OWN)))
     }
 
     /// Takes note of what has happened.
@@ -249,23 +233,22 @@ impl Supervisor {
         for name in names {
             let Some(process) = self.processes.get_mut(&name) else { continue };
             // Before what it said: what it said before its end is read in any case.
-            let status = process.supervised.child.try_wait().ok().flatten();
+            let ending = process.process.ended();
             for event in process.events() {
                 self.take(event);
             }
-            let Some(status) = status else { continue };
+            let Some(ending) = ending else { continue };
             self.processes.remove(&name);
-            let (how, code) = ending(status);
             for at in self.living_in(&name) {
                 let loading = matches!(self.tasks[at].state, State::Starting(_));
-                let file = self.tasks[at].config.file.display().to_string();
+                let file = self.tasks[at].config.program.program.display().to_string();
                 let why = match (self.tasks[at].config.shared, loading) {
-                    (true, true) => format!("{file}: its process {how} while the task was loaded"),
-                    (true, false) => format!("its process {how}"),
-                    (false, _) => how.clone(),
+                    (true, true) => format!("{file}: its process {ending} while the task was loaded"),
+                    (true, false) => format!("its process {ending}"),
+                    (false, _) => ending.to_string(),
                 };
                 // A host ends by itself only when it is told to.
-                let code = if code == 0 && self.tasks[at].config.shared { 1 } else { code };
+                let code = if ending.code() == 0 && self.tasks[at].config.shared { 1 } else { ending.code() };
                 self.ended(at, code, &why);
             }
         }
@@ -291,7 +274,7 @@ impl Supervisor {
             Event::Failed(name, why) => {
                 if let Some(at) = at(&self.tasks, &name) {
                     // Neither a file that is no task nor a missing symbol gets better by waiting.
-                    let why = format!("{}: {why}", self.tasks[at].config.file.display());
+                    let why = format!("{}: {why}", self.tasks[at].config.program.program.display());
                     self.failed(at, &why);
                 }
             }
@@ -315,12 +298,7 @@ impl Supervisor {
         let (State::Starting(since) | State::Running(since) | State::Waiting(Some(since))) = entry.state else {
             return self.failed(at, why);
         };
-        let again = match entry.config.restart {
-            Restart::Never => false,
-            Restart::OnFailure => code != 0,
-            Restart::Always => true,
-        };
-        if !again {
+        if !entry.config.program.restart.applies(code) {
             entry.state = State::Over(code);
             if code != 0 && self.main != Some(at) {
                 eprintln!("slipway: {}: {why}", entry.config.name);
@@ -350,23 +328,11 @@ impl Supervisor {
         codes.map(|codes| codes.into_iter().find(|code| *code != 0).unwrap_or(0))
     }
 
-    /// Ends everything.
+    /// Ends everything. Later tasks may need the earlier ones while they end.
     fn close(mut self) {
-        // Later ones may need the earlier ones while they end.
-        let mut targets: Vec<Target<_>> = Vec::new();
-        for entry in self.tasks.iter().rev() {
-            if let Some(process) = self.processes.get(&entry.config.process) {
-                targets.push(Target::Process(process.supervised.pidfd.as_fd()));
-            }
-        }
-        targets.extend(self.server.iter().flat_map(Server::targets));
-        stop(&targets, self.scratch.path());
-        for process in self.processes.values_mut() {
-            let _ = process.supervised.child.try_wait();
-        }
-        if let Some(server) = &mut self.server {
-            server.ended();
-        }
-        self.guard.dismiss();
+        let mut left: BTreeMap<&str, _> = self.processes.iter_mut().map(|(name, it)| (name.as_str(), &mut it.process)).collect();
+        let mut processes: Vec<_> =
+            self.tasks.iter().rev().filter_map(|entry| left.remove(entry.config.process.as_str())).collect();
+        self.session.close(&mut processes, self.server.as_mut());
     }
 }

@@ -90,7 +90,7 @@ fn what_a_killed_reader_had_kept_is_not_read_again() {
     });
     assert_eq!(ends.receive(), Ok(b"456789".to_vec()));
     let (_, mut cursor) = (ends.send(b"x"), ends.client.0.state.tx.cursor());
-    assert_eq!(ends.client.0.line().unwrap().tx.unread(&mut cursor), Ok(1), "the writer has its room back");
+    assert_eq!(ends.client.0.line().unwrap().tx.unread(&mut cursor), Ok(1), "the writer has its space back");
 }
 
 #[test]

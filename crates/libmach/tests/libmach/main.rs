@@ -1,0 +1,14 @@
+//! libmach as C programs have it: each test compiles its program with the system's compilers and links it with the library of this
+//! build.
+
+mod conformance;
+mod cthreads;
+mod edges;
+mod headers;
+mod linking;
+mod services;
+mod store;
+mod stubs;
+mod support;
+mod tasks;
+mod traps;

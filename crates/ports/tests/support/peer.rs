@@ -1,0 +1,282 @@
+//! A peer that speaks the protocol by hand: it has what any peer has, a segment, two sockets and the sending ends
+//! of ports that it was given, and writes to them what it likes.
+#![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
+
+use super::{
+    Msg, send,
+    tools::{Dice, until},
+};
+use rustix::{
+    fs::{MemfdFlags, SealFlags},
+    net::{AddressFamily, SocketFlags, SocketType},
+};
+use slipway_fabric::{
+    credit::{Credit, TABLE},
+    descriptor::Reserved,
+    ring::{RxCursor, TxCursor},
+    segment::Segment,
+    sync::{AtomicU32, Mapping, Ordering::SeqCst, Shared, Zeroed},
+};
+use slipway_ports::{
+    abi::{Code, types},
+    line::RING,
+    objects,
+    task::Task,
+    wire::{self, Record},
+};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// The request that makes a line: the protocol's name and version, and the size of a ring.
+const ATTACH: [u32; 2] = [0x534d_0002, RING as u32];
+/// All of a segment.
+const SEGMENT: usize = 4096 + 2 * TABLE + 2 * RING;
+
+/// The segment as words.
+#[repr(C)]
+struct Words([AtomicU32; SEGMENT / 4]);
+
+// SAFETY: atomics of integers only.
+unsafe impl Zeroed for Words {}
+
+/// A port of the peer's: its sending end, and its receiving end.
+pub struct Port {
+    pub s: OwnedFd,
+    pub r: OwnedFd,
+}
+
+impl Port {
+    pub fn new() -> Self {
+        let (s, r) = pair();
+        Self { s, r }
+    }
+
+    /// Gives the library a right to it, as a third party would: its name there, and the pipe that tells when it is gone.
+    pub fn give(&self) -> (u32, OwnedFd) {
+        let (read, write) = objects::holder_pipe().expect("a pipe");
+        let s = self.s.try_clone().expect("a copy");
+        (Task::current().import(s, write).expect("a right"), read)
+    }
+
+    pub fn identity(&self) -> u64 {
+        objects::identity(&self.s).expect("a socket")
+    }
+}
+
+/// What the holder of a right passes on: the sending end of the port, and the one of its holders' pipe.
+pub fn passed_on(name: u32) -> (OwnedFd, OwnedFd) {
+    let port = Port::new();
+    let (to, _) = port.give();
+    assert_eq!(send(&Msg::new(9, (to, types::MOVE_SEND), (0, 0)).ports(types::COPY_SEND, &[name])), Code::SUCCESS);
+    let (_, _, mut fds) = Line::take(&port.r).read();
+    assert_eq!(fds.len(), 2);
+    let holder = fds.pop().expect("two");
+    (fds.pop().expect("two"), holder)
+}
+
+/// One end of a line.
+pub struct Line {
+    segment: Segment,
+    words: Shared<Words>,
+    pub credit: Credit,
+    pub tx: TxCursor,
+    rx: RxCursor,
+    pub bell: OwnedFd,
+    pub fd_socket: OwnedFd,
+    /// The segment's file.
+    pub file: OwnedFd,
+}
+
+fn pair() -> (OwnedFd, OwnedFd) {
+    objects::socket_pair().expect("sockets")
+}
+
+impl Line {
+    fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, fd_socket: OwnedFd) -> Self {
+        // SAFETY: it is a segment of this size.
+        let words = unsafe { Mapping::of_file(file, SEGMENT) }.expect("a mapping").view(0).expect("all of it");
+        let (ours, theirs) = segment.tables(TABLE).expect("tables");
+        Self {
+            segment,
+            words,
+            credit: Credit::new(ours, theirs),
+            tx: TxCursor::default(),
+            rx: RxCursor::default(),
+            bell,
+            fd_socket,
+            file: file.try_clone_to_owned().expect("a copy"),
+        }
+    }
+
+    /// Makes a line to the port that `s` sends to.
+    pub fn make(s: impl AsFd) -> Self {
+        Self::make_with(s, pair())
+    }
+
+    /// As [`Line::make`], with these bells: ours and the other end's.
+    pub fn make_with(s: impl AsFd, (bell, their_bell): (OwnedFd, OwnedFd)) -> Self {
+        let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
+        segment.rx.disarm_reader();
+        let (fd_socket, their_fd_socket) = pair();
+        let fds = [file.as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()];
+        let sent = objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds);
+        assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::AGAIN)), "{sent:?}");
+        Self::over(segment, file.as_fd(), bell, fd_socket)
+    }
+
+    /// As [`Line::make_with`], with a segment that is none of this line's.
+    pub fn make_over(s: impl AsFd, file: impl AsFd) -> (OwnedFd, OwnedFd) {
+        let ((bell, their_bell), (fd_socket, their_fd_socket)) = (pair(), pair());
+        Self::request(s, [file.as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()]);
+        (bell, fd_socket)
+    }
+
+    /// Asks for a line with sockets that are somebody else's.
+    pub fn attach_with(s: impl AsFd, bell: impl AsFd, fd_socket: impl AsFd) -> Segment {
+        let (segment, file) = Self::segment();
+        Self::request(s, [file.as_fd(), bell.as_fd(), fd_socket.as_fd()]);
+        segment
+    }
+
+    /// A segment, and its file for the other end.
+    pub fn segment() -> (Segment, OwnedFd) {
+        Segment::create_with(TABLE, RING).expect("a segment")
+    }
+
+    /// Two connected sockets.
+    pub fn pair() -> (OwnedFd, OwnedFd) {
+        pair()
+    }
+
+    /// Asks for a line.
+    pub fn request(s: impl AsFd, fds: [BorrowedFd<'_>; 3]) {
+        until("there is room", || objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds) != Err(rustix::io::Errno::AGAIN));
+    }
+
+    /// Takes the line that somebody makes to the port that `r` receives for.
+    pub fn take(r: impl AsFd) -> Self {
+        let mut bytes = [0; 64];
+        let mut fds: Vec<Reserved> = Vec::new();
+        until("a request for a line", || objects::receive(r.as_fd(), &mut bytes, &mut fds).is_ok_and(|n| n == 8));
+        let [file, bell, fd_socket] = <[Reserved; 3]>::try_from(fds).expect("three descriptors").map(Reserved::into_owned);
+        let segment = Segment::open_with(file.as_fd(), TABLE, RING).expect("a good segment");
+        Self::over(segment, file.as_fd(), bell, fd_socket)
+    }
+
+    /// Writes a record as it should be written, whatever it says; less than all of it if the ring is full.
+    pub fn write(&mut self, record: &Record, rest: &[u8], fds: &[BorrowedFd<'_>]) {
+        for some in fds.chunks(objects::FD_BATCH) {
+            let _ = objects::send(self.fd_socket.as_fd(), &[&[some.len() as u8]], some);
+        }
+        for part in [record.as_bytes(), rest] {
+            let free = self.segment.tx.free(&mut self.tx, part.len()).unwrap_or(0);
+            let _ = self.segment.tx.fill(&mut self.tx, &part[..part.len().min(free)]);
+        }
+        self.segment.tx.publish(&self.tx);
+        self.segment.tx.wake_reader();
+        self.ring();
+    }
+
+    /// Rings the bell.
+    pub fn ring(&self) {
+        let _ = objects::send(self.bell.as_fd(), &[&[1]], &[]);
+    }
+
+    /// Says that so much was written, without writing it.
+    pub fn claim(&mut self, bytes: u64) {
+        self.tx.tail = self.tx.tail.wrapping_add(bytes);
+        self.segment.tx.publish(&self.tx);
+    }
+
+    /// As [`Line::claim`], and forgets it: the next record is written where it would have been.
+    pub fn lie(&self, bytes: u64) {
+        let tail = self.tx.tail.wrapping_add(bytes);
+        self.segment.tx.publish(&TxCursor { tail, ..self.tx });
+    }
+
+    /// Bytes that the other end has not taken yet.
+    pub fn unread(&mut self) -> u64 {
+        self.segment.tx.unread(&mut self.tx).unwrap_or(0)
+    }
+
+    /// Waits for a record: its head, what follows, and descriptors.
+    pub fn read(&mut self) -> (Record, Vec<u8>, Vec<OwnedFd>) {
+        let (segment, rx) = (&self.segment, &mut self.rx);
+        until("a record", || segment.rx.available(rx).is_ok_and(|n| n > 0));
+        let mut bytes = [0; wire::RECORD];
+        self.segment.rx.peek(&self.rx, 0, &mut bytes);
+        let record = Record::read_from_bytes(&bytes).expect("a record");
+        let mut rest = vec![0; (record.body + record.items) as usize];
+        self.segment.rx.peek(&self.rx, wire::RECORD as u64, &mut rest);
+        self.segment.rx.release(&mut self.rx, wire::RECORD + rest.len());
+        if self.segment.rx.wake_writer() {
+            self.ring();
+        }
+        let mut fds: Vec<Reserved> = Vec::new();
+        while fds.len() < record.fds as usize {
+            objects::receive(self.fd_socket.as_fd(), &mut [0], &mut fds).expect("descriptors go first");
+        }
+        (record, rest, fds.into_iter().map(Reserved::into_owned).collect())
+    }
+
+    /// Whether the other end has closed the line.
+    pub fn is_closed(&self) -> bool {
+        objects::hung_up(&self.bell)
+    }
+
+    /// Stores a word anywhere in the segment.
+    pub fn scribble(&self, at: usize, value: u32) {
+        self.words.0[at % (SEGMENT / 4)].store(value, SeqCst);
+    }
+
+    /// Where the word lies that the other end's reader sleeps on.
+    pub fn sleeping_word(&self) -> &AtomicU32 {
+        let at = std::ptr::from_ref(self.segment.tx.reader_word()) as usize;
+        // The word as the ring knows it is in another mapping: the place is the same.
+        let boards = [&self.segment.own, &self.segment.peer].map(|board| std::ptr::from_ref(&**board) as usize);
+        let base = boards[0].min(boards[1]) - 1024;
+        &self.words.0[(at - base) / 4]
+    }
+}
+
+/// Descriptors of many kinds, for what should be a socket, a pipe or a sealed memory file.
+pub fn odd_descriptors(dice: &mut Dice, known: &[&OwnedFd]) -> Vec<OwnedFd> {
+    let copy = |fd: &OwnedFd| fd.try_clone().expect("a copy");
+    match dice.below(10) {
+        0 => vec![std::fs::File::open("/dev/null").expect("a file").into()],
+        1 => vec![memory(dice.below(5000), dice.below(2) == 0)],
+        2 => vec![memory(64, true), memory(64, false)],
+        3 => {
+            let (a, b) = pair();
+            vec![a, b]
+        }
+        4 => {
+            // Ends of two pairs: they don't belong together.
+            vec![pair().0, pair().1]
+        }
+        5 => {
+            let (read, write) = objects::holder_pipe().expect("a pipe");
+            if dice.below(2) == 0 { vec![read] } else { vec![write, read] }
+        }
+        6 => {
+            let (a, b) =
+                rustix::net::socketpair(AddressFamily::UNIX, SocketType::DGRAM, SocketFlags::CLOEXEC, None).expect("sockets");
+            vec![a, b]
+        }
+        _ if known.is_empty() => Vec::new(),
+        7 => vec![copy(known[dice.below(known.len())]), pair().0],
+        8 => vec![pair().1, copy(known[dice.below(known.len())])],
+        _ => (0..1 + dice.below(3)).map(|_| copy(known[dice.below(known.len())])).collect(),
+    }
+}
+
+/// A memory file with plausible lengths at its front.
+pub fn memory(len: usize, sealed: bool) -> OwnedFd {
+    let file = rustix::fs::memfd_create(c"hostile", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING).expect("a file");
+    rustix::fs::ftruncate(&file, len as u64).expect("a size");
+    let _ = rustix::io::pwrite(&file, &[len as u64 & !7, 0].as_bytes()[..len.min(16)], 0);
+    if sealed {
+        rustix::fs::fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::WRITE).expect("seals");
+    }
+    file
+}
