@@ -243,6 +243,17 @@ def colocate(result):
     return short, full + (["", "Beside them, for 128 InOut: " + "; ".join(said) + "."] if said else [])
 
 
+def put(path, name, lines):
+    begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
+    text = path.read_text()
+    if text.count(begin) != 1 or text.count(end) != 1:
+        refuse(f"{path} needs one line {begin} and one line {end}")
+    head, rest = text.split(begin)
+    # The lines may depend on those that are there.
+    lines = lines(rest.split(end)[0].strip().splitlines()) if callable(lines) else lines
+    path.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
+
+
 def summary(name, result):
     """The bench's rows of the README's table."""
     command = f"[`slipway bench {name}`](docs/measurements/{name}.md)"
@@ -267,30 +278,15 @@ def summary(name, result):
     return rows, command
 
 
-def between(path, name):
-    """What is before the lines that a bench's output replaces, those lines, and what is after them."""
-    begin, end = f"<!-- {name}:begin -->\n", f"<!-- {name}:end -->"
-    text = path.read_text()
-    if text.count(begin) != 1 or text.count(end) != 1:
-        refuse(f"{path} needs one line {begin.strip()} and one line {end}")
-    head, rest = text.split(begin)
-    lines, tail = rest.split(end)
-    return head + begin, lines.splitlines(), end + tail
+def instead(rows, command):
+    """The README's table with the bench's rows where they were, else at the end."""
+    def lines(old):
+        own = [number for number, line in enumerate(old) if line.endswith(f"| {command} |")]
+        place = own[0] if own else len(old)
+        kept = [line for line in old if not line.endswith(f"| {command} |")]
+        return [*kept[:place], *("| " + " | ".join(row) + " |" for row in rows), *kept[place:]]
 
-
-def put(path, name, lines):
-    head, _, tail = between(path, name)
-    path.write_text(head + "".join(f"{line}\n" for line in lines) + tail)
-
-
-def put_summary(path, name, rows, command):
-    """Puts the bench's rows where they were, else at the end."""
-    head, lines, tail = between(path, "figures")
-    own = [number for number, line in enumerate(lines) if line.endswith(f"| {command} |")]
-    place = own[0] if own else len(lines)
-    kept = [line for line in lines if not line.endswith(f"| {command} |")]
-    new = ["| " + " | ".join(row) + " |" for row in rows]
-    path.write_text(head + "".join(f"{line}\n" for line in [*kept[:place], *new, *kept[place:]]) + tail)
+    return lines
 
 
 def main():
@@ -300,13 +296,12 @@ def main():
     try:
         result = json.loads(pathlib.Path(source).read_text())
         short, full = {"x11": x11, "colocate": colocate}.get(name, lambda it: trips(name, it))(result)
-        rows, command = summary(name, result)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         refuse(f"{source} is not a result of `slipway bench {name} --json`: {error!r}")
     root = pathlib.Path(__file__).resolve().parent.parent
     # The second begins as the first does: machine and day.
     put(root / "docs" / "measurements" / f"{name}.md", name, [*short, "", "Every row:", *full[1:]])
-    put_summary(root / "README.md", name, rows, command)
+    put(root / "README.md", "figures", instead(*summary(name, result)))
 
 
 if __name__ == "__main__":
