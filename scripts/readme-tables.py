@@ -1,16 +1,17 @@
 #!/usr/bin/env python3
-"""Puts what `slipway bench NAME --json FILE` measured into README.md (a few rows) and docs/measurements/NAME.md (all of it).
+"""Puts what `slipway bench NAME --json FILE` measured into docs/measurements/NAME.md (all of it) and README.md (a few rows).
 
 usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, ipc, rpc, colocate
 
-In both files the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced.
+In docs/measurements/NAME.md the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced. README.md has one table for
+all benches, between <!-- figures:begin --> and <!-- figures:end -->: the rows whose last cell is the bench's are replaced.
 """
 import json
 import math
 import pathlib
 import sys
 
-# What a reader of the README sees: rows, and columns with their heads.
+# What a page's first table has: rows, and columns with their heads.
 X11 = ("pointer", "prop", "getimage10", "getimage500", "putimage100", "noop", "dot", "rect1", "gc", "move", "ftext")
 SHOWN = {
     "ipc": (
@@ -44,6 +45,35 @@ SHOWN = {
             "virtual/one-core": "virtual call",
             "plain/one-core": "C call",
         },
+    ),
+}
+
+# A row of the README's table: what it is, its test, whose ratio or whose two variants it shows (Slipway's and the plain way's,
+# with the latter's name), and what stands beside them: variants of peers, and figures that were published.
+SUMMARY = {
+    "x11": (
+        ("X11: round trip, `x11perf -prop`", "prop", "HP, 2000: 0.80 times"),
+        ("X11: image of 100x100 sent, `-putimage100`", "putimage100", "HP, SGI, 2000: 1.64, 2.55 times"),
+        ("X11: small drawing, `-rect1`", "rect1", "HP, SGI, 2000: 1.30, 1.69 times"),
+    ),
+    "ipc": (
+        ("Mach: null message, there and back", "null", "mach/different", "AF_UNIX", "socket/different",
+         (("ipc-channel", "ipc-channel/different"), ("iceoryx2, busy", "iceoryx2/different")), "Mach, 1996: 401 µs"),
+        ("the same on one core, without spinning", "null", "mach-sleep/one-core", "AF_UNIX", "socket/one-core", (), ""),
+        ("Mach: 4,095 longwords each way", "4095-longwords", "mach/different", "AF_UNIX", "socket/different",
+         (("ipc-channel", "ipc-channel/different"), ("iceoryx2, busy", "iceoryx2/different")), "Mach, 1996: 4340 µs"),
+        ("Mach: 256 rights, there and back", "256-ports", "mach/different", "AF_UNIX", "socket/different",
+         (("ipc-channel", "ipc-channel/different"),), "Mach, 1996: 29690 µs"),
+    ),
+    "rpc": (
+        ("mig: null call by stubs", "null", "stubs/different", "bare messages", "bare/different", (), "Mach, 1996: 270 µs"),
+        ("mig: 1,024 bytes in", "1024-in", "stubs/different", "bare messages", "bare/different", (), "Mach, 1993: 5,843 cycles"),
+    ),
+    "colocate": (
+        ("Co-location: null call in one process", "null", "trap/one-core", "by messages, two processes", "message/different",
+         (("Cap'n Proto", "capnp/different"), ("C call", "plain/one-core")), "Mach, 1993: 656 cycles, 2,312 by message"),
+        ("Co-location: 1 KiB out", "1k-out", "trap/one-core", "by messages, two processes", "message/different",
+         (("Cap'n Proto", "capnp/different"), ("C call", "plain/one-core")), "Mach, 1993: 2,741 cycles, 8,366 by message"),
     ),
 }
 
@@ -124,7 +154,7 @@ def x11(result):
     mean = math.exp(sum(map(math.log, ratios)) / len(ratios))
     line = when(result, f"rates in {', '.join(sorted({row['unit'] for row in rows}))}")
     geometric = f"Geometric mean of all {len(ratios)} ratios at `{first}`: {mean:.2f}."
-    short = [line, "", *measured([row for row in main if row["test"] in X11] or main), "", geometric]
+    short = [line, "", *measured([row for row in main if row["test"] in X11] or main)]
     return short, [line, "", *measured(rows, "placement"), "", geometric, *missed_ones(result), "", *all_targets(result)]
 
 
@@ -219,7 +249,44 @@ def put(path, name, lines):
     if text.count(begin) != 1 or text.count(end) != 1:
         refuse(f"{path} needs one line {begin} and one line {end}")
     head, rest = text.split(begin)
+    # The lines may depend on those that are there.
+    lines = lines(rest.split(end)[0].strip().splitlines()) if callable(lines) else lines
     path.write_text("\n".join([head + begin, *lines, end]) + rest.split(end)[1])
+
+
+def summary(name, result):
+    """The bench's rows of the README's table."""
+    command = f"[`slipway bench {name}`](docs/measurements/{name}.md)"
+    rows = []
+    if name == "x11":
+        main = [row for row in result["rows"] if row.get("stage") in (None, "full") and row["placement"] == result["rows"][0]["placement"]]
+        found = {row["test"]: row for row in main}
+        for what, test, published in SUMMARY[name]:
+            if row := found.get(test):
+                ours = f"{figure(row['ours'])}/s, {plain(row['ratio'])} times"
+                rows.append((what, ours, f"socket: {figure(row['socket'])}/s", published, command))
+    else:
+        times = {(row["test"], row["variant"]): plain(row["value"]) for row in result["rows"] if row["unit"] == "us"}
+        for what, test, ours, plainly, other, peers, published in SUMMARY[name]:
+            beside = [f"{head}: {times[test, peer]} µs" for head, peer in peers if (test, peer) in times]
+            if (test, ours) in times:
+                way = f"{plainly}: {times[test, other]} µs" if (test, other) in times else ""
+                rows.append((what, f"{times[test, ours]} µs", way, "; ".join([*beside, published] if published else beside), command))
+    targets, missed = reached(result)
+    if targets:
+        rows.append((f"targets of `bench {name}`", f"{len(targets) - len(missed)} of {len(targets)} met", "", "", command))
+    return rows, command
+
+
+def instead(rows, command):
+    """The README's table with the bench's rows where they were, else at the end."""
+    def lines(old):
+        own = [number for number, line in enumerate(old) if line.endswith(f"| {command} |")]
+        place = own[0] if own else len(old)
+        kept = [line for line in old if not line.endswith(f"| {command} |")]
+        return [*kept[:place], *("| " + " | ".join(row) + " |" for row in rows), *kept[place:]]
+
+    return lines
 
 
 def main():
@@ -232,8 +299,9 @@ def main():
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         refuse(f"{source} is not a result of `slipway bench {name} --json`: {error!r}")
     root = pathlib.Path(__file__).resolve().parent.parent
-    put(root / "README.md", name, short)
-    put(root / "docs" / "measurements" / f"{name}.md", name, full)
+    # The second begins as the first does: machine and day.
+    put(root / "docs" / "measurements" / f"{name}.md", name, [*short, "", "Every row:", *full[1:]])
+    put(root / "README.md", "figures", instead(*summary(name, result)))
 
 
 if __name__ == "__main__":
