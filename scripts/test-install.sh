@@ -5,10 +5,9 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 
 scripts/setup.sh build
-target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 version=$(sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
-mkdir -p "$target"
-own=$(mktemp -d "$target/install.XXXXXX")
+# Not in this directory, where cargo would take the packages for the workspace's.
+own=$(mktemp -d)
 trap 'chmod -R u+w "$own"; rm -rf "$own"' EXIT
 # Where the parts are is what is tested, not how fast they are.
 export CARGO_PROFILE_RELEASE_OPT_LEVEL=0 CARGO_PROFILE_RELEASE_LTO=off CARGO_PROFILE_RELEASE_CODEGEN_UNITS=16

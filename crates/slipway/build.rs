@@ -78,7 +78,7 @@ fn build(out: &Path) -> Result<PathBuf, String> {
 
 fn compile(out: &Path, manifest: &Path, packages: &[String]) -> Result<(), String> {
     let mut cargo = cargo("build")?;
-    cargo.args(["--release", "--locked", "--lib", "--bins", "--target", &variable("TARGET")?]).args(packages);
+    cargo.args(["--release", "--locked", "--target", &variable("TARGET")?]).args(packages);
     cargo.arg("--target-dir").arg(out.join("parts")).arg("--manifest-path").arg(manifest);
     // As the workspace's profile, which its packages don't have in a registry; and they are carried without what debuggers read.
     for (name, value) in [("LTO", "thin"), ("CODEGEN_UNITS", "1"), ("DEBUG", "false"), ("STRIP", "debuginfo")] {
