@@ -3,14 +3,24 @@ CARGO  ?= cargo
 PREFIX ?= /usr/local
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 REL    := $(TARGET)/release
-BUILT  := $(REL)/slipway $(REL)/slipway-bench $(REL)/libslipway_preload.so $(REL)/libmach.so $(REL)/libmach.a $(REL)/slipway-bootstrap $(REL)/slipway-domain $(REL)/mig
+# Below PREFIX; Debian's has the processor's name in it.
+LIBDIR ?= lib
+# Programs that other programs start.
+LIBEXEC ?= slipway-bench slipway-bootstrap slipway-domain
+BUILT  := $(addprefix $(REL)/,slipway mig libslipway_preload.so libmach.so libmach.a $(LIBEXEC))
 MAN    := $(wildcard docs/man/*.1)
 HEADERS := $(shell cd include && find * -name '*.h' -o -name '*.defs')
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
 DEST    = $(DESTDIR)$(PREFIX)
+LIB     = $(DEST)/$(LIBDIR)
+# What the demos of Mach IPC run. Where the bench is built already, so are they mostly, and a choice would have cargo choose
+# their dependencies' features anew.
+SYSTEM  = $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway $(addprefix -p slipway,-preload -mig -bootstrap -domain -libmach -mach))
+# The parts of slipway are installed as files (crates/slipway/build.rs).
+export SLIPWAY_PARTS ?= beside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-long lint demo demo-kv demo-colocate install uninstall sanitize fuzz-short clean
+.PHONY: help setup build test test-long lint demo demo-kv demo-colocate system install uninstall deb test-deb test-install test-aarch64 sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -18,7 +28,8 @@ help: ## list the targets
 setup: ## install the Debian packages that are missing, check the Rust toolchain
 	@scripts/setup.sh
 
-build: setup ## build everything, optimised
+build: ## build everything, optimised
+	@scripts/setup.sh build
 	$(CARGO) build --workspace --release --locked
 
 test: setup ## run the tests: minutes
@@ -30,21 +41,26 @@ test-long: setup ## run the long tests too: random lives, thousands of kills, ot
 lint: setup ## format, clippy, documentation, shell scripts, file lengths, stray paths
 	@scripts/lint.sh
 
-demo: build ## one minute: X11 over the socket and over shared memory, side by side, with a chart
+demo: ## one minute: X11 over the socket and over shared memory, side by side, with a chart
+	@scripts/setup.sh demo
+	$(CARGO) build --release --locked -p slipway -p slipway-preload -p slipway-bench
 	$(REL)/slipway bench x11 --demo --svg demo.svg --json demo.json
 	@echo "The chart is $(CURDIR)/demo.svg, its numbers are $(CURDIR)/demo.json."
 
-demo-kv: build ## the key-value service of examples/kv, used by its client in C and by the one in Rust
-	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage >/dev/null
-	$(CARGO) build --release --locked -p slipway-mach --example kv-client
+# The demos of Mach IPC run an installation, without the bench.
+system:
+	@scripts/setup.sh build
+	$(CARGO) build --release --locked $(SYSTEM) --lib --bins --example kv-client
+	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage LIBEXEC="slipway-bootstrap slipway-domain" >/dev/null
+
+demo-kv: system ## the key-value service of examples/kv, used by its client in C and by the one in Rust
 	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
 	$(MAKE) --no-print-directory -C examples/kv all && \
 	slipway run --private -- examples/kv/demo.sh && \
 	echo && echo "The same with the client in Rust:" && \
 	KV_CLIENT=$(REL)/examples/kv-client slipway run --private -- examples/kv/demo.sh
 
-demo-colocate: build ## the store of examples/store and its load: in two processes, in one, and as a supervised system
-	@$(MAKE) --no-print-directory install PREFIX=$(abspath $(TARGET))/stage >/dev/null
+demo-colocate: system ## the store of examples/store and its load: in two processes, in one, and as a supervised system
 	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
 	$(MAKE) --no-print-directory -C examples/store all && examples/store/demo.sh
 
@@ -58,22 +74,22 @@ fuzz-short: setup ## the hostile-peer tests, for a short time
 install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 755 $(REL)/slipway $(DEST)/bin/slipway
 	install -D -m 755 $(REL)/mig $(DEST)/bin/mig
-	install -D -m 755 $(REL)/slipway-bench $(DEST)/libexec/slipway/slipway-bench
-	install -D -m 755 $(REL)/slipway-bootstrap $(DEST)/libexec/slipway/slipway-bootstrap
-	install -D -m 755 $(REL)/slipway-domain $(DEST)/libexec/slipway/slipway-domain
+	install -d $(DEST)/libexec/slipway
+	install -m 755 $(addprefix $(REL)/,$(LIBEXEC)) $(DEST)/libexec/slipway
 	install -D -m 644 $(REL)/libslipway_preload.so $(DEST)/lib/slipway/libslipway_preload.so
-	install -D -m 755 $(REL)/libmach.so $(DEST)/lib/libmach.so.1
-	ln -sf libmach.so.1 $(DEST)/lib/libmach.so
-	install -D -m 644 $(REL)/libmach.a $(DEST)/lib/libmach.a
+	install -D -m 755 $(REL)/libmach.so $(LIB)/libmach.so.1
+	ln -sf libmach.so.1 $(LIB)/libmach.so
+	install -D -m 644 $(REL)/libmach.a $(LIB)/libmach.a
 	for header in $(HEADERS); do install -D -m 644 include/$$header $(DEST)/include/$$header || exit 1; done
-	install -d $(DEST)/lib/pkgconfig
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' scripts/mach.pc.in >$(DEST)/lib/pkgconfig/mach.pc
-	chmod 644 $(DEST)/lib/pkgconfig/mach.pc
-	install -D -m 644 scripts/cmake/mach-config.cmake $(DEST)/lib/cmake/mach/mach-config.cmake
-	sed -e 's|@VERSION@|$(VERSION)|' scripts/cmake/mach-config-version.cmake.in >$(DEST)/lib/cmake/mach/mach-config-version.cmake
-	chmod 644 $(DEST)/lib/cmake/mach/mach-config-version.cmake
+	install -d $(LIB)/pkgconfig $(LIB)/cmake/mach
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|^libdir=.*|libdir=$${prefix}/$(LIBDIR)|' \
+	    scripts/mach.pc.in >$(LIB)/pkgconfig/mach.pc
+	sed -e '/_mach_prefix/s|\.\./\.\./\.\.|$(shell realpath -m --relative-to=/$(LIBDIR)/cmake/mach /)|' \
+	    scripts/cmake/mach-config.cmake >$(LIB)/cmake/mach/mach-config.cmake
+	sed -e 's|@VERSION@|$(VERSION)|' scripts/cmake/mach-config-version.cmake.in >$(LIB)/cmake/mach/mach-config-version.cmake
+	chmod 644 $(LIB)/pkgconfig/mach.pc $(LIB)/cmake/mach/*.cmake
 	install -d $(DEST)/share/doc/slipway/docs/measurements
-	install -m 644 README.md LICENSE-MIT LICENSE-APACHE $(DEST)/share/doc/slipway
+	install -m 644 README.md CONTRIBUTING.md LICENSE-MIT LICENSE-APACHE $(DEST)/share/doc/slipway
 	install -m 644 $(wildcard docs/*.md docs/*.svg) $(DEST)/share/doc/slipway/docs
 	install -m 644 $(wildcard docs/measurements/*.md) $(DEST)/share/doc/slipway/docs/measurements
 	$(if $(MAN),install -d $(DEST)/share/man/man1 && install -m 644 $(MAN) $(DEST)/share/man/man1)
@@ -83,9 +99,21 @@ $(BUILT):
 
 uninstall: ## remove what install put below PREFIX
 	rm -f $(DEST)/bin/slipway $(DEST)/bin/mig $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
-	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(DEST)/lib/cmake/mach $(DEST)/share/doc/slipway
-	rm -f $(addprefix $(DEST)/lib/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
+	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(LIB)/cmake/mach $(DEST)/share/doc/slipway
+	rm -f $(addprefix $(LIB)/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
 	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers 2>/dev/null
+
+deb: ## make Debian packages in target/deb
+	@scripts/deb.sh
+
+test-deb: ## make the Debian packages, install them in a root of their own, use and remove them
+	@scripts/test-deb.sh
+
+test-install: ## install slipway by cargo, from the workspace and as from a registry, and use it
+	@scripts/test-install.sh
+
+test-aarch64: ## cross-compile for AArch64, and run under QEMU the tests that can be
+	@scripts/aarch64.sh
 
 clean: ## remove what was built
 	$(CARGO) clean

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Brings this machine to where `make build`, `make test` and `make demo` work.
+# Brings this machine to where what is named works: `setup.sh build` (slipway and the demos in C), demo (X11), test (everything that
+# `make test` runs), deb (Debian packages) or aarch64 (cross-compiled tests); without a name, test.
 # Costs nothing, and no network, when nothing is missing.
-# Exit codes: 0 ready; 2 a package could not be installed; 3 packages are missing and may not be
+# Exit codes: 0 ready; 1 wrong arguments; 2 a package could not be installed; 3 packages are missing and may not be
 # installed from here; 4 Rust is missing or too old.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
+purpose=${1:-test}
 missing=()
 
 # need PACKAGE COMMAND...: COMMAND succeeds if what is needed from PACKAGE is there.
@@ -32,19 +34,40 @@ java_with_windows() {
 # libc_for_static: the archive that static programs link with.
 libc_for_static() { test -e "$(gcc -print-file-name=libc.a)"; }
 
-find_missing() {
-    missing=()
-    need gcc on_path gcc
+need_for_build() {
+    need gcc on_path gcc cc
+    need libc6-dev test -e "$(gcc -print-file-name=libc.so)"
+    need make on_path make
+    need pkg-config on_path pkg-config
+}
+
+need_for_demo() {
+    need xvfb on_path Xvfb
+    need x11-apps on_path x11perf
+}
+
+need_for_deb() {
+    need debhelper on_path dh
+    need dpkg-dev on_path dpkg-shlibdeps
+    need lintian on_path lintian
+}
+
+need_for_aarch64() {
+    need gcc-aarch64-linux-gnu on_path aarch64-linux-gnu-gcc
+    need g++-aarch64-linux-gnu on_path aarch64-linux-gnu-g++
+    need libc6-dev-arm64-cross test -e /usr/aarch64-linux-gnu/include/stdio.h
+    need qemu-user-static on_path qemu-aarch64-static
+}
+
+need_for_test() {
+    need_for_demo
     need g++ on_path g++
     need clang on_path clang
-    need make on_path make
     need cmake on_path cmake
     need libc6-dev libc_for_static
-    need pkg-config on_path pkg-config
     need libx11-dev pkg-config --exists x11
-    need xvfb on_path Xvfb
     need xserver-xephyr on_path Xephyr
-    need x11-apps on_path x11perf xwd xeyes
+    need x11-apps on_path xwd xeyes
     need x11-utils on_path xdpyinfo xwininfo xprop xlsclients
     need xterm on_path xterm
     need xauth on_path xauth
@@ -60,6 +83,16 @@ find_missing() {
     need gnumach-dev test -e /usr/include/x86_64-linux-gnu/mach/mach_port.defs
     need librsvg2-bin on_path rsvg-convert
     need shellcheck on_path shellcheck
+}
+
+find_missing() {
+    missing=()
+    need_for_build
+    case $purpose in
+        build) ;;
+        demo | test | deb | aarch64) "need_for_$purpose" ;;
+        *) echo "usage: $0 [build|demo|test|deb|aarch64]" >&2; exit 1 ;;
+    esac
 }
 
 install_missing() {
@@ -110,8 +143,16 @@ for tool in cargo rustc; do
         no_rust "$tool is ${have:-unusable}"
     fi
 done
-for tool in cargo-fmt cargo-clippy; do
-    if ! command -v "$tool" >/dev/null; then
-        echo "setup: note: $tool is missing, make lint needs it: rustup component add rustfmt clippy" >&2
+if [ "$purpose" = test ]; then
+    for tool in cargo-fmt cargo-clippy; do
+        if ! command -v "$tool" >/dev/null; then
+            echo "setup: note: $tool is missing, make lint needs it: rustup component add rustfmt clippy" >&2
+        fi
+    done
+fi
+if [ "$purpose" = aarch64 ]; then
+    target=aarch64-unknown-linux-gnu
+    if ! test -d "$(rustc --print sysroot)/lib/rustlib/$target"; then
+        rustup target add $target || no_rust "its library for $target is missing"
     fi
-done
+fi

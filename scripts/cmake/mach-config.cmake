@@ -6,7 +6,9 @@
 # a file that it includes is newer, NAME being FILE without its end. The variables NAME_USER and NAME_SERVER have each side's files, as
 # sources for a target, and NAME_INCLUDE_DIR where the headers are. OPTIONS are passed on to mig.
 
+# The first is set anew by the installation if the libraries are not in lib/ of the prefix.
 get_filename_component(_mach_prefix "${CMAKE_CURRENT_LIST_DIR}/../../.." ABSOLUTE)
+get_filename_component(_mach_library "${CMAKE_CURRENT_LIST_DIR}/../../libmach.so.1" ABSOLUTE)
 
 set(MACH_MIG "${_mach_prefix}/bin/mig" CACHE FILEPATH "The interface compiler")
 mark_as_advanced(MACH_MIG)
@@ -14,11 +16,12 @@ mark_as_advanced(MACH_MIG)
 if(NOT TARGET mach::mach)
     add_library(mach::mach SHARED IMPORTED)
     set_target_properties(mach::mach PROPERTIES
-        IMPORTED_LOCATION "${_mach_prefix}/lib/libmach.so.1"
+        IMPORTED_LOCATION "${_mach_library}"
         IMPORTED_SONAME libmach.so.1
         INTERFACE_INCLUDE_DIRECTORIES "${_mach_prefix}/include")
 endif()
 
+unset(_mach_library)
 unset(_mach_prefix)
 
 function(mach_mig defs)

@@ -1,13 +1,18 @@
-//! Where the other parts of an installation, or of a build directory, are.
+//! Where the other parts of Slipway are: inside this program, in its installation or in its build directory.
 
 use std::env;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use slipway_mach::bootstrap::launch;
+
+use crate::parts;
+
 const PRELOAD: &str = "libslipway_preload.so";
 const BENCH: &str = "slipway-bench";
 const DOMAIN: &str = "slipway-domain";
+const LIBMACH: &str = "libmach.so.1";
 
 /// A part that is not where it should be.
 #[derive(Debug, PartialEq, Eq)]
@@ -16,6 +21,8 @@ pub enum Missing {
     Named { variable: &'static str, path: PathBuf },
     /// At none of the places for it.
     Installed { what: &'static str, tried: Vec<PathBuf> },
+    /// Inside this program, and not to be had from there.
+    Carried { what: &'static str, why: String },
 }
 
 impl fmt::Display for Missing {
@@ -28,18 +35,19 @@ impl fmt::Display for Missing {
                 let tried: Vec<_> = tried.iter().map(|path| path.display().to_string()).collect();
                 write!(f, "{what} not found (tried {})", tried.join(", "))
             }
+            Self::Carried { what, why } => write!(f, "{what}: {why}"),
         }
     }
 }
 
-/// The preload library: `variable` (SLIPWAY_PRELOAD) alone if it is set, else where `make install`
-/// or cargo puts it. The path is absolute, because the program may change its directory.
+/// The preload library: `variable` (SLIPWAY_PRELOAD) alone if it is set, else the one inside this program, else where
+/// `make install` or cargo puts it. The path is absolute, because the program may change its directory.
 ///
 /// # Errors
 /// What was tried.
 pub fn preload(variable: Option<OsString>) -> Result<PathBuf, Missing> {
     let Some(path) = variable.filter(|value| !value.is_empty()).map(PathBuf::from) else {
-        return installed("lib/slipway", PRELOAD);
+        return part("lib/slipway", PRELOAD);
     };
     existing(&path).ok_or(Missing::Named { variable: "SLIPWAY_PRELOAD", path })
 }
@@ -57,7 +65,34 @@ pub fn bench() -> Result<PathBuf, Missing> {
 /// # Errors
 /// What was tried.
 pub fn domain() -> Result<PathBuf, Missing> {
-    installed("libexec/slipway", DOMAIN)
+    let domain = part("libexec/slipway", DOMAIN)?;
+    if let Some(library) = carried("lib", LIBMACH) {
+        // The host finds it by where it is itself.
+        library?;
+    }
+    Ok(domain)
+}
+
+/// Has the name server's program found that is inside this one: its path, for the environment of what is run here. None if
+/// there is none inside, or the variable names another.
+///
+/// # Errors
+/// It can't be had from there.
+pub fn bootstrap() -> Result<Option<PathBuf>, Missing> {
+    if env::var_os(launch::PROGRAM_VARIABLE).is_some_and(|value| !value.is_empty()) {
+        return Ok(None);
+    }
+    let carried = carried("libexec/slipway", launch::PROGRAM).transpose()?;
+    Ok(carried.map(|path| launch::CARRIED.get_or_init(|| path).clone()))
+}
+
+/// `what` inside this program, else where it was [`installed`].
+fn part(dir: &str, what: &'static str) -> Result<PathBuf, Missing> {
+    carried(dir, what).unwrap_or_else(|| installed(dir, what))
+}
+
+fn carried(dir: &str, what: &'static str) -> Option<Result<PathBuf, Missing>> {
+    parts::file(&format!("{dir}/{what}")).map(|part| part.map_err(|why| Missing::Carried { what, why }))
 }
 
 /// `what` in `dir` of the prefix whose bin/ has this program, else beside this program, as cargo

@@ -7,6 +7,7 @@ mod failure;
 mod hooks;
 mod inspect;
 mod locate;
+mod parts;
 mod ports;
 mod program;
 mod run;

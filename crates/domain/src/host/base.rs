@@ -38,7 +38,7 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-/// Elsewhere a part is run as it is, and can't be left.
+// Elsewhere a part is run as it is, and can't be left.
 #[cfg(target_arch = "aarch64")]
 std::arch::global_asm!(
     ".pushsection .text.slipway_task_run,\"ax\",@progbits",

@@ -10,6 +10,7 @@ use std::{
     os::fd::{AsFd, OwnedFd},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::OnceLock,
     time::{Duration, Instant},
 };
 
@@ -17,6 +18,8 @@ use std::{
 pub const PROGRAM_VARIABLE: &str = "SLIPWAY_BOOTSTRAP_SERVER";
 /// The server's program.
 pub const PROGRAM: &str = "slipway-bootstrap";
+/// Where a program that carries the server's inside has put it, before it asks for it.
+pub static CARRIED: OnceLock<PathBuf> = OnceLock::new();
 /// What the server writes to standard output once it, or another one at the same socket, can be connected to.
 pub const READY: &str = "ready";
 /// The search path of a server that a set-uid program starts, which is all of its environment.
@@ -85,7 +88,7 @@ fn hear(output: &OwnedFd) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&said).into_owned())
 }
 
-/// The server's program: what SLIPWAY_BOOTSTRAP_SERVER names, else the one that was installed with the program or
+/// The server's program: what SLIPWAY_BOOTSTRAP_SERVER names, else the one that is [`CARRIED`], that was installed with the program or
 /// with the library that asks, else the first in PATH. None that another user could replace; and the caller of a set-uid
 /// program chooses nothing.
 ///
@@ -125,7 +128,7 @@ pub fn search(program: &OsStr, path: &OsStr) -> Option<PathBuf> {
 }
 
 fn places() -> Vec<PathBuf> {
-    let mut places = Vec::new();
+    let mut places: Vec<_> = CARRIED.get().cloned().into_iter().collect();
     let executable = env::current_exe().ok();
     let library = mapped_library();
     for file in executable.iter().chain(&library) {

@@ -5,8 +5,8 @@
 //! back and goes on.
 #![allow(unsafe_code, reason = "a function in assembly, and the unwinder's interface")]
 
-use crate::{abi::Code, state::gate::Routine};
-use std::ffi::{c_int, c_void};
+use crate::state::gate::Routine;
+use std::ffi::c_void;
 
 /// Calls the routine: what it returned, or `MIG_SERVER_DIED`.
 ///
@@ -20,7 +20,9 @@ pub unsafe fn run(routine: Routine, request: u32, arguments: *mut c_void, contex
 
 #[cfg(target_arch = "x86_64")]
 mod unwinder {
-    use super::{Code, Routine, c_int, c_void};
+    use super::{Routine, c_void};
+    use crate::abi::Code;
+    use std::ffi::c_int;
 
     const SEARCH: c_int = 1;
     const FORCED: c_int = 8;

@@ -9,9 +9,11 @@ mod tasks;
 
 use std::os::unix::process::CommandExt;
 
+use slipway_mach::bootstrap::launch::PROGRAM_VARIABLE;
 use slipway_mach::bootstrap::{self, Place};
 
 use crate::failure::Failure;
+use crate::locate;
 use crate::program::Program;
 
 pub use args::{RunOptions, ServicesOptions};
@@ -22,6 +24,7 @@ pub use services::run as services;
 /// # Errors
 /// The program could not be run, or there is no name server for it; without `--private` this is the only way to return.
 pub fn run(options: RunOptions) -> Result<u8, Failure> {
+    let server = locate::bootstrap().map_err(|missing| Failure::own("the name server", missing))?;
     if let Some(path) = &options.config {
         return system::run(path);
     }
@@ -36,5 +39,10 @@ pub fn run(options: RunOptions) -> Result<u8, Failure> {
         return private::run(&options, &program, &args);
     }
     Place::find().and_then(|place| bootstrap::reach(&place)).map_err(|why| Failure::new(crate::failure::OWN, why.to_string()))?;
-    Err(program.exec_failure(&program.command().args(args).exec()))
+    let mut command = program.command();
+    if let Some(server) = server {
+        // For when the program is the next to need one.
+        command.env(PROGRAM_VARIABLE, server);
+    }
+    Err(program.exec_failure(&command.args(args).exec()))
 }

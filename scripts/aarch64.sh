@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Compiles everything that is shipped for AArch64, and runs under QEMU's user emulation the tests that it can run. Those that it
+# can't are listed with the reason at the end. Programs that tests start run too: a user namespace has a binfmt_misc of its own
+# (Linux 6.7), and nothing of this machine's is changed.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+triple=aarch64-unknown-linux-gnu
+export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=aarch64-linux-gnu-gcc
+export CC_aarch64_unknown_linux_gnu=aarch64-linux-gnu-gcc QEMU_LD_PREFIX=/usr/aarch64-linux-gnu
+
+tests=$(realpath -m "${CARGO_TARGET_DIR:-target}")/$triple/tests
+tested=(-p slipway-fabric -p slipway-transport -p slipway-ports -p slipway-libmach -p slipway-mach -p slipway-mig -p slipway-preload)
+case ${1:-} in
+    "")
+        scripts/setup.sh aarch64
+        echo "== what is shipped"
+        cargo build --target $triple --locked "${tested[@]}" -p slipway-bootstrap -p slipway-domain -p slipway --lib --bins
+        echo "== the tests"
+        cargo test --no-run --target $triple --locked "${tested[@]}" --message-format json-render-diagnostics |
+            /usr/bin/python3 -c '
+import json, os, sys
+for line in sys.stdin:
+    made = json.loads(line)
+    if made.get("executable") and made["profile"]["test"]:
+        print(os.path.dirname(made["manifest_path"]), made["target"]["kind"][0], made["executable"])' >"$tests"
+        if ! grep -qs '^enabled' /proc/sys/fs/binfmt_misc/qemu-aarch64; then
+            exec unshare --user --map-root-user --mount --pid --fork --kill-child --mount-proc "$0" register
+        fi
+        exec "$0" run
+        ;;
+    register)
+        mount -t binfmt_misc binfmt_misc /proc/sys/fs/binfmt_misc 2>/dev/null || {
+            echo "aarch64: programs for AArch64 can't be registered here: that needs Linux 6.7, or the package binfmt-support" >&2
+            exit 1
+        }
+        # An ELF file of 64 bits, little-endian, executable or shared, for this processor; F opens QEMU now, for every root.
+        magic='\x7fELF\x02\x01\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x00\xb7\x00'
+        mask='\xff\xff\xff\xff\xff\xff\xff\x00\xff\xff\xff\xff\xff\xff\xff\xff\xfe\xff\xff\xff'
+        printf '%s' ":qemu-aarch64:M::$magic:$mask:$(command -v qemu-aarch64-static):FPC" >/proc/sys/fs/binfmt_misc/register
+        # Tests of what root alone can do would find that it can do less here.
+        exec unshare --user --map-user=1000 --map-group=1000 "$0" run
+        ;;
+    run) ;;
+    *) echo "usage: $0" >&2; exit 1 ;;
+esac
+
+# The tests compile C by these names.
+own=$(mktemp -d)
+trap 'rm -rf "$own"' EXIT
+ln -s "$(command -v aarch64-linux-gnu-gcc)" "$own/cc"
+ln -s "$(command -v aarch64-linux-gnu-g++)" "$own/c++"
+export PATH="$own:$PATH"
+SLIPWAY_TESTS_BUILT=$(realpath -m "${CARGO_TARGET_DIR:-target}")/$triple/debug
+export SLIPWAY_TESTS_BUILT
+
+not_run=()
+# skip REASON TEST...: of the tests that `run` is about to run. A test's name may be a part of it.
+skip() {
+    local reason=$1 name
+    shift
+    for name in "$@"; do
+        skipped+=(--skip "$name")
+        not_run+=("$(printf '%-55s %s' "$name" "$reason")")
+    done
+}
+skipped=()
+# run CRATE KIND [NAME...]: the tests of the crate's libraries ("*lib"), its test programs ("test") or all ("*"), by parts of their
+# names. Not by cargo, which would build anew for one package, and for this machine with the compilers above.
+run() {
+    local crate=$1 wanted=$2 dir kind program
+    shift 2
+    while read -r dir kind program; do
+        # shellcheck disable=SC2053 # a pattern
+        if [ "${dir##*/}" = "$crate" ] && [[ $kind == $wanted ]]; then
+            echo "== $crate: $(basename "$program" | sed 's/-[0-9a-f]*$//')"
+            (cd "$dir" && timeout 600 "$program" --quiet --test-threads 2 "${skipped[@]}" "$@" </dev/null)
+        fi
+    done <"$tests"
+    skipped=()
+}
+
+robust="QEMU has no robust mutexes (set_robust_list)"
+cookie="QEMU does not tell sockets apart (SO_COOKIE)"
+iov="QEMU sends and receives no message without bytes as Linux does"
+memory="QEMU does not say that memory is missing (MADV_POPULATE_WRITE)"
+prefix="QEMU finds no loader for a program with an empty environment"
+
+skip "$robust" a_holder_that_is_killed_is_succeeded who_mends_and_is_killed_leaves_it_to_the_next
+skip "$iov" the_end_is_no_packet_and_an_empty_packet_is_one
+skip "$memory" a_ring_without_memory_is_a_smaller_one
+run fabric "*"
+skip "$robust" stream::lock::
+run transport "*lib"
+skip "$cookie" sockets_are_told_apart a_receive_right_that_cannot_be_listened_to_arrives_dead
+run ports "*lib"
+skip "$cookie" a_right_is_found_as_often_as_it_is_looked_for
+run mach "*"
+run mig "*lib"
+run libmach test everything_declared each_by_itself macros_and_initialisers values threads_mutexes_and_conditions linked_statically traps
+skip "$prefix" a_program_without_hooks_carries_on a_spawned_program_carries_on more_than_a_sockets_buffer_goes_back
+skip "$iov" a_connection_is_as_a_socketpair so_it_is_with_a_bell_for_every_write
+run preload test
+
+for entry in "ports: lines and all that needs them@$cookie" "libmach: conformance, edges@$memory" \
+    "bootstrap, domain, slipway: their programs@$cookie: the name server knows its clients by that" \
+    "transport: hostile@$robust" "mig: what compares its output@the same on every processor" \
+    "the order of memory accesses@QEMU keeps to this machine's, which is stricter; loom checks it"; do
+    not_run+=("$(printf '%-55s %s' "${entry%%@*}" "${entry#*@}")")
+done
+echo
+echo "aarch64: all tests above passed. Not run:"
+printf '  %s\n' "${not_run[@]}"
