@@ -25,10 +25,10 @@ export SLIPWAY_TESTS_BUILT
 
 case $kind in
 short)
-    step "the workspace's tests" cargo test --workspace --locked
+    step "the workspace's tests" cargo test --workspace --locked --no-fail-fast
     ;;
 long)
-    step "the long tests" cargo test --workspace --locked --tests -- --ignored
+    step "the long tests" cargo test --workspace --locked --no-fail-fast --tests -- --ignored
     step "the ring and the sleep/wake protocol, under loom" scripts/loom.sh
     step "hostile peers" scripts/fuzz.sh
     ;;
