@@ -16,9 +16,16 @@ use harness::options::{Options, complete};
 use harness::{Bench, job, run};
 use mach as _;
 use std::process::ExitCode;
+use std::sync::LazyLock;
 
 /// Those of round trips.
-const BENCHES: [&Bench; 3] = [&ipc::BENCH, &rpc::BENCH, &colocate::BENCH];
+static BENCHES: LazyLock<[Bench; 3]> =
+    LazyLock::new(|| [ipc::CODE, rpc::CODE, colocate::CODE].map(|code| Bench::load(code).expect("benches.toml is tested")));
+
+/// The bench of that name.
+fn bench(name: &str) -> &'static Bench {
+    BENCHES.iter().find(|bench| bench.code.name == name).expect("there is such a bench")
+}
 
 /// Measures Slipway against what it replaces.
 #[derive(Parser)]
@@ -50,13 +57,13 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let matches = complete(Cli::command(), &BENCHES).get_matches();
+    let matches = complete(Cli::command(), &*BENCHES).get_matches();
     let outcome = match Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
-        Command::Ipc(options) => run::run(&ipc::BENCH, &options),
-        Command::Rpc(options) => run::run(&rpc::BENCH, &options),
-        Command::Colocate(options) => run::run(&colocate::BENCH, &options),
+        Command::Ipc(options) => run::run(bench("ipc"), &options),
+        Command::Rpc(options) => run::run(bench("rpc"), &options),
+        Command::Colocate(options) => run::run(bench("colocate"), &options),
         Command::X11(args) => x11::run(&args),
-        Command::Peer { job } => job::run(&job, &BENCHES),
+        Command::Peer { job } => job::run(&job, &*BENCHES),
         Command::Hog => job::hog(),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

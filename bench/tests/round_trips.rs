@@ -115,7 +115,9 @@ fn instructions_do_not_depend_on_the_run() {
         let variant = variant.split(' ');
         variant.map(|variant| find(&value, test, variant, "instructions").unwrap()).collect::<Vec<f64>>()
     };
-    let ipc = || count("ipc --only null --variants pipe,fabric,mach-sleep", "null", "pipe/one-core fabric/one-core mach-sleep/one-core");
+    let ipc = || {
+        count("ipc --only null --variants pipe,fabric,mach-sleep", "null", "pipe/one-core fabric/one-core mach-sleep/one-core")
+    };
     let (first, second) = (ipc(), ipc());
     assert!(first[0] > 0.0 && first[0] < first[1] && first[1] < first[2], "{first:?}");
     assert!((first[0] / second[0] - 1.0).abs() < 0.02, "{first:?}, then {second:?}");

@@ -1,7 +1,7 @@
 //! Calls to servers, which are threads that end with their process.
 
+use super::rust;
 use super::stubs::{Client, register, serve, tell_other};
-use super::{OWN_CALLS, number, rust};
 use crate::harness::exchange::Exchange;
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
@@ -22,7 +22,7 @@ struct Near {
 
 impl Near {
     fn boxed(job: &Job, client: Client, server: u32, traps: Option<Traps>) -> Box<dyn Exchange> {
-        Box::new(Calls(Some(Self { client, server, test: number(job.case.test), traps })))
+        Box::new(Calls(Some(Self { client, server, test: job.case.bench.number(job.case.test), traps })))
     }
 }
 
@@ -45,7 +45,7 @@ impl Exchange for Calls {
 /// Calls without a server.
 pub fn in_one_thread(_: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
     match job.side {
-        Side::Client => Ok(Near::boxed(job, Client::take(job.case.method.name)?, 0, None)),
+        Side::Client => Ok(Near::boxed(job, Client::take(&job.case.method.name)?, 0, None)),
         Side::Server => Ok(Box::new(Calls(None))),
     }
 }
@@ -60,7 +60,7 @@ pub fn two_processes(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Excha
     if job.case.test.name == "own-call" {
         beside(job, ends, job.cpu)?;
     }
-    Ok(Near::boxed(job, Client::take(job.case.method.name)?, ends.other, None))
+    Ok(Near::boxed(job, Client::take(&job.case.method.name)?, ends.other, None))
 }
 
 /// Calls to another task of this process.
@@ -71,7 +71,7 @@ pub fn in_one_process(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exch
     // The server's own calls come here.
     beside(job, ours, job.cpu)?;
     ours.task.enter();
-    let (method, test) = (job.case.method.name, number(job.case.test));
+    let (method, test) = (&*job.case.method.name, job.case.bench.number(job.case.test));
     let mut client = Client::take("one-process")?;
     // A few calls by message, after which the servers' threads wait: a trap needs that.
     for _ in 0..100 {
@@ -79,7 +79,7 @@ pub fn in_one_process(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exch
         client.call(test, ours.other)?;
     }
     client.change(method)?;
-    let own_calls = (job.case.test.name == "own-call").then_some((ours, OWN_CALLS.into()));
+    let own_calls = (job.case.test.name == "own-call").then_some((ours, job.case.test.each.into()));
     let called: Vec<_> = [(theirs, 1)].into_iter().chain(own_calls).collect();
     let traps = (method != "one-process").then(|| Traps::settle(&mut client, test, ours.other, &called)).transpose()?;
     Ok(Near::boxed(job, client, ours.other, traps))
@@ -92,9 +92,9 @@ fn start(job: &Job, ends: Ends, cpu: usize) -> anyhow::Result<()> {
 }
 
 fn beside(job: &Job, ends: Ends, cpu: usize) -> anyhow::Result<()> {
-    let method = job.case.method.name;
+    let method = job.case.method.name.clone();
     serve_beside(ends.task, cpu, move || {
-        match method {
+        match &*method {
             // What is not asked for does not matter to stubs that don't ask.
             "trap" | "message-trap-stubs" | "message-registered" => register(ends.own, false)?,
             "trap-concurrent" => register(ends.own, true)?,

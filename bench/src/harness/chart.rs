@@ -96,8 +96,7 @@ impl Chart {
         let (bench, settings) = (results.bench, &results.settings);
         let bar = |test: &Test, method: &Method, place: Placement| {
             let us = results.us(test, method, Some(place)).filter(|us| *us > 0.0)?;
-            let heading = if method.heading.is_empty() { method.name } else { method.heading };
-            let label = format!("{}, {}", heading.replace('\n', " "), place.name());
+            let label = format!("{}, {}", method.label().replace('\n', " "), place.name());
             Some(Bar { label, value: Some(us), colour: method.colour, text: microseconds(us), marks: Vec::new() })
         };
         let section = |test: &'static Test| {
@@ -111,23 +110,23 @@ impl Chart {
             if bars.is_empty() {
                 bars = bars_of(false);
             }
-            let marks = results.figures.published_us(test.name);
+            let marks = bench.figures.published_us(&test.name);
             if !bars.is_empty() && !marks.is_empty() {
                 bars.push(Bar { label: "published".to_owned(), value: None, colour: SYSTEM, text: String::new(), marks });
             }
-            (!bars.is_empty()).then(|| Section { title: test.title.to_owned(), bars })
+            (!bars.is_empty()).then(|| Section { title: test.title.clone(), bars })
         };
         let day = results.date.split('T').next().unwrap_or_default();
         let mut notes = vec![
             format!("{}, {day}", results.machine.line()),
             format!("medians of {} interleaved runs of {} s; logarithmic axis", settings.repeat, settings.seconds),
         ];
-        notes.extend(results.figures.sources.iter().map(|source| format!("published: {source}")));
+        notes.extend(bench.figures.sources.iter().map(|source| format!("published: {source}")));
         Self {
-            title: results.figures.chart.clone(),
+            title: bench.figures.chart.clone(),
             notes,
-            keys: results.figures.keys.clone(),
-            marks: results.figures.marks().into_iter().map(str::to_owned).collect(),
+            keys: bench.figures.keys.clone(),
+            marks: bench.figures.marks().into_iter().map(str::to_owned).collect(),
             base: None,
             sections: bench.tests.iter().filter_map(section).collect(),
         }
@@ -246,7 +245,7 @@ mod tests {
     use super::*;
 
     fn chart(timed: &[(&str, &str, f64)]) -> String {
-        Chart::of(&sample(&crate::ipc::BENCH, timed)).draw().unwrap()
+        Chart::of(&sample(crate::bench("ipc"), timed)).draw().unwrap()
     }
 
     #[test]

@@ -64,16 +64,15 @@ impl Job {
     /// The arguments of the hidden subcommand.
     pub fn arguments(&self) -> anyhow::Result<[String; 2]> {
         let Self { case: Case { bench, test, method, placement }, side, cpu, work, directory } = self.clone();
-        let names = [bench.name, test.name, method.name].map(str::to_owned);
-        let [bench, test, method] = names;
+        let [bench, test, method] = [bench.code.name, &test.name, &method.name].map(str::to_owned);
         let order = Order { bench, test, method, placement, side, cpu, work, directory };
         Ok(["peer".to_owned(), serde_json::to_string(&order)?])
     }
 
-    fn read(text: &str, benches: &[&'static Bench]) -> anyhow::Result<Self> {
+    fn read(text: &str, benches: &'static [Bench]) -> anyhow::Result<Self> {
         let order: Order = serde_json::from_str(text).context("job")?;
         let Order { placement, side, cpu, work, directory, .. } = order;
-        let bench = benches.iter().find(|bench| bench.name == order.bench).context("no such bench")?;
+        let bench = benches.iter().find(|bench| bench.code.name == order.bench).context("no such bench")?;
         let test = bench.test(&order.test).context("no such test")?;
         let method = bench.method(&order.method).context("no such method")?;
         Ok(Self { case: Case { bench, test, method, placement }, side, cpu, work, directory })
@@ -82,16 +81,16 @@ impl Job {
 
 /// Does the job that `text` describes; the link is standard input. A client that times writes a
 /// [`Timing`](super::exchange::Timing) to standard output.
-pub fn run(text: &str, benches: &[&'static Bench]) -> anyhow::Result<()> {
+pub fn run(text: &str, benches: &'static [Bench]) -> anyhow::Result<()> {
     let job = Job::read(text, benches)?;
     die_with_parent()?;
     raise_descriptor_limit()?;
     pin(job.cpu)?;
     let mut link = Link::new(std::io::stdin().as_fd().try_clone_to_owned().context("standard input")?);
     if let (Work::Special, Side::Client) = (job.work, job.side) {
-        return (job.case.bench.special)(&mut link, &job);
+        return (job.case.bench.code.special)(&mut link, &job);
     }
-    let mut exchange = (job.case.method.prepare)(&mut link, &job).context("set-up")?;
+    let mut exchange = (job.case.bench.code.prepare)(&mut link, &job).context("set-up")?;
     if job.side == Side::Server {
         while let Some(count) = link.announced()? {
             exchange.serve(count)?;

@@ -1,6 +1,6 @@
 //! What all benches share: processes, timing, counting, results, tables and charts.
 //!
-//! A bench of round trips is a [`Bench`]: its tests, its methods, and its part of the report. The rest is here.
+//! A bench of round trips is its part of `benches.toml`, and some [`Code`]. The rest is here.
 
 pub mod chart;
 pub mod exchange;
@@ -25,14 +25,12 @@ use pair::Lab;
 use results::Results;
 use serde::{Deserialize, Serialize};
 
-/// A bench of round trips.
-pub struct Bench {
-    /// Its subcommand, and its part of the published figures.
+/// The code of a bench of round trips.
+pub struct Code {
+    /// Its subcommand, and its part of `benches.toml`.
     pub name: &'static str,
-    /// In the order of the tables.
-    pub tests: &'static [Test],
-    /// In the order of the columns.
-    pub methods: &'static [Method],
+    /// Makes one side of a job ready; the other does the same at the other end of the link.
+    pub prepare: fn(&mut Link, &Job) -> anyhow::Result<Box<dyn Exchange>>,
     /// Adds rows that are no round trips, or follow from others.
     pub more: fn(&Lab<'_>, &[Case], &mut Results) -> anyhow::Result<()>,
     /// What a process does whose work is [`job::Work::Special`].
@@ -41,36 +39,74 @@ pub struct Bench {
     pub report: fn(&Results) -> String,
 }
 
-/// What crosses, or is called.
-#[derive(Debug)]
-pub struct Test {
-    /// The name that the options and the results use.
-    pub name: &'static str,
-    /// As the published tables call it.
-    pub title: &'static str,
-    /// Bytes of data there and back.
-    pub bytes: (usize, usize),
-    /// Rights that cross, or ports that are called.
-    pub ports: u32,
-    /// How many are done in one round trip.
-    pub each: u32,
+/// A bench of round trips.
+pub struct Bench {
+    /// Its code.
+    pub code: Code,
+    /// In the order of the tables.
+    pub tests: Vec<Test>,
+    /// In the order of the columns.
+    pub methods: Vec<Method>,
+    /// Published and wanted figures.
+    pub figures: figures::Figures,
 }
 
-impl Test {
-    /// A test without data and rights.
-    pub const fn new(name: &'static str, title: &'static str) -> Self {
-        Self { name, title, bytes: (0, 0), ports: 0, each: 1 }
-    }
+/// What crosses, or is called; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Test {
+    pub name: String,
+    pub title: String,
+    #[serde(default)]
+    pub bytes: (usize, usize),
+    #[serde(default)]
+    pub ports: u32,
+    #[serde(default = "one")]
+    pub each: u32,
+    #[serde(default = "both")]
+    places: Vec<Placement>,
+}
 
-    /// The same with so many bytes there and back.
-    pub const fn bytes(self, there: usize, back: usize) -> Self {
-        Self { bytes: (there, back), ..self }
-    }
+/// How it crosses, or is called; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Method {
+    pub name: String,
+    pub help: String,
+    #[serde(default)]
+    pub heading: String,
+    #[serde(default)]
+    pub colour: usize,
+    #[serde(default = "both")]
+    places: Vec<Placement>,
+    #[serde(default = "all")]
+    tests: Vec<String>,
+    #[serde(default)]
+    counts: u64,
+    #[serde(default = "all")]
+    counted: Vec<String>,
+    #[serde(default)]
+    pub sleeps: bool,
+    pub ratio: Option<(String, String)>,
+}
 
-    /// The same with so many rights or ports.
-    pub const fn ports(self, ports: u32) -> Self {
-        Self { ports, ..self }
-    }
+fn one() -> u32 {
+    1
+}
+
+fn both() -> Vec<Placement> {
+    Placement::ALL.to_vec()
+}
+
+fn all() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+/// Whether one of `patterns` is `name`, where a star stands for anything.
+pub fn names(patterns: &[String], name: &str) -> bool {
+    let is = |pattern: &String| match pattern.split_once('*') {
+        Some((start, end)) => name.starts_with(start) && name.ends_with(end),
+        None => pattern == name,
+    };
+    patterns.iter().any(is)
 }
 
 /// Where the two ends run.
@@ -98,55 +134,24 @@ impl Placement {
     }
 }
 
-/// How it crosses, or is called.
-pub struct Method {
-    /// The name that the options and the results use.
-    pub name: &'static str,
-    /// For the list of methods.
-    pub help: &'static str,
-    /// For a narrow heading; none: it has no column.
-    pub heading: &'static str,
-    /// Which of the chart's colours it has.
-    pub colour: usize,
-    /// The placements that it can do.
-    pub places: &'static [Placement],
-    /// The tests that it can do.
-    pub does: fn(&Test, Placement) -> bool,
-    /// Round trips by which two runs differ whose instructions are counted, on one core; 0 for what polls: it has another
-    /// number of instructions in every run.
-    pub counts: fn(&Test) -> u64,
-    /// Whether a waiter sleeps at once.
-    pub sleeps: bool,
-    /// A column beside it: its heading, and the method that this one's times are divided by.
-    pub ratio: Option<(&'static str, &'static str)>,
-    /// Makes one side ready; the other does the same at the other end of the link.
-    pub prepare: fn(&mut Link, &Job) -> anyhow::Result<Box<dyn Exchange>>,
-}
+impl Method {
+    /// Its name in a heading, if it has no column of its own.
+    pub fn label(&self) -> &str {
+        if self.heading.is_empty() { &self.name } else { &self.heading }
+    }
 
-/// What a method is unless it says otherwise.
-pub const METHOD: Method = Method {
-    name: "",
-    help: "",
-    heading: "",
-    colour: chart::OURS,
-    places: &Placement::ALL,
-    does: |_, _| true,
-    counts: |_| 0,
-    sleeps: false,
-    ratio: None,
-    prepare: |_, _| anyhow::bail!("no way to do it"),
-};
+    /// Whether it can do `test` with its ends at `placement`.
+    pub fn does(&self, test: &Test, placement: Placement) -> bool {
+        names(&self.tests, &test.name) && self.places.contains(&placement) && test.places.contains(&placement)
+    }
+}
 
 /// One thing to measure.
 #[derive(Clone, Copy)]
 pub struct Case {
-    /// Whose.
     pub bench: &'static Bench,
-    /// What.
     pub test: &'static Test,
-    /// How.
     pub method: &'static Method,
-    /// Where.
     pub placement: Placement,
 }
 
@@ -163,18 +168,37 @@ impl Case {
 
     /// Round trips by which two runs differ whose instructions are counted; 0: none are.
     pub fn counts(&self) -> u64 {
-        if self.placement == Placement::OneCore { (self.method.counts)(self.test) } else { 0 }
+        let counted = self.placement == Placement::OneCore && names(&self.method.counted, &self.test.name);
+        if counted { self.method.counts } else { 0 }
     }
 }
 
 impl Bench {
+    /// The bench that has this code.
+    pub fn load(code: Code) -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Part {
+            tests: Vec<Test>,
+            methods: Vec<Method>,
+            #[serde(flatten)]
+            figures: figures::Figures,
+        }
+        let Part { tests, methods, figures } = figures::part(code.name)?;
+        Ok(Self { code, tests, methods, figures })
+    }
+
     /// The test of that name.
-    pub fn test(&self, name: &str) -> Option<&'static Test> {
+    pub fn test(&self, name: &str) -> Option<&Test> {
         self.tests.iter().find(|test| test.name == name)
     }
 
     /// The method of that name.
-    pub fn method(&self, name: &str) -> Option<&'static Method> {
+    pub fn method(&self, name: &str) -> Option<&Method> {
         self.methods.iter().find(|method| method.name == name)
+    }
+
+    /// A test's place among all of them: the number that C programs use.
+    pub fn number(&self, test: &Test) -> i32 {
+        self.tests.iter().position(|other| other.name == test.name).map_or(i32::MAX, |place| place as i32)
     }
 }

@@ -57,18 +57,18 @@ pub fn seconds(text: &str, least: f64) -> Result<f64, String> {
 }
 
 /// The command with the names of the benches' methods.
-pub fn complete(command: clap::Command, benches: &[&Bench]) -> clap::Command {
+pub fn complete(command: clap::Command, benches: &'static [Bench]) -> clap::Command {
     benches.iter().fold(command, |command, bench| {
-        let methods = bench.methods.iter().map(|method| PossibleValue::new(method.name).help(method.help));
+        let methods = bench.methods.iter().map(|method| PossibleValue::new(&*method.name).help(&*method.help));
         let parser = PossibleValuesParser::new(methods);
-        command.mut_subcommand(bench.name, |bench| bench.mut_arg("variants", |variants| variants.value_parser(parser)))
+        command.mut_subcommand(bench.code.name, |bench| bench.mut_arg("variants", |variants| variants.value_parser(parser)))
     })
 }
 
 /// The test called `name`, as "null", "256-longwords", or "256" for that.
 fn find(bench: &'static Bench, name: &str) -> Result<&'static Test, Failure> {
     bench.test(name).or_else(|| bench.test(&format!("{name}-longwords"))).ok_or_else(|| {
-        let names: Vec<&str> = bench.tests.iter().map(|test| test.name).collect();
+        let names: Vec<&str> = bench.tests.iter().map(|test| &*test.name).collect();
         Failure::Usage(format!("there is no test '{name}'; there are {}", names.join(", ")))
     })
 }
@@ -82,10 +82,10 @@ pub fn plan(bench: &'static Bench, options: &Options, cores: &Cores) -> Result<V
     let asked = |name: &str| options.variants.is_empty() || options.variants.iter().any(|variant| variant == name);
     let mut cases = Vec::new();
     for test in tests {
-        for method in bench.methods.iter().filter(|method| asked(method.name)) {
-            for &placement in method.places {
+        for method in bench.methods.iter().filter(|method| asked(&method.name)) {
+            for placement in Placement::ALL {
                 let room = placement == Placement::OneCore || cores.second.is_some();
-                if room && (method.does)(test, placement) {
+                if room && method.does(test, placement) {
                     cases.push(Case { bench, test, method, placement });
                 }
             }
@@ -100,7 +100,7 @@ pub fn plan(bench: &'static Bench, options: &Options, cores: &Cores) -> Result<V
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{BENCHES, Cli};
+    use crate::{BENCHES, Cli, bench};
     use clap::{CommandFactory, FromArgMatches, Parser};
 
     #[derive(Parser)]
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn bad_values_are_refused() {
-        let command = complete(Cli::command(), &BENCHES);
+        let command = complete(Cli::command(), &*BENCHES);
         command.clone().debug_assert();
         for line in ["--repeat 0", "--seconds 0", "--seconds nan", "--variants doves", "--instructions=yes"] {
             let words = ["slipway-bench", "ipc"].into_iter().chain(line.split_whitespace());
@@ -134,21 +134,20 @@ mod tests {
     #[test]
     fn everything_is_planned_once_and_only_where_it_can_be_done() {
         let two = Cores { first: 0, second: Some(1) };
-        for bench in BENCHES {
+        for bench in BENCHES.iter() {
             let names: Vec<String> = plan(bench, &parse(""), &two).unwrap().iter().map(Case::name).collect();
             assert!(names.iter().enumerate().all(|(index, name)| !names[..index].contains(name)), "{names:?}");
-            for test in bench.tests {
-                assert!(names.iter().any(|name| name.starts_with(test.name)), "{}", test.name);
+            for test in &bench.tests {
+                assert!(names.iter().any(|name| name.starts_with(&test.name)), "{}", test.name);
             }
             let alone = plan(bench, &parse(""), &Cores { first: 3, second: None }).unwrap();
             assert!(alone.iter().all(|case| case.placement == Placement::OneCore));
         }
-        let has =
-            |line: &str, name: &str| plan(&crate::ipc::BENCH, &parse(line), &two).unwrap().iter().any(|it| it.name() == name);
+        let has = |line: &str, name: &str| plan(bench("ipc"), &parse(line), &two).unwrap().iter().any(|it| it.name() == name);
         assert!(has("", "256-ports, socket/different") && !has("", "256-ports, pipe/different"));
         assert!(has("--only 256", "256-longwords, pipe/one-core") && !has("", "null, iceoryx2/one-core"));
         for line in ["--only 1-port --variants pipe", "--only 17"] {
-            assert!(plan(&crate::ipc::BENCH, &parse(line), &two).is_err(), "{line}");
+            assert!(plan(bench("ipc"), &parse(line), &two).is_err(), "{line}");
         }
     }
 }

@@ -13,7 +13,7 @@ use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus};
 use std::time::{Duration, Instant};
 
@@ -91,9 +91,7 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
     let mut total = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
         // A thread that ends between the listing and the reading adds nothing.
-        let Ok(text) = fs::read_to_string(task.ok()?.path().join("schedstat")) else {
-            continue;
-        };
+        let Ok(text) = fs::read_to_string(task.ok()?.path().join("schedstat")) else { continue };
         total += text.split(' ').next()?.trim().parse::<u64>().ok()?;
     }
     (total > 0).then_some(total)
@@ -151,13 +149,9 @@ impl Guarded {
         Ok((self.child.wait().context("wait")?, cpu))
     }
 
-    fn ended_within(&self, limit: Duration) -> bool {
-        let Ok(pidfd) = self.end() else {
-            return false;
-        };
-        let Ok(limit) = Timespec::try_from(limit) else {
-            return false;
-        };
+    fn ends_politely(&self, signal: Signal) -> bool {
+        let limit = Timespec { tv_sec: 5, tv_nsec: 0 };
+        let (Ok(()), Ok(pidfd)) = (self.signal(signal), self.end()) else { return false };
         matches!(poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit)), Ok(n) if n > 0)
     }
 }
@@ -167,8 +161,7 @@ impl Drop for Guarded {
         if !self.is_running() {
             return;
         }
-        let polite = self.grace.is_some_and(|signal| self.signal(signal).is_ok() && self.ended_within(Duration::from_secs(5)));
-        if !polite {
+        if !self.grace.is_some_and(|signal| self.ends_politely(signal)) {
             let _ = self.child.kill();
         }
         let _ = self.child.wait();
@@ -177,16 +170,11 @@ impl Drop for Guarded {
 
 /// The path of `program` as PATH finds it.
 pub fn find_program(program: &str, package: &str) -> anyhow::Result<PathBuf> {
-    let missing = || Failure::MissingProgram { program: program.to_owned(), package: package.to_owned() };
-    if program.contains('/') {
-        return match Path::new(program).is_file() {
-            true => Ok(program.into()),
-            false => Err(missing().into()),
-        };
-    }
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|dir| dir.join(program));
-    Ok(found.into_iter().find(|file| file.is_file()).ok_or_else(missing)?)
+    // A program with a slash is a path by itself, from wherever it is joined to.
+    let path = if program.contains('/') { ".".into() } else { std::env::var_os("PATH").unwrap_or_default() };
+    let found = std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file());
+    let missing = || Failure::Missing(format!("{program} was not found in PATH; install it with: apt-get install {package}"));
+    Ok(found.ok_or_else(missing)?)
 }
 
 /// Reads what is left of a file or pipe as text, whatever bytes it has.
@@ -206,37 +194,32 @@ mod tests {
 
     #[test]
     fn a_command_pins_preloads_and_dies_with_us() {
-        let launch = Launch { cpus: &[0, 2], preload: Some("/x/lib.so"), death: "TERM" };
-        let command = launch.command("prog");
-        let args: Vec<_> = command.get_args().map(|arg| arg.to_str().unwrap()).collect();
-        assert_eq!(command.get_program(), "setpriv");
-        let expected = "--pdeathsig TERM taskset -c 0,2 env LD_PRELOAD=/x/lib.so prog";
-        assert_eq!(args.join(" "), expected);
+        let command = Launch { cpus: &[0, 2], preload: Some("/x/lib.so"), death: "TERM" }.command("prog");
+        let words: Vec<_> = command.get_args().map(|word| word.to_str().unwrap()).collect();
+        assert_eq!(words.join(" "), "--pdeathsig TERM taskset -c 0,2 env LD_PRELOAD=/x/lib.so prog");
     }
 
     #[test]
-    fn the_cpu_time_of_a_finished_child_is_known() {
+    fn a_child_ends_by_itself_or_is_killed_past_its_limit() {
         let interrupt = Interrupt::install().unwrap();
         let child = Guarded::spawn(&mut Launch::default().command("true"), None).unwrap();
         let (status, cpu) = child.finish(&interrupt, Duration::from_secs(60)).unwrap();
         assert!(status.success());
         // Kernels without schedstat give none at all, for ourselves either.
         assert_eq!(cpu.is_some(), cpu_ns(std::process::id()).is_some());
-    }
-
-    #[test]
-    fn a_child_past_its_limit_is_killed() {
-        let interrupt = Interrupt::install().unwrap();
         let child = Guarded::spawn(Launch::default().command("sleep").arg("1000"), None).unwrap();
         let pid = child.id();
         assert!(child.finish(&interrupt, Duration::ZERO).is_err());
-        assert!(!Path::new(&format!("/proc/{pid}")).exists());
+        assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());
     }
 
     #[test]
     fn a_missing_program_names_its_package() {
-        let error = find_program("no-such-program-here", "some-package").unwrap_err();
-        assert_eq!(super::super::failure::exit_code(&error), 3);
-        assert!(error.to_string().contains("apt-get install some-package"));
+        for program in ["no-such-program-here", "/no/such/program"] {
+            let error = find_program(program, "some-package").unwrap_err();
+            assert_eq!(super::super::failure::exit_code(&error), 3);
+            assert!(error.to_string().contains("apt-get install some-package"));
+        }
+        assert!(find_program("/bin/sh", "dash").is_ok() && find_program("sh", "dash").is_ok());
     }
 }

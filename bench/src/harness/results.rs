@@ -1,13 +1,15 @@
 //! What a run of round trips found.
 
 use super::exchange::Timing;
-use super::figures::{Judgement, Published, Trips};
+use super::figures::Judgement;
 use super::format::median;
 use super::machine::{Cores, Machine};
 use super::pair::Lab;
 use super::{Bench, Case, Method, Placement, Test};
 use anyhow::Context;
 use serde::Serialize;
+use serde_json::json;
+use std::collections::BTreeMap;
 use std::path::Path;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
@@ -32,17 +34,14 @@ pub enum Unit {
 /// One value.
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
-    /// The test's name.
     pub test: &'static str,
     /// How and where: "socket/one-core"; of a part with its name: "stubs/one-core/stub-work".
     pub variant: String,
-    /// What the figures count.
     pub unit: Unit,
     /// The mean of a run; the median of the repetitions.
     pub value: f64,
-    /// The median of single round trips, likewise; null for what isn't timed.
+    /// The median and the 99th percentile of single round trips, likewise; null for what isn't timed.
     pub p50: Option<f64>,
-    /// The 99th percentile of single round trips, likewise.
     pub p99: Option<f64>,
     /// Lowest and highest `value` of the repetitions.
     pub range: [f64; 2],
@@ -58,23 +57,20 @@ impl Row {
         let (p50, p99) = (median(&of(|timing| timing.p50_us)), median(&of(|timing| timing.p99_us)));
         let range = [means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(0.0, f64::max)];
         let value = median(&means)?;
-        Some(Self { test: case.test.name, variant: case.variant(), unit: Unit::Microseconds, value, p50, p99, range })
+        Some(Self { test: &case.test.name, variant: case.variant(), unit: Unit::Microseconds, value, p50, p99, range })
     }
 
     /// A row for what was counted once.
     pub fn counted(test: &'static Test, variant: String, unit: Unit, value: f64) -> Self {
-        Self { test: test.name, variant, unit, value, p50: None, p99: None, range: [value; 2] }
+        Self { test: &test.name, variant, unit, value, p50: None, p99: None, range: [value; 2] }
     }
 }
 
 /// A case that gave no row.
 #[derive(Debug, Clone, Serialize)]
 pub struct Missing {
-    /// The test's name.
     pub test: String,
-    /// How and where.
     pub variant: String,
-    /// Why there is no row.
     pub reason: String,
 }
 
@@ -92,25 +88,15 @@ pub struct Settings {
 /// A whole run, as the file of results has it.
 #[derive(Serialize)]
 pub struct Results {
-    /// Whose.
     #[serde(skip)]
     pub bench: &'static Bench,
-    /// What was published, and what is wanted.
-    #[serde(skip)]
-    pub figures: Trips,
-    /// Where.
     pub machine: Machine,
-    /// When, RFC 3339, UTC.
+    /// RFC 3339, UTC.
     pub date: String,
-    /// How.
     pub settings: Settings,
-    /// What.
     pub rows: Vec<Row>,
-    /// What stands beside it.
-    pub published: Published,
-    /// What came of the targets.
+    pub published: serde_json::Value,
     pub targets: Vec<Judgement>,
-    /// What failed.
     pub failed: Vec<Missing>,
 }
 
@@ -128,7 +114,13 @@ pub fn write(file: &Path, results: &impl Serialize) -> anyhow::Result<()> {
 impl Results {
     /// Those of a run that begins now.
     pub fn new(bench: &'static Bench, cores: &Cores, seconds: f64, repeat: u32) -> anyhow::Result<Self> {
-        let figures = super::figures::of(bench.name)?;
+        let published = |test: &Test| {
+            let marks = bench.figures.marks();
+            let us = bench.figures.published_us(&test.name).into_iter().map(|(mark, us)| (marks[mark], us));
+            let us: BTreeMap<&str, f64> = us.collect();
+            (!us.is_empty()).then(|| json!({ "test": test.name, "us": us }))
+        };
+        let published: Vec<_> = bench.tests.iter().filter_map(published).collect();
         let cores = match cores.second {
             Some(second) => {
                 format!("server on CPU {}, client on CPU {second}; one core: both on CPU {}", cores.first, cores.first)
@@ -137,8 +129,7 @@ impl Results {
         };
         Ok(Self {
             bench,
-            published: Published::of(bench, &figures),
-            figures,
+            published: json!({ "sources": bench.figures.sources, "rows": published }),
             machine: Machine::this(),
             date: now()?,
             settings: Settings { cores, seconds, repeat },
@@ -151,7 +142,7 @@ impl Results {
     /// Notes that `case` failed and goes on, but not after an interrupt.
     pub fn fail(&mut self, lab: &Lab<'_>, case: Case, error: &anyhow::Error) -> anyhow::Result<()> {
         lab.interrupt.check()?;
-        self.failed.push(Missing { test: case.test.name.to_owned(), variant: case.variant(), reason: format!("{error:#}") });
+        self.failed.push(Missing { test: case.test.name.clone(), variant: case.variant(), reason: format!("{error:#}") });
         Ok(())
     }
 
@@ -169,8 +160,8 @@ impl Results {
 
     /// The microseconds of a test, done in that way there, or where [`Results::value`] finds them.
     pub fn us(&self, test: &Test, method: &Method, place: Option<Placement>) -> Option<f64> {
-        let variant = place.map_or_else(|| method.name.to_owned(), |place| format!("{}/{}", method.name, place.name()));
-        self.value(test.name, &variant, Unit::Microseconds)
+        let variant = place.map_or_else(|| method.name.clone(), |place| format!("{}/{}", method.name, place.name()));
+        self.value(&test.name, &variant, Unit::Microseconds)
     }
 }
 
@@ -191,7 +182,7 @@ pub mod tests {
 
     #[test]
     fn a_row_is_the_median_of_its_repetitions() {
-        let bench = &crate::ipc::BENCH;
+        let bench = crate::bench("ipc");
         let (test, method) = (bench.test("null").unwrap(), bench.method("pipe").unwrap());
         let case = Case { bench, test, method, placement: Placement::Different };
         let timing = |mean_us| Timing { mean_us, p50_us: mean_us / 2.0, p99_us: mean_us * 2.0 };

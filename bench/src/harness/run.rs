@@ -46,7 +46,7 @@ pub fn run(bench: &'static Bench, options: &Options) -> anyhow::Result<()> {
             results.rows.extend(count.first().map(|count| Row::counted(case.test, case.variant(), Unit::Instructions, *count)));
         }
     }
-    (bench.more)(&lab, &cases, &mut results)?;
+    (bench.code.more)(&lab, &cases, &mut results)?;
     results.targets = figures::judge(&results)?;
 
     print!("{}", table::report(&results));

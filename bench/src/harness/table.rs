@@ -50,7 +50,7 @@ pub fn targets(judgements: &[Judgement]) -> String {
 
 /// The whole report of a bench of round trips.
 pub fn report(results: &Results) -> String {
-    let (figures, settings) = (&results.figures, &results.settings);
+    let (figures, settings) = (&results.bench.figures, &results.settings);
     let mut out = format!(
         "{}\nmachine    {}\ndate       {}\nplacement  {}\nmethod     medians of {} interleaved runs of {} s\n",
         figures.title,
@@ -60,7 +60,7 @@ pub fn report(results: &Results) -> String {
         settings.repeat,
         settings.seconds
     );
-    out += &(results.bench.report)(results);
+    out += &(results.bench.code.report)(results);
     out += &instructions(results);
     for source in &figures.sources {
         out += &format!("\n{}{source}\n", figures.cited);
@@ -91,13 +91,13 @@ impl<'a> Times<'a> {
         let tests: Vec<_> = bench.tests.iter().filter(|test| shown().any(|method| timed(test, method))).collect();
         let methods: Vec<_> = shown().filter(|method| tests.iter().any(|test| timed(test, method))).collect();
         let mut heading = vec![first.to_owned()];
-        for columns in results.figures.columns() {
+        for columns in results.bench.figures.columns() {
             heading.push(columns[0].heading.clone());
             heading.extend(columns[0].ratio.clone());
         }
         for method in &methods {
             heading.push(format!("{}\nus", method.heading));
-            heading.extend(method.ratio.map(|(heading, _)| heading.to_owned()));
+            heading.extend(method.ratio.as_ref().map(|(heading, _)| heading.clone()));
         }
         (!tests.is_empty()).then(|| Self { results, place, tests, methods, table: new_table(heading) })
     }
@@ -110,7 +110,7 @@ impl<'a> Times<'a> {
         us: impl Fn(&Self, &Method) -> Option<f64>,
     ) {
         let mut cells = vec![title];
-        for columns in self.results.figures.columns() {
+        for columns in self.results.bench.figures.columns() {
             let column = columns.iter().find_map(|column| published(column));
             cells.push(column.unwrap_or_default());
         }
@@ -130,19 +130,19 @@ impl<'a> Times<'a> {
     /// Adds a row for each test.
     pub fn rows(&mut self) {
         for test in self.tests.clone() {
-            let mut cells = vec![test.title.to_owned()];
-            for columns in self.results.figures.columns() {
-                let column = columns.iter().find(|column| column.row(test.name).is_some());
-                cells.push(column.and_then(|column| column.cell(test.name)).unwrap_or_default());
+            let mut cells = vec![test.title.clone()];
+            for columns in self.results.bench.figures.columns() {
+                let column = columns.iter().find(|column| column.row(&test.name).is_some());
+                cells.push(column.and_then(|column| column.cell(&test.name)).unwrap_or_default());
                 if columns[0].ratio.is_some() {
-                    let row = column.and_then(|column| column.row(test.name));
+                    let row = column.and_then(|column| column.row(&test.name));
                     cells.push(row.map_or(String::new(), |row| ratio(row[0] / row[row.len() - 1])));
                 }
             }
             for method in &self.methods {
                 let us = self.us(test, method);
                 cells.push(us.map_or(String::new(), microseconds));
-                if let Some((_, other)) = method.ratio {
+                if let Some((_, other)) = &method.ratio {
                     let other = self.results.bench.method(other).and_then(|other| self.us(test, other));
                     cells.push(us.zip(other).map_or(String::new(), |(us, other)| ratio(us / other)));
                 }
@@ -171,20 +171,20 @@ pub fn by_placement(results: &Results, first: &str, more: impl Fn(&mut Times<'_>
 fn instructions(results: &Results) -> String {
     let bench = results.bench;
     let count = |test: &Test, method: &Method| {
-        results.value(test.name, &format!("{}/{}", method.name, Placement::OneCore.name()), Unit::Instructions)
+        results.value(&test.name, &format!("{}/{}", method.name, Placement::OneCore.name()), Unit::Instructions)
     };
     let methods: Vec<_> =
         bench.methods.iter().filter(|method| bench.tests.iter().any(|test| count(test, method).is_some())).collect();
     if methods.is_empty() {
         return String::new();
     }
-    let heading = |method: &&Method| if method.heading.is_empty() { method.name } else { method.heading }.to_owned();
+    let heading = |method: &&Method| method.label().to_owned();
     let mut table = new_table(["instructions".to_owned()].into_iter().chain(methods.iter().map(heading)).collect());
-    for test in bench.tests {
+    for test in &bench.tests {
         let counts: Vec<_> = methods.iter().map(|method| count(test, method)).collect();
         if counts.iter().any(Option::is_some) {
             let cells = counts.into_iter().map(|count| count.map_or(String::new(), |count| format!("{count:.0}")));
-            table.add_row(aligned([test.title.to_owned()].into_iter().chain(cells).collect()));
+            table.add_row(aligned([test.title.clone()].into_iter().chain(cells).collect()));
         }
     }
     format!("\ninstructions of both processes in a round trip, on one core, the kernel's left out\n{table}\n")
@@ -195,11 +195,12 @@ mod tests {
     use super::super::results::tests::sample;
     use super::super::{figures, results::Missing};
     use super::*;
+    use crate::bench;
 
     #[test]
     fn everything_is_in_the_report() {
         let mut results = sample(
-            &crate::ipc::BENCH,
+            bench("ipc"),
             &[
                 ("floor", "cache-line/different", 0.1),
                 ("null", "socket/different", 40.0),
@@ -237,7 +238,7 @@ mod tests {
     #[test]
     fn ratios_stand_beside_their_times() {
         let timed = [("null", "message/different", 1.0), ("null", "trap/one-core", 0.02), ("own-call", "message/one-core", 1.2)];
-        let text = report(&sample(&crate::colocate::BENCH, &timed));
+        let text = report(&sample(bench("colocate"), &timed));
         for part in ["34.5 | 33.1 | 9.8", "18.8 | - | 16.7", "x3.52", "x50.0"] {
             assert!(text.contains(part), "'{part}' is not in\n{text}");
         }

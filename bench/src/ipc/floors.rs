@@ -43,101 +43,71 @@ pub fn share(link: &mut Link, side: Side) -> anyhow::Result<Shared<Words>> {
     mapping.view(0).context("view of the shared words")
 }
 
-/// A word that goes to the other core and comes back, both ends watching all the time.
-pub struct CacheLine {
+/// A word that goes to the other process and comes back: how the word of a direction is written, and waited for.
+struct Turns {
     words: Shared<Words>,
     turn: u32,
+    write: fn(&FutexWord, u32),
+    wait: fn(&FutexWord, u32),
 }
 
-impl CacheLine {
-    /// One end.
-    pub fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
-        Ok(Self { words: share(link, job.side)?, turn: 0 })
-    }
+/// One end.
+pub fn turns(
+    link: &mut Link,
+    job: &Job,
+    write: fn(&FutexWord, u32),
+    wait: fn(&FutexWord, u32),
+) -> anyhow::Result<Box<dyn Exchange>> {
+    Ok(Box::new(Turns { words: share(link, job.side)?, turn: 0, write, wait }))
+}
 
-    /// One round trip: how the word of a direction is written, and how the other's is waited for.
-    fn ask(&mut self, write: impl Fn(&FutexWord, u32), wait: impl Fn(&FutexWord, u32)) {
+impl Exchange for Turns {
+    fn round_trip(&mut self) -> anyhow::Result<()> {
         self.turn = self.turn.wrapping_add(1);
-        write(&self.words.there, self.turn);
-        wait(&self.words.back, self.turn);
+        (self.write)(&self.words.there, self.turn);
+        (self.wait)(&self.words.back, self.turn);
+        Ok(())
     }
 
-    fn answer(&mut self, count: u64, write: impl Fn(&FutexWord, u32), wait: impl Fn(&FutexWord, u32)) {
+    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
         for _ in 0..count {
             self.turn = self.turn.wrapping_add(1);
-            wait(&self.words.there, self.turn);
-            write(&self.words.back, self.turn);
+            (self.wait)(&self.words.there, self.turn);
+            (self.write)(&self.words.back, self.turn);
         }
+        Ok(())
     }
 }
 
-fn store(word: &FutexWord, turn: u32) {
+/// Writes, and wakes nobody.
+pub fn store(word: &FutexWord, turn: u32) {
     word.store(turn, Ordering::Release);
 }
 
 /// Looks without a pause between the looks: the processor's pause instruction can take longer than the
 /// whole round trip.
 #[allow(clippy::missing_spin_loop, reason = "this is the floor: it waits for nothing but the cache line")]
-fn watch(word: &FutexWord, until: u32) {
+pub fn watch(word: &FutexWord, until: u32) {
     while word.load(Ordering::Acquire) != until {}
 }
 
-fn give_way(word: &FutexWord, until: u32) {
+/// Gives the processor to the other process of the core until it has written.
+pub fn give_way(word: &FutexWord, until: u32) {
     while word.load(Ordering::Acquire) != until {
         sched_yield();
     }
 }
 
-fn wake(word: &FutexWord, turn: u32) {
+/// Writes, and wakes the one that sleeps.
+pub fn wake(word: &FutexWord, turn: u32) {
     store(word, turn);
     word.wake_one();
 }
 
-fn sleep(word: &FutexWord, until: u32) {
+/// Sleeps until the other has written.
+pub fn sleep(word: &FutexWord, until: u32) {
     while word.load(Ordering::Acquire) != until {
         word.wait(until.wrapping_sub(1), None);
-    }
-}
-
-impl Exchange for CacheLine {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.ask(store, watch);
-        Ok(())
-    }
-
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        self.answer(count, store, watch);
-        Ok(())
-    }
-}
-
-/// A word that the two processes of one core pass each other by giving their turns away.
-pub struct Yield(pub CacheLine);
-
-impl Exchange for Yield {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.0.ask(store, give_way);
-        Ok(())
-    }
-
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        self.0.answer(count, store, give_way);
-        Ok(())
-    }
-}
-
-/// Each end sleeps on its word and is woken by the other.
-pub struct Futex(pub CacheLine);
-
-impl Exchange for Futex {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.0.ask(wake, sleep);
-        Ok(())
-    }
-
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        self.0.answer(count, wake, sleep);
-        Ok(())
     }
 }
 

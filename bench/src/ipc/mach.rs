@@ -16,11 +16,6 @@ use slipway_mach::abi::{COMPLEX, Code, HEADER, SLOT, option, right, types};
 use slipway_mach::task::Task;
 use std::fs;
 
-/// The word at `at` of a header.
-fn word(header: &[u8; HEADER], at: usize) -> u32 {
-    u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
-}
-
 /// What a message carries.
 enum Body {
     /// Nothing.
@@ -31,15 +26,6 @@ enum Body {
     Rights(u32, Vec<u32>),
 }
 
-/// What a message is addressed to, beside the body.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Reply {
-    /// Each end sends to the other's port.
-    Plain,
-    /// The request has a send-once right, to which the answer goes.
-    Once,
-}
-
 /// One end.
 struct End {
     task: Task,
@@ -48,7 +34,8 @@ struct End {
     /// The ports that requests go to in turn, if they are several.
     others: Vec<u32>,
     body: Body,
-    reply: Reply,
+    /// Whether the request has a send-once right, to which the answer goes; else each end sends to the other's port.
+    once: bool,
     buffer: Vec<u8>,
     turn: u32,
 }
@@ -65,25 +52,19 @@ impl End {
             Kind::Rights => Body::Rights(types::MAKE_SEND, make(task, test.ports)?),
             _ => Body::Empty,
         };
-        let reply = if matches!(kind(test), Kind::Rpc | Kind::Moved) { Reply::Once } else { Reply::Plain };
-        Ok(Self { task, own, other, others: Vec::new(), body, reply, buffer, turn: 0 })
+        let once = matches!(kind(test), Kind::Rpc | Kind::Moved);
+        Ok(Self { task, own, other, others: Vec::new(), body, once, buffer, turn: 0 })
     }
 
-    fn header(&self) -> &[u8; HEADER] {
-        // There is one: `new` made it.
-        self.buffer.first_chunk().unwrap_or(&[0; HEADER])
-    }
-
+    /// A word of the header.
     fn get(&self, at: usize) -> u32 {
-        word(self.header(), at)
+        // There is one: `new` made it.
+        let header: &[u8; HEADER] = self.buffer.first_chunk().unwrap_or(&[0; HEADER]);
+        u32::from_le_bytes([header[at], header[at + 1], header[at + 2], header[at + 3]])
     }
 
-    /// Writes the words from `DATA` on that tell one message from the next, at either end.
-    fn mark(&mut self) {
-        let end = self.buffer.len() - SLOT;
-        for at in [DATA, end] {
-            self.buffer[at..at + 4].copy_from_slice(&self.turn.to_le_bytes());
-        }
+    fn put(&mut self, at: usize, value: u32) {
+        self.buffer[at..at + 4].copy_from_slice(&value.to_le_bytes());
     }
 
     /// Whether the message that came has not the marks of the one that was sent.
@@ -102,39 +83,31 @@ impl End {
                 slot.copy_from_slice(&u64::from(*name).to_le_bytes());
             }
         }
-        if let Some(header) = self.buffer.first_chunk_mut::<HEADER>() {
-            for (at, value) in [(BITS, bits), (REMOTE, remote.0), (LOCAL, local.0)] {
-                header[at..at + 4].copy_from_slice(&value.to_le_bytes());
-            }
-        }
+        self.put(BITS, bits);
+        self.put(REMOTE, remote.0);
+        self.put(LOCAL, local.0);
     }
 
     /// Writes the next request.
     fn ask(&mut self) {
-        let local = match self.reply {
-            Reply::Plain => (0, 0),
-            Reply::Once => (self.own, types::MAKE_SEND_ONCE),
-        };
+        let local = if self.once { (self.own, types::MAKE_SEND_ONCE) } else { (0, 0) };
         if !self.others.is_empty() {
             self.other = self.others[self.turn as usize % self.others.len()];
         }
         self.address((self.other, types::COPY_SEND), local);
         self.turn = self.turn.wrapping_add(1);
-        if let Some(header) = self.buffer.first_chunk_mut::<HEADER>() {
-            header[ID..ID + 4].copy_from_slice(&self.turn.to_le_bytes());
-        }
+        self.put(ID, self.turn);
         if matches!(self.body, Body::Data) {
-            self.mark();
+            // At either end, they tell one message from the next.
+            self.put(DATA, self.turn);
+            self.put(self.buffer.len() - SLOT, self.turn);
         }
     }
 
     /// Turns the request that came into its answer; the data stays.
     fn answer(&mut self) {
-        let remote = match self.reply {
-            Reply::Plain => (self.other, types::COPY_SEND),
-            Reply::Once => (self.get(REMOTE), types::MOVE_SEND_ONCE),
-        };
-        self.address(remote, (0, 0));
+        let reply = (self.get(REMOTE), types::MOVE_SEND_ONCE);
+        self.address(if self.once { reply } else { (self.other, types::COPY_SEND) }, (0, 0));
     }
 
     /// Sends what is in the buffer, receives into it, or one after the other.
@@ -151,13 +124,11 @@ impl End {
     #[inline]
     fn take(&mut self) -> anyhow::Result<()> {
         ensure!(self.get(SIZE) as usize == self.buffer.len(), "a message of {} bytes", self.get(SIZE));
-        if matches!(self.body, Body::Rights(..)) { self.give_up() } else { Ok(()) }
-    }
-
-    fn give_up(&self) -> anyhow::Result<()> {
-        for slot in self.buffer[DATA..].chunks_exact(SLOT) {
-            let name = u32::from_le_bytes(slot[..4].try_into().unwrap_or_default());
-            self.task.deallocate(name).context("mach_port_deallocate")?;
+        if matches!(self.body, Body::Rights(..)) {
+            for slot in self.buffer[DATA..].chunks_exact(SLOT) {
+                let name = u32::from_le_bytes(slot[..4].try_into().unwrap_or_default());
+                self.task.deallocate(name).context("mach_port_deallocate")?;
+            }
         }
         Ok(())
     }

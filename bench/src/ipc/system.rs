@@ -5,7 +5,7 @@ use crate::harness::exchange::Exchange;
 use crate::harness::job::{Job, Side};
 use crate::harness::link::{self, Link, MOST_DESCRIPTORS};
 use anyhow::{Context, ensure};
-use rustix::io::{Errno, read, write};
+use rustix::io::{read, retry_on_intr, write};
 use rustix::pipe::{PipeFlags, pipe_with};
 use std::os::fd::{AsFd, OwnedFd};
 
@@ -31,10 +31,8 @@ impl Carrier for Pipe {
 
     fn send(&mut self, mut message: &[u8]) -> anyhow::Result<()> {
         while !message.is_empty() {
-            match write(&self.to, message) {
-                Err(Errno::INTR) => {}
-                written => message = &message[written.context("write to the pipe")?..],
-            }
+            let written = retry_on_intr(|| write(&self.to, message)).context("write to the pipe")?;
+            message = &message[written..];
         }
         Ok(())
     }
@@ -42,14 +40,9 @@ impl Carrier for Pipe {
     fn receive(&mut self, into: &mut [u8]) -> anyhow::Result<()> {
         let mut got = 0;
         while got < into.len() {
-            match read(&self.from, &mut into[got..]) {
-                Err(Errno::INTR) => {}
-                length => {
-                    let length = length.context("read from the pipe")?;
-                    ensure!(length > 0, "the other process ended");
-                    got += length;
-                }
-            }
+            let length = retry_on_intr(|| read(&self.from, &mut into[got..])).context("read from the pipe")?;
+            ensure!(length > 0, "the other process ended");
+            got += length;
         }
         Ok(())
     }

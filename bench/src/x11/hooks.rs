@@ -44,8 +44,12 @@ pub fn with_library(given: Option<&Path>) -> Result<String, Failure> {
     };
     // The dynamic linker of a program with another working directory must find it too.
     let found = tried.iter().find(|path| path.is_file()).and_then(|path| path.canonicalize().ok());
-    let library = found.ok_or_else(|| Failure::MissingPreload {
-        tried: tried.iter().map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
+    let library = found.ok_or_else(|| {
+        let tried: Vec<String> = tried.iter().map(|path| path.display().to_string()).collect();
+        let tried = tried.join(", ");
+        Failure::Missing(format!(
+            "the preload library was not found (tried {tried}); build it, or give --preload PATH or SLIPWAY_PRELOAD"
+        ))
     })?;
     Ok([library.display().to_string()].into_iter().chain(preload(None)).collect::<Vec<_>>().join(":"))
 }

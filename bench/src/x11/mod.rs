@@ -113,7 +113,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let stages = || sides.iter().flatten().map(|hooks| hooks.stage);
     let mut results = Results {
-        figures: figures::of("x11")?,
+        figures: figures::part("x11")?,
         machine: Machine::this(),
         floor: floor::measure(&cores),
         date: now()?,

@@ -7,6 +7,7 @@ use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
 use crate::harness::figures::{Bound, Judgement};
 use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
 use crate::harness::machine::Machine;
+use crate::harness::names;
 use crate::harness::table::{aligned, new_table, targets};
 use serde::{Deserialize, Serialize};
 use std::collections::{BTreeMap, HashMap};
@@ -18,22 +19,17 @@ pub struct Row {
     pub test: String,
     /// x11perf's description of it.
     pub label: String,
-    /// Where the processes ran.
     pub placement: Placement,
     /// The stage of the hooked side; null when both sides were plain.
     pub stage: Option<Stage>,
-    /// Unit of `socket` and `ours`.
+    /// Unit of `socket` and `ours`, rates over the socket and over shared memory: medians of the repetitions.
     pub unit: &'static str,
-    /// Rate over the socket: the median of the repetitions.
     pub socket: f64,
-    /// Rate over shared memory: likewise.
     pub ours: f64,
     /// `ours / socket`.
     pub ratio: f64,
-    /// CPU microseconds an operation over the socket, server and client together; null where it
-    /// can't be attributed to the test.
+    /// CPU microseconds an operation, server and client together; null where it can't be attributed to the test.
     pub cpu_us_socket: Option<f64>,
-    /// Likewise over shared memory.
     pub cpu_us_ours: Option<f64>,
     /// Lowest and highest ratio of the interleaved pairs.
     pub ratio_range: [f64; 2],
@@ -42,28 +38,22 @@ pub struct Row {
 /// A test that gave no row.
 #[derive(Debug, Clone, Serialize)]
 pub struct Missing {
-    /// Its name.
     pub test: String,
-    /// Where it was tried.
     pub placement: Placement,
-    /// Why there is no row.
     pub reason: String,
 }
 
 /// How it was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Settings {
-    /// The server's version, from x11perf.
+    /// Versions of the server and of x11perf.
     pub server: String,
-    /// x11perf's version.
     pub x11perf: String,
-    /// Which CPUs were used.
     pub cores: String,
     /// SLIPWAY_X11_SPIN, microseconds, as the hooked processes saw it.
     pub spin_us: String,
-    /// Length that every timed run was made for, seconds.
+    /// Length that every timed run was made for, and the repetitions that medians are of.
     pub seconds: f64,
-    /// Interleaved repetitions that the medians are of.
     pub repeat: u32,
     /// Both sides plain: the ratios show the noise.
     pub baseline: bool,
@@ -77,13 +67,10 @@ pub struct Results {
     /// What was published, and what is wanted.
     #[serde(skip)]
     pub figures: Figures,
-    /// Where.
     pub machine: Machine,
-    /// What its memory allows.
     pub floor: Option<Floor>,
-    /// When, RFC 3339, UTC.
+    /// RFC 3339, UTC.
     pub date: String,
-    /// How.
     pub settings: Settings,
     /// The stage that means and targets are of; others are columns beside it.
     #[serde(skip)]
@@ -92,9 +79,8 @@ pub struct Results {
     pub geometric_mean: Option<f64>,
     /// The same by placement and group.
     pub geometric_means: BTreeMap<String, BTreeMap<String, f64>>,
-    /// What, in the order of measuring.
+    /// In the order of measuring.
     pub rows: Vec<Row>,
-    /// What came of the targets.
     pub targets: Vec<Judgement>,
     /// Tests that x11perf can't do here, with or without Slipway.
     pub skipped: Vec<Missing>,
@@ -102,7 +88,7 @@ pub struct Results {
     pub failed: Vec<Missing>,
 }
 
-/// The bench's part of `figures.toml`.
+/// The bench's part of `benches.toml`.
 #[derive(Debug, Deserialize)]
 pub struct Figures {
     source: String,
@@ -145,8 +131,7 @@ impl Figures {
 
     fn group(&self, test: &str) -> &str {
         let option = test.split([':', '+']).next().unwrap_or(test);
-        let is = |pattern: &String| pattern.strip_suffix('*').map_or(pattern == option, |start| option.starts_with(start));
-        self.groups.iter().find(|group| group.tests.iter().any(is)).map_or("other", |group| &group.name)
+        self.groups.iter().find(|group| names(&group.tests, option)).map_or("other", |group| &group.name)
     }
 
     fn is_of(&self, test: &str, target: &Target) -> bool {
@@ -403,7 +388,7 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::figures::{Verdict, of};
+    use crate::harness::figures::{Verdict, part};
 
     /// Rows at three placements, two stages, a skipped test.
     fn results() -> Results {
@@ -423,7 +408,7 @@ mod tests {
         };
         let full = Stage::Full;
         let mut results = Results {
-            figures: of("x11").unwrap(),
+            figures: part("x11").unwrap(),
             machine: Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) },
             floor: Some(Floor { within_us: 25.0, across_us: 70.0 }),
             date: "2026-01-02T03:04:05Z".to_owned(),

@@ -131,11 +131,12 @@ impl Server {
 
     /// Asks the server's hooks: a ratio measured without them would be 1, and a lie.
     fn check_hub(&self, hooks: &Hooks) -> Result<(), Failure> {
-        let (display, preload) = (self.display, hooks.preload.clone());
-        match status::query(display) {
-            Ok(_) => Ok(()),
-            Err(cause) => Err(Failure::NotHooked { display, preload, cause, said: self.said() }),
-        }
+        let (display, preload, said) = (self.display, &hooks.preload, self.said());
+        status::query(display).map(drop).map_err(|cause| {
+            Failure::NotHooked(format!(
+                "the server on display :{display}, started with LD_PRELOAD={preload}, has no hub: {cause}; it said: {said}"
+            ))
+        })
     }
 
     /// Whether the client `pid` of this hooked server is on shared memory.

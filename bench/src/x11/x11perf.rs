@@ -152,7 +152,10 @@ impl Runner {
             // A connection is on its socket until both ends have agreed.
             if Instant::now() > end {
                 let (display, said) = (server.display, server.said());
-                return Err(Failure::NotOnRing { display, said }.into());
+                return Err(Failure::NotHooked(format!(
+                    "x11perf, with the hooks, stays on the plain socket of the hooked server on display :{display}, which said: {said}"
+                ))
+                .into());
             }
             self.interrupt.wait(&[], Duration::from_millis(10))?;
         }
