@@ -102,23 +102,23 @@ impl<'a> Times<'a> {
         (!tests.is_empty()).then(|| Self { results, place, tests, methods, table: new_table(heading) })
     }
 
-    /// Adds a row: what `published` says of a column, and of methods the microseconds.
+    /// Adds a row, if a method has a figure in it: what `published` says of a column, and of methods the microseconds.
     pub fn row(
         &mut self,
         title: String,
         published: impl Fn(&Column) -> Option<String>,
         us: impl Fn(&Self, &Method) -> Option<f64>,
     ) {
+        let figures: Vec<Option<f64>> = self.methods.iter().map(|method| us(self, method)).collect();
+        if figures.iter().all(Option::is_none) {
+            return;
+        }
         let mut cells = vec![title];
         for columns in self.results.bench.figures.columns() {
-            let column = columns.iter().find_map(|column| published(column));
-            cells.push(column.unwrap_or_default());
+            cells.push(columns.iter().find_map(|column| published(column)).unwrap_or_default());
         }
-        for method in &self.methods {
-            cells.push(
-                us(self, method).map_or(String::new(), |us| if us > 0.0 { microseconds(us) } else { "in noise".to_owned() }),
-            );
-        }
+        let figure = |us: f64| if us > 0.0 { microseconds(us) } else { "in noise".to_owned() };
+        cells.extend(figures.into_iter().map(|us| us.map_or(String::new(), figure)));
         self.table.add_row(aligned(cells));
     }
 

@@ -4,6 +4,7 @@
 //! counters of the scheduler), less what a client's start and end cost. The number of repetitions inside a run is found
 //! before measuring, for each side by itself.
 
+mod figures;
 mod floor;
 mod hooks;
 mod measure;
@@ -12,13 +13,14 @@ mod report;
 mod servers;
 mod x11perf;
 
+use crate::harness::chart;
 use crate::harness::failure::Failure;
+use crate::harness::figures::part;
 use crate::harness::machine::{Cores, Machine};
 use crate::harness::options::seconds;
 use crate::harness::process::{Guarded, Interrupt, Launch, find_program};
 use crate::harness::progress::Progress;
 use crate::harness::results::{now, write};
-use crate::harness::{chart, figures};
 use anyhow::Context;
 use clap::builder::RangedU64ValueParser;
 use hooks::{Hooks, Stage};
@@ -113,7 +115,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
     let stages = || sides.iter().flatten().map(|hooks| hooks.stage);
     let mut results = Results {
-        figures: figures::part("x11")?,
+        figures: part("x11")?,
         machine: Machine::this(),
         floor: floor::measure(&cores),
         date: now()?,

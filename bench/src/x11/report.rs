@@ -1,16 +1,16 @@
 //! What a run found: rows, targets, tables, chart.
 
+use super::figures::{Figures, Target};
 use super::floor::Floor;
 use super::hooks::Stage;
 use super::plan::{Placement, name_of};
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
-use crate::harness::figures::{Bound, Judgement};
+use crate::harness::figures::Judgement;
 use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
 use crate::harness::machine::Machine;
-use crate::harness::names;
 use crate::harness::table::{aligned, new_table, targets};
-use serde::{Deserialize, Serialize};
-use std::collections::{BTreeMap, HashMap};
+use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// One test at one placement with one stage.
 #[derive(Debug, Clone, Serialize)]
@@ -86,66 +86,6 @@ pub struct Results {
     pub skipped: Vec<Missing>,
     /// Tests that failed on the hooked side only.
     pub failed: Vec<Missing>,
-}
-
-/// The bench's part of `benches.toml`.
-#[derive(Debug, Deserialize)]
-pub struct Figures {
-    source: String,
-    means: String,
-    systems: Vec<String>,
-    marks: Vec<(usize, String)>,
-    ratios: HashMap<String, Vec<f64>>,
-    groups: Vec<Group>,
-    targets: Vec<Target>,
-}
-
-/// Kinds of tests that behave alike.
-#[derive(Debug, Deserialize)]
-struct Group {
-    name: String,
-    tests: Vec<String>,
-}
-
-/// A bound of ratios; without a placement, of CPU time.
-#[derive(Debug, Deserialize)]
-struct Target {
-    what: String,
-    #[serde(flatten)]
-    bound: Bound,
-    placement: Option<Placement>,
-    tests: Option<String>,
-    /// Whether it is the geometric mean that counts.
-    #[serde(default)]
-    mean: bool,
-    /// Whether all of x11perf's tests must have been run.
-    #[serde(default)]
-    whole: bool,
-}
-
-impl Figures {
-    /// The published ratio of a test, in the column of that number.
-    fn published(&self, test: &str, system: usize) -> Option<f64> {
-        self.ratios.get(test)?.get(system).copied().filter(|ratio| !ratio.is_nan())
-    }
-
-    fn group(&self, test: &str) -> &str {
-        let option = test.split([':', '+']).next().unwrap_or(test);
-        self.groups.iter().find(|group| names(&group.tests, option)).map_or("other", |group| &group.name)
-    }
-
-    fn is_of(&self, test: &str, target: &Target) -> bool {
-        target.tests.as_deref().is_none_or(|tests| tests == test || tests == self.group(test))
-    }
-
-    /// The ratio that `test` should reach at `placement`; none where only the geometric mean counts.
-    fn wanted(&self, test: &str, placement: Placement) -> Option<f64> {
-        let mut targets = self.targets.iter().filter(|target| target.placement == Some(placement) && !target.whole);
-        targets.find(|target| self.is_of(test, target)).and_then(|target| match target.bound {
-            Bound::AtLeast(bound) => Some(bound),
-            Bound::AtMost(_) => None,
-        })
-    }
 }
 
 /// A ratio as it is printed, with two decimals: what is held against a bound.
@@ -485,33 +425,6 @@ mod tests {
         results.conclude(true);
         assert_eq!(find(&results, each).reached, Some(0.97));
         assert_eq!(find(&results, "CPU time an operation").verdict, Verdict::Missed);
-    }
-
-    #[test]
-    fn every_test_of_a_named_target_has_its_bound() {
-        use Placement::{Different, Flood, Hogs, PlainClient, Shared};
-        let figures = results().figures;
-        for (test, placement, bound) in [
-            ("prop", Different, Some(40.0)),
-            ("prop", Shared, Some(1.3)),
-            ("getimage10", Hogs, Some(2.0)),
-            ("getimage500", Different, Some(5.0)),
-            ("getimage100", Different, None),
-            ("gc", Different, Some(1.3)),
-            ("move:16", Different, Some(0.98)),
-            ("rect100", Different, None),
-            ("dot", PlainClient, Some(0.98)),
-            ("pointer+noop", Flood, Some(0.9)),
-        ] {
-            assert_eq!(figures.wanted(test, placement), bound, "{test}");
-        }
-        // Rates as the paper prints them: the ratios follow from them.
-        for (test, system, without, with) in
-            [("dot", 0, 2_390_000.0, 3_320_000.0), ("putimage500", 1, 41.5, 75.1), ("noop", 6, 2_150_000.0, 2_480_000.0)]
-        {
-            assert!((figures.published(test, system).unwrap() - with / without).abs() < 0.011, "{test}");
-        }
-        assert_eq!((figures.published("line1", 6), figures.published("wpcircle10", 0)), (None, None));
     }
 
     #[test]
