@@ -26,7 +26,6 @@ fn main() -> Result<(), String> {
         compiler
             .std("gnu99")
             .opt_level(2)
-            .debug(true)
             .force_frame_pointer(false)
             .pic(false)
             .flag("-fPIE")

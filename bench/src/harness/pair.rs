@@ -57,7 +57,7 @@ impl Lab<'_> {
     pub fn instructions(&self, case: Case, valgrind: &Path) -> anyhow::Result<f64> {
         let more = case.counts();
         let total = |count| -> anyhow::Result<u64> {
-            let directory = directory()?;
+            let directory = Directory::new()?;
             self.measure(case, Work::Count(count), Some((valgrind, directory.path())))?;
             let of = |side: Side| {
                 let file = directory.path().join(format!("{side:?}"));
@@ -72,7 +72,7 @@ impl Lab<'_> {
     }
 
     fn measure(&self, case: Case, work: Work, valgrind: Option<(&Path, &Path)>) -> anyhow::Result<String> {
-        let directory = directory()?;
+        let directory = Directory::new()?;
         let start = |side, socket| self.start(case, work, side, socket, directory.path(), valgrind);
         let (near, far) = link::pair()?;
         let (server, mut client) = (start(Side::Server, near)?, start(Side::Client, far)?);
@@ -89,7 +89,6 @@ impl Lab<'_> {
         let first = first.finish(self.interrupt, LIMIT);
         // The one that is left of a failed pair may wait for the other without end.
         let second = second.finish(self.interrupt, if first.is_ok() { LIMIT } else { GRACE });
-        remove_leftovers(directory.path());
         self.interrupt.check()?;
         match (first, second) {
             (Ok(()), Ok(())) => Ok(read_text(output)),
@@ -129,18 +128,28 @@ impl Lab<'_> {
     }
 }
 
-fn directory() -> anyhow::Result<tempfile::TempDir> {
-    tempfile::Builder::new().prefix("slipway-bench-").tempdir().context("temporary directory")
+/// A directory of one measurement, and what lies in shared memory under its name: iceoryx2 keeps a segment for ever, and a
+/// process that was killed keeps all.
+struct Directory(tempfile::TempDir);
+
+impl Directory {
+    fn new() -> anyhow::Result<Self> {
+        tempfile::Builder::new().prefix("slipway-bench-").tempdir().map(Self).context("temporary directory")
+    }
+
+    fn path(&self) -> &Path {
+        self.0.path()
+    }
 }
 
-/// Removes what is left in shared memory under the name of the measurement's directory: iceoryx2 keeps a segment for
-/// ever, and a process that was killed keeps all.
-fn remove_leftovers(directory: &Path) {
-    let name = directory.file_name().unwrap_or_default().to_string_lossy();
-    for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
-        if entry.file_name().to_string_lossy().starts_with(&*name) {
-            // It may be gone by now, which is as good.
-            let _ = fs::remove_file(entry.path());
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let name = self.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
+            if entry.file_name().to_string_lossy().starts_with(&name) {
+                // It may be gone by now, which is as good.
+                let _ = fs::remove_file(entry.path());
+            }
         }
     }
 }

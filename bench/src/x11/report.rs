@@ -299,7 +299,7 @@ impl Results {
                 label: row.test.clone(),
                 value: Some(row.ratio),
                 colour,
-                text: format!("{figure}   {} \u{2192} {} /s", rate(row.socket), rate(row.ours)),
+                text: format!("{figure}, {} \u{2192} {} /s", rate(row.socket), rate(row.ours)),
                 marks: values.enumerate().filter_map(|(mark, value)| Some((mark, value?))).collect(),
             }
         };
