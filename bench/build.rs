@@ -19,8 +19,6 @@ fn main() -> Result<(), String> {
     mig(&stubs, &include, "colocate", "-prefix send_ -server /dev/null")?;
     mig(&stubs, &include, "colocate", "-prefix trap_ --trap -user trapUser.c -header colocateTrap.h -server /dev/null")?;
     mig(&stubs, &include, "colocate", "--trap --lang rust")?;
-    let stamped = "-prefix stamp_ -user stampUser.c -header colocateStamp.h -server stampServer.c -sheader /dev/null";
-    mig(&stubs, &include, "colocate", stamped)?;
 
     let compiler = || {
         let mut compiler = cc::Build::new();
@@ -28,7 +26,6 @@ fn main() -> Result<(), String> {
         compiler
             .std("gnu99")
             .opt_level(2)
-            .debug(true)
             .force_frame_pointer(false)
             .pic(false)
             .flag("-fPIE")
@@ -48,21 +45,8 @@ fn main() -> Result<(), String> {
     calls.try_compile("rpc_calls").map_err(|error| error.to_string())?;
     let mut traps = compiler();
     traps.files(["colocateUser.c", "trapUser.c", "colocateServer.c"]);
-    traps.files(here(&["colocate_client.c", "colocate_server.c", "colocate_stamps.c"]));
-    traps.try_compile("colocate_calls").map_err(|error| error.to_string())?;
-    let mut stamps = compiler();
-    for (name, stamped) in [
-        ("mach_msg", "stamped_mach_msg"),
-        ("near_nothing", "stamped_nothing"),
-        ("near_words", "stamped_words"),
-        ("colocate_server", "stamped_server"),
-        ("colocate_server_routine", "stamped_server_routine"),
-        ("colocate_server_routines", "stamped_server_routines"),
-    ] {
-        stamps.define(name, stamped);
-    }
-    stamps.files(["stampUser.c", "stampServer.c"]);
-    stamps.try_compile("colocate_stamps").map_err(|error| error.to_string())
+    traps.files(here(&["colocate_client.c", "colocate_server.c"]));
+    traps.try_compile("colocate_calls").map_err(|error| error.to_string())
 }
 
 fn mig(stubs: &Path, include: &Path, subsystem: &str, options: &str) -> Result<(), String> {

@@ -170,77 +170,9 @@ def trips(name, result):
     ]
     short = [line, "", *table(("", *columns.values()), ("---", *("--:" for _ in columns)), rows), ""]
     short += missed_ones(result)
-    # Parts of co-located calls have tables of their own.
-    whole = [row for row in result["rows"] if name != "colocate" or row["variant"].count("/") == 1]
-    every = [(row["test"], row["variant"], row["unit"], plain(row["value"]), plain(row["p50"]), plain(row["p99"])) for row in whole]
+    every = [(row["test"], row["variant"], row["unit"], plain(row["value"]), plain(row["p50"]), plain(row["p99"])) for row in result["rows"]]
     full = [line, "", *table(("test", "variant", "unit", "value", "p50", "p99"), ("---", "---", "---", "--:", "--:", "--:"), every)]
     return short, [*full, "", *all_targets(result)]
-
-
-# A call's stages: the columns of figures, by test. "counted" has instructions, "timed" nanoseconds.
-STAGES = {
-    "message": (("counted", "message-sleep/one-core", "instructions"), ("timed", "message/different", "ns"), ("timed", "one-process/different", "ns, one process")),
-    "trap": (("counted", "trap/one-core", "instructions"), ("timed", "trap/one-core", "ns")),
-}
-STAGED = (("128-inout", "128 InOut"), ("null", "null RPC"))
-ALL = "all, with the readings taken off"
-
-
-def stage_figure(value):
-    return "" if value is None else f"{value:.1f}" if value < 30 and abs(value % 1) > 0.05 else f"{value:.0f}"
-
-
-def stage_table(way, published, rows):
-    """The stages of a call in one way, the published ones beside them."""
-    cycles = published[f"{way['way']}_stages_cycles"]
-    cycles = cycles if way["way"] == "message" else [[count] for count in cycles]
-    columns = [(test, head, *column) for test, head in STAGED for column in STAGES[way["way"]]]
-
-    def value(column, parts):
-        """Of several parts instructions are added; times are of the group that the first names."""
-        test, _, kind, variant, _ = column
-        unit = "instructions" if kind == "counted" else "ns"
-        found = [rows.get((test, f"{variant}/{part}" if part else variant, unit)) for part in parts]
-        if not found or None in found:
-            return ""
-        told = kind == "counted" or parts == [ALL] or (found[0]["range"][0] > 0 and found[0]["value"] >= way["least_ns"])
-        return stage_figure(sum(row["value"] for row in found)) if told else "in noise"
-
-    def line(name, numbers, cells):
-        sums = [str(sum(cycles[number - 1][place] for number in numbers)) for place in range(len(cycles[0]))]
-        return name, ", ".join(map(str, numbers)), *sums, *cells
-
-    columns = [column for column in columns if value(column, [None if column[2] == "counted" else ALL])]
-    if not columns:
-        return []
-    lines = []
-    for group in way["groups"]:
-        stages = [stage["name"] for stage in group["stages"]]
-        numbers = sorted(number for stage in group["stages"] for number in stage["published"])
-        lines.append(line(group["name"], numbers, [value(column, stages if column[2] == "counted" else [group["name"]]) for column in columns]))
-        if len(stages) > 1 and any(column[2] == "counted" for column in columns):
-            for stage in group["stages"]:
-                cells = [value(column, [stage["name"]]) if column[2] == "counted" else "" for column in columns]
-                lines.append(line(f"· {stage['name']}", stage["published"], cells))
-    every = [str(sum(column)) for column in zip(*cycles)]
-    lines.append(("all", "", *every, *(value(column, [None if column[2] == "counted" else ALL]) for column in columns)))
-    head = ["a call by " + way["way"], "published stages"]
-    head += ["1993, own task, cycles", "1993, in kernel, cycles"] if way["way"] == "message" else ["1993, cycles"]
-    head += [f"{test}, {what}" for _, test, _, _, what in columns]
-    return table(head, ["---", "---"] + ["--:"] * (len(head) - 2), lines)
-
-
-def colocate(result):
-    short, full = trips("colocate", result)
-    rows = {(row["test"], row["variant"], row["unit"]): row for row in result["rows"]}
-    ways = result["published"]["stages"]
-    tables = [stage_table(way, result["published"], rows) for way in ways]
-    for lines in filter(None, tables):
-        full += ["", *lines]
-    floors = {row["variant"].split("/", 2)[-1]: row["value"] for row in rows.values() if row["unit"] == "ns" and row["test"] == "128-inout"}
-    named = ("a cache line, there and back", "a bare line, there and back", "turn taken and given back", "stamp")
-    said = [f"{name} {stage_figure(floors[name])} ns" for name in named if name in floors]
-    return short, full + (["", "Beside them, for 128 InOut: " + "; ".join(said) + "."] if said else [])
 
 
 def put(path, name, lines):
@@ -295,7 +227,7 @@ def main():
     name, source = sys.argv[1:]
     try:
         result = json.loads(pathlib.Path(source).read_text())
-        short, full = {"x11": x11, "colocate": colocate}.get(name, lambda it: trips(name, it))(result)
+        short, full = x11(result) if name == "x11" else trips(name, result)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         refuse(f"{source} is not a result of `slipway bench {name} --json`: {error!r}")
     root = pathlib.Path(__file__).resolve().parent.parent

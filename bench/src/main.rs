@@ -4,81 +4,73 @@
 //! that is needed is missing, 4 the hooks were not in effect, 130 interrupted.
 
 mod colocate;
-mod cores;
-mod failure;
-mod hog;
+mod harness;
 mod ipc;
-mod machine;
-mod process;
-mod report;
+mod meet;
 mod rpc;
-mod stats;
-mod targets;
-mod trips;
 mod x11;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use harness::failure::{Failure, exit_code};
+use harness::options::{Options, complete};
+use harness::{Bench, job, run};
 use mach as _;
 use std::process::ExitCode;
+use std::sync::LazyLock;
+
+/// Those of round trips.
+static BENCHES: LazyLock<[Bench; 3]> =
+    LazyLock::new(|| [ipc::CODE, rpc::CODE, colocate::CODE].map(|code| Bench::load(code).expect("benches.toml is tested")));
+
+/// The bench of that name.
+fn bench(name: &str) -> &'static Bench {
+    BENCHES.iter().find(|bench| bench.code.name == name).expect("there is such a bench")
+}
 
 /// Measures Slipway against what it replaces.
 #[derive(Parser)]
 #[command(name = "slipway-bench", version)]
 struct Cli {
     #[command(subcommand)]
-    bench: Bench,
+    command: Command,
 }
 
 #[derive(Subcommand)]
-enum Bench {
+enum Command {
     /// Mach messages, sockets, pipes and other libraries: messages and rights, there and back
-    Ipc(ipc::cli::Args),
+    Ipc(Options),
     /// Calls by mig's stubs, beside bare messages
-    Rpc(rpc::cli::Args),
+    Rpc(Options),
     /// Calls to a server in another process and to one that shares the caller's
-    Colocate(colocate::cli::Args),
+    Colocate(Options),
     /// X11: x11perf over the socket and over shared memory, side by side
-    X11(x11::cli::Args),
+    X11(x11::Args),
     /// One of the two processes of a measurement
     #[command(hide = true)]
-    IpcPeer(trips::job::Args),
-    /// One of the two processes of a measurement
-    #[command(hide = true)]
-    RpcPeer(trips::job::Args),
-    /// One of the two processes of a measurement
-    #[command(hide = true)]
-    ColocatePeer(trips::job::Args),
-    /// One of the two processes of a measurement
-    #[command(hide = true)]
-    ColocateProbe(trips::job::Args),
+    Peer {
+        /// A job as JSON
+        job: String,
+    },
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
 }
 
 fn main() -> ExitCode {
-    let outcome = match Cli::parse().bench {
-        Bench::Ipc(args) => ipc::run(&args),
-        Bench::IpcPeer(args) => ipc::peer::run(&args),
-        Bench::Rpc(args) => rpc::run(&args),
-        Bench::RpcPeer(args) => rpc::peer::run(&args),
-        Bench::Colocate(args) => colocate::run(&args),
-        Bench::ColocatePeer(args) => colocate::peer::run(&args),
-        Bench::ColocateProbe(args) => colocate::stages::probe::run(&args),
-        Bench::X11(args) => x11::run(args),
-        Bench::Hog => hog::spin(),
+    let matches = complete(Cli::command(), &*BENCHES).get_matches();
+    let outcome = match Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
+        Command::Ipc(options) => run::run(bench("ipc"), &options),
+        Command::Rpc(options) => run::run(bench("rpc"), &options),
+        Command::Colocate(options) => run::run(bench("colocate"), &options),
+        Command::X11(args) => x11::run(&args),
+        Command::Peer { job } => job::run(&job, &*BENCHES),
+        Command::Hog => job::hog(),
     };
-    match outcome {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            match error.downcast_ref() {
-                // What it interrupted is no failure of its own.
-                Some(failure @ failure::Failure::Interrupted) => {
-                    eprintln!("slipway-bench: {failure}")
-                }
-                _ => eprintln!("slipway-bench: {error:#}"),
-            }
-            ExitCode::from(failure::exit_code(&error))
-        }
+    let Err(error) = outcome else { return ExitCode::SUCCESS };
+    match error.downcast_ref() {
+        // What it interrupted is no failure of its own.
+        Some(failure @ Failure::Interrupted) => eprintln!("slipway-bench: {failure}"),
+        _ => eprintln!("slipway-bench: {error:#}"),
     }
+    ExitCode::from(exit_code(&error))
 }

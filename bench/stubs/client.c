@@ -29,7 +29,7 @@
 		return code != KERN_SUCCESS || (data[0] == turn && data[last] == turn) ? code : NOT_IT; \
 	}
 
-/* One call; `turn` is another one each time. The numbers are the order of the tests in cases.rs. */
+/* One call; `turn` is another one each time. The numbers are the order of the tests in benches.toml. */
 kern_return_t rpc_call(int test, mach_port_t server, int turn);
 kern_return_t rpc_call(int test, mach_port_t server, int turn)
 {

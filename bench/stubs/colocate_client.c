@@ -5,9 +5,10 @@
 #include <mach/mach.h>
 #include "colocate_routines.h"
 
-/* The numbers are the order of the tests and of the ways in cases.rs. */
+/* The numbers are the order of the tests in benches.toml, and the ways in stubs.rs. */
 enum { BY_STUBS, BY_TRAP_STUBS, PLAIN, BY_TABLE };
 
+/* A test's `each` there. */
 #define OWN_CALLS 100
 
 kern_return_t colocate_call(int test, int way, mach_port_t server, int turn);

@@ -1,10 +1,8 @@
 //! The crate capnp-rpc over AF_UNIX: a call with a blob of bytes each way.
 
-use super::cases::{Case, Test};
-use super::peer::Job;
-use crate::trips::exchange::Exchange;
-use crate::trips::job::Side;
-use crate::trips::link::Link;
+use crate::harness::exchange::Exchange;
+use crate::harness::job::{Job, Side};
+use crate::harness::link::Link;
 use anyhow::{Context as _, ensure};
 use capnp::any_pointer::Owned as AnyPointer;
 use capnp::capability::{Client, DispatchCallResult, FromClientHook, FromServer, Params, Promise, Results, Server};
@@ -159,15 +157,15 @@ pub struct Capnp {
     pool: LocalPool,
     client: Option<Client>,
     calls: Rc<Echo>,
-    case: Case,
+    bytes: (usize, usize),
     /// The bytes that are sent next.
     turn: u8,
 }
 
-impl Exchange for Capnp {
-    type Case = Case;
-
-    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
+impl Capnp {
+    /// One end.
+    pub fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
+        let bytes = job.case.test.bytes;
         let stream = match job.side {
             Side::Client => UnixStream::from(link.take()?),
             Side::Server => {
@@ -178,11 +176,7 @@ impl Exchange for Capnp {
         };
         stream.set_nonblocking(true).context("O_NONBLOCK")?;
         let socket = Rc::new(Socket { stream, waiting: RefCell::default() });
-        let calls = Rc::new(Echo {
-            answer: vec![7; job.case.test.bytes().1],
-            passed_back: job.case.test == Test::InOut128,
-            calls: Cell::new(0),
-        });
+        let calls = Rc::new(Echo { answer: vec![7; bytes.1], passed_back: bytes.0 > 0 && bytes.1 > 0, calls: Cell::new(0) });
         let side = match job.side {
             Side::Client => rpc_twoparty_capnp::Side::Client,
             Side::Server => rpc_twoparty_capnp::Side::Server,
@@ -195,12 +189,14 @@ impl Exchange for Capnp {
         let pool = LocalPool::new();
         // It ends when the other process does.
         pool.spawner().spawn_local(async move { drop(system.await) }).context("spawn")?;
-        Ok(Self { socket, pool, client, calls, case: job.case, turn: 0 })
+        Ok(Self { socket, pool, client, calls, bytes, turn: 0 })
     }
+}
 
+impl Exchange for Capnp {
     fn round_trip(&mut self) -> anyhow::Result<()> {
         let client = self.client.as_ref().context("no client")?;
-        let (there, back) = self.case.test.bytes();
+        let (there, back) = self.bytes;
         self.turn = self.turn.wrapping_add(1);
         let turn = self.turn;
         let due = if self.calls.passed_back { turn ^ 1 } else { 7 };
@@ -229,11 +225,7 @@ impl Exchange for Capnp {
         }
     }
 
-    fn serve(&mut self) -> anyhow::Result<()> {
-        self.serve_all(1)
-    }
-
-    fn serve_all(&mut self, count: u64) -> anyhow::Result<()> {
+    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
         let until = self.calls.calls.get() + count;
         loop {
             self.pool.run_until_stalled();

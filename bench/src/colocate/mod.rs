@@ -1,42 +1,36 @@
-//! `slipway-bench colocate`: calls to a server in another process and to one that shares the caller's.
+//! `slipway-bench colocate`: calls to a server in another process and to one that shares the caller's, beside what was
+//! published for Mach.
+//!
+//! The tests are those of Lepreau's table (nothing, 64 and 1024 bytes In, 1024 Out, 128 InOut), and calls that a server
+//! makes itself. They are made by messages between processes and within one, by traps, as plain calls, and with another
+//! library.
 
+mod calls;
 mod capnp;
-mod cases;
-pub mod cli;
-pub mod peer;
-mod report;
-mod results;
 mod rust;
-mod seed;
-pub mod stages;
 mod stubs;
-mod targets;
 
-use crate::trips::attribution::Symbols;
-use crate::trips::run::{measure, tell};
-use cli::Args;
+use crate::harness::Code;
+use crate::harness::results::Results;
+use crate::harness::table::Times;
+use calls::{in_one_process, in_one_thread, two_processes};
 
-/// Measures what `args` ask for and reports it.
-///
-/// # Errors
-/// See the exit codes of the program; cases that failed are an error too, after the report.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut symbols = None;
-    let results = measure(
-        &args.trips,
-        |bench, cases, results| {
-            results.divide_own_calls();
-            stages::time(bench, cases, results)
-        },
-        |bench, valgrind, case| {
-            let symbols = match &mut symbols {
-                Some(symbols) => symbols,
-                none => none.insert(Symbols::of(&bench.program)?),
-            };
-            stages::count(bench, valgrind, symbols, case)
-        },
-    )?;
-    let judgements = targets::judge(&results);
-    let text = report::table::render(&results, &judgements);
-    tell(&args.trips, &results, &text, &report::json::document(&results, &judgements), || report::chart::draw(&results))
+/// The bench.
+pub const CODE: Code = Code {
+    name: "colocate",
+    prepare: |link, job| match &*job.case.method.name {
+        "plain" | "virtual" => in_one_thread(link, job),
+        "one-process" | "trap" | "trap-concurrent" | "trap-rust" => in_one_process(link, job),
+        "capnp" => Ok(Box::new(capnp::Capnp::new(link, job)?)),
+        _ => two_processes(link, job),
+    },
+    more: |_, _, _| Ok(()),
+    special: |_, _| Ok(()),
+    report,
+};
+
+fn report(results: &Results) -> String {
+    let Some(mut times) = Times::new(results, "call", None) else { return String::new() };
+    times.rows();
+    times.finish("messages between different cores, all else in one thread")
 }

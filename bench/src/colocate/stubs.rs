@@ -1,9 +1,8 @@
 //! The client, which is one of the C programs `stubs/colocate_*.c` or the one in Rust; and the servers in C.
 #![allow(unsafe_code, reason = "functions in C")]
 
-use super::cases::{Method, Test};
 use super::rust;
-use anyhow::{Context, ensure};
+use anyhow::{bail, ensure};
 use slipway_fabric::sync::{AtomicBool, Ordering};
 use std::ffi::c_int;
 use std::marker::PhantomData;
@@ -34,11 +33,15 @@ enum Way {
 }
 
 impl Way {
-    fn of(method: Method) -> anyhow::Result<Self> {
-        match method {
-            Method::TrapRust => Ok(Self::Rust(None)),
-            _ => Ok(Self::C(method.number().context("no method of these programs")?)),
-        }
+    fn of(method: &str) -> anyhow::Result<Self> {
+        Ok(match method {
+            "trap-rust" => Self::Rust(None),
+            "message" | "message-registered" | "message-sleep" | "one-process" => Self::C(0),
+            "message-trap-stubs" | "trap" | "trap-concurrent" => Self::C(1),
+            "plain" => Self::C(2),
+            "virtual" => Self::C(3),
+            _ => bail!("no method of these programs: {method}"),
+        })
     }
 }
 
@@ -46,19 +49,13 @@ static CLIENT: AtomicBool = AtomicBool::new(false);
 
 impl Client {
     /// The client, for whoever asks first.
-    ///
-    /// # Errors
-    /// When somebody has it, or the method is another program's.
-    pub fn take(method: Method) -> anyhow::Result<Self> {
+    pub fn take(method: &str) -> anyhow::Result<Self> {
         ensure!(!CLIENT.swap(true, Ordering::Relaxed), "there is one already");
         Ok(Self { turn: 0, way: Way::of(method)?, _stays: PhantomData })
     }
 
     /// Has it call in another way.
-    ///
-    /// # Errors
-    /// When the method is another program's.
-    pub fn change(&mut self, method: Method) -> anyhow::Result<()> {
+    pub fn change(&mut self, method: &str) -> anyhow::Result<()> {
         self.way = Way::of(method)?;
         Ok(())
     }
@@ -69,11 +66,8 @@ impl Client {
     }
 
     /// One call to `server`, the same one from a change of the method to the next.
-    ///
-    /// # Errors
-    /// What the stub returned, or that what came back is not what is due.
     #[inline]
-    pub fn call(&mut self, test: Test, server: u32) -> anyhow::Result<()> {
+    pub fn call(&mut self, test: c_int, server: u32) -> anyhow::Result<()> {
         self.turn += 1;
         let turn = self.turn as c_int;
         let way = match &mut self.way {
@@ -81,15 +75,12 @@ impl Client {
             Way::Rust(client) => return client.get_or_insert_with(|| Box::new(rust::Client::new(server))).call(test, turn),
         };
         // SAFETY: this is the only client, so nobody else uses the static buffers.
-        let code = unsafe { colocate_call(test as c_int, way, server, turn) };
+        let code = unsafe { colocate_call(test, way, server, turn) };
         if code == 0 { Ok(()) } else { outcome("the call", code) }
     }
 }
 
 /// Has calls at a port of the calling thread's task made by trap.
-///
-/// # Errors
-/// When the port is not the task's.
 pub fn register(port: u32, concurrent: bool) -> anyhow::Result<()> {
     // SAFETY: the table that is registered is a constant, and its routines are those of `colocate.defs`.
     outcome("mach_port_register_traps", unsafe { colocate_register(port, concurrent.into()) })
@@ -102,15 +93,12 @@ pub fn tell_other(port: u32) {
 }
 
 /// Answers calls at `port`, without end.
-///
-/// # Errors
-/// What ended it.
 pub fn serve(port: u32) -> anyhow::Result<()> {
     // SAFETY: the routines have no state that two threads would use at once: a process has one that is called.
     outcome("mach_msg_server", unsafe { colocate_serve(port) })
 }
 
-pub(super) fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
+fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
     ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
     Ok(())
 }

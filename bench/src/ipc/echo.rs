@@ -1,57 +1,49 @@
 //! Bytes that go there and come back as they are.
 
-use super::cases::Case;
-use super::peer::Job;
-use crate::trips::exchange::Exchange;
-use crate::trips::link::Link;
+use crate::harness::exchange::Exchange;
+use crate::harness::job::Job;
+use crate::harness::link::Link;
 use anyhow::ensure;
 
 /// What moves bytes from one process to the other and keeps the messages apart.
 pub trait Carrier: Sized {
-    /// As [`Exchange::prepare`].
-    ///
-    /// # Errors
-    /// As there.
-    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
+    /// Makes this side ready.
+    fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
 
     /// Sends one message.
-    ///
-    /// # Errors
-    /// When the other end is gone.
     fn send(&mut self, message: &[u8]) -> anyhow::Result<()>;
 
     /// Waits for one message of just the length of `into`.
-    ///
-    /// # Errors
-    /// When the other end is gone, or the message has another length.
     fn receive(&mut self, into: &mut [u8]) -> anyhow::Result<()>;
 }
 
 /// Messages of the test's length, each answered by the same bytes.
-pub struct Echo<C> {
+struct Echo<C> {
     carrier: C,
     sent: Message,
     got: Vec<u8>,
 }
 
+/// One end of such a carrier.
+pub fn echo<C: Carrier + 'static>(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
+    let sent = Message::new(job.case.test.bytes.0);
+    let got = vec![0; sent.bytes.len()];
+    Ok(Box::new(Echo { carrier: C::new(link, job)?, sent, got }))
+}
+
 impl<C: Carrier> Exchange for Echo<C> {
-    type Case = Case;
-
-    fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
-        let sent = Message::new(job.case.test.bytes());
-        let got = vec![0; sent.bytes.len()];
-        Ok(Self { carrier: C::prepare(link, job)?, sent, got })
-    }
-
     fn round_trip(&mut self) -> anyhow::Result<()> {
         self.carrier.send(self.sent.next())?;
         self.carrier.receive(&mut self.got)?;
         self.sent.check(&self.got)
     }
 
-    fn serve(&mut self) -> anyhow::Result<()> {
-        self.carrier.receive(&mut self.got)?;
-        self.carrier.send(&self.got)
+    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
+        for _ in 0..count {
+            self.carrier.receive(&mut self.got)?;
+            self.carrier.send(&self.got)?;
+        }
+        Ok(())
     }
 }
 
@@ -79,9 +71,6 @@ impl Message {
     }
 
     /// Whether `answer` is the one to the message that was sent last.
-    ///
-    /// # Errors
-    /// When it is not.
     pub fn check(&self, answer: &[u8]) -> anyhow::Result<()> {
         let mark = self.turn.to_le_bytes();
         let right = answer.len() == self.bytes.len() && answer.starts_with(&mark) && answer.ends_with(&mark);

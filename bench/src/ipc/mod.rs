@@ -1,47 +1,138 @@
 //! `slipway-bench ipc`: messages and rights, there and back, beside what was published for Mach.
+//!
+//! The tests are those of Hohmuth and Rudolph's table: a null message (the header), 16, 256 and 4095 longwords, and 1, 16
+//! and 256 rights that the receiver deallocates. Beyond them: an RPC, whose answer goes to a send-once right; rights to
+//! ports of a third process, passed on; a port that is made and destroyed and never leaves its task.
 
-mod cases;
-pub mod cli;
 mod echo;
-mod methods;
-pub mod peer;
-mod report;
-mod results;
-mod seed;
-mod targets;
+mod floors;
+mod iceoryx;
+mod ipc_channel;
+mod line;
+mod mach;
+mod owner;
+mod system;
 
-use crate::trips::instructions;
-use crate::trips::results::Unit;
-use crate::trips::run::{measure, tell};
-pub use cases::Case;
-#[cfg(test)]
-pub use cases::Method;
-use cases::Test;
-use cli::Args;
-use results::Row;
+use crate::harness::exchange::Exchange;
+use crate::harness::format::microseconds;
+use crate::harness::job::Job;
+use crate::harness::link::Link;
+use crate::harness::pair::Lab;
+use crate::harness::results::{Results, Row, Unit};
+use crate::harness::table::by_placement;
+use crate::harness::{Case, Code, Test};
+use echo::echo;
+use floors::turns;
+use slipway_mach::task::Task;
 
 /// Ports whose memory is measured.
 const WEIGHED: u64 = 100_000;
+/// Bytes of the longest message.
+const LONGEST: usize = 16_424;
 
-/// Measures what `args` ask for and reports it.
-///
-/// # Errors
-/// See the exit codes of the program; cases that failed are an error too, after the report.
-pub fn run(args: &Args) -> anyhow::Result<()> {
-    let results = measure(
-        &args.trips,
-        |bench, cases, results| {
-            for &case in cases.iter().filter(|case| case.test == Test::MakePort) {
-                match bench.weigh(case, WEIGHED) {
-                    Ok(bytes) => results.rows.push(Row::counted(case, Unit::Bytes, bytes)),
-                    Err(error) => results.fail(bench, case, &error)?,
-                }
-            }
+/// The bench.
+pub const CODE: Code = Code { name: "ipc", prepare, more, special, report };
+
+/// What a test is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// What the machine itself takes.
+    Floor,
+    /// Bytes.
+    Data,
+    /// Rights to ports of the sender.
+    Rights,
+    /// A request with a send-once right, to one port or to several that the server made.
+    Rpc,
+    /// The same, where the client made the ports and moved their receive rights to the server.
+    Moved,
+    /// Rights to ports of a third process.
+    PassedOn,
+    /// A port that never leaves its task.
+    MakePort,
+}
+
+fn kind(test: &Test) -> Kind {
+    match &*test.name {
+        "floor" => Kind::Floor,
+        "make-port" => Kind::MakePort,
+        "rpc-100-moved" => Kind::Moved,
+        name if name.starts_with("rpc") => Kind::Rpc,
+        name if name.ends_with("passed-on") => Kind::PassedOn,
+        _ if test.ports > 0 => Kind::Rights,
+        _ => Kind::Data,
+    }
+}
+
+fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
+    let rights = kind(job.case.test) == Kind::Rights;
+    match &*job.case.method.name {
+        "cache-line" => turns(link, job, floors::store, floors::watch),
+        "futex" => turns(link, job, floors::wake, floors::sleep),
+        "yield" => turns(link, job, floors::store, floors::give_way),
+        "copy" => Ok(Box::new(floors::Copy { from: vec![1; LONGEST], to: vec![0; LONGEST] })),
+        "clock" => Ok(Box::new(floors::Clock)),
+        "pipe" => echo::<system::Pipe>(link, job),
+        "socket" if rights => Ok(Box::new(system::Rights::new(link, job)?)),
+        "socket" => echo::<system::Socket>(link, job),
+        "fabric" => echo::<line::Line>(link, job),
+        "ipc-channel" if rights => Ok(Box::new(ipc_channel::Rights::new(link, job)?)),
+        "ipc-channel" => echo::<ipc_channel::Bytes>(link, job),
+        "iceoryx2" => Ok(Box::new(iceoryx::Iceoryx::new(link, job)?)),
+        "mach-one-process" => mach::one_process(link, job),
+        _ if kind(job.case.test) == Kind::MakePort => Ok(Box::new(mach::MakePort(Task::current()))),
+        _ => mach::two_processes(link, job),
+    }
+}
+
+fn more(lab: &Lab<'_>, cases: &[Case], results: &mut Results) -> anyhow::Result<()> {
+    for &case in cases.iter().filter(|case| kind(case.test) == Kind::MakePort) {
+        match lab.special(case) {
+            Ok(bytes) => results.rows.push(Row::counted(case.test, case.variant(), Unit::Bytes, bytes)),
+            Err(error) => results.fail(lab, case, &error)?,
+        }
+    }
+    Ok(())
+}
+
+/// The third process of rights that are passed on, and the one that says how many bytes a port takes.
+fn special(link: &mut Link, job: &Job) -> anyhow::Result<()> {
+    match kind(job.case.test) {
+        Kind::PassedOn => owner::own(link, job.case.test.ports),
+        _ => {
+            println!("{}", mach::weigh(WEIGHED)?);
             Ok(())
-        },
-        |bench, valgrind, case| Ok(vec![Row::counted(case, Unit::Instructions, instructions::count(bench, valgrind, case)?)]),
-    )?;
-    let judgements = targets::judge(&results);
-    let text = report::table::render(&results, &judgements);
-    tell(&args.trips, &results, &text, &report::json::document(&results, &judgements), || report::chart::draw(&results))
+        }
+    }
+}
+
+fn report(results: &Results) -> String {
+    let floors = [
+        ("cache line between the cores", "cache-line/different"),
+        ("futex between the cores", "futex/different"),
+        ("futex on one core", "futex/one-core"),
+        ("yielding on one core", "yield/one-core"),
+        ("16 KB copied once", "copy/one-core"),
+        ("the clock read once", "clock/one-core"),
+    ];
+    let us = |variant| results.value("floor", variant, Unit::Microseconds).map(microseconds);
+    let floors: Vec<String> =
+        floors.into_iter().filter_map(|(what, variant)| Some(format!("{what} {} us", us(variant)?))).collect();
+    let mut out = if floors.is_empty() { String::new() } else { format!("floor      {}\n", floors.join(", ")) };
+    out += &by_placement(results, "round trip", |times| {
+        let tests = times.tests.iter().filter(|test| matches!(kind(test), Kind::Rights | Kind::PassedOn));
+        for test in tests.copied().collect::<Vec<_>>() {
+            // One right, there and deallocated: half of what the round trip takes above a null message.
+            let each = |all: f64, null: f64| (all - null) / 2.0 / f64::from(test.ports);
+            times.row(
+                format!("a right, of {}", test.title),
+                |column| Some(format!("{:.3}", each(column.row(&test.name)?[0], column.row("null")?[0]))),
+                |times, method| Some(each(times.us(test, method)?, times.us(results.bench.test("null")?, method)?)),
+            );
+        }
+    });
+    if let Some(bytes) = results.value("make-port", "mach/one-core", Unit::Bytes) {
+        out += &format!("\na port that never leaves its task: {bytes:.0} bytes of memory\n");
+    }
+    out
 }

@@ -1,8 +1,6 @@
 //! The C programs of `stubs/`: calls by mig's stubs, and bare messages.
 #![allow(unsafe_code, reason = "functions in C")]
 
-use super::cases::Test;
-use crate::trips::cases::Test as _;
 use anyhow::{Context, ensure};
 use slipway_fabric::sync::{AtomicBool, Ordering};
 use std::ffi::c_int;
@@ -25,7 +23,7 @@ pub struct Bare {
     /// Whether it is answered by a send-once right that it brings.
     pub once: bool,
     /// Bytes there and back.
-    pub bytes: (u32, u32),
+    pub bytes: (usize, usize),
 }
 
 /// The only client of this process: its buffers are static. It stays in its thread.
@@ -47,9 +45,6 @@ fn only(taken: &AtomicBool) -> anyhow::Result<()> {
 
 impl Client {
     /// The client, for whoever asks first.
-    ///
-    /// # Errors
-    /// When somebody has it.
     pub fn take() -> anyhow::Result<Self> {
         only(&CLIENT)?;
         Ok(Self { turn: 0, _stays: PhantomData })
@@ -61,52 +56,37 @@ impl Client {
     }
 
     /// One call to `server`.
-    ///
-    /// # Errors
-    /// What the stub returned, or that what came back is not what was due.
-    pub fn call(&mut self, test: Test, server: u32) -> anyhow::Result<()> {
+    pub fn call(&mut self, test: c_int, server: u32) -> anyhow::Result<()> {
         let turn = self.next();
         // SAFETY: this is the only client, so nobody else uses the static buffers.
-        outcome("the call", unsafe { rpc_call(test.number() as c_int, server, turn) })
+        outcome("the call", unsafe { rpc_call(test, server, turn) })
     }
 
     /// One message to `server`, and its answer at `own`.
-    ///
-    /// # Errors
-    /// What `mach_msg` returned, or that the answer is not the one that was due.
     pub fn message(&mut self, server: u32, own: u32, bare: Bare) -> anyhow::Result<()> {
         let turn = self.next();
-        let (there, back) = bare.bytes;
-        // SAFETY: as above; the buffer has room for the longest of the tests' messages, which `Test::bytes` gives.
+        let (there, back) = (bare.bytes.0 as u32, bare.bytes.1 as u32);
+        // SAFETY: as above; the buffer has room for the longest of the tests' messages, which the tests give.
         outcome("mach_msg", unsafe { rpc_bare_call(server, own, bare.once.into(), there, back, turn) })
     }
 }
 
 impl Server {
     /// The server, for whoever asks first.
-    ///
-    /// # Errors
-    /// When somebody has it.
     pub fn take() -> anyhow::Result<Self> {
         only(&SERVER)?;
         Ok(Self(()))
     }
 
     /// Answers calls at `port`, without end.
-    ///
-    /// # Errors
-    /// What ended it.
     pub fn serve(self, port: u32) -> anyhow::Result<()> {
         // SAFETY: this is the only server, so nobody else uses the static variables.
         outcome("mach_msg_server", unsafe { rpc_serve(port) })
     }
 
     /// Answers messages at `own` with others to `client`, or by the rights that they bring, without end.
-    ///
-    /// # Errors
-    /// What ended it.
     pub fn answer(self, own: u32, client: u32, bare: Bare) -> anyhow::Result<()> {
-        let (there, back) = bare.bytes;
+        let (there, back) = (bare.bytes.0 as u32, bare.bytes.1 as u32);
         // SAFETY: as above; the buffer has room for the longest of the tests' messages.
         outcome("mach_msg", unsafe { rpc_bare_serve(own, client, bare.once.into(), there, back) })
     }
@@ -116,24 +96,22 @@ impl Server {
 pub struct Looped {
     client: Client,
     _server: Server,
+    test: c_int,
 }
 
 /// How often.
 pub const TIMES: c_int = 1000;
 
 /// Beside the tests' numbers: what that mach_msg does, and nothing else; and the server's stub.
-const COPY: c_int = Test::ALL.len() as c_int;
+const COPY: c_int = 10;
 const SERVE: c_int = -1;
 
 impl Looped {
     /// Both of them, and calls of `test`, so that there is a request and a reply.
-    ///
-    /// # Errors
-    /// When somebody has one of them, or the calls fail.
-    pub fn take(test: Test) -> anyhow::Result<Self> {
-        let mut looped = Self { client: Client::take()?, _server: Server::take()? };
+    pub fn take(test: c_int) -> anyhow::Result<Self> {
+        let mut looped = Self { client: Client::take()?, _server: Server::take()?, test };
         looped.client.next();
-        looped.call(test).context("the first calls")?;
+        looped.call().context("the first calls")?;
         Ok(looped)
     }
 
@@ -145,25 +123,16 @@ impl Looped {
     }
 
     /// Calls.
-    ///
-    /// # Errors
-    /// As [`Client::call`].
-    pub fn call(&mut self, test: Test) -> anyhow::Result<()> {
-        self.run("the call", test.number() as c_int)
+    pub fn call(&mut self) -> anyhow::Result<()> {
+        self.run("the call", self.test)
     }
 
     /// What that mach_msg does, for a reply as long as the last.
-    ///
-    /// # Errors
-    /// When there is no reply.
     pub fn copy(&mut self) -> anyhow::Result<()> {
         self.run("the copy", COPY)
     }
 
     /// The server's stub, for a request like the last.
-    ///
-    /// # Errors
-    /// What it answers.
     pub fn serve(&mut self) -> anyhow::Result<()> {
         self.run("the server's stub", SERVE)
     }
@@ -177,30 +146,31 @@ fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::trips::meet::{serve_beside, two_tasks};
+    use crate::meet::{serve_beside, two_tasks};
 
     /// Every call, every bare message, and both without messages: the one test, as there is one client in a process.
     #[test]
     fn calls_and_messages_are_answered() {
-        let mut looped = Looped::take(Test::FourInts).unwrap();
-        for &test in Test::ALL {
+        let mut looped = Looped::take(0).unwrap();
+        for test in 0..COPY {
+            looped.test = test;
             for _ in 0..3 {
-                looped.call(test).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
+                looped.call().unwrap_or_else(|error| panic!("{test}: {error:#}"));
                 looped.copy().unwrap();
                 looped.serve().unwrap();
             }
         }
         assert!(Client::take().is_err() && Server::take().is_err());
 
-        let Looped { mut client, _server: server } = looped;
+        let Looped { mut client, _server: server, .. } = looped;
         let (ours, theirs) = two_tasks().unwrap();
-        let cpu = crate::cores::Cores::choose().unwrap().first;
+        let cpu = crate::harness::machine::Cores::choose().unwrap().first;
         serve_beside(theirs.task, cpu, move || server.serve(theirs.own)).unwrap();
         ours.task.enter();
-        for &test in Test::ALL {
-            client.call(test, ours.other).unwrap_or_else(|error| panic!("{test:?}: {error:#}"));
+        for test in 0..COPY {
+            client.call(test, ours.other).unwrap_or_else(|error| panic!("{test}: {error:#}"));
         }
-        let error = client.call(Test::FourInts, ours.own + 0x1000).unwrap_err().to_string();
+        let error = client.call(0, ours.own + 0x1000).unwrap_err().to_string();
         assert!(error.contains("INVALID_DEST"), "{error}");
     }
 }

@@ -1,57 +1,152 @@
 //! Which tests are measured where.
 
-use super::catalog::{Catalog, Job};
-use super::cli::Args;
-use super::placement::Placement;
-use crate::cores::Cores;
-use crate::failure::Failure;
+use super::Args;
+use crate::harness::failure::Failure;
+use crate::harness::machine::Cores;
+use anyhow::{Context, bail};
+use clap::ValueEnum;
+use serde::{Deserialize, Serialize};
+use std::path::Path;
+use std::process::Command;
 
-const QUICK: [&str; 23] = [
-    "pointer",
-    "prop",
-    "getimage10",
-    "getimage100",
-    "getimage500",
-    "putimage10",
-    "putimage100",
-    "putimage500",
-    "noop",
-    "dot",
-    "line1",
-    "line10",
-    "seg1",
-    "rect1",
-    "rect10",
-    "rect100",
-    "rect500",
-    "circle1",
-    "gc",
-    "move",
-    "resize",
-    "map",
-    "ftext",
-];
-const DEMO: [&str; 14] = [
-    "pointer",
-    "prop",
-    "getimage10",
-    "getimage500",
-    "putimage10",
-    "putimage100",
-    "putimage500",
-    "noop",
-    "dot",
-    "line1",
-    "rect1",
-    "gc",
-    "move",
-    "ftext",
-];
+/// The name that the options use.
+pub fn name_of(value: impl ValueEnum) -> String {
+    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
+}
+
+/// Where server and client run, and who else does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// The server on one core, the client on another
+    Different,
+    /// Both on one core
+    Shared,
+    /// Not pinned
+    Free,
+    /// Different cores, with a CPU hog on each of them
+    Hogs,
+    /// Different cores; a client without the hooks, of a server with and of one without
+    PlainClient,
+    /// Different cores; a client without the hooks while another client floods the same server:
+    /// a hooked one floods the hooked server, a plain one the plain server
+    Flood,
+}
+
+impl Placement {
+    /// The heading over its results.
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Different => "server and client on different cores",
+            Self::Shared => "server and client on one shared core",
+            Self::Free => "server and client not pinned",
+            Self::Hogs => "different cores, a CPU hog on each",
+            Self::PlainClient => "a plain client of the hooked server against one of a plain server",
+            Self::Flood => "a plain client while another floods (hooked flood on the hooked server against plain on plain)",
+        }
+    }
+
+    /// Whether the measured client of the hooked server has the hooks.
+    pub fn hooks_client(self) -> bool {
+        !matches!(self, Self::PlainClient | Self::Flood)
+    }
+
+    /// The CPUs of the server, and of the clients; none: not pinned.
+    pub fn cpus(self, cores: &Cores) -> [Vec<usize>; 2] {
+        match self {
+            Self::Free => [vec![], vec![]],
+            Self::Shared => [vec![cores.first], vec![cores.first]],
+            _ => [vec![cores.first], cores.second.into_iter().collect()],
+        }
+    }
+}
+
+/// A test of x11perf, with its number of sub-windows where the test has one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// What this program calls it: x11perf's option, ":K" appended for all but the first number
+    /// of sub-windows that x11perf tries ("move", "move:16").
+    pub name: String,
+    /// x11perf's option, without the dash.
+    pub option: String,
+    /// Sub-windows, for the tests on windows.
+    pub kids: Option<u32>,
+    /// x11perf's description.
+    pub label: String,
+}
+
+/// Every test of the installed x11perf, in its order.
+#[derive(Debug)]
+pub struct Catalog(Vec<Job>);
+
+impl Catalog {
+    /// Asks `x11perf` for its tests. That its two lists don't fit each other is an error.
+    pub fn read(x11perf: &Path) -> anyhow::Result<Self> {
+        let ask = |args: &[&str]| -> anyhow::Result<String> {
+            let output = Command::new(x11perf).args(args).env_remove("LD_PRELOAD").output();
+            let output = output.with_context(|| format!("can't run {}", x11perf.display()))?;
+            // The usage goes to standard error, the labels to standard output.
+            Ok(String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned())
+        };
+        Self::parse(&ask(&["-help"])?, &ask(&["-labels", "-all"])?)
+    }
+
+    fn parse(usage: &str, labels: &str) -> anyhow::Result<Self> {
+        let tests = usage.lines().filter_map(|line| {
+            let (option, label) = line.trim_start().strip_prefix('-')?.split_once(' ')?;
+            Some((option, label.trim()))
+        });
+        let mut labels = labels.lines().peekable();
+        let mut jobs: Vec<Job> = Vec::new();
+        // Both lists are in the order of x11perf's table; the usage has the general options first,
+        // whose descriptions are no labels.
+        for (option, text) in tests {
+            let first = jobs.len();
+            while let Some(label) = labels.peek() {
+                let kids =
+                    label.strip_prefix(text).and_then(|rest| rest.strip_prefix(" (")?.strip_suffix(" kids)")?.parse().ok());
+                if kids.is_none() && (*label != text || jobs.len() > first) {
+                    break;
+                }
+                let name = match kids {
+                    Some(kids) if jobs.len() > first => format!("{option}:{kids}"),
+                    _ => option.to_owned(),
+                };
+                jobs.push(Job { name, option: option.to_owned(), kids, label: (*label).to_owned() });
+                labels.next();
+            }
+        }
+        match labels.next() {
+            _ if jobs.is_empty() => bail!("x11perf lists no tests"),
+            Some(label) => bail!("x11perf lists a test without an option for it: {label}"),
+            None => Ok(Self(jobs)),
+        }
+    }
+
+    /// The test called `name`: "dot", "move", "move:16".
+    pub fn find(&self, name: &str) -> Result<&Job, Failure> {
+        let same = |job: &&Job| job.name == name || job.kids.is_some_and(|kids| format!("{}:{kids}", job.option) == name);
+        self.0.iter().find(same).ok_or_else(|| {
+            Failure::Usage(format!("x11perf has no test '{name}'; x11perf -help lists them (without the dash here)"))
+        })
+    }
+
+    fn steps(&self, names: &[&str]) -> Result<Vec<Step>, Failure> {
+        names.iter().map(|name| Ok(Step { job: self.find(name.trim())?.clone(), flood: None })).collect()
+    }
+
+    fn floods(&self, names: &[&str]) -> Result<Vec<Step>, Failure> {
+        let step = |name: &&str| Ok(Step { job: self.find("pointer")?.clone(), flood: Some(self.find(name)?.clone()) });
+        names.iter().map(step).collect()
+    }
+}
+
+/// The tests of --quick; --demo has those with a star.
+const QUICK: &str = "pointer* prop* getimage10* getimage100 getimage500* putimage10* putimage100* putimage500* noop* dot* line1* \
+                     line10 seg1 rect1* rect10 rect100 rect500 circle1 gc* move* resize map ftext*";
 const ROUND_TRIPS: [&str; 3] = ["pointer", "prop", "getimage10"];
 const PLAIN_CLIENT: [&str; 5] = ["pointer", "getimage10", "noop", "rect10", "putimage100"];
-/// What floods, and the test that is measured meanwhile.
 const FLOODS: [&str; 2] = ["noop", "rect10"];
-const FLOODED: &str = "pointer";
 
 /// One test to measure.
 #[derive(Debug, Clone)]
@@ -65,85 +160,86 @@ pub struct Step {
 impl Step {
     /// The test's name in tables.
     pub fn name(&self) -> String {
-        match &self.flood {
-            Some(flood) => format!("{}+{}", self.job.name, flood.name),
-            None => self.job.name.clone(),
-        }
+        let flood = self.flood.as_ref().map_or(String::new(), |flood| format!("+{}", flood.name));
+        format!("{}{flood}", self.job.name)
     }
 
     /// The test's description.
     pub fn label(&self) -> String {
-        match &self.flood {
-            Some(flood) => {
-                format!("{} while another client floods: {}", self.job.label, flood.label)
-            }
-            None => self.job.label.clone(),
-        }
+        let flood = self.flood.as_ref();
+        format!(
+            "{}{}",
+            self.job.label,
+            flood.map_or(String::new(), |flood| format!(" while another client floods: {}", flood.label))
+        )
     }
 }
 
-/// The tests of one placement; the servers are started afresh for each.
-#[derive(Debug)]
-pub struct Phase {
-    /// Where.
-    pub placement: Placement,
-    /// What.
-    pub steps: Vec<Step>,
-}
+/// The tests of a placement; the servers are started afresh for each.
+pub type Phase = (Placement, Vec<Step>);
 
-/// What `args` ask for.
-///
-/// # Errors
-/// [`Failure::Usage`] for a test that x11perf hasn't, or a placement that this machine can't do.
+/// What `args` ask for. A test that x11perf hasn't, or a placement that this machine can't do, is an error.
 pub fn phases(args: &Args, catalog: &Catalog, cores: &Cores) -> anyhow::Result<Vec<Phase>> {
-    let chosen: Vec<Step> = match args {
-        Args { all: true, .. } => catalog.all().iter().cloned().map(plain).collect(),
-        Args { demo: true, .. } => steps(catalog, &DEMO)?,
-        Args { tests, .. } if !tests.is_empty() => {
-            let names: Vec<&str> = tests.iter().map(|name| name.trim()).collect();
-            steps(catalog, &names)?
-        }
-        _ => steps(catalog, &QUICK)?,
+    let quick: Vec<&str> =
+        QUICK.split(' ').filter(|name| !args.demo || name.ends_with('*')).map(|name| name.trim_end_matches('*')).collect();
+    let chosen = match args {
+        Args { all: true, .. } => catalog.0.iter().map(|job| Step { job: job.clone(), flood: None }).collect(),
+        Args { tests, .. } if !tests.is_empty() => catalog.steps(&tests.iter().map(String::as_str).collect::<Vec<_>>())?,
+        _ => catalog.steps(&quick)?,
     };
+    let few = |names: &'static [&'static str]| if args.demo { &names[..1] } else { names };
     let mut phases = Vec::new();
-    let mut add = |placement, steps| phases.push(Phase { placement, steps });
-    if !args.placement.is_empty() {
-        for &placement in &args.placement {
-            cores.allow(placement)?;
-            match placement {
-                Placement::Flood => add(placement, floods(catalog, &FLOODS)?),
-                _ => add(placement, chosen.clone()),
-            }
+    for &placement in &args.placement {
+        let flood = placement == Placement::Flood;
+        phases.push((placement, if flood { catalog.floods(&FLOODS)? } else { chosen.clone() }));
+    }
+    if phases.is_empty() {
+        phases.push((Placement::Different, chosen));
+        if args.tests.is_empty() {
+            phases.push((Placement::Shared, catalog.steps(few(&ROUND_TRIPS))?));
+            phases.push((Placement::Hogs, catalog.steps(few(&ROUND_TRIPS))?));
+            phases.push((Placement::PlainClient, catalog.steps(few(&PLAIN_CLIENT))?));
+            phases.push((Placement::Flood, catalog.floods(few(&FLOODS))?));
         }
-        return Ok(phases);
     }
-    add(Placement::Different, chosen);
-    if args.tests.is_empty() {
-        let (round_trips, plain_client, flooding) = match args.demo {
-            true => (&ROUND_TRIPS[..1], &PLAIN_CLIENT[..1], &FLOODS[..1]),
-            false => (&ROUND_TRIPS[..], &PLAIN_CLIENT[..], &FLOODS[..]),
-        };
-        add(Placement::Shared, steps(catalog, round_trips)?);
-        add(Placement::Hogs, steps(catalog, round_trips)?);
-        add(Placement::PlainClient, steps(catalog, plain_client)?);
-        add(Placement::Flood, floods(catalog, flooding)?);
-    }
-    for phase in &phases {
-        cores.allow(phase.placement)?;
+    for (placement, _) in &phases {
+        if cores.second.is_none() && !matches!(placement, Placement::Shared | Placement::Free) {
+            let name = name_of(*placement);
+            let why = format!("placement '{name}' needs two CPUs, only one is allowed; use --placement shared,free");
+            return Err(Failure::Usage(why).into());
+        }
     }
     Ok(phases)
 }
 
-fn plain(job: Job) -> Step {
-    Step { job, flood: None }
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
 
-fn steps(catalog: &Catalog, names: &[&str]) -> Result<Vec<Step>, Failure> {
-    names.iter().map(|name| Ok(plain(catalog.find(name)?.clone()))).collect()
-}
+    /// An excerpt of what x11perf 1.5 prints.
+    const USAGE: &str = "\
+usage: x11perf [-options ...]
+where options include:
+    -display <host:display>   the X server to contact
+    -sync                     do the tests in synchronous mode
+    -dot                       Dot
+    -seg100c1                  100-pixel line segment (1 kid)
+    -move                      Move window
+    -umove                     Moved unmapped window
+";
+    const LABELS: &str =
+        "Dot\n100-pixel line segment (1 kid)\nMove window (4 kids)\nMove window (16 kids)\nMoved unmapped window (4 kids)\n";
 
-fn floods(catalog: &Catalog, names: &[&str]) -> Result<Vec<Step>, Failure> {
-    let job = catalog.find(FLOODED)?;
-    let step = |name: &&str| Ok(Step { job: job.clone(), flood: Some(catalog.find(name)?.clone()) });
-    names.iter().map(step).collect()
+    #[test]
+    fn every_label_gets_its_option() {
+        let catalog = Catalog::parse(USAGE, LABELS).unwrap();
+        let names: Vec<_> = catalog.0.iter().map(|job| job.name.as_str()).collect();
+        assert_eq!(names, ["dot", "seg100c1", "move", "move:16", "umove"]);
+        assert_eq!(catalog.find("move").unwrap().kids, Some(4));
+        assert_eq!(catalog.find("move:4").unwrap().name, "move");
+        for missing in ["dot:4", "move:5", "-dot", ""] {
+            assert!(catalog.find(missing).is_err(), "{missing}");
+        }
+        assert!(Catalog::parse(USAGE, "Dot\nSomething else\n").is_err() && Catalog::parse("", "").is_err());
+    }
 }

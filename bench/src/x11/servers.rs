@@ -1,14 +1,17 @@
 //! Private X servers, one plain and one with the hooks for each stage.
 
-use super::hooks::{self, Hooks};
-use crate::failure::Failure;
-use crate::process::{Guarded, Interrupt, Launch, read_text};
+use super::hooks::{Hooks, preload};
+use super::plan::name_of;
+use crate::harness::failure::Failure;
+use crate::harness::process::{Guarded, Interrupt, Launch, read_text};
 use anyhow::{Context, bail};
 use rustix::process::Signal;
+use rustix::rand::{GetRandomFlags, getrandom};
 use slipway_transport::status::{self, Transport};
-use std::fs::File;
-use std::io::Read;
+use std::fs::{File, OpenOptions};
+use std::io::{Read, Write};
 use std::os::fd::AsFd;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -36,17 +39,25 @@ impl Setup {
     pub fn environment(&self, command: &mut Command, hooks: Option<&Hooks>) {
         command.env("XAUTHORITY", &self.auth);
         if let Some(hooks) = hooks {
-            command.env("SLIPWAY_X11", "on").env("SLIPWAY_X11_STAGE", hooks.stage.name());
+            command.env("SLIPWAY_X11", "on").env("SLIPWAY_X11_STAGE", name_of(hooks.stage));
         }
     }
 }
 
-/// LD_PRELOAD for a process with `hooks`, or for a plain one.
-pub fn preload(hooks: Option<&Hooks>) -> Option<String> {
-    match hooks {
-        Some(hooks) => Some(hooks.preload.clone()),
-        None => hooks::without_library(hooks::inherited().as_deref()),
+/// Writes an Xauthority file with one random cookie that is good for any display, so that nobody else can connect.
+///
+/// Its one record: the family "wild", then address, display number, method and data, each with a length of 16 bits in
+/// network order. Empty address and number match every display.
+pub fn write_authority(file: &Path) -> anyhow::Result<()> {
+    let mut cookie = [0; 16];
+    getrandom(&mut cookie, GetRandomFlags::empty()).context("random cookie")?;
+    let mut record = vec![0xff, 0xff];
+    for field in [b"".as_slice(), b"", b"MIT-MAGIC-COOKIE-1", &cookie] {
+        record.extend((field.len() as u16).to_be_bytes());
+        record.extend(field);
     }
+    let opened = OpenOptions::new().write(true).create_new(true).mode(0o600).open(file);
+    opened.and_then(|mut out| out.write_all(&record)).with_context(|| format!("can't write {}", file.display()))
 }
 
 /// A running server; stopped when it goes out of scope.
@@ -59,10 +70,6 @@ pub struct Server {
 
 impl Server {
     /// Starts server number `index` of a run and waits until it takes connections.
-    ///
-    /// # Errors
-    /// When it doesn't get ready (with what it wrote to standard error);
-    /// [`Failure::NotHooked`] when it should have the hooks and hasn't.
     pub fn start(
         setup: &Setup,
         index: u32,
@@ -124,21 +131,18 @@ impl Server {
 
     /// Asks the server's hooks: a ratio measured without them would be 1, and a lie.
     fn check_hub(&self, hooks: &Hooks) -> Result<(), Failure> {
-        let (display, preload) = (self.display, hooks.preload.clone());
-        match status::query(display) {
-            Ok(_) => Ok(()),
-            Err(cause) => Err(Failure::NotHooked { display, preload, cause, said: self.said() }),
-        }
+        let (display, preload, said) = (self.display, &hooks.preload, self.said());
+        status::query(display).map(drop).map_err(|cause| {
+            Failure::NotHooked(format!(
+                "the server on display :{display}, started with LD_PRELOAD={preload}, has no hub: {cause}; it said: {said}"
+            ))
+        })
     }
 
-    /// Whether the client `pid` of this hooked server is on shared memory; none: no such client yet.
-    ///
-    /// # Errors
-    /// When the server doesn't tell.
-    pub fn on_ring(&self, pid: u32) -> anyhow::Result<Option<bool>> {
+    /// Whether the client `pid` of this hooked server is on shared memory.
+    pub fn on_ring(&self, pid: u32) -> anyhow::Result<bool> {
         let status = status::query(self.display)?;
-        let client = status.connections.iter().find(|client| client.pid == pid);
-        Ok(client.map(|client| client.transport == Transport::Ring))
+        Ok(status.connections.iter().any(|client| client.pid == pid && client.transport == Transport::Ring))
     }
 
     /// What the server has written to standard error, in one line.

@@ -1,0 +1,293 @@
+//! Published figures and wanted ones, of `benches.toml`, and what a run makes of them.
+
+use super::format::microseconds;
+use super::results::{Results, Unit};
+use anyhow::Context;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use std::collections::HashMap;
+
+const FILE: &str = include_str!("../../benches.toml");
+
+/// The part of a bench.
+pub fn part<T: DeserializeOwned>(bench: &str) -> anyhow::Result<T> {
+    let mut all: HashMap<String, toml::Value> = toml::from_str(FILE).context("benches.toml")?;
+    let part = all.remove(bench).with_context(|| format!("benches.toml has no {bench}"))?;
+    part.try_into().with_context(|| format!("benches.toml, {bench}"))
+}
+
+/// Those of a bench of round trips.
+#[derive(Debug, Deserialize)]
+pub struct Figures {
+    /// Over the report.
+    pub title: String,
+    /// Over the chart.
+    pub chart: String,
+    /// What the chart's colours stand for; none: it has none of that colour.
+    pub keys: Vec<String>,
+    /// Where the published figures are from.
+    pub sources: Vec<String>,
+    /// What stands before a source.
+    pub cited: String,
+    published: Vec<Column>,
+    targets: Vec<Target>,
+}
+
+/// A published table's figures in one of our columns; of several with one heading each has other tests.
+#[derive(Debug, Deserialize)]
+pub struct Column {
+    /// Our column's heading.
+    pub heading: String,
+    /// The chart's names of the figures in it.
+    pub marks: Vec<String>,
+    /// Microseconds in their unit.
+    us: f64,
+    /// Behind the figures.
+    #[serde(default)]
+    suffix: String,
+    /// Whether they are printed in microseconds.
+    #[serde(default)]
+    in_us: bool,
+    /// The heading of a column that has the first figure divided by the last.
+    pub ratio: Option<String>,
+    rows: HashMap<String, Vec<f64>>,
+}
+
+impl Column {
+    /// The figures of a test, in the order of the marks, as they were published; nan for what was not.
+    pub fn row(&self, test: &str) -> Option<&[f64]> {
+        self.rows.get(test).map(|row| &row[..])
+    }
+
+    /// What the table says of a test.
+    pub fn cell(&self, test: &str) -> Option<String> {
+        let figure = |value: &f64| match self.in_us {
+            _ if value.is_nan() => "-".to_owned(),
+            true => format!("{:.1}", value * self.us),
+            false => value.to_string(),
+        };
+        let figures: Vec<String> = self.row(test)?.iter().map(figure).collect();
+        Some(figures.join(" | ") + &self.suffix)
+    }
+}
+
+impl Figures {
+    /// The columns, of one heading those that have each other's tests.
+    pub fn columns(&self) -> Vec<Vec<&Column>> {
+        self.published.chunk_by(|a, b| a.heading == b.heading).map(|columns| columns.iter().collect()).collect()
+    }
+
+    /// The names of all published figures.
+    pub fn marks(&self) -> Vec<&str> {
+        let mut marks: Vec<&str> = self.published.iter().flat_map(|column| &column.marks).map(String::as_str).collect();
+        let mut seen = Vec::new();
+        marks.retain(|mark| !seen.contains(mark) && (seen.push(*mark), true).1);
+        marks
+    }
+
+    /// The published figures of a test: the mark's number, and microseconds.
+    pub fn published_us(&self, test: &str) -> Vec<(usize, f64)> {
+        let marks = self.marks();
+        let of_column = |column: &Column| {
+            let row = column.row(test).unwrap_or_default().iter().zip(&column.marks);
+            let place = |mark: &String| marks.iter().position(|other| other == mark);
+            row.filter_map(|(value, mark)| Some((place(mark)?, value * column.us))).collect::<Vec<_>>()
+        };
+        self.published.iter().flat_map(of_column).filter(|(_, us)| !us.is_nan()).collect()
+    }
+}
+
+/// A bound, and what is held against it; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+struct Target {
+    what: String,
+    #[serde(flatten)]
+    bound: Bound,
+    value: String,
+    to: Option<String>,
+    #[serde(default)]
+    detail: String,
+    /// What "{}" in the detail stands for, microseconds.
+    beside: Option<String>,
+}
+
+/// Which side of a bound is good.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Bound {
+    /// Less is better.
+    AtMost(f64),
+    /// More is better.
+    AtLeast(f64),
+}
+
+/// How a target was judged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Verdict {
+    /// Reached.
+    Met,
+    /// Not reached.
+    Missed,
+    /// No test of it was in this run.
+    NotMeasured,
+}
+
+/// A target and what came of it.
+#[derive(Debug, Clone, Serialize)]
+pub struct Judgement {
+    /// What it is about.
+    pub what: String,
+    /// The bound, as people write it.
+    pub wanted: String,
+    /// The figure that was held against it.
+    pub reached: Option<f64>,
+    /// Whether it was reached.
+    pub verdict: Verdict,
+    /// Which test the figure is of.
+    pub detail: String,
+}
+
+impl Judgement {
+    /// Holds what was reached, if it was measured, against a bound.
+    pub fn new(what: &str, bound: Bound, reached: Option<f64>, detail: String) -> Self {
+        let (wanted, good) = match bound {
+            Bound::AtMost(bound) => (format!("<= {bound}"), reached.is_some_and(|value| value <= bound)),
+            Bound::AtLeast(bound) => (format!(">= {bound}"), reached.is_some_and(|value| value >= bound)),
+        };
+        let verdict = match (reached, good) {
+            (None, _) => Verdict::NotMeasured,
+            (Some(_), true) => Verdict::Met,
+            (Some(_), false) => Verdict::Missed,
+        };
+        let detail = if reached.is_some() { detail } else { String::new() };
+        Self { what: what.to_owned(), wanted, reached, verdict, detail }
+    }
+}
+
+/// Holds `results` against every target.
+pub fn judge(results: &Results) -> anyhow::Result<Vec<Judgement>> {
+    let judge = |target: &Target| {
+        let mut reached = sum(&target.value, results)?;
+        let mut detail = String::new();
+        if let Some(to) = &target.to {
+            let whole = sum(to, results)?;
+            detail = reached
+                .zip(whole)
+                .map_or(detail, |(part, whole)| format!("{} us to {} us", microseconds(part), microseconds(whole)));
+            reached = reached.zip(whole).map(|(part, whole)| part / whole);
+        }
+        match &target.beside {
+            None => detail += &target.detail,
+            Some(beside) => {
+                let us = sum(beside, results)?.map(microseconds);
+                detail += &us.map_or_else(String::new, |us| target.detail.replace("{}", &us));
+            }
+        }
+        Ok(Judgement::new(&target.what, target.bound, reached, detail))
+    };
+    results.bench.figures.targets.iter().map(judge).collect()
+}
+
+/// What `text` comes to, from left to right; None if one of its figures was not measured.
+fn sum(text: &str, results: &Results) -> anyhow::Result<Option<f64>> {
+    let mut words = text.split(' ');
+    let operand = |word: Option<&str>| figure(word.unwrap_or_default(), results).with_context(|| format!("benches.toml: {text}"));
+    let mut total = operand(words.next())?;
+    while let Some(operator) = words.next() {
+        let both = total.zip(operand(words.next())?);
+        total = match operator {
+            "+" => both.map(|(a, b)| a + b),
+            "-" => both.map(|(a, b)| a - b),
+            "*" => both.map(|(a, b)| a * b),
+            "/" => both.map(|(a, b)| a / b),
+            _ => anyhow::bail!("benches.toml: no sum: {text}"),
+        };
+    }
+    Ok(total)
+}
+
+/// A number, or a figure of the run.
+fn figure(word: &str, results: &Results) -> anyhow::Result<Option<f64>> {
+    if let Ok(number) = word.parse() {
+        return Ok(Some(number));
+    }
+    let (name, unit) = word.split_once('#').unwrap_or((word, "us"));
+    let (test, variant) = name.split_once(':').with_context(|| format!("neither a number nor TEST:METHOD: '{word}'"))?;
+    let method = variant.split('/').next().unwrap_or_default();
+    results.bench.test(test).with_context(|| format!("no test '{test}'"))?;
+    results.bench.method(method).with_context(|| format!("no method '{method}'"))?;
+    let unit = match unit {
+        "us" => Unit::Microseconds,
+        "instructions" => Unit::Instructions,
+        "ns" => Unit::Nanoseconds,
+        "bytes" => Unit::Bytes,
+        _ => anyhow::bail!("no unit '{unit}'"),
+    };
+    Ok(results.value(test, variant, unit))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::results::tests::sample;
+    use super::*;
+    use crate::bench;
+
+    #[test]
+    fn what_the_file_names_is_there() {
+        for bench in crate::BENCHES.iter() {
+            let judged = judge(&sample(bench, &[])).unwrap();
+            assert!(judged.iter().all(|judgement| judgement.verdict == Verdict::NotMeasured && judgement.detail.is_empty()));
+            for column in &bench.figures.published {
+                assert!(column.rows.iter().all(|(test, row)| bench.test(test).is_some() && row.len() <= column.marks.len()));
+            }
+        }
+    }
+
+    #[test]
+    fn bounds_hold_on_their_good_side() {
+        let results = sample(
+            bench("ipc"),
+            &[
+                ("null", "mach/different", 0.5),
+                ("floor", "cache-line/different", 0.1),
+                ("floor", "copy/one-core", 0.3),
+                ("null", "socket/different", 40.0),
+                ("256-ports", "mach/different", 25.0),
+                ("4095-longwords", "mach/different", 1.5),
+                ("4095-longwords", "fabric/different", 0.7),
+            ],
+        );
+        let judged = judge(&results).unwrap();
+        let find = |what: &str| judged.iter().find(|judgement| judgement.what.starts_with(what)).unwrap();
+        let line = find("null message / cache-line");
+        assert_eq!((line.reached, line.verdict, &*line.detail), (Some(5.0), Verdict::Missed, "0.50 us to 0.10 us"));
+        assert_eq!((find("AF_UNIX").reached, find("AF_UNIX").verdict), (Some(80.0), Verdict::Met));
+        assert_eq!(find("us a right, of 256 that").reached, Some(24.5 / 512.0));
+        assert_eq!(find("us a right passed on, alone").verdict, Verdict::NotMeasured);
+        assert_eq!(find("4095").detail, "1.50 us to 1.70 us; the bare line takes 0.70 us");
+        assert!(sum("null:mach/different % 2", &results).is_err() && sum("null:doves/different", &results).is_err());
+    }
+
+    /// The text around the published tables says what they come to: what a right costs alone and among many, and how much
+    /// less traps take than messages.
+    #[test]
+    fn the_tables_agree_with_their_discussions() {
+        let us = |name: &str, test: &str, mark: usize| bench(name).figures.published_us(test)[mark].1;
+        let right = |test: &str, count: f64, mark| (us("ipc", test, mark) - us("ipc", "null", mark)) / 2.0 / count;
+        for (value, said) in [
+            (right("1-port", 1.0, 0), 113.0),
+            (right("256-ports", 256.0, 0), 57.0),
+            (right("16-ports", 16.0, 1), 115.0),
+            (right("256-ports", 256.0, 1), 140.0),
+            (us("ipc", "null", 0) / us("ipc", "null", 2), 10.3),
+            (us("rpc", "nothing", 0), 34.5),
+            (us("colocate", "own-call", 0) / us("colocate", "own-call", 1), 1.13),
+        ] {
+            assert!((value / said - 1.0).abs() < 0.05, "{value}, {said}");
+        }
+        for test in ["null", "64-in", "1k-in", "1k-out", "128-inout"] {
+            assert!((2.95..3.6).contains(&(us("colocate", test, 0) / us("colocate", test, 2))), "{test}");
+        }
+    }
+}

@@ -1,0 +1,140 @@
+//! The socket between the two processes of a measurement: set-up, the beginning of each run, its end.
+
+use anyhow::{Context, bail, ensure};
+use rustix::io::retry_on_intr;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+    SocketFlags, SocketType, recv, recvmsg, send, sendmsg, socketpair,
+};
+use std::io::{IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+/// Most descriptors in one message: the kernel's SCM_MAX_FD.
+pub const MOST_DESCRIPTORS: usize = 253;
+
+/// Room for the control message with that many.
+const CONTROL: usize = rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS));
+
+/// One end of a socket that keeps messages apart.
+pub struct Link {
+    socket: OwnedFd,
+    control: Box<[MaybeUninit<u8>]>,
+}
+
+/// A connected pair of sockets that keep messages apart; both are closed on exec.
+pub fn pair() -> anyhow::Result<(OwnedFd, OwnedFd)> {
+    socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).context("socketpair")
+}
+
+impl Link {
+    /// A link over `socket`.
+    pub fn new(socket: OwnedFd) -> Self {
+        Self { socket, control: vec![MaybeUninit::uninit(); CONTROL].into_boxed_slice() }
+    }
+
+    /// Sends one message; `descriptors` go with it as duplicates, at most [`MOST_DESCRIPTORS`].
+    pub fn send(&mut self, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> anyhow::Result<()> {
+        let mut control = SendAncillaryBuffer::new(&mut self.control);
+        let rights = SendAncillaryMessage::ScmRights(descriptors);
+        ensure!(descriptors.is_empty() || control.push(rights), "too many descriptors for one message");
+        let sent = retry_on_intr(|| sendmsg(&self.socket, &[IoSlice::new(bytes)], &mut control, SendFlags::NOSIGNAL));
+        sent.map(drop).context("sendmsg")
+    }
+
+    /// Receives one message into `bytes` and hands each of its descriptors to `take`. The length; 0 when
+    /// the other end is gone.
+    pub fn receive(&mut self, bytes: &mut [u8], mut take: impl FnMut(OwnedFd)) -> anyhow::Result<usize> {
+        let mut control = RecvAncillaryBuffer::new(&mut self.control);
+        let mut into = [IoSliceMut::new(bytes)];
+        let message = retry_on_intr(|| recvmsg(&self.socket, &mut into, &mut control, RecvFlags::CMSG_CLOEXEC));
+        let message = message.context("recvmsg")?;
+        let cut = rustix::net::ReturnFlags::TRUNC | rustix::net::ReturnFlags::CTRUNC;
+        ensure!(!message.flags.intersects(cut), "a message was cut off: no descriptors left, or it is too long");
+        for part in control.drain() {
+            if let RecvAncillaryMessage::ScmRights(descriptors) = part {
+                descriptors.for_each(&mut take);
+            }
+        }
+        Ok(message.bytes)
+    }
+
+    /// Sends one message without descriptors, by the shortest way.
+    pub fn send_bytes(&self, bytes: &[u8]) -> anyhow::Result<()> {
+        retry_on_intr(|| send(&self.socket, bytes, SendFlags::NOSIGNAL)).map(drop).context("send")
+    }
+
+    /// Receives one message without descriptors, by the shortest way. The length, of which `bytes` holds
+    /// as much as it can; 0 when the other end is gone.
+    pub fn receive_bytes(&self, bytes: &mut [u8]) -> anyhow::Result<usize> {
+        retry_on_intr(|| recv(&self.socket, &mut *bytes, RecvFlags::TRUNC)).map(|(_, length)| length).context("recv")
+    }
+
+    /// Sends one descriptor.
+    pub fn give(&mut self, descriptor: impl AsFd) -> anyhow::Result<()> {
+        self.send(b"d", &[descriptor.as_fd()])
+    }
+
+    /// Receives one descriptor.
+    pub fn take(&mut self) -> anyhow::Result<OwnedFd> {
+        let mut taken = None;
+        self.receive(&mut [0; 8], |descriptor| taken = Some(descriptor))?;
+        taken.context("the other process ended or sent no descriptor")
+    }
+
+    /// Tells the other end to answer `count` round trips.
+    pub fn announce(&mut self, count: u64) -> anyhow::Result<()> {
+        self.send(&count.to_le_bytes(), &[])
+    }
+
+    /// Waits to be told how many round trips to answer; None when the other end is done.
+    pub fn announced(&mut self) -> anyhow::Result<Option<u64>> {
+        let mut count = [0; 8];
+        match self.receive(&mut count, drop)? {
+            0 => Ok(None),
+            8 => Ok(Some(u64::from_le_bytes(count))),
+            other => bail!("a message of {other} bytes where a count was due"),
+        }
+    }
+
+    /// Sends a short text.
+    pub fn tell(&mut self, text: &str) -> anyhow::Result<()> {
+        self.send(text.as_bytes(), &[])
+    }
+
+    /// Receives a short text.
+    pub fn hear(&mut self) -> anyhow::Result<String> {
+        let mut text = [0; 4096];
+        let length = self.receive(&mut text, drop)?;
+        ensure!(length > 0, "the other process ended");
+        Ok(std::str::from_utf8(&text[..length]).context("no text")?.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_texts_and_descriptors_arrive_and_the_end_is_seen() {
+        let (a, b) = pair().unwrap();
+        let (mut a, mut b) = (Link::new(a), Link::new(b));
+        a.announce(7).unwrap();
+        assert_eq!(b.announced().unwrap(), Some(7));
+        b.tell("a name").unwrap();
+        assert_eq!(a.hear().unwrap(), "a name");
+        let (near, far) = pair().unwrap();
+        a.give(&far).unwrap();
+        Link::new(near).announce(1).unwrap();
+        assert_eq!(Link::new(b.take().unwrap()).announced().unwrap(), Some(1));
+        // As many descriptors as the kernel passes, and no more.
+        a.send(b"x", &vec![far.as_fd(); MOST_DESCRIPTORS]).unwrap();
+        let mut taken = 0;
+        b.receive(&mut [0; 8], |_| taken += 1).unwrap();
+        assert_eq!(taken, MOST_DESCRIPTORS);
+        assert!(a.send(b"x", &vec![far.as_fd(); MOST_DESCRIPTORS + 1]).is_err());
+        drop(a);
+        assert_eq!(b.announced().unwrap(), None);
+        assert!(b.hear().is_err() && b.announce(1).is_err());
+    }
+}

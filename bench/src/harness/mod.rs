@@ -1,0 +1,204 @@
+//! What all benches share: processes, timing, counting, results, tables and charts.
+//!
+//! A bench of round trips is its part of `benches.toml`, and some [`Code`]. The rest is here.
+
+pub mod chart;
+pub mod exchange;
+pub mod failure;
+pub mod figures;
+pub mod format;
+pub mod job;
+pub mod link;
+pub mod machine;
+pub mod options;
+pub mod pair;
+pub mod process;
+pub mod progress;
+pub mod results;
+pub mod run;
+pub mod table;
+
+use exchange::Exchange;
+use job::Job;
+use link::Link;
+use pair::Lab;
+use results::Results;
+use serde::{Deserialize, Serialize};
+
+/// The code of a bench of round trips.
+pub struct Code {
+    /// Its subcommand, and its part of `benches.toml`.
+    pub name: &'static str,
+    /// Makes one side of a job ready; the other does the same at the other end of the link.
+    pub prepare: fn(&mut Link, &Job) -> anyhow::Result<Box<dyn Exchange>>,
+    /// Adds rows that are no round trips, or follow from others.
+    pub more: fn(&Lab<'_>, &[Case], &mut Results) -> anyhow::Result<()>,
+    /// What a process does whose work is [`job::Work::Special`].
+    pub special: fn(&mut Link, &Job) -> anyhow::Result<()>,
+    /// The tables of times.
+    pub report: fn(&Results) -> String,
+}
+
+/// A bench of round trips.
+pub struct Bench {
+    /// Its code.
+    pub code: Code,
+    /// In the order of the tables.
+    pub tests: Vec<Test>,
+    /// In the order of the columns.
+    pub methods: Vec<Method>,
+    /// Published and wanted figures.
+    pub figures: figures::Figures,
+}
+
+/// What crosses, or is called; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Test {
+    pub name: String,
+    pub title: String,
+    #[serde(default)]
+    pub bytes: (usize, usize),
+    #[serde(default)]
+    pub ports: u32,
+    #[serde(default = "one")]
+    pub each: u32,
+    #[serde(default = "both")]
+    places: Vec<Placement>,
+}
+
+/// How it crosses, or is called; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Method {
+    pub name: String,
+    pub help: String,
+    #[serde(default)]
+    pub heading: String,
+    #[serde(default)]
+    pub colour: usize,
+    #[serde(default = "both")]
+    places: Vec<Placement>,
+    #[serde(default = "all")]
+    tests: Vec<String>,
+    #[serde(default)]
+    counts: u64,
+    #[serde(default = "all")]
+    counted: Vec<String>,
+    #[serde(default)]
+    pub sleeps: bool,
+    pub ratio: Option<(String, String)>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+fn both() -> Vec<Placement> {
+    Placement::ALL.to_vec()
+}
+
+fn all() -> Vec<String> {
+    vec!["*".to_owned()]
+}
+
+/// Whether one of `patterns` is `name`, where a star stands for anything.
+pub fn names(patterns: &[String], name: &str) -> bool {
+    let is = |pattern: &String| match pattern.split_once('*') {
+        Some((start, end)) => name.starts_with(start) && name.ends_with(end),
+        None => pattern == name,
+    };
+    patterns.iter().any(is)
+}
+
+/// Where the two ends run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Placement {
+    /// On two cores.
+    Different,
+    /// On one core.
+    OneCore,
+}
+
+impl Placement {
+    /// In the order of the report.
+    pub const ALL: [Self; 2] = [Self::Different, Self::OneCore];
+
+    /// The name that the results use.
+    pub fn name(self) -> &'static str {
+        ["different", "one-core"][self as usize]
+    }
+
+    /// The heading over its results.
+    pub fn title(self) -> &'static str {
+        ["two processes on different cores", "two processes on one core"][self as usize]
+    }
+}
+
+impl Method {
+    /// Its name in a heading, if it has no column of its own.
+    pub fn label(&self) -> &str {
+        if self.heading.is_empty() { &self.name } else { &self.heading }
+    }
+
+    /// Whether it can do `test` with its ends at `placement`.
+    pub fn does(&self, test: &Test, placement: Placement) -> bool {
+        names(&self.tests, &test.name) && self.places.contains(&placement) && test.places.contains(&placement)
+    }
+}
+
+/// One thing to measure.
+#[derive(Clone, Copy)]
+pub struct Case {
+    pub bench: &'static Bench,
+    pub test: &'static Test,
+    pub method: &'static Method,
+    pub placement: Placement,
+}
+
+impl Case {
+    /// The results' name of how and where: "socket/one-core".
+    pub fn variant(&self) -> String {
+        format!("{}/{}", self.method.name, self.placement.name())
+    }
+
+    /// For progress and errors: "null, socket/one-core".
+    pub fn name(&self) -> String {
+        format!("{}, {}", self.test.name, self.variant())
+    }
+
+    /// Round trips by which two runs differ whose instructions are counted; 0: none are.
+    pub fn counts(&self) -> u64 {
+        let counted = self.placement == Placement::OneCore && names(&self.method.counted, &self.test.name);
+        if counted { self.method.counts } else { 0 }
+    }
+}
+
+impl Bench {
+    /// The bench that has this code.
+    pub fn load(code: Code) -> anyhow::Result<Self> {
+        #[derive(Deserialize)]
+        struct Part {
+            tests: Vec<Test>,
+            methods: Vec<Method>,
+            #[serde(flatten)]
+            figures: figures::Figures,
+        }
+        let Part { tests, methods, figures } = figures::part(code.name)?;
+        Ok(Self { code, tests, methods, figures })
+    }
+
+    /// The test of that name.
+    pub fn test(&self, name: &str) -> Option<&Test> {
+        self.tests.iter().find(|test| test.name == name)
+    }
+
+    /// The method of that name.
+    pub fn method(&self, name: &str) -> Option<&Method> {
+        self.methods.iter().find(|method| method.name == name)
+    }
+
+    /// A test's place among all of them: the number that C programs use.
+    pub fn number(&self, test: &Test) -> i32 {
+        self.tests.iter().position(|other| other.name == test.name).map_or(i32::MAX, |place| place as i32)
+    }
+}

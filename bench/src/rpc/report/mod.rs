@@ -1,8 +1,0 @@
-//! The results, for people and for programs.
-
-pub mod chart;
-pub mod json;
-pub mod table;
-
-#[cfg(test)]
-pub mod sample;

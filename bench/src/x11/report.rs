@@ -1,0 +1,439 @@
+//! What a run found: rows, targets, tables, chart.
+
+use super::figures::{Figures, Target};
+use super::floor::Floor;
+use super::hooks::Stage;
+use super::plan::{Placement, name_of};
+use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
+use crate::harness::figures::Judgement;
+use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
+use crate::harness::machine::Machine;
+use crate::harness::table::{aligned, new_table, targets};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// One test at one placement with one stage.
+#[derive(Debug, Clone, Serialize)]
+pub struct Row {
+    /// The test's name; "pointer+noop": pointer while noop floods.
+    pub test: String,
+    /// x11perf's description of it.
+    pub label: String,
+    pub placement: Placement,
+    /// The stage of the hooked side; null when both sides were plain.
+    pub stage: Option<Stage>,
+    /// Unit of `socket` and `ours`, rates over the socket and over shared memory: medians of the repetitions.
+    pub unit: &'static str,
+    pub socket: f64,
+    pub ours: f64,
+    /// `ours / socket`.
+    pub ratio: f64,
+    /// CPU microseconds an operation, server and client together; null where it can't be attributed to the test.
+    pub cpu_us_socket: Option<f64>,
+    pub cpu_us_ours: Option<f64>,
+    /// Lowest and highest ratio of the interleaved pairs.
+    pub ratio_range: [f64; 2],
+}
+
+/// A test that gave no row.
+#[derive(Debug, Clone, Serialize)]
+pub struct Missing {
+    pub test: String,
+    pub placement: Placement,
+    pub reason: String,
+}
+
+/// How it was measured.
+#[derive(Debug, Clone, Serialize)]
+pub struct Settings {
+    /// Versions of the server and of x11perf.
+    pub server: String,
+    pub x11perf: String,
+    pub cores: String,
+    /// SLIPWAY_X11_SPIN, microseconds, as the hooked processes saw it.
+    pub spin_us: String,
+    /// Length that every timed run was made for, and the repetitions that medians are of.
+    pub seconds: f64,
+    pub repeat: u32,
+    /// Both sides plain: the ratios show the noise.
+    pub baseline: bool,
+    /// The preload library; null for a baseline.
+    pub preload: Option<String>,
+}
+
+/// A whole run, as the file of results has it.
+#[derive(Serialize)]
+pub struct Results {
+    /// What was published, and what is wanted.
+    #[serde(skip)]
+    pub figures: Figures,
+    pub machine: Machine,
+    pub floor: Option<Floor>,
+    /// RFC 3339, UTC.
+    pub date: String,
+    pub settings: Settings,
+    /// The stage that means and targets are of; others are columns beside it.
+    #[serde(skip)]
+    pub stage: Option<Stage>,
+    /// Of the ratios of the main stage, over all tests of the first placement.
+    pub geometric_mean: Option<f64>,
+    /// The same by placement and group.
+    pub geometric_means: BTreeMap<String, BTreeMap<String, f64>>,
+    /// In the order of measuring.
+    pub rows: Vec<Row>,
+    pub targets: Vec<Judgement>,
+    /// Tests that x11perf can't do here, with or without Slipway.
+    pub skipped: Vec<Missing>,
+    /// Tests that failed on the hooked side only.
+    pub failed: Vec<Missing>,
+}
+
+/// A ratio as it is printed, with two decimals: what is held against a bound.
+fn printed(ratio: f64) -> f64 {
+    (ratio * 100.0).round() / 100.0
+}
+
+impl Results {
+    /// The rows of the main stage.
+    fn main_rows(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().filter(|row| row.stage == self.stage)
+    }
+
+    fn rows_at(&self, placement: Placement) -> Vec<&Row> {
+        self.main_rows().filter(|row| row.placement == placement).collect()
+    }
+
+    /// The placements that have rows, in the order of measuring.
+    fn placements(&self) -> Vec<Placement> {
+        let mut placements: Vec<Placement> = Vec::new();
+        self.rows.iter().for_each(|row| {
+            if !placements.contains(&row.placement) {
+                placements.push(row.placement)
+            }
+        });
+        placements
+    }
+
+    /// The stages beside the main one that have rows.
+    fn other_stages(&self) -> Vec<Stage> {
+        let mut stages: Vec<Stage> = Vec::new();
+        for stage in self.rows.iter().filter_map(|row| row.stage) {
+            if Some(stage) != self.stage && !stages.contains(&stage) {
+                stages.push(stage);
+            }
+        }
+        stages
+    }
+
+    /// The ratio of the same test and placement in another stage.
+    fn in_stage(&self, row: &Row, stage: Stage) -> Option<f64> {
+        let same = |other: &&Row| other.test == row.test && other.placement == row.placement && other.stage == Some(stage);
+        self.rows.iter().find(same).map(|other| other.ratio)
+    }
+
+    fn wanted(&self, row: &Row) -> Option<f64> {
+        self.figures.wanted(&row.test, row.placement).filter(|_| !self.settings.baseline)
+    }
+
+    /// Works out means and targets. `whole` says that the whole list of x11perf was run.
+    pub fn conclude(&mut self, whole: bool) {
+        for placement in self.placements() {
+            let mut means = BTreeMap::new();
+            let rows = self.rows_at(placement);
+            let mut add = |name: &str, rows: Vec<&Row>| {
+                geometric_mean(rows.iter().map(|row| row.ratio)).map(|mean| means.insert(name.to_owned(), mean))
+            };
+            add("all", rows.clone());
+            for group in &self.figures.groups {
+                let of_group = |row: &&Row| self.figures.group(&row.test) == group.name;
+                add(&group.name, rows.iter().copied().filter(of_group).collect());
+            }
+            self.geometric_means.insert(name_of(placement), means);
+        }
+        let first = self.rows.first().map(|row| name_of(row.placement));
+        self.geometric_mean = first.and_then(|first| self.geometric_means[&first].get("all").copied());
+        self.targets = self.figures.targets.iter().map(|target| self.judge(target, whole)).collect();
+    }
+
+    fn judge(&self, target: &Target, whole: bool) -> Judgement {
+        let Some(placement) = target.placement else { return self.judge_cpu(target) };
+        let mut rows = self.rows_at(placement);
+        rows.retain(|row| self.figures.is_of(&row.test, target) && (whole || !target.whole));
+        let lowest = rows.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let worst = lowest.map_or(String::new(), |row| format!("lowest: {} {:.2}", row.test, row.ratio));
+        match target.mean {
+            false => Judgement::new(&target.what, target.bound, lowest.map(|row| printed(row.ratio)), worst),
+            true => {
+                let mean = geometric_mean(rows.iter().map(|row| row.ratio)).map(printed);
+                Judgement::new(&target.what, target.bound, mean, format!("geometric mean of {}; {worst}", rows.len()))
+            }
+        }
+    }
+
+    /// CPU time an operation must not be above the socket's in any row.
+    fn judge_cpu(&self, target: &Target) -> Judgement {
+        let hooked = self.main_rows().filter(|row| row.placement.hooks_client());
+        let costs: Vec<(&Row, f64)> = hooked.filter_map(|row| Some((row, row.cpu_us_ours? / row.cpu_us_socket?))).collect();
+        let highest = costs.iter().max_by(|a, b| a.1.total_cmp(&b.1));
+        let above = costs.iter().filter(|(_, cost)| printed(*cost) > 1.0).count();
+        let detail = highest.map_or(String::new(), |(row, cost)| {
+            let place = name_of(row.placement);
+            format!("highest: {} ({place}) {cost:.2}; above in {above} of {}", row.test, costs.len())
+        });
+        Judgement::new(&target.what, target.bound, highest.map(|(_, cost)| printed(*cost)), detail)
+    }
+
+    /// The report for people.
+    pub fn table(&self) -> String {
+        let mut out = self.header();
+        for placement in self.placements() {
+            out += &format!("\n{}: {}\n{}", name_of(placement), placement.title(), self.placement_table(placement));
+            let means = &self.geometric_means[&name_of(placement)];
+            out += &format!("\ngeometric mean: all {}", means.get("all").map_or("-".to_owned(), |mean| ratio(*mean)));
+            for group in &self.figures.groups {
+                out += &means.get(&group.name).map_or(String::new(), |mean| format!(", {} {}", group.name, ratio(*mean)));
+            }
+            out += "\n";
+        }
+        let Figures { source, means, .. } = &self.figures;
+        out += &format!("\nHP, SGI, XF86 (stages 1 to 2d): ratios in {source}; its means: {means}\n");
+        if !self.settings.baseline {
+            out += &targets(&self.targets);
+        }
+        for (what, list) in [("skipped", &self.skipped), ("FAILED", &self.failed)] {
+            for missing in list {
+                out += &format!("{what}: {} ({}): {}\n", missing.test, name_of(missing.placement), missing.reason);
+            }
+        }
+        out
+    }
+
+    fn header(&self) -> String {
+        let settings = &self.settings;
+        let what = match settings.baseline {
+            true => "both sides plain: ratios show the noise of this machine",
+            false => "plain socket against shared memory",
+        };
+        let memory = |floor: &Floor| {
+            let Floor { within_us, across_us } = floor;
+            format!("1 MiB copied in {within_us:.0} us within a core, in {across_us:.0} us from core to core through a bare ring")
+        };
+        format!(
+            "x11perf, {what}\n\
+             machine    {}\n\
+             memory     {}\n\
+             date       {}\n\
+             programs   X server {}, x11perf {}\n\
+             placement  {}\n\
+             waiting    stage {}, spin up to {} us\n\
+             method     medians of {} interleaved runs of {} s; CPU: server and client together\n",
+            self.machine.line(),
+            self.floor.as_ref().map_or("not measured".to_owned(), memory),
+            self.date,
+            settings.server,
+            settings.x11perf,
+            settings.cores,
+            self.stage.map_or("-".to_owned(), name_of),
+            settings.spin_us,
+            settings.repeat,
+            settings.seconds,
+        )
+    }
+
+    fn placement_table(&self, placement: Placement) -> comfy_table::Table {
+        let (rows, stages, figures) = (self.rows_at(placement), self.other_stages(), &self.figures);
+        // Columns of which no row has a figure would only make the table wide.
+        let published = |row: &Row, system| figures.published(&row.test, system).filter(|_| placement.hooks_client());
+        let has = |system: &usize| rows.iter().any(|row| published(row, *system).is_some());
+        let systems: Vec<usize> = (0..figures.systems.len()).filter(has).collect();
+        let ours = if self.settings.baseline { "again" } else { "ours" };
+        let mut heading = ["test", "socket\n/s", &format!("{ours}\n/s"), "ratio", "CPU us\nsocket", &format!("CPU us\n{ours}")]
+            .map(str::to_owned)
+            .to_vec();
+        heading.extend(stages.iter().map(|stage| format!("ratio\nstage {}", name_of(*stage))));
+        heading.push("target".to_owned());
+        heading.extend(systems.iter().map(|system| figures.systems[*system].replacen(' ', "\n", 1)));
+        let mut table = new_table(heading);
+        for row in &rows {
+            let cpu = |us: Option<f64>| us.map_or("-".to_owned(), microseconds);
+            let mut cells = vec![row.test.clone(), rate(row.socket), rate(row.ours), ratio(row.ratio)];
+            cells.extend([cpu(row.cpu_us_socket), cpu(row.cpu_us_ours)]);
+            cells.extend(stages.iter().map(|stage| self.in_stage(row, *stage).map_or(String::new(), ratio)));
+            cells.push(self.wanted(row).map_or(String::new(), |wanted| {
+                format!("{wanted} {}", if printed(row.ratio) >= wanted { "met" } else { "missed" })
+            }));
+            cells.extend(
+                systems.iter().map(|system| published(row, *system).map_or(String::new(), |value| format!("{value:.2}"))),
+            );
+            table.add_row(aligned(cells));
+        }
+        table
+    }
+
+    /// The chart: a bar for each ratio, published and wanted ones as marks.
+    pub fn chart(&self) -> Chart {
+        let (settings, figures) = (&self.settings, &self.figures);
+        let heading = match settings.baseline {
+            true => "x11perf: the plain socket against itself (noise)",
+            false => "x11perf: shared memory against the plain socket",
+        };
+        let mean = self.geometric_mean.map_or(String::new(), |mean| format!(", geometric mean {}", ratio(mean)));
+        let stages = self.other_stages();
+        let mut marks: Vec<String> = figures.marks.iter().map(|(_, name)| name.clone()).collect();
+        marks.extend(stages.iter().map(|stage| format!("ours, stage {}", name_of(*stage))));
+        marks.push("target".to_owned());
+        let bar = |row: &&Row| {
+            // The published figures stand beside the placement that is nearest to theirs.
+            let near = matches!(row.placement, Placement::Different | Placement::Free);
+            let published = figures.marks.iter().map(|(system, _)| figures.published(&row.test, *system).filter(|_| near));
+            let others = stages.iter().map(|stage| self.in_stage(row, *stage));
+            let values = published.chain(others).chain([self.wanted(row)]);
+            // Less than 5 % from 1 is no more than noise.
+            let colour = match row.ratio {
+                1.05.. => OURS,
+                0.95.. => SYSTEM,
+                _ => LIBRARY,
+            };
+            let figure = ratio(row.ratio).replace('x', "\u{d7}");
+            Bar {
+                label: row.test.clone(),
+                value: Some(row.ratio),
+                colour,
+                text: format!("{figure}, {} \u{2192} {} /s", rate(row.socket), rate(row.ours)),
+                marks: values.enumerate().filter_map(|(mark, value)| Some((mark, value?))).collect(),
+            }
+        };
+        let section = |placement: Placement| Section {
+            title: placement.title().to_owned(),
+            bars: self.rows_at(placement).iter().map(bar).collect(),
+        };
+        Chart {
+            title: format!("{heading}{mean}"),
+            notes: vec![
+                format!("{}, {}", self.machine.line(), self.date.split('T').next().unwrap_or_default()),
+                format!(
+                    "X server {}, x11perf {}; rate over shared memory / rate over the socket, medians of {} interleaved runs of {} s",
+                    settings.server, settings.x11perf, settings.repeat, settings.seconds
+                ),
+                format!("published: {}", figures.source),
+            ],
+            keys: ["faster", "slower", "within 5 %"].map(str::to_owned).to_vec(),
+            marks,
+            base: Some(1.0),
+            sections: self.placements().into_iter().map(section).collect(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::harness::figures::{Verdict, part};
+
+    /// Rows at three placements, two stages, a skipped test.
+    fn results() -> Results {
+        use Placement::{Different, Flood, Hogs};
+        let row = |test: &str, placement, stage, socket: f64, ratio: f64| Row {
+            test: test.to_owned(),
+            label: test.to_owned(),
+            placement,
+            stage: Some(stage),
+            unit: "operations/s",
+            socket,
+            ours: socket * ratio,
+            ratio,
+            cpu_us_socket: Some(28.5),
+            cpu_us_ours: (placement != Flood).then_some(1.88),
+            ratio_range: [ratio * 0.95, ratio * 1.05],
+        };
+        let full = Stage::Full;
+        let mut results = Results {
+            figures: part("x11").unwrap(),
+            machine: Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) },
+            floor: Some(Floor { within_us: 25.0, across_us: 70.0 }),
+            date: "2026-01-02T03:04:05Z".to_owned(),
+            settings: Settings {
+                server: "21.1.7".to_owned(),
+                x11perf: "1.2".to_owned(),
+                cores: String::new(),
+                spin_us: "50".to_owned(),
+                seconds: 0.4,
+                repeat: 3,
+                baseline: false,
+                preload: None,
+            },
+            stage: Some(full),
+            geometric_mean: None,
+            geometric_means: BTreeMap::new(),
+            rows: vec![
+                row("pointer", Different, full, 18_000.0, 50.0),
+                row("pointer", Different, Stage::One, 18_000.0, 0.9),
+                row("putimage500", Different, full, 4500.0, 6.9),
+                row("dot", Different, full, 246e6, 1.31),
+                row("move", Different, full, 1e6, 0.97),
+                row("pointer", Hogs, full, 9000.0, 1.5),
+                row("pointer+noop", Flood, full, 9000.0, 0.95),
+            ],
+            targets: Vec::new(),
+            skipped: vec![Missing { test: "shmput10".to_owned(), placement: Different, reason: "no result".to_owned() }],
+            failed: Vec::new(),
+        };
+        results.conclude(false);
+        results
+    }
+
+    #[test]
+    fn everything_is_in_the_report() {
+        let mut results = results();
+        let text = results.table();
+        for part in [
+            "A & B <CPU>",
+            "X server 21.1.7",
+            "stage full, spin up to 50 us",
+            "different: server and client on different cores",
+            "18.0k",
+            "x50.0",
+            "stage 1",
+            "40 met",
+            "0.98 missed",
+            "geometric mean: all x4.58, round trips x50.0",
+            "2.72",
+            "skipped: shmput10 (different)",
+        ] {
+            assert!(text.contains(part), "'{part}' is not in\n{text}");
+        }
+        let value = serde_json::to_value(&results).unwrap();
+        let row = &value["rows"][1];
+        assert_eq!((row["stage"].as_str(), row["placement"].as_str()), (Some("1"), Some("different")));
+        assert!((value["geometric_means"]["hogs"]["round trips"].as_f64().unwrap() - 1.5).abs() < 1e-9);
+        results.settings.baseline = true;
+        assert!(!results.table().contains("40 met") && !results.table().contains("MISSED"));
+    }
+
+    #[test]
+    fn the_worst_row_of_the_main_stage_decides_and_is_named() {
+        let mut results = results();
+        let find = |results: &Results, what: &str| results.targets.iter().find(|target| target.what == what).unwrap().clone();
+        let hogs = find(&results, "round trips, a hog on each core");
+        assert_eq!((hogs.reached, hogs.verdict, &*hogs.detail), (Some(1.5), Verdict::Missed, "lowest: pointer 1.50"));
+        assert_eq!(find(&results, "round trips, different cores").reached, Some(50.0));
+        assert_eq!(find(&results, "putimage100").verdict, Verdict::NotMeasured);
+        assert_eq!(find(&results, "CPU time an operation").verdict, Verdict::Met);
+        let each = "x11perf's whole list, each";
+        assert_eq!(find(&results, each).verdict, Verdict::NotMeasured);
+        results.rows[2].cpu_us_ours = Some(29.0);
+        results.conclude(true);
+        assert_eq!(find(&results, each).reached, Some(0.97));
+        assert_eq!(find(&results, "CPU time an operation").verdict, Verdict::Missed);
+    }
+
+    #[test]
+    fn bars_start_at_one() {
+        let chart = results().chart();
+        assert_eq!(chart.sections.iter().map(|section| section.bars.len()).sum::<usize>(), 6);
+        let pointer = &chart.sections[0].bars[0];
+        // Stage 1, and the target.
+        assert_eq!((pointer.colour, &pointer.marks[..]), (OURS, &[(4, 0.9), (5, 40.0)][..]));
+        assert_eq!(chart.base, Some(1.0));
+    }
+}
