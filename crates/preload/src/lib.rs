@@ -1,6 +1,6 @@
 //! LD_PRELOAD hooks that let unmodified X programs use a line in place of their socket.
 //!
-//! Hooks only, cut by families of calls; all logic is in `slipway-transport`. A hook finds in the
+//! By families of calls: each keeps the C library's rules, and `slipway-transport` has the stream itself. A hook finds in the
 //! [`table`] whether a descriptor is one of ours; if not, which is nearly always, it calls the real
 //! function at once. On any doubt a connection goes back to its socket and the real function is called.
 //!
