@@ -214,7 +214,7 @@ pub enum Role {
     #[default]
     Maker,
     /// It had the port's receive right.
-    Guest,
+    Client,
 }
 
 /// A connection with another process.

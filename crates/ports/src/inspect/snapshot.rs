@@ -184,7 +184,7 @@ impl Inner {
         let ring = line.segment.rx.size() as u64;
         Line {
             line: number.index,
-            role: if line.maker { Role::Maker } else { Role::Guest },
+            role: if line.maker { Role::Maker } else { Role::Client },
             peer: u32::try_from(line.peer.pid).ok().filter(|pid| *pid != 0),
             bell: objects::identity(&line.bell).unwrap_or(0),
             peer_bell: Some(line.peer.bell).filter(|bell| *bell != 0),

@@ -122,7 +122,7 @@ pub struct Line {
     /// Whether it was answered that the line may end.
     pub leaves: bool,
     /// The identity of the bell at the end that did not make the line.
-    pub guest_bell: u64,
+    pub client_bell: u64,
     /// The identity of the sending end that it was made through.
     pub through: u64,
     /// The front record has to stay until the other end has rung.
@@ -173,7 +173,7 @@ impl Line {
             said_bye: None,
             heard_bye: false,
             leaves: false,
-            guest_bell: 0,
+            client_bell: 0,
             through: 0,
             blocked: false,
             refused: false,

@@ -95,8 +95,8 @@ impl Routes {
         for socket in [&bell, &fd_socket] {
             rustix::io::ioctl_fionbio(socket, true)?;
         }
-        let (guest_bell, through) = (objects::identity(&bell)?, self.exported(port).map_or(0, |exported| exported.identity));
-        if let Some(number) = self.own_request(guest_bell, through) {
+        let (client_bell, through) = (objects::identity(&bell)?, self.exported(port).map_or(0, |exported| exported.identity));
+        if let Some(number) = self.own_request(client_bell, through) {
             self.upcall(Upcall::End(number));
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl Routes {
         let mut line = Line::new(segment, bell, fd_socket, false, [account, self.ledger.apart()])?;
         line.charge = Some(charge);
         line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
-        (line.guest_bell, line.through) = (guest_bell, through);
+        (line.client_bell, line.through) = (client_bell, through);
         line.ins.push(Some(InSlot { primary: true, ..InSlot::of(port) }));
         line.slot_of.insert(port, 0);
         let limit = self.state.port(port).local().map_or(0, |local| local.qlimit);
@@ -137,10 +137,10 @@ impl Routes {
     }
 
     /// The line that this process asked for itself with a request, while the port's receive right was on its way here: no
-    /// line leads to oneself. The bell tells, which only the request carries and a guest that took it: no other process can end
-    /// a line so, and a guest only its own.
+    /// line leads to oneself. The bell tells, which only the request carries and a client that took it: no other process can end
+    /// a line so, and a client only its own.
     fn own_request(&self, bell: u64, through: u64) -> Option<LineId> {
-        let own = |line: &Line| line.maker && line.guest_bell == bell && line.through == through;
+        let own = |line: &Line| line.maker && line.client_bell == bell && line.through == through;
         self.lines.iter().find(|(_, line)| own(line)).map(|(number, _)| number)
     }
 

@@ -124,7 +124,7 @@ fn make_line(ledger: &Ledger) -> io::Result<Made> {
     let (bell, their_bell) = objects::socket_pair()?;
     let (fd_socket, their_fd_socket) = objects::socket_pair()?;
     let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(fd_socket)?, true, [ledger.apart(), ledger.apart()])?;
-    line.guest_bell = objects::identity(&their_bell)?;
-    line.peer.bell = line.guest_bell;
+    line.client_bell = objects::identity(&their_bell)?;
+    line.peer.bell = line.client_bell;
     Ok(Made { line, file, theirs: (their_bell, their_fd_socket) })
 }

@@ -34,11 +34,11 @@ pub struct Ask {
     magic: u32,
     /// The slot, in the owner's numbers.
     slot: u32,
-    /// The identity of the bell of the line's guest.
+    /// The identity of the bell of the line's client.
     bell: u64,
     /// The identity of the sending end that the line was made through.
     through: u64,
-    /// 1 if the asking end made the line, 0 if it is its guest.
+    /// 1 if the asking end made the line, 0 if it is its client.
     maker: u64,
 }
 
@@ -93,7 +93,7 @@ impl Routes {
 
     pub(super) fn ask(&mut self, port: PortId, number: LineId, slot: u32) -> Result<(), Errno> {
         let line = self.lines.get(number).ok_or(Errno::NOTCONN)?;
-        let ask = Ask { magic: MAGIC, slot, bell: line.guest_bell, through: line.through, maker: u64::from(line.maker) };
+        let ask = Ask { magic: MAGIC, slot, bell: line.client_bell, through: line.through, maker: u64::from(line.maker) };
         let remote = self.remote_mut(port).ok_or(Errno::NOTCONN)?;
         let s = remote.sending_end()?;
         let short = |error| Errno::from_io_error(&error).unwrap_or(Errno::MFILE);
@@ -111,7 +111,7 @@ impl Routes {
         }
         let yes = self.lines.iter().any(|(_, line)| {
             let here = line.ins.get(ask.slot as usize).and_then(Option::as_ref);
-            line.guest_bell == ask.bell
+            line.client_bell == ask.bell
                 && line.through == ask.through
                 && line.maker == (ask.maker == 0)
                 && here.is_some_and(|slot| !slot.closed && slot.port == port)

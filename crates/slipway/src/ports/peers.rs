@@ -28,7 +28,7 @@ impl<'a> Peers<'a> {
                     ports.entry(identity).or_default().push((snapshot, port));
                 }
             }
-            for line in snapshot.lines.iter().filter(|line| line.role == Role::Guest) {
+            for line in snapshot.lines.iter().filter(|line| line.role == Role::Client) {
                 clients.entry(line.bell).or_default().push((snapshot.pid, line.peer));
             }
         }
@@ -38,7 +38,7 @@ impl<'a> Peers<'a> {
     /// The process at the other end of a line of `pid`.
     pub fn of_line(&self, pid: u32, line: &Line) -> Option<u32> {
         match line.role {
-            Role::Guest => line.peer,
+            Role::Client => line.peer,
             // Both have to say so.
             Role::Maker => {
                 self.clients.get(&line.peer_bell?)?.iter().find(|(_, host)| *host == Some(pid)).map(|(client, _)| *client)
@@ -122,7 +122,7 @@ mod tests {
     }
 
     fn client_of(peer: u32) -> Line {
-        Line { line: 3, role: Role::Guest, peer: Some(peer), bell: 502, ..Line::default() }
+        Line { line: 3, role: Role::Client, peer: Some(peer), bell: 502, ..Line::default() }
     }
 
     #[test]

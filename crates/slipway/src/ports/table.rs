@@ -184,7 +184,7 @@ fn lines(text: &mut String, process: &Process) {
     table.add_rows(process.lines.iter().map(|line| {
         let made = match line.role {
             Role::Maker => "here",
-            Role::Guest => "there",
+            Role::Client => "there",
         };
         [
             format!("{}{}", line.line, state(line)),
@@ -302,7 +302,7 @@ mod tests {
         ];
         let line = Line {
             line: 6,
-            role: Role::Guest,
+            role: Role::Client,
             peer: Some(77),
             slots_in: 1,
             slots_out: 2,
