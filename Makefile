@@ -16,6 +16,9 @@ LIB     = $(DEST)/$(LIBDIR)
 # What the demos of Mach IPC run. Where the bench is built already, so are they mostly, and a choice would have cargo choose
 # their dependencies' features anew.
 SYSTEM  = $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway $(addprefix -p slipway,-preload -mig -bootstrap -domain -libmach -mach))
+# The demo of X11 runs what `make build` has built, or builds what it needs, in a directory of its own: that bench has no other part.
+DEMO    = $(if $(wildcard $(REL)/slipway-bench),$(REL),$(TARGET)/demo/release)
+X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
 # The parts of slipway are installed as files (crates/slipway/build.rs).
 export SLIPWAY_PARTS ?= beside
 
@@ -43,8 +46,8 @@ lint: setup ## format, clippy, documentation, shell scripts, file lengths, stray
 
 demo: ## one minute: X11 over the socket and over shared memory, side by side, with a chart
 	@scripts/setup.sh demo
-	$(CARGO) build --release --locked -p slipway -p slipway-preload -p slipway-bench
-	$(REL)/slipway bench x11 --demo --svg demo.svg --json demo.json
+	$(CARGO) build --release --locked $(if $(filter $(REL),$(DEMO)),--workspace,--target-dir $(TARGET)/demo $(X11))
+	$(DEMO)/slipway bench x11 --demo --svg demo.svg --json demo.json
 	@echo "The chart is $(CURDIR)/demo.svg, its numbers are $(CURDIR)/demo.json."
 
 # The demos of Mach IPC run an installation, without the bench.

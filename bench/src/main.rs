@@ -3,26 +3,40 @@
 //! Exit codes: 0 measured (targets met or not), 1 something failed, 2 bad options, 3 something
 //! that is needed is missing, 4 the hooks were not in effect, 130 interrupted.
 
+#[cfg(feature = "mach")]
 mod colocate;
+#[cfg_attr(not(feature = "mach"), allow(dead_code, reason = "the bench of X11 uses some of it"))]
 mod harness;
+#[cfg(feature = "mach")]
 mod ipc;
+#[cfg(feature = "mach")]
 mod meet;
+#[cfg(feature = "mach")]
 mod rpc;
 mod x11;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use harness::failure::{Failure, exit_code};
-use harness::options::{Options, complete};
-use harness::{Bench, job, run};
+#[cfg(feature = "mach")]
+use harness::options::Options;
+use harness::options::complete;
+use harness::{Bench, Code, job};
+#[cfg(feature = "mach")]
 use mach as _;
 use std::process::ExitCode;
 use std::sync::LazyLock;
 
 /// Those of round trips.
-static BENCHES: LazyLock<[Bench; 3]> =
-    LazyLock::new(|| [ipc::CODE, rpc::CODE, colocate::CODE].map(|code| Bench::load(code).expect("benches.toml is tested")));
+static BENCHES: LazyLock<Vec<Bench>> =
+    LazyLock::new(|| CODES.iter().map(|code| Bench::load(*code).expect("benches.toml is tested")).collect());
+
+#[cfg(feature = "mach")]
+const CODES: &[Code] = &[ipc::CODE, rpc::CODE, colocate::CODE];
+#[cfg(not(feature = "mach"))]
+const CODES: &[Code] = &[];
 
 /// The bench of that name.
+#[cfg(feature = "mach")]
 fn bench(name: &str) -> &'static Bench {
     BENCHES.iter().find(|bench| bench.code.name == name).expect("there is such a bench")
 }
@@ -38,10 +52,13 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     /// Mach messages, sockets, pipes and other libraries: messages and rights, there and back
+    #[cfg(feature = "mach")]
     Ipc(Options),
     /// Calls by mig's stubs, beside bare messages
+    #[cfg(feature = "mach")]
     Rpc(Options),
     /// Calls to a server in another process and to one that shares the caller's
+    #[cfg(feature = "mach")]
     Colocate(Options),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::Args),
@@ -59,9 +76,12 @@ enum Command {
 fn main() -> ExitCode {
     let matches = complete(Cli::command(), &*BENCHES).get_matches();
     let outcome = match Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
-        Command::Ipc(options) => run::run(bench("ipc"), &options),
-        Command::Rpc(options) => run::run(bench("rpc"), &options),
-        Command::Colocate(options) => run::run(bench("colocate"), &options),
+        #[cfg(feature = "mach")]
+        Command::Ipc(options) => harness::run::run(bench("ipc"), &options),
+        #[cfg(feature = "mach")]
+        Command::Rpc(options) => harness::run::run(bench("rpc"), &options),
+        #[cfg(feature = "mach")]
+        Command::Colocate(options) => harness::run::run(bench("colocate"), &options),
         Command::X11(args) => x11::run(&args),
         Command::Peer { job } => job::run(&job, &*BENCHES),
         Command::Hog => job::hog(),

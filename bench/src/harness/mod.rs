@@ -26,6 +26,7 @@ use results::Results;
 use serde::{Deserialize, Serialize};
 
 /// The code of a bench of round trips.
+#[derive(Clone, Copy)]
 pub struct Code {
     /// Its subcommand, and its part of `benches.toml`.
     pub name: &'static str,
