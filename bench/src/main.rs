@@ -74,7 +74,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let matches = complete(Cli::command(), &*BENCHES).get_matches();
+    let matches = complete(Cli::command(), &BENCHES).get_matches();
     let outcome = match Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit()).command {
         #[cfg(feature = "mach")]
         Command::Ipc(options) => harness::run::run(bench("ipc"), &options),
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "mach")]
         Command::Colocate(options) => harness::run::run(bench("colocate"), &options),
         Command::X11(args) => x11::run(&args),
-        Command::Peer { job } => job::run(&job, &*BENCHES),
+        Command::Peer { job } => job::run(&job, &BENCHES),
         Command::Hog => job::hog(),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

@@ -120,7 +120,8 @@ fn instructions_do_not_depend_on_the_run() {
     };
     let (first, second) = (ipc(), ipc());
     assert!(first[0] > 0.0 && first[0] < first[1] && first[1] < first[2], "{first:?}");
-    assert!((first[0] / second[0] - 1.0).abs() < 0.02, "{first:?}, then {second:?}");
+    // The start of two processes differs by some ten thousand instructions from run to run.
+    assert!((first[0] / second[0] - 1.0).abs() < 0.05, "{first:?}, then {second:?}");
     let rpc = "stubs-sleep/one-core bare-sleep/one-core stubs/one-core/stub-work";
     let rpc = count("rpc --only four-ints --variants stubs-sleep,bare-sleep,client-stub,server-stub,ready", "four-ints", rpc);
     assert!(rpc[2] > 0.0 && rpc[0] > rpc[1] && rpc[1] > rpc[2], "{rpc:?}");

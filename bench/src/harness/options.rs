@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn bad_values_are_refused() {
-        let command = complete(Cli::command(), &*BENCHES);
+        let command = complete(Cli::command(), &BENCHES);
         command.clone().debug_assert();
         for line in ["--repeat 0", "--seconds 0", "--seconds nan", "--variants doves", "--instructions=yes"] {
             let words = ["slipway-bench", "ipc"].into_iter().chain(line.split_whitespace());
