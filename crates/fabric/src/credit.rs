@@ -136,6 +136,7 @@ impl Credit {
     }
 
     /// A message has left the queue: its sender may send another. The caller wakes the ring's writer.
+    #[inline]
     pub fn take(&self, slot: u32, count: &mut RxCount) {
         count.taken = count.taken.wrapping_add(1);
         store(&self.ours.taken, slot, count.taken, Ordering::Release);

@@ -429,6 +429,21 @@ impl Ring {
         self.control.producer.tail.load(Ordering::Acquire) != head
     }
 
+    /// As [`Ring::readable`], for a reader that looks again and again: it also reads at [`Ring::next`], so that the cache line of
+    /// the bytes comes together with that of `tail`, and not after it.
+    #[inline(always)]
+    pub fn stirs(&self, head: u64, next: u64) -> bool {
+        self.bytes.touch(next);
+        self.readable(head)
+    }
+
+    /// Where in the area the next bytes will lie, if the reader has taken all that is there.
+    #[inline(always)]
+    pub fn next(&self, rx: &RxCursor) -> u64 {
+        let at = rx.head.wrapping_sub(rx.base);
+        if at >= self.rewind { 0 } else { at }
+    }
+
     /// The writer's cursor as it is now, unchecked: only to tell that something changed.
     pub fn tail_mark(&self) -> u64 {
         self.control.producer.tail.load(Ordering::Acquire)
@@ -538,6 +553,7 @@ impl Ring {
     }
 
     /// Lowers the reader's flag: it is awake and will look by itself.
+    #[inline]
     pub fn disarm_reader(&self) {
         if self.control.reader.waits.load(Ordering::Relaxed) != 0 {
             self.control.reader.waits.store(0, Ordering::Relaxed);

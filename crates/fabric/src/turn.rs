@@ -109,9 +109,9 @@ impl Turn {
         self.word.fetch_or(CLOSED, Ordering::AcqRel);
     }
 
-    /// By what those who wait for it are found; another turn may have it once this one is gone.
-    pub fn key(&self) -> usize {
-        std::ptr::from_ref(self).addr()
+    /// By what threads that wait for it are found, and perhaps threads that wait for another turn.
+    pub fn key(turn: *const Self) -> u32 {
+        (turn.addr() / align_of::<Self>()) as u32
     }
 
     /// Whether it is closed.

@@ -1,7 +1,7 @@
 //! The lock: a process's one [`Inner`], and what is known of the process without it.
 //!
 //! What makes a `Process`, and what fork(2) does to it, is above: see [`process`](crate::process).
-#![allow(unsafe_code, reason = "the current process is a pointer that fork replaces; a guard that is released by hand")]
+#![allow(unsafe_code, reason = "the current process is a pointer that fork replaces; a guard of one word")]
 
 use crate::{
     abi,
@@ -14,7 +14,7 @@ use slipway_fabric::{
     sync::{AtomicPtr, Mutex, MutexGuard, Ordering},
 };
 use std::{
-    mem::ManuallyDrop,
+    marker::PhantomData,
     ops::{Deref, DerefMut},
     sync::OnceLock,
 };
@@ -49,12 +49,11 @@ struct Guarded {
 }
 
 /// The lock on a process's [`Inner`]. What the state left to do is done before it is released, and what was dropped is closed after that.
-/// A guard moves in and out of every wait: it is no larger than two words.
+/// A guard moves in and out of every wait, so it is one word: it stands for the mutex's own, which is forgotten.
 #[derive(Debug)]
 pub struct Guard<'a> {
     process: &'static Process,
-    /// Released by [`Guard::drop`] alone.
-    guarded: ManuallyDrop<MutexGuard<'a, Guarded>>,
+    _guarded: PhantomData<MutexGuard<'a, Guarded>>,
 }
 
 static CURRENT: AtomicPtr<Process> = AtomicPtr::new(std::ptr::null_mut());
@@ -102,7 +101,8 @@ impl Process {
     /// before the next can fail.
     #[inline]
     pub fn lock(&'static self) -> Guard<'static> {
-        Guard { process: self, guarded: ManuallyDrop::new(self.guarded.lock()) }
+        std::mem::forget(self.guarded.lock());
+        Guard { process: self, _guarded: PhantomData }
     }
 
     /// Lets threads that wait for the lock have it first: the mutex is not fair. Not to be called with the lock held.
@@ -151,10 +151,32 @@ impl Guard<'_> {
         self.process
     }
 
+    #[inline(always)]
+    fn guarded(&self) -> &Guarded {
+        // SAFETY: the guard holds the lock, and there is no other; the result does not outlive it.
+        unsafe { &*self.process.guarded.data_ptr() }
+    }
+
+    #[inline(always)]
+    fn guarded_mut(&mut self) -> &mut Guarded {
+        // SAFETY: as above, and it is borrowed for as long.
+        unsafe { &mut *self.process.guarded.data_ptr() }
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// It is the end of the guard.
+    #[inline(always)]
+    unsafe fn unlock(&mut self) {
+        // SAFETY: the guard holds the lock: the mutex's own was forgotten.
+        unsafe { self.process.guarded.force_unlock() };
+    }
+
     /// What is guarded, for a caller that drops no descriptor, and changes nothing that [`Shortcuts`](crate::dispatch::shortcuts::Shortcuts) say.
     #[inline(always)]
     pub(crate) fn quietly(&mut self) -> &mut Inner {
-        &mut self.guarded.inner
+        &mut self.guarded_mut().inner
     }
 }
 
@@ -162,14 +184,14 @@ impl Deref for Guard<'_> {
     type Target = Inner;
     #[inline]
     fn deref(&self) -> &Inner {
-        &self.guarded.inner
+        &self.guarded().inner
     }
 }
 
 impl DerefMut for Guard<'_> {
     #[inline]
     fn deref_mut(&mut self) -> &mut Inner {
-        let Guarded { inner, holds_closes } = &mut **self.guarded;
+        let Guarded { inner, holds_closes } = self.guarded_mut();
         inner.shortcuts.forget();
         if !std::mem::replace(holds_closes, true) {
             hold_closes();
@@ -181,11 +203,12 @@ impl DerefMut for Guard<'_> {
 impl Drop for Guard<'_> {
     #[inline(always)]
     fn drop(&mut self) {
-        if self.guarded.holds_closes || self.guarded.inner.is_unsettled() {
+        let Guarded { inner, holds_closes } = self.guarded();
+        if *holds_closes || inner.is_unsettled() {
             release_at_last(self);
         } else {
             // SAFETY: this is the end of the guard.
-            unsafe { ManuallyDrop::drop(&mut self.guarded) };
+            unsafe { self.unlock() };
         }
     }
 }
@@ -197,9 +220,9 @@ fn release_at_last(guard: &mut Guard<'_>) {
     struct Release<'a, 'b>(&'a mut Guard<'b>);
     impl Drop for Release<'_, '_> {
         fn drop(&mut self) {
-            let held = std::mem::take(&mut self.0.guarded.holds_closes);
+            let held = std::mem::take(&mut self.0.guarded_mut().holds_closes);
             // SAFETY: this is called once, at the end of the guard.
-            unsafe { ManuallyDrop::drop(&mut self.0.guarded) };
+            unsafe { self.0.unlock() };
             let doomed = if held { release_closes() } else { Vec::new() };
             if !doomed.is_empty() {
                 self.0.process.closer.close(doomed);

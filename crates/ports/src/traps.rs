@@ -60,7 +60,7 @@ impl Task {
 /// Waits until others' calls have left a closed turn.
 fn drained<'a>(mut guard: Guard<'a>, turn: &Arc<Turn>) -> Guard<'a> {
     while turn.calls() > calls_in(Arc::as_ptr(turn)) {
-        guard = wait::for_turn(guard, turn.key());
+        guard = wait::for_turn(guard, turn);
     }
     guard
 }

@@ -144,6 +144,7 @@ impl FutexWord {
     ///
     /// # Errors
     /// The value that it had instead.
+    #[inline]
     pub fn claim(&self, from: u32, to: u32) -> Result<u32, u32> {
         self.word.compare_exchange(from, to, Ordering::Acquire, Ordering::Relaxed)
     }

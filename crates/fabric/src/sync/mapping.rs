@@ -181,6 +181,14 @@ impl Bytes {
         words
     }
 
+    /// Reads the word at `at`, or one near it: nothing comes of it but that the processor has its cache line.
+    #[inline(always)]
+    pub fn touch(&self, at: u64) {
+        let offset = at as usize & (self.len - 1) & !7;
+        // SAFETY: the area is a power of two of bytes, at least 8, and aligned for words.
+        unsafe { self.start.as_ptr().add(offset).cast::<u64>().read_volatile() };
+    }
+
     #[cold]
     fn load_bytes<const N: usize>(&self, at: u64) -> [u64; N] {
         let mut bytes = [[0; 8]; N];

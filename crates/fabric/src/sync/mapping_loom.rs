@@ -70,6 +70,8 @@ impl Bytes {
     }
 
     /// As the native `copy_out`.
+    pub fn touch(&self, _at: u64) {}
+
     pub fn copy_out(&self, at: u64, to: &mut [u8]) {
         for (i, byte) in to.iter_mut().enumerate() {
             // SAFETY: as above.

@@ -62,6 +62,24 @@ impl<T> Mutex<T> {
         self.waiting.load(Ordering::Relaxed) > 0
     }
 
+    /// What is guarded, for the thread that holds the lock and has forgotten its guard. Outside of loom, which has to see each use.
+    #[cfg(not(loom))]
+    #[inline(always)]
+    pub fn data_ptr(&self) -> *mut T {
+        self.value.get()
+    }
+
+    /// Releases the lock.
+    ///
+    /// # Safety
+    /// The calling thread holds it and has forgotten its guard; nothing refers to what it guards any more.
+    #[inline(always)]
+    pub unsafe fn force_unlock(&self) {
+        if self.word.swap(FREE, Ordering::Release) == CONTENDED {
+            self.word.wake_one_private();
+        }
+    }
+
     #[cold]
     fn wait(&self) {
         self.waiting.fetch_add(1, Ordering::Relaxed);
@@ -115,8 +133,7 @@ impl<T> DerefMut for MutexGuard<'_, T> {
 impl<T> Drop for MutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        if self.mutex.word.swap(FREE, Ordering::Release) == CONTENDED {
-            self.mutex.word.wake_one_private();
-        }
+        // SAFETY: the guard ends, and with it every reference that it gave.
+        unsafe { self.mutex.force_unlock() };
     }
 }

@@ -71,11 +71,11 @@ impl Inner {
 
     /// Wakes senders that wait for room on the line.
     pub(super) fn wake_line_senders(&self, id: LineId) {
-        self.wake_where(|what| *what == For::Line(id));
+        self.wake_where(|what| *what == For::Line(id.index));
     }
 
     /// Wakes threads that wait for the end of a call in a turn.
-    pub(crate) fn wake_turn(&self, key: usize) {
+    pub(crate) fn wake_turn(&self, key: u32) {
         self.wake_where(|what| *what == For::Turn(key));
     }
 

@@ -43,10 +43,16 @@ impl Shortcuts {
         (self.sent_to, self.received_from) = (NOTHING, NOTHING);
     }
 
-    /// Line and slot to which a message for the name goes, if it was the last that was sent to.
+    /// Whether the name was the last that was sent to, by the [`route`](Self::route).
     #[inline(always)]
-    pub(crate) fn route(&self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
-        if self.sent_to == key(space, name) { Some(self.route) } else { None }
+    pub(crate) fn knows_route(&self, space: SpaceId, name: u32) -> bool {
+        self.sent_to == key(space, name)
+    }
+
+    /// Line and slot to which a message for the last name goes that was sent to.
+    #[inline(always)]
+    pub(crate) fn route(&self) -> (LineId, u32) {
+        self.route
     }
 
     /// Remembers line and slot of a name.

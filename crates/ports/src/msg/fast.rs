@@ -26,41 +26,40 @@ impl Inner {
     /// What a name to receive from denotes, if it can be received from.
     #[inline(always)]
     pub(super) fn receives_from(&mut self, space: SpaceId, name: u32) -> Option<For> {
-        if self.shortcuts.knows_receiver(space, name) {
-            return self.shortcuts.what();
+        if !self.shortcuts.knows_receiver(space, name) {
+            self.look_up_receiver(space, name);
         }
-        self.look_up_receiver(space, name)
+        self.shortcuts.what()
     }
 
     #[inline(never)]
-    fn look_up_receiver(&mut self, space: SpaceId, name: u32) -> Option<For> {
+    fn look_up_receiver(&mut self, space: SpaceId, name: u32) {
         let what = receivable(self, space, name).ok();
         self.shortcuts.note_receiver(space, name, what);
-        what
     }
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.
     #[inline(always)]
     fn way_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
-        match self.shortcuts.route(space, name) {
-            Some(route) => Some(route),
-            None => self.look_up_way(space, name),
+        if self.shortcuts.knows_route(space, name) || self.look_up_way(space, name).is_some() {
+            return Some(self.shortcuts.route());
         }
+        None
     }
 
     #[inline(never)]
-    fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
+    fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<()> {
         let port = self.state.space(space).get(name).filter(|entry| entry.has(kind::SEND))?.port()?;
         let route = self.remote(port)?.way()?;
         let way = (route.line, route.slot);
         self.shortcuts.note_route(space, name, way);
-        Some(way)
+        Some(())
     }
 }
 
 /// Sends the message of `size` bytes in `buffer` if it is plain, and its line has room: false, and nothing has changed, if
 /// not.
-#[inline(always)]
+#[inline(never)]
 pub fn send(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
     const PLAIN: u32 = types::COPY_SEND;
     if size > buffer.len() || size > INLINE || !size.is_multiple_of(8) {
@@ -227,15 +226,22 @@ pub struct Buffer<'a> {
     pub space: SpaceId,
     /// What is received from.
     pub what: For,
-    /// Where the message goes.
+    /// Where the message goes: all of it may be used.
     pub bytes: &'a mut [u8],
-    /// The most bytes of it that may be used.
-    pub limit: usize,
 }
 
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
-pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], limit: usize) -> Short {
+pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
+    match receive_plain(inner, space, what, bytes) {
+        Short::Other => receive_front(inner, space, what, bytes),
+        short => short,
+    }
+}
+
+/// As [`receive`], for what is most frequent.
+#[inline(never)]
+fn receive_plain(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(&number) = inner.waiting.hot.first() else {
         return if none_queued(state, what) { Short::Nothing } else { Short::Other };
@@ -246,20 +252,21 @@ pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], l
         Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
-    match take_off::<true>(state, line, &record, what, bytes, limit) {
+    match take_off::<true>(state, line, &record, what, bytes) {
         Some(taken) => deliver(inner, number, &record, &taken, space, bytes),
-        None => return receive_front(inner, number, space, what, bytes, limit),
+        None => return Short::Other,
     }
     Short::Received
 }
 
 /// As [`receive`], for what is less frequent.
 #[inline(never)]
-fn receive_front(inner: &mut Inner, number: LineId, space: SpaceId, what: For, bytes: &mut [u8], limit: usize) -> Short {
+fn receive_front(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
+    let Some(&number) = inner.waiting.hot.first() else { return Short::Other };
     // What is posted may drop descriptors.
     let free = |line: &&mut Line| line.kept.is_empty() && line.backlog.is_empty();
     let front = inner.lines.get_mut(number).filter(free).and_then(|line| line.front().ok().flatten());
-    let mut to = Buffer { space, what, bytes, limit };
+    let mut to = Buffer { space, what, bytes };
     if front.is_some_and(|record| take(inner, number, &record, &mut to)) { Short::Received } else { Short::Other }
 }
 
@@ -269,7 +276,7 @@ pub fn take(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     let taken = match record.kind {
-        wire::kind::MESSAGE => take_off::<false>(state, line, record, to.what, to.bytes, to.limit),
+        wire::kind::MESSAGE => take_off::<false>(state, line, record, to.what, to.bytes),
         wire::kind::ONCE => take_off_once(state, line, record, to),
         _ => None,
     };
@@ -288,24 +295,16 @@ pub(super) struct Taken {
 
 /// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor.
 #[inline(always)]
-fn fits(record: &Record, bytes: &[u8], limit: usize) -> bool {
-    let size = HEADER + record.body as usize;
+fn fits(record: &Record, bytes: &[u8]) -> bool {
     let plain = record.flags == 0 && record.fds == 0 && record.items == 0;
-    plain && size <= limit && size <= bytes.len()
+    plain && HEADER + record.body as usize <= bytes.len()
 }
 
 /// Takes the body of a message at the front off the line, which is counted as received. `MOST`: of most messages, which
 /// makes the fewest steps; those that have nothing else but perhaps a token.
 #[inline(always)]
-fn take_off<const MOST: bool>(
-    state: &mut State,
-    line: &mut Line,
-    record: &Record,
-    what: For,
-    bytes: &mut [u8],
-    limit: usize,
-) -> Option<Taken> {
-    if !fits(record, bytes, limit) || MOST && record.kind != wire::kind::MESSAGE {
+fn take_off<const MOST: bool>(state: &mut State, line: &mut Line, record: &Record, what: For, bytes: &mut [u8]) -> Option<Taken> {
+    if !fits(record, bytes) || MOST && record.kind != wire::kind::MESSAGE {
         return None;
     }
     match record.reply.form {
@@ -336,7 +335,7 @@ fn take_off<const MOST: bool>(
 /// As [`take_off`], for the message of a send-once right.
 fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
     let by_value = matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::LINE_RIGHT | form::BACK);
-    if !fits(record, to.bytes, to.limit) || !by_value {
+    if !fits(record, to.bytes) || !by_value {
         return None;
     }
     let port = line.token_port(record.target)?;
@@ -356,11 +355,7 @@ fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut B
 #[inline(always)]
 fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
     let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(port.0 as usize) else { return None };
-    let mine = match what {
-        For::Port(own) => own == port,
-        For::Set(set) => local.set == Some(set),
-        For::Room(_) | For::Line(_) | For::Turn(_) => false,
-    };
+    let mine = what == For::Port(port) || local.set.is_some_and(|set| what == For::Set(set));
     if mine && local.queue.is_empty() { Some(local) } else { None }
 }
 

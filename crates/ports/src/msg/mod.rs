@@ -33,7 +33,7 @@ pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], re
     if request.option & option::RCV_MSG == 0 {
         return Code::SUCCESS;
     }
-    receive::receive(guard, space, buffer, request)
+    receive::receive(guard, space, within(buffer, request), request)
 }
 
 /// As [`mach_msg`], when the message to be sent doesn't go by the fast path.
@@ -46,5 +46,12 @@ fn send_slowly(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request:
     if code != Code::SUCCESS || request.option & option::RCV_MSG == 0 {
         return code;
     }
-    receive::receive(guard, space, buffer, request)
+    receive::receive(guard, space, within(buffer, request), request)
+}
+
+/// The part of the buffer that a received message may use.
+#[inline(always)]
+fn within<'a>(buffer: &'a mut [u8], request: &Request) -> &'a mut [u8] {
+    let most = request.receive_size.min(buffer.len());
+    &mut buffer[..most]
 }

@@ -15,29 +15,39 @@ use crate::{
     waiting::For,
 };
 
-/// Receives by the fast path, as long as there is nothing else to be done.
+/// Receives by the fast path, as long as there is nothing else to be done. All of `bytes` may be used.
 #[inline(always)]
-pub(super) fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+pub(super) fn receive(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
+    // Where calls may take the place of messages, a receiver lends its place while it waits.
+    match guard.state.turns.any() {
+        false => receive_as::<false>(guard, space, bytes, request),
+        true => receive_lending(guard, space, bytes, request),
+    }
+}
+
+#[inline(never)]
+fn receive_lending(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
+    receive_as::<true>(guard, space, bytes, request)
+}
+
+#[inline(always)]
+fn receive_as<const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
     let Some(what) = guard.quietly().receives_from(space, request.receive_name) else {
         return receivable(&guard, space, request.receive_name).err().unwrap_or(Code::RCV_INVALID_NAME);
     };
-    // The answer to what was just sent can't be there yet.
-    let mut asked = request.option & option::SEND_MSG != 0;
-    let mut ended = Ended::Stirred;
-    // Where calls may take the place of messages, a receiver lends its place while it waits.
-    let lends = guard.state.turns.any();
-    if lends {
+    if LENDS {
         guard.quietly().come_back(what);
     }
+    // The answer to what was just sent can't be there yet.
+    let mut short = match request.option & option::SEND_MSG {
+        0 => fast::receive(guard.quietly(), space, what, bytes),
+        _ => fast::look(guard.quietly(), what),
+    };
+    let mut ended = Ended::Stirred;
     while ended == Ended::Stirred {
-        let inner = guard.quietly();
-        let short = match std::mem::take(&mut asked) {
-            true => fast::look(inner, what),
-            false => fast::receive(inner, space, what, buffer, request.receive_size),
-        };
         match short {
             Short::Received => {
-                if lends {
+                if LENDS {
                     guard.quietly().go_away(what);
                 }
                 if guard.waiting.others_wait() {
@@ -45,27 +55,22 @@ pub(super) fn receive(mut guard: Guard<'_>, space: SpaceId, buffer: &mut [u8], r
                 }
                 return Code::SUCCESS;
             }
-            Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {
-                let waited = match lends {
-                    true => turn::for_message(guard, what, None, None),
-                    false => wait::for_message(guard, what, None, Some(hands(space, buffer, request))),
-                };
-                (guard, ended) = match waited {
-                    Ok(waited) => waited,
-                    Err(HasMessage) => return Code::SUCCESS,
-                };
-            }
+            Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {}
             Short::Nothing | Short::Other => break,
         }
+        let waited = match LENDS {
+            true => turn::for_message(guard, what, None, Hands::none()),
+            false => wait::for_message(guard, what, space, bytes),
+        };
+        (guard, ended) = match waited {
+            Ok(waited) => waited,
+            Err(HasMessage) => return Code::SUCCESS,
+        };
+        if ended == Ended::Stirred {
+            short = fast::receive(guard.quietly(), space, what, bytes);
+        }
     }
-    receive_slowly(guard, space, what, buffer, request, ended)
-}
-
-/// The part of the buffer that may be used.
-#[inline(always)]
-fn hands<'a>(space: SpaceId, buffer: &'a mut [u8], request: &Request) -> Hands<'a> {
-    let limit = request.receive_size.min(buffer.len());
-    Hands { space, bytes: &mut buffer[..limit] }
+    receive_slowly(guard, space, what, bytes, request, ended)
 }
 
 /// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
@@ -74,7 +79,7 @@ fn receive_slowly(
     mut guard: Guard<'_>,
     space: SpaceId,
     what: For,
-    buffer: &mut [u8],
+    bytes: &mut [u8],
     request: &Request,
     mut ended: Ended,
 ) -> Code {
@@ -93,7 +98,7 @@ fn receive_slowly(
         }
         // What is left to do may send a message here, of which only a thread that waits already is told.
         loop {
-            if let Some(code) = try_receive(&mut guard, space, what, buffer, request) {
+            if let Some(code) = try_receive(&mut guard, space, what, bytes, request.option) {
                 return finish(guard, what, code);
             }
             if !guard.is_unsettled() {
@@ -111,12 +116,12 @@ fn receive_slowly(
         if asked && request.timeout == 0 {
             // A message that was sent before this call may lie in a line whose bell the watcher has yet to hear.
             guard.catch_up();
-            let code = try_receive(&mut guard, space, what, buffer, request).unwrap_or(Code::RCV_TIMED_OUT);
+            let code = try_receive(&mut guard, space, what, bytes, request.option).unwrap_or(Code::RCV_TIMED_OUT);
             guard.waiting.quiet(what);
             return finish(guard, what, code);
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
-        (guard, ended) = match turn::for_message(guard, what, deadline, Some(hands(space, buffer, request))) {
+        (guard, ended) = match turn::for_message(guard, what, deadline, Hands { space, bytes }) {
             Ok(waited) => waited,
             Err(HasMessage) => return Code::SUCCESS,
         };
@@ -148,21 +153,21 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
 }
 
 /// Receives what is there: None if nothing is.
-fn try_receive(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
-    match fast::receive(inner, space, what, buffer, request.receive_size) {
+fn try_receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
+    match fast::receive(inner, space, what, bytes) {
         Short::Received => Some(Code::SUCCESS),
         Short::Nothing => None,
-        Short::Other => take_any(inner, space, what, buffer, request),
+        Short::Other => take_any(inner, space, what, bytes, option),
     }
 }
 
 /// As [`try_receive`], from wherever a message is.
-fn take_any(inner: &mut Inner, space: SpaceId, what: For, buffer: &mut [u8], request: &Request) -> Option<Code> {
+fn take_any(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
     loop {
         if let Some(port) = waiting_at(inner, what) {
-            return Some(from_queue(inner, space, port, buffer, request));
+            return Some(from_queue(inner, space, port, bytes, option));
         }
-        let mut to = Buffer { space, what, bytes: buffer, limit: request.receive_size };
+        let mut to = Buffer { space, what, bytes };
         let mut queued = false;
         for i in 0..inner.waiting.hot.len() {
             let Some(number) = inner.waiting.hot.get(i).copied() else { break };
@@ -203,15 +208,15 @@ fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
     }
 }
 
-fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, buffer: &mut [u8], request: &Request) -> Code {
+fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8], option: u32) -> Code {
     let size = match inner.state.port(port).local().and_then(|local| local.queue.front()) {
         Some(message) => message.size(),
         None => return Code::RCV_TIMED_OUT,
     };
-    let fits = size <= request.receive_size.min(buffer.len());
-    if !fits && request.option & option::RCV_LARGE != 0 {
-        if buffer.len() >= 8 && request.receive_size >= 8 {
-            buffer[4..8].copy_from_slice(&(size as u32).to_le_bytes());
+    let fits = size <= bytes.len();
+    if !fits && option & option::RCV_LARGE != 0 {
+        if let Some(place) = bytes.get_mut(4..8) {
+            place.copy_from_slice(&(size as u32).to_le_bytes());
         }
         return Code::RCV_TOO_LARGE;
     }
@@ -233,8 +238,8 @@ fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, buffer: &mut [u8]
     let mut lost = 0;
     let name = typed::place_right(inner, space, reply, &mut lost, 0x2000);
     let copied = if items.is_empty() { Ok(()) } else { typed::copyout(inner, space, &mut body, items) };
-    buffer[HEADER..size].copy_from_slice(&body);
-    header::deliver(inner, port, buffer, &Delivered { size, id, complex, dest_type, reply: name, reply_type });
+    bytes[HEADER..size].copy_from_slice(&body);
+    header::deliver(inner, port, bytes, &Delivered { size, id, complex, dest_type, reply: name, reply_type });
     finish_dest(inner, dest);
     copied.err().unwrap_or(Code::SUCCESS)
 }

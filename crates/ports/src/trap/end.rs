@@ -12,7 +12,7 @@ pub(super) fn told(turn: *const Turn) {
     let Some(process) = Process::made() else { return };
     let mut guard = process.lock();
     guard.state.turns.left();
-    guard.wake_turn(turn.addr());
+    guard.wake_turn(Turn::key(turn));
 }
 
 /// The innermost call of the thread is unwound: as if it had returned.

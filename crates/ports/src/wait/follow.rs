@@ -6,10 +6,11 @@ use crate::{
     state::PortId,
     waiting::{For, Wait},
 };
+use slipway_fabric::turn::Turn;
 
 /// Waits for the end of a call in a turn.
-pub fn for_turn(guard: Guard<'_>, turn: usize) -> Guard<'_> {
-    for_word(guard, For::Turn(turn), None).0
+pub fn for_turn<'a>(guard: Guard<'a>, turn: &Turn) -> Guard<'a> {
+    for_word(guard, For::Turn(Turn::key(turn)), None).0
 }
 
 /// Waits for room in the queue of a port here.
@@ -20,7 +21,7 @@ pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard
 /// Waits for what other threads of the process do.
 fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
     let me = Me::get(&mut guard);
-    let wait = Wait { thread: me.number, what, takes: None };
+    let wait = Wait::of_nothing(me.number, what);
     // It takes no message.
     let (guard, ended) = follow(guard, &me, wait, deadline).unwrap_or_else(|HasMessage| (me.process.lock(), Ended::Look));
     let ended = overdue(ended, &me.waiter, deadline);

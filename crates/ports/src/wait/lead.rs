@@ -2,16 +2,16 @@
 
 use super::{
     follow::follow,
-    thread::{Ended, HasMessage, Me, overdue, remaining},
+    thread::{Ended, HasMessage, Me, Watched, overdue, remaining},
 };
 use crate::{
     lock::Guard,
     settings,
-    state::{LineId, SpaceId},
-    waiting::{ASLEEP, For, HOT, Wait},
+    state::SpaceId,
+    waiting::{ASLEEP, For, HANDED, HOT, Wait},
 };
 use slipway_fabric::{
-    ring::{FUTEX_WAIT, Ring},
+    ring::FUTEX_WAIT,
     spin::{Outcome, SpinStrategy, look, now, processor, stirs_at_once},
     sync::FutexWord,
 };
@@ -30,27 +30,42 @@ pub type Waited<'a> = Result<(Guard<'a>, Ended), HasMessage>;
 pub struct Hands<'a> {
     /// The space in which the message's rights get names.
     pub space: SpaceId,
-    /// All of it can be used.
+    /// All of it can be used. If it is empty, nothing is handed over.
     pub bytes: &'a mut [u8],
 }
 
-/// Waits until there may be a message, releasing the lock meanwhile. `deadline` is on [`now`]'s clock.
+impl Hands<'_> {
+    /// Those of a thread that is handed nothing.
+    pub fn none() -> Self {
+        Self { space: SpaceId(0), bytes: &mut [] }
+    }
+}
+
+/// Waits until there may be a message, releasing the lock meanwhile; `space` and `bytes` are [`Hands`].
+#[inline(never)]
+pub fn for_message<'a>(guard: Guard<'a>, what: For, space: SpaceId, bytes: &mut [u8]) -> Waited<'a> {
+    for_message_until(guard, what, None, Hands { space, bytes })
+}
+
+/// As [`for_message`], until `deadline` at most, on [`now`]'s clock.
 #[inline(always)]
-pub fn for_message<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Option<Hands<'_>>) -> Waited<'a> {
+pub fn for_message_until<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Hands<'_>) -> Waited<'a> {
     if guard.crowded {
         return Ok(make_way(guard, deadline));
     }
     let mut me = Me::get(&mut guard);
-    let takes = hands.as_ref().map(|hands| (hands.space, hands.bytes.len()));
-    let wait = Wait { thread: me.number, what, takes };
-    let waited = match guard.waiting.leader {
-        None => lead(guard, &mut me, wait, deadline),
-        Some(_) => follow(guard, &me, wait, deadline),
+    let takes = hands.bytes.len().min(HANDED) as u32;
+    let wait = |me: &Me| Wait { thread: me.number, what, space: hands.space, takes };
+    let waited = if guard.waiting.leader.is_none() {
+        guard.quietly().waiting.leader = Some(wait(&me));
+        lead(guard, &mut me, deadline)
+    } else {
+        follow(guard, &me, wait(&me), deadline)
     };
     let waited = match waited {
         Ok((guard, ended)) => Ok((guard, overdue(ended, &me.waiter, deadline))),
         Err(HasMessage) => {
-            hands.into_iter().for_each(|hands| me.waiter.copy_message(hands.bytes));
+            me.waiter.copy_message(hands.bytes);
             Err(HasMessage)
         }
     };
@@ -71,8 +86,7 @@ fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
 
 /// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
 #[inline(always)]
-fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, wait: Wait, deadline: Option<u64>) -> Waited<'a> {
-    guard.quietly().waiting.leader = Some(wait);
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<'a> {
     me.note(&guard);
     let mut ended = Ended::Look;
     let mut won = false;
@@ -86,7 +100,7 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, wait: Wait, deadline: Option<u64>
     }
     if !won {
         (guard, ended) = match &me.rings[..] {
-            [(line, ring, head)] => sleep_on_one(guard, me, (*line, ring, *head), deadline)?,
+            [watched] => sleep_on_one(guard, me, watched, deadline)?,
             _ => sleep_on_several(guard, me, deadline)?,
         };
     }
@@ -118,8 +132,8 @@ fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) 
 fn strategy(guard: &Guard<'_>, me: &Me) -> SpinStrategy {
     let own = processor();
     let mut strategy = me.waiter.strategy(own);
-    for (number, ..) in &me.rings {
-        let Some(line) = guard.lines.get(*number) else { continue };
+    for watched in &me.rings {
+        let Some(line) = guard.lines.get(watched.line) else { continue };
         let of_line = line.segment.strategy(own);
         if of_line > strategy && line.spins.spins() {
             strategy = of_line;
@@ -130,16 +144,12 @@ fn strategy(guard: &Guard<'_>, me: &Me) -> SpinStrategy {
 
 /// Sleeps until the only hot line stirs or the leader is woken.
 #[inline(always)]
-fn sleep_on_one<'a>(
-    mut guard: Guard<'a>,
-    me: &Me,
-    (line, ring, head): (LineId, &Ring, u64),
-    deadline: Option<u64>,
-) -> Waited<'a> {
+fn sleep_on_one<'a>(mut guard: Guard<'a>, me: &Me, watched: &Watched, deadline: Option<u64>) -> Waited<'a> {
+    let ring = &watched.ring;
     ring.arm_reader_on_futex();
     let mut interrupted = false;
-    if !ring.readable(head) {
-        guard.quietly().waiting.sleeps_on = Some(line);
+    if !ring.readable(watched.head) {
+        guard.quietly().waiting.sleeps_on = Some(watched.line);
         let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
         drop(guard);
         interrupted = ring.reader_word().wait_while(FUTEX_WAIT, Some(rest));
@@ -158,10 +168,10 @@ fn sleep_on_one<'a>(
 fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<'a> {
     // A kernel that can't sleep on several words has the watcher hear bells for us.
     let several = FutexWord::can_wait_any();
-    me.rings.iter().for_each(|(_, ring, _)| if several { ring.arm_reader_on_futex() } else { ring.arm_reader() });
+    me.rings.iter().for_each(|Watched { ring, .. }| if several { ring.arm_reader_on_futex() } else { ring.arm_reader() });
     let mut ended = Ended::Look;
     if !me.stirs() {
-        let rings = me.rings.iter().filter(|_| several).map(|(_, ring, _)| (ring.reader_word(), FUTEX_WAIT));
+        let rings = me.rings.iter().filter(|_| several).map(|watched| (watched.ring.reader_word(), FUTEX_WAIT));
         let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
         let rest = remaining(deadline);
         drop(guard);

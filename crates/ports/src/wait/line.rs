@@ -36,7 +36,7 @@ pub fn for_line(
         return (guard, Ended::Look);
     }
     let me = Me::get(&mut guard);
-    guard.waiting.list.push(Wait { thread: me.number, what: For::Line(number), takes: None });
+    guard.waiting.list.push(Wait::of_nothing(me.number, For::Line(number.index)));
     drop(guard);
     let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
     guard = me.process.lock();

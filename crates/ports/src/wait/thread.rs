@@ -2,7 +2,6 @@
 
 use crate::{
     dispatch::Inner,
-    line::Line,
     lock::{Guard, Process},
     settings,
     state::LineId,
@@ -36,13 +35,24 @@ pub(super) struct Me {
     /// Its number among the process's waiters.
     pub number: u32,
     pub waiter: Arc<Waiter>,
-    /// The hot lines, as of `epoch`, and how far each was read when the wait began.
+    /// The hot lines, as of `epoch`.
     pub epoch: u64,
-    pub rings: Vec<(LineId, Ring, u64)>,
+    pub rings: Vec<Watched>,
     /// Whether the last wait was won by spinning: then the next begins with it.
     pub eager: bool,
     /// Whether it may look before it sleeps at all.
     pub looks: bool,
+}
+
+/// A hot line, while a wait lasts.
+#[derive(Debug)]
+pub(super) struct Watched {
+    pub line: LineId,
+    pub ring: Ring,
+    /// How far it was read when the wait began.
+    pub head: u64,
+    /// Where its next record will lie.
+    next: u64,
 }
 
 impl Me {
@@ -100,7 +110,7 @@ impl Me {
     #[inline(always)]
     pub fn note(&mut self, inner: &Inner) {
         match &mut self.rings[..] {
-            [(number, _, head)] if self.epoch == inner.waiting.epoch => *head = looked_at(inner, *number),
+            [watched] if self.epoch == inner.waiting.epoch => watched.note(inner),
             _ => self.note_all(inner),
         }
     }
@@ -108,35 +118,46 @@ impl Me {
     #[cold]
     fn note_all(&mut self, inner: &Inner) {
         if self.epoch == inner.waiting.epoch {
-            self.rings.iter_mut().for_each(|(number, _, head)| *head = looked_at(inner, *number));
+            self.rings.iter_mut().for_each(|watched| watched.note(inner));
             return;
         }
         self.epoch = inner.waiting.epoch;
         self.rings.clear();
-        self.rings.extend(inner.waiting.hot.iter().filter_map(|number| {
-            let line = inner.lines.get(*number)?;
-            Some((*number, line.segment.rx.clone(), line.looked_at()))
+        self.rings.extend(inner.waiting.hot.iter().filter_map(|line| {
+            let ring = inner.lines.get(*line)?.segment.rx.clone();
+            let mut watched = Watched { line: *line, ring, head: 0, next: 0 };
+            watched.note(inner);
+            Some(watched)
         }));
     }
 
     /// Lowers the flags of the lines that it slept on. One that was cooled meanwhile is to ring its bell.
     #[cold]
     pub fn disarm(&self, inner: &Inner) {
-        for (_, ring, _) in self.rings.iter().filter(|(number, ..)| inner.waiting.hot.contains(number)) {
-            ring.disarm_reader();
+        for watched in self.rings.iter().filter(|watched| inner.waiting.hot.contains(&watched.line)) {
+            watched.ring.disarm_reader();
         }
     }
 
     #[inline]
     pub fn stirs(&self) -> bool {
-        self.rings.iter().any(|(_, ring, head)| ring.readable(*head)) || self.waiter.is_woken()
+        self.rings.iter().any(Watched::stirs) || self.waiter.is_woken()
     }
 }
 
-/// How far a line was read.
-#[inline(always)]
-fn looked_at(inner: &Inner, number: LineId) -> u64 {
-    inner.lines.get(number).map_or(0, Line::looked_at)
+impl Watched {
+    /// Takes note of how far the line was read.
+    #[inline(always)]
+    fn note(&mut self, inner: &Inner) {
+        if let Some(line) = inner.lines.get(self.line) {
+            (self.head, self.next) = (line.looked_at(), line.segment.rx.next(&line.rx));
+        }
+    }
+
+    #[inline(always)]
+    fn stirs(&self) -> bool {
+        self.ring.stirs(self.head, self.next)
+    }
 }
 
 /// Takes a thread that ends out of its process's list.

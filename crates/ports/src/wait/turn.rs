@@ -102,19 +102,19 @@ impl Inner {
 /// Waits until there may be a message, with the receiver's place open to calls. `deadline` is on
 /// [`now`](slipway_fabric::spin::now)'s clock.
 #[inline]
-pub(crate) fn for_message<'a>(guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Option<Hands<'_>>) -> Waited<'a> {
-    if guard.state.turns.any() { lent(guard, what, deadline) } else { lead::for_message(guard, what, deadline, hands) }
+pub(crate) fn for_message<'a>(guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Hands<'_>) -> Waited<'a> {
+    if guard.state.turns.any() { lent(guard, what, deadline) } else { lead::for_message_until(guard, what, deadline, hands) }
 }
 
 /// A message may not come before the turn is withdrawn: none is handed to the thread.
 #[cold]
 fn lent(guard: Guard<'_>, what: For, deadline: Option<u64>) -> Waited<'_> {
     let turn = guard.turn_of(what).cloned().filter(|turn| turn.offer());
-    let (mut guard, mut ended) = lead::for_message(guard, what, deadline, None)?;
+    let (mut guard, mut ended) = lead::for_message_until(guard, what, deadline, Hands::none())?;
     let Some(turn) = turn else { return Ok((guard, ended)) };
     while !turn.withdraw() {
         guard.hand_over();
-        guard = for_turn(guard, turn.key());
+        guard = for_turn(guard, &turn);
         if ended == Ended::Stirred {
             // Meanwhile anything may have changed.
             ended = Ended::Look;

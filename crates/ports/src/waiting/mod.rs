@@ -73,7 +73,7 @@ impl Waiter {
         self.word.load(Ordering::Acquire) == HAS_MESSAGE
     }
 
-    /// Copies the message that was handed to it, which [`fits`](Wait::takes).
+    /// Copies the message that was handed to it, which [fits](Wait::takes).
     pub(crate) fn copy_message(&self, to: &mut [u8]) {
         let handed = self.handed.lock();
         to[..handed.size].copy_from_slice(&handed.bytes[..handed.size]);
@@ -110,10 +110,10 @@ pub enum For {
     Set(SetId),
     /// Room in the queue of a port here.
     Room(PortId),
-    /// Room on a line, or in the queue that it leads to.
-    Line(LineId),
-    /// The end of a call in a [turn](slipway_fabric::turn::Turn).
-    Turn(usize),
+    /// Room on the line at that place of the table, or in the queue that it leads to.
+    Line(u32),
+    /// The end of a call in the [turn](slipway_fabric::turn::Turn) with that key.
+    Turn(u32),
 }
 
 impl For {
@@ -135,8 +135,17 @@ pub(crate) struct Wait {
     pub thread: u32,
     /// What it waits for.
     pub what: For,
-    /// The space that gets the rights of a message that a sender hands to the thread, and the most bytes that it takes.
-    pub takes: Option<(SpaceId, usize)>,
+    /// The space that gets the rights of a message that a sender hands to the thread.
+    pub space: SpaceId,
+    /// The most bytes of such a message; 0 if there may be none.
+    pub takes: u32,
+}
+
+impl Wait {
+    /// That of a thread that is handed nothing.
+    pub(crate) fn of_nothing(thread: u32, what: For) -> Self {
+        Self { thread, what, space: SpaceId(0), takes: 0 }
+    }
 }
 
 /// A port or set that a program polls.
@@ -179,9 +188,9 @@ impl Waiting {
     /// A thread that waits for messages at what `of` picks, and takes one of that size from the sender's hands; and the space that
     /// gets its rights. Not a leader that sleeps on a line's word, or is about to: the next leader would put it to sleep again.
     pub(crate) fn taker(&self, size: usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId)> {
-        let takes = |wait: &Wait| wait.takes.filter(|(_, limit)| size <= *limit && of(&wait.what) && self.is_asleep(wait.thread));
+        let takes = |wait: &&Wait| size <= wait.takes as usize && of(&wait.what) && self.is_asleep(wait.thread);
         let leader = self.leader.iter().filter(|_| self.sleeps_on.is_none());
-        self.list.iter().chain(leader).find_map(|wait| takes(wait).map(|(space, _)| (wait.thread, space)))
+        self.list.iter().chain(leader).find(takes).map(|wait| (wait.thread, wait.space))
     }
 
     /// Hands a message of `size` bytes to the thread, which waits no more.
