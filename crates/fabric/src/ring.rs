@@ -429,19 +429,13 @@ impl Ring {
         self.control.producer.tail.load(Ordering::Acquire) != head
     }
 
-    /// As [`Ring::readable`], for a reader that looks again and again: it also reads at [`Ring::next`], so that the cache line of
-    /// the bytes comes together with that of `tail`, and not after it.
+    /// As [`Ring::readable`], for a reader that looks again and again. It also reads where the next bytes will lie if it has taken
+    /// all that is there, so that their cache line comes together with that of `tail`, and not after it.
     #[inline(always)]
-    pub fn stirs(&self, head: u64, next: u64) -> bool {
-        self.bytes.touch(next);
+    pub fn stirs(&self, head: u64, base: u64) -> bool {
+        let at = head.wrapping_sub(base);
+        self.bytes.touch(if at < self.rewind { at } else { 0 });
         self.readable(head)
-    }
-
-    /// Where in the area the next bytes will lie, if the reader has taken all that is there.
-    #[inline(always)]
-    pub fn next(&self, rx: &RxCursor) -> u64 {
-        let at = rx.head.wrapping_sub(rx.base);
-        if at >= self.rewind { 0 } else { at }
     }
 
     /// The writer's cursor as it is now, unchecked: only to tell that something changed.

@@ -51,8 +51,8 @@ pub(super) struct Watched {
     pub ring: Ring,
     /// How far it was read when the wait began.
     pub head: u64,
-    /// Where its next record will lie.
-    next: u64,
+    /// The position at the front of the ring's area.
+    base: u64,
 }
 
 impl Me {
@@ -125,7 +125,7 @@ impl Me {
         self.rings.clear();
         self.rings.extend(inner.waiting.hot.iter().filter_map(|line| {
             let ring = inner.lines.get(*line)?.segment.rx.clone();
-            let mut watched = Watched { line: *line, ring, head: 0, next: 0 };
+            let mut watched = Watched { line: *line, ring, head: 0, base: 0 };
             watched.note(inner);
             Some(watched)
         }));
@@ -150,13 +150,13 @@ impl Watched {
     #[inline(always)]
     fn note(&mut self, inner: &Inner) {
         if let Some(line) = inner.lines.get(self.line) {
-            (self.head, self.next) = (line.looked_at(), line.segment.rx.next(&line.rx));
+            (self.head, self.base) = (line.looked_at(), line.rx.base);
         }
     }
 
     #[inline(always)]
     fn stirs(&self) -> bool {
-        self.ring.stirs(self.head, self.next)
+        self.ring.stirs(self.head, self.base)
     }
 }
 
