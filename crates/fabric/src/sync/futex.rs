@@ -61,18 +61,18 @@ impl FutexWord {
         *CAN.get_or_init(|| probe() != Err(rustix::io::Errno::NOSYS))
     }
 
-    /// As [`FutexWord::wait`], with a time-out of nanoseconds; whether a signal ended the sleep.
+    /// As [`FutexWord::wait`], with a time-out of nanoseconds.
     #[inline]
-    pub fn wait_while(&self, expected: u32, timeout_ns: Option<u64>) -> bool {
+    pub fn wait_while(&self, expected: u32, timeout_ns: Option<u64>) {
         use rustix::thread::futex;
         let timeout =
             timeout_ns.map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
-        futex::wait(&self.word, futex::Flags::empty(), expected, timeout.as_ref()) == Err(rustix::io::Errno::INTR)
+        let _ = futex::wait(&self.word, futex::Flags::empty(), expected, timeout.as_ref());
     }
 
-    /// Sleeps while each of the words has the value beside it; returns as [`FutexWord::wait`] does,
-    /// and tells whether a signal ended the sleep. At most 128 words. `timeout_ns` is from now.
-    pub fn wait_any(words: &[(&Self, u32)], timeout_ns: Option<u64>) -> bool {
+    /// Sleeps while each of the words has the value beside it; returns as [`FutexWord::wait`] does. At most 128
+    /// words. `timeout_ns` is from now.
+    pub fn wait_any(words: &[(&Self, u32)], timeout_ns: Option<u64>) {
         use rustix::thread::futex;
         if let [(word, expected)] = words {
             return word.wait_while(*expected, timeout_ns);
@@ -92,8 +92,7 @@ impl FutexWord {
             let at = (now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64).saturating_add(ns);
             futex::Timespec { tv_sec: (at / 1_000_000_000) as i64, tv_nsec: (at % 1_000_000_000) as i64 }
         });
-        let woken = futex::waitv(&waiters, futex::WaitvFlags::empty(), deadline.as_ref(), rustix::thread::ClockId::Monotonic);
-        woken == Err(rustix::io::Errno::INTR)
+        let _ = futex::waitv(&waiters, futex::WaitvFlags::empty(), deadline.as_ref(), rustix::thread::ClockId::Monotonic);
     }
 }
 

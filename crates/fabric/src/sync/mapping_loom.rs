@@ -69,9 +69,10 @@ impl Bytes {
         }
     }
 
-    /// As the native `copy_out`.
+    /// As the native one: there are no cache lines.
     pub fn touch(&self, _at: u64) {}
 
+    /// As the native `copy_out`.
     pub fn copy_out(&self, at: u64, to: &mut [u8]) {
         for (i, byte) in to.iter_mut().enumerate() {
             // SAFETY: as above.

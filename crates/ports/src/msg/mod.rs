@@ -17,6 +17,7 @@ pub mod typed;
 use crate::{
     abi::{Code, option},
     lock::{Guard, Process},
+    signals,
     state::SpaceId,
 };
 pub use request::Request;
@@ -25,9 +26,33 @@ pub use request::Request;
 ///
 /// Returns what `mach_msg` returns. `buffer` is at least as long as the larger of the two sizes.
 pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    if request.option & (option::SEND_CANCEL | INTERRUPTS) != 0 {
+        return mach_msg_slowly(process, space, buffer, request);
+    }
+    exchange(process, space, buffer, request)
+}
+
+/// The options with which a signal ends a call.
+const INTERRUPTS: u32 = option::SEND_INTERRUPT | option::RCV_INTERRUPT;
+
+/// As [`mach_msg`], with options that are seldom used.
+#[inline(never)]
+fn mach_msg_slowly(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
+    const CANCELS: u32 = option::SEND_MSG | option::SEND_CANCEL;
+    let mut call = || match request.option & CANCELS {
+        CANCELS => send_slowly(process.lock(), space, buffer, request),
+        _ => exchange(process, space, buffer, request),
+    };
+    match request.option & INTERRUPTS {
+        0 => call(),
+        _ => signals::holding(call),
+    }
+}
+
+#[inline(always)]
+fn exchange(process: &'static Process, space: SpaceId, buffer: &mut [u8], request: &Request) -> Code {
     let mut guard = process.lock();
-    let cancels = request.option & option::SEND_CANCEL != 0;
-    if request.option & option::SEND_MSG != 0 && (cancels || !fast::send(guard.quietly(), space, buffer, request.send_size)) {
+    if request.option & option::SEND_MSG != 0 && !fast::send(guard.quietly(), space, buffer, request.send_size) {
         return send_slowly(guard, space, buffer, request);
     }
     if request.option & option::RCV_MSG == 0 {

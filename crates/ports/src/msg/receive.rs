@@ -1,6 +1,7 @@
 //! Receiving: by the fast path, from a queue here, or off a line.
 
 use super::{
+    INTERRUPTS,
     fast::{self, Buffer, Short, receivable},
     header::{self, Delivered},
     request::{Request, deadline},
@@ -10,6 +11,7 @@ use crate::{
     abi::{Code, HEADER, option},
     dispatch::{Inner, records::Dispatched},
     lock::Guard,
+    signals,
     state::{PortId, Right, SpaceId, message::Message},
     wait::{self, Ended, Hands, HasMessage, turn},
     waiting::For,
@@ -55,7 +57,7 @@ fn receive_as<const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId, bytes: &m
                 }
                 return Code::SUCCESS;
             }
-            Short::Nothing if request.option & option::RCV_TIMEOUT == 0 => {}
+            Short::Nothing if request.option & (option::RCV_TIMEOUT | INTERRUPTS) == 0 => {}
             Short::Nothing | Short::Other => break,
         }
         let waited = match LENDS {
@@ -106,12 +108,11 @@ fn receive_slowly(
             }
             guard.settle();
         }
-        match ended {
-            Ended::TimedOut => return finish(guard, what, Code::RCV_TIMED_OUT),
-            Ended::Interrupted if request.option & option::RCV_INTERRUPT != 0 => {
-                return finish(guard, what, Code::RCV_INTERRUPTED);
-            }
-            _ => {}
+        if ended == Ended::TimedOut {
+            return finish(guard, what, Code::RCV_TIMED_OUT);
+        }
+        if request.option & option::RCV_INTERRUPT != 0 && signals::have_interrupted() {
+            return finish(guard, what, Code::RCV_INTERRUPTED);
         }
         if asked && request.timeout == 0 {
             // A message that was sent before this call may lie in a line whose bell the watcher has yet to hear.

@@ -11,8 +11,9 @@ use crate::{
     dispatch::Inner,
     lock::Guard,
     routes::{send::Refused, write::room_for},
+    signals,
     state::{Home, Right, SpaceId, message::Message},
-    wait::{self, Ended},
+    wait,
 };
 use slipway_fabric::spin::now;
 
@@ -149,40 +150,29 @@ fn hand_in<'a>(
     let deadline = deadline(timed || notifies, if timed { request.timeout } else { 0 });
     let mut asked = None;
     loop {
-        let ended;
         let refused = match guard.send(message) {
             Ok(()) => return (guard, Code::SUCCESS),
             Err(refused) => refused,
         };
         guard.settle();
         let waits = deadline.is_none_or(|deadline| now() < deadline);
-        (guard, ended, message) = match refused {
+        (guard, message) = match refused {
             Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
             Refused::Socket(port, message)
                 if guard.awaited_answer(port).is_some() && now() < *asked.get_or_insert_with(|| now() + PATIENCE) =>
             {
                 let until = deadline.map(|deadline| deadline.max(asked.unwrap_or(0)));
-                let (guard, ended) = wait::for_socket(guard, port, until);
-                (guard, ended, message)
+                (wait::for_socket(guard, port, until), message)
             }
             refused if !waits && notifies => return send_notify::send(guard, space, refused, buffer, request),
             Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
                 return pseudo_receive(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }
-            Refused::Queue(port, message) => {
-                let (guard, ended) = wait::for_room(guard, port, deadline);
-                (guard, ended, message)
-            }
-            Refused::Line(number, slot, message) => {
-                let (guard, ended) = wait::for_line(guard, number, slot, room_for(&message), deadline);
-                (guard, ended, message)
-            }
-            Refused::Socket(port, message) => {
-                let (guard, ended) = wait::for_socket(guard, port, deadline);
-                (guard, ended, message)
-            }
+            Refused::Queue(port, message) => (wait::for_room(guard, port, deadline), message),
+            Refused::Line(number, slot, message) => (wait::for_line(guard, number, slot, room_for(&message), deadline), message),
+            Refused::Socket(port, message) => (wait::for_socket(guard, port, deadline), message),
         };
-        if ended == Ended::Interrupted && request.option & option::SEND_INTERRUPT != 0 {
+        if request.option & option::SEND_INTERRUPT != 0 && signals::have_interrupted() {
             return pseudo_receive(guard, space, message, buffer, request, Code::SEND_INTERRUPTED);
         }
     }

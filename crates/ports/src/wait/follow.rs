@@ -1,6 +1,6 @@
 //! Waiting for what other threads of the process do: they wake the thread.
 
-use super::thread::{Ended, HasMessage, Me, overdue, remaining};
+use super::thread::{Ended, HasMessage, Me, remaining};
 use crate::{
     lock::Guard,
     state::PortId,
@@ -10,23 +10,22 @@ use slipway_fabric::turn::Turn;
 
 /// Waits for the end of a call in a turn.
 pub fn for_turn<'a>(guard: Guard<'a>, turn: &Turn) -> Guard<'a> {
-    for_word(guard, For::Turn(Turn::key(turn)), None).0
+    for_word(guard, For::Turn(Turn::key(turn)), None)
 }
 
 /// Waits for room in the queue of a port here.
-pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> Guard<'_> {
     for_word(guard, For::Room(port), deadline)
 }
 
 /// Waits for what other threads of the process do.
-fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> (Guard<'_>, Ended) {
+fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> Guard<'_> {
     let me = Me::get(&mut guard);
     let wait = Wait::of_nothing(me.number, what);
     // It takes no message.
-    let (guard, ended) = follow(guard, &me, wait, deadline).unwrap_or_else(|HasMessage| (me.process.lock(), Ended::Look));
-    let ended = overdue(ended, &me.waiter, deadline);
+    let guard = follow(guard, &me, wait, deadline).map_or_else(|HasMessage| me.process.lock(), |(guard, _)| guard);
     me.keep();
-    (guard, ended)
+    guard
 }
 
 /// Waits for others of this process to wake the thread.
@@ -38,8 +37,10 @@ pub(super) fn follow<'a>(
 ) -> Result<(Guard<'a>, Ended), HasMessage> {
     guard.quietly().waiting.list.push(wait);
     drop(guard);
-    let interrupted = !me.waiter.look(deadline) && me.waiter.sleep(remaining(deadline));
+    if !me.waiter.look(deadline) {
+        me.waiter.sleep(remaining(deadline));
+    }
     guard = me.lock()?;
     guard.quietly().waiting.forget(me.number);
-    Ok((guard, if interrupted { Ended::Interrupted } else { Ended::Look }))
+    Ok((guard, Ended::Look))
 }

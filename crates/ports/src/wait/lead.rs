@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     lock::Guard,
-    settings,
+    settings, signals,
     state::SpaceId,
     waiting::{ASLEEP, For, HANDED, HOT, Wait},
 };
@@ -41,15 +41,22 @@ impl Hands<'_> {
     }
 }
 
-/// Waits until there may be a message, releasing the lock meanwhile; `space` and `bytes` are [`Hands`].
+/// Waits until there may be a message, releasing the lock meanwhile, in a call that signals don't end. `space` and `bytes` are
+/// [`Hands`].
 #[inline(never)]
 pub fn for_message<'a>(guard: Guard<'a>, what: For, space: SpaceId, bytes: &mut [u8]) -> Waited<'a> {
-    for_message_until(guard, what, None, Hands { space, bytes })
+    for_message_as(guard, what, None, Hands { space, bytes }, false)
 }
 
-/// As [`for_message`], until `deadline` at most, on [`now`]'s clock.
+/// As [`for_message`], in any call, until `deadline` at most, on [`now`]'s clock.
+#[cold]
+pub fn for_message_until<'a>(guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Hands<'_>) -> Waited<'a> {
+    for_message_as(guard, what, deadline, hands, signals::are_held())
+}
+
+/// `held`: whether [signals are held](signals::are_held).
 #[inline(always)]
-pub fn for_message_until<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Hands<'_>) -> Waited<'a> {
+fn for_message_as<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Hands<'_>, held: bool) -> Waited<'a> {
     if guard.crowded {
         return Ok(make_way(guard, deadline));
     }
@@ -58,7 +65,7 @@ pub fn for_message_until<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u
     let wait = |me: &Me| Wait { thread: me.number, what, space: hands.space, takes };
     let waited = if guard.waiting.leader.is_none() {
         guard.quietly().waiting.leader = Some(wait(&me));
-        lead(guard, &mut me, deadline)
+        lead(guard, &mut me, deadline, held)
     } else {
         follow(guard, &me, wait(&me), deadline)
     };
@@ -86,7 +93,7 @@ fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
 
 /// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
 #[inline(always)]
-fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<'a> {
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Waited<'a> {
     me.note(&guard);
     let mut ended = Ended::Look;
     let mut won = false;
@@ -100,8 +107,8 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<
     }
     if !won {
         (guard, ended) = match &me.rings[..] {
-            [watched] => sleep_on_one(guard, me, watched, deadline)?,
-            _ => sleep_on_several(guard, me, deadline)?,
+            [watched] if !held => sleep_on_one(guard, me, watched, deadline)?,
+            _ => sleep_on_several(guard, me, deadline, held)?,
         };
     }
     let waiting = &mut guard.quietly().waiting;
@@ -147,12 +154,11 @@ fn strategy(guard: &Guard<'_>, me: &Me) -> SpinStrategy {
 fn sleep_on_one<'a>(mut guard: Guard<'a>, me: &Me, watched: &Watched, deadline: Option<u64>) -> Waited<'a> {
     let ring = &watched.ring;
     ring.arm_reader_on_futex();
-    let mut interrupted = false;
     if !ring.readable(watched.head) {
         guard.quietly().waiting.sleeps_on = Some(watched.line);
         let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
         drop(guard);
-        interrupted = ring.reader_word().wait_while(FUTEX_WAIT, Some(rest));
+        ring.reader_word().wait_while(FUTEX_WAIT, Some(rest));
         guard = me.lock()?;
     }
     if me.epoch == guard.waiting.epoch {
@@ -160,26 +166,26 @@ fn sleep_on_one<'a>(mut guard: Guard<'a>, me: &Me, watched: &Watched, deadline: 
     } else {
         me.disarm(&guard)
     }
-    Ok((guard, if interrupted { Ended::Interrupted } else { Ended::Look }))
+    Ok((guard, Ended::Look))
 }
 
 /// Sleeps until one of the hot lines stirs or the leader is woken.
 #[cold]
-fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) -> Waited<'a> {
-    // A kernel that can't sleep on several words has the watcher hear bells for us.
-    let several = FutexWord::can_wait_any();
+fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Waited<'a> {
+    // A kernel that can't sleep on several words has the watcher hear bells for us; so has a thread that polls.
+    let several = !held && FutexWord::can_wait_any();
     me.rings.iter().for_each(|Watched { ring, .. }| if several { ring.arm_reader_on_futex() } else { ring.arm_reader() });
-    let mut ended = Ended::Look;
     if !me.stirs() {
-        let rings = me.rings.iter().filter(|_| several).map(|watched| (watched.ring.reader_word(), FUTEX_WAIT));
+        let rings = me.rings.iter().map(|watched| (watched.ring.reader_word(), FUTEX_WAIT));
         let words: SmallVec<[(&FutexWord, u32); HOT + 1]> = rings.chain([(&me.waiter.word, ASLEEP)]).collect();
         let rest = remaining(deadline);
         drop(guard);
-        if me.waiter.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&words, rest) {
-            ended = Ended::Interrupted;
+        match several {
+            true => me.waiter.sleep_on(&words, rest),
+            false => me.waiter.sleep(rest),
         }
         guard = me.lock()?;
     }
     me.disarm(&guard);
-    Ok((guard, ended))
+    Ok((guard, Ended::Look))
 }

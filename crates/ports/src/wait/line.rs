@@ -1,44 +1,35 @@
 //! Waiting for room on a line, or in the queue that it leads to.
 
-use super::thread::{Ended, Me, remaining};
+use super::thread::{Me, remaining};
 use crate::{
     line::{Line, NO_SLOT, Stall},
     lock::Guard,
-    settings,
+    settings, signals,
     state::LineId,
-    waiting::{ASLEEP, For, Wait},
+    waiting::{ASLEEP, For, GLANCE, Wait},
 };
 use slipway_fabric::{
     ring::{FUTEX_WAIT, Ring},
-    spin::{Outcome, SpinStrategy, look, now},
+    spin::{Outcome, SpinStrategy, look},
     sync::FutexWord,
 };
-
-/// How long a sender sleeps at a full line between two looks, where it can't sleep on two words, in nanoseconds.
-const GLANCE: u64 = 1_000_000;
 
 /// Waits until the other end of a line has taken something, if a record of `len` bytes with `fds` descriptors
 /// still finds no room. The line's own word is the other end's to write: it may wake the thread sooner, but what must
 /// wake it in any case comes to the thread's own word.
-pub fn for_line(
-    mut guard: Guard<'_>,
-    number: LineId,
-    slot: u32,
-    (len, fds): (usize, usize),
-    deadline: Option<u64>,
-) -> (Guard<'_>, Ended) {
-    let Some(line) = guard.lines.get_mut(number) else { return (guard, Ended::Look) };
+pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (usize, usize), deadline: Option<u64>) -> Guard<'_> {
+    let Some(line) = guard.lines.get_mut(number) else { return guard };
     let (ring, credit) = (line.segment.tx.clone(), line.credit.clone());
     let consumed = Line::consumption_of(&ring, &credit, slot);
     // What was taken between the refusal and this mark would be no news to it.
     let refused = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
     if !matches!(refused.and_then(|()| line.room(len, fds)), Err(Stall::Ring | Stall::Queue)) {
-        return (guard, Ended::Look);
+        return guard;
     }
     let me = Me::get(&mut guard);
     guard.waiting.list.push(Wait::of_nothing(me.number, For::Line(number.index)));
     drop(guard);
-    let ended = at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
+    at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
     guard = me.process.lock();
     guard.waiting.forget(me.number);
     me.keep();
@@ -50,26 +41,23 @@ pub fn for_line(
             line.ring_bell();
         }
     }
-    (guard, ended)
+    guard
 }
 
 /// Waits until the reader of the ring has `moved` on, or the thread is woken.
-fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) -> Ended {
+fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) {
     let stirs = || moved() || me.waiter.is_woken();
     if look(SpinStrategy::Spin, settings::spin_ns(), deadline, stirs) != Outcome::Won {
         ring.arm_writer_on_futex();
         let words = [(ring.writer_word(), FUTEX_WAIT), (&me.waiter.word, ASLEEP)];
-        if !stirs() && me.waiter.word.claim(0, ASLEEP).is_ok() {
-            let interrupted = if FutexWord::can_wait_any() {
-                FutexWord::wait_any(&words, remaining(deadline))
-            } else {
-                // An old kernel: the thread's own word has to be heard, so the line's is looked at now and then.
-                FutexWord::wait_any(&words[1..], Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE)))
-            };
-            if interrupted {
-                return Ended::Interrupted;
-            }
+        let sleep = || match FutexWord::can_wait_any() && !signals::are_held() {
+            true => me.waiter.sleep_on(&words, remaining(deadline)),
+            // An old kernel, or a thread that polls: its own word or event has to be heard, so the line's word is looked at
+            // now and then.
+            false => me.waiter.sleep(Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE))),
+        };
+        if !stirs() {
+            sleep();
         }
     }
-    if !stirs() && deadline.is_some_and(|deadline| now() >= deadline) { Ended::TimedOut } else { Ended::Look }
 }

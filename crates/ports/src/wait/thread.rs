@@ -20,8 +20,6 @@ pub enum Ended {
     Look,
     /// The time is over.
     TimedOut,
-    /// A signal came.
-    Interrupted,
 }
 
 /// A sender has handed a message to the thread that waited for it.
@@ -161,7 +159,6 @@ impl Watched {
 }
 
 /// Takes a thread that ends out of its process's list.
-#[derive(Default)]
 struct Slot(Cell<Option<Box<Me>>>);
 
 impl Drop for Slot {
@@ -175,7 +172,7 @@ impl Drop for Slot {
 }
 
 thread_local! {
-    static ME: Slot = Slot::default();
+    static ME: Slot = const { Slot(Cell::new(None)) };
 }
 
 /// In a forked child: forgets what the calling thread kept of its parent's waits. Its lines are not mapped here, and

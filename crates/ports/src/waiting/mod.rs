@@ -11,19 +11,26 @@ mod pollable;
 
 use crate::{
     line::table::Lines,
-    settings,
+    settings, signals,
     state::{LineId, PortId, SetId, SpaceId},
 };
+use rustix::event::{EventfdFlags, PollFlags, eventfd};
 use slab::Slab;
 use slipway_fabric::{
     descriptor::Reserved,
     spin::{SpinHistory, SpinStrategy, look, processor},
     sync::{AtomicU32, FutexWord, Mutex, Ordering},
 };
-use std::sync::Arc;
+use std::{
+    os::fd::AsFd,
+    sync::{Arc, OnceLock},
+};
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
+
+/// How long a thread sleeps between two looks where nothing can wake it, in nanoseconds.
+pub(crate) const GLANCE: u64 = 1_000_000;
 
 /// The largest message that a sender hands to a waiting thread, in bytes.
 pub const HANDED: usize = 256;
@@ -31,8 +38,10 @@ pub const HANDED: usize = 256;
 /// A thread that waits.
 #[derive(Debug)]
 pub struct Waiter {
-    /// 0 while it looks, [`WOKEN`], [`HAS_MESSAGE`] or [`ASLEEP`].
+    /// 0 while it looks, [`WOKEN`], [`HAS_MESSAGE`], [`ASLEEP`] or [`POLLS`].
     pub(crate) word: FutexWord,
+    /// What it polls where signals are to end its sleep, made when it is first needed.
+    event: OnceLock<Reserved>,
     /// The message that a sender has handed to it. Nobody waits for this lock: a thread has it before it sets
     /// [`HAS_MESSAGE`], and the other after it has seen that.
     handed: Mutex<Handed>,
@@ -46,6 +55,8 @@ pub struct Waiter {
 const WOKEN: u32 = 1;
 /// The waiter sleeps on its word.
 pub(crate) const ASLEEP: u32 = 2;
+/// The waiter sleeps on its event.
+const POLLS: u32 = 4;
 /// The waiter has its message, and is in no list any more.
 const HAS_MESSAGE: u32 = 3;
 
@@ -60,7 +71,13 @@ impl Waiter {
     /// One that has not waited yet.
     pub(crate) fn new() -> Self {
         let handed = Mutex::new(Handed { size: 0, bytes: [0; HANDED] });
-        Self { word: FutexWord::default(), handed, history: SpinHistory::hopeful(), waker: AtomicU32::new(0) }
+        Self {
+            word: FutexWord::default(),
+            event: OnceLock::new(),
+            handed,
+            history: SpinHistory::hopeful(),
+            waker: AtomicU32::new(0),
+        }
     }
 
     #[inline]
@@ -79,9 +96,36 @@ impl Waiter {
         to[..handed.size].copy_from_slice(&handed.bytes[..handed.size]);
     }
 
-    /// Sleeps until it is woken, the time is over or a signal comes, which is told.
-    pub(crate) fn sleep(&self, timeout_ns: Option<u64>) -> bool {
-        self.word.claim(0, ASLEEP).is_ok() && FutexWord::wait_any(&[(&self.word, ASLEEP)], timeout_ns)
+    /// Sleeps until it is woken, the time is over or a signal comes. Not with the lock held.
+    pub(crate) fn sleep(&self, timeout_ns: Option<u64>) {
+        match signals::are_held() {
+            false => self.sleep_on(&[(&self.word, ASLEEP)], timeout_ns),
+            true => self.poll(timeout_ns),
+        }
+    }
+
+    /// As [`Waiter::sleep`], where signals are not [held](signals::are_held), on several words, the waiter's own among them.
+    pub(crate) fn sleep_on(&self, words: &[(&FutexWord, u32)], timeout_ns: Option<u64>) {
+        if self.word.claim(0, ASLEEP).is_ok() {
+            FutexWord::wait_any(words, timeout_ns);
+        }
+    }
+
+    /// As [`Waiter::sleep`], where a signal that came before it ends it, too.
+    fn poll(&self, timeout_ns: Option<u64>) {
+        let event = match self.event.get() {
+            None => made_event().map(|made| self.event.get_or_init(|| made)),
+            event => event,
+        };
+        if self.word.claim(0, POLLS).is_err() {
+            return;
+        }
+        // Without a descriptor it looks now and then.
+        let rest = if event.is_some() { timeout_ns } else { Some(timeout_ns.unwrap_or(GLANCE).min(GLANCE)) };
+        let _ = signals::sleep(event.map(|event| (event.as_fd(), PollFlags::IN)), rest);
+        if let Some(event) = event {
+            let _ = rustix::io::read(event, &mut [0; 8]);
+        }
     }
 
     /// How it looks for what other threads of its process do, on the processor `own`.
@@ -99,6 +143,10 @@ impl Waiter {
         }
         self.is_woken()
     }
+}
+
+fn made_event() -> Option<Reserved> {
+    Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?).ok()
 }
 
 /// What a thread waits for.
@@ -215,11 +263,16 @@ impl Waiting {
     fn wake(&self, lines: &Lines, number: u32, word: u32) {
         let Some(waiter) = self.word(number) else { return };
         waiter.waker.store(processor(), Ordering::Relaxed);
-        let asleep = waiter.word.swap(word, Ordering::AcqRel) == ASLEEP;
+        let was = waiter.word.swap(word, Ordering::AcqRel);
         let line = self.sleeps_on.filter(|_| self.leads(number));
         match line.and_then(|id| lines.get(id)) {
             Some(line) => line.segment.rx.rouse_reader(),
-            None if asleep => waiter.word.wake_all(),
+            None if was == ASLEEP => waiter.word.wake_all(),
+            None if was == POLLS => {
+                if let Some(event) = waiter.event.get() {
+                    let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+                }
+            }
             None => {}
         }
     }

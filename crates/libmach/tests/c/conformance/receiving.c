@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -311,6 +312,87 @@ static void test_signals(void) {
     sweep();
 }
 
+/* Signals at any moment of a wait: one is enough. */
+static atomic_int handled;
+
+static void count_signal(int number) {
+    (void) number;
+    atomic_fetch_add(&handled, 1);
+}
+
+/* Whether a thread's status has all of these. */
+static int thread_is(pid_t thread, const char *one, const char *other) {
+    char path[64], text[4096];
+    snprintf(path, sizeof path, "/proc/self/task/%d/status", (int) thread);
+    int fd = open(path, O_RDONLY);
+    ssize_t size = fd < 0 ? 0 : read(fd, text, sizeof text - 1);
+    if (fd >= 0) close(fd);
+    text[size > 0 ? size : 0] = 0;
+    return strstr(text, one) || strstr(text, other);
+}
+
+struct target {
+    mach_port_t port;
+    mach_msg_option_t options;
+    _Atomic pid_t thread;
+    atomic_int begun, ended, wrong;
+};
+
+enum { SIGNALS = 2000 };
+
+/* Every other wait is ended by a message: a thread whose waits end soon looks before it sleeps. */
+static int is_signal(int turn) {
+    return turn % 2;
+}
+
+static void *be_interrupted(void *argument) {
+    struct target *t = argument;
+    any_message message;
+    t->thread = gettid();
+    for (int turn = 1; turn <= 2 * SIGNALS; turn++) {
+        t->begun = turn;
+        mach_msg_return_t code =
+            mach_msg(&message.header, MACH_RCV_MSG | t->options, 0, sizeof message, t->port, 60000, 0);
+        if (code != (is_signal(turn) ? MACH_RCV_INTERRUPTED : S)) t->wrong++;
+        t->ended = turn;
+    }
+    return NULL;
+}
+
+static void test_signals_at_any_moment(void) {
+    struct sigaction action;
+    memset(&action, 0, sizeof action);
+    action.sa_handler = count_signal;
+    action.sa_flags = SA_RESTART;
+    MUST(sigaction(SIGUSR2, &action, NULL) == 0);
+    for (int timed = 0; timed < 2; timed++) {
+        struct target t = {make_port(), MACH_RCV_INTERRUPT | (timed ? MACH_RCV_TIMEOUT : 0), 0, 0, 0, 0};
+        pthread_t thread;
+        unsigned random = 1;
+        handled = 0;
+        MUST(pthread_create(&thread, NULL, be_interrupted, &t) == 0);
+        for (int turn = 1; turn <= 2 * SIGNALS; turn++) {
+            while (t.begun < turn) sched_yield();
+            if (!is_signal(turn)) {
+                CHECK_CODE(send_empty(t.port, COPY, turn), S);
+                while (t.ended < turn) sched_yield();
+                continue;
+            }
+            /* A signal before the call is none of its: the thread looks, with signals blocked, or sleeps. */
+            while (!thread_is(t.thread, "State:\tS", "SigBlk:\tf")) {
+            }
+            random = random * 1664525 + 1013904223;
+            for (volatile unsigned i = random >> 20; i > 0; i--) {
+            }
+            pthread_kill(thread, SIGUSR2);
+            while (t.ended < turn) sched_yield();
+        }
+        pthread_join(thread, NULL);
+        CHECK(t.wrong == 0 && handled == SIGNALS);
+        sweep();
+    }
+}
+
 static int readable(int fd, int milliseconds) {
     struct pollfd entry = {fd, POLLIN, 0};
     return poll(&entry, 1, milliseconds) == 1;
@@ -361,6 +443,7 @@ void test_receive(void) {
     test_payload();
     test_changes();
     test_signals();
+    test_signals_at_any_moment();
     test_descriptor();
     test_notify_argument();
 }
