@@ -1,10 +1,13 @@
 //! One test, both sides plain, end to end: real servers, real x11perf, the files that are written.
 
 use serde_json::Value;
+use slipway_test_support::built;
 use std::fs;
 use std::process::{Command, Output};
 
 fn bench(args: &[&str]) -> Output {
+    // It starts the servers, and is looked for beside the bench.
+    built("slipway");
     Command::new("timeout")
         .args(["--kill-after=10", "300"])
         .arg(env!("CARGO_BIN_EXE_slipway-bench"))

@@ -46,6 +46,11 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The lowest and the highest of positive values.
+pub fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    [values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)]
+}
+
 /// The geometric mean of positive values. `None` for no values, or when one isn't positive.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut count = 0_u32;

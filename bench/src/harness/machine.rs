@@ -84,6 +84,15 @@ pub fn pin(cpu: usize) -> anyhow::Result<()> {
     sched_setaffinity(None, &set).with_context(|| format!("can't run on CPU {cpu} only"))
 }
 
+/// Does `work` on `cpu`, so that what it starts stays there; on none given, wherever this process may run.
+pub fn placed<T>(cpu: Option<usize>, work: impl FnOnce() -> T) -> anyhow::Result<T> {
+    let before = sched_getaffinity(None).context("sched_getaffinity")?;
+    cpu.map_or(Ok(()), pin)?;
+    let done = work();
+    sched_setaffinity(None, &before).context("sched_setaffinity")?;
+    Ok(done)
+}
+
 /// Whether a kernel CPU list ("0-3,8") has `cpu`.
 fn in_list(list: &str, cpu: usize) -> bool {
     list.trim().split(',').any(|range| {

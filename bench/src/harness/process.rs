@@ -1,14 +1,10 @@
-//! Child processes: pinned, tied to this process's life, waited for with a limit, their CPU time read.
-//!
-//! Children are started through setpriv(1) and taskset(1) (both in util-linux), which set the
-//! parent-death signal and the CPUs between fork and exec; both then become the program, so the
-//! process id and the CPU time are the program's own.
+//! Child processes: pinned, killed with what holds them, waited for with a limit, their CPU time read.
 
 use super::failure::Failure;
+use super::machine::placed;
 use anyhow::{Context, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid};
-use std::ffi::OsStr;
 use std::fs;
 use std::io::{ErrorKind, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
@@ -55,36 +51,6 @@ impl Interrupt {
     }
 }
 
-/// How a child is started.
-#[derive(Default)]
-pub struct Launch<'a> {
-    /// The CPUs it may run on; empty: those of this process.
-    pub cpus: &'a [usize],
-    /// LD_PRELOAD of the program itself (not of the tools that start it).
-    pub preload: Option<&'a str>,
-    /// Sent to it when this process dies: setpriv's name of a signal; empty: KILL.
-    pub death: &'a str,
-}
-
-impl Launch<'_> {
-    /// A command that becomes `program`. LD_PRELOAD is what `preload` says, never inherited.
-    pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let death = if self.death.is_empty() { "KILL" } else { self.death };
-        let mut command = Command::new("setpriv");
-        command.args(["--pdeathsig", death]);
-        if !self.cpus.is_empty() {
-            let list: Vec<String> = self.cpus.iter().map(ToString::to_string).collect();
-            command.args(["taskset", "-c", &list.join(",")]);
-        }
-        command.env_remove("LD_PRELOAD");
-        if let Some(preload) = self.preload {
-            command.arg("env").arg(format!("LD_PRELOAD={preload}"));
-        }
-        command.arg(program);
-        command
-    }
-}
-
 /// Nanoseconds of CPU that the live threads of `pid` have used, or the zombie `pid` had used.
 /// `None` on a kernel without schedstat.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
@@ -98,47 +64,43 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 }
 
 /// A child that is killed when it goes out of scope.
-pub struct Guarded {
-    child: Child,
-    grace: Option<Signal>,
-}
+pub struct Guarded(Child);
 
 impl Guarded {
-    /// Starts `command`. On drop the child gets SIGKILL; with `grace`, that signal first and five
-    /// seconds to clean up.
-    pub fn spawn(command: &mut Command, grace: Option<Signal>) -> anyhow::Result<Self> {
-        let child = command.spawn().with_context(|| format!("can't start {:?}", command.get_program()))?;
-        Ok(Self { child, grace })
+    /// Starts `command` on `cpu`, or wherever this process may run.
+    pub fn spawn(command: &mut Command, cpu: Option<usize>) -> anyhow::Result<Self> {
+        let child = placed(cpu, || command.spawn())?;
+        Ok(Self(child.with_context(|| format!("can't start {:?}", command.get_program()))?))
     }
 
     /// The process id.
     pub fn id(&self) -> u32 {
-        self.child.id()
+        self.0.id()
     }
 
     /// The child's standard output, when it was piped; can be taken once.
     pub fn stdout(&mut self) -> Option<std::process::ChildStdout> {
-        self.child.stdout.take()
+        self.0.stdout.take()
     }
 
     /// Whether the child is still there.
     pub fn is_running(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        matches!(self.0.try_wait(), Ok(None))
     }
 
     /// A descriptor that is readable once the child has ended.
     pub fn end(&self) -> anyhow::Result<OwnedFd> {
-        pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).context("pidfd_open")
+        pidfd_open(Pid::from_child(&self.0), PidfdFlags::empty()).context("pidfd_open")
     }
 
     /// Sends `signal`.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
-        kill_process(Pid::from_child(&self.child), signal).with_context(|| format!("signal to process {}", self.id()))
+        kill_process(Pid::from_child(&self.0), signal).with_context(|| format!("signal to process {}", self.id()))
     }
 
     /// Waits for the child's end and returns its status and the CPU nanoseconds it used.
     pub fn finish(mut self, interrupt: &Interrupt, limit: Duration) -> anyhow::Result<(ExitStatus, Option<u64>)> {
-        let pid = Pid::from_child(&self.child);
+        let pid = Pid::from_child(&self.0);
         let pidfd = self.end()?;
         if !interrupt.wait(&[pidfd.as_fd()], limit)? {
             bail!("no end after {} s, killed", limit.as_secs());
@@ -146,25 +108,16 @@ impl Guarded {
         // Left a zombie for now: its CPU time is gone once it has been reaped.
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).context("waitid")?;
         let cpu = cpu_ns(self.id());
-        Ok((self.child.wait().context("wait")?, cpu))
-    }
-
-    fn ends_politely(&self, signal: Signal) -> bool {
-        let limit = Timespec { tv_sec: 5, tv_nsec: 0 };
-        let (Ok(()), Ok(pidfd)) = (self.signal(signal), self.end()) else { return false };
-        matches!(poll(&mut [PollFd::new(&pidfd, PollFlags::IN)], Some(&limit)), Ok(n) if n > 0)
+        Ok((self.0.wait().context("wait")?, cpu))
     }
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
-        if !self.is_running() {
-            return;
+        if self.is_running() {
+            let _ = self.0.kill();
+            let _ = self.0.wait();
         }
-        if !self.grace.is_some_and(|signal| self.ends_politely(signal)) {
-            let _ = self.child.kill();
-        }
-        let _ = self.child.wait();
     }
 }
 
@@ -193,21 +146,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_pins_preloads_and_dies_with_us() {
-        let command = Launch { cpus: &[0, 2], preload: Some("/x/lib.so"), death: "TERM" }.command("prog");
-        let words: Vec<_> = command.get_args().map(|word| word.to_str().unwrap()).collect();
-        assert_eq!(words.join(" "), "--pdeathsig TERM taskset -c 0,2 env LD_PRELOAD=/x/lib.so prog");
-    }
-
-    #[test]
     fn a_child_ends_by_itself_or_is_killed_past_its_limit() {
         let interrupt = Interrupt::install().unwrap();
-        let child = Guarded::spawn(&mut Launch::default().command("true"), None).unwrap();
+        let child = Guarded::spawn(&mut Command::new("true"), None).unwrap();
         let (status, cpu) = child.finish(&interrupt, Duration::from_secs(60)).unwrap();
         assert!(status.success());
         // Kernels without schedstat give none at all, for ourselves either.
         assert_eq!(cpu.is_some(), cpu_ns(std::process::id()).is_some());
-        let child = Guarded::spawn(Launch::default().command("sleep").arg("1000"), None).unwrap();
+        let child = Guarded::spawn(Command::new("sleep").arg("1000"), None).unwrap();
         let pid = child.id();
         assert!(child.finish(&interrupt, Duration::ZERO).is_err());
         assert!(!std::path::Path::new(&format!("/proc/{pid}")).exists());

@@ -2,7 +2,7 @@
 
 use super::exchange::Timing;
 use super::figures::Judgement;
-use super::format::median;
+use super::format::{median, range};
 use super::machine::{Cores, Machine};
 use super::pair::Lab;
 use super::{Bench, Case, Method, Placement, Test};
@@ -55,7 +55,7 @@ impl Row {
         };
         let means = of(|timing| timing.mean_us);
         let (p50, p99) = (median(&of(|timing| timing.p50_us)), median(&of(|timing| timing.p99_us)));
-        let range = [means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(0.0, f64::max)];
+        let range = range(means.iter().copied());
         let value = median(&means)?;
         Some(Self { test: &case.test.name, variant: case.variant(), unit: Unit::Microseconds, value, p50, p99, range })
     }

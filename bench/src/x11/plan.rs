@@ -14,6 +14,22 @@ pub fn name_of(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
+/// How much of the waiting protocol is in use: SLIPWAY_X11_STAGE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+pub enum Stage {
+    /// A doorbell for every write, no spinning (XFree86's stage 1)
+    #[value(name = "1")]
+    #[serde(rename = "1")]
+    One,
+    /// A doorbell only when the peer sleeps, no spinning (XFree86's stage 2b)
+    #[value(name = "2b")]
+    #[serde(rename = "2b")]
+    TwoB,
+    /// Everything: look, spin, sleep
+    #[serde(rename = "full")]
+    Full,
+}
+
 /// Where server and client run, and who else does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -51,12 +67,12 @@ impl Placement {
         !matches!(self, Self::PlainClient | Self::Flood)
     }
 
-    /// The CPUs of the server, and of the clients; none: not pinned.
-    pub fn cpus(self, cores: &Cores) -> [Vec<usize>; 2] {
+    /// The CPU of the server, and that of the clients; none: not pinned.
+    pub fn cpus(self, cores: &Cores) -> [Option<usize>; 2] {
         match self {
-            Self::Free => [vec![], vec![]],
-            Self::Shared => [vec![cores.first], vec![cores.first]],
-            _ => [vec![cores.first], cores.second.into_iter().collect()],
+            Self::Free => [None; 2],
+            Self::Shared => [Some(cores.first); 2],
+            _ => [Some(cores.first), cores.second],
         }
     }
 }

@@ -1,13 +1,15 @@
 //! What a run found: rows, targets, tables, chart.
 
 use super::figures::{Figures, Target};
-use super::floor::Floor;
-use super::hooks::Stage;
-use super::plan::{Placement, name_of};
+use super::floor::{self, Floor};
+use super::Args;
+use super::plan::{Placement, Stage, name_of};
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
 use crate::harness::figures::Judgement;
 use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
-use crate::harness::machine::Machine;
+use crate::harness::figures::part;
+use crate::harness::machine::{Cores, Machine};
+use crate::harness::results::now;
 use crate::harness::table::{aligned, new_table, targets};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -94,6 +96,40 @@ fn printed(ratio: f64) -> f64 {
 }
 
 impl Results {
+    /// Those of a run that begins now.
+    pub fn new(args: &Args, cores: &Cores, stages: &[Option<Stage>]) -> anyhow::Result<Self> {
+        let spin = std::env::var("SLIPWAY_X11_SPIN").unwrap_or_else(|_| "50 (default)".to_owned());
+        let first = cores.first;
+        let settings = Settings {
+            server: String::new(),
+            x11perf: String::new(),
+            cores: match cores.second {
+                Some(client) => format!("server on CPU {first}, client on CPU {client} (shared: both on CPU {first})"),
+                None => format!("everything on CPU {first}, the only one allowed"),
+            },
+            spin_us: if args.baseline { "-".to_owned() } else { spin },
+            seconds: args.seconds,
+            repeat: args.repeat,
+            baseline: args.baseline,
+            preload: None,
+        };
+        Ok(Self {
+            figures: part("x11")?,
+            machine: Machine::this(),
+            floor: floor::measure(cores),
+            date: now()?,
+            settings,
+            // The full one where it's measured, else the last that was asked for.
+            stage: *stages.iter().find(|stage| **stage == Some(Stage::Full)).or(stages.last()).unwrap_or(&None),
+            geometric_mean: None,
+            geometric_means: BTreeMap::new(),
+            rows: Vec::new(),
+            targets: Vec::new(),
+            skipped: Vec::new(),
+            failed: Vec::new(),
+        })
+    }
+
     /// The rows of the main stage.
     fn main_rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.stage == self.stage)
