@@ -41,6 +41,7 @@ struct Order {
     placement: Placement,
     side: Side,
     cpu: usize,
+    servers_cpu: usize,
     work: Work,
     directory: PathBuf,
 }
@@ -54,6 +55,8 @@ pub struct Job {
     pub side: Side,
     /// The CPU to stay on.
     pub cpu: usize,
+    /// That of the server, whose thread may be in the client's process.
+    pub servers_cpu: usize,
     /// What to do.
     pub work: Work,
     /// A directory that belongs to this measurement alone and goes away after it.
@@ -63,19 +66,19 @@ pub struct Job {
 impl Job {
     /// The arguments of the hidden subcommand.
     pub fn arguments(&self) -> anyhow::Result<[String; 2]> {
-        let Self { case: Case { bench, test, method, placement }, side, cpu, work, directory } = self.clone();
+        let Self { case: Case { bench, test, method, placement }, side, cpu, servers_cpu, work, directory } = self.clone();
         let [bench, test, method] = [bench.code.name, &test.name, &method.name].map(str::to_owned);
-        let order = Order { bench, test, method, placement, side, cpu, work, directory };
+        let order = Order { bench, test, method, placement, side, cpu, servers_cpu, work, directory };
         Ok(["peer".to_owned(), serde_json::to_string(&order)?])
     }
 
     fn read(text: &str, benches: &'static [Bench]) -> anyhow::Result<Self> {
         let order: Order = serde_json::from_str(text).context("job")?;
-        let Order { placement, side, cpu, work, directory, .. } = order;
+        let Order { placement, side, cpu, servers_cpu, work, directory, .. } = order;
         let bench = benches.iter().find(|bench| bench.code.name == order.bench).context("no such bench")?;
         let test = bench.test(&order.test).context("no such test")?;
         let method = bench.method(&order.method).context("no such method")?;
-        Ok(Self { case: Case { bench, test, method, placement }, side, cpu, work, directory })
+        Ok(Self { case: Case { bench, test, method, placement }, side, cpu, servers_cpu, work, directory })
     }
 }
 
@@ -109,6 +112,17 @@ pub fn run(text: &str, benches: &'static [Bench]) -> anyhow::Result<()> {
         Work::Special => {}
     }
     exchange.check()
+}
+
+/// Starts a server's thread, which stays on `cpu`. It ends with the process, and the process with it if it fails.
+pub fn beside(cpu: usize, serve: impl FnOnce() -> anyhow::Result<()> + Send + 'static) -> anyhow::Result<()> {
+    std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+        if let Err(error) = pin(cpu).and_then(|()| serve()) {
+            eprintln!("slipway-bench: the server's thread: {error:#}");
+            std::process::exit(1);
+        }
+    })?;
+    Ok(())
 }
 
 fn die_with_parent() -> anyhow::Result<()> {

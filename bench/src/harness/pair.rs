@@ -118,7 +118,7 @@ impl Lab<'_> {
             command.args(["--quiet", "--tool=callgrind"]);
             command.arg(format!("--callgrind-out-file={}", profiles.join(format!("{side:?}")).display())).arg(&self.program);
         }
-        command.args(Job { case, side, cpu, work, directory: directory.to_owned() }.arguments()?);
+        command.args(Job { case, side, cpu, servers_cpu: self.cores.first, work, directory: directory.to_owned() }.arguments()?);
         if case.method.sleeps {
             command.env("SLIPWAY_SPIN", "0");
         }

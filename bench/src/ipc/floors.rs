@@ -69,12 +69,10 @@ impl Exchange for Turns {
         Ok(())
     }
 
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        for _ in 0..count {
-            self.turn = self.turn.wrapping_add(1);
-            (self.wait)(&self.words.there, self.turn);
-            (self.write)(&self.words.back, self.turn);
-        }
+    fn answer(&mut self) -> anyhow::Result<()> {
+        self.turn = self.turn.wrapping_add(1);
+        (self.wait)(&self.words.there, self.turn);
+        (self.write)(&self.words.back, self.turn);
         Ok(())
     }
 }
@@ -111,28 +109,20 @@ pub fn sleep(word: &FutexWord, until: u32) {
     }
 }
 
-/// As much as the largest message, copied once within the core.
-pub struct Copy {
-    /// What is copied.
-    pub from: Vec<u8>,
-    /// Where to.
-    pub to: Vec<u8>,
-}
-
-impl Exchange for Copy {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.to.copy_from_slice(black_box(&self.from));
-        black_box(&mut self.to);
+/// So many bytes, copied once within the core.
+pub fn copy(length: usize) -> Box<dyn Exchange> {
+    let (from, mut to) = (vec![1_u8; length], vec![0; length]);
+    Box::new(move || {
+        to.copy_from_slice(black_box(&from));
+        black_box(&mut to);
         Ok(())
-    }
+    })
 }
 
 /// The clock that the percentiles are taken with.
-pub struct Clock;
-
-impl Exchange for Clock {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
+pub fn clock() -> Box<dyn Exchange> {
+    Box::new(|| {
         black_box(Instant::now());
         Ok(())
-    }
+    })
 }

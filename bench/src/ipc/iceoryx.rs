@@ -98,11 +98,8 @@ impl Exchange for Iceoryx {
         self.message.check(&answer)
     }
 
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        for _ in 0..count {
-            let request = self.wait()?;
-            Self::publish(&self.to, &request)?;
-        }
-        Ok(())
+    fn answer(&mut self) -> anyhow::Result<()> {
+        let request = self.wait()?;
+        Self::publish(&self.to, &request)
     }
 }

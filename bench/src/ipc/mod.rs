@@ -21,9 +21,8 @@ use crate::harness::pair::Lab;
 use crate::harness::results::{Results, Row, Unit};
 use crate::harness::table::by_placement;
 use crate::harness::{Case, Code, Test};
-use echo::echo;
+use echo::{echo, gifts};
 use floors::turns;
-use slipway_mach::task::Task;
 
 /// Ports whose memory is measured.
 const WEIGHED: u64 = 100_000;
@@ -70,18 +69,17 @@ fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
         "cache-line" => turns(link, job, floors::store, floors::watch),
         "futex" => turns(link, job, floors::wake, floors::sleep),
         "yield" => turns(link, job, floors::store, floors::give_way),
-        "copy" => Ok(Box::new(floors::Copy { from: vec![1; LONGEST], to: vec![0; LONGEST] })),
-        "clock" => Ok(Box::new(floors::Clock)),
+        "copy" => Ok(floors::copy(LONGEST)),
+        "clock" => Ok(floors::clock()),
         "pipe" => echo::<system::Pipe>(link, job),
-        "socket" if rights => Ok(Box::new(system::Rights::new(link, job)?)),
+        "socket" if rights => gifts::<system::Socket>(link, job),
         "socket" => echo::<system::Socket>(link, job),
         "fabric" => echo::<line::Line>(link, job),
-        "ipc-channel" if rights => Ok(Box::new(ipc_channel::Rights::new(link, job)?)),
+        "ipc-channel" if rights => gifts::<ipc_channel::Channels>(link, job),
         "ipc-channel" => echo::<ipc_channel::Bytes>(link, job),
         "iceoryx2" => Ok(Box::new(iceoryx::Iceoryx::new(link, job)?)),
-        "mach-one-process" => mach::one_process(link, job),
-        _ if kind(job.case.test) == Kind::MakePort => Ok(Box::new(mach::MakePort(Task::current()))),
-        _ => mach::two_processes(link, job),
+        _ if kind(job.case.test) == Kind::MakePort => Ok(mach::make_port()),
+        method => mach::messages(link, job, method == "mach-one-process"),
     }
 }
 

@@ -1,13 +1,13 @@
 //! What a run found: rows, targets, tables, chart.
 
+use super::Args;
 use super::figures::{Figures, Target};
 use super::floor::{self, Floor};
-use super::Args;
 use super::plan::{Placement, Stage, name_of};
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
 use crate::harness::figures::Judgement;
-use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
 use crate::harness::figures::part;
+use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
 use crate::harness::machine::{Cores, Machine};
 use crate::harness::results::now;
 use crate::harness::table::{aligned, new_table, targets};

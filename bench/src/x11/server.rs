@@ -63,7 +63,13 @@ pub struct Server {
 
 impl Server {
     /// Starts server number `index` of a run and waits until it takes connections.
-    pub fn start(setup: &Setup, index: u32, cpu: Option<usize>, stage: Option<Stage>, interrupt: &Interrupt) -> anyhow::Result<Self> {
+    pub fn start(
+        setup: &Setup,
+        index: u32,
+        cpu: Option<usize>,
+        stage: Option<Stage>,
+        interrupt: &Interrupt,
+    ) -> anyhow::Result<Self> {
         let mut command = Command::new(&setup.slipway);
         command.env("SLIPWAY_X11", "on").args(["x11", "--server", &setup.command[0]]);
         command.args(["--server-timeout", &START_LIMIT.as_secs().to_string()]);
@@ -118,11 +124,15 @@ impl Server {
     /// Asks the server's hooks: a ratio measured without them would be 1, and a lie.
     fn check_hub(&self) -> Result<(), Failure> {
         let Some(preload) = &self.preload else {
-            return Err(Failure::Missing("slipway did not find the preload library; build it, or give --preload PATH".to_owned()));
+            return Err(Failure::Missing(
+                "slipway did not find the preload library; build it, or give --preload PATH".to_owned(),
+            ));
         };
         let display = self.display;
         status::query(display).map(drop).map_err(|cause| {
-            Failure::NotHooked(format!("the server on display :{display}, started with LD_PRELOAD={preload}, has no hub: {cause}"))
+            Failure::NotHooked(format!(
+                "the server on display :{display}, started with LD_PRELOAD={preload}, has no hub: {cause}"
+            ))
         })
     }
 

@@ -149,7 +149,8 @@ impl Runner {
             // A connection is on its socket until both ends have agreed.
             if Instant::now() > end {
                 let display = server.display;
-                let why = format!("x11perf, with the hooks, stays on the plain socket of the hooked server on display :{display}");
+                let why =
+                    format!("x11perf, with the hooks, stays on the plain socket of the hooked server on display :{display}");
                 return Err(Failure::NotHooked(why).into());
             }
             self.interrupt.wait(&[], Duration::from_millis(10))?;
