@@ -137,9 +137,12 @@ impl Exchange for Capnp {
         let (there, back) = self.bytes;
         self.turn = self.turn.wrapping_add(1);
         let due = if self.passed_back { self.turn ^ 1 } else { 7 };
-        let mut request = self.client.new_call::<AnyPointer, AnyPointer>(INTERFACE, 0, None);
-        request.get().set_as::<Data>(&vec![self.turn; there][..])?;
-        let response = self.tasks.block_on(&self.runtime, request.send().promise)?;
+        // From inside, where a task that becomes ready needs no wake-up.
+        let response = self.tasks.block_on(&self.runtime, async {
+            let mut request = self.client.new_call::<AnyPointer, AnyPointer>(INTERFACE, 0, None);
+            request.get().set_as::<Data>(&vec![self.turn; there][..])?;
+            request.send().promise.await
+        })?;
         let answer = response.get()?.get_as::<&[u8]>()?;
         ensure!(
             answer.len() == back && answer.first().is_none_or(|first| *first == due),
