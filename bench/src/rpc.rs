@@ -5,19 +5,16 @@
 //! integers each way. They are made between two processes and between two tasks in one process.
 #![allow(unsafe_code, reason = "functions in C")]
 
+use crate::harness::Code;
 use crate::harness::exchange::{Exchange, idle};
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
-use crate::harness::pair::Lab;
-use crate::harness::results::{Results, Row, Unit};
-use crate::harness::table::by_placement;
-use crate::harness::{Case, Code, Test};
 use crate::meet::{Ends, served};
 use anyhow::{Context, ensure};
 use std::ffi::c_int;
 
 /// The bench.
-pub const CODE: Code = Code { name: "rpc", prepare, more, special: |_, _| Ok(()), report };
+pub const CODE: Code = Code { name: "rpc", prepare, special: |_, _| Ok(()) };
 
 // The library that the C programs call; see `include/mach`.
 extern crate mach as _;
@@ -36,7 +33,7 @@ unsafe extern "C" {
     safe fn rpc_loop(test: c_int, turn: c_int, times: c_int) -> c_int;
 }
 
-/// How often that is done.
+/// How often that is done; benches.toml divides by it.
 const TIMES: c_int = 1000;
 /// What that mach_msg does, and nothing else, for a reply as long as the last.
 const COPY: c_int = 10;
@@ -90,33 +87,4 @@ fn looped(job: &Job, test: c_int, work: c_int) -> anyhow::Result<Box<dyn Exchang
     let run = |work| move || outcome("the stubs", rpc_loop(work, 1, TIMES));
     run(test)().context("the first calls")?;
     Ok(Box::new(run(work)))
-}
-
-/// The work of both stubs in a call, without any message.
-fn stub_work(results: &Results, test: &Test, unit: Unit) -> Option<f64> {
-    let of = |method: &str| results.value(&test.name, &format!("{method}/one-core"), unit);
-    Some((of("client-stub")? - of("ready")? + of("server-stub")?) / f64::from(TIMES))
-}
-
-fn more(_: &Lab<'_>, _: &[Case], results: &mut Results) -> anyhow::Result<()> {
-    for test in &results.bench.tests {
-        let row = |unit, value| Row::counted(test, "stubs/one-core/stub-work".to_owned(), unit, value);
-        let ns = stub_work(results, test, Unit::Microseconds).map(|us| row(Unit::Nanoseconds, us * 1e3));
-        let counted = stub_work(results, test, Unit::Instructions).map(|count| row(Unit::Instructions, count));
-        results.rows.extend(ns.into_iter().chain(counted));
-    }
-    Ok(())
-}
-
-fn report(results: &Results) -> String {
-    let mut out = by_placement(results, "call", |_| {});
-    for (unit, name) in [(Unit::Nanoseconds, "ns"), (Unit::Instructions, "instructions")] {
-        let work = |test: &Test| results.value(&test.name, "stubs/one-core/stub-work", unit);
-        let figures: Vec<String> =
-            results.bench.tests.iter().filter_map(|test| Some(format!("{} {:.1} {name}", test.name, work(test)?))).collect();
-        if !figures.is_empty() {
-            out += &format!("\nwork of both stubs, without a message: {}\n", figures.join(", "));
-        }
-    }
-    out
 }

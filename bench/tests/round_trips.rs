@@ -195,7 +195,7 @@ fn a_peer_without_the_other_ends() {
     ] {
         for method in methods.split(' ') {
             let job = format!(
-                r#"{{"bench":"{bench}","test":"null","method":"{method}","placement":"one-core",
+                r#"{{"case":["{bench}","null","{method}","one-core"],
                     "side":"client","cpu":0,"servers_cpu":0,"work":{{"time":0.01}},"directory":"/nonexistent"}}"#
             );
             let (near, far) = UnixStream::pair().unwrap();

@@ -10,8 +10,6 @@ mod capnp;
 mod rust;
 
 use crate::harness::Code;
-use crate::harness::results::Results;
-use crate::harness::table::Times;
 use calls::{Calls, calls};
 
 /// The bench.
@@ -23,13 +21,5 @@ pub const CODE: Code = Code {
         "capnp" => capnp::capnp(link, job),
         _ => calls(link, job, false),
     },
-    more: |_, _, _| Ok(()),
     special: |_, _| Ok(()),
-    report,
 };
-
-fn report(results: &Results) -> String {
-    let Some(mut times) = Times::new(results, "call", None) else { return String::new() };
-    times.rows();
-    times.finish("messages between different cores, all else in one thread")
-}

@@ -128,7 +128,7 @@ impl Chart {
             keys: bench.figures.keys.clone(),
             marks: bench.figures.marks().into_iter().map(str::to_owned).collect(),
             base: None,
-            sections: bench.tests.iter().filter_map(section).collect(),
+            sections: bench.tests.iter().filter(|test| test.share.is_none()).filter_map(section).collect(),
         }
     }
 

@@ -1,7 +1,8 @@
 //! Published figures and wanted ones, of `benches.toml`, and what a run makes of them.
 
-use super::format::microseconds;
+use super::format::{distinct, microseconds};
 use super::results::{Results, Unit};
+use super::{Share, Test};
 use anyhow::Context;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -29,8 +30,29 @@ pub struct Figures {
     pub sources: Vec<String>,
     /// What stands before a source.
     pub cited: String,
+    /// What a row of the table is.
+    pub what: String,
+    /// The title of the one table of all placements; none: each has its own.
+    pub one_table: Option<String>,
+    /// What the machine itself takes: names, and sums of microseconds.
+    #[serde(default)]
+    floors: Vec<(String, String)>,
+    /// Rows of each test that follow from others.
+    #[serde(default)]
+    pub derived: Vec<Derived>,
     published: Vec<Column>,
     targets: Vec<Target>,
+}
+
+/// A row that follows from others; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Derived {
+    /// Its variant in the results.
+    pub variant: String,
+    pub unit: Unit,
+    pub value: String,
+    /// What stands before the figures of all tests.
+    note: String,
 }
 
 /// A published table's figures in one of our columns; of several with one heading each has other tests.
@@ -59,19 +81,49 @@ impl Column {
         self.rows.get(test).map(|row| &row[..])
     }
 
-    /// What the table says of a test.
-    pub fn cell(&self, test: &str) -> Option<String> {
+    /// What the table says of a test, or of its share of another.
+    pub fn cell(&self, test: &Test) -> Option<String> {
+        if let Some(Share { of, above, parts }) = &test.share {
+            return Some(format!("{:.3}", (self.row(of)?[0] - self.row(above)?[0]) / parts));
+        }
         let figure = |value: &f64| match self.in_us {
             _ if value.is_nan() => "-".to_owned(),
             true => format!("{:.1}", value * self.us),
             false => value.to_string(),
         };
-        let figures: Vec<String> = self.row(test)?.iter().map(figure).collect();
+        let figures: Vec<String> = self.row(&test.name)?.iter().map(figure).collect();
         Some(figures.join(" | ") + &self.suffix)
     }
 }
 
 impl Figures {
+    /// The line of what the machine itself takes.
+    pub fn floors(&self, results: &Results) -> String {
+        let floor = |(what, value): &(String, String)| {
+            let us = sum(value, results).ok().flatten()?;
+            Some(format!("{what} {} us", microseconds(us)))
+        };
+        let floors: Vec<String> = self.floors.iter().filter_map(floor).collect();
+        if floors.is_empty() { String::new() } else { format!("floor      {}\n", floors.join(", ")) }
+    }
+
+    /// A line of each kind of rows that follow from others or are no times.
+    pub fn notes(&self, results: &Results) -> String {
+        let mut out = String::new();
+        for Derived { variant, unit, note, .. } in &self.derived {
+            let value =
+                |test: &Test| Some(format!("{} {:.1} {}", test.name, results.value(&test.name, variant, *unit)?, unit.name()));
+            let figures: Vec<String> = results.bench.tests.iter().filter_map(value).collect();
+            if !figures.is_empty() {
+                out += &format!("\n{note}: {}\n", figures.join(", "));
+            }
+        }
+        for row in results.rows.iter().filter(|row| row.unit == Unit::Bytes) {
+            out += &format!("\na port that never leaves its task: {:.0} bytes of memory\n", row.value);
+        }
+        out
+    }
+
     /// The columns, of one heading those that have each other's tests.
     pub fn columns(&self) -> Vec<Vec<&Column>> {
         self.published.chunk_by(|a, b| a.heading == b.heading).map(|columns| columns.iter().collect()).collect()
@@ -79,10 +131,7 @@ impl Figures {
 
     /// The names of all published figures.
     pub fn marks(&self) -> Vec<&str> {
-        let mut marks: Vec<&str> = self.published.iter().flat_map(|column| &column.marks).map(String::as_str).collect();
-        let mut seen = Vec::new();
-        marks.retain(|mark| !seen.contains(mark) && (seen.push(*mark), true).1);
-        marks
+        distinct(self.published.iter().flat_map(|column| &column.marks).map(String::as_str))
     }
 
     /// The published figures of a test: the mark's number, and microseconds.
@@ -190,7 +239,7 @@ pub fn judge(results: &Results) -> anyhow::Result<Vec<Judgement>> {
 }
 
 /// What `text` comes to, from left to right; None if one of its figures was not measured.
-fn sum(text: &str, results: &Results) -> anyhow::Result<Option<f64>> {
+pub fn sum(text: &str, results: &Results) -> anyhow::Result<Option<f64>> {
     let mut words = text.split(' ');
     let operand = |word: Option<&str>| figure(word.unwrap_or_default(), results).with_context(|| format!("benches.toml: {text}"));
     let mut total = operand(words.next())?;
@@ -217,13 +266,7 @@ fn figure(word: &str, results: &Results) -> anyhow::Result<Option<f64>> {
     let method = variant.split('/').next().unwrap_or_default();
     results.bench.test(test).with_context(|| format!("no test '{test}'"))?;
     results.bench.method(method).with_context(|| format!("no method '{method}'"))?;
-    let unit = match unit {
-        "us" => Unit::Microseconds,
-        "instructions" => Unit::Instructions,
-        "ns" => Unit::Nanoseconds,
-        "bytes" => Unit::Bytes,
-        _ => anyhow::bail!("no unit '{unit}'"),
-    };
+    let unit = Unit::ALL.into_iter().find(|known| known.name() == unit).with_context(|| format!("no unit '{unit}'"))?;
     Ok(results.value(test, variant, unit))
 }
 

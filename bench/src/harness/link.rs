@@ -1,6 +1,6 @@
 //! The socket between the two processes of a measurement: set-up, the beginning of each run, its end.
 
-use anyhow::{Context, bail, ensure};
+use anyhow::{Context, ensure};
 use rustix::io::retry_on_intr;
 use rustix::net::{
     AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
@@ -84,17 +84,12 @@ impl Link {
 
     /// Tells the other end to answer `count` round trips.
     pub fn announce(&mut self, count: u64) -> anyhow::Result<()> {
-        self.send(&count.to_le_bytes(), &[])
+        self.tell(&count.to_string())
     }
 
     /// Waits to be told how many round trips to answer; None when the other end is done.
     pub fn announced(&mut self) -> anyhow::Result<Option<u64>> {
-        let mut count = [0; 8];
-        match self.receive(&mut count, drop)? {
-            0 => Ok(None),
-            8 => Ok(Some(u64::from_le_bytes(count))),
-            other => bail!("a message of {other} bytes where a count was due"),
-        }
+        self.heard()?.map(|count| count.parse().with_context(|| format!("'{count}' where a count was due"))).transpose()
     }
 
     /// Sends a short text.
@@ -104,10 +99,13 @@ impl Link {
 
     /// Receives a short text.
     pub fn hear(&mut self) -> anyhow::Result<String> {
+        self.heard()?.context("the other process ended")
+    }
+
+    fn heard(&mut self) -> anyhow::Result<Option<String>> {
         let mut text = [0; 4096];
         let length = self.receive(&mut text, drop)?;
-        ensure!(length > 0, "the other process ended");
-        Ok(std::str::from_utf8(&text[..length]).context("no text")?.to_owned())
+        Ok((length > 0).then(|| String::from_utf8_lossy(&text[..length]).into_owned()))
     }
 }
 

@@ -1,13 +1,13 @@
 //! What a run of round trips found.
 
 use super::exchange::Timing;
-use super::figures::Judgement;
+use super::figures::{Judgement, sum};
 use super::format::{median, range};
 use super::machine::{Cores, Machine};
 use super::pair::Lab;
-use super::{Bench, Case, Method, Placement, Test};
+use super::{Bench, Case, Method, Placement, Share, Test};
 use anyhow::Context;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -15,7 +15,7 @@ use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
 /// What a value counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Unit {
     /// Microseconds of a round trip.
     #[serde(rename = "us")]
@@ -29,6 +29,16 @@ pub enum Unit {
     /// Bytes of memory that a port takes.
     #[serde(rename = "bytes")]
     Bytes,
+}
+
+impl Unit {
+    /// Each.
+    pub const ALL: [Self; 4] = [Self::Microseconds, Self::Instructions, Self::Nanoseconds, Self::Bytes];
+
+    /// As the files have it.
+    pub fn name(self) -> &'static str {
+        ["us", "instructions", "ns", "bytes"][self as usize]
+    }
 }
 
 /// One value.
@@ -158,8 +168,23 @@ impl Results {
         }
     }
 
-    /// The microseconds of a test, done in that way there, or where [`Results::value`] finds them.
+    /// Adds the rows that follow from others.
+    pub fn derive(&mut self) -> anyhow::Result<()> {
+        for derived in &self.bench.figures.derived {
+            for test in &self.bench.tests {
+                let value = sum(&derived.value.replace("{}", &test.name), self)?;
+                self.rows.extend(value.map(|value| Row::counted(test, derived.variant.clone(), derived.unit, value)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The microseconds of a test, or of its share of another, done in that way there, or where [`Results::value`] finds them.
     pub fn us(&self, test: &Test, method: &Method, place: Option<Placement>) -> Option<f64> {
+        if let Some(Share { of, above, parts }) = &test.share {
+            let us = |name: &str| self.us(self.bench.test(name)?, method, place);
+            return Some((us(of)? - us(above)?) / parts);
+        }
         let variant = place.map_or_else(|| method.name.clone(), |place| format!("{}/{}", method.name, place.name()));
         self.value(&test.name, &variant, Unit::Microseconds)
     }

@@ -46,7 +46,13 @@ pub fn run(bench: &'static Bench, options: &Options) -> anyhow::Result<()> {
             results.rows.extend(count.first().map(|count| Row::counted(case.test, case.variant(), Unit::Instructions, *count)));
         }
     }
-    (bench.code.more)(&lab, &cases, &mut results)?;
+    for case in cases.iter().filter(|case| case.test.weighed) {
+        match lab.special(*case) {
+            Ok(bytes) => results.rows.push(Row::counted(case.test, case.variant(), Unit::Bytes, bytes)),
+            Err(error) => results.fail(&lab, *case, &error)?,
+        }
+    }
+    results.derive()?;
     results.targets = figures::judge(&results)?;
 
     print!("{}", table::report(&results));

@@ -14,6 +14,7 @@ mod x11perf;
 
 use crate::harness::chart;
 use crate::harness::failure::Failure;
+use crate::harness::format::distinct;
 use crate::harness::machine::Cores;
 use crate::harness::options::seconds;
 use crate::harness::process::{Guarded, Interrupt, find_program};
@@ -98,11 +99,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let setup = Setup { slipway: find_slipway()?, command, display: args.display, preload: args.preload.clone() };
     // What the sides after the plain one have; one plain side for a baseline.
-    let mut stages: Vec<Option<Stage>> = args.stage.iter().copied().map(Some).collect();
-    stages.dedup();
-    if args.baseline {
-        stages = vec![None];
-    }
+    let stages = if args.baseline { vec![None] } else { distinct(args.stage.iter().copied().map(Some)) };
     let cores = Cores::choose()?;
     let catalog = Catalog::read(&x11perf)?;
     let phases = plan::phases(args, &catalog, &cores)?;

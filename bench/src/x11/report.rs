@@ -7,10 +7,10 @@ use super::plan::{Placement, Stage, name_of};
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
 use crate::harness::figures::Judgement;
 use crate::harness::figures::part;
-use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
+use crate::harness::format::{distinct, geometric_mean, microseconds, rate, ratio};
 use crate::harness::machine::{Cores, Machine};
 use crate::harness::results::now;
-use crate::harness::table::{aligned, new_table, targets};
+use crate::harness::table::{table, targets};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -141,24 +141,12 @@ impl Results {
 
     /// The placements that have rows, in the order of measuring.
     fn placements(&self) -> Vec<Placement> {
-        let mut placements: Vec<Placement> = Vec::new();
-        self.rows.iter().for_each(|row| {
-            if !placements.contains(&row.placement) {
-                placements.push(row.placement)
-            }
-        });
-        placements
+        distinct(self.rows.iter().map(|row| row.placement))
     }
 
     /// The stages beside the main one that have rows.
     fn other_stages(&self) -> Vec<Stage> {
-        let mut stages: Vec<Stage> = Vec::new();
-        for stage in self.rows.iter().filter_map(|row| row.stage) {
-            if Some(stage) != self.stage && !stages.contains(&stage) {
-                stages.push(stage);
-            }
-        }
-        stages
+        distinct(self.rows.iter().filter(|row| row.stage != self.stage).filter_map(|row| row.stage))
     }
 
     /// The ratio of the same test and placement in another stage.
@@ -174,16 +162,13 @@ impl Results {
     /// Works out means and targets. `whole` says that the whole list of x11perf was run.
     pub fn conclude(&mut self, whole: bool) {
         for placement in self.placements() {
-            let mut means = BTreeMap::new();
             let rows = self.rows_at(placement);
-            let mut add = |name: &str, rows: Vec<&Row>| {
-                geometric_mean(rows.iter().map(|row| row.ratio)).map(|mean| means.insert(name.to_owned(), mean))
+            let groups = self.figures.groups.iter().map(|group| &*group.name);
+            let mean = |name: &str| {
+                let of_group = |row: &&&Row| name == "all" || self.figures.group(&row.test) == name;
+                Some((name.to_owned(), geometric_mean(rows.iter().filter(of_group).map(|row| row.ratio))?))
             };
-            add("all", rows.clone());
-            for group in &self.figures.groups {
-                let of_group = |row: &&Row| self.figures.group(&row.test) == group.name;
-                add(&group.name, rows.iter().copied().filter(of_group).collect());
-            }
+            let means = ["all"].into_iter().chain(groups).filter_map(mean).collect();
             self.geometric_means.insert(name_of(placement), means);
         }
         let first = self.rows.first().map(|row| name_of(row.placement));
@@ -289,8 +274,7 @@ impl Results {
         heading.extend(stages.iter().map(|stage| format!("ratio\nstage {}", name_of(*stage))));
         heading.push("target".to_owned());
         heading.extend(systems.iter().map(|system| figures.systems[*system].replacen(' ', "\n", 1)));
-        let mut table = new_table(heading);
-        for row in &rows {
+        let cells = |row: &&Row| {
             let cpu = |us: Option<f64>| us.map_or("-".to_owned(), microseconds);
             let mut cells = vec![row.test.clone(), rate(row.socket), rate(row.ours), ratio(row.ratio)];
             cells.extend([cpu(row.cpu_us_socket), cpu(row.cpu_us_ours)]);
@@ -301,9 +285,9 @@ impl Results {
             cells.extend(
                 systems.iter().map(|system| published(row, *system).map_or(String::new(), |value| format!("{value:.2}"))),
             );
-            table.add_row(aligned(cells));
-        }
-        table
+            cells
+        };
+        table(heading, usize::MAX, rows.iter().map(cells))
     }
 
     /// The chart: a bar for each ratio, published and wanted ones as marks.
