@@ -11,13 +11,9 @@ use slipway_mach::task::Task;
 
 /// Where in a header the fields are, bytes.
 pub const BITS: usize = 0;
-/// Likewise.
 pub const SIZE: usize = 4;
-/// Likewise.
 pub const REMOTE: usize = 8;
-/// Likewise.
 pub const LOCAL: usize = 16;
-/// Likewise.
 pub const ID: usize = 28;
 /// Where a message's data begins, after its descriptor.
 pub const DATA: usize = HEADER + SLOT;
@@ -98,11 +94,8 @@ pub fn receive(task: Task, port: u32) -> anyhow::Result<(Vec<u32>, u32)> {
 /// A task's own port, and its send right to the other's.
 #[derive(Debug, Clone, Copy)]
 pub struct Ends {
-    /// The task.
     pub task: Task,
-    /// Its port.
     pub own: u32,
-    /// The right.
     pub other: u32,
 }
 

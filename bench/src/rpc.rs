@@ -13,7 +13,6 @@ use crate::meet::{Ends, served};
 use anyhow::{Context, ensure};
 use std::ffi::c_int;
 
-/// The bench.
 pub const CODE: Code = Code { name: "rpc", prepare, special: |_, _| Ok(()) };
 
 // The library that the C programs call; see `include/mach`.

@@ -57,6 +57,9 @@ fn a_baseline_measures_and_writes_its_files() {
             assert!(number("cpu_us_socket") > 0.0 && number("cpu_us_ours") > 0.0);
         }
     }
+    if std::thread::available_parallelism().unwrap().get() > 1 {
+        assert!(value["floor"]["across_us"].as_f64().unwrap() > 0.0);
+    }
     assert!(value["geometric_mean"].as_f64().unwrap() > 0.0);
     assert!(value["settings"]["baseline"].as_bool().unwrap());
     assert_ne!(value["settings"]["server"], "");

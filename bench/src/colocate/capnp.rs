@@ -117,9 +117,7 @@ pub fn capnp(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
         let (ours, theirs) = UnixStream::pair().context("socketpair")?;
         link.give(theirs)?;
         let echo = Echo { answer: vec![7; bytes.1], passed_back };
-        beside(job.cpu, move || {
-            Ok(runtime()?.block_on(async { system(ours, Party::Server, Some(echo))?.await.context("serve") })?)
-        })?;
+        beside(job.cpu, move || runtime()?.block_on(async { system(ours, Party::Server, Some(echo))?.await.context("serve") }))?;
         return idle();
     }
     let (stream, runtime, tasks) = (UnixStream::from(link.take()?), runtime()?, LocalSet::new());

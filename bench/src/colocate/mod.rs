@@ -12,7 +12,6 @@ mod rust;
 use crate::harness::Code;
 use calls::{Calls, calls};
 
-/// The bench.
 pub const CODE: Code = Code {
     name: "colocate",
     prepare: |link, job| match &*job.case.method.name {

@@ -23,12 +23,10 @@ pub trait Exchange {
         Ok(())
     }
 
-    /// Does `count` round trips.
     fn repeat(&mut self, count: u64) -> anyhow::Result<()> {
         (0..count).try_for_each(|_| self.round_trip())
     }
 
-    /// Answers `count` of them.
     fn serve(&mut self, count: u64) -> anyhow::Result<()> {
         (0..count).try_for_each(|_| self.answer())
     }

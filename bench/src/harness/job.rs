@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-/// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -35,15 +34,11 @@ pub enum Work {
 /// What a process is started for, as it stands on its command line.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// What to measure.
     pub case: Case,
-    /// Which end this is.
     pub side: Side,
-    /// The CPU to stay on.
     pub cpu: usize,
     /// That of the server, whose thread may be in the client's process.
     pub servers_cpu: usize,
-    /// What to do.
     pub work: Work,
     /// A directory that belongs to this measurement alone and goes away after it.
     pub directory: PathBuf,

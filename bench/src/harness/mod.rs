@@ -36,13 +36,9 @@ pub struct Code {
 
 /// A bench of round trips.
 pub struct Bench {
-    /// Its code.
     pub code: Code,
-    /// In the order of the tables.
     pub tests: Vec<Test>,
-    /// In the order of the columns.
     pub methods: Vec<Method>,
-    /// Published and wanted figures.
     pub figures: figures::Figures,
 }
 
@@ -119,14 +115,11 @@ pub fn names(patterns: &[String], name: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// On two cores.
     Different,
-    /// On one core.
     OneCore,
 }
 
 impl Placement {
-    /// In the order of the report.
     pub const ALL: [Self; 2] = [Self::Different, Self::OneCore];
 
     /// The name that the results use.
@@ -202,7 +195,6 @@ impl Case {
 }
 
 impl Bench {
-    /// The bench that has this code.
     pub fn load(code: Code) -> anyhow::Result<Self> {
         #[derive(Deserialize)]
         struct Part {
@@ -215,12 +207,10 @@ impl Bench {
         Ok(Self { code, tests, methods, figures })
     }
 
-    /// The test of that name.
     pub fn test(&self, name: &str) -> Option<&Test> {
         self.tests.iter().find(|test| test.name == name)
     }
 
-    /// The method of that name.
     pub fn method(&self, name: &str) -> Option<&Method> {
         self.methods.iter().find(|method| method.name == name)
     }

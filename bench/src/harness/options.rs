@@ -114,13 +114,6 @@ mod tests {
     }
 
     #[test]
-    fn the_sets_give_way_to_what_is_asked_for() {
-        assert_eq!((parse("").repeat(), parse("").seconds()), (5, 0.1));
-        let quick = parse("--quick --repeat 9");
-        assert_eq!((quick.repeat(), quick.seconds()), (9, 0.03));
-    }
-
-    #[test]
     fn bad_values_are_refused() {
         let command = complete(Cli::command(), &BENCHES);
         command.clone().debug_assert();

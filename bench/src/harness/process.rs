@@ -2,23 +2,23 @@
 
 use super::failure::Failure;
 use super::machine::placed;
-use anyhow::{Context, bail};
+use anyhow::{Context, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid};
-use std::fs;
-use std::io::{ErrorKind, Read};
+use std::fs::{self, File};
+use std::io::{Read, Seek};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::{Child, Command, ExitStatus};
+use std::process::{Child, Command};
 use std::time::{Duration, Instant};
+use tempfile::tempfile;
 
 /// Turns SIGINT, SIGTERM and SIGHUP into [`Failure::Interrupted`] at the next wait, so that what
 /// was started is stopped on the way out.
 pub struct Interrupt(UnixStream);
 
 impl Interrupt {
-    /// Installs the handlers.
     pub fn install() -> anyhow::Result<Self> {
         use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
         let (ours, handlers) = UnixStream::pair().context("socket pair for signals")?;
@@ -45,7 +45,6 @@ impl Interrupt {
         }
     }
 
-    /// Fails when a signal has come.
     pub fn check(&self) -> anyhow::Result<()> {
         self.wait(&[], Duration::ZERO).map(drop)
     }
@@ -63,60 +62,69 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
     (total > 0).then_some(total)
 }
 
-/// A child that is killed when it goes out of scope.
-pub struct Guarded(Child);
+/// A child that is killed when it goes out of scope. What it prints and says to standard error is kept.
+pub struct Guarded {
+    child: Child,
+    printed: File,
+    said: File,
+}
 
 impl Guarded {
     /// Starts `command` on `cpu`, or wherever this process may run.
     pub fn spawn(command: &mut Command, cpu: Option<usize>) -> anyhow::Result<Self> {
+        let (printed, said) = (tempfile().context("temporary file")?, tempfile().context("temporary file")?);
+        command.stdout(printed.try_clone()?).stderr(said.try_clone()?);
         let child = placed(cpu, || command.spawn())?;
-        Ok(Self(child.with_context(|| format!("can't start {:?}", command.get_program()))?))
+        let child = child.with_context(|| format!("can't start {:?}", command.get_program()))?;
+        Ok(Self { child, printed, said })
     }
 
-    /// The process id.
     pub fn id(&self) -> u32 {
-        self.0.id()
-    }
-
-    /// The child's standard output, when it was piped; can be taken once.
-    pub fn stdout(&mut self) -> Option<std::process::ChildStdout> {
-        self.0.stdout.take()
+        self.child.id()
     }
 
     /// Whether the child is still there.
     pub fn is_running(&mut self) -> bool {
-        matches!(self.0.try_wait(), Ok(None))
+        matches!(self.child.try_wait(), Ok(None))
     }
 
     /// A descriptor that is readable once the child has ended.
     pub fn end(&self) -> anyhow::Result<OwnedFd> {
-        pidfd_open(Pid::from_child(&self.0), PidfdFlags::empty()).context("pidfd_open")
+        pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).context("pidfd_open")
     }
 
-    /// Sends `signal`.
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
-        kill_process(Pid::from_child(&self.0), signal).with_context(|| format!("signal to process {}", self.id()))
+        kill_process(Pid::from_child(&self.child), signal).with_context(|| format!("signal to process {}", self.id()))
     }
 
-    /// Waits for the child's end and returns its status and the CPU nanoseconds it used.
-    pub fn finish(mut self, interrupt: &Interrupt, limit: Duration) -> anyhow::Result<(ExitStatus, Option<u64>)> {
-        let pid = Pid::from_child(&self.0);
+    /// Waits for the child to end well: what it printed, and the CPU nanoseconds it used.
+    pub fn finish(mut self, interrupt: &Interrupt, limit: Duration) -> anyhow::Result<(String, Option<u64>)> {
+        let pid = Pid::from_child(&self.child);
         let pidfd = self.end()?;
         if !interrupt.wait(&[pidfd.as_fd()], limit)? {
-            bail!("no end after {} s, killed", limit.as_secs());
+            bail!("no end after {} s, killed; it said '{}'", limit.as_secs(), text(&self.said)?);
         }
         // Left a zombie for now: its CPU time is gone once it has been reaped.
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).context("waitid")?;
         let cpu = cpu_ns(self.id());
-        Ok((self.0.wait().context("wait")?, cpu))
+        let status = self.child.wait().context("wait")?;
+        ensure!(status.success(), "it failed, {status}: {}", text(&self.said)?.replace('\n', " / "));
+        Ok((text(&self.printed)?, cpu))
     }
+}
+
+/// All of a file, whatever bytes it has.
+fn text(mut file: &File) -> anyhow::Result<String> {
+    let mut bytes = Vec::new();
+    file.rewind().and_then(|()| file.read_to_end(&mut bytes)).context("temporary file")?;
+    Ok(String::from_utf8_lossy(&bytes).trim().to_owned())
 }
 
 impl Drop for Guarded {
     fn drop(&mut self) {
         if self.is_running() {
-            let _ = self.0.kill();
-            let _ = self.0.wait();
+            let _ = self.child.kill();
+            let _ = self.child.wait();
         }
     }
 }
@@ -130,17 +138,6 @@ pub fn find_program(program: &str, package: &str) -> anyhow::Result<PathBuf> {
     Ok(found.ok_or_else(missing)?)
 }
 
-/// Reads what is left of a file or pipe as text, whatever bytes it has.
-pub fn read_text(mut from: impl Read) -> String {
-    let mut bytes = Vec::new();
-    loop {
-        match from.read_to_end(&mut bytes) {
-            Err(error) if error.kind() == ErrorKind::Interrupted => {}
-            _ => return String::from_utf8_lossy(&bytes).into_owned(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -149,8 +146,7 @@ mod tests {
     fn a_child_ends_by_itself_or_is_killed_past_its_limit() {
         let interrupt = Interrupt::install().unwrap();
         let child = Guarded::spawn(&mut Command::new("true"), None).unwrap();
-        let (status, cpu) = child.finish(&interrupt, Duration::from_secs(60)).unwrap();
-        assert!(status.success());
+        let (_, cpu) = child.finish(&interrupt, Duration::from_secs(60)).unwrap();
         // Kernels without schedstat give none at all, for ourselves either.
         assert_eq!(cpu.is_some(), cpu_ns(std::process::id()).is_some());
         let child = Guarded::spawn(Command::new("sleep").arg("1000"), None).unwrap();

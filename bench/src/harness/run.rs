@@ -76,7 +76,7 @@ fn in_turns<T>(
     mut failed: impl FnMut(Case, &anyhow::Error) -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<Vec<T>>> {
     let steps = cases.len() * repeat as usize;
-    let mut progress = Progress::new(steps, steps as f64 * (seconds + START_SECONDS));
+    let progress = Progress::new(steps, steps as f64 * (seconds + START_SECONDS));
     let mut found: Vec<Option<Vec<T>>> = cases.iter().map(|_| Some(Vec::new())).collect();
     for _ in 0..repeat {
         for (&case, found) in cases.iter().zip(&mut found) {
@@ -96,7 +96,7 @@ fn in_turns<T>(
                     }
                 },
             };
-            progress.finish(&name, || outcome);
+            progress.finish(&name, &outcome);
         }
     }
     Ok(found.into_iter().map(Option::unwrap_or_default).collect())

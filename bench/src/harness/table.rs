@@ -1,6 +1,6 @@
 //! The tables for people.
 
-use super::figures::{Judgement, Verdict};
+use super::figures::Judgement;
 use super::format::{microseconds, ratio};
 use super::results::{Results, Unit};
 use super::{Method, Placement, Test};
@@ -23,16 +23,18 @@ pub fn table(heading: Vec<String>, figures: usize, rows: impl IntoIterator<Item 
     table
 }
 
+/// What stands over the tables: a title, and lines of what is known.
+pub fn head<const N: usize>(title: &str, lines: [(&str, String); N]) -> String {
+    let known = lines.iter().filter(|(_, line)| !line.is_empty());
+    known.fold(format!("{title}\n"), |head, (name, line)| format!("{head}{name:<10} {line}\n"))
+}
+
 /// The targets and what came of them.
 pub fn targets(judgements: &[Judgement]) -> String {
     let row = |judgement: &Judgement| {
-        let verdict = match judgement.verdict {
-            Verdict::Met => "met",
-            Verdict::Missed => "MISSED",
-            Verdict::NotMeasured => "not measured",
-        };
+        let verdict = judgement.verdict.replace("missed", "MISSED").replace('-', " ");
         let reached = judgement.reached.map_or(String::new(), |value| format!("{value:.2}"));
-        vec![judgement.what.clone(), judgement.wanted.clone(), reached, verdict.to_owned(), judgement.detail.clone()]
+        vec![judgement.what.clone(), judgement.wanted.clone(), reached, verdict, judgement.detail.clone()]
     };
     let table = table(["target", "wanted", "reached", "", ""].map(str::to_owned).to_vec(), 2, judgements.iter().map(row));
     format!("\nTargets\n{table}\n")
@@ -42,16 +44,17 @@ pub fn targets(judgements: &[Judgement]) -> String {
 pub fn report(results: &Results) -> String {
     let (bench, settings) = (results.bench, &results.settings);
     let figures = &bench.figures;
-    let mut out = format!(
-        "{}\nmachine    {}\ndate       {}\nplacement  {}\nmethod     medians of {} interleaved runs of {} s\n",
-        figures.title,
-        results.machine.line(),
-        results.date,
-        settings.cores,
-        settings.repeat,
-        settings.seconds
+    let method = format!("medians of {} interleaved runs of {} s", settings.repeat, settings.seconds);
+    let mut out = head(
+        &figures.title,
+        [
+            ("machine", results.machine.line()),
+            ("date", results.date.clone()),
+            ("placement", settings.cores.clone()),
+            ("method", method),
+            ("floor", figures.floors(results)),
+        ],
     );
-    out += &figures.floors(results);
     match &figures.one_table {
         Some(title) => out += &times(results, None, title),
         None => Placement::ALL.iter().for_each(|place| {
@@ -133,59 +136,4 @@ fn instructions(results: &Results) -> String {
     });
     let table = table(heading, usize::MAX, rows);
     format!("\ninstructions of both processes in a round trip, on one core, the kernel's left out\n{table}\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::results::tests::sample;
-    use super::super::{figures, results::Missing};
-    use super::*;
-    use crate::bench;
-
-    #[test]
-    fn everything_is_in_the_report() {
-        let mut results = sample(
-            bench("ipc"),
-            &[
-                ("floor", "cache-line/different", 0.1),
-                ("null", "socket/different", 40.0),
-                ("null", "mach/different", 0.5),
-                ("256-ports", "socket/different", 290.0),
-                ("256-ports", "mach/different", 25.0),
-                ("null", "socket/one-core", 8.0),
-            ],
-        );
-        let (test, reason) = ("null".to_owned(), "no pipes".to_owned());
-        results.failed.push(Missing { test, variant: "pipe/one-core".to_owned(), reason });
-        results.targets = figures::judge(&results).unwrap();
-        let text = report(&results);
-        for part in [
-            "A & B <CPU>",
-            "cache line between the cores 0.10 us",
-            "one-core: two processes on one core",
-            "null message",
-            "72.35",
-            "a right, of 256 ports",
-            "0.057",
-            "MISSED",
-            "not measured",
-            "FAILED: null, pipe/one-core: no pipes",
-        ] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
-        let (_, one_core) = text.split_once("one-core: two").unwrap();
-        assert!(
-            !one_core.contains("256 ports ") && !text.contains("iceoryx2\n") && !text.contains("instructions of both"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn ratios_stand_beside_their_times() {
-        let timed = [("null", "message/different", 1.0), ("null", "trap/one-core", 0.02), ("own-call", "message/one-core", 1.2)];
-        let text = report(&sample(bench("colocate"), &timed));
-        for part in ["34.5 | 33.1 | 9.8", "18.8 | - | 16.7", "x3.52", "x50.0"] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
-    }
 }

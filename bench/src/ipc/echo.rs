@@ -10,7 +10,6 @@ pub trait Carrier: Sized {
     /// Makes this side ready.
     fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
 
-    /// Sends one message.
     fn send(&mut self, message: &[u8]) -> anyhow::Result<()>;
 
     /// Waits for one message of just the length of `into`.
@@ -46,7 +45,6 @@ impl<C: Carrier> Exchange for Echo<C> {
 
 /// What moves rights from one process to the other.
 pub trait Rights: Sized {
-    /// A right.
     type Right;
     /// What its owner keeps.
     type Kept;
@@ -57,10 +55,8 @@ pub trait Rights: Sized {
     /// Makes this side ready.
     fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
 
-    /// A new right.
     fn make() -> anyhow::Result<(Self::Right, Self::Kept)>;
 
-    /// Sends one message.
     fn send(&mut self, rights: &[Self::Right]) -> anyhow::Result<()>;
 
     /// Waits for one message and drops the rights in it: how many there were.

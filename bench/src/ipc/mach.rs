@@ -26,7 +26,6 @@ enum Body {
     Rights(u32, Vec<u32>),
 }
 
-/// One end.
 struct End {
     task: Task,
     own: u32,

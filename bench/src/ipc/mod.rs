@@ -25,7 +25,6 @@ const WEIGHED: u64 = 100_000;
 /// Bytes of the longest message.
 const LONGEST: usize = 16_424;
 
-/// The bench.
 pub const CODE: Code = Code { name: "ipc", prepare, special };
 
 /// What a test is about.

@@ -87,7 +87,7 @@ impl<'a> Phase<'a> {
         let [server_cpu, cpu] = cpus;
         let mut phase = Self { runner, args, placement, cpu, sides: Vec::new() };
         for (stage, index) in [None].iter().chain(stages).zip(0..) {
-            let server = Server::start(setup, index, server_cpu, *stage, &runner.interrupt)?;
+            let server = Server::start(setup, index, server_cpu, *stage)?;
             let client = phase.client(&server, placement.hooks_client());
             if client.hooked && stage.is_some() {
                 runner.check_ring(noop, &client)?;

@@ -110,7 +110,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut results = Results::new(args, &cores, &stages)?;
     let steps = phases.iter().map(|(_, steps)| steps.len()).sum();
     let side_seconds = args.seconds * f64::from(args.repeat) + CALIBRATION_SECONDS;
-    let mut progress = Progress::new(steps, steps as f64 * side_seconds * (1 + stages.len()) as f64);
+    let progress = Progress::new(steps, steps as f64 * side_seconds * (1 + stages.len()) as f64);
     for (placement, steps) in &phases {
         let cpus = placement.cpus(&cores);
         let phase = Phase::start((args, &runner, &setup), *placement, cpus, &stages, noop)?;
@@ -126,7 +126,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             let title = format!("{}: {}", name_of(*placement), step.name());
             progress.start(&title);
             let outcome = phase.measure(step)?;
-            progress.finish(&title, || outcome.line());
+            progress.finish(&title, &outcome.line());
             let missing = |reason| Missing { test: step.name(), placement: *placement, reason };
             match outcome {
                 Outcome::Rows(rows) => results.rows.extend(rows),

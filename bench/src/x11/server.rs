@@ -3,19 +3,16 @@
 use super::plan::{Stage, name_of};
 use crate::harness::failure::Failure;
 use crate::harness::machine::placed;
-use crate::harness::process::Interrupt;
-use anyhow::{Context, bail};
+use anyhow::Context;
 use rustix::net::sockopt::socket_peercred;
 use slipway_transport::status::{self, Transport};
-use std::io::Read;
-use std::os::fd::AsFd;
+use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
-use std::time::Duration;
 
-/// How long a server may take to get ready.
-const START_LIMIT: Duration = Duration::from_secs(60);
+/// How long a server may take to get ready, seconds.
+const START_LIMIT: &str = "60";
 
 /// The screen that everything is measured on.
 const SCREEN: &str = "1280x1024x24";
@@ -50,9 +47,7 @@ pub fn find_slipway() -> Result<PathBuf, Failure> {
 /// A running server; stopped when it goes out of scope.
 pub struct Server {
     session: Child,
-    /// Its process id.
     pub pid: u32,
-    /// Its display number.
     pub display: u32,
     authority: String,
     /// LD_PRELOAD of it and of clients with the hooks.
@@ -63,16 +58,10 @@ pub struct Server {
 
 impl Server {
     /// Starts server number `index` of a run and waits until it takes connections.
-    pub fn start(
-        setup: &Setup,
-        index: u32,
-        cpu: Option<usize>,
-        stage: Option<Stage>,
-        interrupt: &Interrupt,
-    ) -> anyhow::Result<Self> {
+    pub fn start(setup: &Setup, index: u32, cpu: Option<usize>, stage: Option<Stage>) -> anyhow::Result<Self> {
         let mut command = Command::new(&setup.slipway);
         command.env("SLIPWAY_X11", "on").args(["x11", "--server", &setup.command[0]]);
-        command.args(["--server-timeout", &START_LIMIT.as_secs().to_string()]);
+        command.args(["--server-timeout", START_LIMIT]);
         match stage {
             Some(stage) => command.args(["--stage", &name_of(stage)]),
             None => command.arg("--off"),
@@ -87,34 +76,19 @@ impl Server {
         command.args(["--", "sh", "-c", KEEPER]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let session = placed(cpu, || command.spawn())?.context("can't start slipway")?;
         let mut server = Self { session, pid: 0, display: 0, authority: String::new(), preload: None, stage };
-        let said = server.hear(interrupt).with_context(|| format!("'{}' did not start", setup.command.join(" ")))?;
-        let mut said = said.lines().map(str::to_owned);
-        let display = said.next().unwrap_or_default();
+        let stdout = BufReader::new(server.session.stdout.take().context("standard output")?);
+        let mut said = stdout.lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        // `slipway` ends by itself when the server takes too long.
+        let display = said.next().with_context(|| format!("'{}' did not start, as slipway says", setup.command.join(" ")))?;
         server.display = display.trim_start_matches(':').parse().with_context(|| format!("display '{display}'"))?;
         server.authority = said.next().context("no authority file")?;
-        server.preload = said.next().filter(|preload| !preload.is_empty());
+        server.preload = said.next();
         let listener = socket_peercred(server.connect().context("the server's socket")?).context("SO_PEERCRED")?;
         server.pid = listener.pid.as_raw_nonzero().get() as u32;
         if stage.is_some() {
             server.check_hub()?;
         }
         Ok(server)
-    }
-
-    /// What the keeper says, up to its empty line.
-    fn hear(&mut self, interrupt: &Interrupt) -> anyhow::Result<String> {
-        let pipe = self.session.stdout.as_mut().context("standard output")?;
-        let mut text = String::new();
-        while !text.ends_with("\n\n") {
-            // `slipway` ends by itself when the server takes too long.
-            interrupt.wait(&[pipe.as_fd()], 2 * START_LIMIT)?;
-            let mut bytes = [0; 4096];
-            match pipe.read(&mut bytes).context("standard output")? {
-                0 => bail!("slipway said why"),
-                count => text.push_str(&String::from_utf8_lossy(&bytes[..count])),
-            }
-        }
-        Ok(text)
     }
 
     fn connect(&self) -> std::io::Result<UnixStream> {
@@ -142,7 +116,6 @@ impl Server {
         Ok(status.connections.iter().any(|client| client.pid == pid && client.transport == Transport::Ring))
     }
 
-    /// Whether it's still there.
     pub fn is_running(&self) -> bool {
         self.connect().is_ok()
     }
