@@ -83,7 +83,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "mach")]
         Command::Colocate(options) => harness::run::run(bench("colocate"), &options),
         Command::X11(args) => x11::run(&args),
-        Command::Peer { job } => job::run(&job, &BENCHES),
+        Command::Peer { job } => job::run(&job),
         Command::Hog => job::hog(),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

@@ -1,8 +1,8 @@
 //! How two tasks come to have send rights to each other's ports, and single messages of the set-up.
 
-use crate::harness::job::{Job, Side};
+use crate::harness::exchange::{Exchange, idle};
+use crate::harness::job::{Job, Side, beside};
 use crate::harness::link::Link;
-use crate::harness::machine::pin;
 use anyhow::{Context, anyhow, ensure};
 use slipway_mach::Request;
 use slipway_mach::abi::typed::type_word;
@@ -11,13 +11,9 @@ use slipway_mach::task::Task;
 
 /// Where in a header the fields are, bytes.
 pub const BITS: usize = 0;
-/// Likewise.
 pub const SIZE: usize = 4;
-/// Likewise.
 pub const REMOTE: usize = 8;
-/// Likewise.
 pub const LOCAL: usize = 16;
-/// Likewise.
 pub const ID: usize = 28;
 /// Where a message's data begins, after its descriptor.
 pub const DATA: usize = HEADER + SLOT;
@@ -30,7 +26,7 @@ const ROOM: usize = DATA + 256 * SLOT;
 
 /// A port of this task, and a send right to one of the other process. The first right goes as descriptors,
 /// the second in a message.
-pub fn meet(task: Task, link: &mut Link, side: Side) -> anyhow::Result<Ends> {
+fn meet(task: Task, link: &mut Link, side: Side) -> anyhow::Result<Ends> {
     let own = task.allocate(right::RECEIVE).context("mach_port_allocate")?;
     if side == Side::Server {
         give_right(task, link, own)?;
@@ -98,16 +94,13 @@ pub fn receive(task: Task, port: u32) -> anyhow::Result<(Vec<u32>, u32)> {
 /// A task's own port, and its send right to the other's.
 #[derive(Debug, Clone, Copy)]
 pub struct Ends {
-    /// The task.
     pub task: Task,
-    /// Its port.
     pub own: u32,
-    /// The right.
     pub other: u32,
 }
 
 /// Two new tasks of this process that have send rights to each other's ports.
-pub fn two_tasks() -> anyhow::Result<(Ends, Ends)> {
+fn two_tasks() -> anyhow::Result<(Ends, Ends)> {
     let (ours, theirs) = (Task::new(), Task::new());
     let port = |task: Task| task.allocate(right::RECEIVE).context("mach_port_allocate");
     let (our_port, their_port) = (port(ours)?, port(theirs)?);
@@ -116,22 +109,36 @@ pub fn two_tasks() -> anyhow::Result<(Ends, Ends)> {
     Ok((Ends { task: ours, own: our_port, other: to_them }, Ends { task: theirs, own: their_port, other: to_us }))
 }
 
-/// The CPU of the server's process, for a client that has both ends. None in that process, which has nothing else to do.
-pub fn servers_cpu(link: &mut Link, job: &Job) -> anyhow::Result<Option<usize>> {
-    match job.side {
-        Side::Server => link.tell(&job.cpu.to_string()).map(|()| None),
-        Side::Client => Ok(Some(link.hear()?.parse().context("the server's CPU")?)),
+/// Calls, or messages, to a server: a thread that ends with its process, which is the other one, or the client's, where it has a
+/// task of its own. `make` makes either's end; the client gets the server's rights too, if they are in its process.
+pub fn served<E: Send + 'static>(
+    (link, job, in_one_process): (&mut Link, &Job, bool),
+    make: impl Fn(&mut Link, Ends) -> anyhow::Result<E>,
+    serve: impl FnOnce(E) -> anyhow::Result<()> + Send + 'static,
+    client: impl FnOnce(E, Option<Ends>) -> anyhow::Result<Box<dyn Exchange>>,
+) -> anyhow::Result<Box<dyn Exchange>> {
+    let (mine, theirs) = match (in_one_process, job.side) {
+        (true, Side::Server) => (None, None),
+        (true, Side::Client) => two_tasks().map(|(ours, theirs)| (Some(ours), Some(theirs)))?,
+        (false, side) => {
+            let ends = meet(Task::current(), link, side)?;
+            if side == Side::Client { (Some(ends), None) } else { (None, Some(ends)) }
+        }
+    };
+    if let Some(ends) = theirs {
+        let end = make(link, ends)?;
+        serve_beside(ends.task, job.servers_cpu, move || serve(end))?;
     }
+    let Some(ends) = mine else { return idle() };
+    let end = make(link, ends)?;
+    ends.task.enter();
+    client(end, theirs)
 }
 
-/// Starts a thread that works for `task` and stays on `cpu`. It ends with the process, and the process with it if it fails.
+/// Starts a thread that works for `task` and stays on `cpu`.
 pub fn serve_beside(task: Task, cpu: usize, serve: impl FnOnce() -> anyhow::Result<()> + Send + 'static) -> anyhow::Result<()> {
-    std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+    beside(cpu, move || {
         task.enter();
-        if let Err(error) = pin(cpu).and_then(|()| serve()) {
-            eprintln!("slipway-bench: the server's thread: {error:#}");
-            std::process::exit(1);
-        }
-    })?;
-    Ok(())
+        serve()
+    })
 }

@@ -1,4 +1,4 @@
-/* Messages of given sizes without stubs, as a program would send them. */
+/* Messages of given sizes without stubs, as a program would send them. Buffers are a thread's own. */
 #include <mach/mach.h>
 
 /* Room for the longest. */
@@ -17,9 +17,11 @@ static mach_msg_bits_t request_bits(int once)
 kern_return_t rpc_bare_call(mach_port_t server, mach_port_t own, int once, mach_msg_size_t there, mach_msg_size_t back, int turn);
 kern_return_t rpc_bare_call(mach_port_t server, mach_port_t own, int once, mach_msg_size_t there, mach_msg_size_t back, int turn)
 {
-	static message_t message;
+	static __thread message_t message;
 	mach_msg_return_t code;
 
+	if (there > sizeof message || back > sizeof message)
+		return KERN_INVALID_ARGUMENT;
 	message.head.msgh_bits = request_bits(once);
 	message.head.msgh_remote_port = server;
 	message.head.msgh_local_port = once ? own : MACH_PORT_NULL;
@@ -34,9 +36,11 @@ kern_return_t rpc_bare_call(mach_port_t server, mach_port_t own, int once, mach_
 kern_return_t rpc_bare_serve(mach_port_t own, mach_port_t client, int once, mach_msg_size_t there, mach_msg_size_t back);
 kern_return_t rpc_bare_serve(mach_port_t own, mach_port_t client, int once, mach_msg_size_t there, mach_msg_size_t back)
 {
-	static message_t message;
+	static __thread message_t message;
 	mach_msg_return_t code;
 
+	if (there > sizeof message || back > sizeof message)
+		return KERN_INVALID_ARGUMENT;
 	code = mach_msg(&message.head, MACH_RCV_MSG, 0, there, own, MACH_MSG_TIMEOUT_NONE, MACH_PORT_NULL);
 	while (code == MACH_MSG_SUCCESS) {
 		/* The reply right is where it came. */

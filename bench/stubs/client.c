@@ -1,6 +1,6 @@
 /*
  * The client's calls. Compiled twice: with stubs that send messages, and (LOOP) with stubs whose mach_msg is the one
- * of loop.c, for which each turn is like the first.
+ * of loop.c, for which each turn is like the first. Buffers are a thread's own.
  */
 #include <mach/mach.h>
 #ifdef LOOP
@@ -21,7 +21,7 @@
 /* The first and the last element tell one call from the next. */
 #define PASSED_BACK(routine, type)                                            \
 	{                                                                     \
-		static type data;                                             \
+		static __thread type data;                                    \
 		const int last = (int) (sizeof data / sizeof *data) - 1;      \
 		data[0] = turn;                                               \
 		data[last] = turn;                                            \
@@ -33,9 +33,9 @@
 kern_return_t rpc_call(int test, mach_port_t server, int turn);
 kern_return_t rpc_call(int test, mach_port_t server, int turn)
 {
-	static block_t block;
-	static small_t small;
-	static char last;
+	static __thread block_t block;
+	static __thread small_t small;
+	static __thread char last;
 	int w, x, y, z;
 	kern_return_t code;
 

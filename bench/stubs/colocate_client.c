@@ -44,10 +44,10 @@ kern_return_t colocate_call(int test, int way, mach_port_t server, int turn);
 
 kern_return_t colocate_call(int test, int way, mach_port_t server, int turn)
 {
-	static block_t block;
-	static small_t small;
-	static words_t words_sent;
-	static char last;
+	static __thread block_t block;
+	static __thread small_t small;
+	static __thread words_t words_sent;
+	static __thread char last;
 	/* The compiler must not know where this leads. */
 	static const struct colocate_routines *volatile table = &colocate_routines;
 	kern_return_t code;

@@ -2,8 +2,8 @@
 #include <mach/mach.h>
 #include "colocate_routines.h"
 
-/* Where the server itself calls. */
-static mach_port_t other;
+/* Where the server itself calls, from the thread of any caller. */
+static _Atomic mach_port_t other;
 
 kern_return_t near_nothing(mach_port_t server)
 {
@@ -34,7 +34,7 @@ kern_return_t near_in_const(mach_port_t server, const block_t data)
 
 kern_return_t near_out_block(mach_port_t server, block_t data)
 {
-	static char next;
+	static __thread char next;
 
 	(void) server;
 	data[0] = ++next;

@@ -1,15 +1,15 @@
-/* See loop.h. Only for one thread. */
+/* See loop.h. Buffers are a thread's own. */
 #include <string.h>
 #include <mach/mach.h>
 #include "loop.h"
 #include "rpcServer.h"
 
-static union {
+static __thread union {
 	mach_msg_header_t head;
 	char room[rpc_max_request_size];
 } request;
 
-static union {
+static __thread union {
 	mach_msg_header_t head;
 	char room[rpc_max_reply_size];
 } reply;
@@ -33,7 +33,7 @@ mach_msg_return_t loop_msg(mach_msg_header_t *message, mach_msg_option_t option,
 
 kern_return_t loop_copy(void)
 {
-	static char message[rpc_max_reply_size];
+	static __thread char message[rpc_max_reply_size];
 
 	memcpy(message, &reply, reply.head.msgh_size);
 	return reply.head.msgh_size >= sizeof reply.head ? KERN_SUCCESS : KERN_FAILURE;
@@ -42,7 +42,7 @@ kern_return_t loop_copy(void)
 /* The server's stub, for a request like the last that the client's made. */
 static kern_return_t serve(void)
 {
-	static union {
+	static __thread union {
 		mig_reply_header_t head;
 		char room[rpc_max_reply_size];
 	} answer;

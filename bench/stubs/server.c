@@ -69,7 +69,7 @@ kern_return_t serve_in_block(mach_port_t server, block_t data)
 
 kern_return_t serve_out_block(mach_port_t server, block_t data)
 {
-	static char next;
+	static __thread char next;
 
 	(void) server;
 	data[0] = ++next;

@@ -80,7 +80,22 @@ fn ipc_does_every_test_in_every_way() {
         ("floor", "cache-line/different futex yield/one-core copy/one-core clock/one-core"),
         ("make-port", "mach/one-core"),
     ];
-    let value = is_whole("ipc", 7, &tests, &["null message", "0.401", "29.69", "one-core:", "Targets"]);
+    let value = is_whole(
+        "ipc",
+        7,
+        &tests,
+        &[
+            "floor      cache line between the cores ",
+            "null message",
+            "0.401",
+            "29.69",
+            "a right, of 256 ports ",
+            "0.057",
+            "one-core: two processes on one core",
+            "bytes of memory",
+            "Targets",
+        ],
+    );
     assert!(find(&value, "make-port", "mach/one-core", "bytes").unwrap() > 0.0);
 }
 
@@ -91,7 +106,12 @@ fn rpc_makes_every_call_in_every_way() {
         (all, "stubs stubs-sleep stubs-one-process bare bare-sleep bare-one-process once"),
         (all, "client-stub/one-core server-stub/one-core ready/one-core"),
     ];
-    let value = is_whole("rpc", 9, &tests, &["null RPC", "0.27 | 0.485 ms", "8366 | 7512 | 2741", "one-core:", "Targets"]);
+    let value = is_whole(
+        "rpc",
+        9,
+        &tests,
+        &["null RPC", "0.27 | 0.485 ms", "8366 | 7512 | 2741", "one-core:", "work of both stubs", "not measured"],
+    );
     assert!(find(&value, "four-ints", "stubs/one-core/stub-work", "ns").is_some());
 }
 
@@ -104,7 +124,7 @@ fn colocate_makes_every_call_in_every_way() {
         ("1k-in-const own-library own-call", "message one-process trap/one-core"),
         ("null", "message-registered/different"),
     ];
-    is_whole("colocate", 7, &tests, &["128 InOut", "34.5 | 33.1 | 9.8", "Targets"]);
+    is_whole("colocate", 7, &tests, &["128 InOut", "34.5 | 33.1 | 9.8", "18.8 | - | 16.7", "x3.52", "Targets"]);
 }
 
 #[test]
@@ -139,6 +159,7 @@ fn what_fails_is_named_and_the_rest_is_measured() {
     command.args(["--nofile=64:64", BENCH, "ipc", "--repeat", "2", "--seconds", "0.001", "--only", "1-port,256-ports"]);
     let output = command.args(["--variants", "socket", "--json"]).arg(&json).output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", said(&output));
+    assert!(String::from_utf8_lossy(&output.stdout).contains("FAILED: 256-ports, socket/one-core: "));
     let value: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
     let (rows, failed) = (value["rows"].as_array().unwrap(), value["failed"].as_array().unwrap());
     assert!(!rows.is_empty() && rows.iter().all(|row| row["test"] == "1-port"), "{value}");
@@ -195,14 +216,14 @@ fn a_peer_without_the_other_ends() {
     ] {
         for method in methods.split(' ') {
             let job = format!(
-                r#"{{"bench":"{bench}","test":"null","method":"{method}","placement":"one-core",
-                    "side":"client","cpu":0,"work":{{"time":0.01}},"directory":"/nonexistent"}}"#
+                r#"{{"case":["{bench}","null","{method}","one-core"],
+                    "side":"client","cpu":0,"servers_cpu":0,"work":{{"time":0.01}},"directory":"/nonexistent"}}"#
             );
             let (near, far) = UnixStream::pair().unwrap();
             drop(far);
             let output = under_watch(BENCH).args(["peer", &job]).stdin(OwnedFd::from(near)).output().unwrap();
             assert_eq!(output.status.code(), Some(1), "{bench} {method}: {}", said(&output));
-            assert!(said(&output).contains("set-up"), "{bench} {method}: {}", said(&output));
+            assert!(said(&output).starts_with("slipway-bench: "), "{bench} {method}: {}", said(&output));
         }
     }
 }

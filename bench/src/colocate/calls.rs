@@ -1,108 +1,134 @@
-//! Calls to servers, which are threads that end with their process.
+//! Calls of the client, which is one of the C programs `stubs/colocate_*.c` or the one in Rust, to servers, which are threads
+//! that end with their process.
+#![allow(unsafe_code, reason = "functions in C")]
 
 use super::rust;
-use super::stubs::{Client, register, serve, tell_other};
 use crate::harness::exchange::Exchange;
-use crate::harness::job::{Job, Side};
+use crate::harness::job::Job;
 use crate::harness::link::Link;
-use crate::meet::{Ends, meet, serve_beside, servers_cpu, two_tasks};
+use crate::meet::{Ends, serve_beside, served};
 use anyhow::{Context, bail, ensure};
-use slipway_mach::task::Task;
+use std::ffi::c_int;
 
-/// The client's end; none in another process.
-struct Calls(Option<Near>);
+// The library that the C programs call; see `include/mach`.
+extern crate mach as _;
 
-struct Near {
-    client: Client,
+// SAFETY: the functions of `stubs/`. They take any number, and what they share with other threads is atomic.
+unsafe extern "C" {
+    /// A call to `server`, in the way of that number.
+    safe fn colocate_call(test: c_int, way: c_int, server: u32, turn: c_int) -> c_int;
+    /// Has calls at a port of the calling thread's task made by trap.
+    safe fn colocate_register(port: u32, concurrent: c_int) -> c_int;
+    /// Tells the server where to make its own calls: a name in its task.
+    safe fn colocate_other(port: u32);
+    /// Answers calls at `port`, without end.
+    safe fn colocate_serve(port: u32) -> c_int;
+}
+
+fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
+    ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
+    Ok(())
+}
+
+/// How a client calls.
+enum Way {
+    /// As C does: by stubs, by those that ask for a trap first, plainly, through a table.
+    C(c_int),
+    /// As Rust does.
+    Rust(Box<rust::Client>),
+}
+
+/// The client's end.
+pub struct Calls {
+    way: Way,
     server: u32,
-    test: i32,
+    test: c_int,
+    turn: u64,
     /// Calls that must be traps.
     traps: Option<Traps>,
 }
 
-impl Near {
-    fn boxed(job: &Job, client: Client, server: u32, traps: Option<Traps>) -> Box<dyn Exchange> {
-        Box::new(Calls(Some(Self { client, server, test: job.case.bench.number(job.case.test), traps })))
+impl Calls {
+    /// Those of a job to `server`.
+    pub fn new(job: &Job, server: u32) -> Self {
+        let way = match &*job.case.method.name {
+            "trap-rust" => Way::Rust(Box::new(rust::Client::new(server))),
+            "message-trap-stubs" | "trap" | "trap-concurrent" => Way::C(1),
+            "plain" => Way::C(2),
+            "virtual" => Way::C(3),
+            _ => Way::C(0),
+        };
+        Self { way, server, test: job.case.bench.number(job.case.test), turn: 0, traps: None }
     }
 }
 
 impl Exchange for Calls {
+    #[inline]
     fn round_trip(&mut self) -> anyhow::Result<()> {
-        match &mut self.0 {
-            Some(Near { client, server, test, .. }) => client.call(*test, *server),
-            None => Ok(()),
-        }
+        self.turn += 1;
+        let turn = self.turn as c_int;
+        let way = match &mut self.way {
+            Way::C(way) => *way,
+            Way::Rust(client) => return client.call(self.test, turn),
+        };
+        let code = colocate_call(self.test, way, self.server, turn);
+        if code == 0 { Ok(()) } else { outcome("the call", code) }
     }
 
     fn check(&self) -> anyhow::Result<()> {
-        match &self.0 {
-            Some(Near { client, traps: Some(traps), .. }) => traps.check(client.turns()),
-            _ => Ok(()),
+        self.traps.as_ref().map_or(Ok(()), |traps| traps.check(self.turn))
+    }
+}
+
+/// Calls to another task, of this process or of the other.
+pub fn calls(link: &mut Link, job: &Job, in_one_process: bool) -> anyhow::Result<Box<dyn Exchange>> {
+    let answers = |method: String| {
+        move |ends: Ends| {
+            match &*method {
+                // What is not asked for does not matter to stubs that don't ask.
+                "trap" | "message-trap-stubs" | "message-registered" => register(ends.own, false)?,
+                "trap-concurrent" => register(ends.own, true)?,
+                "trap-rust" => return rust::serve(ends.own),
+                _ => {}
+            }
+            outcome("mach_msg_server", colocate_serve(ends.own))
         }
-    }
+    };
+    let (method, test) = (&job.case.method.name, job.case.test);
+    let serve = answers(method.clone());
+    served(
+        (link, job, in_one_process),
+        |_, ends| Ok(ends),
+        move |ends| {
+            colocate_other(ends.other);
+            serve(ends)
+        },
+        |ends, server| {
+            // The server's own calls come here.
+            let own_calls = (test.name == "own-call").then_some((ends, u64::from(test.each)));
+            if own_calls.is_some() {
+                let serve = answers(method.clone());
+                serve_beside(ends.task, job.cpu, move || serve(ends))?;
+            }
+            let mut calls = Calls::new(job, ends.other);
+            let Some(server) = server else { return Ok(Box::new(calls)) };
+            // A few calls by message, after which the servers' threads wait: a trap needs that.
+            let way = std::mem::replace(&mut calls.way, Way::C(0));
+            for _ in 0..100 {
+                std::thread::yield_now();
+                calls.round_trip()?;
+            }
+            calls.way = way;
+            if method != "one-process" {
+                settle(&mut calls, &[Some((server, 1)), own_calls])?;
+            }
+            Ok(Box::new(calls))
+        },
+    )
 }
 
-/// Calls without a server.
-pub fn in_one_thread(_: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
-    match job.side {
-        Side::Client => Ok(Near::boxed(job, Client::take(&job.case.method.name)?, 0, None)),
-        Side::Server => Ok(Box::new(Calls(None))),
-    }
-}
-
-/// Calls to another process.
-pub fn two_processes(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
-    let ends = meet(Task::current(), link, job.side)?;
-    if job.side == Side::Server {
-        start(job, ends, job.cpu)?;
-        return Ok(Box::new(Calls(None)));
-    }
-    if job.case.test.name == "own-call" {
-        beside(job, ends, job.cpu)?;
-    }
-    Ok(Near::boxed(job, Client::take(&job.case.method.name)?, ends.other, None))
-}
-
-/// Calls to another task of this process.
-pub fn in_one_process(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
-    let Some(cpu) = servers_cpu(link, job)? else { return Ok(Box::new(Calls(None))) };
-    let (ours, theirs) = two_tasks()?;
-    start(job, theirs, cpu)?;
-    // The server's own calls come here.
-    beside(job, ours, job.cpu)?;
-    ours.task.enter();
-    let (method, test) = (&*job.case.method.name, job.case.bench.number(job.case.test));
-    let mut client = Client::take("one-process")?;
-    // A few calls by message, after which the servers' threads wait: a trap needs that.
-    for _ in 0..100 {
-        std::thread::yield_now();
-        client.call(test, ours.other)?;
-    }
-    client.change(method)?;
-    let own_calls = (job.case.test.name == "own-call").then_some((ours, job.case.test.each.into()));
-    let called: Vec<_> = [(theirs, 1)].into_iter().chain(own_calls).collect();
-    let traps = (method != "one-process").then(|| Traps::settle(&mut client, test, ours.other, &called)).transpose()?;
-    Ok(Near::boxed(job, client, ours.other, traps))
-}
-
-/// Has a thread answer at the end's port, and its own calls go to the end's other.
-fn start(job: &Job, ends: Ends, cpu: usize) -> anyhow::Result<()> {
-    tell_other(ends.other);
-    beside(job, ends, cpu)
-}
-
-fn beside(job: &Job, ends: Ends, cpu: usize) -> anyhow::Result<()> {
-    let method = job.case.method.name.clone();
-    serve_beside(ends.task, cpu, move || {
-        match &*method {
-            // What is not asked for does not matter to stubs that don't ask.
-            "trap" | "message-trap-stubs" | "message-registered" => register(ends.own, false)?,
-            "trap-concurrent" => register(ends.own, true)?,
-            "trap-rust" => return rust::serve(ends.own),
-            _ => {}
-        }
-        serve(ends.own)
-    })
+fn register(port: u32, concurrent: bool) -> anyhow::Result<()> {
+    outcome("mach_port_register_traps", colocate_register(port, concurrent.into()))
 }
 
 /// The ports that are called by trap, with what they had when the client had made so many calls.
@@ -118,21 +144,22 @@ struct Trapped {
     before: u64,
 }
 
-impl Traps {
-    /// Waits until all of `client`'s calls are traps: from the first one on, if nobody else sends messages.
-    fn settle(client: &mut Client, test: i32, server: u32, called: &[(Ends, u64)]) -> anyhow::Result<Self> {
-        let port = |&(ends, each)| Ok(Trapped { ends, each, before: trap_calls(ends)? });
-        for _ in 0..10_000 {
-            let traps = Self { ports: called.iter().map(port).collect::<anyhow::Result<_>>()?, turns: client.turns() };
-            client.call(test, server)?;
-            if traps.check(client.turns()).is_ok() {
-                return Ok(traps);
-            }
-            std::thread::yield_now();
+/// Waits until all calls are traps: from the first one on, if nobody else sends messages.
+fn settle(calls: &mut Calls, called: &[Option<(Ends, u64)>]) -> anyhow::Result<()> {
+    let port = |&(ends, each): &(Ends, u64)| Ok(Trapped { ends, each, before: trap_calls(ends)? });
+    for _ in 0..10_000 {
+        let ports = called.iter().flatten().map(port).collect::<anyhow::Result<_>>()?;
+        calls.traps = Some(Traps { ports, turns: calls.turn });
+        calls.round_trip()?;
+        if calls.check().is_ok() {
+            return Ok(());
         }
-        bail!("the server does not come to wait for calls")
+        std::thread::yield_now();
     }
+    bail!("the server does not come to wait for calls")
+}
 
+impl Traps {
     /// Fails unless all calls of a client that has made so many were traps.
     fn check(&self, turns: u64) -> anyhow::Result<()> {
         let made = turns - self.turns;

@@ -8,29 +8,17 @@
 mod calls;
 mod capnp;
 mod rust;
-mod stubs;
 
 use crate::harness::Code;
-use crate::harness::results::Results;
-use crate::harness::table::Times;
-use calls::{in_one_process, in_one_thread, two_processes};
+use calls::{Calls, calls};
 
-/// The bench.
 pub const CODE: Code = Code {
     name: "colocate",
     prepare: |link, job| match &*job.case.method.name {
-        "plain" | "virtual" => in_one_thread(link, job),
-        "one-process" | "trap" | "trap-concurrent" | "trap-rust" => in_one_process(link, job),
-        "capnp" => Ok(Box::new(capnp::Capnp::new(link, job)?)),
-        _ => two_processes(link, job),
+        "plain" | "virtual" => Ok(Box::new(Calls::new(job, 0))),
+        "one-process" | "trap" | "trap-concurrent" | "trap-rust" => calls(link, job, true),
+        "capnp" => capnp::capnp(link, job),
+        _ => calls(link, job, false),
     },
-    more: |_, _, _| Ok(()),
     special: |_, _| Ok(()),
-    report,
 };
-
-fn report(results: &Results) -> String {
-    let Some(mut times) = Times::new(results, "call", None) else { return String::new() };
-    times.rows();
-    times.finish("messages between different cores, all else in one thread")
-}

@@ -45,7 +45,6 @@ const HEADING: i32 = 46;
 pub struct Chart {
     /// Over all of it, and what explains it.
     pub title: String,
-    /// Lines under the title.
     pub notes: Vec<String>,
     /// What the colours stand for; none: there is none of it.
     pub keys: Vec<String>,
@@ -53,27 +52,21 @@ pub struct Chart {
     pub marks: Vec<String>,
     /// Where bars begin; None: at the left end.
     pub base: Option<f64>,
-    /// Groups of bars.
     pub sections: Vec<Section>,
 }
 
 /// Bars under one heading.
 pub struct Section {
-    /// The heading.
     pub title: String,
-    /// From the top.
     pub bars: Vec<Bar>,
 }
 
 /// One bar, with marks beside it.
 pub struct Bar {
-    /// Left of it.
     pub label: String,
     /// Where it ends; None: there are only marks.
     pub value: Option<f64>,
-    /// Which of the colours.
     pub colour: usize,
-    /// Right of it.
     pub text: String,
     /// Marks by their number, and where they are.
     pub marks: Vec<(usize, f64)>,
@@ -128,11 +121,10 @@ impl Chart {
             keys: bench.figures.keys.clone(),
             marks: bench.figures.marks().into_iter().map(str::to_owned).collect(),
             base: None,
-            sections: bench.tests.iter().filter_map(section).collect(),
+            sections: bench.tests.iter().filter(|test| test.share.is_none()).filter_map(section).collect(),
         }
     }
 
-    /// The chart as SVG.
     fn draw(&self) -> anyhow::Result<String> {
         let rows: usize = self.sections.iter().map(|section| section.bars.len()).sum();
         let top = 38 + 20 * self.notes.len() as i32 + 34;

@@ -13,8 +13,8 @@ pub trait Exchange {
     /// The client's half: sends, and waits for the answer. An answer that is not the one that was due is an error.
     fn round_trip(&mut self) -> anyhow::Result<()>;
 
-    /// The server's half of `count` round trips. By default nothing: a thread of its own answers, or nobody needs to.
-    fn serve(&mut self, _count: u64) -> anyhow::Result<()> {
+    /// The server's half. By default nothing: a thread of its own answers, or nobody needs to.
+    fn answer(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
 
@@ -23,12 +23,12 @@ pub trait Exchange {
         Ok(())
     }
 
-    /// Does `count` round trips.
     fn repeat(&mut self, count: u64) -> anyhow::Result<()> {
-        for _ in 0..count {
-            self.round_trip()?;
-        }
-        Ok(())
+        (0..count).try_for_each(|_| self.round_trip())
+    }
+
+    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
+        (0..count).try_for_each(|_| self.answer())
     }
 
     /// Does as many round trips as `histogram` is to have, and records the nanoseconds of each.
@@ -40,6 +40,18 @@ pub trait Exchange {
         }
         Ok(())
     }
+}
+
+/// What has no state to look at, and no server's half.
+impl<F: FnMut() -> anyhow::Result<()>> Exchange for F {
+    fn round_trip(&mut self) -> anyhow::Result<()> {
+        self()
+    }
+}
+
+/// The end of a process that makes no round trips, nor answers any: it lends its CPU to one of its threads, or to the other process.
+pub fn idle() -> anyhow::Result<Box<dyn Exchange>> {
+    Ok(Box::new(|| Ok(())))
 }
 
 /// How long round trips take.

@@ -1,7 +1,8 @@
 //! Published figures and wanted ones, of `benches.toml`, and what a run makes of them.
 
-use super::format::microseconds;
+use super::format::{distinct, microseconds};
 use super::results::{Results, Unit};
+use super::{Share, Test};
 use anyhow::Context;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,6 @@ use std::collections::HashMap;
 
 const FILE: &str = include_str!("../../benches.toml");
 
-/// The part of a bench.
 pub fn part<T: DeserializeOwned>(bench: &str) -> anyhow::Result<T> {
     let mut all: HashMap<String, toml::Value> = toml::from_str(FILE).context("benches.toml")?;
     let part = all.remove(bench).with_context(|| format!("benches.toml has no {bench}"))?;
@@ -19,9 +19,7 @@ pub fn part<T: DeserializeOwned>(bench: &str) -> anyhow::Result<T> {
 /// Those of a bench of round trips.
 #[derive(Debug, Deserialize)]
 pub struct Figures {
-    /// Over the report.
     pub title: String,
-    /// Over the chart.
     pub chart: String,
     /// What the chart's colours stand for; none: it has none of that colour.
     pub keys: Vec<String>,
@@ -29,20 +27,37 @@ pub struct Figures {
     pub sources: Vec<String>,
     /// What stands before a source.
     pub cited: String,
+    pub what: String,
+    /// The title of the one table of all placements; none: each has its own.
+    pub one_table: Option<String>,
+    /// What the machine itself takes: names, and sums of microseconds.
+    #[serde(default)]
+    floors: Vec<(String, String)>,
+    /// Rows of each test that follow from others.
+    #[serde(default)]
+    pub derived: Vec<Derived>,
     published: Vec<Column>,
     targets: Vec<Target>,
+}
+
+/// A row that follows from others; see `benches.toml`.
+#[derive(Debug, Deserialize)]
+pub struct Derived {
+    pub variant: String,
+    pub unit: Unit,
+    pub value: String,
+    /// What stands before the figures of all tests.
+    note: String,
 }
 
 /// A published table's figures in one of our columns; of several with one heading each has other tests.
 #[derive(Debug, Deserialize)]
 pub struct Column {
-    /// Our column's heading.
     pub heading: String,
     /// The chart's names of the figures in it.
     pub marks: Vec<String>,
     /// Microseconds in their unit.
     us: f64,
-    /// Behind the figures.
     #[serde(default)]
     suffix: String,
     /// Whether they are printed in microseconds.
@@ -59,19 +74,48 @@ impl Column {
         self.rows.get(test).map(|row| &row[..])
     }
 
-    /// What the table says of a test.
-    pub fn cell(&self, test: &str) -> Option<String> {
+    /// What the table says of a test, or of its share of another.
+    pub fn cell(&self, test: &Test) -> Option<String> {
+        if let Some(Share { of, above, parts }) = &test.share {
+            return Some(format!("{:.3}", (self.row(of)?[0] - self.row(above)?[0]) / parts));
+        }
         let figure = |value: &f64| match self.in_us {
             _ if value.is_nan() => "-".to_owned(),
             true => format!("{:.1}", value * self.us),
             false => value.to_string(),
         };
-        let figures: Vec<String> = self.row(test)?.iter().map(figure).collect();
+        let figures: Vec<String> = self.row(&test.name)?.iter().map(figure).collect();
         Some(figures.join(" | ") + &self.suffix)
     }
 }
 
 impl Figures {
+    /// What the machine itself takes, in one line.
+    pub fn floors(&self, results: &Results) -> String {
+        let floor = |(what, value): &(String, String)| {
+            let us = sum(value, results).ok().flatten()?;
+            Some(format!("{what} {} us", microseconds(us)))
+        };
+        self.floors.iter().filter_map(floor).collect::<Vec<_>>().join(", ")
+    }
+
+    /// A line of each kind of rows that follow from others or are no times.
+    pub fn notes(&self, results: &Results) -> String {
+        let mut out = String::new();
+        for Derived { variant, unit, note, .. } in &self.derived {
+            let value =
+                |test: &Test| Some(format!("{} {:.1} {}", test.name, results.value(&test.name, variant, *unit)?, unit.name()));
+            let figures: Vec<String> = results.bench.tests.iter().filter_map(value).collect();
+            if !figures.is_empty() {
+                out += &format!("\n{note}: {}\n", figures.join(", "));
+            }
+        }
+        for row in results.rows.iter().filter(|row| row.unit == Unit::Bytes) {
+            out += &format!("\na port that never leaves its task: {:.0} bytes of memory\n", row.value);
+        }
+        out
+    }
+
     /// The columns, of one heading those that have each other's tests.
     pub fn columns(&self) -> Vec<Vec<&Column>> {
         self.published.chunk_by(|a, b| a.heading == b.heading).map(|columns| columns.iter().collect()).collect()
@@ -79,10 +123,7 @@ impl Figures {
 
     /// The names of all published figures.
     pub fn marks(&self) -> Vec<&str> {
-        let mut marks: Vec<&str> = self.published.iter().flat_map(|column| &column.marks).map(String::as_str).collect();
-        let mut seen = Vec::new();
-        marks.retain(|mark| !seen.contains(mark) && (seen.push(*mark), true).1);
-        marks
+        distinct(self.published.iter().flat_map(|column| &column.marks).map(String::as_str))
     }
 
     /// The published figures of a test: the mark's number, and microseconds.
@@ -115,36 +156,20 @@ struct Target {
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Bound {
-    /// Less is better.
     AtMost(f64),
-    /// More is better.
     AtLeast(f64),
-}
-
-/// How a target was judged.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Verdict {
-    /// Reached.
-    Met,
-    /// Not reached.
-    Missed,
-    /// No test of it was in this run.
-    NotMeasured,
 }
 
 /// A target and what came of it.
 #[derive(Debug, Clone, Serialize)]
 pub struct Judgement {
-    /// What it is about.
     pub what: String,
     /// The bound, as people write it.
     pub wanted: String,
     /// The figure that was held against it.
     pub reached: Option<f64>,
-    /// Whether it was reached.
-    pub verdict: Verdict,
-    /// Which test the figure is of.
+    /// Of no test in this run: "not-measured".
+    pub verdict: &'static str,
     pub detail: String,
 }
 
@@ -155,10 +180,10 @@ impl Judgement {
             Bound::AtMost(bound) => (format!("<= {bound}"), reached.is_some_and(|value| value <= bound)),
             Bound::AtLeast(bound) => (format!(">= {bound}"), reached.is_some_and(|value| value >= bound)),
         };
-        let verdict = match (reached, good) {
-            (None, _) => Verdict::NotMeasured,
-            (Some(_), true) => Verdict::Met,
-            (Some(_), false) => Verdict::Missed,
+        let verdict = match reached {
+            None => "not-measured",
+            Some(_) if good => "met",
+            Some(_) => "missed",
         };
         let detail = if reached.is_some() { detail } else { String::new() };
         Self { what: what.to_owned(), wanted, reached, verdict, detail }
@@ -190,7 +215,7 @@ pub fn judge(results: &Results) -> anyhow::Result<Vec<Judgement>> {
 }
 
 /// What `text` comes to, from left to right; None if one of its figures was not measured.
-fn sum(text: &str, results: &Results) -> anyhow::Result<Option<f64>> {
+pub fn sum(text: &str, results: &Results) -> anyhow::Result<Option<f64>> {
     let mut words = text.split(' ');
     let operand = |word: Option<&str>| figure(word.unwrap_or_default(), results).with_context(|| format!("benches.toml: {text}"));
     let mut total = operand(words.next())?;
@@ -217,13 +242,7 @@ fn figure(word: &str, results: &Results) -> anyhow::Result<Option<f64>> {
     let method = variant.split('/').next().unwrap_or_default();
     results.bench.test(test).with_context(|| format!("no test '{test}'"))?;
     results.bench.method(method).with_context(|| format!("no method '{method}'"))?;
-    let unit = match unit {
-        "us" => Unit::Microseconds,
-        "instructions" => Unit::Instructions,
-        "ns" => Unit::Nanoseconds,
-        "bytes" => Unit::Bytes,
-        _ => anyhow::bail!("no unit '{unit}'"),
-    };
+    let unit = Unit::ALL.into_iter().find(|known| known.name() == unit).with_context(|| format!("no unit '{unit}'"))?;
     Ok(results.value(test, variant, unit))
 }
 
@@ -237,7 +256,7 @@ mod tests {
     fn what_the_file_names_is_there() {
         for bench in crate::BENCHES.iter() {
             let judged = judge(&sample(bench, &[])).unwrap();
-            assert!(judged.iter().all(|judgement| judgement.verdict == Verdict::NotMeasured && judgement.detail.is_empty()));
+            assert!(judged.iter().all(|judgement| judgement.verdict == "not-measured" && judgement.detail.is_empty()));
             for column in &bench.figures.published {
                 assert!(column.rows.iter().all(|(test, row)| bench.test(test).is_some() && row.len() <= column.marks.len()));
             }
@@ -246,25 +265,20 @@ mod tests {
 
     #[test]
     fn bounds_hold_on_their_good_side() {
-        let results = sample(
-            bench("ipc"),
-            &[
-                ("null", "mach/different", 0.5),
-                ("floor", "cache-line/different", 0.1),
-                ("floor", "copy/one-core", 0.3),
-                ("null", "socket/different", 40.0),
-                ("256-ports", "mach/different", 25.0),
-                ("4095-longwords", "mach/different", 1.5),
-                ("4095-longwords", "fabric/different", 0.7),
-            ],
-        );
+        let timed = [
+            ("null", "mach/different", 0.5),
+            ("floor", "cache-line/different", 0.1),
+            ("floor", "copy/one-core", 0.3),
+            ("null", "socket/different", 40.0),
+            ("4095-longwords", "mach/different", 1.5),
+            ("4095-longwords", "fabric/different", 0.7),
+        ];
+        let results = sample(bench("ipc"), &timed);
         let judged = judge(&results).unwrap();
         let find = |what: &str| judged.iter().find(|judgement| judgement.what.starts_with(what)).unwrap();
         let line = find("null message / cache-line");
-        assert_eq!((line.reached, line.verdict, &*line.detail), (Some(5.0), Verdict::Missed, "0.50 us to 0.10 us"));
-        assert_eq!((find("AF_UNIX").reached, find("AF_UNIX").verdict), (Some(80.0), Verdict::Met));
-        assert_eq!(find("us a right, of 256 that").reached, Some(24.5 / 512.0));
-        assert_eq!(find("us a right passed on, alone").verdict, Verdict::NotMeasured);
+        assert_eq!((line.reached, line.verdict, &*line.detail), (Some(5.0), "missed", "0.50 us to 0.10 us"));
+        assert_eq!((find("AF_UNIX").reached, find("AF_UNIX").verdict), (Some(80.0), "met"));
         assert_eq!(find("4095").detail, "1.50 us to 1.70 us; the bare line takes 0.70 us");
         assert!(sum("null:mach/different % 2", &results).is_err() && sum("null:doves/different", &results).is_err());
     }

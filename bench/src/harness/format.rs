@@ -46,18 +46,26 @@ pub fn median(values: &[f64]) -> Option<f64> {
     }
 }
 
+/// The lowest and the highest of positive values.
+pub fn range(values: impl Iterator<Item = f64> + Clone) -> [f64; 2] {
+    [values.clone().fold(f64::INFINITY, f64::min), values.fold(0.0, f64::max)]
+}
+
+/// Each of the values once, in their order.
+pub fn distinct<T: PartialEq>(values: impl IntoIterator<Item = T>) -> Vec<T> {
+    values.into_iter().fold(Vec::new(), |mut found, value| {
+        if !found.contains(&value) {
+            found.push(value);
+        }
+        found
+    })
+}
+
 /// The geometric mean of positive values. `None` for no values, or when one isn't positive.
 pub fn geometric_mean(values: impl IntoIterator<Item = f64>) -> Option<f64> {
-    let mut count = 0_u32;
-    let mut logs = 0.0;
-    for value in values {
-        if value.is_nan() || value <= 0.0 {
-            return None;
-        }
-        logs += value.ln();
-        count += 1;
-    }
-    (count > 0).then(|| (logs / f64::from(count)).exp())
+    let logs: Vec<f64> = values.into_iter().map(f64::ln).collect();
+    let mean = (logs.iter().sum::<f64>() / logs.len() as f64).exp();
+    (mean.is_finite() && mean > 0.0).then_some(mean)
 }
 
 #[cfg(test)]

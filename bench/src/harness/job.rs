@@ -1,16 +1,15 @@
 //! What one of the two processes of a measurement does: this program again, with a hidden subcommand.
 
+use super::Case;
 use super::exchange::time;
 use super::link::Link;
 use super::machine::pin;
-use super::{Bench, Case, Placement};
 use anyhow::{Context, bail};
 use rustix::process::{Resource, Rlimit, Signal, getppid, getrlimit, set_parent_process_death_signal, setrlimit};
 use serde::{Deserialize, Serialize};
 use std::os::fd::AsFd;
 use std::path::PathBuf;
 
-/// Which of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Side {
@@ -33,28 +32,13 @@ pub enum Work {
 }
 
 /// What a process is started for, as it stands on its command line.
-#[derive(Serialize, Deserialize)]
-struct Order {
-    bench: String,
-    test: String,
-    method: String,
-    placement: Placement,
-    side: Side,
-    cpu: usize,
-    work: Work,
-    directory: PathBuf,
-}
-
-/// What a process is started for.
-#[derive(Clone)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Job {
-    /// What to measure.
     pub case: Case,
-    /// Which end this is.
     pub side: Side,
-    /// The CPU to stay on.
     pub cpu: usize,
-    /// What to do.
+    /// That of the server, whose thread may be in the client's process.
+    pub servers_cpu: usize,
     pub work: Work,
     /// A directory that belongs to this measurement alone and goes away after it.
     pub directory: PathBuf,
@@ -63,26 +47,14 @@ pub struct Job {
 impl Job {
     /// The arguments of the hidden subcommand.
     pub fn arguments(&self) -> anyhow::Result<[String; 2]> {
-        let Self { case: Case { bench, test, method, placement }, side, cpu, work, directory } = self.clone();
-        let [bench, test, method] = [bench.code.name, &test.name, &method.name].map(str::to_owned);
-        let order = Order { bench, test, method, placement, side, cpu, work, directory };
-        Ok(["peer".to_owned(), serde_json::to_string(&order)?])
-    }
-
-    fn read(text: &str, benches: &'static [Bench]) -> anyhow::Result<Self> {
-        let order: Order = serde_json::from_str(text).context("job")?;
-        let Order { placement, side, cpu, work, directory, .. } = order;
-        let bench = benches.iter().find(|bench| bench.code.name == order.bench).context("no such bench")?;
-        let test = bench.test(&order.test).context("no such test")?;
-        let method = bench.method(&order.method).context("no such method")?;
-        Ok(Self { case: Case { bench, test, method, placement }, side, cpu, work, directory })
+        Ok(["peer".to_owned(), serde_json::to_string(self)?])
     }
 }
 
 /// Does the job that `text` describes; the link is standard input. A client that times writes a
 /// [`Timing`](super::exchange::Timing) to standard output.
-pub fn run(text: &str, benches: &'static [Bench]) -> anyhow::Result<()> {
-    let job = Job::read(text, benches)?;
+pub fn run(text: &str) -> anyhow::Result<()> {
+    let job: Job = serde_json::from_str(text).context("job")?;
     die_with_parent()?;
     raise_descriptor_limit()?;
     pin(job.cpu)?;
@@ -109,6 +81,17 @@ pub fn run(text: &str, benches: &'static [Bench]) -> anyhow::Result<()> {
         Work::Special => {}
     }
     exchange.check()
+}
+
+/// Starts a server's thread, which stays on `cpu`. It ends with the process, and the process with it if it fails.
+pub fn beside(cpu: usize, serve: impl FnOnce() -> anyhow::Result<()> + Send + 'static) -> anyhow::Result<()> {
+    std::thread::Builder::new().name("server".to_owned()).spawn(move || {
+        if let Err(error) = pin(cpu).and_then(|()| serve()) {
+            eprintln!("slipway-bench: the server's thread: {error:#}");
+            std::process::exit(1);
+        }
+    })?;
+    Ok(())
 }
 
 fn die_with_parent() -> anyhow::Result<()> {

@@ -10,16 +10,13 @@ use std::fs;
 pub struct Machine {
     /// The processor's name from /proc/cpuinfo; "unknown" when the kernel gives none.
     pub cpu: String,
-    /// CPUs that this process may run on.
     pub cores: usize,
-    /// The kernel's release.
     pub kernel: String,
     /// Whether the processor says that it runs under a hypervisor (x86 only, else null).
     pub hypervisor: Option<bool>,
 }
 
 impl Machine {
-    /// Describes the machine this process runs on.
     pub fn this() -> Self {
         let cpuinfo = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
         Self {
@@ -30,7 +27,6 @@ impl Machine {
         }
     }
 
-    /// One line for people.
     pub fn line(&self) -> String {
         let host = match self.hypervisor {
             Some(true) => ", virtual machine",
@@ -52,7 +48,6 @@ fn field<'a>(cpuinfo: &'a str, name: &str) -> Option<&'a str> {
 /// The cores that are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cores {
-    /// The server's core.
     pub first: usize,
     /// Another one, where there is one.
     pub second: Option<usize>,
@@ -82,6 +77,15 @@ pub fn pin(cpu: usize) -> anyhow::Result<()> {
     let mut set = CpuSet::new();
     set.set(cpu);
     sched_setaffinity(None, &set).with_context(|| format!("can't run on CPU {cpu} only"))
+}
+
+/// Does `work` on `cpu`, so that what it starts stays there; on none given, wherever this process may run.
+pub fn placed<T>(cpu: Option<usize>, work: impl FnOnce() -> T) -> anyhow::Result<T> {
+    let before = sched_getaffinity(None).context("sched_getaffinity")?;
+    cpu.map_or(Ok(()), pin)?;
+    let done = work();
+    sched_setaffinity(None, &before).context("sched_setaffinity")?;
+    Ok(done)
 }
 
 /// Whether a kernel CPU list ("0-3,8") has `cpu`.

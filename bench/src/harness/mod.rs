@@ -21,8 +21,6 @@ pub mod table;
 use exchange::Exchange;
 use job::Job;
 use link::Link;
-use pair::Lab;
-use results::Results;
 use serde::{Deserialize, Serialize};
 
 /// The code of a bench of round trips.
@@ -32,23 +30,15 @@ pub struct Code {
     pub name: &'static str,
     /// Makes one side of a job ready; the other does the same at the other end of the link.
     pub prepare: fn(&mut Link, &Job) -> anyhow::Result<Box<dyn Exchange>>,
-    /// Adds rows that are no round trips, or follow from others.
-    pub more: fn(&Lab<'_>, &[Case], &mut Results) -> anyhow::Result<()>,
     /// What a process does whose work is [`job::Work::Special`].
     pub special: fn(&mut Link, &Job) -> anyhow::Result<()>,
-    /// The tables of times.
-    pub report: fn(&Results) -> String,
 }
 
 /// A bench of round trips.
 pub struct Bench {
-    /// Its code.
     pub code: Code,
-    /// In the order of the tables.
     pub tests: Vec<Test>,
-    /// In the order of the columns.
     pub methods: Vec<Method>,
-    /// Published and wanted figures.
     pub figures: figures::Figures,
 }
 
@@ -63,8 +53,19 @@ pub struct Test {
     pub ports: u32,
     #[serde(default = "one")]
     pub each: u32,
+    #[serde(default)]
+    pub weighed: bool,
+    pub share: Option<Share>,
     #[serde(default = "both")]
     places: Vec<Placement>,
+}
+
+/// What a part of a test takes, above another test.
+#[derive(Debug, Deserialize)]
+pub struct Share {
+    pub of: String,
+    pub above: String,
+    pub parts: f64,
 }
 
 /// How it crosses, or is called; see `benches.toml`.
@@ -114,14 +115,11 @@ pub fn names(patterns: &[String], name: &str) -> bool {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// On two cores.
     Different,
-    /// On one core.
     OneCore,
 }
 
 impl Placement {
-    /// In the order of the report.
     pub const ALL: [Self; 2] = [Self::Different, Self::OneCore];
 
     /// The name that the results use.
@@ -143,17 +141,39 @@ impl Method {
 
     /// Whether it can do `test` with its ends at `placement`.
     pub fn does(&self, test: &Test, placement: Placement) -> bool {
-        names(&self.tests, &test.name) && self.places.contains(&placement) && test.places.contains(&placement)
+        let does = names(&self.tests, &test.name) && test.share.is_none();
+        does && self.places.contains(&placement) && test.places.contains(&placement)
     }
 }
 
-/// One thing to measure.
-#[derive(Clone, Copy)]
+/// One thing to measure; on a command line by its names.
+#[derive(Clone, Copy, Serialize, Deserialize)]
+#[serde(into = "Names", try_from = "Names")]
 pub struct Case {
     pub bench: &'static Bench,
     pub test: &'static Test,
     pub method: &'static Method,
     pub placement: Placement,
+}
+
+/// Bench, test, method and placement.
+#[derive(Serialize, Deserialize)]
+struct Names(String, String, String, Placement);
+
+impl From<Case> for Names {
+    fn from(Case { bench, test, method, placement }: Case) -> Self {
+        Self(bench.code.name.to_owned(), test.name.clone(), method.name.clone(), placement)
+    }
+}
+
+impl TryFrom<Names> for Case {
+    type Error = &'static str;
+
+    fn try_from(Names(bench, test, method, placement): Names) -> Result<Self, Self::Error> {
+        let bench = crate::BENCHES.iter().find(|known| known.code.name == bench).ok_or("no such bench")?;
+        let test = bench.test(&test).ok_or("no such test")?;
+        Ok(Self { bench, test, method: bench.method(&method).ok_or("no such method")?, placement })
+    }
 }
 
 impl Case {
@@ -175,7 +195,6 @@ impl Case {
 }
 
 impl Bench {
-    /// The bench that has this code.
     pub fn load(code: Code) -> anyhow::Result<Self> {
         #[derive(Deserialize)]
         struct Part {
@@ -188,12 +207,10 @@ impl Bench {
         Ok(Self { code, tests, methods, figures })
     }
 
-    /// The test of that name.
     pub fn test(&self, name: &str) -> Option<&Test> {
         self.tests.iter().find(|test| test.name == name)
     }
 
-    /// The method of that name.
     pub fn method(&self, name: &str) -> Option<&Method> {
         self.methods.iter().find(|method| method.name == name)
     }

@@ -68,7 +68,7 @@ pub fn complete(command: clap::Command, benches: &'static [Bench]) -> clap::Comm
 /// The test called `name`, as "null", "256-longwords", or "256" for that.
 fn find(bench: &'static Bench, name: &str) -> Result<&'static Test, Failure> {
     bench.test(name).or_else(|| bench.test(&format!("{name}-longwords"))).ok_or_else(|| {
-        let names: Vec<&str> = bench.tests.iter().map(|test| &*test.name).collect();
+        let names: Vec<&str> = bench.tests.iter().filter(|test| test.share.is_none()).map(|test| &*test.name).collect();
         Failure::Usage(format!("there is no test '{name}'; there are {}", names.join(", ")))
     })
 }
@@ -114,13 +114,6 @@ mod tests {
     }
 
     #[test]
-    fn the_sets_give_way_to_what_is_asked_for() {
-        assert_eq!((parse("").repeat(), parse("").seconds()), (5, 0.1));
-        let quick = parse("--quick --repeat 9");
-        assert_eq!((quick.repeat(), quick.seconds()), (9, 0.03));
-    }
-
-    #[test]
     fn bad_values_are_refused() {
         let command = complete(Cli::command(), &BENCHES);
         command.clone().debug_assert();
@@ -137,7 +130,7 @@ mod tests {
         for bench in BENCHES.iter() {
             let names: Vec<String> = plan(bench, &parse(""), &two).unwrap().iter().map(Case::name).collect();
             assert!(names.iter().enumerate().all(|(index, name)| !names[..index].contains(name)), "{names:?}");
-            for test in &bench.tests {
+            for test in bench.tests.iter().filter(|test| test.share.is_none()) {
                 assert!(names.iter().any(|name| name.starts_with(&test.name)), "{}", test.name);
             }
             let alone = plan(bench, &parse(""), &Cores { first: 3, second: None }).unwrap();

@@ -3,14 +3,13 @@
 use super::exchange::Timing;
 use super::job::{Job, Side, Work};
 use super::machine::Cores;
-use super::process::{Guarded, Interrupt, read_text};
+use super::process::{Guarded, Interrupt};
 use super::{Case, Placement, link};
-use anyhow::{Context, bail, ensure};
-use std::fs::{self, File};
-use std::io::{Seek, SeekFrom};
+use anyhow::{Context, ensure};
+use std::fs;
 use std::os::fd::{AsFd, OwnedFd};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 use std::time::Duration;
 
 /// A measurement takes a second, under valgrind some.
@@ -22,23 +21,12 @@ const FEW: u64 = 300;
 
 /// Where and with what measurements are made.
 pub struct Lab<'a> {
-    /// This program.
     pub program: PathBuf,
-    /// The CPUs.
     pub cores: Cores,
-    /// Signals to this program.
     pub interrupt: &'a Interrupt,
 }
 
-/// A process of a measurement, and what it says to standard error.
-struct Peer {
-    process: Guarded,
-    side: Side,
-    said: File,
-}
-
 impl Lab<'_> {
-    /// Times `case` once.
     pub fn time(&self, case: Case, seconds: f64) -> anyhow::Result<Timing> {
         let output = self.measure(case, Work::Time(seconds), None)?;
         serde_json::from_str(&output).with_context(|| format!("no times: '{output}'"))
@@ -47,7 +35,7 @@ impl Lab<'_> {
     /// The number that the client finds as the bench's special work.
     pub fn special(&self, case: Case) -> anyhow::Result<f64> {
         let output = self.measure(case, Work::Special, None)?;
-        output.trim().parse().with_context(|| format!("no number: '{output}'"))
+        output.parse().with_context(|| format!("no number: '{output}'"))
     }
 
     /// Instructions of both processes together in one round trip of `case`, counted by valgrind's callgrind.
@@ -56,45 +44,43 @@ impl Lab<'_> {
     /// The kernel's instructions are not seen: a system call counts as the one that enters it.
     pub fn instructions(&self, case: Case, valgrind: &Path) -> anyhow::Result<f64> {
         let more = case.counts();
-        let total = |count| -> anyhow::Result<u64> {
-            let directory = Directory::new()?;
-            self.measure(case, Work::Count(count), Some((valgrind, directory.path())))?;
-            let of = |side: Side| {
-                let file = directory.path().join(format!("{side:?}"));
-                let profile = fs::read_to_string(file).with_context(|| format!("callgrind wrote nothing of the {side:?}"))?;
-                callgrind_total(&profile).with_context(|| format!("callgrind wrote no total of the {side:?}"))
-            };
-            Ok(of(Side::Client)? + of(Side::Server)?)
-        };
+        let total = |count| -> anyhow::Result<u64> { Ok(self.measure(case, Work::Count(count), Some(valgrind))?.parse()?) };
         let (few, many) = (total(FEW)?, total(FEW + more)?);
         ensure!(many > few, "{more} more round trips took {many} instructions, where few took {few}");
         Ok((many - few) as f64 / more as f64)
     }
 
-    fn measure(&self, case: Case, work: Work, valgrind: Option<(&Path, &Path)>) -> anyhow::Result<String> {
+    /// What the client prints; under valgrind the instructions of both.
+    fn measure(&self, case: Case, work: Work, valgrind: Option<&Path>) -> anyhow::Result<String> {
         let directory = Directory::new()?;
-        let start = |side, socket| self.start(case, work, side, socket, directory.path(), valgrind);
+        let directory = directory.0.path();
+        let start = |side, socket| self.start(case, work, side, socket, directory, valgrind);
         let (near, far) = link::pair()?;
-        let (server, mut client) = (start(Side::Server, near)?, start(Side::Client, far)?);
-        let output = client.process.stdout().context("standard output")?;
-        let (server_end, client_end) = (server.process.end()?, client.process.end()?);
+        let (server, client) = (start(Side::Server, near)?, start(Side::Client, far)?);
+        let (server_end, client_end) = (server.end()?, client.end()?);
         // A server that fails leaves a client that waits for it without end.
-        if !self.interrupt.wait(&[server_end.as_fd(), client_end.as_fd()], LIMIT)? {
-            bail!("no end after {} s, killed", LIMIT.as_secs());
+        let ended = self.interrupt.wait(&[server_end.as_fd(), client_end.as_fd()], LIMIT)?;
+        let client_first = self.interrupt.wait(&[client_end.as_fd()], Duration::ZERO)?;
+        let mut both = [(Side::Client, client), (Side::Server, server)];
+        both.sort_by_key(|(side, _)| (*side == Side::Client) != client_first);
+        let mut failed = if ended { Vec::new() } else { vec!["neither came to an end".to_owned()] };
+        let mut output = String::new();
+        for (side, process) in both {
+            // The one that is left of a failed pair may wait for the other without end.
+            match process.finish(self.interrupt, if failed.is_empty() { LIMIT } else { GRACE }) {
+                // The server prints nothing.
+                Ok((printed, _)) => output += &printed,
+                Err(error) => failed.push(format!("the {side:?}: {error:#}")),
+            }
         }
-        let (first, second) = match self.interrupt.wait(&[client_end.as_fd()], Duration::ZERO)? {
-            true => (client, server),
-            false => (server, client),
-        };
-        let first = first.finish(self.interrupt, LIMIT);
-        // The one that is left of a failed pair may wait for the other without end.
-        let second = second.finish(self.interrupt, if first.is_ok() { LIMIT } else { GRACE });
         self.interrupt.check()?;
-        match (first, second) {
-            (Ok(()), Ok(())) => Ok(read_text(output)),
-            (Err(first), Err(second)) => bail!("{first:#}; {second:#}"),
-            (Err(error), Ok(())) | (Ok(()), Err(error)) => Err(error),
-        }
+        ensure!(failed.is_empty(), "{}", failed.join("; "));
+        let Some(_) = valgrind else { return Ok(output) };
+        let of = |side: Side| {
+            let profile = fs::read_to_string(profile(directory, side)).unwrap_or_default();
+            callgrind_total(&profile).with_context(|| format!("callgrind wrote no total of the {side:?}"))
+        };
+        Ok((of(Side::Client)? + of(Side::Server)?).to_string())
     }
 
     fn start(
@@ -104,28 +90,31 @@ impl Lab<'_> {
         side: Side,
         socket: OwnedFd,
         directory: &Path,
-        valgrind: Option<(&Path, &Path)>,
-    ) -> anyhow::Result<Peer> {
+        valgrind: Option<&Path>,
+    ) -> anyhow::Result<Guarded> {
         let cpu = match (side, case.placement) {
             (Side::Server, _) | (_, Placement::OneCore) => self.cores.first,
             (Side::Client, Placement::Different) => self.cores.second.context("no second core")?,
         };
-        let mut command = Command::new(valgrind.map_or(&*self.program, |(valgrind, _)| valgrind));
-        if let Some((_, profiles)) = valgrind {
+        let mut command = Command::new(valgrind.unwrap_or(&self.program));
+        if valgrind.is_some() {
             // A string instruction is one instruction, but callgrind counts its every step: have glibc copy by vectors,
             // whatever the length.
             command.env("GLIBC_TUNABLES", "glibc.cpu.x86_rep_movsb_threshold=1073741824");
             command.args(["--quiet", "--tool=callgrind"]);
-            command.arg(format!("--callgrind-out-file={}", profiles.join(format!("{side:?}")).display())).arg(&self.program);
+            command.arg(format!("--callgrind-out-file={}", profile(directory, side).display())).arg(&self.program);
         }
-        command.args(Job { case, side, cpu, work, directory: directory.to_owned() }.arguments()?);
+        command.args(Job { case, side, cpu, servers_cpu: self.cores.first, work, directory: directory.to_owned() }.arguments()?);
         if case.method.sleeps {
             command.env("SLIPWAY_SPIN", "0");
         }
-        let said = tempfile::tempfile().context("temporary file")?;
-        command.stdin(socket).stdout(Stdio::piped()).stderr(said.try_clone()?);
-        Ok(Peer { process: Guarded::spawn(&mut command, None)?, side, said })
+        Guarded::spawn(command.stdin(socket), None)
     }
+}
+
+/// Where callgrind writes what a side executed.
+fn profile(directory: &Path, side: Side) -> PathBuf {
+    directory.join(format!("{side:?}.callgrind"))
 }
 
 /// A directory of one measurement, and what lies in shared memory under its name: iceoryx2 keeps a segment for ever, and a
@@ -136,15 +125,11 @@ impl Directory {
     fn new() -> anyhow::Result<Self> {
         tempfile::Builder::new().prefix("slipway-bench-").tempdir().map(Self).context("temporary directory")
     }
-
-    fn path(&self) -> &Path {
-        self.0.path()
-    }
 }
 
 impl Drop for Directory {
     fn drop(&mut self) {
-        let name = self.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let name = self.0.path().file_name().unwrap_or_default().to_string_lossy().into_owned();
         for entry in fs::read_dir("/dev/shm").into_iter().flatten().flatten() {
             if entry.file_name().to_string_lossy().starts_with(&name) {
                 // It may be gone by now, which is as good.
@@ -158,21 +143,6 @@ impl Drop for Directory {
 fn callgrind_total(profile: &str) -> Option<u64> {
     let figure = |name: &str| profile.lines().find_map(|line| line.strip_prefix(name)?.split_whitespace().next()?.parse().ok());
     figure("totals:").or_else(|| figure("summary:"))
-}
-
-impl Peer {
-    fn finish(self, interrupt: &Interrupt, limit: Duration) -> anyhow::Result<()> {
-        let Self { process, side, said } = self;
-        let ended = process.finish(interrupt, limit).with_context(|| format!("the {side:?} said '{}'", contents(&said)));
-        let (status, _) = ended?;
-        ensure!(status.success(), "the {side:?} failed, {status}: {}", contents(&said));
-        Ok(())
-    }
-}
-
-fn contents(mut file: &File) -> String {
-    let rewound = file.seek(SeekFrom::Start(0));
-    rewound.map_or_else(|error| error.to_string(), |_| read_text(file).trim().to_owned())
 }
 
 #[cfg(test)]

@@ -1,14 +1,9 @@
 //! Progress on standard error: a bar for a terminal, plain lines for anything else.
 
 use indicatif::{ProgressBar, ProgressStyle};
-use std::io::{IsTerminal, stderr};
 
 /// Shows how far a run is.
-pub struct Progress {
-    bar: Option<ProgressBar>,
-    done: usize,
-    total: usize,
-}
+pub struct Progress(ProgressBar);
 
 impl Progress {
     /// For a run of `total` steps that takes about `seconds`.
@@ -18,36 +13,27 @@ impl Progress {
             _ => format!("{:.0} min", seconds / 60.0),
         };
         eprintln!("{total} measurements, about {about}");
-        let bar = stderr().is_terminal().then(|| {
-            let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len} {elapsed} {wide_msg}");
-            ProgressBar::new(total as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()))
-        });
-        Self { bar, done: 0, total }
+        let style = ProgressStyle::with_template("[{bar:30}] {pos}/{len} {elapsed} {wide_msg}");
+        // It hides itself where there is no terminal.
+        Self(ProgressBar::new(total as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar())))
     }
 
     /// `step` is being measured.
     pub fn start(&self, step: &str) {
-        if let Some(bar) = &self.bar {
-            bar.set_message(step.to_owned());
-        }
+        self.0.set_message(step.to_owned());
     }
 
     /// `step` is done, with that result.
-    pub fn finish(&mut self, step: &str, result: impl FnOnce() -> String) {
-        self.done += 1;
-        if let Some(bar) = &self.bar {
-            bar.inc(1);
-            return;
+    pub fn finish(&self, step: &str, result: &str) {
+        self.0.inc(1);
+        if self.0.is_hidden() {
+            eprintln!("[{}/{}] {step}: {result}", self.0.position(), self.0.length().unwrap_or_default());
         }
-        let (done, total) = (self.done, self.total);
-        eprintln!("[{done}/{total}] {step}: {}", result());
     }
 }
 
 impl Drop for Progress {
     fn drop(&mut self) {
-        if let Some(bar) = &self.bar {
-            bar.finish_and_clear();
-        }
+        self.0.finish_and_clear();
     }
 }

@@ -1,37 +1,39 @@
 //! What a run of round trips found.
 
 use super::exchange::Timing;
-use super::figures::Judgement;
-use super::format::median;
+use super::figures::{Judgement, sum};
+use super::format::{median, range};
 use super::machine::{Cores, Machine};
 use super::pair::Lab;
-use super::{Bench, Case, Method, Placement, Test};
+use super::{Bench, Case, Method, Placement, Share, Test};
 use anyhow::Context;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::path::Path;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
-/// What a value counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+/// What a value counts: of a round trip its microseconds, or the instructions of both processes without the kernel's; of work
+/// nanoseconds; of a port the bytes of memory that it takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Unit {
-    /// Microseconds of a round trip.
-    #[serde(rename = "us")]
-    Microseconds,
-    /// Instructions of both processes in a round trip, those of the kernel left out.
-    #[serde(rename = "instructions")]
+    Us,
     Instructions,
-    /// Nanoseconds of work.
-    #[serde(rename = "ns")]
-    Nanoseconds,
-    /// Bytes of memory that a port takes.
-    #[serde(rename = "bytes")]
+    Ns,
     Bytes,
 }
 
-/// One value.
+impl Unit {
+    pub const ALL: [Self; 4] = [Self::Us, Self::Instructions, Self::Ns, Self::Bytes];
+
+    /// As the files have it.
+    pub fn name(self) -> &'static str {
+        ["us", "instructions", "ns", "bytes"][self as usize]
+    }
+}
+
 #[derive(Debug, Clone, Serialize)]
 pub struct Row {
     pub test: &'static str,
@@ -55,9 +57,9 @@ impl Row {
         };
         let means = of(|timing| timing.mean_us);
         let (p50, p99) = (median(&of(|timing| timing.p50_us)), median(&of(|timing| timing.p99_us)));
-        let range = [means.iter().copied().fold(f64::INFINITY, f64::min), means.iter().copied().fold(0.0, f64::max)];
+        let range = range(means.iter().copied());
         let value = median(&means)?;
-        Some(Self { test: &case.test.name, variant: case.variant(), unit: Unit::Microseconds, value, p50, p99, range })
+        Some(Self { test: &case.test.name, variant: case.variant(), unit: Unit::Us, value, p50, p99, range })
     }
 
     /// A row for what was counted once.
@@ -66,7 +68,6 @@ impl Row {
     }
 }
 
-/// A case that gave no row.
 #[derive(Debug, Clone, Serialize)]
 pub struct Missing {
     pub test: String,
@@ -74,12 +75,9 @@ pub struct Missing {
     pub reason: String,
 }
 
-/// How it was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Settings {
-    /// Which CPUs were used.
     pub cores: String,
-    /// Length that every timed run was made for, seconds.
     pub seconds: f64,
     /// Interleaved repetitions that the medians are of.
     pub repeat: u32,
@@ -112,7 +110,6 @@ pub fn write(file: &Path, results: &impl Serialize) -> anyhow::Result<()> {
 }
 
 impl Results {
-    /// Those of a run that begins now.
     pub fn new(bench: &'static Bench, cores: &Cores, seconds: f64, repeat: u32) -> anyhow::Result<Self> {
         let published = |test: &Test| {
             let marks = bench.figures.marks();
@@ -158,10 +155,25 @@ impl Results {
         }
     }
 
-    /// The microseconds of a test, done in that way there, or where [`Results::value`] finds them.
+    /// Adds the rows that follow from others.
+    pub fn derive(&mut self) -> anyhow::Result<()> {
+        for derived in &self.bench.figures.derived {
+            for test in &self.bench.tests {
+                let value = sum(&derived.value.replace("{}", &test.name), self)?;
+                self.rows.extend(value.map(|value| Row::counted(test, derived.variant.clone(), derived.unit, value)));
+            }
+        }
+        Ok(())
+    }
+
+    /// The microseconds of a test, or of its share of another, done in that way there, or where [`Results::value`] finds them.
     pub fn us(&self, test: &Test, method: &Method, place: Option<Placement>) -> Option<f64> {
+        if let Some(Share { of, above, parts }) = &test.share {
+            let us = |name: &str| self.us(self.bench.test(name)?, method, place);
+            return Some((us(of)? - us(above)?) / parts);
+        }
         let variant = place.map_or_else(|| method.name.clone(), |place| format!("{}/{}", method.name, place.name()));
-        self.value(&test.name, &variant, Unit::Microseconds)
+        self.value(&test.name, &variant, Unit::Us)
     }
 }
 
@@ -175,7 +187,7 @@ pub mod tests {
         results.machine = Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) };
         for (test, variant, value) in timed {
             let test = bench.test(test).unwrap();
-            results.rows.push(Row::counted(test, (*variant).to_owned(), Unit::Microseconds, *value));
+            results.rows.push(Row::counted(test, (*variant).to_owned(), Unit::Us, *value));
         }
         results
     }

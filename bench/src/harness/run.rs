@@ -46,7 +46,13 @@ pub fn run(bench: &'static Bench, options: &Options) -> anyhow::Result<()> {
             results.rows.extend(count.first().map(|count| Row::counted(case.test, case.variant(), Unit::Instructions, *count)));
         }
     }
-    (bench.code.more)(&lab, &cases, &mut results)?;
+    for case in cases.iter().filter(|case| case.test.weighed) {
+        match lab.special(*case) {
+            Ok(bytes) => results.rows.push(Row::counted(case.test, case.variant(), Unit::Bytes, bytes)),
+            Err(error) => results.fail(&lab, *case, &error)?,
+        }
+    }
+    results.derive()?;
     results.targets = figures::judge(&results)?;
 
     print!("{}", table::report(&results));
@@ -70,7 +76,7 @@ fn in_turns<T>(
     mut failed: impl FnMut(Case, &anyhow::Error) -> anyhow::Result<()>,
 ) -> anyhow::Result<Vec<Vec<T>>> {
     let steps = cases.len() * repeat as usize;
-    let mut progress = Progress::new(steps, steps as f64 * (seconds + START_SECONDS));
+    let progress = Progress::new(steps, steps as f64 * (seconds + START_SECONDS));
     let mut found: Vec<Option<Vec<T>>> = cases.iter().map(|_| Some(Vec::new())).collect();
     for _ in 0..repeat {
         for (&case, found) in cases.iter().zip(&mut found) {
@@ -90,7 +96,7 @@ fn in_turns<T>(
                     }
                 },
             };
-            progress.finish(&name, || outcome);
+            progress.finish(&name, &outcome);
         }
     }
     Ok(found.into_iter().map(Option::unwrap_or_default).collect())

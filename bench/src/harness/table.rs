@@ -1,6 +1,6 @@
 //! The tables for people.
 
-use super::figures::{Column, Judgement, Verdict};
+use super::figures::Judgement;
 use super::format::{microseconds, ratio};
 use super::results::{Results, Unit};
 use super::{Method, Placement, Test};
@@ -12,55 +12,56 @@ const RULED: TableStyle = TableStyle::new()
     .header_separator(LineStyle::none().fill('─'))
     .content_lines(ContentLineStyle::none());
 
-/// An empty table with that heading.
-pub fn new_table(heading: Vec<String>) -> Table {
+/// A table of these rows under that heading, with so many columns of figures after the first; the others are text.
+pub fn table(heading: Vec<String>, figures: usize, rows: impl IntoIterator<Item = Vec<String>>) -> Table {
+    let alignment = |at: usize| if (1..=figures).contains(&at) { CellAlignment::Right } else { CellAlignment::Left };
+    let cell = |(at, text): (usize, String)| Cell::new(text).set_alignment(alignment(at));
+    let aligned = |cells: Vec<String>| cells.into_iter().enumerate().map(cell).collect::<Vec<_>>();
     let mut table = Table::new();
     table.load_style(RULED).set_content_arrangement(ContentArrangement::Disabled).set_header(aligned(heading));
+    table.add_rows(rows.into_iter().map(aligned));
     table
 }
 
-/// Text on the left, figures on the right.
-pub fn aligned(cells: Vec<String>) -> Vec<Cell> {
-    let mut cells = cells.into_iter().map(Cell::new);
-    let first = cells.next();
-    let rest = cells.map(|cell| cell.set_alignment(CellAlignment::Right));
-    first.into_iter().chain(rest).collect()
+/// What stands over the tables: a title, and lines of what is known.
+pub fn head<const N: usize>(title: &str, lines: [(&str, String); N]) -> String {
+    let known = lines.iter().filter(|(_, line)| !line.is_empty());
+    known.fold(format!("{title}\n"), |head, (name, line)| format!("{head}{name:<10} {line}\n"))
 }
 
 /// The targets and what came of them.
 pub fn targets(judgements: &[Judgement]) -> String {
-    let mut table = new_table(["target", "wanted", "reached", "", ""].map(str::to_owned).to_vec());
-    for judgement in judgements {
-        let verdict = match judgement.verdict {
-            Verdict::Met => "met",
-            Verdict::Missed => "MISSED",
-            Verdict::NotMeasured => "not measured",
-        };
+    let row = |judgement: &Judgement| {
+        let verdict = judgement.verdict.replace("missed", "MISSED").replace('-', " ");
         let reached = judgement.reached.map_or(String::new(), |value| format!("{value:.2}"));
-        table.add_row(vec![
-            Cell::new(&judgement.what),
-            Cell::new(&judgement.wanted).set_alignment(CellAlignment::Right),
-            Cell::new(reached).set_alignment(CellAlignment::Right),
-            Cell::new(verdict),
-            Cell::new(&judgement.detail),
-        ]);
-    }
+        vec![judgement.what.clone(), judgement.wanted.clone(), reached, verdict, judgement.detail.clone()]
+    };
+    let table = table(["target", "wanted", "reached", "", ""].map(str::to_owned).to_vec(), 2, judgements.iter().map(row));
     format!("\nTargets\n{table}\n")
 }
 
 /// The whole report of a bench of round trips.
 pub fn report(results: &Results) -> String {
-    let (figures, settings) = (&results.bench.figures, &results.settings);
-    let mut out = format!(
-        "{}\nmachine    {}\ndate       {}\nplacement  {}\nmethod     medians of {} interleaved runs of {} s\n",
-        figures.title,
-        results.machine.line(),
-        results.date,
-        settings.cores,
-        settings.repeat,
-        settings.seconds
+    let (bench, settings) = (results.bench, &results.settings);
+    let figures = &bench.figures;
+    let method = format!("medians of {} interleaved runs of {} s", settings.repeat, settings.seconds);
+    let mut out = head(
+        &figures.title,
+        [
+            ("machine", results.machine.line()),
+            ("date", results.date.clone()),
+            ("placement", settings.cores.clone()),
+            ("method", method),
+            ("floor", figures.floors(results)),
+        ],
     );
-    out += &(results.bench.code.report)(results);
+    match &figures.one_table {
+        Some(title) => out += &times(results, None, title),
+        None => Placement::ALL.iter().for_each(|place| {
+            out += &times(results, Some(*place), &format!("{}: {}", place.name(), place.title()));
+        }),
+    }
+    out += &figures.notes(results);
     out += &instructions(results);
     for source in &figures.sources {
         out += &format!("\n{}{source}\n", figures.cited);
@@ -72,100 +73,49 @@ pub fn report(results: &Results) -> String {
     out
 }
 
-/// A table of times: a row for each test, a column for each method.
-pub struct Times<'a> {
-    results: &'a Results,
-    place: Option<Placement>,
-    /// Those that were timed there.
-    pub tests: Vec<&'static Test>,
-    methods: Vec<&'static Method>,
-    table: Table,
-}
-
-impl<'a> Times<'a> {
-    /// That of a placement, or of each method's own; None if nothing was timed there.
-    pub fn new(results: &'a Results, first: &str, place: Option<Placement>) -> Option<Self> {
-        let bench = results.bench;
-        let shown = || bench.methods.iter().filter(|method| !method.heading.is_empty());
-        let timed = |test, method| results.us(test, method, place).is_some();
-        let tests: Vec<_> = bench.tests.iter().filter(|test| shown().any(|method| timed(test, method))).collect();
-        let methods: Vec<_> = shown().filter(|method| tests.iter().any(|test| timed(test, method))).collect();
-        let mut heading = vec![first.to_owned()];
-        for columns in results.bench.figures.columns() {
-            heading.push(columns[0].heading.clone());
-            heading.extend(columns[0].ratio.clone());
+/// The table of times at a placement, or at each method's own: a row for each test, a column for each method. Nothing if
+/// nothing was timed there.
+fn times(results: &Results, place: Option<Placement>, title: &str) -> String {
+    let bench = results.bench;
+    let us = |test: &Test, method: &Method| results.us(test, method, place);
+    let shown = || bench.methods.iter().filter(|method| !method.heading.is_empty());
+    let tests: Vec<&Test> = bench.tests.iter().filter(|test| shown().any(|method| us(test, method).is_some())).collect();
+    let methods: Vec<&Method> = shown().filter(|method| tests.iter().any(|test| us(test, method).is_some())).collect();
+    if tests.is_empty() {
+        return String::new();
+    }
+    let columns = bench.figures.columns();
+    let mut heading = vec![bench.figures.what.clone()];
+    for published in &columns {
+        heading.push(published[0].heading.clone());
+        heading.extend(published[0].ratio.clone());
+    }
+    for method in &methods {
+        heading.push(format!("{}\nus", method.heading));
+        heading.extend(method.ratio.as_ref().map(|(heading, _)| heading.clone()));
+    }
+    let row = |test: &&Test| {
+        let mut cells = vec![test.title.clone()];
+        for published in &columns {
+            let found = published.iter().find_map(|column| Some((column.cell(test)?, column.row(&test.name))));
+            let (cell, row) = found.unwrap_or_default();
+            cells.push(cell);
+            if published[0].ratio.is_some() {
+                cells.push(row.map_or(String::new(), |row| ratio(row[0] / row[row.len() - 1])));
+            }
         }
         for method in &methods {
-            heading.push(format!("{}\nus", method.heading));
-            heading.extend(method.ratio.as_ref().map(|(heading, _)| heading.clone()));
-        }
-        (!tests.is_empty()).then(|| Self { results, place, tests, methods, table: new_table(heading) })
-    }
-
-    /// Adds a row, if a method has a figure in it: what `published` says of a column, and of methods the microseconds.
-    pub fn row(
-        &mut self,
-        title: String,
-        published: impl Fn(&Column) -> Option<String>,
-        us: impl Fn(&Self, &Method) -> Option<f64>,
-    ) {
-        let figures: Vec<Option<f64>> = self.methods.iter().map(|method| us(self, method)).collect();
-        if figures.iter().all(Option::is_none) {
-            return;
-        }
-        let mut cells = vec![title];
-        for columns in self.results.bench.figures.columns() {
-            cells.push(columns.iter().find_map(|column| published(column)).unwrap_or_default());
-        }
-        let figure = |us: f64| if us > 0.0 { microseconds(us) } else { "in noise".to_owned() };
-        cells.extend(figures.into_iter().map(|us| us.map_or(String::new(), figure)));
-        self.table.add_row(aligned(cells));
-    }
-
-    /// The microseconds of a test, done in that way.
-    pub fn us(&self, test: &Test, method: &Method) -> Option<f64> {
-        self.results.us(test, method, self.place)
-    }
-
-    /// Adds a row for each test.
-    pub fn rows(&mut self) {
-        for test in self.tests.clone() {
-            let mut cells = vec![test.title.clone()];
-            for columns in self.results.bench.figures.columns() {
-                let column = columns.iter().find(|column| column.row(&test.name).is_some());
-                cells.push(column.and_then(|column| column.cell(&test.name)).unwrap_or_default());
-                if columns[0].ratio.is_some() {
-                    let row = column.and_then(|column| column.row(&test.name));
-                    cells.push(row.map_or(String::new(), |row| ratio(row[0] / row[row.len() - 1])));
-                }
+            let figure = |us: f64| if us > 0.0 { microseconds(us) } else { "in noise".to_owned() };
+            let mine = us(test, method);
+            cells.push(mine.map_or(String::new(), figure));
+            if let Some((_, other)) = &method.ratio {
+                let other = bench.method(other).and_then(|other| us(test, other));
+                cells.push(mine.zip(other).map_or(String::new(), |(mine, other)| ratio(mine / other)));
             }
-            for method in &self.methods {
-                let us = self.us(test, method);
-                cells.push(us.map_or(String::new(), microseconds));
-                if let Some((_, other)) = &method.ratio {
-                    let other = self.results.bench.method(other).and_then(|other| self.us(test, other));
-                    cells.push(us.zip(other).map_or(String::new(), |(us, other)| ratio(us / other)));
-                }
-            }
-            self.table.add_row(aligned(cells));
         }
-    }
-
-    /// The table under its title.
-    pub fn finish(self, title: &str) -> String {
-        format!("\n{title}\n{}\n", self.table)
-    }
-}
-
-/// The table of each placement.
-pub fn by_placement(results: &Results, first: &str, more: impl Fn(&mut Times<'_>)) -> String {
-    let section = |place: Placement| {
-        let mut times = Times::new(results, first, Some(place))?;
-        times.rows();
-        more(&mut times);
-        Some(times.finish(&format!("{}: {}", place.name(), place.title())))
+        cells
     };
-    Placement::ALL.into_iter().filter_map(section).collect()
+    format!("\n{title}\n{}\n", table(heading, usize::MAX, tests.iter().map(row)))
 }
 
 fn instructions(results: &Results) -> String {
@@ -178,69 +128,12 @@ fn instructions(results: &Results) -> String {
     if methods.is_empty() {
         return String::new();
     }
-    let heading = |method: &&Method| method.label().to_owned();
-    let mut table = new_table(["instructions".to_owned()].into_iter().chain(methods.iter().map(heading)).collect());
-    for test in &bench.tests {
-        let counts: Vec<_> = methods.iter().map(|method| count(test, method)).collect();
-        if counts.iter().any(Option::is_some) {
-            let cells = counts.into_iter().map(|count| count.map_or(String::new(), |count| format!("{count:.0}")));
-            table.add_row(aligned([test.title.clone()].into_iter().chain(cells).collect()));
-        }
-    }
+    let heading = ["instructions"].into_iter().chain(methods.iter().map(|method| method.label())).map(str::to_owned).collect();
+    let tests = bench.tests.iter().filter(|test| methods.iter().any(|method| count(test, method).is_some()));
+    let rows = tests.map(|test| {
+        let counts = methods.iter().map(|method| count(test, method).map_or(String::new(), |count| format!("{count:.0}")));
+        [test.title.clone()].into_iter().chain(counts).collect()
+    });
+    let table = table(heading, usize::MAX, rows);
     format!("\ninstructions of both processes in a round trip, on one core, the kernel's left out\n{table}\n")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::results::tests::sample;
-    use super::super::{figures, results::Missing};
-    use super::*;
-    use crate::bench;
-
-    #[test]
-    fn everything_is_in_the_report() {
-        let mut results = sample(
-            bench("ipc"),
-            &[
-                ("floor", "cache-line/different", 0.1),
-                ("null", "socket/different", 40.0),
-                ("null", "mach/different", 0.5),
-                ("256-ports", "socket/different", 290.0),
-                ("256-ports", "mach/different", 25.0),
-                ("null", "socket/one-core", 8.0),
-            ],
-        );
-        let (test, reason) = ("null".to_owned(), "no pipes".to_owned());
-        results.failed.push(Missing { test, variant: "pipe/one-core".to_owned(), reason });
-        results.targets = figures::judge(&results).unwrap();
-        let text = report(&results);
-        for part in [
-            "A & B <CPU>",
-            "cache line between the cores 0.10 us",
-            "one-core: two processes on one core",
-            "null message",
-            "72.35",
-            "a right, of 256 ports",
-            "0.057",
-            "MISSED",
-            "not measured",
-            "FAILED: null, pipe/one-core: no pipes",
-        ] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
-        let (_, one_core) = text.split_once("one-core: two").unwrap();
-        assert!(
-            !one_core.contains("256 ports ") && !text.contains("iceoryx2\n") && !text.contains("instructions of both"),
-            "{text}"
-        );
-    }
-
-    #[test]
-    fn ratios_stand_beside_their_times() {
-        let timed = [("null", "message/different", 1.0), ("null", "trap/one-core", 0.02), ("own-call", "message/one-core", 1.2)];
-        let text = report(&sample(bench("colocate"), &timed));
-        for part in ["34.5 | 33.1 | 9.8", "18.8 | - | 16.7", "x3.52", "x50.0"] {
-            assert!(text.contains(part), "'{part}' is not in\n{text}");
-        }
-    }
 }

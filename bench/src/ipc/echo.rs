@@ -1,4 +1,4 @@
-//! Bytes that go there and come back as they are.
+//! Bytes that go there and come back as they are, and rights that are given there and back.
 
 use crate::harness::exchange::Exchange;
 use crate::harness::job::Job;
@@ -10,7 +10,6 @@ pub trait Carrier: Sized {
     /// Makes this side ready.
     fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
 
-    /// Sends one message.
     fn send(&mut self, message: &[u8]) -> anyhow::Result<()>;
 
     /// Waits for one message of just the length of `into`.
@@ -38,12 +37,70 @@ impl<C: Carrier> Exchange for Echo<C> {
         self.sent.check(&self.got)
     }
 
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        for _ in 0..count {
-            self.carrier.receive(&mut self.got)?;
-            self.carrier.send(&self.got)?;
+    fn answer(&mut self) -> anyhow::Result<()> {
+        self.carrier.receive(&mut self.got)?;
+        self.carrier.send(&self.got)
+    }
+}
+
+/// What moves rights from one process to the other.
+pub trait Rights: Sized {
+    type Right;
+    /// What its owner keeps.
+    type Kept;
+
+    /// Most of them in one message.
+    const MOST: usize;
+
+    /// Makes this side ready.
+    fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self>;
+
+    fn make() -> anyhow::Result<(Self::Right, Self::Kept)>;
+
+    fn send(&mut self, rights: &[Self::Right]) -> anyhow::Result<()>;
+
+    /// Waits for one message and drops the rights in it: how many there were.
+    fn receive(&mut self) -> anyhow::Result<usize>;
+}
+
+/// Gives rights of its own and drops those that it gets. More of them than one message takes go in several.
+struct Gifts<C: Rights> {
+    carrier: C,
+    rights: Vec<C::Right>,
+    _kept: Vec<C::Kept>,
+}
+
+/// One end of such a carrier.
+pub fn gifts<C: Rights + 'static>(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
+    let made = (0..job.case.test.ports).map(|_| C::make()).collect::<anyhow::Result<Vec<_>>>()?;
+    let (rights, kept) = made.into_iter().unzip();
+    Ok(Box::new(Gifts { carrier: C::new(link, job)?, rights, _kept: kept }))
+}
+
+impl<C: Rights> Gifts<C> {
+    fn give(&mut self) -> anyhow::Result<()> {
+        self.rights.chunks(C::MOST).try_for_each(|piece| self.carrier.send(piece))
+    }
+
+    fn take(&mut self) -> anyhow::Result<()> {
+        let mut taken = 0;
+        while taken < self.rights.len() {
+            taken += self.carrier.receive()?;
         }
+        ensure!(taken == self.rights.len(), "{taken} rights where {} were due", self.rights.len());
         Ok(())
+    }
+}
+
+impl<C: Rights> Exchange for Gifts<C> {
+    fn round_trip(&mut self) -> anyhow::Result<()> {
+        self.give()?;
+        self.take()
+    }
+
+    fn answer(&mut self) -> anyhow::Result<()> {
+        self.take()?;
+        self.give()
     }
 }
 

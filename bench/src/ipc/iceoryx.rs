@@ -7,7 +7,7 @@ use super::echo::Message;
 use crate::harness::exchange::Exchange;
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
-use anyhow::{Context, anyhow};
+use anyhow::Context;
 use iceoryx2::port::publisher::Publisher;
 use iceoryx2::port::subscriber::Subscriber;
 use iceoryx2::prelude::*;
@@ -24,15 +24,15 @@ pub struct Iceoryx {
 
 impl Iceoryx {
     fn publish(to: &Publisher<ipc::Service, [u8], ()>, bytes: &[u8]) -> anyhow::Result<()> {
-        let sample = to.loan_slice_uninit(bytes.len()).map_err(|error| anyhow!("loan: {error:?}"))?;
-        let receivers = sample.write_from_slice(bytes).send().map_err(|error| anyhow!("send: {error:?}"))?;
+        let sample = to.loan_slice_uninit(bytes.len()).context("loan")?;
+        let receivers = sample.write_from_slice(bytes).send().context("send")?;
         anyhow::ensure!(receivers == 1, "the message went to {receivers} subscribers");
         Ok(())
     }
 
     fn wait(&self) -> anyhow::Result<Sample<ipc::Service, [u8], ()>> {
         loop {
-            if let Some(sample) = self.from.receive().map_err(|error| anyhow!("receive: {error:?}"))? {
+            if let Some(sample) = self.from.receive().context("receive")? {
                 return Ok(sample);
             }
             std::hint::spin_loop();
@@ -44,15 +44,14 @@ impl Iceoryx {
 fn config(directory: &std::path::Path) -> anyhow::Result<Config> {
     let mut config = Config::global_config().clone();
     let root = directory.to_str().context("directory")?;
-    config.global.set_root_path(&Path::new(root.as_bytes()).map_err(|error| anyhow!("{root}: {error:?}"))?);
+    config.global.set_root_path(&Path::new(root.as_bytes()).with_context(|| root.to_owned())?);
     // What is left in shared memory is found by it.
     let prefix = format!("{}_", directory.file_name().context("directory")?.to_string_lossy());
-    config.global.prefix = FileName::new(prefix.as_bytes()).map_err(|error| anyhow!("{prefix}: {error:?}"))?;
+    config.global.prefix = FileName::new(prefix.as_bytes()).with_context(|| prefix.to_owned())?;
     Ok(config)
 }
 
 impl Iceoryx {
-    /// One end.
     pub fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
         set_log_level(LogLevel::Error);
         let config = config(&job.directory)?;
@@ -60,9 +59,9 @@ impl Iceoryx {
             .config(&config)
             .signal_handling_mode(SignalHandlingMode::Disabled)
             .create::<ipc::Service>()
-            .map_err(|error| anyhow!("node: {error:?}"))?;
+            .context("node")?;
         let service = |name: &str| -> anyhow::Result<_> {
-            let name = ServiceName::new(name).map_err(|error| anyhow!("service name: {error:?}"))?;
+            let name = ServiceName::new(name).context("service name")?;
             node.service_builder(&name)
                 .publish_subscribe::<[u8]>()
                 .max_publishers(1)
@@ -71,7 +70,7 @@ impl Iceoryx {
                 .subscriber_max_buffer_size(1)
                 .enable_safe_overflow(false)
                 .open_or_create()
-                .map_err(|error| anyhow!("service: {error:?}"))
+                .context("service")
         };
         let (there, back) = (service("slipway-bench/there")?, service("slipway-bench/back")?);
         let (outward, inward) = match job.side {
@@ -81,8 +80,8 @@ impl Iceoryx {
         let length = job.case.test.bytes.0;
         let to = outward.publisher_builder().initial_max_slice_len(length).create();
         let from = inward.subscriber_builder().create();
-        let to = to.map_err(|error| anyhow!("publisher: {error:?}"))?;
-        let from = from.map_err(|error| anyhow!("subscriber: {error:?}"))?;
+        let to = to.context("publisher")?;
+        let from = from.context("subscriber")?;
         // Neither must send before the other can receive.
         link.tell("ready")?;
         link.hear()?;
@@ -98,11 +97,8 @@ impl Exchange for Iceoryx {
         self.message.check(&answer)
     }
 
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        for _ in 0..count {
-            let request = self.wait()?;
-            Self::publish(&self.to, &request)?;
-        }
-        Ok(())
+    fn answer(&mut self) -> anyhow::Result<()> {
+        let request = self.wait()?;
+        Self::publish(&self.to, &request)
     }
 }

@@ -1,7 +1,6 @@
 //! The crate ipc-channel.
 
-use super::echo::Carrier;
-use crate::harness::exchange::Exchange;
+use super::echo::{Carrier, Rights};
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
 use anyhow::{Context, ensure};
@@ -9,48 +8,24 @@ use ipc_channel::IpcError;
 use ipc_channel::ipc::{self, IpcBytesReceiver, IpcBytesSender, IpcOneShotServer, IpcReceiver, IpcSender};
 use serde::{Deserialize, Serialize};
 
-/// Most senders in one message: the crate refuses more descriptors.
-const MOST_RIGHTS: usize = 64;
-
-/// What the client sends to the server's name to be connected with it.
-#[derive(Serialize, Deserialize)]
-struct Hello<T> {
-    /// Where the server is to take from.
-    requests: T,
-}
-
-/// Connects both processes: each ends up with what the other made by `half`, which gives what is sent to
-/// the other and what is kept.
-fn meet<Given, Kept>(
-    link: &mut Link,
-    side: Side,
-    half: impl FnOnce() -> anyhow::Result<(Given, Kept)>,
-) -> anyhow::Result<(Given, Kept)>
-where
-    Given: Serialize + for<'de> Deserialize<'de>,
-{
-    let (given, kept) = half()?;
-    // Each listens at a name of its own for what the other gives.
-    let (server, name) = IpcOneShotServer::<Hello<Given>>::new().context("one-shot server")?;
-    let other = match side {
-        Side::Server => {
-            link.tell(&name)?;
-            link.hear()?
-        }
-        Side::Client => {
-            let other = link.hear()?;
-            link.tell(&name)?;
-            other
-        }
-    };
-    let to_other = IpcSender::connect(other).context("connect")?;
-    to_other.send(Hello { requests: given }).map_err(failed)?;
-    let (_, hello) = server.accept().map_err(failed)?;
-    Ok((hello.requests, kept))
-}
-
 fn failed(error: IpcError) -> anyhow::Error {
     anyhow::anyhow!("ipc-channel: {error:?}")
+}
+
+/// Connects both processes by two channels, which the client makes: what this side sends by, and receives from.
+fn meet<To, From>(link: &mut Link, side: Side, channel: impl Fn() -> std::io::Result<(To, From)>) -> anyhow::Result<(To, From)>
+where
+    To: Serialize + for<'de> Deserialize<'de>,
+    From: Serialize + for<'de> Deserialize<'de>,
+{
+    if side == Side::Server {
+        let (server, name) = IpcOneShotServer::new().context("one-shot server")?;
+        link.tell(&name)?;
+        return Ok(server.accept().map_err(failed)?.1);
+    }
+    let ((to, theirs_from), (theirs_to, from)) = (channel().context("channel")?, channel().context("channel")?);
+    IpcSender::connect(link.hear()?).context("connect")?.send((theirs_to, theirs_from)).map_err(failed)?;
+    Ok((to, from))
 }
 
 /// Bytes, by byte channels.
@@ -61,7 +36,7 @@ pub struct Bytes {
 
 impl Carrier for Bytes {
     fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
-        let (to, from) = meet(link, job.side, || ipc::bytes_channel().context("channel"))?;
+        let (to, from) = meet(link, job.side, ipc::bytes_channel)?;
         Ok(Self { to, from })
     }
 
@@ -77,56 +52,33 @@ impl Carrier for Bytes {
     }
 }
 
-/// A right is the sender of a channel.
-type Right = IpcSender<()>;
-
-/// Gives senders of its own and drops those that it gets, in several messages where there are many.
-pub struct Rights {
-    to: IpcSender<Vec<Right>>,
-    from: IpcReceiver<Vec<Right>>,
-    rights: Vec<Right>,
-    _kept: Vec<IpcReceiver<()>>,
+/// Rights, each the sender of a channel.
+pub struct Channels {
+    to: IpcSender<Vec<IpcSender<()>>>,
+    from: IpcReceiver<Vec<IpcSender<()>>>,
 }
 
-impl Rights {
-    fn give(&mut self) -> anyhow::Result<()> {
-        for piece in self.rights.chunks(MOST_RIGHTS) {
-            self.to.send(piece.to_vec()).map_err(failed)?;
-        }
-        Ok(())
+impl Rights for Channels {
+    type Right = IpcSender<()>;
+    type Kept = IpcReceiver<()>;
+
+    /// The crate refuses more descriptors.
+    const MOST: usize = 64;
+
+    fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
+        let (to, from) = meet(link, job.side, ipc::channel)?;
+        Ok(Self { to, from })
     }
 
-    fn take(&mut self) -> anyhow::Result<()> {
-        let mut taken = 0;
-        while taken < self.rights.len() {
-            taken += self.from.recv().map_err(failed)?.len();
-        }
-        ensure!(taken == self.rights.len(), "{taken} rights where {} were due", self.rights.len());
-        Ok(())
-    }
-}
-
-impl Rights {
-    /// One end, with rights of its own.
-    pub fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
-        let (to, from) = meet(link, job.side, || ipc::channel().context("channel"))?;
-        let channels = (0..job.case.test.ports).map(|_| ipc::channel().context("channel")).collect::<anyhow::Result<Vec<_>>>()?;
-        let (rights, kept) = channels.into_iter().unzip();
-        Ok(Self { to, from, rights, _kept: kept })
-    }
-}
-
-impl Exchange for Rights {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.give()?;
-        self.take()
+    fn make() -> anyhow::Result<(Self::Right, Self::Kept)> {
+        ipc::channel().context("channel")
     }
 
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        for _ in 0..count {
-            self.take()?;
-            self.give()?;
-        }
-        Ok(())
+    fn send(&mut self, rights: &[Self::Right]) -> anyhow::Result<()> {
+        self.to.send(rights.to_vec()).map_err(failed)
+    }
+
+    fn receive(&mut self) -> anyhow::Result<usize> {
+        Ok(self.from.recv().map_err(failed)?.len())
     }
 }

@@ -1,80 +1,61 @@
 //! A bare line of the fabric: what is left when there are no ports, names and rights.
 //!
 //! On different cores both ends watch the ring all the time. On one core the reader raises its flag and
-//! sleeps on a futex, which the writer wakes when the flag is up.
+//! sleeps on it, and the writer wakes it.
 
 use super::echo::Carrier;
-use super::floors::{Words, share};
 use crate::harness::Placement;
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
 use anyhow::Context;
-use slipway_fabric::ring::{RxCursor, TxCursor};
+use slipway_fabric::ring::{FUTEX_WAIT, RxCursor, TxCursor};
 use slipway_fabric::segment::Segment;
-use slipway_fabric::sync::{FutexWord, Ordering, Shared};
 use std::os::fd::AsFd;
 
 /// Bytes of each ring: room for the largest message, twice.
 const RING: usize = 64 * 1024;
+
+/// A segment with a table of so many bytes for each end, which the server makes and sends to the client.
+pub fn share(link: &mut Link, side: Side, table: usize) -> anyhow::Result<Segment> {
+    if side == Side::Client {
+        return Segment::open_with(link.take()?.as_fd(), table, RING).context("segment");
+    }
+    let (segment, fd) = Segment::create_with(table, RING).context("segment")?;
+    link.give(fd)?;
+    Ok(segment)
+}
 
 /// One end of a line.
 pub struct Line {
     segment: Segment,
     tx: TxCursor,
     rx: RxCursor,
-    bells: Shared<Words>,
-    side: Side,
     sleeps: bool,
 }
 
 impl Line {
-    fn bells(&self) -> (&FutexWord, &FutexWord) {
-        match self.side {
-            Side::Client => (&self.bells.back, &self.bells.there),
-            Side::Server => (&self.bells.there, &self.bells.back),
-        }
-    }
-
-    /// Waits until `length` bytes lie in the ring.
+    /// Waits until `length` bytes lie in the ring; a message is published whole.
     fn wait(&mut self, length: usize) -> anyhow::Result<()> {
         let ring = &self.segment.rx;
-        if !self.sleeps {
-            // No pause between the looks: on some processors it takes longer than the message.
-            while ring.refresh_tail(&mut self.rx)? < length {}
-            return Ok(());
-        }
-        let (own, _) = self.bells();
-        loop {
-            let heard = own.load(Ordering::Acquire);
-            if self.segment.rx.readable(self.rx.head) {
-                break;
+        // No pause between the looks: on some processors it takes longer than the message.
+        while ring.refresh_tail(&mut self.rx)? < length {
+            if self.sleeps {
+                ring.arm_reader_on_futex();
+                if ring.readable(self.rx.head) {
+                    ring.disarm_reader();
+                } else {
+                    ring.reader_word().wait(FUTEX_WAIT, None);
+                }
             }
-            self.segment.rx.arm_reader();
-            if self.segment.rx.readable(self.rx.head) {
-                self.segment.rx.disarm_reader();
-                break;
-            }
-            own.wait(heard, None);
         }
-        // A message is published whole.
-        self.segment.rx.refresh_tail(&mut self.rx)?;
         Ok(())
     }
 }
 
 impl Carrier for Line {
     fn new(link: &mut Link, job: &Job) -> anyhow::Result<Self> {
-        let bells = share(link, job.side)?;
-        let segment = match job.side {
-            Side::Client => Segment::open(link.take()?.as_fd(), RING).context("segment")?,
-            Side::Server => {
-                let (segment, fd) = Segment::create(RING).context("segment")?;
-                link.give(fd)?;
-                segment
-            }
-        };
         let sleeps = job.case.placement == Placement::OneCore;
-        Ok(Self { segment, tx: TxCursor::default(), rx: RxCursor::default(), bells, side: job.side, sleeps })
+        Ok(Self { segment: share(link, job.side, 0)?, tx: TxCursor::default(), rx: RxCursor::default(), sleeps })
     }
 
     fn send(&mut self, message: &[u8]) -> anyhow::Result<()> {
@@ -83,10 +64,9 @@ impl Carrier for Line {
         anyhow::ensure!(ring.free(&mut self.tx, message.len())? >= message.len(), "no room in the ring");
         ring.fill(&mut self.tx, message)?;
         ring.publish(&self.tx);
-        if self.sleeps && ring.take_sleeping_reader() {
-            let (_, theirs) = self.bells();
-            theirs.fetch_add(1, Ordering::Release);
-            theirs.wake_one();
+        // True: the flag was up as in a fresh ring, and the reader may sleep on it by now.
+        if self.sleeps && ring.wake_reader() {
+            ring.reader_word().wake_all();
         }
         Ok(())
     }

@@ -8,7 +8,7 @@ use crate::harness::Test;
 use crate::harness::exchange::Exchange;
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
-use crate::meet::{BITS, DATA, Ends, ID, LOCAL, REMOTE, SIZE, meet, receive, send_rights, serve_beside, servers_cpu, two_tasks};
+use crate::meet::{BITS, DATA, Ends, ID, LOCAL, REMOTE, SIZE, receive, send_rights, served};
 use anyhow::{Context, anyhow, ensure};
 use slipway_mach::Request;
 use slipway_mach::abi::typed::type_word;
@@ -26,7 +26,6 @@ enum Body {
     Rights(u32, Vec<u32>),
 }
 
-/// One end.
 struct End {
     task: Task,
     own: u32,
@@ -38,10 +37,14 @@ struct End {
     once: bool,
     buffer: Vec<u8>,
     turn: u32,
+    /// Whose rights are passed on.
+    _owner: Option<Owner>,
 }
 
 impl End {
-    fn new(Ends { task, own, other }: Ends, test: &Test) -> anyhow::Result<Self> {
+    fn new(link: &mut Link, job: &Job, Ends { task, own, other }: Ends) -> anyhow::Result<Self> {
+        let test = job.case.test;
+        let mut owner = None;
         let mut buffer = vec![0; test.bytes.0];
         let body = match kind(test) {
             Kind::Data if buffer.len() > HEADER => {
@@ -50,10 +53,19 @@ impl End {
                 Body::Data
             }
             Kind::Rights => Body::Rights(types::MAKE_SEND, make(task, test.ports)?),
+            Kind::PassedOn => {
+                let names;
+                (names, owner) = owner::rights(task, link, job)?;
+                Body::Rights(types::COPY_SEND, names)
+            }
             _ => Body::Empty,
         };
         let once = matches!(kind(test), Kind::Rpc | Kind::Moved);
-        Ok(Self { task, own, other, others: Vec::new(), body, once, buffer, turn: 0 })
+        let mut end = Self { task, own, other, others: Vec::new(), body, once, buffer, turn: 0, _owner: owner };
+        if once && test.ports > 0 {
+            spread(&mut end, job.side, test)?;
+        }
+        Ok(end)
     }
 
     /// A word of the header.
@@ -141,19 +153,14 @@ impl End {
         self.take()
     }
 
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        if count == 0 {
-            return Ok(());
-        }
+    /// Answers without end.
+    fn serve(&mut self) -> anyhow::Result<()> {
         self.call(option::RCV_MSG)?;
-        self.take()?;
-        for _ in 1..count {
+        loop {
+            self.take()?;
             self.answer();
             self.call(option::SEND_MSG | option::RCV_MSG)?;
-            self.take()?;
         }
-        self.answer();
-        self.call(option::SEND_MSG)
     }
 }
 
@@ -192,68 +199,23 @@ fn spread(end: &mut End, side: Side, test: &Test) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An end in a process of its own.
-struct Mach {
-    end: End,
-    _owner: Option<Owner>,
-}
-
-/// Makes an end in a process of its own.
-pub fn two_processes(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
-    let task = Task::current();
-    let test = job.case.test;
-    let mut end = End::new(meet(task, link, job.side)?, test)?;
-    let mut owner = None;
-    match kind(test) {
-        Kind::PassedOn => {
-            let names;
-            (names, owner) = owner::rights(task, link, job)?;
-            end.body = Body::Rights(types::COPY_SEND, names);
-        }
-        Kind::Rpc | Kind::Moved if test.ports > 0 => spread(&mut end, job.side, test)?,
-        _ => {}
-    }
-    Ok(Box::new(Mach { end, _owner: owner }))
-}
-
-impl Exchange for Mach {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.end.round_trip()
-    }
-
-    fn serve(&mut self, count: u64) -> anyhow::Result<()> {
-        self.end.serve(count)
-    }
-}
-
-/// Both ends in the client's process, a thread and a space each; none in the server's, which lends its CPU.
-struct OneProcess(Option<End>);
-
-/// Makes both ends, in the client's process.
-pub fn one_process(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
-    let Some(cpu) = servers_cpu(link, job)? else { return Ok(Box::new(OneProcess(None))) };
-    let (ours, theirs) = two_tasks()?;
-    let mut server = End::new(theirs, job.case.test)?;
-    let client = End::new(ours, job.case.test)?;
-    serve_beside(theirs.task, cpu, move || server.serve(u64::MAX))?;
-    ours.task.enter();
-    Ok(Box::new(OneProcess(Some(client))))
-}
-
-impl Exchange for OneProcess {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        self.0.as_mut().map_or(Ok(()), End::round_trip)
-    }
+/// Messages between two tasks.
+pub fn messages(link: &mut Link, job: &Job, in_one_process: bool) -> anyhow::Result<Box<dyn Exchange>> {
+    served(
+        (link, job, in_one_process),
+        |link, ends| End::new(link, job, ends),
+        |mut end| end.serve(),
+        |mut end, _| Ok(Box::new(move || end.round_trip())),
+    )
 }
 
 /// A "round trip" makes a port, which never leaves its task, and destroys it.
-pub struct MakePort(pub Task);
-
-impl Exchange for MakePort {
-    fn round_trip(&mut self) -> anyhow::Result<()> {
-        let name = self.0.allocate(right::RECEIVE).context("mach_port_allocate")?;
-        self.0.mod_refs(name, right::RECEIVE, -1).context("mach_port_mod_refs")
-    }
+pub fn make_port() -> Box<dyn Exchange> {
+    let task = Task::current();
+    Box::new(move || {
+        let name = task.allocate(right::RECEIVE).context("mach_port_allocate")?;
+        task.mod_refs(name, right::RECEIVE, -1).context("mach_port_mod_refs")
+    })
 }
 
 /// By how many bytes of memory the process grows for each of `count` ports.

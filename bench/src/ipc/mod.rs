@@ -14,24 +14,18 @@ mod owner;
 mod system;
 
 use crate::harness::exchange::Exchange;
-use crate::harness::format::microseconds;
 use crate::harness::job::Job;
 use crate::harness::link::Link;
-use crate::harness::pair::Lab;
-use crate::harness::results::{Results, Row, Unit};
-use crate::harness::table::by_placement;
-use crate::harness::{Case, Code, Test};
-use echo::echo;
+use crate::harness::{Code, Test};
+use echo::{echo, gifts};
 use floors::turns;
-use slipway_mach::task::Task;
 
 /// Ports whose memory is measured.
 const WEIGHED: u64 = 100_000;
 /// Bytes of the longest message.
 const LONGEST: usize = 16_424;
 
-/// The bench.
-pub const CODE: Code = Code { name: "ipc", prepare, more, special, report };
+pub const CODE: Code = Code { name: "ipc", prepare, special };
 
 /// What a test is about.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -70,29 +64,18 @@ fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
         "cache-line" => turns(link, job, floors::store, floors::watch),
         "futex" => turns(link, job, floors::wake, floors::sleep),
         "yield" => turns(link, job, floors::store, floors::give_way),
-        "copy" => Ok(Box::new(floors::Copy { from: vec![1; LONGEST], to: vec![0; LONGEST] })),
-        "clock" => Ok(Box::new(floors::Clock)),
+        "copy" => Ok(floors::copy(LONGEST)),
+        "clock" => Ok(floors::clock()),
         "pipe" => echo::<system::Pipe>(link, job),
-        "socket" if rights => Ok(Box::new(system::Rights::new(link, job)?)),
+        "socket" if rights => gifts::<system::Socket>(link, job),
         "socket" => echo::<system::Socket>(link, job),
         "fabric" => echo::<line::Line>(link, job),
-        "ipc-channel" if rights => Ok(Box::new(ipc_channel::Rights::new(link, job)?)),
+        "ipc-channel" if rights => gifts::<ipc_channel::Channels>(link, job),
         "ipc-channel" => echo::<ipc_channel::Bytes>(link, job),
         "iceoryx2" => Ok(Box::new(iceoryx::Iceoryx::new(link, job)?)),
-        "mach-one-process" => mach::one_process(link, job),
-        _ if kind(job.case.test) == Kind::MakePort => Ok(Box::new(mach::MakePort(Task::current()))),
-        _ => mach::two_processes(link, job),
+        _ if kind(job.case.test) == Kind::MakePort => Ok(mach::make_port()),
+        method => mach::messages(link, job, method == "mach-one-process"),
     }
-}
-
-fn more(lab: &Lab<'_>, cases: &[Case], results: &mut Results) -> anyhow::Result<()> {
-    for &case in cases.iter().filter(|case| kind(case.test) == Kind::MakePort) {
-        match lab.special(case) {
-            Ok(bytes) => results.rows.push(Row::counted(case.test, case.variant(), Unit::Bytes, bytes)),
-            Err(error) => results.fail(lab, case, &error)?,
-        }
-    }
-    Ok(())
 }
 
 /// The third process of rights that are passed on, and the one that says how many bytes a port takes.
@@ -104,35 +87,4 @@ fn special(link: &mut Link, job: &Job) -> anyhow::Result<()> {
             Ok(())
         }
     }
-}
-
-fn report(results: &Results) -> String {
-    let floors = [
-        ("cache line between the cores", "cache-line/different"),
-        ("futex between the cores", "futex/different"),
-        ("futex on one core", "futex/one-core"),
-        ("yielding on one core", "yield/one-core"),
-        ("16 KB copied once", "copy/one-core"),
-        ("the clock read once", "clock/one-core"),
-    ];
-    let us = |variant| results.value("floor", variant, Unit::Microseconds).map(microseconds);
-    let floors: Vec<String> =
-        floors.into_iter().filter_map(|(what, variant)| Some(format!("{what} {} us", us(variant)?))).collect();
-    let mut out = if floors.is_empty() { String::new() } else { format!("floor      {}\n", floors.join(", ")) };
-    out += &by_placement(results, "round trip", |times| {
-        let tests = times.tests.iter().filter(|test| matches!(kind(test), Kind::Rights | Kind::PassedOn));
-        for test in tests.copied().collect::<Vec<_>>() {
-            // One right, there and deallocated: half of what the round trip takes above a null message.
-            let each = |all: f64, null: f64| (all - null) / 2.0 / f64::from(test.ports);
-            times.row(
-                format!("a right, of {}", test.title),
-                |column| Some(format!("{:.3}", each(column.row(&test.name)?[0], column.row("null")?[0]))),
-                |times, method| Some(each(times.us(test, method)?, times.us(results.bench.test("null")?, method)?)),
-            );
-        }
-    });
-    if let Some(bytes) = results.value("make-port", "mach/one-core", Unit::Bytes) {
-        out += &format!("\na port that never leaves its task: {bytes:.0} bytes of memory\n");
-    }
-    out
 }

@@ -68,15 +68,3 @@ pub fn measure(cores: &Cores) -> Option<Floor> {
         Some(Floor { within_us: each(within), across_us: each(end.duration_since(start)) })
     })
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn two_cores_give_a_floor_and_one_gives_none() {
-        let floor = measure(&Cores { first: 0, second: Some(1) }).expect("shared memory works");
-        assert!(floor.within_us > 0.0 && floor.across_us > 0.0);
-        assert!(measure(&Cores { first: 0, second: None }).is_none());
-    }
-}

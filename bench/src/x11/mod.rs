@@ -6,31 +6,29 @@
 
 mod figures;
 mod floor;
-mod hooks;
 mod measure;
 mod plan;
 mod report;
-mod servers;
+mod server;
 mod x11perf;
 
 use crate::harness::chart;
 use crate::harness::failure::Failure;
-use crate::harness::figures::part;
-use crate::harness::machine::{Cores, Machine};
+use crate::harness::format::distinct;
+use crate::harness::machine::Cores;
 use crate::harness::options::seconds;
-use crate::harness::process::{Guarded, Interrupt, Launch, find_program};
+use crate::harness::process::{Guarded, Interrupt, find_program};
 use crate::harness::progress::Progress;
-use crate::harness::results::{now, write};
+use crate::harness::results::write;
 use anyhow::Context;
 use clap::builder::RangedU64ValueParser;
-use hooks::{Hooks, Stage};
-use measure::{Effort, Outcome, Side, measure};
-use plan::{Catalog, Job, Phase, Placement, name_of};
-use report::{Missing, Results, Settings};
-use servers::{Server, Setup};
-use std::collections::BTreeMap;
+use measure::{Outcome, Phase};
+use plan::{Catalog, Placement, Stage, name_of};
+use report::{Missing, Results};
+use server::{Setup, find_slipway};
 use std::path::PathBuf;
-use x11perf::{Amount, Runner, versions};
+use std::process::Command;
+use x11perf::{Runner, versions};
 
 /// What calibration adds to the timed runs of a side, seconds: several runs of x11perf.
 const CALIBRATION_SECONDS: f64 = 0.25;
@@ -96,44 +94,46 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         .filter(|words| !words.is_empty())
         .ok_or_else(|| Failure::Usage(format!("no command: '{}'", args.server_command)))?;
     find_program(&command[0], "xvfb")?;
-    for tool in ["setpriv", "taskset"] {
-        find_program(tool, "util-linux")?;
+    if let Some(preload) = args.preload.iter().find(|preload| !preload.is_file()) {
+        return Err(Failure::Missing(format!("the preload library was not found: {}", preload.display())).into());
     }
-    let sides = hooked_sides(args)?;
+    let setup = Setup { slipway: find_slipway()?, command, display: args.display, preload: args.preload.clone() };
+    // What the sides after the plain one have; one plain side for a baseline.
+    let stages = if args.baseline { vec![None] } else { distinct(args.stage.iter().copied().map(Some)) };
     let cores = Cores::choose()?;
     let catalog = Catalog::read(&x11perf)?;
     let phases = plan::phases(args, &catalog, &cores)?;
     let noop = catalog.find("noop")?;
-
     // Before anything is started, so that nothing is left behind.
-    let interrupt = Interrupt::install()?;
-    let dir = tempfile::Builder::new().prefix("slipway-bench-").tempdir().context("temporary directory")?;
-    let auth = dir.path().join("authority");
-    servers::write_authority(&auth)?;
-    let setup = Setup { command, dir: dir.path().to_owned(), auth, display: args.display };
-    let runner = Runner { x11perf, setup, interrupt };
+    let runner = Runner { x11perf, interrupt: Interrupt::install()? };
 
-    let stages = || sides.iter().flatten().map(|hooks| hooks.stage);
-    let mut results = Results {
-        figures: part("x11")?,
-        machine: Machine::this(),
-        floor: floor::measure(&cores),
-        date: now()?,
-        settings: settings(args, &cores, &sides),
-        // The full one where it's measured, else the last that was asked for.
-        stage: stages().find(|stage| *stage == Stage::Full).or_else(|| stages().next_back()),
-        geometric_mean: None,
-        geometric_means: BTreeMap::new(),
-        rows: Vec::new(),
-        targets: Vec::new(),
-        skipped: Vec::new(),
-        failed: Vec::new(),
-    };
+    let mut results = Results::new(args, &cores, &stages)?;
     let steps = phases.iter().map(|(_, steps)| steps.len()).sum();
     let side_seconds = args.seconds * f64::from(args.repeat) + CALIBRATION_SECONDS;
-    let mut progress = Progress::new(steps, steps as f64 * side_seconds * (1 + sides.len()) as f64);
-    for phase in &phases {
-        measure_phase(args, &runner, &cores, (phase, noop), &sides, &mut results, &mut progress)?;
+    let progress = Progress::new(steps, steps as f64 * side_seconds * (1 + stages.len()) as f64);
+    for (placement, steps) in &phases {
+        let cpus = placement.cpus(&cores);
+        let phase = Phase::start((args, &runner, &setup), *placement, cpus, &stages, noop)?;
+        if results.settings.server.is_empty() {
+            [results.settings.server, results.settings.x11perf] = versions(&phase.greeting(noop)?);
+            results.settings.preload = phase.preload();
+        }
+        let hogs = if *placement == Placement::Hogs { &cpus[..] } else { &[] };
+        let this = std::env::current_exe().context("own path")?;
+        let hog = |cpu: &Option<usize>| Guarded::spawn(Command::new(&this).arg("hog"), *cpu);
+        let _hogs = hogs.iter().map(hog).collect::<anyhow::Result<Vec<Guarded>>>()?;
+        for step in steps {
+            let title = format!("{}: {}", name_of(*placement), step.name());
+            progress.start(&title);
+            let outcome = phase.measure(step)?;
+            progress.finish(&title, &outcome.line());
+            let missing = |reason| Missing { test: step.name(), placement: *placement, reason };
+            match outcome {
+                Outcome::Rows(rows) => results.rows.extend(rows),
+                Outcome::Skipped(reason) => results.skipped.push(missing(reason)),
+                Outcome::Failed(reason) => results.failed.push(missing(reason)),
+            }
+        }
     }
     drop(progress);
 
@@ -149,82 +149,4 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         0 => Ok(()),
         count => anyhow::bail!("{count} tests failed over shared memory that work over the socket"),
     }
-}
-
-/// What the sides after the plain one are started with; one plain side for a baseline.
-fn hooked_sides(args: &Args) -> anyhow::Result<Vec<Option<Hooks>>> {
-    if args.baseline {
-        return Ok(vec![None]);
-    }
-    let preload = hooks::with_library(args.preload.as_deref())?;
-    let mut stages: Vec<Stage> = Vec::new();
-    args.stage.iter().for_each(|stage| {
-        if !stages.contains(stage) {
-            stages.push(*stage)
-        }
-    });
-    Ok(stages.into_iter().map(|stage| Some(Hooks { preload: preload.clone(), stage })).collect())
-}
-
-fn settings(args: &Args, cores: &Cores, sides: &[Option<Hooks>]) -> Settings {
-    let spin = std::env::var("SLIPWAY_X11_SPIN").unwrap_or_else(|_| "50 (default)".to_owned());
-    let first = cores.first;
-    Settings {
-        server: String::new(),
-        x11perf: String::new(),
-        cores: match cores.second {
-            Some(client) => format!("server on CPU {first}, client on CPU {client} (shared: both on CPU {first})"),
-            None => format!("everything on CPU {first}, the only one allowed"),
-        },
-        spin_us: if args.baseline { "-".to_owned() } else { spin },
-        seconds: args.seconds,
-        repeat: args.repeat,
-        baseline: args.baseline,
-        preload: sides.iter().flatten().next().map(|hooks| hooks.preload.clone()),
-    }
-}
-
-fn measure_phase(
-    args: &Args,
-    runner: &Runner,
-    cores: &Cores,
-    ((placement, steps), noop): (&Phase, &Job),
-    hooked: &[Option<Hooks>],
-    results: &mut Results,
-    progress: &mut Progress,
-) -> anyhow::Result<()> {
-    let [servers, clients] = placement.cpus(cores);
-    let mut sides = Vec::new();
-    for (hooks, index) in [None].iter().chain(hooked).zip(0..) {
-        let server = Server::start(&runner.setup, index, &servers, hooks.as_ref(), &runner.interrupt)?;
-        let mut side = Side { server, hooks: hooks.clone(), sync: 0.0 };
-        let client = side.client(&clients, placement.hooks_client());
-        if client.hooks.is_some() {
-            runner.check_ring(noop, &client)?;
-        }
-        side.sync = runner.sync_seconds(noop, &client)?;
-        sides.push(side);
-    }
-    if results.settings.server.is_empty() {
-        let greeting = runner.run_text(noop, Amount { reps: 1, passes: 1 }, &sides[0].client(&clients, false))?.0;
-        [results.settings.server, results.settings.x11perf] = versions(&greeting);
-    }
-    let hogs = if *placement == Placement::Hogs { vec![&servers, &clients] } else { Vec::new() };
-    let this = std::env::current_exe().context("own path")?;
-    let hog = |cpus: &Vec<usize>| Guarded::spawn(Launch { cpus, ..Launch::default() }.command(&this).arg("hog"), None);
-    let _hogs = hogs.into_iter().map(hog).collect::<anyhow::Result<Vec<Guarded>>>()?;
-    let effort = Effort { placement: *placement, cpus: &clients, seconds: args.seconds, repeat: args.repeat };
-    for step in steps {
-        let title = format!("{}: {}", name_of(*placement), step.name());
-        progress.start(&title);
-        let outcome = measure(runner, &mut sides, step, &effort)?;
-        progress.finish(&title, || outcome.line());
-        let missing = |reason| Missing { test: step.name(), placement: *placement, reason };
-        match outcome {
-            Outcome::Rows(rows) => results.rows.extend(rows),
-            Outcome::Skipped(reason) => results.skipped.push(missing(reason)),
-            Outcome::Failed(reason) => results.failed.push(missing(reason)),
-        }
-    }
-    Ok(())
 }

@@ -14,36 +14,45 @@ pub fn name_of(value: impl ValueEnum) -> String {
     value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
 }
 
+/// How much of the waiting protocol is in use: SLIPWAY_X11_STAGE.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
+pub enum Stage {
+    /// A doorbell for every write, no spinning (XFree86's stage 1)
+    #[value(name = "1")]
+    #[serde(rename = "1")]
+    One,
+    /// A doorbell only when the peer sleeps, no spinning (XFree86's stage 2b)
+    #[value(name = "2b")]
+    #[serde(rename = "2b")]
+    TwoB,
+    /// Everything: look, spin, sleep
+    #[serde(rename = "full")]
+    Full,
+}
+
 /// Where server and client run, and who else does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
-    /// The server on one core, the client on another
+    /// server and client on different cores
     Different,
-    /// Both on one core
+    /// server and client on one shared core
     Shared,
-    /// Not pinned
+    /// server and client not pinned
     Free,
-    /// Different cores, with a CPU hog on each of them
+    /// different cores, a CPU hog on each
     Hogs,
-    /// Different cores; a client without the hooks, of a server with and of one without
+    /// a plain client of the hooked server against one of a plain server
     PlainClient,
-    /// Different cores; a client without the hooks while another client floods the same server:
-    /// a hooked one floods the hooked server, a plain one the plain server
+    /// a plain client while another floods (hooked flood on the hooked server against plain on plain)
     Flood,
 }
 
 impl Placement {
-    /// The heading over its results.
-    pub fn title(self) -> &'static str {
-        match self {
-            Self::Different => "server and client on different cores",
-            Self::Shared => "server and client on one shared core",
-            Self::Free => "server and client not pinned",
-            Self::Hogs => "different cores, a CPU hog on each",
-            Self::PlainClient => "a plain client of the hooked server against one of a plain server",
-            Self::Flood => "a plain client while another floods (hooked flood on the hooked server against plain on plain)",
-        }
+    /// The heading over its results, which is its help.
+    pub fn title(self) -> String {
+        let value = self.to_possible_value();
+        value.and_then(|value| Some(value.get_help()?.to_string())).unwrap_or_default()
     }
 
     /// Whether the measured client of the hooked server has the hooks.
@@ -51,12 +60,12 @@ impl Placement {
         !matches!(self, Self::PlainClient | Self::Flood)
     }
 
-    /// The CPUs of the server, and of the clients; none: not pinned.
-    pub fn cpus(self, cores: &Cores) -> [Vec<usize>; 2] {
+    /// The CPU of the server, and that of the clients; none: not pinned.
+    pub fn cpus(self, cores: &Cores) -> [Option<usize>; 2] {
         match self {
-            Self::Free => [vec![], vec![]],
-            Self::Shared => [vec![cores.first], vec![cores.first]],
-            _ => [vec![cores.first], cores.second.into_iter().collect()],
+            Self::Free => [None; 2],
+            Self::Shared => [Some(cores.first); 2],
+            _ => [Some(cores.first), cores.second],
         }
     }
 }
@@ -71,7 +80,6 @@ pub struct Job {
     pub option: String,
     /// Sub-windows, for the tests on windows.
     pub kids: Option<u32>,
-    /// x11perf's description.
     pub label: String,
 }
 
@@ -148,23 +156,19 @@ const ROUND_TRIPS: [&str; 3] = ["pointer", "prop", "getimage10"];
 const PLAIN_CLIENT: [&str; 5] = ["pointer", "getimage10", "noop", "rect10", "putimage100"];
 const FLOODS: [&str; 2] = ["noop", "rect10"];
 
-/// One test to measure.
 #[derive(Debug, Clone)]
 pub struct Step {
-    /// The test.
     pub job: Job,
     /// What another client does all the while.
     pub flood: Option<Job>,
 }
 
 impl Step {
-    /// The test's name in tables.
     pub fn name(&self) -> String {
         let flood = self.flood.as_ref().map_or(String::new(), |flood| format!("+{}", flood.name));
         format!("{}{flood}", self.job.name)
     }
 
-    /// The test's description.
     pub fn label(&self) -> String {
         let flood = self.flood.as_ref();
         format!(

@@ -1,14 +1,16 @@
 //! What a run found: rows, targets, tables, chart.
 
+use super::Args;
 use super::figures::{Figures, Target};
-use super::floor::Floor;
-use super::hooks::Stage;
-use super::plan::{Placement, name_of};
+use super::floor::{self, Floor};
+use super::plan::{Placement, Stage, name_of};
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
 use crate::harness::figures::Judgement;
-use crate::harness::format::{geometric_mean, microseconds, rate, ratio};
-use crate::harness::machine::Machine;
-use crate::harness::table::{aligned, new_table, targets};
+use crate::harness::figures::part;
+use crate::harness::format::{distinct, geometric_mean, microseconds, rate, ratio};
+use crate::harness::machine::{Cores, Machine};
+use crate::harness::results::now;
+use crate::harness::table::{head, table, targets};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -35,7 +37,6 @@ pub struct Row {
     pub ratio_range: [f64; 2],
 }
 
-/// A test that gave no row.
 #[derive(Debug, Clone, Serialize)]
 pub struct Missing {
     pub test: String,
@@ -43,7 +44,6 @@ pub struct Missing {
     pub reason: String,
 }
 
-/// How it was measured.
 #[derive(Debug, Clone, Serialize)]
 pub struct Settings {
     /// Versions of the server and of x11perf.
@@ -94,7 +94,39 @@ fn printed(ratio: f64) -> f64 {
 }
 
 impl Results {
-    /// The rows of the main stage.
+    pub fn new(args: &Args, cores: &Cores, stages: &[Option<Stage>]) -> anyhow::Result<Self> {
+        let spin = std::env::var("SLIPWAY_X11_SPIN").unwrap_or_else(|_| "50 (default)".to_owned());
+        let first = cores.first;
+        let settings = Settings {
+            server: String::new(),
+            x11perf: String::new(),
+            cores: match cores.second {
+                Some(client) => format!("server on CPU {first}, client on CPU {client} (shared: both on CPU {first})"),
+                None => format!("everything on CPU {first}, the only one allowed"),
+            },
+            spin_us: if args.baseline { "-".to_owned() } else { spin },
+            seconds: args.seconds,
+            repeat: args.repeat,
+            baseline: args.baseline,
+            preload: None,
+        };
+        Ok(Self {
+            figures: part("x11")?,
+            machine: Machine::this(),
+            floor: floor::measure(cores),
+            date: now()?,
+            settings,
+            // The full one where it's measured, else the last that was asked for.
+            stage: *stages.iter().find(|stage| **stage == Some(Stage::Full)).or(stages.last()).unwrap_or(&None),
+            geometric_mean: None,
+            geometric_means: BTreeMap::new(),
+            rows: Vec::new(),
+            targets: Vec::new(),
+            skipped: Vec::new(),
+            failed: Vec::new(),
+        })
+    }
+
     fn main_rows(&self) -> impl Iterator<Item = &Row> {
         self.rows.iter().filter(|row| row.stage == self.stage)
     }
@@ -105,24 +137,12 @@ impl Results {
 
     /// The placements that have rows, in the order of measuring.
     fn placements(&self) -> Vec<Placement> {
-        let mut placements: Vec<Placement> = Vec::new();
-        self.rows.iter().for_each(|row| {
-            if !placements.contains(&row.placement) {
-                placements.push(row.placement)
-            }
-        });
-        placements
+        distinct(self.rows.iter().map(|row| row.placement))
     }
 
     /// The stages beside the main one that have rows.
     fn other_stages(&self) -> Vec<Stage> {
-        let mut stages: Vec<Stage> = Vec::new();
-        for stage in self.rows.iter().filter_map(|row| row.stage) {
-            if Some(stage) != self.stage && !stages.contains(&stage) {
-                stages.push(stage);
-            }
-        }
-        stages
+        distinct(self.rows.iter().filter(|row| row.stage != self.stage).filter_map(|row| row.stage))
     }
 
     /// The ratio of the same test and placement in another stage.
@@ -138,16 +158,13 @@ impl Results {
     /// Works out means and targets. `whole` says that the whole list of x11perf was run.
     pub fn conclude(&mut self, whole: bool) {
         for placement in self.placements() {
-            let mut means = BTreeMap::new();
             let rows = self.rows_at(placement);
-            let mut add = |name: &str, rows: Vec<&Row>| {
-                geometric_mean(rows.iter().map(|row| row.ratio)).map(|mean| means.insert(name.to_owned(), mean))
+            let groups = self.figures.groups.iter().map(|group| &*group.name);
+            let mean = |name: &str| {
+                let of_group = |row: &&&Row| name == "all" || self.figures.group(&row.test) == name;
+                Some((name.to_owned(), geometric_mean(rows.iter().filter(of_group).map(|row| row.ratio))?))
             };
-            add("all", rows.clone());
-            for group in &self.figures.groups {
-                let of_group = |row: &&Row| self.figures.group(&row.test) == group.name;
-                add(&group.name, rows.iter().copied().filter(of_group).collect());
-            }
+            let means = ["all"].into_iter().chain(groups).filter_map(mean).collect();
             self.geometric_means.insert(name_of(placement), means);
         }
         let first = self.rows.first().map(|row| name_of(row.placement));
@@ -183,7 +200,6 @@ impl Results {
         Judgement::new(&target.what, target.bound, highest.map(|(_, cost)| printed(*cost)), detail)
     }
 
-    /// The report for people.
     pub fn table(&self) -> String {
         let mut out = self.header();
         for placement in self.placements() {
@@ -218,26 +234,22 @@ impl Results {
             let Floor { within_us, across_us } = floor;
             format!("1 MiB copied in {within_us:.0} us within a core, in {across_us:.0} us from core to core through a bare ring")
         };
-        format!(
-            "x11perf, {what}\n\
-             machine    {}\n\
-             memory     {}\n\
-             date       {}\n\
-             programs   X server {}, x11perf {}\n\
-             placement  {}\n\
-             waiting    stage {}, spin up to {} us\n\
-             method     medians of {} interleaved runs of {} s; CPU: server and client together\n",
-            self.machine.line(),
-            self.floor.as_ref().map_or("not measured".to_owned(), memory),
-            self.date,
-            settings.server,
-            settings.x11perf,
-            settings.cores,
-            self.stage.map_or("-".to_owned(), name_of),
-            settings.spin_us,
-            settings.repeat,
-            settings.seconds,
+        head(
+            &format!("x11perf, {what}"),
+            [
+                ("machine", self.machine.line()),
+                ("memory", self.floor.as_ref().map_or("not measured".to_owned(), memory)),
+                ("date", self.date.clone()),
+                ("programs", format!("X server {}, x11perf {}", settings.server, settings.x11perf)),
+                ("placement", settings.cores.clone()),
+                ("waiting", format!("stage {}, spin up to {} us", self.stage.map_or("-".to_owned(), name_of), settings.spin_us)),
+                ("method", format!("{}; CPU: server and client together", self.method())),
+            ],
         )
+    }
+
+    fn method(&self) -> String {
+        format!("medians of {} interleaved runs of {} s", self.settings.repeat, self.settings.seconds)
     }
 
     fn placement_table(&self, placement: Placement) -> comfy_table::Table {
@@ -253,8 +265,7 @@ impl Results {
         heading.extend(stages.iter().map(|stage| format!("ratio\nstage {}", name_of(*stage))));
         heading.push("target".to_owned());
         heading.extend(systems.iter().map(|system| figures.systems[*system].replacen(' ', "\n", 1)));
-        let mut table = new_table(heading);
-        for row in &rows {
+        let cells = |row: &&Row| {
             let cpu = |us: Option<f64>| us.map_or("-".to_owned(), microseconds);
             let mut cells = vec![row.test.clone(), rate(row.socket), rate(row.ours), ratio(row.ratio)];
             cells.extend([cpu(row.cpu_us_socket), cpu(row.cpu_us_ours)]);
@@ -265,9 +276,9 @@ impl Results {
             cells.extend(
                 systems.iter().map(|system| published(row, *system).map_or(String::new(), |value| format!("{value:.2}"))),
             );
-            table.add_row(aligned(cells));
-        }
-        table
+            cells
+        };
+        table(heading, usize::MAX, rows.iter().map(cells))
     }
 
     /// The chart: a bar for each ratio, published and wanted ones as marks.
@@ -303,17 +314,17 @@ impl Results {
                 marks: values.enumerate().filter_map(|(mark, value)| Some((mark, value?))).collect(),
             }
         };
-        let section = |placement: Placement| Section {
-            title: placement.title().to_owned(),
-            bars: self.rows_at(placement).iter().map(bar).collect(),
-        };
+        let section =
+            |placement: Placement| Section { title: placement.title(), bars: self.rows_at(placement).iter().map(bar).collect() };
         Chart {
             title: format!("{heading}{mean}"),
             notes: vec![
                 format!("{}, {}", self.machine.line(), self.date.split('T').next().unwrap_or_default()),
                 format!(
-                    "X server {}, x11perf {}; rate over shared memory / rate over the socket, medians of {} interleaved runs of {} s",
-                    settings.server, settings.x11perf, settings.repeat, settings.seconds
+                    "X server {}, x11perf {}; rate over shared memory / rate over the socket, {}",
+                    settings.server,
+                    settings.x11perf,
+                    self.method()
                 ),
                 format!("published: {}", figures.source),
             ],
@@ -328,7 +339,13 @@ impl Results {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::harness::figures::{Verdict, part};
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        args: Args,
+    }
 
     /// Rows at three placements, two stages, a skipped test.
     fn results() -> Results {
@@ -347,37 +364,19 @@ mod tests {
             ratio_range: [ratio * 0.95, ratio * 1.05],
         };
         let full = Stage::Full;
-        let mut results = Results {
-            figures: part("x11").unwrap(),
-            machine: Machine { cpu: "A & B <CPU>".to_owned(), cores: 2, kernel: "6.1.0".to_owned(), hypervisor: Some(true) },
-            floor: Some(Floor { within_us: 25.0, across_us: 70.0 }),
-            date: "2026-01-02T03:04:05Z".to_owned(),
-            settings: Settings {
-                server: "21.1.7".to_owned(),
-                x11perf: "1.2".to_owned(),
-                cores: String::new(),
-                spin_us: "50".to_owned(),
-                seconds: 0.4,
-                repeat: 3,
-                baseline: false,
-                preload: None,
-            },
-            stage: Some(full),
-            geometric_mean: None,
-            geometric_means: BTreeMap::new(),
-            rows: vec![
-                row("pointer", Different, full, 18_000.0, 50.0),
-                row("pointer", Different, Stage::One, 18_000.0, 0.9),
-                row("putimage500", Different, full, 4500.0, 6.9),
-                row("dot", Different, full, 246e6, 1.31),
-                row("move", Different, full, 1e6, 0.97),
-                row("pointer", Hogs, full, 9000.0, 1.5),
-                row("pointer+noop", Flood, full, 9000.0, 0.95),
-            ],
-            targets: Vec::new(),
-            skipped: vec![Missing { test: "shmput10".to_owned(), placement: Different, reason: "no result".to_owned() }],
-            failed: Vec::new(),
-        };
+        let cores = Cores { first: 0, second: None };
+        let args = Line::parse_from(["x11"]).args;
+        let mut results = Results::new(&args, &cores, &[Some(Stage::One), Some(full)]).unwrap();
+        results.rows = vec![
+            row("pointer", Different, full, 18_000.0, 50.0),
+            row("pointer", Different, Stage::One, 18_000.0, 0.9),
+            row("putimage500", Different, full, 4500.0, 6.9),
+            row("dot", Different, full, 246e6, 1.31),
+            row("move", Different, full, 1e6, 0.97),
+            row("pointer", Hogs, full, 9000.0, 1.5),
+            row("pointer+noop", Flood, full, 9000.0, 0.95),
+        ];
+        results.skipped = vec![Missing { test: "shmput10".to_owned(), placement: Different, reason: "no result".to_owned() }];
         results.conclude(false);
         results
     }
@@ -387,9 +386,7 @@ mod tests {
         let mut results = results();
         let text = results.table();
         for part in [
-            "A & B <CPU>",
-            "X server 21.1.7",
-            "stage full, spin up to 50 us",
+            "stage full, spin up to 50 (default) us",
             "different: server and client on different cores",
             "18.0k",
             "x50.0",
@@ -415,16 +412,16 @@ mod tests {
         let mut results = results();
         let find = |results: &Results, what: &str| results.targets.iter().find(|target| target.what == what).unwrap().clone();
         let hogs = find(&results, "round trips, a hog on each core");
-        assert_eq!((hogs.reached, hogs.verdict, &*hogs.detail), (Some(1.5), Verdict::Missed, "lowest: pointer 1.50"));
+        assert_eq!((hogs.reached, hogs.verdict, &*hogs.detail), (Some(1.5), "missed", "lowest: pointer 1.50"));
         assert_eq!(find(&results, "round trips, different cores").reached, Some(50.0));
-        assert_eq!(find(&results, "putimage100").verdict, Verdict::NotMeasured);
-        assert_eq!(find(&results, "CPU time an operation").verdict, Verdict::Met);
+        assert_eq!(find(&results, "putimage100").verdict, "not-measured");
+        assert_eq!(find(&results, "CPU time an operation").verdict, "met");
         let each = "x11perf's whole list, each";
-        assert_eq!(find(&results, each).verdict, Verdict::NotMeasured);
+        assert_eq!(find(&results, each).verdict, "not-measured");
         results.rows[2].cpu_us_ours = Some(29.0);
         results.conclude(true);
         assert_eq!(find(&results, each).reached, Some(0.97));
-        assert_eq!(find(&results, "CPU time an operation").verdict, Verdict::Missed);
+        assert_eq!(find(&results, "CPU time an operation").verdict, "missed");
     }
 
     #[test]

@@ -7,15 +7,12 @@
 //! subtract if it had calibrated: [`Runner::sync_seconds`] measures it and [`Sample::rate`] does so.
 //! `-falseprecision`: all digits of the rate.
 
-use super::hooks::{self, Hooks};
 use super::plan::Job;
-use super::servers::{Server, Setup};
+use super::server::Server;
 use crate::harness::failure::Failure;
 use crate::harness::format::median;
-use crate::harness::process::{Guarded, Interrupt, Launch, cpu_ns, read_text};
-use anyhow::{Context, bail};
-use std::fs::File;
-use std::io::{Seek, SeekFrom};
+use crate::harness::process::{Guarded, Interrupt, cpu_ns};
+use anyhow::Context;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
@@ -38,22 +35,16 @@ const PASSES: f64 = 500.0;
 
 /// What any run needs.
 pub struct Runner {
-    /// The program.
     pub x11perf: PathBuf,
-    /// The servers' common environment.
-    pub setup: Setup,
-    /// Ends waits on a signal.
     pub interrupt: Interrupt,
 }
 
-/// A client's circumstances: its server, its CPUs, its hooks.
 pub struct Client<'a> {
-    /// Where it connects.
     pub server: &'a Server,
-    /// Its CPUs; none: not pinned.
-    pub cpus: &'a [usize],
-    /// Its hooks; none: a plain client.
-    pub hooks: Option<&'a Hooks>,
+    /// Its CPU; none: not pinned.
+    pub cpu: Option<usize>,
+    /// Whether it has the hooks that its server has.
+    pub hooked: bool,
 }
 
 /// How much a run does.
@@ -72,7 +63,6 @@ pub struct Sample {
     operations: u64,
     /// Seconds that a pass took: the median of the passes.
     pub seconds: f64,
-    /// Passes.
     passes: u32,
     /// CPU nanoseconds that server and client used while the run lasted, start and end of the
     /// client included; none without schedstat.
@@ -126,7 +116,6 @@ pub fn versions(output: &str) -> [String; 2] {
 }
 
 impl Runner {
-    /// Runs `amount` of `job`.
     pub fn run(&self, job: &Job, amount: Amount, client: &Client<'_>) -> anyhow::Result<Sample> {
         let (text, cpu_ns) = self.run_text(job, amount, client)?;
         let passes: Vec<(u64, f64)> = text.lines().filter_map(measured).collect();
@@ -151,11 +140,10 @@ impl Runner {
         while !server.on_ring(probe.id())? {
             // A connection is on its socket until both ends have agreed.
             if Instant::now() > end {
-                let (display, said) = (server.display, server.said());
-                return Err(Failure::NotHooked(format!(
-                    "x11perf, with the hooks, stays on the plain socket of the hooked server on display :{display}, which said: {said}"
-                ))
-                .into());
+                let display = server.display;
+                let why =
+                    format!("x11perf, with the hooks, stays on the plain socket of the hooked server on display :{display}");
+                return Err(Failure::NotHooked(why).into());
             }
             self.interrupt.wait(&[], Duration::from_millis(10))?;
         }
@@ -164,52 +152,31 @@ impl Runner {
 
     /// What x11perf prints of a short run, and the CPU nanoseconds that it took server and client.
     pub fn run_text(&self, job: &Job, amount: Amount, client: &Client<'_>) -> anyhow::Result<(String, Option<u64>)> {
-        let mut stdout = tempfile::tempfile().context("temporary file")?;
-        let mut stderr = tempfile::tempfile().context("temporary file")?;
         let mut command = self.command(job, amount, client);
-        command.stdout(stdout.try_clone()?).stderr(stderr.try_clone()?);
-        let server = client.server.pid();
+        let server = client.server.pid;
         let before = cpu_ns(server);
-        let child = Guarded::spawn(&mut command, None)?;
-        let ended = child.finish(&self.interrupt, RUN_LIMIT);
-        let (status, used) = ended.with_context(|| format!("x11perf -{} -reps {}", job.option, amount.reps))?;
+        let ended = Guarded::spawn(&mut command, client.cpu)?.finish(&self.interrupt, RUN_LIMIT);
+        let (printed, used) = ended.with_context(|| format!("x11perf -{} -reps {}", job.option, amount.reps))?;
         let after = cpu_ns(server);
-        if !status.success() {
-            let said = match from_start(&mut stderr)?.trim() {
-                "" => "it said nothing".to_owned(),
-                said => said.replace('\n', " / "),
-            };
-            bail!("x11perf -{} failed ({status}): {said}", job.option);
-        }
         let cpu = || Some(after?.checked_sub(before?)? + used?);
-        Ok((from_start(&mut stdout)?, cpu()))
+        Ok((printed, cpu()))
     }
 
     /// Starts `job` and lets it run until the result is dropped.
     pub fn flood(&self, job: &Job, client: &Client<'_>) -> anyhow::Result<Guarded> {
-        let mut command = self.command(job, ENDLESS, client);
-        command.stdout(Stdio::null()).stderr(Stdio::null());
-        Guarded::spawn(&mut command, None)
+        Guarded::spawn(&mut self.command(job, ENDLESS, client), client.cpu)
     }
 
     fn command(&self, job: &Job, amount: Amount, client: &Client<'_>) -> Command {
-        let preload = hooks::preload(client.hooks);
-        let launch = Launch { cpus: client.cpus, preload: preload.as_deref(), death: "KILL" };
-        let mut command = launch.command(&self.x11perf);
-        command.args(["-display", &format!(":{}", client.server.display), "-falseprecision"]);
-        command.args(["-repeat", &amount.passes.to_string(), "-reps", &amount.reps.to_string()]);
+        let mut command = Command::new(&self.x11perf);
+        command.args(["-falseprecision", "-repeat", &amount.passes.to_string(), "-reps", &amount.reps.to_string()]);
         if let Some(kids) = job.kids {
             command.args(["-subs", &kids.to_string()]);
         }
         command.arg(format!("-{}", job.option)).stdin(Stdio::null());
-        self.setup.environment(&mut command, client.hooks);
+        client.server.environment(&mut command, client.hooked);
         command
     }
-}
-
-fn from_start(file: &mut File) -> anyhow::Result<String> {
-    file.seek(SeekFrom::Start(0)).context("temporary file")?;
-    Ok(read_text(file))
 }
 
 /// Finds what takes `seconds`, by longer and longer runs made with `run`; and the run with a single repetition: what a

@@ -1,6 +1,5 @@
 //! `slipway bench`: hands over to the bench program.
 
-use std::env;
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
@@ -12,12 +11,7 @@ use crate::locate;
 pub fn exec(args: &[OsString]) -> Failure {
     match locate::bench() {
         Ok(path) => {
-            let mut command = Command::new(&path);
-            // What is inside this program the bench does not find by itself. Some of its tables need no hooks.
-            if let Ok(hooks) = locate::preload(env::var_os("SLIPWAY_PRELOAD")) {
-                command.env("SLIPWAY_PRELOAD", hooks);
-            }
-            let error = command.args(args).exec();
+            let error = Command::new(&path).args(args).exec();
             Failure::new(NOT_EXECUTABLE, format!("bench: cannot execute {}: {error}", path.display()))
         }
         Err(missing) => Failure::new(NOT_FOUND, format!("bench: {missing}; build or install Slipway whole")),

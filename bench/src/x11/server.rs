@@ -1,0 +1,138 @@
+//! Private X servers: sessions of `slipway x11 --server`, plain ones and some with the hooks.
+
+use super::plan::{Stage, name_of};
+use crate::harness::failure::Failure;
+use crate::harness::machine::placed;
+use anyhow::Context;
+use rustix::net::sockopt::socket_peercred;
+use slipway_transport::status::{self, Transport};
+use std::io::{BufRead, BufReader};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+/// How long a server may take to get ready, seconds.
+const START_LIMIT: &str = "60";
+
+/// The screen that everything is measured on.
+const SCREEN: &str = "1280x1024x24";
+
+/// What is run in a session: it says how clients connect, and keeps the session until its standard input ends, at the latest
+/// with this process.
+const KEEPER: &str = "printenv DISPLAY XAUTHORITY LD_PRELOAD; echo; exec cat";
+
+/// What all servers of a run have in common.
+pub struct Setup {
+    /// The program `slipway`.
+    pub slipway: PathBuf,
+    /// The server's command and arguments of the user's.
+    pub command: Vec<String>,
+    /// Use this display and the next ones instead of the first that are free.
+    pub display: Option<u32>,
+    /// The preload library, if it is not the one that `slipway` finds.
+    pub preload: Option<PathBuf>,
+}
+
+/// The program `slipway`: beside this one as built, or as installed.
+pub fn find_slipway() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().unwrap_or_default();
+    let tried = ["slipway", "../../bin/slipway"].map(|place| own.parent().unwrap_or(Path::new("/")).join(place));
+    let found = tried.iter().find(|path| path.is_file()).cloned();
+    found.ok_or_else(|| {
+        let tried = tried.map(|path| path.display().to_string()).join(", ");
+        Failure::Missing(format!("slipway, which starts the X servers, was not found (tried {tried}); build or install it"))
+    })
+}
+
+/// A running server; stopped when it goes out of scope.
+pub struct Server {
+    session: Child,
+    pub pid: u32,
+    pub display: u32,
+    authority: String,
+    /// LD_PRELOAD of it and of clients with the hooks.
+    pub preload: Option<String>,
+    /// How its hooks wait; none: it has no hooks.
+    pub stage: Option<Stage>,
+}
+
+impl Server {
+    /// Starts server number `index` of a run and waits until it takes connections.
+    pub fn start(setup: &Setup, index: u32, cpu: Option<usize>, stage: Option<Stage>) -> anyhow::Result<Self> {
+        let mut command = Command::new(&setup.slipway);
+        command.env("SLIPWAY_X11", "on").args(["x11", "--server", &setup.command[0]]);
+        command.args(["--server-timeout", START_LIMIT]);
+        match stage {
+            Some(stage) => command.args(["--stage", &name_of(stage)]),
+            None => command.arg("--off"),
+        };
+        if let Some(display) = setup.display {
+            command.args(["--display", &(display + index).to_string()]);
+        }
+        for argument in setup.command[1..].iter().map(String::as_str).chain(["-screen", "0", SCREEN]) {
+            command.args(["--server-arg", argument]);
+        }
+        command.envs(setup.preload.iter().map(|path| ("SLIPWAY_PRELOAD", path)));
+        command.args(["--", "sh", "-c", KEEPER]).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let session = placed(cpu, || command.spawn())?.context("can't start slipway")?;
+        let mut server = Self { session, pid: 0, display: 0, authority: String::new(), preload: None, stage };
+        let stdout = BufReader::new(server.session.stdout.take().context("standard output")?);
+        let mut said = stdout.lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        // `slipway` ends by itself when the server takes too long.
+        let display = said.next().with_context(|| format!("'{}' did not start, as slipway says", setup.command.join(" ")))?;
+        server.display = display.trim_start_matches(':').parse().with_context(|| format!("display '{display}'"))?;
+        server.authority = said.next().context("no authority file")?;
+        server.preload = said.next();
+        let listener = socket_peercred(server.connect().context("the server's socket")?).context("SO_PEERCRED")?;
+        server.pid = listener.pid.as_raw_nonzero().get() as u32;
+        if stage.is_some() {
+            server.check_hub()?;
+        }
+        Ok(server)
+    }
+
+    fn connect(&self) -> std::io::Result<UnixStream> {
+        UnixStream::connect(format!("/tmp/.X11-unix/X{}", self.display))
+    }
+
+    /// Asks the server's hooks: a ratio measured without them would be 1, and a lie.
+    fn check_hub(&self) -> Result<(), Failure> {
+        let Some(preload) = &self.preload else {
+            return Err(Failure::Missing(
+                "slipway did not find the preload library; build it, or give --preload PATH".to_owned(),
+            ));
+        };
+        let display = self.display;
+        status::query(display).map(drop).map_err(|cause| {
+            Failure::NotHooked(format!(
+                "the server on display :{display}, started with LD_PRELOAD={preload}, has no hub: {cause}"
+            ))
+        })
+    }
+
+    /// Whether the client `pid` of this hooked server is on shared memory.
+    pub fn on_ring(&self, pid: u32) -> anyhow::Result<bool> {
+        let status = status::query(self.display)?;
+        Ok(status.connections.iter().any(|client| client.pid == pid && client.transport == Transport::Ring))
+    }
+
+    pub fn is_running(&self) -> bool {
+        self.connect().is_ok()
+    }
+
+    /// The environment of a client, with the hooks that the server has or without.
+    pub fn environment(&self, command: &mut Command, hooked: bool) {
+        command.env("DISPLAY", format!(":{}", self.display)).env("XAUTHORITY", &self.authority);
+        if let (true, Some(preload), Some(stage)) = (hooked, &self.preload, self.stage) {
+            command.envs([("LD_PRELOAD", preload), ("SLIPWAY_X11", &"on".to_owned()), ("SLIPWAY_X11_STAGE", &name_of(stage))]);
+        }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        drop(self.session.stdin.take());
+        // Its end takes the server with it.
+        let _ = self.session.wait();
+    }
+}
