@@ -347,7 +347,7 @@ pub struct Import {
 }
 
 /// A subsystem.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Interface {
     /// Its name.
     pub name: String,

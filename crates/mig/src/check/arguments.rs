@@ -1,29 +1,9 @@
 //! Arguments: directions, flags, and what fits together.
 
-use super::{Checker, names, routines};
+use super::{Checker, routines};
 use crate::diagnostics::Diagnostic;
-use crate::model::{Arg, Count, Dealloc, Role, Type, Wire};
+use crate::model::{Arg, Count, Dealloc, Role, Type};
 use crate::syntax::ast::{Argument, Ident, Operation};
-
-/// The C names that an argument takes in stubs: its own and those of the arguments it brings along.
-pub(super) fn c_names(arg: &Arg) -> Vec<String> {
-    let ty = &arg.ty;
-    let mut names = vec![arg.name.clone()];
-    let mut add = |yes: bool, suffix: &str| {
-        if yes {
-            names.push(format!("{}{suffix}", arg.name));
-        }
-    };
-    add(ty.varies() && arg.same_count.is_none(), "Cnt");
-    add(arg.dealloc == Dealloc::Runtime, "Dealloc");
-    add(arg.server_copy, "SCopy");
-    add(ty.sent == Wire::Polymorphic || ty.received == Wire::Polymorphic, "Poly");
-    let body = matches!(arg.role, Role::Data { .. });
-    for suffix in ["Type", "ReplyType", "Pad", "Wide", "Size", "Number", "Memory", "Arg", "CntType"] {
-        add(body, suffix);
-    }
-    names
-}
 
 impl Checker<'_> {
     /// Checks the arguments of a routine.
@@ -31,7 +11,6 @@ impl Checker<'_> {
         let mut args = Vec::new();
         let mut good = true;
         for argument in &operation.args {
-            names::check_argument(&argument.name, self.diagnostics);
             match self.arg(argument, one_way) {
                 Some(arg) => args.push(arg),
                 None => good = false,

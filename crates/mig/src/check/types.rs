@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{names, numbers};
+use super::numbers;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::{Conversion, Count, Element, Form, Member, Type, WIRE_NAMES, Wire, WireName, wire_name};
 use crate::source::Span;
@@ -164,7 +164,6 @@ impl Types {
         let mut members = Vec::new();
         let mut good = true;
         for field in fields {
-            names::check_c_name(&field.name, "a field", diagnostics);
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
                 let diagnostic = Diagnostic::error(field.name.span, format!("two fields are called `{}`", field.name.text))
                     .related(first, "the first is here");

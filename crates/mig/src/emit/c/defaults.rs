@@ -1,6 +1,7 @@
 //! Default routines of a server: those that its author leaves out answer that they do not exist.
 
 use super::Options;
+use super::names;
 use super::text;
 use super::view::{Side, parameters, prototype};
 use super::writer::Writer;
@@ -8,6 +9,7 @@ use crate::model::{ImportKind, Interface};
 
 /// A file with a weak definition of each server routine.
 pub fn defaults(interface: &Interface, options: &Options) -> String {
+    let interface = &names::for_stubs(interface, options);
     let mut w = Writer::default();
     for routine in interface.routines() {
         w.gap();
@@ -27,5 +29,5 @@ pub fn defaults(interface: &Interface, options: &Options) -> String {
     head.push_str("#include <mach/message.h>\n#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n");
     head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
     head.push('\n');
-    w.finish(&head, &options.support_prefix)
+    w.finish(&head, &options.support_prefix, interface)
 }

@@ -17,17 +17,17 @@ pub enum Kind {
 impl Kind {
     /// The C name of the structure of a part.
     pub fn structure(self, part: usize) -> String {
-        let name = if self == Kind::Request { "Request" } else { "Reply" };
+        let name = if self == Kind::Request { "`Request" } else { "`Reply" };
         if part == 0 { name.to_owned() } else { format!("{name}{part}") }
     }
 
     /// The C name of the pointer to a part. The server's request is `In0P`, as in other compilers' stubs.
     pub fn pointer(self, part: usize, side: Side) -> String {
         match (self, part, side) {
-            (Kind::Request, 0, Side::User) => "InP".to_owned(),
-            (Kind::Request, n, _) => format!("In{n}P"),
-            (Kind::Reply, 0, _) => "OutP".to_owned(),
-            (Kind::Reply, n, _) => format!("Out{n}P"),
+            (Kind::Request, 0, Side::User) => "`InP".to_owned(),
+            (Kind::Request, n, _) => format!("`In{n}P"),
+            (Kind::Reply, 0, _) => "`OutP".to_owned(),
+            (Kind::Reply, n, _) => format!("`Out{n}P"),
         }
     }
 }

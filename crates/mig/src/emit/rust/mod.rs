@@ -74,8 +74,3 @@ fn imports(w: &mut Writer, interface: &Interface, body: &str) {
 pub fn file_name(interface: &Interface) -> String {
     format!("{}.rs", names::plain_snake(&interface.name))
 }
-
-/// The names of the client's methods, one a line.
-pub fn list(interface: &Interface) -> String {
-    interface.routines().map(|r| format!("{}\n", names::snake(&r.name))).collect()
-}
