@@ -139,12 +139,6 @@ impl Checker<'_> {
                 return false;
             }
             "dealloc" => arg.dealloc = Dealloc::Yes,
-            "dealloc[]" if arg.in_reply() => {
-                let diagnostic = Diagnostic::error(flag.span, "`dealloc[]` is for `in` arguments: the caller says it")
-                    .help("a server's routine that gives memory away says `dealloc`");
-                self.diagnostics.push(diagnostic);
-                return false;
-            }
             "dealloc[]" => arg.dealloc = Dealloc::Runtime,
             "notdealloc" => arg.dealloc = Dealloc::No,
             "countinout" => return self.count_in_out(arg, flag),
@@ -175,9 +169,12 @@ impl Checker<'_> {
                 }
                 arg.overwrite = true;
             }
-            "const" => arg.constant = true,
+            // What comes out is written.
+            "const" => arg.constant = !arg.in_reply(),
             "retcode" => return self.retcode(arg, flag),
-            // `islong`, `isnotlong`: type words have one form in 64 bits. `physicalcopy`: a hint.
+            "islong" => arg.ty.long = Some(true),
+            "isnotlong" => arg.ty.long = Some(false),
+            // `physicalcopy`: a hint.
             _ => {}
         }
         true

@@ -181,8 +181,7 @@ impl Types {
         if fields.is_empty() {
             diagnostics.push(Diagnostic::error(span, "a structure needs a field"));
         }
-        let first = members.first().filter(|_| good)?;
-        laid_out(span, fields, first, &members, diagnostics)
+        (good && !fields.is_empty()).then(|| laid_out(span, fields, &members, diagnostics))?
     }
 }
 
@@ -254,6 +253,7 @@ fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: 
         part: Element { name: String::new(), form: Form::Unit { wire: sent, bits, signed: true } },
         bits,
         units: 1,
+        long: None,
         count: Count::One,
         inline: true,
         by_value: true,
@@ -399,8 +399,8 @@ fn check_field(field: &Field, ty: &Type, diagnostics: &mut Diagnostics) -> bool 
     false
 }
 
-/// A structure, laid out as the C compiler does. If all its units are of one kind they keep that, else it is bytes.
-fn laid_out(span: Span, fields: &[Field], first: &Type, members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
+/// A structure, laid out as the C compiler does. Its units are integers as wide as its alignment if that is 2 or 4, else bytes.
+fn laid_out(span: Span, fields: &[Field], members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
     let (mut size, mut align) = (0u64, 1u64);
     let mut parts = Vec::new();
     for (field, member) in fields.iter().zip(members) {
@@ -413,13 +413,12 @@ fn laid_out(span: Span, fields: &[Field], first: &Type, members: &[Type], diagno
         fits(span, size, diagnostics)?;
     }
     size = size.next_multiple_of(align);
-    let unit = as_element(first, span);
-    let uniform = members.iter().all(|m| {
-        let m = as_element(m, span);
-        m.sent == unit.sent && m.bits == unit.bits
-    });
-    let wire = if uniform { unit.sent } else { Wire::Known(wire_name("BYTE")?) };
-    let bits = if uniform { unit.bits } else { 8 };
+    let (name, bits) = match align {
+        2 => ("INTEGER_16", 16),
+        4 => ("INTEGER_32", 32),
+        _ => ("BYTE", 8),
+    };
+    let wire = Wire::Known(wire_name(name)?);
     let units = (size * 8 / u64::from(bits)) as u32;
     let ty = blank(wire, wire, bits, size as u32, "char", span);
     let part = Element { name: String::new(), form: Form::Fields(parts) };

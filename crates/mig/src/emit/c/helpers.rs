@@ -86,14 +86,14 @@ const BITS: &str = "\
 ";
 
 const DIFFERS: &str = "\
-/* Whether a type word is not the expected one, apart from the bits that may vary. */
+/* Whether a type word is not the expected one, apart from the bits that may vary and the mark of the long form. */
 static inline int `mig_type_differs(const mach_msg_type_t *got, const mach_msg_type_t *expected, uint64_t vary)
 {
 	uint64_t a, b;
 
 	memcpy(&a, got, sizeof a);
 	memcpy(&b, expected, sizeof b);
-	return ((a ^ b) & ~vary) != 0;
+	return ((a ^ b) & ~(vary | 0x0000000040000000ull)) != 0;
 }
 ";
 

@@ -12,7 +12,7 @@ use super::trap_server;
 use super::view::{Side, has_count, prototype};
 use super::writer::Writer;
 use crate::layout::{Item, Message};
-use crate::model::{Arg, Count, ImportKind, Interface, Role, Routine, Type, Wire};
+use crate::model::{Arg, Count, Dealloc, ImportKind, Interface, Role, Routine, Type, Wire};
 
 /// What the functions for one stub need.
 pub(super) struct Stub<'a> {
@@ -209,6 +209,9 @@ fn actuals(stub: &Stub<'_>, arg: &Arg) -> Vec<String> {
     if has_count(arg) {
         let reference = if arg.in_reply() { "&" } else { "" };
         list.push(format!("{reference}{}", received_count(arg)));
+    }
+    if arg.dealloc == Dealloc::Runtime && arg.in_reply() {
+        list.push(format!("&{name}Dealloc"));
     }
     if arg.server_copy {
         list.push(format!("{}->{name}Type.msgt_inline ? TRUE : FALSE", stub.pointer_in(arg)));

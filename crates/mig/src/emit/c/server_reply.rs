@@ -7,7 +7,7 @@ use super::server::{Stub, convert, is_unlimited, local_value};
 use super::view::{Side, has_count};
 use super::writer::Writer;
 use crate::layout::{Complex, Item, inline_elements, is_varying};
-use crate::model::{Arg, Count, Role, Wire};
+use crate::model::{Arg, Count, Dealloc, Role, Wire};
 
 /// Whether the routine writes the argument to a local: because it is converted, or because the stub must see what became of it.
 pub fn has_out_local(arg: &Arg) -> bool {
@@ -40,6 +40,9 @@ pub fn locals(stub: &Stub<'_>) -> Vec<String> {
         }
         if arg.ty.varies() && !arg.ty.string {
             locals.push(format!("mach_msg_type_number_t {};", received_count(arg)));
+        }
+        if arg.dealloc == Dealloc::Runtime {
+            locals.push(format!("boolean_t {}Dealloc = FALSE;", arg.name));
         }
         if is_varying(&arg.ty) {
             locals.push(format!("mach_msg_size_t {}Size;", arg.name));
@@ -348,6 +351,9 @@ fn item(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         return;
     }
     polymorphic(w, arg, pointer);
+    if arg.dealloc == Dealloc::Runtime {
+        w.line(format!("{pointer}->{name}Type.msgt_deallocate = {name}Dealloc ? 1 : 0;"));
+    }
     if has_out_local(arg) {
         let value = ty.out_tran.as_ref().map_or(format!("{name}Arg"), |t| format!("{}({name}Arg)", t.function));
         if is_wide(ty) {
@@ -437,6 +443,9 @@ fn unlimited(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         },
         |w| {
             w.line(format!("{pointer}->{name}Type = {};", outside_type_word(arg, Kind::Reply)));
+            if arg.dealloc == Dealloc::Runtime {
+                w.line(format!("{pointer}->{name}Type.msgt_deallocate = {name}Dealloc ? 1 : 0;"));
+            }
             if arg.in_request() {
                 // The memory that came with the request goes back with the reply.
                 let from = stub.pointer_in(arg);

@@ -63,7 +63,9 @@ pub fn pack(w: &mut Writer, stub: &Stub<'_>) {
                 Item::Room(arg) => {
                     let name = &stub.routine.args[*arg].name;
                     w.line(format!("{pointer}->{name}CntType = {name}CntType;"));
-                    w.line(format!("{pointer}->{name}CntWide = *{name}Cnt;"));
+                    // More than the array can have is no use to the server.
+                    let most = inline_elements(&stub.routine.args[*arg].ty);
+                    w.line(format!("{pointer}->{name}CntWide = *{name}Cnt < {most} ? *{name}Cnt : {most};"));
                 }
                 Item::RetCode => {}
             }

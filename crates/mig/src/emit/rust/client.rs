@@ -154,7 +154,8 @@ fn fill(w: &mut Writer, routine: &Routine, request: &str) {
             let (method, arguments) = view::write(&arg.ty, passing(&arg.ty), &value);
             w.call(&format!("{request}.{method}"), &arguments, ";");
         } else if arg.count_in_out {
-            w.call(&format!("{request}.value"), &["mig::INTEGER_32".to_owned(), format!("&{}", room(arg))], ";");
+            let least = format!("&{}.min({})", room(arg), crate::layout::inline_elements(&arg.ty));
+            w.call(&format!("{request}.value"), &["mig::INTEGER_32".to_owned(), least], ";");
         }
     }
 }
