@@ -319,6 +319,9 @@ fn wire_of(name: &Ident, diagnostics: &mut Diagnostics) -> Option<Wire> {
     let known = name.text.get(14..).and_then(wire_name);
     if known.is_none() {
         let mut diagnostic = Diagnostic::error(name.span, format!("unknown transmission type `{}`", name.text));
+        if name.text.ends_with("_PORT_OWNERSHIP") {
+            diagnostic = diagnostic.help("Mach 3 has no ownership of ports apart from the receive right");
+        }
         let all = WIRE_NAMES.iter().map(|w| w.name);
         let short = name.text.get(14..).unwrap_or("").to_ascii_uppercase();
         if let Some(near) = nearest(&short, all) {
@@ -399,7 +402,7 @@ fn check_field(field: &Field, ty: &Type, diagnostics: &mut Diagnostics) -> bool 
     false
 }
 
-/// A structure, laid out as the C compiler does. Its units are integers as wide as its alignment if that is 2 or 4, else bytes.
+/// A structure, laid out as the C compiler does. Its units are integers as wide as its alignment.
 fn laid_out(span: Span, fields: &[Field], members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
     let (mut size, mut align) = (0u64, 1u64);
     let mut parts = Vec::new();
@@ -416,6 +419,7 @@ fn laid_out(span: Span, fields: &[Field], members: &[Type], diagnostics: &mut Di
     let (name, bits) = match align {
         2 => ("INTEGER_16", 16),
         4 => ("INTEGER_32", 32),
+        8 => ("INTEGER_64", 64),
         _ => ("BYTE", 8),
     };
     let wire = Wire::Known(wire_name(name)?);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use slipway_test_support::built;
 
-use crate::support::{COMPILERS, c_files, compile_strictly, include, mig, root, run};
+use crate::support::{COMPILERS, c_files, compile_strictly, include, mig, output, root, run};
 
 fn generate(dir: &Path) {
     let defs = root().join("examples/mig/sampler.defs");
@@ -54,6 +54,54 @@ fn the_definitions_of_libmach_compile() {
         run(mig().arg(&defs).args(["-DSERVERPREFIX=s_", "-sheader", "s.h", "-defaults", "d.c"]).current_dir(dir.path()));
         compile_strictly(dir.path(), &c_files(dir.path()), &[]);
     }
+}
+
+/// A server without routines, and one whose author left them out.
+#[test]
+fn routines_may_be_missing() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("none.defs"), "subsystem none 100;\n").unwrap();
+    run(mig().args(["-sheader", "s.h", "-defaults", "d.c", "none.defs"]).current_dir(dir.path()));
+    compile_strictly(dir.path(), &c_files(dir.path()), &[]);
+    let text = "subsystem some 100;\n#include <mach/std_types.defs>\ntype l = array[] of int;\nimport \"l.h\";\n\
+        routine here(s : mach_port_t);\nroutine gone(s : mach_port_t; a : int; out b : l, dealloc[]);\n";
+    std::fs::write(dir.path().join("some.defs"), text).unwrap();
+    std::fs::write(dir.path().join("l.h"), "typedef int *l;\n").unwrap();
+    run(mig().args(["-sheader", "s.h", "some.defs"]).current_dir(dir.path()));
+    compile_strictly(dir.path(), &c_files(dir.path()), &["-DMIG_EOPNOTSUPP=45".as_ref()]);
+    let main = "#include \"s.h\"\n\
+        #if !defined MIG_RPC_HAVE_gone || defined MIG_RPC_HAVE_other\n#error\n#endif\n\
+        kern_return_t here(mach_port_t s) { return s == 7 ? 0 : 1; }\n\
+        int main(void) { return here(7) || gone(7, 1, 0, 0, 0) != 45; }\n";
+    std::fs::write(dir.path().join("main.c"), main).unwrap();
+    let mut compile = Command::new("cc");
+    compile.arg("-DMIG_EOPNOTSUPP=45").arg("-I").arg(include()).args(["-o", "some", "main.c", "someServer.c"]);
+    run(compile.current_dir(dir.path()));
+    run(&mut Command::new(dir.path().join("some")));
+}
+
+/// Mach 2.5's names, where they mean something today.
+#[test]
+fn the_names_of_mach_2_5_are_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let old = "subsystem old 100;\ntype int = MSG_TYPE_INTEGER_32;\ntype port_t = MSG_TYPE_PORT;\ntype port_all_t = MSG_TYPE_PORT_ALL;\n\
+        type name_t = (MSG_TYPE_STRING, 8*80);\ntype data_t = array[*:16] of MSG_TYPE_BYTE;\nimport \"old_types.h\";\n\
+        routine look_up(server : port_t; name : name_t; out port : port_t; data : data_t; all : port_all_t);\n";
+    let new =
+        old.replace("MSG_TYPE_PORT_ALL", "MACH_MSG_TYPE_MOVE_RECEIVE").replace("= MSG_TYPE_PORT;", "= MACH_MSG_TYPE_COPY_SEND;");
+    let new = new.replace(" MSG_TYPE", " MACH_MSG_TYPE").replace("(MSG_TYPE", "(MACH_MSG_TYPE");
+    std::fs::write(dir.path().join("old.defs"), &old).unwrap();
+    let made = |text: &str| {
+        std::fs::write(dir.path().join("old.defs"), text).unwrap();
+        run(mig().arg("old.defs").current_dir(dir.path()));
+        ["oldUser.c", "oldServer.c"].map(|file| std::fs::read_to_string(dir.path().join(file)).unwrap())
+    };
+    let (old, new) = (made(&old), made(&new));
+    assert_eq!(old, new);
+    std::fs::write(dir.path().join("old.defs"), "subsystem o 1;\ntype p = MSG_TYPE_PORT_OWNERSHIP;\nroutine x(a : p);\n")
+        .unwrap();
+    let refused = output(mig().arg("old.defs").current_dir(dir.path()));
+    assert!(String::from_utf8_lossy(&refused.stderr).contains("no ownership"));
 }
 
 /// Each type of the library's definitions can be an argument: C knows it, and has the size that the definition says.

@@ -50,6 +50,7 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
                 Side::User => &routine.user_name,
                 Side::Server => &routine.server_name,
             };
+            out.push_str(&format!("\n#define MIG_RPC_HAVE_{} 1", routine.name));
             let declaration = format!("{}\nextern {};\n", text::comment(routine), prototype(routine, name, side));
             out.push_str(&if names::is_for_c_only(name) {
                 format!("\n#ifndef __cplusplus\n{declaration}#endif\n")

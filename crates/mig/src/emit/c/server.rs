@@ -2,6 +2,7 @@
 
 use super::Options;
 use super::checks::{Received, received_count};
+use super::defaults;
 use super::helpers::Helper;
 use super::messages::{self, Kind};
 use super::names;
@@ -95,6 +96,7 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     }
     table(&mut w, interface);
     demux(&mut w, interface);
+    fallbacks(&mut w, interface);
     if options.trap {
         trap_server::table(&mut w, interface, options);
     }
@@ -279,7 +281,8 @@ fn table(w: &mut Writer, interface: &Interface) {
 }
 
 fn demux(w: &mut Writer, interface: &Interface) {
-    let (demux, base, count) = (&interface.demux, interface.base, interface.routines.len());
+    // The table has an entry in any case.
+    let (demux, base, count) = (&interface.demux, interface.base, interface.routines.len().max(1));
     w.gap();
     w.line("/* The stub for a request, or 0. */");
     w.line("static inline mig_routine_t `mig_find_routine(const mach_msg_header_t *`InHeadP)");
@@ -320,6 +323,15 @@ fn demux(w: &mut Writer, interface: &Interface) {
         w.line("routine(`InHeadP, `OutHeadP);");
         w.line("return TRUE;");
     });
+}
+
+/// Routines that the server's author leaves out, if the file is compiled so.
+fn fallbacks(w: &mut Writer, interface: &Interface) {
+    w.gap();
+    w.line("#ifdef MIG_EOPNOTSUPP");
+    w.line("/* Routines that the server does not have return this code. */");
+    defaults::definitions(w, interface, "MIG_EOPNOTSUPP");
+    w.line("#endif");
 }
 
 fn symbols(w: &mut Writer, name: &str, interface: &Interface) {
