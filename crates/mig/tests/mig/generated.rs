@@ -80,6 +80,43 @@ fn routines_may_be_missing() {
     run(&mut Command::new(dir.path().join("some")));
 }
 
+/// The deallocate bit of a reply is what the server's routine said, in memory of both forms.
+#[test]
+fn a_server_says_whether_its_memory_goes() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = "subsystem gift 100;\n#include <mach/std_types.defs>\n#include <mach/mach_types.defs>\n\
+        type list_t = array[] of int;\nimport \"list.h\";\n\
+        routine give(s : mach_port_t; what : int; out a : list_t, dealloc[]; out b : pointer_t, dealloc[]);\n";
+    let main = "#include <stdlib.h>\n#include \"s.h\"\n\
+        kern_return_t give(mach_port_t s, int what, list_t *a, unsigned *n, boolean_t *free_a, vm_offset_t *b, unsigned *m, boolean_t *free_b) {\n\
+            if (*free_a || *free_b) return 9;\n\
+            if (what & 4) *a = (list_t) 4096;\n\
+            *n = 2; *b = s; *m = 3; *free_a = what & 1; *free_b = what & 2;\n\
+            return 0; }\n\
+        struct request { mach_msg_header_t head; mach_msg_type_t type; int what, pad; };\n\
+        struct reply { mig_reply_header_t head; mach_msg_type_t a; char rest[4096]; };\n\
+        void mig_deallocate(vm_address_t a, vm_size_t n) { (void) a; (void) n; abort(); }\n\
+        int main(void) { static struct reply reply; for (int what = 0; what < 8; what++) {\n\
+            struct request in = {.head = {.msgh_size = sizeof in, .msgh_id = 100}, .what = what,\n\
+                .type = {.msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = 1, .msgt_number = 1}};\n\
+            if (!gift_server(&in.head, &reply.head.Head) || reply.head.RetCode) return 1;\n\
+            mach_msg_type_t *b = (mach_msg_type_t *) (reply.rest + 8);\n\
+            if (reply.a.msgt_inline != !(what & 4) || reply.a.msgt_deallocate != ((what & 5) == 5)) return 2;\n\
+            if (b->msgt_inline || b->msgt_deallocate != ((what & 2) != 0) || b->msgt_number != 3) return 3;\n\
+            if (!reply.a.msgt_longform || !b->msgt_longform) return 4; }\n\
+            return 0; }\n";
+    for (name, text) in [("gift.defs", text), ("list.h", "typedef int *list_t;\n"), ("main.c", main)] {
+        std::fs::write(dir.path().join(name), text).unwrap();
+    }
+    run(mig().args(["-n", "-server", "s.c", "-sheader", "s.h", "gift.defs"]).current_dir(dir.path()));
+    for compiler in COMPILERS {
+        let mut compile = Command::new(compiler);
+        compile.args(["-O2", "-I"]).arg(include()).args(["-o", "gift", "main.c", "s.c"]);
+        run(compile.current_dir(dir.path()));
+        run(&mut Command::new(dir.path().join("gift")));
+    }
+}
+
 /// Mach 2.5's names, where they mean something today.
 #[test]
 fn the_names_of_mach_2_5_are_read() {

@@ -116,7 +116,8 @@ const TYPES: &str = "#include <mach/std_types.defs>\n\
 const KINDS: &str = "typedef short list_t[5]; typedef int32_t *any_t; typedef char text_t[9]; typedef char odd_t[3];\n\
     typedef mach_port_t *ports_t;\n";
 
-/// An interface in which each word is the name of an argument of each kind, beside names that end as what it brings along.
+/// An interface in which each word is the name of an argument, and one argument of each kind stands beside names that end as what it
+/// brings along.
 fn interface() -> String {
     let mut text = format!("subsystem names 100;\n{TYPES}");
     let kinds = [
@@ -130,13 +131,10 @@ fn interface() -> String {
         "in NAME : ports_t, dealloc[]",
         "out NAME : list_t, countinout",
     ];
+    let all = WORDS.iter().enumerate().map(|(n, word)| kinds[n % kinds.len()].replace("NAME", word)).collect::<Vec<_>>();
+    writeln!(text, "routine all(requestport first : mach_port_t; {});", all.join("; ")).unwrap();
     for (turn, kind) in kinds.iter().enumerate() {
-        if turn % 4 == 0 {
-            let kind = |n: usize| kinds[(n + turn) % kinds.len()];
-            let all: Vec<_> = WORDS.iter().enumerate().map(|(n, word)| kind(n).replace("NAME", word)).collect();
-            writeln!(text, "routine all{turn}(requestport first : mach_port_t; {});", all.join("; ")).unwrap();
-        }
-        let ends: Vec<_> = SUFFIXES.iter().map(|end| format!("inout data{end} : list_t")).collect();
+        let ends: Vec<_> = SUFFIXES.iter().map(|end| format!("in data{end} : list_t")).collect();
         writeln!(text, "routine ends{turn}(s : mach_port_t; {}; {});", kind.replace("NAME", "data"), ends.join("; ")).unwrap();
     }
     text
@@ -182,7 +180,19 @@ fn types_functions_and_routines_may_have_any_name() {
     text += "type token_t = int32_t intran: mig1_OutP OutHeadP(InHeadP) outtran: InHeadP mig_code_type(mig1_OutP) destructor: _X(mig1_OutP);\n";
     header += "typedef int32_t InHeadP; typedef struct { int32_t x; } mig1_OutP; typedef int32_t token_t;\n\
         mig1_OutP OutHeadP(InHeadP x); InHeadP mig_code_type(mig1_OutP x); void _X(mig1_OutP x);\n";
-    for name in ["default", "new", "register", "mig_type_differs", "mig_find_routine", "Call", "_XCall", "_MCall", "_TCall"] {
+    for name in [
+        "default",
+        "new",
+        "register",
+        "mig_type_differs",
+        "mig_find_routine",
+        "Call",
+        "_XCall",
+        "_MCall",
+        "_TCall",
+        "int_server",
+        "int_server_routine",
+    ] {
         let args: Vec<_> = types.iter().map(|t| format!("in x{t} : {t}; out {t} : {t}; inout y{t} : {t}")).collect();
         let lists = "in data : list_t; inout more : list_t; in token : token_t";
         writeln!(text, "routine {name}(s : mach_port_t; {}; {lists});", args.join("; ")).unwrap();

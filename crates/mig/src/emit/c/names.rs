@@ -93,6 +93,11 @@ fn for_all(interface: &Interface, options: &Options) -> Interface {
                 name.push('_');
             }
         }
+        let demux = &interface.demux;
+        let public = ["", "_routine", "_routines"].map(|end| format!("{demux}{end}"));
+        while public.contains(&routine.server_name) {
+            routine.server_name.push('_');
+        }
     }
     interface
 }
