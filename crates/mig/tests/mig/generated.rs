@@ -127,13 +127,12 @@ fn the_names_of_mach_2_5_are_read() {
     let new =
         old.replace("MSG_TYPE_PORT_ALL", "MACH_MSG_TYPE_MOVE_RECEIVE").replace("= MSG_TYPE_PORT;", "= MACH_MSG_TYPE_COPY_SEND;");
     let new = new.replace(" MSG_TYPE", " MACH_MSG_TYPE").replace("(MSG_TYPE", "(MACH_MSG_TYPE");
-    std::fs::write(dir.path().join("old.defs"), &old).unwrap();
     let made = |text: &str| {
         std::fs::write(dir.path().join("old.defs"), text).unwrap();
         run(mig().arg("old.defs").current_dir(dir.path()));
         ["oldUser.c", "oldServer.c"].map(|file| std::fs::read_to_string(dir.path().join(file)).unwrap())
     };
-    let (old, new) = (made(&old), made(&new));
+    let (old, new) = (made(old), made(&new));
     assert_eq!(old, new);
     std::fs::write(dir.path().join("old.defs"), "subsystem o 1;\ntype p = MSG_TYPE_PORT_OWNERSHIP;\nroutine x(a : p);\n")
         .unwrap();
