@@ -23,7 +23,7 @@ X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
 export SLIPWAY_PARTS ?= beside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-long lint demo demo-kv demo-colocate system install uninstall deb test-deb test-install test-aarch64 sanitize fuzz-short clean
+.PHONY: help setup build test test-long lint demo demo-kv demo-colocate system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -114,6 +114,9 @@ test-deb: ## make the Debian packages, install them in a root of their own, use 
 
 test-install: ## install slipway by cargo, from the workspace and as from a registry, and use it
 	@scripts/test-install.sh
+
+suites: ## run mig over the interfaces of GNU Mach and the Hurd, as their builds do
+	@scripts/suites.sh
 
 test-aarch64: ## cross-compile for AArch64, and run under QEMU the tests that can be
 	@scripts/aarch64.sh

@@ -13,11 +13,12 @@ pub fn make() -> Result<(), String> {
         println!("cargo:rerun-if-changed={}", read.display());
     }
     set_current_dir(&out).map_err(|error| format!("{}: {error}", out.display()))?;
-    mig(&stubs, &include, "rpc", "-prefix call_ -server rpcServer.c -sheader rpcServer.h")?;
-    mig(&stubs, &include, "rpc", "-prefix loop_ -user loopUser.c -header rpcLoop.h -server /dev/null")?;
-    mig(&stubs, &include, "colocate", "-prefix send_ --trap -sheader colocateServer.h -user /dev/null")?;
-    mig(&stubs, &include, "colocate", "-prefix send_ -server /dev/null")?;
-    mig(&stubs, &include, "colocate", "-prefix trap_ --trap -user trapUser.c -header colocateTrap.h -server /dev/null")?;
+    mig(&stubs, &include, "rpc", "-n -prefix call_ -user rpcUser.c -header rpc.h")?;
+    mig(&stubs, &include, "rpc", "-n -server rpcServer.c -sheader rpcServer.h")?;
+    mig(&stubs, &include, "rpc", "-n -prefix loop_ -user loopUser.c -header rpcLoop.h")?;
+    mig(&stubs, &include, "colocate", "-n --trap -server colocateServer.c -sheader colocateServer.h")?;
+    mig(&stubs, &include, "colocate", "-n -prefix send_ -user colocateUser.c -header colocate.h")?;
+    mig(&stubs, &include, "colocate", "-n -prefix trap_ --trap -user trapUser.c -header colocateTrap.h")?;
     mig(&stubs, &include, "colocate", "--trap --lang rust")?;
 
     let compiler = || {

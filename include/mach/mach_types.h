@@ -43,6 +43,20 @@ typedef int memory_object_return_t;
 typedef int vm_machine_attribute_t;
 typedef int vm_machine_attribute_val_t;
 typedef int vm_sync_t;
+typedef int vm_wire_t;
+typedef struct {
+    integer_t cache_object_count; /* all are counts: of objects, and of pages and what is done with them */
+    integer_t cache_count;
+    integer_t active_tmp_count;
+    integer_t inactive_tmp_count;
+    integer_t active_perm_count;
+    integer_t inactive_perm_count;
+    integer_t dirty_count;
+    integer_t laundry_count;
+    integer_t writeback_count;
+    integer_t slab_count;
+    integer_t slab_reclaim_count;
+} vm_cache_statistics_data_t;
 typedef natural_t *thread_state_t;
 typedef integer_t *thread_info_t;
 typedef integer_t *task_info_t;

@@ -81,6 +81,7 @@ typedef mach_msg_header_t mach_msg_user_header_t;
 typedef union {
     mach_port_name_t name;
     rpc_uintptr_t slot; /* the same 8 bytes: assign it to have no stray bytes in them */
+    rpc_uintptr_t kernel_port_do_not_use; /* what the stubs of other compilers call slot */
 } mach_port_name_inlined_t;
 
 /*

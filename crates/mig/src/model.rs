@@ -165,6 +165,8 @@ pub struct Type {
     pub bits: u32,
     /// Units of an element.
     pub units: u32,
+    /// Whether the interface says the form of type words: `islong`, `isnotlong`.
+    pub long: Option<bool>,
     /// Elements.
     pub count: Count,
     /// Whether the data is in the message and not behind a pointer.
@@ -206,6 +208,20 @@ impl Type {
     /// Whether the number of elements is part of the message.
     pub fn varies(&self) -> bool {
         matches!(self.count, Count::UpTo(_) | Count::Unlimited)
+    }
+
+    /// Whether its type words are marked as being of the long form, which on 64-bit machines is the same but for the mark. They
+    /// are if the number of units does not fit into the 12 bits that the short form has elsewhere, or the size into 8.
+    pub fn is_long(&self) -> bool {
+        let number = match self.count {
+            Count::One => 1,
+            Count::Fixed(_) if self.string && self.bits != 8 => 1,
+            Count::Fixed(n) | Count::UpTo(n) if self.inline => n,
+            Count::Fixed(_) | Count::UpTo(_) => 0,
+            Count::Unlimited => return self.long.unwrap_or(true),
+        };
+        let units = u64::from(number) * u64::from(self.units);
+        self.long.unwrap_or(units >= 1 << 12 || self.bits >= 1 << 8)
     }
 
     /// Bytes of an element in the message: rights take 8 there and 4 in C.
@@ -347,7 +363,7 @@ pub struct Import {
 }
 
 /// A subsystem.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Interface {
     /// Its name.
     pub name: String,

@@ -20,6 +20,7 @@ typedef uintptr_t vm_offset_t;
 typedef vm_offset_t vm_address_t;
 typedef vm_offset_t vm_size_t;
 typedef vm_offset_t *vm_offset_array_t;
+typedef vm_size_t *vm_size_array_t;
 
 /* What the same values are called in interface definitions. */
 typedef uintptr_t rpc_uintptr_t;
@@ -28,6 +29,7 @@ typedef vm_offset_t rpc_vm_offset_t;
 typedef vm_size_t rpc_vm_size_t;
 typedef long_natural_t rpc_long_natural_t;
 typedef long_integer_t rpc_long_integer_t;
+typedef uint64_t rpc_phys_addr_t;
 
 #define MACH_MSG_TYPE_INTEGER_T MACH_MSG_TYPE_INTEGER_32
 

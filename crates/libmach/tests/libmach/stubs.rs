@@ -14,22 +14,13 @@ fn stubs(name: &str) -> PathBuf {
     let directory = support::program(&format!("stubs-{name}"));
     std::fs::create_dir_all(&directory).expect("make a directory");
     let file = |end: &str| directory.join(format!("{name}{end}")).into_os_string();
-    let words: Vec<OsString> = vec![
-        "-I".into(),
-        repository("include").into(),
-        "-prefix".into(),
-        "stub_".into(),
-        "-user".into(),
-        file("User.c"),
-        "-header".into(),
-        file("User.h"),
-        "-server".into(),
-        file("Server.c"),
-        "-sheader".into(),
-        file("Server.h"),
-        repository(&format!("include/mach/{name}.defs")).into(),
-    ];
-    assert!(slipway_mig::cli::run(words) == ExitCode::SUCCESS, "mig refuses {name}.defs");
+    let defs = repository(&format!("include/mach/{name}.defs")).into_os_string();
+    let mig = |options: Vec<OsString>| {
+        let words = ["-n".into(), "-I".into(), repository("include").into()].into_iter().chain(options).chain([defs.clone()]);
+        assert!(slipway_mig::cli::run(words) == ExitCode::SUCCESS, "mig refuses {name}.defs");
+    };
+    mig(vec!["-prefix".into(), "stub_".into(), "-user".into(), file("User.c"), "-header".into(), file("User.h")]);
+    mig(vec!["-server".into(), file("Server.c"), "-sheader".into(), file("Server.h")]);
     directory
 }
 

@@ -45,7 +45,8 @@ impl Listing {
     pub fn list_services(&self) -> Result<mig::Array<ServiceInfo>, mig::Error> {
         let request = mig::Request::new(408, "listing.list_services");
         request.call(&self.0, 2000, |reply| {
-            let services: mig::Array<ServiceInfo> = reply.array(mig::BYTE.times(388), 5)?;
+            let services: mig::Array<ServiceInfo> =
+                reply.array(mig::INTEGER_32.times(97).long(), 5)?;
             Ok(services)
         })
     }
@@ -77,6 +78,6 @@ fn serve_list_services<S: ListingServer + ?Sized>(
 ) -> Result<(), mig::Code> {
     request.finish()?;
     let services = server.list_services(request.target())?;
-    reply.array(mig::BYTE.times(388), 5, services);
+    reply.array(mig::INTEGER_32.times(97).long(), 5, services);
     Ok(())
 }

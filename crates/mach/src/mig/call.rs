@@ -119,10 +119,21 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// As [`Self::send`].
-    pub fn send_from<R: Give>(mut self, dest: impl Into<Destination>, disposition: u32, reply: R) -> Result<(), Error> {
-        let (dest, tried) = (dest.into(), self.tried);
-        let name = reply.name();
-        self.carried.extend(reply.given().0);
+    pub fn send_from<R: Give>(self, dest: impl Into<Destination>, disposition: u32, reply: R) -> Result<(), Error> {
+        self.send_with(dest.into(), (disposition, reply.name(), reply.given()))
+    }
+
+    /// As [`Self::send`], with a reply port that is passed as the caller says.
+    ///
+    /// # Errors
+    /// As [`Self::send`].
+    pub fn send_from_any<'b>(self, dest: impl Into<Destination>, reply: impl Into<Carry<'b>>) -> Result<(), Error> {
+        self.send_with(dest.into(), reply.into().parts())
+    }
+
+    fn send_with(mut self, dest: Destination, (disposition, name, given): (u32, u32, Given)) -> Result<(), Error> {
+        let tried = self.tried;
+        self.carried.extend(given.0);
         // Without a reply there is nothing to wait for but space in the queue.
         self.send_time = self.send_time.or(self.wait_time.take());
         let reply = if name == 0 { (0, 0) } else { (name, disposition) };

@@ -8,7 +8,11 @@ pub struct Kind {
     name: u32,
     bits: u32,
     units: u32,
+    long: bool,
 }
+
+/// The mark of a type word of the long form, which on 64-bit machines is the same otherwise. Nothing depends on it.
+pub(super) const LONG: u64 = 1 << 30;
 
 /// Parts of a type word that may be as the sender likes.
 const NUMBER: u64 = !0 << 32;
@@ -16,12 +20,22 @@ const NUMBER: u64 = !0 << 32;
 impl Kind {
     /// Units of `bits` bits each that are called `name` (`MACH_MSG_TYPE_*`).
     pub const fn new(name: u32, bits: u32) -> Self {
-        Self { name, bits, units: 1 }
+        Self { name, bits, units: 1, long: false }
     }
 
     /// Elements of so many units each.
     pub const fn times(self, units: u32) -> Self {
         Self { units: self.units * units, ..self }
+    }
+
+    /// The same, with type words that are marked as being of the long form when they are sent.
+    pub const fn long(self) -> Self {
+        Self { long: true, ..self }
+    }
+
+    /// The mark that type words have when they are sent.
+    pub(super) const fn mark(self) -> u64 {
+        if self.long { LONG } else { 0 }
     }
 
     /// The name, the size of a unit in bits, and the units of an element.

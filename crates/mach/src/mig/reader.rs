@@ -67,7 +67,7 @@ impl Reader {
     }
 
     fn word(&self) -> Result<u64> {
-        self.body.word().ok_or(self.fail)
+        self.body.word().map(|word| word & !kind::LONG).ok_or(self.fail)
     }
 
     fn data(&mut self, len: usize) -> Result<&[u8]> {

@@ -78,7 +78,7 @@ impl<'a> Writer<'a> {
 
     /// One value, or an array of fixed length.
     pub fn value<T: Plain>(&mut self, kind: Kind, value: &T) {
-        self.item(kind.inline(1), T::SIZE);
+        self.item(kind.inline(1) | kind.mark(), T::SIZE);
         let at = self.buffer.len();
         self.buffer.resize(at + T::SIZE.next_multiple_of(SLOT), 0);
         value.store(&mut self.buffer[at..at + T::SIZE]);
@@ -90,7 +90,7 @@ impl<'a> Writer<'a> {
             return;
         }
         let bytes = T::bytes(values);
-        self.item(kind.inline(values.len() as u32), bytes.map_or(values.len() * T::SIZE, <[u8]>::len));
+        self.item(kind.inline(values.len() as u32) | kind.mark(), bytes.map_or(values.len() * T::SIZE, <[u8]>::len));
         match bytes {
             Some(bytes) => self.buffer.extend_from_slice(bytes),
             None => store_all(values, &mut self.buffer),
@@ -117,7 +117,7 @@ impl<'a> Writer<'a> {
         let packed = packed(&values);
         let bytes = packed.as_deref().or_else(|| T::bytes(&values)).unwrap_or_default();
         let address = if bytes.is_empty() { 0 } else { bytes.as_ptr().expose_provenance() };
-        self.item(kind.outside(values.len() as u32), bytes.len());
+        self.item(kind.outside(values.len() as u32) | kind.mark(), bytes.len());
         self.word(address as u64);
         self.complex = true;
         match (packed, values) {
@@ -199,10 +199,14 @@ impl<'a> Writer<'a> {
 
     /// At most `most` rights in the message.
     pub fn rights<R: Give>(&mut self, disposition: u32, most: u32, rights: impl IntoIterator<Item = R>) {
-        let names = self.names(rights);
         let kind = Kind::new(disposition, 64);
+        self.rights_of(if most < 1 << 12 { kind } else { kind.long() }, most, rights);
+    }
+
+    fn rights_of<R: Give>(&mut self, kind: Kind, most: u32, rights: impl IntoIterator<Item = R>) {
+        let names = self.names(rights);
         if self.fits(kind, names.len(), most) {
-            self.word(kind.inline(names.len() as u32));
+            self.word(kind.inline(names.len() as u32) | kind.mark());
             names.iter().for_each(|name| self.word(u64::from(*name)));
             self.complex = true;
         }
@@ -212,6 +216,7 @@ impl<'a> Writer<'a> {
     pub fn far_rights<R: Give>(&mut self, disposition: u32, most: u32, rights: impl IntoIterator<Item = R>) {
         let names = self.names(rights);
         let kind = Kind::new(disposition, 32);
+        let kind = if most == u32::MAX { kind.long() } else { kind };
         if self.fits(kind, names.len(), most) {
             self.memory(kind, most, names);
         }
@@ -221,7 +226,7 @@ impl<'a> Writer<'a> {
     pub fn right_array<R: Give>(&mut self, disposition: u32, inside: u32, rights: impl IntoIterator<Item = R>) {
         let rights: Vec<R> = rights.into_iter().collect();
         if rights.len() <= inside as usize {
-            self.rights(disposition, inside, rights);
+            self.rights_of(Kind::new(disposition, 64).long(), inside, rights);
         } else {
             self.far_rights(disposition, u32::MAX, rights);
         }

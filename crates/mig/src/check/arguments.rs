@@ -1,29 +1,9 @@
 //! Arguments: directions, flags, and what fits together.
 
-use super::{Checker, names, routines};
+use super::{Checker, routines};
 use crate::diagnostics::Diagnostic;
-use crate::model::{Arg, Count, Dealloc, Role, Type, Wire};
+use crate::model::{Arg, Count, Dealloc, Role, Type};
 use crate::syntax::ast::{Argument, Ident, Operation};
-
-/// The C names that an argument takes in stubs: its own and those of the arguments it brings along.
-pub(super) fn c_names(arg: &Arg) -> Vec<String> {
-    let ty = &arg.ty;
-    let mut names = vec![arg.name.clone()];
-    let mut add = |yes: bool, suffix: &str| {
-        if yes {
-            names.push(format!("{}{suffix}", arg.name));
-        }
-    };
-    add(ty.varies() && arg.same_count.is_none(), "Cnt");
-    add(arg.dealloc == Dealloc::Runtime, "Dealloc");
-    add(arg.server_copy, "SCopy");
-    add(ty.sent == Wire::Polymorphic || ty.received == Wire::Polymorphic, "Poly");
-    let body = matches!(arg.role, Role::Data { .. });
-    for suffix in ["Type", "ReplyType", "Pad", "Wide", "Size", "Number", "Memory", "Arg", "CntType"] {
-        add(body, suffix);
-    }
-    names
-}
 
 impl Checker<'_> {
     /// Checks the arguments of a routine.
@@ -31,7 +11,6 @@ impl Checker<'_> {
         let mut args = Vec::new();
         let mut good = true;
         for argument in &operation.args {
-            names::check_argument(&argument.name, self.diagnostics);
             match self.arg(argument, one_way) {
                 Some(arg) => args.push(arg),
                 None => good = false,
@@ -160,12 +139,6 @@ impl Checker<'_> {
                 return false;
             }
             "dealloc" => arg.dealloc = Dealloc::Yes,
-            "dealloc[]" if arg.in_reply() => {
-                let diagnostic = Diagnostic::error(flag.span, "`dealloc[]` is for `in` arguments: the caller says it")
-                    .help("a server's routine that gives memory away says `dealloc`");
-                self.diagnostics.push(diagnostic);
-                return false;
-            }
             "dealloc[]" => arg.dealloc = Dealloc::Runtime,
             "notdealloc" => arg.dealloc = Dealloc::No,
             "countinout" => return self.count_in_out(arg, flag),
@@ -196,9 +169,12 @@ impl Checker<'_> {
                 }
                 arg.overwrite = true;
             }
-            "const" => arg.constant = true,
+            // What comes out is written.
+            "const" => arg.constant = !arg.in_reply(),
             "retcode" => return self.retcode(arg, flag),
-            // `islong`, `isnotlong`: type words have one form in 64 bits. `physicalcopy`: a hint.
+            "islong" => arg.ty.long = Some(true),
+            "isnotlong" => arg.ty.long = Some(false),
+            // `physicalcopy`: a hint.
             _ => {}
         }
         true

@@ -123,7 +123,6 @@ impl Checker<'_> {
             self.diagnostics.push(diagnostic);
             return;
         }
-        names::check_c_name(&subsystem.name, "a subsystem", self.diagnostics);
         let what = "the base of a subsystem";
         let base = numbers::in_range(&subsystem.base, 0, i32::MAX as u64, what, self.diagnostics).unwrap_or(0);
         self.subsystem = Some((subsystem.name.text.clone(), base as i32, subsystem.name.span));

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Checker, REPLY_DISTANCE, names};
+use super::{Checker, REPLY_DISTANCE};
 use crate::diagnostics::Diagnostic;
 use crate::model::{Arg, Role, Routine};
 use crate::source::Span;
@@ -15,7 +15,6 @@ impl Checker<'_> {
     /// Checks a routine. `None` when an error was reported; its place in the table stays empty then.
     pub(super) fn operation(&mut self, operation: &Operation) -> Option<Routine> {
         let name = &operation.name;
-        names::check_c_name(name, "a routine", self.diagnostics);
         if let Some(first) = self.names.insert(name.text.clone(), name.span) {
             let diagnostic = Diagnostic::error(name.span, format!("the routine `{}` is declared twice", name.text))
                 .related(first, "previously declared here");
@@ -163,27 +162,15 @@ impl OperationKind {
     }
 }
 
-/// Reports names that would be declared twice in C: an argument `x` of varying length also makes `xCnt`.
+/// Reports arguments with one name.
 pub(super) fn duplicates(args: &[Arg], diagnostics: &mut crate::diagnostics::Diagnostics) -> bool {
-    let mut seen: HashMap<String, (Span, &str)> = HashMap::new();
+    let mut seen: HashMap<&str, Span> = HashMap::new();
     let mut good = true;
     for arg in args {
-        for name in super::arguments::c_names(arg) {
-            match seen.get(&name) {
-                None => {
-                    seen.insert(name, (arg.span, &arg.name));
-                }
-                Some((first, other)) => {
-                    let message = if *other == arg.name {
-                        format!("two arguments are called `{}`", arg.name)
-                    } else {
-                        format!("the arguments `{other}` and `{}` both need the C name `{name}`", arg.name)
-                    };
-                    diagnostics.push(Diagnostic::error(arg.span, message).related(*first, "the first is here"));
-                    good = false;
-                    break;
-                }
-            }
+        if let Some(first) = seen.insert(&arg.name, arg.span) {
+            let message = format!("two arguments are called `{}`", arg.name);
+            diagnostics.push(Diagnostic::error(arg.span, message).related(first, "the first is here"));
+            good = false;
         }
     }
     good

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
-use super::{names, numbers};
+use super::numbers;
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::model::{Conversion, Count, Element, Form, Member, Type, WIRE_NAMES, Wire, WireName, wire_name};
 use crate::source::Span;
@@ -164,7 +164,6 @@ impl Types {
         let mut members = Vec::new();
         let mut good = true;
         for field in fields {
-            names::check_c_name(&field.name, "a field", diagnostics);
             if let Some(first) = seen.insert(&field.name.text, field.name.span) {
                 let diagnostic = Diagnostic::error(field.name.span, format!("two fields are called `{}`", field.name.text))
                     .related(first, "the first is here");
@@ -182,8 +181,7 @@ impl Types {
         if fields.is_empty() {
             diagnostics.push(Diagnostic::error(span, "a structure needs a field"));
         }
-        let first = members.first().filter(|_| good)?;
-        laid_out(span, fields, first, &members, diagnostics)
+        (good && !fields.is_empty()).then(|| laid_out(span, fields, &members, diagnostics))?
     }
 }
 
@@ -255,6 +253,7 @@ fn blank(sent: Wire, received: Wire, bits: u32, bytes: u32, c_type: &str, span: 
         part: Element { name: String::new(), form: Form::Unit { wire: sent, bits, signed: true } },
         bits,
         units: 1,
+        long: None,
         count: Count::One,
         inline: true,
         by_value: true,
@@ -320,6 +319,9 @@ fn wire_of(name: &Ident, diagnostics: &mut Diagnostics) -> Option<Wire> {
     let known = name.text.get(14..).and_then(wire_name);
     if known.is_none() {
         let mut diagnostic = Diagnostic::error(name.span, format!("unknown transmission type `{}`", name.text));
+        if name.text.ends_with("_PORT_OWNERSHIP") {
+            diagnostic = diagnostic.help("Mach 3 has no ownership of ports apart from the receive right");
+        }
         let all = WIRE_NAMES.iter().map(|w| w.name);
         let short = name.text.get(14..).unwrap_or("").to_ascii_uppercase();
         if let Some(near) = nearest(&short, all) {
@@ -400,8 +402,8 @@ fn check_field(field: &Field, ty: &Type, diagnostics: &mut Diagnostics) -> bool 
     false
 }
 
-/// A structure, laid out as the C compiler does. If all its units are of one kind they keep that, else it is bytes.
-fn laid_out(span: Span, fields: &[Field], first: &Type, members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
+/// A structure, laid out as the C compiler does. Its units are integers as wide as its alignment.
+fn laid_out(span: Span, fields: &[Field], members: &[Type], diagnostics: &mut Diagnostics) -> Option<Type> {
     let (mut size, mut align) = (0u64, 1u64);
     let mut parts = Vec::new();
     for (field, member) in fields.iter().zip(members) {
@@ -414,13 +416,13 @@ fn laid_out(span: Span, fields: &[Field], first: &Type, members: &[Type], diagno
         fits(span, size, diagnostics)?;
     }
     size = size.next_multiple_of(align);
-    let unit = as_element(first, span);
-    let uniform = members.iter().all(|m| {
-        let m = as_element(m, span);
-        m.sent == unit.sent && m.bits == unit.bits
-    });
-    let wire = if uniform { unit.sent } else { Wire::Known(wire_name("BYTE")?) };
-    let bits = if uniform { unit.bits } else { 8 };
+    let (name, bits) = match align {
+        2 => ("INTEGER_16", 16),
+        4 => ("INTEGER_32", 32),
+        8 => ("INTEGER_64", 64),
+        _ => ("BYTE", 8),
+    };
+    let wire = Wire::Known(wire_name(name)?);
     let units = (size * 8 / u64::from(bits)) as u32;
     let ty = blank(wire, wire, bits, size as u32, "char", span);
     let part = Element { name: String::new(), form: Form::Fields(parts) };

@@ -1,6 +1,7 @@
 //! Options. They are words behind one dash, as in every MIG, so they are read here by hand.
 
 use std::ffi::OsString;
+use std::iter::Peekable;
 
 use super::Failure;
 use crate::emit::c;
@@ -8,7 +9,7 @@ use crate::syntax::Grammar;
 
 const HELP: &str = "\
 mig: compiles interface definitions (.defs) into stubs
-Usage: mig [OPTIONS] FILE.defs...
+Usage: mig [OPTIONS] FILE.defs...        (- is standard input)
 
 What is written (default: NAMEUser.c, NAMEServer.c, NAME.h for the subsystem NAME; /dev/null for none, - for stdout)
   -user FILE        stubs for callers
@@ -18,26 +19,30 @@ What is written (default: NAMEUser.c, NAMEServer.c, NAME.h for the subsystem NAM
   -iheader FILE     header that the stubs themselves include
   -dheader FILE     header with numbers and dimported files only
   -defaults FILE    weak default definitions of the server's routines
-  -list FILE        the names of the callers' routines
+  -list FILE        for each routine: subsystem, base, name, number, identifiers of request and reply (0: none)
   -i PREFIX         one file of callers' stubs for each routine: PREFIXname.c
+  -n                no files but those that are named
   --lang LANGUAGE   c (default) or rust: NAME.rs, a module with client and server; -rust FILE names it,
                     -user FILE and -server FILE write one half
 How it is written
-  -prefix P         prefix of the callers' routines
+  -prefix P         prefix of all routines, of the demultiplexer and of the tables
   -subrprefix P     prefix of the routines of libmach that stubs call
   -maxonstack N     largest message on the stack, in bytes (default 32768)
   -s                a table of routine names in the server's file
   --trap            stubs that call a server in the same process, and a table of the server's routines for them
 What is read
-  -D -U -I -include -isystem ...   for the C preprocessor
-  -cc COMMAND       the C compiler that preprocesses (default: $CC, or cc)
+  -D -U -I -include -isystem -W -f -m -O -g -std -ansi -w -P -C -pipe ...   for the C preprocessor
+  -Wp,OPTION        any other option for the preprocessor
+  -cc COMMAND       the C compiler that preprocesses (default: $CPP, $MIGCC, $CC, or cc);
+                    cat: the files are preprocessed already
   -grammar G        gnu or osf (default: as the file shows)
   -E                preprocess only
   -check            check only; also for files without a subsystem
-  -MD, -MF FILE     write a make rule with the files that were read
-  -v, -q            say more, say less
+  -MD, -MF FILE     write a make rule with the files that were read; -MT, -MQ TARGET name its target
+  -v, -q            say more; no warnings and notes
   --help, --version
-Accepted without effect: -Q -V -S -n -N -d -k -K -l -L -x -X -split -novouchers -arch A -target T -migcom P
+Accepted without effect: -Q -V -S -N -d -k -K -l -L -x -X -split -novouchers -arch A -target T -migcom P;
+  with a note: -t -T -r -R -b -B -typed -untyped -mach_msg2 -max_descrs N -max_reply_descrs N
 Exit status: 0 done, 1 errors in the interface, 2 wrong command line, 3 a file or program failed
 ";
 
@@ -73,6 +78,8 @@ pub struct Outputs {
     pub individual: Option<String>,
     /// `-rust`
     pub rust: Option<String>,
+    /// `-n`: what is not named is not written.
+    pub named_only: bool,
 }
 
 /// The command line.
@@ -100,20 +107,46 @@ pub struct Args {
     pub dependencies: bool,
     /// `-MF`
     pub dependency_file: Option<String>,
+    /// `-MT` and `-MQ`: targets of the rule in place of what was written.
+    pub dependency_targets: Vec<String>,
+    /// Options for the preprocessor that are about the rule.
+    pub dependency_options: Vec<OsString>,
     /// `-v`
     pub verbose: bool,
+    /// `-q`
+    pub quiet: bool,
+    /// What to tell the user beside the interface.
+    pub notes: Vec<String>,
     information: Option<String>,
 }
 
 /// Preprocessor options whose operand is the next word, if it is not in the same one.
-const WITH_OPERAND: [&str; 9] = ["-D", "-U", "-I", "-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-isysroot"];
+const WITH_OPERAND: [&str; 10] =
+    ["-D", "-U", "-I", "-include", "-imacros", "-isystem", "-idirafter", "-iquote", "-isysroot", "-Xpreprocessor"];
 
-/// Beginnings of other options that are passed on.
-const PASSED_ON: [&str; 6] = ["-W", "-f", "-m", "-std", "-nostd", "-undef"];
+/// Other options that are passed on.
+const PASSED_ON: [&str; 7] = ["-undef", "-ansi", "-w", "-P", "-C", "-CC", "-pipe"];
+
+/// Beginnings of others.
+const FAMILIES_PASSED_ON: [&str; 9] = ["-W", "-f", "-m", "-O", "-g", "-std", "-nostd", "-traditional", "-pedantic"];
 
 /// Options of other compilers that have no meaning here.
-const IGNORED: [&str; 15] =
-    ["-q", "-Q", "-V", "-S", "-n", "-N", "-d", "-k", "-K", "-l", "-L", "-x", "-X", "-split", "-novouchers"];
+const IGNORED: [&str; 14] = ["-Q", "-V", "-S", "-N", "-d", "-k", "-K", "-l", "-L", "-x", "-X", "-c", "-split", "-novouchers"];
+
+/// The same, where the output may differ from what was expected. The second word is what is expected, and what is made.
+const NOTED: [(&str, &str); 11] = [
+    ("-t", "requests are always sent by mach_msg"),
+    ("-T", "a trap of a kernel is none of this library's; --trap is for calls within a process"),
+    ("-r", "request and reply are one call of mach_msg anyway"),
+    ("-R", "request and reply are one call of mach_msg"),
+    ("-b", "it is of other compilers"),
+    ("-B", "it is of other compilers"),
+    ("-typed", "messages are typed anyway"),
+    ("-untyped", "messages are typed"),
+    ("-mach_msg2", "stubs call mach_msg"),
+    ("-max_descrs", "messages have no descriptors"),
+    ("-max_reply_descrs", "messages have no descriptors"),
+];
 
 impl Args {
     /// Reads the words behind the program's name.
@@ -121,7 +154,8 @@ impl Args {
     /// # Errors
     /// [`Failure::Usage`] with what is wrong.
     pub fn parse(words: impl IntoIterator<Item = OsString>) -> Result<Self, Failure> {
-        let cc = std::env::var("CC").ok().filter(|cc| !cc.trim().is_empty()).unwrap_or_else(|| "cc".to_owned());
+        let named = |name| std::env::var(name).ok().filter(|command| !command.trim().is_empty());
+        let cc = ["CPP", "MIGCC", "CC"].into_iter().find_map(named).unwrap_or_else(|| "cc".to_owned());
         let mut args = Args {
             files: Vec::new(),
             outputs: Outputs::default(),
@@ -134,12 +168,20 @@ impl Args {
             check_only: false,
             dependencies: false,
             dependency_file: None,
+            dependency_targets: Vec::new(),
+            dependency_options: Vec::new(),
             verbose: false,
+            quiet: false,
+            notes: Vec::new(),
             information: None,
         };
-        let mut words = words.into_iter();
+        let mut words = words.into_iter().peekable();
         while let Some(word) = words.next() {
             args.word(word, &mut words)?;
+        }
+        // What is read beside it is the text: `mig -cc cat - /dev/null` is said for compilers that need a file.
+        if args.files.len() > 1 {
+            args.files.retain(|file| file != "/dev/null");
         }
         if args.files.is_empty() && args.information.is_none() {
             return Err(usage("no .defs file was given"));
@@ -155,12 +197,23 @@ impl Args {
         self.information.as_deref()
     }
 
-    fn word(&mut self, word: OsString, rest: &mut impl Iterator<Item = OsString>) -> Result<(), Failure> {
+    fn word(&mut self, word: OsString, rest: &mut Peekable<impl Iterator<Item = OsString>>) -> Result<(), Failure> {
         let Some(text) = word.to_str().map(str::to_owned) else {
             return Err(usage(&format!("{} is not UTF-8", word.to_string_lossy())));
         };
         if text == "-" || !text.starts_with('-') {
             self.files.push(text);
+            return Ok(());
+        }
+        if let Some((option, why)) = NOTED.into_iter().find(|(option, _)| *option == text) {
+            self.notes.push(format!("{option} has no effect: {why}"));
+            if option.starts_with("-max_") {
+                rest.next().ok_or_else(|| needs_operand(&text))?;
+            }
+            return Ok(());
+        }
+        if text == "-x" && rest.peek().is_some_and(|language| ["c", "none", "assembler-with-cpp"].iter().any(|l| language == l)) {
+            rest.next();
             return Ok(());
         }
         if let Some(option) = WITH_OPERAND.iter().find(|o| text.starts_with(**o) && (text.len() == o.len() || o.len() == 2)) {
@@ -199,17 +252,25 @@ impl Args {
             "-maxonstack" => self.c.stack_limit = number(&operand()?)?,
             "-s" => self.c.symbols = true,
             "--trap" | "-trap" => self.c.trap = true,
-            "-cc" => self.cc = split(&operand()?),
+            "-cc" | "-cpp" => self.cc = split(&operand()?),
             "-grammar" => self.grammar = Some(grammar(&operand()?)?),
             "-migcom" | "-arch" | "-target" => drop(operand()?),
             "-E" => self.preprocess_only = true,
             "-check" => self.check_only = true,
             "-MD" | "-MMD" => self.dependencies = true,
             "-MF" => self.dependency_file = Some(operand()?),
+            "-MT" | "-MQ" => self.dependency_targets.push(operand()?),
+            "-MP" | "-MG" => self.dependency_options.push(word),
+            "-n" => self.outputs.named_only = true,
             "-v" => self.verbose = true,
+            "-q" => self.quiet = true,
             other if IGNORED.contains(&other) => {}
-            other if PASSED_ON.iter().any(|p| other.starts_with(p)) => self.cpp.push(word),
-            other => return Err(usage(&format!("unknown option {other}"))),
+            other if PASSED_ON.contains(&other) || FAMILIES_PASSED_ON.iter().any(|p| other.starts_with(p)) => {
+                self.cpp.push(word);
+            }
+            other => {
+                return Err(usage(&format!("unknown option {other}; one for the preprocessor is passed on as -Wp,{other}")));
+            }
         }
         Ok(())
     }
@@ -264,19 +325,37 @@ mod tests {
 
     #[test]
     fn options_of_other_compilers_are_taken() {
-        let line = "-DX=1 -I inc -I. -q -V -arch x86_64 -cc gcc\u{20}-user u.c -server /dev/null -subrprefix __ -MD -Wall a.defs";
+        let line = "-DX=1 -I inc -I. -q -V -arch x86_64 -cc gcc\u{20}-user u.c -server /dev/null -subrprefix __ -MD -Wall a.defs \
+                    -x c -w -P -C -g -O2 -MP -MT t -ansi -traditional -pipe -x -Xpreprocessor -H";
         let args = parse(line).unwrap();
         assert_eq!(args.files, ["a.defs"]);
-        assert_eq!(args.cpp, ["-DX=1", "-I", "inc", "-I.", "-Wall"]);
+        let passed_on = "-DX=1 -I inc -I. -Wall -w -P -C -g -O2 -ansi -traditional -pipe -Xpreprocessor -H";
+        assert_eq!(args.cpp, passed_on.split(' ').collect::<Vec<_>>());
+        assert_eq!((args.notes.len(), args.dependency_targets.len(), args.dependency_options.len()), (0, 1, 1));
         assert_eq!((args.outputs.user.as_deref(), args.c.support_prefix.as_str()), (Some("u.c"), "__"));
         assert!(args.dependencies);
+    }
+
+    #[test]
+    fn options_that_mean_something_elsewhere_are_noted() {
+        let args = parse("-t -T -r -R -b -B -typed -untyped -mach_msg2 -max_descrs 3 -max_reply_descrs 4 a.defs").unwrap();
+        assert_eq!(args.files, ["a.defs"]);
+        assert_eq!(args.notes.len(), NOTED.len());
+        assert!(args.notes.iter().all(|note| note.contains(" has no effect: ")), "{:?}", args.notes);
+    }
+
+    #[test]
+    fn an_empty_file_beside_the_text_adds_nothing() {
+        let args = parse("-n -cc cat - /dev/null -user u.c").unwrap();
+        assert_eq!((args.files, args.cc, args.outputs.named_only), (vec!["-".to_owned()], vec!["cat".to_owned()], true));
     }
 
     #[test]
     fn a_wrong_command_line_says_why() {
         for (line, why) in [
             ("", "no .defs file was given"),
-            ("-frobnicate -zzz a.defs", "unknown option -zzz"),
+            ("-frobnicate -zzz a.defs", "unknown option -zzz; one for the preprocessor is passed on as -Wp,-zzz"),
+            ("-max_descrs", "-max_descrs needs an operand"),
             ("a.defs -user", "-user needs an operand"),
             ("-maxonstack much a.defs", "`much` is no number of bytes"),
             ("-user u.c a.defs b.defs", "one .defs file only"),

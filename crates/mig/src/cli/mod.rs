@@ -63,6 +63,9 @@ fn execute(arguments: impl IntoIterator<Item = OsString>) -> Result<(), Failure>
     if let Some(text) = args.information() {
         return print(text.as_bytes());
     }
+    for note in args.notes.iter().filter(|_| !args.quiet) {
+        let _ = writeln!(std::io::stderr(), "mig: note: {note}");
+    }
     for file in &args.files {
         compile(&args, file)?;
     }
@@ -85,6 +88,9 @@ fn compile(args: &Args, file: &str) -> Result<(), Failure> {
     let interface = crate::check::check(&tree, &source, &mut diagnostics);
     if let (Language::Rust, 0, Some(interface)) = (args.language, diagnostics.errors(), &interface) {
         crate::emit::rust::check(interface, args.c.trap, &mut diagnostics);
+    }
+    if args.quiet {
+        diagnostics.drop_warnings();
     }
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
     let _ = std::io::stderr().write_all(render(&diagnostics, &source, colour).as_bytes());

@@ -1,14 +1,14 @@
 //! Writing the files: all of them or none.
 
 use std::io::Write;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use super::{Args, Failure, Language};
 use crate::emit::c::{self, Audience};
 use crate::emit::rust::{self, Halves};
-use crate::model::Interface;
+use crate::model::{Interface, Routine};
 
 /// A file to write: its name and its text.
 type Output = (String, String);
@@ -29,8 +29,8 @@ pub fn write(args: &Args, interface: &Interface) -> Result<Vec<String>, Failure>
     let mut written = Vec::new();
     for (prepared, (name, _)) in prepared.into_iter().zip(&outputs) {
         match prepared {
-            Prepared::Temporary(file) => {
-                file.persist(name).map_err(|e| cannot_write(name, &e.error))?;
+            Prepared::Temporary(file, target) => {
+                file.persist(target).map_err(|e| cannot_write(name, &e.error))?;
                 written.push(name.clone());
             }
             Prepared::Direct(text) if name == "-" => super::print(text.as_bytes())?,
@@ -46,7 +46,7 @@ fn c_outputs(args: &Args, interface: &Interface) -> Vec<Output> {
     let mut options = args.c.clone();
     let file_name = |path: &String| Path::new(path).file_name().map(|f| format!("\"{}\"", f.to_string_lossy()));
     options.header = outputs.internal_header.as_ref().filter(|f| *f != "/dev/null").and_then(file_name);
-    let or = |given: &Option<String>, default: String| given.clone().unwrap_or(default);
+    let or = |given: &Option<String>, default: String| given.clone().or((!outputs.named_only).then_some(default));
     let mut list = Vec::new();
     match &outputs.individual {
         Some(prefix) => {
@@ -57,10 +57,10 @@ fn c_outputs(args: &Args, interface: &Interface) -> Vec<Output> {
                 list.push((user.clone(), c::user(interface, &options)));
             }
         }
-        None => list.push((or(&outputs.user, format!("{name}User.c")), c::user(interface, &options))),
+        None => list.extend(or(&outputs.user, format!("{name}User.c")).map(|f| (f, c::user(interface, &options)))),
     }
-    list.push((or(&outputs.server, format!("{name}Server.c")), c::server(interface, &options)));
-    list.push((or(&outputs.header, format!("{name}.h")), c::header(interface, &options, Audience::Users)));
+    list.extend(or(&outputs.server, format!("{name}Server.c")).map(|f| (f, c::server(interface, &options))));
+    list.extend(or(&outputs.header, format!("{name}.h")).map(|f| (f, c::header(interface, &options, Audience::Users))));
     let headers = [
         (&outputs.server_header, Audience::Servers),
         (&outputs.internal_header, Audience::Internal),
@@ -70,8 +70,18 @@ fn c_outputs(args: &Args, interface: &Interface) -> Vec<Output> {
         list.extend(file.clone().map(|f| (f, c::header(interface, &options, audience))));
     }
     list.extend(outputs.defaults.clone().map(|f| (f, c::defaults(interface, &options))));
-    list.extend(outputs.list.clone().map(|f| (f, c::list(interface, &options))));
+    list.extend(outputs.list.clone().map(|f| (f, list_of(interface))));
     list
+}
+
+/// The routines, one a line: subsystem, base, name, number, identifiers of the request and of the reply, which is 0 if there is none.
+fn list_of(interface: &Interface) -> String {
+    let line = |routine: &Routine| {
+        let (id, base) = (routine.id, interface.base);
+        let reply = if routine.one_way { 0 } else { id + 100 };
+        format!("{} {base} {} {} {id} {reply}\n", interface.name, routine.name, id - base)
+    };
+    interface.routines().map(line).collect()
 }
 
 /// One module with both halves, or the halves that were named.
@@ -91,18 +101,18 @@ fn rust_outputs(args: &Args, interface: &Interface) -> Result<Vec<Output>, Failu
     let halves = [(&outputs.rust, Halves::Both), (&outputs.user, Halves::Client), (&outputs.server, Halves::Server)];
     let named = halves.iter().filter_map(|(file, halves)| file.as_ref().map(|f| (f.clone(), *halves)));
     let mut files: Vec<_> = named.collect();
-    if files.is_empty() {
+    if files.is_empty() && !outputs.named_only {
         files.push((rust::file_name(interface), Halves::Both));
     }
     let mut list: Vec<Output> =
         files.into_iter().map(|(file, halves)| (file, rust::module(interface, halves, args.c.trap))).collect();
-    list.extend(outputs.list.clone().map(|f| (f, rust::list(interface))));
+    list.extend(outputs.list.clone().map(|f| (f, list_of(interface))));
     Ok(list)
 }
 
 enum Prepared {
-    /// Complete, and waits for its name.
-    Temporary(NamedTempFile),
+    /// Complete, and waits for its place.
+    Temporary(NamedTempFile, PathBuf),
     /// Goes to standard output or to something that is no regular file.
     Direct(String),
     Nothing,
@@ -117,13 +127,29 @@ fn prepare(name: &str, text: &str) -> Result<Prepared, Failure> {
     if name == "-" || std::fs::metadata(path).is_ok_and(|m| !m.is_file()) {
         return Ok(Prepared::Direct(text.to_owned()));
     }
-    let dir = path.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    // What a symbolic link leads to is written, as by `>`; the link stays.
+    let target = resolve(path).map_err(|e| cannot_write(name, &e))?;
+    let dir = target.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut builder = tempfile::Builder::new();
     builder.prefix(".mig");
     set_mode(&mut builder);
     let mut file = builder.tempfile_in(dir).map_err(|e| cannot_write(name, &e))?;
     file.write_all(text.as_bytes()).and_then(|()| file.flush()).map_err(|e| cannot_write(name, &e))?;
-    Ok(Prepared::Temporary(file))
+    Ok(Prepared::Temporary(file, target))
+}
+
+/// The file behind symbolic links, whether it exists or not.
+fn resolve(path: &Path) -> std::io::Result<PathBuf> {
+    let mut path = path.to_owned();
+    // As many as the kernel follows.
+    for _ in 0..40 {
+        if !path.is_symlink() {
+            return Ok(path);
+        }
+        let next = std::fs::read_link(&path)?;
+        path = path.parent().map_or(next.clone(), |dir| dir.join(&next));
+    }
+    Err(std::io::Error::other("too many symbolic links"))
 }
 
 /// Generated files are as readable as any that a compiler writes; the umask still counts.

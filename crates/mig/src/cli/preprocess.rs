@@ -1,7 +1,7 @@
 //! The C preprocessor, and what it says about dependencies.
 
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Command, Output, Stdio};
 
 use super::{Args, Failure};
 
@@ -27,31 +27,40 @@ pub fn preprocess(args: &Args, file: &str) -> Result<Input, Failure> {
     let [program, first @ ..] = args.cc.as_slice() else {
         return Err(Failure::Usage("-cc needs a command".to_owned()));
     };
-    // Comments are kept: without them the columns of what follows would be wrong.
     let mut command = Command::new(program);
-    command.args(first).args(["-E", "-x", "c", "-C", "-Wno-endif-labels"]).args(&args.cpp);
+    if Path::new(program).file_name().is_some_and(|name| name == "cat") {
+        let output = command.args(first).arg(file).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
+        return finished(program, output, format!("{PLACEHOLDER}: {}\n", if file == "-" { "" } else { file }));
+    }
+    // Comments are kept: without them the columns of what follows would be wrong. The standard is one without names such as
+    // `unix` that are numbers.
+    command.args(first).args(["-E", "-x", "c", "-C", "-std=c11", "-Wno-endif-labels"]).args(&args.cpp);
     if let Some(dir) = own_definitions() {
         command.arg("-isystem").arg(dir);
     }
     let rule = if args.dependencies {
         let rule = tempfile::NamedTempFile::new().map_err(|e| Failure::System(format!("can't make a temporary file: {e}")))?;
-        command.arg("-MD").arg("-MF").arg(rule.path()).args(["-MT", PLACEHOLDER]);
+        command.args(&args.dependency_options).arg("-MD").arg("-MF").arg(rule.path()).args(["-MT", PLACEHOLDER]);
         Some(rule)
     } else {
         None
     };
     let output = command.arg(file).stdin(Stdio::inherit()).stderr(Stdio::inherit()).output();
+    let mut input = finished(program, output, String::new())?;
+    if let Some(rule) = rule {
+        input.dependencies = std::fs::read_to_string(rule.path())
+            .map_err(|e| Failure::System(format!("the preprocessor wrote no dependencies: {e}")))?;
+    }
+    Ok(input)
+}
+
+fn finished(program: &str, output: std::io::Result<Output>, dependencies: String) -> Result<Input, Failure> {
     let output = output.map_err(|e| {
         Failure::System(format!("can't run the C preprocessor `{program}`: {e}; install a C compiler or name one with -cc"))
     })?;
     if !output.status.success() {
         return Err(Failure::Errors);
     }
-    let dependencies = match rule {
-        Some(rule) => std::fs::read_to_string(rule.path())
-            .map_err(|e| Failure::System(format!("the preprocessor wrote no dependencies: {e}")))?,
-        None => String::new(),
-    };
     Ok(Input { text: String::from_utf8_lossy(&output.stdout).into_owned(), dependencies })
 }
 
@@ -79,9 +88,11 @@ pub fn write_dependencies(args: &Args, file: &str, rule: &str, written: &[String
     if !args.dependencies {
         return Ok(());
     }
-    let base = Path::new(file).file_stem().map_or_else(|| "stdin".to_owned(), |s| s.to_string_lossy().into_owned());
+    let stem = Path::new(file).file_stem().filter(|_| file != "-");
+    let base = stem.map_or_else(|| "stdin".to_owned(), |s| s.to_string_lossy().into_owned());
     let name = args.dependency_file.clone().unwrap_or_else(|| format!("{base}.d"));
-    let targets: Vec<String> = written.iter().map(|f| f.replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")).collect();
+    let targets = if args.dependency_targets.is_empty() { written } else { &args.dependency_targets };
+    let targets: Vec<String> = targets.iter().map(|f| f.replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")).collect();
     let text = rule.replacen(PLACEHOLDER, &targets.join(" "), 1);
     std::fs::write(&name, text).map_err(|e| Failure::System(format!("can't write {name}: {e}")))
 }

@@ -93,6 +93,11 @@ impl Diagnostics {
         self.list.push(diagnostic);
     }
 
+    /// Keeps errors only.
+    pub fn drop_warnings(&mut self) {
+        self.list.retain(|d| d.level == Level::Error);
+    }
+
     /// How many errors there were, also those beyond the limit.
     pub fn errors(&self) -> usize {
         self.errors

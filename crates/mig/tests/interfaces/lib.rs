@@ -16,3 +16,7 @@ pub mod traps {
 pub mod traps_by_message {
     include!(concat!(env!("OUT_DIR"), "/traps_by_message.rs"));
 }
+/// rust_names.defs of mig's golden files.
+pub mod names {
+    include!(concat!(env!("OUT_DIR"), "/names.rs"));
+}

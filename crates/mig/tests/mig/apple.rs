@@ -50,7 +50,7 @@ fn it_is_recognised_and_compiles() {
     let user = std::fs::read_to_string(dir.path().join("oldUser.c")).unwrap();
     // Two time-outs need two calls.
     assert!(user.contains("MACH_SEND_MSG | MACH_SEND_TIMEOUT,\n\t\t48, 0, MACH_PORT_NULL, 50,"), "{user}");
-    assert!(user.contains("MACH_RCV_MSG | MACH_RCV_TIMEOUT,\n\t\t\t0, 64, mig_reply_port, t,"), "{user}");
+    assert!(user.contains("MACH_RCV_MSG | MACH_RCV_TIMEOUT,\n\t\t\t0, 64, mig_reply_port, t_,"), "{user}");
     assert!(user.contains("if (msg_result == MACH_SEND_TIMED_OUT)\n\t\tmach_msg_destroy(&InP->Head);"), "{user}");
     let definitions = std::fs::read_to_string(dir.path().join("d.h")).unwrap();
     assert!(definitions.contains("#include <mach/boolean.h>") && !definitions.contains("kern_return_t timed"));

@@ -1,8 +1,9 @@
 //! The command line: exit codes, outputs, dependencies, and what happens when something fails.
 
 use std::path::Path;
+use std::process::Command;
 
-use crate::support::{mig, output, run};
+use crate::support::{include, mig, output, run};
 
 const SMALL: &str = "subsystem small 100;\n#include <mach/std_types.defs>\nroutine ping(server : mach_port_t);\n";
 
@@ -36,13 +37,95 @@ fn a_routine_may_have_its_own_file() {
 #[test]
 fn prefixes_are_used() {
     let dir = with_small();
-    let line =
-        ["-prefix", "p_", "-subrprefix", "__", "-list", "-", "-user", "u.c", "-server", "/dev/null", "-header", "/dev/null"];
-    let list = run(mig().args(line).arg("small.defs").current_dir(dir.path()));
-    assert_eq!(list, "p_ping\n");
-    let user = std::fs::read_to_string(dir.path().join("u.c")).unwrap();
+    let line = ["-prefix", "p_", "-subrprefix", "__", "-s", "--trap", "-sheader", "s.h", "small.defs"];
+    run(mig().args(line).current_dir(dir.path()));
+    let text = |name: &str| std::fs::read_to_string(dir.path().join(name)).unwrap();
+    let (user, server, header) = (text("smallUser.c"), text("smallServer.c"), text("s.h"));
     for word in ["kern_return_t p_ping(", "= __mach_msg(", "__mig_get_reply_port()", "__mach_msg_destroy("] {
         assert!(user.contains(word), "{word} is missing in:\n{user}");
+    }
+    for word in [
+        " p_ping(",
+        " p_small_server(",
+        " p_small_server_routine(",
+        " p_small_server_routines[]",
+        " p_small_traps",
+        "_p_small_symtab[]",
+    ] {
+        assert!(server.contains(word), "{word} is missing in:\n{server}");
+    }
+    for word in ["extern kern_return_t p_ping(", "extern boolean_t p_small_server("] {
+        assert!(header.contains(word), "{word} is missing in:\n{header}");
+    }
+}
+
+#[test]
+fn nothing_but_what_is_named_is_written() {
+    let dir = with_small();
+    run(mig().args(["-n", "-sheader", "s.h", "small.defs"]).current_dir(dir.path()));
+    run(mig().args(["-n", "--lang", "rust", "small.defs"]).current_dir(dir.path()));
+    assert_eq!(names(dir.path()), ["s.h", "small.defs"]);
+}
+
+/// As the builds of GNU Mach and the Hurd call it: `cpp | $(MIGCOM)`, with `MIGCOM="mig -n -cc cat - /dev/null"`.
+#[test]
+fn preprocessed_text_comes_from_standard_input() {
+    let dir = with_small();
+    let text = std::fs::File::open(dir.path().join("small.defs")).unwrap();
+    let preprocessed = Command::new("cc").args(["-E", "-x", "c", "-I"]).arg(include()).arg("-").stdin(text).output().unwrap();
+    std::fs::write(dir.path().join("text"), preprocessed.stdout).unwrap();
+    let text = || std::fs::File::open(dir.path().join("text")).unwrap();
+    let line = ["-n", "-cc", "cat", "-", "/dev/null", "-MD", "-MF", "rule", "-server", "s.c", "-sheader", "s.h"];
+    run(mig().args(line).stdin(text()).current_dir(dir.path()));
+    assert_eq!(names(dir.path()), ["rule", "s.c", "s.h", "small.defs", "text"]);
+    assert_eq!(std::fs::read_to_string(dir.path().join("rule")).unwrap(), "s.c s.h: \n");
+    run(mig().args(["-n", "-MD", "-user", "u.c", "-"]).stdin(text()).current_dir(dir.path()));
+    let rule = std::fs::read_to_string(dir.path().join("stdin.d")).unwrap();
+    assert!(rule.starts_with("u.c:"), "{rule}");
+}
+
+#[test]
+fn the_preprocessor_is_the_one_that_is_named() {
+    let dir = with_small();
+    for (variable, value, good) in [
+        ("CPP", "gcc -E -x c -undef -ansi", true),
+        ("CPP", "cpp", true),
+        ("MIGCC", "gcc", true),
+        ("MIGCOM", "mig -n -cc cat - /dev/null", true),
+        ("CPP", "no-such-preprocessor", false),
+        ("MIGCC", "no-such-compiler", false),
+    ] {
+        let result = output(mig().env(variable, value).args(["-check", "small.defs"]).current_dir(dir.path()));
+        assert_eq!(result.status.success(), good, "{variable}={value}: {}", String::from_utf8_lossy(&result.stderr));
+    }
+}
+
+#[test]
+fn what_has_no_effect_is_noted_and_an_unknown_option_says_how_to_pass_it_on() {
+    let dir = with_small();
+    let said = |line: &str| {
+        let result = output(mig().args(line.split(' ')).arg("small.defs").current_dir(dir.path()));
+        (result.status.code(), String::from_utf8_lossy(&result.stderr).into_owned())
+    };
+    let (code, text) = said("-check -untyped -max_descrs 7");
+    assert!(code == Some(0) && text.contains("mig: note: -untyped has no effect: messages are typed"), "{text}");
+    assert_eq!(said("-check -q -untyped -T"), (Some(0), String::new()));
+    let (code, text) = said("-check -zfrob");
+    assert!(code == Some(2) && text.contains("-Wp,-zfrob"), "{text}");
+    assert_eq!(said("-check -Wp,-DX -x c -w -P -C -g -O2 -MT t -MP -ansi -traditional -pipe -q"), (Some(0), String::new()));
+}
+
+#[test]
+fn an_output_may_be_a_symbolic_link() {
+    let dir = with_small();
+    std::fs::create_dir(dir.path().join("far")).unwrap();
+    for (link, target) in [("one.h", "two.h"), ("two.h", "far/real.h")] {
+        std::os::unix::fs::symlink(target, dir.path().join(link)).unwrap();
+    }
+    for _ in ["makes the file", "writes it anew"] {
+        run(mig().args(["-n", "-header", "one.h", "small.defs"]).current_dir(dir.path()));
+        assert!(dir.path().join("one.h").is_symlink() && dir.path().join("two.h").is_symlink());
+        assert!(std::fs::read_to_string(dir.path().join("far/real.h")).unwrap().contains("ping"));
     }
 }
 

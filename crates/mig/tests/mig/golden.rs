@@ -68,7 +68,7 @@ fn routines_are_listed() {
             .args(["-list", "-", "-user", "/dev/null", "-server", "/dev/null", "-header", "/dev/null"])
             .arg(root().join(file)))
     };
-    assert_eq!(list("crates/mig/tests/golden/settings.defs"), "u_second\nu_fifth\n");
+    assert_eq!(list("crates/mig/tests/golden/settings.defs"), "s 100 second 1 101 201\ns 100 fifth 4 104 0\n");
 }
 
 /// The name server's modules lie where they are used. A status is a `boolean_t` in messages, and has more than two values.

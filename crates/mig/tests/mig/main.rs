@@ -15,6 +15,7 @@ mod fuzz;
 mod generated;
 mod gnumach;
 mod golden;
+mod names;
 mod project;
 mod property;
 mod rust;

@@ -20,7 +20,7 @@ pub fn include() -> PathBuf {
 /// The compiler, with libmach's definitions.
 pub fn mig() -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_mig"));
-    command.arg("-I").arg(include()).env_remove("CC");
+    command.arg("-I").arg(include()).env_remove("CC").env_remove("CPP").env_remove("MIGCC");
     command
 }
 

@@ -57,7 +57,7 @@ impl Received<'_> {
             }
         }
         if !self.message.is_fixed() {
-            locals.push("mach_msg_size_t mig_more;".to_owned());
+            locals.push("mach_msg_size_t `mig_more;".to_owned());
         }
         locals
     }
@@ -72,7 +72,7 @@ impl Received<'_> {
     /// Checks the items behind the header; the header's conditions are checked already.
     pub fn body(&self, w: &mut Writer) {
         if !self.message.is_fixed() {
-            w.line(format!("mig_more = {}->Head.msgh_size - {};", self.pointer(0), self.message.least()));
+            w.line(format!("`mig_more = {}->Head.msgh_size - {};", self.pointer(0), self.message.least()));
         }
         for (index, part) in self.message.parts.iter().enumerate() {
             let mut conditions = Vec::new();
@@ -88,7 +88,7 @@ impl Received<'_> {
             }
         }
         if !self.message.is_fixed() {
-            w.guard(&["mig_more != 0".to_owned()], &self.fail);
+            w.guard(&["`mig_more != 0".to_owned()], &self.fail);
         }
         self.same_counts(w);
     }
@@ -153,8 +153,8 @@ impl Received<'_> {
         } else {
             w.line(format!("{name}Size = {round}({bytes});"));
         }
-        w.guard(&[format!("{name}Size > mig_more")], &self.fail);
-        w.line(format!("mig_more -= {name}Size;"));
+        w.guard(&[format!("{name}Size > `mig_more")], &self.fail);
+        w.line(format!("`mig_more -= {name}Size;"));
         if ty.string {
             w.guard(&[format!("memchr({pointer}->{name}, 0, {count}) == NULL")], &self.fail);
         }
@@ -230,7 +230,7 @@ fn count_conditions(arg: &Arg, pointer: &str) -> Vec<String> {
 }
 
 fn vary(w: &mut Writer, name: bool, number: bool, deallocate: bool) -> String {
-    let bits = [(name, "MIG_VARY_NAME"), (number, "MIG_VARY_NUMBER"), (deallocate, "MIG_VARY_DEALLOCATE")];
+    let bits = [(name, "`MIG_VARY_NAME"), (number, "`MIG_VARY_NUMBER"), (deallocate, "`MIG_VARY_DEALLOCATE")];
     let bits: Vec<_> = bits.into_iter().filter(|(yes, _)| *yes).map(|(_, bit)| bit).collect();
     if bits.is_empty() {
         return "0".to_owned();

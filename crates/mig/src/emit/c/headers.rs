@@ -1,6 +1,7 @@
 //! Headers, and the list of routines.
 
 use super::Options;
+use super::names;
 use super::text;
 use super::view::{Side, prototype};
 use crate::layout::Message;
@@ -29,8 +30,10 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
         }
         Audience::Definitions => ("Definitions", "defs", Side::User, &[ImportKind::Definitions]),
     };
+    let interface = &names::for_headers(interface, options, side);
     let mut out = text::banner(interface, what);
-    out.push_str(&format!("#ifndef _mig_{0}_{guard}_h_\n#define _mig_{0}_{guard}_h_\n\n", interface.name));
+    let name = options.name(interface);
+    out.push_str(&format!("#ifndef _mig_{name}_{guard}_h_\n#define _mig_{name}_{guard}_h_\n\n"));
     if audience != Audience::Definitions {
         out.push_str("#include <mach/kern_return.h>\n#include <mach/port.h>\n#include <mach/message.h>\n");
         out.push_str("#include <mach/mig_errors.h>\n");
@@ -44,17 +47,22 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
         out.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         for routine in interface.routines() {
             let name = match side {
-                Side::User => format!("{}{}", options.routine_prefix, routine.user_name),
-                Side::Server => routine.server_name.clone(),
+                Side::User => &routine.user_name,
+                Side::Server => &routine.server_name,
             };
-            let prototype = prototype(routine, &name, side);
-            out.push_str(&format!("\n{}\nextern {prototype};\n", text::comment(routine)));
+            out.push_str(&format!("\n#define MIG_RPC_HAVE_{} 1", routine.name));
+            let declaration = format!("{}\nextern {};\n", text::comment(routine), prototype(routine, name, side));
+            out.push_str(&if names::is_for_c_only(name) {
+                format!("\n#ifndef __cplusplus\n{declaration}#endif\n")
+            } else {
+                format!("\n{declaration}")
+            });
         }
         if audience == Audience::Servers {
             out.push_str(&demux(interface));
             if options.trap {
                 out.push_str("/* The routines that can be called by trap, for mach_port_register_traps. */\n");
-                out.push_str(&format!("extern const mach_trap_table_t {}_traps;\n", interface.name));
+                out.push_str(&format!("extern const mach_trap_table_t {}_traps;\n", options.name(interface)));
             }
         }
         out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
@@ -88,9 +96,4 @@ fn demux(interface: &Interface) -> String {
          extern mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP);\n\
          extern const mig_routine_t {demux}_routines[];\n"
     )
-}
-
-/// The names of the user routines, one a line.
-pub fn list(interface: &Interface, options: &Options) -> String {
-    interface.routines().map(|r| format!("{}{}\n", options.routine_prefix, r.user_name)).collect()
 }

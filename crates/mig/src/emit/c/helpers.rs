@@ -33,17 +33,17 @@ impl Helper {
     /// Its name in C.
     pub fn name(self) -> &'static str {
         match self {
-            Helper::Bits => "MIG_VARY_NUMBER",
-            Helper::Differs => "mig_type_differs",
-            Helper::Round => "mig_round8",
-            Helper::Clear => "mig_clear_tail",
-            Helper::Narrow => "mig_narrow",
-            Helper::Widen => "mig_widen",
-            Helper::CodeType => "mig_code_type",
-            Helper::Fault => "mig_reply_fault",
-            Helper::Reject => "mig_reply_reject",
-            Helper::Failed => "mig_call_failed",
-            Helper::TrapCode => "mig_trap_code",
+            Helper::Bits => "`MIG_VARY_NUMBER",
+            Helper::Differs => "`mig_type_differs",
+            Helper::Round => "`mig_round8",
+            Helper::Clear => "`mig_clear_tail",
+            Helper::Narrow => "`mig_narrow",
+            Helper::Widen => "`mig_widen",
+            Helper::CodeType => "`mig_code_type",
+            Helper::Fault => "`mig_reply_fault",
+            Helper::Reject => "`mig_reply_reject",
+            Helper::Failed => "`mig_call_failed",
+            Helper::TrapCode => "`mig_trap_code",
         }
     }
 
@@ -80,26 +80,26 @@ pub fn with_dependencies(used: &BTreeSet<Helper>) -> BTreeSet<Helper> {
 
 const BITS: &str = "\
 /* Parts of a type word that are not compared. */
-#define MIG_VARY_NAME 0x00000000000000ffull
-#define MIG_VARY_DEALLOCATE 0x0000000080000000ull
-#define MIG_VARY_NUMBER 0xffffffff00000000ull
+#define `MIG_VARY_NAME 0x00000000000000ffull
+#define `MIG_VARY_DEALLOCATE 0x0000000080000000ull
+#define `MIG_VARY_NUMBER 0xffffffff00000000ull
 ";
 
 const DIFFERS: &str = "\
-/* Whether a type word is not the expected one, apart from the bits that may vary. */
-static inline int mig_type_differs(const mach_msg_type_t *got, const mach_msg_type_t *expected, uint64_t vary)
+/* Whether a type word is not the expected one, apart from the bits that may vary and the mark of the long form. */
+static inline int `mig_type_differs(const mach_msg_type_t *got, const mach_msg_type_t *expected, uint64_t vary)
 {
 	uint64_t a, b;
 
 	memcpy(&a, got, sizeof a);
 	memcpy(&b, expected, sizeof b);
-	return ((a ^ b) & ~vary) != 0;
+	return ((a ^ b) & ~(vary | 0x0000000040000000ull)) != 0;
 }
 ";
 
 const ROUND: &str = "\
 /* The length with its padding. */
-static inline mach_msg_size_t mig_round8(mach_msg_size_t length)
+static inline mach_msg_size_t `mig_round8(mach_msg_size_t length)
 {
 	return (length + 7) & ~(mach_msg_size_t) 7;
 }
@@ -107,7 +107,7 @@ static inline mach_msg_size_t mig_round8(mach_msg_size_t length)
 
 const CLEAR: &str = "\
 /* Clears the padding behind data of that length, and returns the length with the padding. */
-static inline mach_msg_size_t mig_clear_tail(void *data, mach_msg_size_t length)
+static inline mach_msg_size_t `mig_clear_tail(void *data, mach_msg_size_t length)
 {
 	mach_msg_size_t padded = (length + 7) & ~(mach_msg_size_t) 7;
 
@@ -119,7 +119,7 @@ static inline mach_msg_size_t mig_clear_tail(void *data, mach_msg_size_t length)
 
 const NARROW: &str = "\
 /* Ports take 8 bytes each in a message and 4 in C. The places may be the same. */
-static inline void *mig_narrow(void *to, const void *from, mach_msg_type_number_t count)
+static inline void *`mig_narrow(void *to, const void *from, mach_msg_type_number_t count)
 {
 	mach_msg_type_number_t i;
 
@@ -131,7 +131,7 @@ static inline void *mig_narrow(void *to, const void *from, mach_msg_type_number_
 
 const WIDEN: &str = "\
 /* Ports take 4 bytes each in C and 8 in a message. The places may be the same. */
-static inline void mig_widen(void *to, const void *from, mach_msg_type_number_t count)
+static inline void `mig_widen(void *to, const void *from, mach_msg_type_number_t count)
 {
 	while (count-- > 0) {
 		uint64_t wide = 0;
@@ -144,14 +144,14 @@ static inline void mig_widen(void *to, const void *from, mach_msg_type_number_t 
 
 const CODE_TYPE: &str = "\
 /* The type of a reply's return code. */
-static const mach_msg_type_t mig_code_type = {
+static const mach_msg_type_t `mig_code_type = {
 	.msgt_name = MACH_MSG_TYPE_INTEGER_32, .msgt_size = 32, .msgt_inline = TRUE, .msgt_number = 1
 };
 ";
 
 const REJECT: &str = "\
 /* Destroys the rights and memory of a reply that can't be used. */
-static __attribute__((cold, noinline)) kern_return_t mig_reply_reject(mach_msg_header_t *reply, kern_return_t code)
+static __attribute__((cold, noinline)) kern_return_t `mig_reply_reject(mach_msg_header_t *reply, kern_return_t code)
 {
 	@mach_msg_destroy(reply);
 	return code;
@@ -160,24 +160,24 @@ static __attribute__((cold, noinline)) kern_return_t mig_reply_reject(mach_msg_h
 
 const FAULT: &str = "\
 /* What to return for a reply that is not the one of success. */
-static __attribute__((cold, noinline)) kern_return_t mig_reply_fault(mach_msg_header_t *reply, mach_msg_id_t id)
+static __attribute__((cold, noinline)) kern_return_t `mig_reply_fault(mach_msg_header_t *reply, mach_msg_id_t id)
 {
 	mig_reply_header_t *head = (mig_reply_header_t *) (void *) reply;
 
 	if (reply->msgh_id == MACH_NOTIFY_SEND_ONCE)
-		return mig_reply_reject(reply, MIG_SERVER_DIED);
+		return `mig_reply_reject(reply, MIG_SERVER_DIED);
 	if (reply->msgh_id != id)
-		return mig_reply_reject(reply, MIG_REPLY_MISMATCH);
+		return `mig_reply_reject(reply, MIG_REPLY_MISMATCH);
 	if (reply->msgh_size != sizeof *head || (reply->msgh_bits & MACH_MSGH_BITS_COMPLEX) != 0
-	    || mig_type_differs(&head->RetCodeType, &mig_code_type, 0) || head->RetCode == KERN_SUCCESS)
-		return mig_reply_reject(reply, MIG_TYPE_ERROR);
+	    || `mig_type_differs(&head->RetCodeType, &`mig_code_type, 0) || head->RetCode == KERN_SUCCESS)
+		return `mig_reply_reject(reply, MIG_TYPE_ERROR);
 	return head->RetCode;
 }
 ";
 
 const FAILED: &str = "\
 /* After a call that failed: a reply port to which a reply may still come is not used again. */
-static __attribute__((cold, noinline)) mach_msg_return_t mig_call_failed(mach_port_t reply_port, mach_msg_return_t result)
+static __attribute__((cold, noinline)) mach_msg_return_t `mig_call_failed(mach_port_t reply_port, mach_msg_return_t result)
 {
 	if (result < MACH_RCV_IN_PROGRESS && result != MACH_SEND_INVALID_REPLY)
 		@mig_put_reply_port(reply_port);
@@ -189,7 +189,7 @@ static __attribute__((cold, noinline)) mach_msg_return_t mig_call_failed(mach_po
 
 const TRAP_CODE: &str = "\
 /* What the caller is told of a routine that failed by trap. No reply can come later. */
-static inline kern_return_t mig_trap_code(kern_return_t result)
+static inline kern_return_t `mig_trap_code(kern_return_t result)
 {
 	return result == MIG_NO_REPLY || result == MIG_DESTROY_REQUEST ? MIG_SERVER_DIED : result;
 }

@@ -17,17 +17,17 @@ pub enum Kind {
 impl Kind {
     /// The C name of the structure of a part.
     pub fn structure(self, part: usize) -> String {
-        let name = if self == Kind::Request { "Request" } else { "Reply" };
+        let name = if self == Kind::Request { "`Request" } else { "`Reply" };
         if part == 0 { name.to_owned() } else { format!("{name}{part}") }
     }
 
     /// The C name of the pointer to a part. The server's request is `In0P`, as in other compilers' stubs.
     pub fn pointer(self, part: usize, side: Side) -> String {
         match (self, part, side) {
-            (Kind::Request, 0, Side::User) => "InP".to_owned(),
-            (Kind::Request, n, _) => format!("In{n}P"),
-            (Kind::Reply, 0, _) => "OutP".to_owned(),
-            (Kind::Reply, n, _) => format!("Out{n}P"),
+            (Kind::Request, 0, Side::User) => "`InP".to_owned(),
+            (Kind::Request, n, _) => format!("`In{n}P"),
+            (Kind::Reply, 0, _) => "`OutP".to_owned(),
+            (Kind::Reply, n, _) => format!("`Out{n}P"),
         }
     }
 }
@@ -123,7 +123,7 @@ pub fn templates(w: &mut Writer, routine: &Routine, message: &Message, kind: Kin
             Item::RetCode => {}
             Item::Room(index) => {
                 let name = format!("{}CntType", routine.args[*index].name);
-                w.line(template(&name, "MACH_MSG_TYPE_INTEGER_32", 32, true, Some(1), false));
+                w.line(template(&name, "MACH_MSG_TYPE_INTEGER_32", 32, true, false, Some(1), false));
             }
             Item::Data(index) => data_templates(w, &routine.args[*index], kind, side),
         }
@@ -145,17 +145,20 @@ fn data_templates(w: &mut Writer, arg: &Arg, kind: Kind, side: Side) {
         Count::UpTo(_) | Count::Unlimited => None,
     };
     let frees = sends && arg.dealloc == Dealloc::Yes;
-    w.line(template(&type_word(arg, kind), &name, ty.bits, ty.inline, number, frees && !ty.inline));
+    w.line(template(&type_word(arg, kind), &name, ty.bits, ty.inline, ty.is_long(), number, frees && !ty.inline));
     if ty.inline && ty.count == Count::Unlimited {
         let bits = if ty.sent.is_right() { 32 } else { ty.bits };
-        w.line(template(&outside_type_word(arg, kind), &name, bits, false, None, frees));
+        w.line(template(&outside_type_word(arg, kind), &name, bits, false, ty.is_long(), None, frees));
     }
 }
 
-fn template(variable: &str, name: &str, bits: u32, inline: bool, number: Option<u32>, deallocate: bool) -> String {
+fn template(variable: &str, name: &str, bits: u32, inline: bool, long: bool, number: Option<u32>, deallocate: bool) -> String {
     let mut fields = vec![format!(".msgt_name = {name}"), format!(".msgt_size = {bits}")];
     if inline {
         fields.push(".msgt_inline = TRUE".to_owned());
+    }
+    if long {
+        fields.push(".msgt_longform = TRUE".to_owned());
     }
     if deallocate {
         fields.push(".msgt_deallocate = TRUE".to_owned());

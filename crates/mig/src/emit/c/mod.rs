@@ -8,6 +8,7 @@ mod defaults;
 mod headers;
 mod helpers;
 mod messages;
+mod names;
 mod server;
 mod server_reply;
 mod text;
@@ -20,8 +21,9 @@ mod user_send;
 mod view;
 mod writer;
 
+use crate::model::Interface;
 pub use defaults::defaults;
-pub use headers::{Audience, header, list};
+pub use headers::{Audience, header};
 pub use server::server;
 pub use user::{user, user_routine};
 
@@ -31,7 +33,7 @@ pub const STACK_LIMIT: u32 = 32 * 1024;
 /// What the command line says about the text.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Prefix of the names of user stubs.
+    /// Prefix of the names of all routines, of the demultiplexer and of the tables.
     pub routine_prefix: String,
     /// Prefix of the routines of libmach that stubs call.
     pub support_prefix: String,
@@ -43,6 +45,13 @@ pub struct Options {
     pub trap: bool,
     /// The header that the stubs include, as written in the `#include`.
     pub header: Option<String>,
+}
+
+impl Options {
+    /// The name of something that there is once for the interface.
+    fn name(&self, interface: &Interface) -> String {
+        format!("{}{}", self.routine_prefix, interface.name)
+    }
 }
 
 impl Default for Options {

@@ -2,8 +2,10 @@
 
 use super::Options;
 use super::checks::{Received, received_count};
+use super::defaults;
 use super::helpers::Helper;
 use super::messages::{self, Kind};
+use super::names;
 use super::server_reply;
 use super::text;
 use super::trap;
@@ -11,7 +13,7 @@ use super::trap_server;
 use super::view::{Side, has_count, prototype};
 use super::writer::Writer;
 use crate::layout::{Item, Message};
-use crate::model::{Arg, Count, ImportKind, Interface, Role, Routine, Type, Wire};
+use crate::model::{Arg, Count, Dealloc, ImportKind, Interface, Role, Routine, Type, Wire};
 
 /// What the functions for one stub need.
 pub(super) struct Stub<'a> {
@@ -65,7 +67,7 @@ impl<'a> Stub<'a> {
             message: &self.request,
             kind: Kind::Request,
             side: Side::Server,
-            fail: vec!["OutP->RetCode = MIG_BAD_ARGUMENTS;".to_owned(), "return;".to_owned()],
+            fail: vec!["`OutP->RetCode = MIG_BAD_ARGUMENTS;".to_owned(), "return;".to_owned()],
         }
     }
 }
@@ -77,6 +79,7 @@ pub(super) fn is_unlimited(ty: &Type) -> bool {
 
 /// The whole file.
 pub fn server(interface: &Interface, options: &Options) -> String {
+    let interface = &names::for_stubs(interface, options);
     let mut w = Writer::default();
     for routine in interface.routines() {
         let (request, reply) = (Message::request(routine), Message::reply(routine));
@@ -93,11 +96,12 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     }
     table(&mut w, interface);
     demux(&mut w, interface);
+    fallbacks(&mut w, interface);
     if options.trap {
-        trap_server::table(&mut w, interface);
+        trap_server::table(&mut w, interface, options);
     }
     if options.symbols {
-        symbols(&mut w, interface);
+        symbols(&mut w, &options.name(interface), interface);
     }
     let mut head = text::banner(interface, "Server stubs");
     head.push_str("#include <stddef.h>\n#include <stdint.h>\n");
@@ -111,17 +115,14 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
     head.push('\n');
     if let Some(id) = &interface.rcs_id {
-        head.push_str(&format!(
-            "extern const char mig_{0}_server_rcsid[];\nconst char mig_{0}_server_rcsid[] = {id};\n\n",
-            interface.name
-        ));
+        head.push_str(&text::rcs_id(&format!("mig_{}_server_rcsid", options.name(interface)), id));
     }
     head.push_str(&text::size_checks(interface, Side::Server));
-    w.finish(&head, &options.support_prefix)
+    w.finish(&head, &options.support_prefix, interface)
 }
 
 fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
-    w.line(format!("static void _X{}(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)", stub.routine.name));
+    w.line(format!("static void `_X{}(mach_msg_header_t *`InHeadP, mach_msg_header_t *`OutHeadP)", stub.routine.name));
     w.block("", "", |w| {
         declarations(w, stub);
         check(w, stub);
@@ -144,9 +145,9 @@ fn declarations(w: &mut Writer, stub: &Stub<'_>) {
         messages::templates(w, routine, &stub.reply, Kind::Reply, Side::Server);
     }
     w.gap();
-    w.line("Request *const In0P = (Request *) (void *) InHeadP;");
-    let reply = if has_reply { "Reply" } else { "mig_reply_header_t" };
-    w.line(format!("{reply} *const OutP = ({reply} *) (void *) OutHeadP;"));
+    w.line("`Request *const `In0P = (`Request *) (void *) `InHeadP;");
+    let reply = if has_reply { "`Reply" } else { "mig_reply_header_t" };
+    w.line(format!("{reply} *const `OutP = ({reply} *) (void *) `OutHeadP;"));
     let mut locals = stub.received().locals();
     locals.extend(server_reply::locals(stub));
     let mut seen = std::collections::BTreeSet::new();
@@ -162,10 +163,10 @@ fn check(w: &mut Writer, stub: &Stub<'_>) {
 
 /// The request port as the routine wants it: converted from the port's name or from its payload.
 fn request_port(arg: &Arg) -> String {
-    let port = convert(arg, "In0P->Head.msgh_local_port");
+    let port = convert(arg, "`In0P->Head.msgh_local_port");
     let Some(payload) = &arg.ty.payload_tran else { return port };
-    let by_payload = "MACH_MSGH_BITS_LOCAL(In0P->Head.msgh_bits) == MACH_MSG_TYPE_PROTECTED_PAYLOAD";
-    format!("{by_payload} ? {}(In0P->Head.msgh_protected_payload) : {port}", payload.function)
+    let by_payload = "MACH_MSGH_BITS_LOCAL(`In0P->Head.msgh_bits) == MACH_MSG_TYPE_PROTECTED_PAYLOAD";
+    format!("{by_payload} ? {}(`In0P->Head.msgh_protected_payload) : {port}", payload.function)
 }
 
 /// A value from the message, as the routine wants it.
@@ -180,7 +181,7 @@ pub(super) fn convert(arg: &Arg, value: &str) -> String {
 pub(super) fn local_value(stub: &Stub<'_>, arg: &Arg) -> Option<String> {
     match arg.role {
         Role::RequestPort if arg.ty.in_tran.is_some() || arg.ty.payload_tran.is_some() => Some(request_port(arg)),
-        Role::ReplyPort { server: true, .. } if arg.ty.in_tran.is_some() => Some(convert(arg, "In0P->Head.msgh_remote_port")),
+        Role::ReplyPort { server: true, .. } if arg.ty.in_tran.is_some() => Some(convert(arg, "`In0P->Head.msgh_remote_port")),
         Role::Data { request: true, .. } if arg.ty.in_tran.is_some() => {
             Some(convert(arg, &format!("{}->{}", stub.pointer_in(arg), arg.name)))
         }
@@ -194,9 +195,9 @@ fn call(w: &mut Writer, stub: &Stub<'_>) {
     let list: Vec<String> = args.flat_map(|a| actuals(stub, a)).collect();
     w.gap();
     if list.is_empty() {
-        w.line(format!("OutP->RetCode = {}();", routine.server_name));
+        w.line(format!("`OutP->RetCode = {}();", routine.server_name));
     } else {
-        w.line(format!("OutP->RetCode = {}(\n\t\t{});", routine.server_name, list.join(",\n\t\t")));
+        w.line(format!("`OutP->RetCode = {}(\n\t\t{});", routine.server_name, list.join(",\n\t\t")));
     }
 }
 
@@ -211,6 +212,9 @@ fn actuals(stub: &Stub<'_>, arg: &Arg) -> Vec<String> {
         let reference = if arg.in_reply() { "&" } else { "" };
         list.push(format!("{reference}{}", received_count(arg)));
     }
+    if arg.dealloc == Dealloc::Runtime && arg.in_reply() {
+        list.push(format!("&{name}Dealloc"));
+    }
     if arg.server_copy {
         list.push(format!("{}->{name}Type.msgt_inline ? TRUE : FALSE", stub.pointer_in(arg)));
     }
@@ -222,9 +226,9 @@ fn own(stub: &Stub<'_>, arg: &Arg) -> String {
     match arg.role {
         _ if server_reply::has_out_local(arg) => format!("&{name}Arg"),
         _ if !arg.in_reply() && local_value(stub, arg).is_some() => format!("{name}Arg"),
-        Role::RequestPort => "In0P->Head.msgh_local_port".to_owned(),
-        Role::ReplyPort { .. } => "In0P->Head.msgh_remote_port".to_owned(),
-        Role::MsgSeqno => "In0P->Head.msgh_seqno".to_owned(),
+        Role::RequestPort => "`In0P->Head.msgh_local_port".to_owned(),
+        Role::ReplyPort { .. } => "`In0P->Head.msgh_remote_port".to_owned(),
+        Role::MsgSeqno => "`In0P->Head.msgh_seqno".to_owned(),
         Role::Data { reply: true, .. } => {
             let pointer = stub.pointer_out(arg);
             if ty.by_value || !ty.inline { format!("&{pointer}->{name}") } else { array(&pointer, arg) }
@@ -249,10 +253,10 @@ fn polymorphic(stub: &Stub<'_>, arg: &Arg) -> Option<String> {
     let name = &arg.name;
     match arg.role {
         Role::RequestPort if arg.ty.received == Wire::Polymorphic => {
-            Some("MACH_MSGH_BITS_LOCAL(In0P->Head.msgh_bits)".to_owned())
+            Some("MACH_MSGH_BITS_LOCAL(`In0P->Head.msgh_bits)".to_owned())
         }
         Role::ReplyPort { .. } if arg.ty.received == Wire::Polymorphic => {
-            Some("MACH_MSGH_BITS_REMOTE(In0P->Head.msgh_bits)".to_owned())
+            Some("MACH_MSGH_BITS_REMOTE(`In0P->Head.msgh_bits)".to_owned())
         }
         Role::Data { reply: true, .. } if server_reply::has_poly_local(arg) => Some(format!("&{name}Poly")),
         Role::Data { request: true, reply: false } if arg.ty.received == Wire::Polymorphic => {
@@ -268,7 +272,7 @@ fn table(w: &mut Writer, interface: &Interface) {
     w.line(format!("extern const mig_routine_t {}_routines[];", interface.demux));
     w.block(&format!("const mig_routine_t {}_routines[] =", interface.demux), ";", |w| {
         for routine in &interface.routines {
-            w.line(routine.as_ref().map_or("0,".to_owned(), |r| format!("_X{},", r.name)));
+            w.line(routine.as_ref().map_or("0,".to_owned(), |r| format!("`_X{},", r.name)));
         }
         if interface.routines.is_empty() {
             w.line("0");
@@ -277,54 +281,64 @@ fn table(w: &mut Writer, interface: &Interface) {
 }
 
 fn demux(w: &mut Writer, interface: &Interface) {
-    let (demux, base, count) = (&interface.demux, interface.base, interface.routines.len());
+    // The table has an entry in any case.
+    let (demux, base, count) = (&interface.demux, interface.base, interface.routines.len().max(1));
     w.gap();
     w.line("/* The stub for a request, or 0. */");
-    w.line("static inline mig_routine_t mig_find_routine(const mach_msg_header_t *InHeadP)");
+    w.line("static inline mig_routine_t `mig_find_routine(const mach_msg_header_t *`InHeadP)");
     w.block("", "", |w| {
-        w.line(format!("const uint32_t index = (uint32_t) InHeadP->msgh_id - {base}u;"));
+        w.line(format!("const uint32_t index = (uint32_t) `InHeadP->msgh_id - {base}u;"));
         w.gap();
         w.line(format!("return index < {count} ? {demux}_routines[index] : 0;"));
     });
     w.gap();
     w.line("/* The same for others. */");
-    w.line(format!("extern mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP);"));
-    w.line(format!("mig_routine_t {demux}_routine(const mach_msg_header_t *InHeadP)"));
-    w.block("", "", |w| w.line("return mig_find_routine(InHeadP);"));
+    w.line(format!("extern mig_routine_t {demux}_routine(const mach_msg_header_t *`InHeadP);"));
+    w.line(format!("mig_routine_t {demux}_routine(const mach_msg_header_t *`InHeadP)"));
+    w.block("", "", |w| w.line("return `mig_find_routine(`InHeadP);"));
     let code = w.call(Helper::CodeType);
     w.gap();
     w.line("/*");
     w.line(" * Serves a request and builds its reply; FALSE if no routine has the request's identifier. With a reply that");
     w.line(" * holds an error other than MIG_NO_REPLY the caller destroys the request, as mach_msg_server does.");
     w.line(" */");
-    w.line(format!("extern boolean_t {demux}(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP);"));
-    w.line(format!("boolean_t {demux}(mach_msg_header_t *InHeadP, mach_msg_header_t *OutHeadP)"));
+    w.line(format!("extern boolean_t {demux}(mach_msg_header_t *`InHeadP, mach_msg_header_t *`OutHeadP);"));
+    w.line(format!("boolean_t {demux}(mach_msg_header_t *`InHeadP, mach_msg_header_t *`OutHeadP)"));
     w.block("", "", |w| {
-        w.line("mig_reply_header_t *const OutP = (mig_reply_header_t *) (void *) OutHeadP;");
-        w.line("const mig_routine_t routine = mig_find_routine(InHeadP);");
+        w.line("mig_reply_header_t *const `OutP = (mig_reply_header_t *) (void *) `OutHeadP;");
+        w.line("const mig_routine_t routine = `mig_find_routine(`InHeadP);");
         w.gap();
-        w.line("OutP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(InHeadP->msgh_bits), 0);");
-        w.line("OutP->Head.msgh_size = sizeof *OutP;");
-        w.line("OutP->Head.msgh_remote_slot = InHeadP->msgh_remote_port;");
-        w.line("OutP->Head.msgh_protected_payload = MACH_PORT_NULL;");
-        w.line("OutP->Head.msgh_seqno = 0;");
-        w.line("OutP->Head.msgh_id = (mach_msg_id_t) ((uint32_t) InHeadP->msgh_id + 100u);");
-        w.line(format!("OutP->RetCodeType = {code};"));
-        w.line("memset((char *) OutHeadP + 44, 0, 4); /* what is behind the return code */");
+        w.line("`OutP->Head.msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(`InHeadP->msgh_bits), 0);");
+        w.line("`OutP->Head.msgh_size = sizeof *`OutP;");
+        w.line("`OutP->Head.msgh_remote_slot = `InHeadP->msgh_remote_port;");
+        w.line("`OutP->Head.msgh_protected_payload = MACH_PORT_NULL;");
+        w.line("`OutP->Head.msgh_seqno = 0;");
+        w.line("`OutP->Head.msgh_id = (mach_msg_id_t) ((uint32_t) `InHeadP->msgh_id + 100u);");
+        w.line(format!("`OutP->RetCodeType = {code};"));
+        w.line("memset((char *) `OutHeadP + 44, 0, 4); /* what is behind the return code */");
         w.block("if (routine == 0)", "", |w| {
-            w.line("OutP->RetCode = MIG_BAD_ID;");
+            w.line("`OutP->RetCode = MIG_BAD_ID;");
             w.line("return FALSE;");
         });
-        w.line("routine(InHeadP, OutHeadP);");
+        w.line("routine(`InHeadP, `OutHeadP);");
         w.line("return TRUE;");
     });
 }
 
-fn symbols(w: &mut Writer, interface: &Interface) {
+/// Routines that the server's author leaves out, if the file is compiled so.
+fn fallbacks(w: &mut Writer, interface: &Interface) {
+    w.gap();
+    w.line("#ifdef MIG_EOPNOTSUPP");
+    w.line("/* Routines that the server does not have return this code. */");
+    defaults::definitions(w, interface, "MIG_EOPNOTSUPP");
+    w.line("#endif");
+}
+
+fn symbols(w: &mut Writer, name: &str, interface: &Interface) {
     w.gap();
     w.line("/* The routines' names, for tools. */");
-    w.line(format!("extern const mig_symtab_t _{}_symtab[];", interface.name));
-    w.block(&format!("const mig_symtab_t _{}_symtab[] =", interface.name), ";", |w| {
+    w.line(format!("extern const mig_symtab_t _{name}_symtab[];"));
+    w.block(&format!("const mig_symtab_t _{name}_symtab[] ="), ";", |w| {
         for routine in interface.routines() {
             w.line(format!(
                 "{{ \"{0}\", {1}, (void (*)(void)) {2} }},",

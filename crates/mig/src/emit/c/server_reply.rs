@@ -7,7 +7,7 @@ use super::server::{Stub, convert, is_unlimited, local_value};
 use super::view::{Side, has_count};
 use super::writer::Writer;
 use crate::layout::{Complex, Item, inline_elements, is_varying};
-use crate::model::{Arg, Count, Role, Wire};
+use crate::model::{Arg, Count, Dealloc, Role, Wire};
 
 /// Whether the routine writes the argument to a local: because it is converted, or because the stub must see what became of it.
 pub fn has_out_local(arg: &Arg) -> bool {
@@ -41,12 +41,15 @@ pub fn locals(stub: &Stub<'_>) -> Vec<String> {
         if arg.ty.varies() && !arg.ty.string {
             locals.push(format!("mach_msg_type_number_t {};", received_count(arg)));
         }
+        if arg.dealloc == Dealloc::Runtime {
+            locals.push(format!("boolean_t {}Dealloc = FALSE;", arg.name));
+        }
         if is_varying(&arg.ty) {
             locals.push(format!("mach_msg_size_t {}Size;", arg.name));
         }
     }
     if stub.reply.parts.len() > 1 {
-        locals.push("mach_msg_size_t mig_at;".to_owned());
+        locals.push("mach_msg_size_t `mig_at;".to_owned());
     }
     locals
 }
@@ -67,7 +70,7 @@ pub fn prepare(w: &mut Writer, stub: &Stub<'_>) {
     for index in 1..if stub.routine.one_way { 1 } else { stub.reply.parts.len() } {
         let (structure, part) = (Kind::Reply.structure(index), &stub.reply.parts[index]);
         let pointer = Kind::Reply.pointer(index, Side::Server);
-        w.line(format!("{pointer} = ({structure} *) (void *) ((char *) OutHeadP + {});", part.offset));
+        w.line(format!("{pointer} = ({structure} *) (void *) ((char *) `OutHeadP + {});", part.offset));
     }
     for (arg, pointer) in stub.outputs() {
         if !is_unlimited(&arg.ty) {
@@ -206,13 +209,13 @@ pub fn release(w: &mut Writer, stub: &Stub<'_>) {
             replaced(stub, arg, &pointer, &mut on_success);
         }
     }
-    let success = "OutP->RetCode == KERN_SUCCESS || OutP->RetCode == MIG_NO_REPLY";
+    let success = "`OutP->RetCode == KERN_SUCCESS || `OutP->RetCode == MIG_NO_REPLY";
     if !on_success.is_empty() {
         w.block(&format!("if ({success})"), "", |w| w.lines(&on_success));
     }
     if !on_failure.is_empty() {
         // The request will be destroyed: its rights must lie where its type words say.
-        w.block("if (OutP->RetCode != KERN_SUCCESS)", "", |w| w.lines(&on_failure));
+        w.block("if (`OutP->RetCode != KERN_SUCCESS)", "", |w| w.lines(&on_failure));
     }
 }
 
@@ -225,8 +228,8 @@ fn destroy(w: &mut Writer, stub: &Stub<'_>, arg: &Arg) {
         format!("{}Arg", arg.name)
     } else {
         match arg.role {
-            Role::RequestPort => "In0P->Head.msgh_local_port".to_owned(),
-            Role::ReplyPort { .. } => "In0P->Head.msgh_remote_port".to_owned(),
+            Role::RequestPort => "`In0P->Head.msgh_local_port".to_owned(),
+            Role::ReplyPort { .. } => "`In0P->Head.msgh_remote_port".to_owned(),
             _ => format!("{}->{}", stub.pointer_in(arg), arg.name),
         }
     };
@@ -300,11 +303,11 @@ pub fn build(w: &mut Writer, stub: &Stub<'_>) {
     if outputs.is_empty() {
         return;
     }
-    w.guard(&["OutP->RetCode != KERN_SUCCESS".to_owned()], &["return;".to_owned()]);
+    w.guard(&["`OutP->RetCode != KERN_SUCCESS".to_owned()], &["return;".to_owned()]);
     limits(w, stub);
     w.gap();
     let bits = match stub.reply.complex {
-        Complex::Yes => Some("OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;"),
+        Complex::Yes => Some("`OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;"),
         _ => None,
     };
     w.lines(bits);
@@ -329,10 +332,10 @@ fn limits(w: &mut Writer, stub: &Stub<'_>) {
             _ => {}
         }
     }
-    let mut statements = vec!["OutP->RetCode = MIG_ARRAY_TOO_LARGE;".to_owned(), "return;".to_owned()];
+    let mut statements = vec!["`OutP->RetCode = MIG_ARRAY_TOO_LARGE;".to_owned(), "return;".to_owned()];
     if stub.request.complex != Complex::No {
         // The routine succeeded, so what was in the request is its own: the caller must not destroy it.
-        let clear = "In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;";
+        let clear = "`In0P->Head.msgh_bits &= ~(mach_msg_bits_t) MACH_MSGH_BITS_COMPLEX;";
         statements.insert(0, clear.to_owned());
         for (arg, _) in stub.outputs().iter().filter(|(a, _)| a.in_request() && is_unlimited(&a.ty)) {
             returned(stub, arg, &mut statements);
@@ -348,6 +351,9 @@ fn item(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         return;
     }
     polymorphic(w, arg, pointer);
+    if arg.dealloc == Dealloc::Runtime {
+        w.line(format!("{pointer}->{name}Type.msgt_deallocate = {name}Dealloc ? 1 : 0;"));
+    }
     if has_out_local(arg) {
         let value = ty.out_tran.as_ref().map_or(format!("{name}Arg"), |t| format!("{}({name}Arg)", t.function));
         if is_wide(ty) {
@@ -437,6 +443,9 @@ fn unlimited(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
         },
         |w| {
             w.line(format!("{pointer}->{name}Type = {};", outside_type_word(arg, Kind::Reply)));
+            if arg.dealloc == Dealloc::Runtime {
+                w.line(format!("{pointer}->{name}Type.msgt_deallocate = {name}Dealloc ? 1 : 0;"));
+            }
             if arg.in_request() {
                 // The memory that came with the request goes back with the reply.
                 let from = stub.pointer_in(arg);
@@ -445,7 +454,7 @@ fn unlimited(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
             }
             w.line(format!("{pointer}->{name}.address = {name}Arg;"));
             w.line(format!("{name}Size = 8;"));
-            w.line("OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;");
+            w.line("`OutP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;");
         },
     );
     polymorphic(w, arg, pointer);
@@ -464,14 +473,14 @@ fn sizes(w: &mut Writer, stub: &Stub<'_>) {
     };
     let tail = |index: usize| tail_of(index).unwrap_or_default();
     if parts.len() == 1 {
-        w.line(format!("OutP->Head.msgh_size = {}{};", parts[0].fixed, tail(0)));
+        w.line(format!("`OutP->Head.msgh_size = {}{};", parts[0].fixed, tail(0)));
         return;
     }
-    w.line(format!("mig_at = {}{};", parts[0].fixed, tail(0)));
+    w.line(format!("`mig_at = {}{};", parts[0].fixed, tail(0)));
     for (index, part) in parts.iter().enumerate().skip(1) {
         let pointer = Kind::Reply.pointer(index, Side::Server);
-        w.line(format!("memmove((char *) OutHeadP + mig_at, {pointer}, {}{});", part.fixed, tail(index)));
-        w.line(format!("mig_at += {}{};", part.fixed, tail(index)));
+        w.line(format!("memmove((char *) `OutHeadP + `mig_at, {pointer}, {}{});", part.fixed, tail(index)));
+        w.line(format!("`mig_at += {}{};", part.fixed, tail(index)));
     }
-    w.line("OutP->Head.msgh_size = mig_at;");
+    w.line("`OutP->Head.msgh_size = `mig_at;");
 }

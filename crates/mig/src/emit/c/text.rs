@@ -2,12 +2,18 @@
 
 use std::collections::BTreeSet;
 
+use super::names::OWN;
 use super::view::Side;
 use crate::model::{ImportKind, Interface, Routine};
 
 /// The comment at the top of a file.
 pub fn banner(interface: &Interface, what: &str) -> String {
     format!("/* {what} of the subsystem {}, made by mig. Do not edit: change the .defs file. */\n\n", interface.name)
+}
+
+/// The string for the object file.
+pub fn rcs_id(name: &str, id: &str) -> String {
+    format!("extern const char {name}[];\nconst char {name}[] = {};\n\n", id.replace(OWN, "\\140"))
 }
 
 /// The `#include`s of the files that the interface imports.
@@ -21,7 +27,8 @@ pub fn imports(interface: &Interface, kinds: &[ImportKind]) -> String {
 pub fn comment(routine: &Routine) -> String {
     const WIDTH: usize = 104;
     let text = routine.text.replace("*/", "* /").replace("/*", "/ *");
-    let mut lines = vec![format!("/* {} (message {}):", routine.place, routine.id)];
+    let place = routine.place.replace("*/", "* /").replace(OWN, "'");
+    let mut lines = vec![format!("/* {place} (message {}):", routine.id)];
     let mut line = String::from(" *   ");
     for word in text.split(' ') {
         if line.len() + word.len() > WIDTH {
@@ -91,7 +98,7 @@ pub fn size_checks(interface: &Interface, side: Side) -> String {
     let mut text = String::from("/* The sizes of C types that the interface counts on. */\n");
     for (name, bytes) in checks {
         let word = name.replace(' ', "_");
-        text.push_str(&format!("extern char mig_{word}_has_{bytes}_bytes[sizeof({name}) == {bytes} ? 1 : -1];\n"));
+        text.push_str(&format!("extern char `mig_{word}_has_{bytes}_bytes[sizeof({name}) == {bytes} ? 1 : -1];\n"));
     }
     text.push('\n');
     text

@@ -9,7 +9,7 @@ use crate::model::Routine;
 /// Defines the structure of the block. Its members do not depend on C's types, which the two sides may know by
 /// different names.
 pub fn structure(w: &mut Writer, routine: &Routine) {
-    w.block("typedef struct", " Arguments;", |w| {
+    w.block("typedef struct", " `Arguments;", |w| {
         for arg in arguments(routine) {
             let name = &arg.name;
             w.line(match word(arg) {

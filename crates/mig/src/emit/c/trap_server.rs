@@ -5,6 +5,7 @@
 //! interface calls `const`. What comes out is copied once: until the routine has succeeded the caller's memory must be as
 //! it was, and no interface says that a routine can't fail. InOut arrays need both copies.
 
+use super::Options;
 use super::checks::{received_count, times};
 use super::helpers::Helper;
 use super::server::{Stub, convert};
@@ -17,7 +18,7 @@ use crate::model::{Arg, Count, Interface, Role, Routine};
 
 /// The trap function's name.
 fn name(routine: &Routine) -> String {
-    format!("_T{}", routine.name)
+    format!("`_T{}", routine.name)
 }
 
 /// Whether the routine gets a pointer to elements.
@@ -55,7 +56,7 @@ pub fn function(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
     w.gap();
     w.line("/* The same by trap. */");
-    w.line(format!("static kern_return_t {}(mach_port_t mig_port, void *mig_arguments, void *mig_context)", name(routine)));
+    w.line(format!("static kern_return_t {}(mach_port_t `mig_port, void *`mig_arguments, void *`mig_context)", name(routine)));
     let rooms: u64 = trap::arguments(routine).filter(|a| has_room(a)).map(|a| crate::layout::inline_bytes(&a.ty)).sum();
     let body = Body { stub, heap: rooms > u64::from(stub.stack_limit) };
     w.block("", "", |w| {
@@ -93,7 +94,7 @@ impl<'a> Body<'_, 'a> {
     fn count(&self, arg: &'a Arg) -> String {
         match arg.ty.count {
             Count::UpTo(_) if arg.in_reply() => received_count(self.owner(arg)),
-            Count::UpTo(_) => format!("mig_in->{}Cnt", self.owner(arg).name),
+            Count::UpTo(_) => format!("`mig_in->{}Cnt", self.owner(arg).name),
             Count::One | Count::Fixed(_) | Count::Unlimited => inline_elements(&arg.ty).to_string(),
         }
     }
@@ -111,7 +112,7 @@ impl<'a> Body<'_, 'a> {
     }
 
     fn leave(&self, code: &str) -> Vec<String> {
-        let free = self.heap.then(|| "mig_trap_free(mig_room);".to_owned());
+        let free = self.heap.then(|| "mig_trap_free(`mig_room);".to_owned());
         free.into_iter().chain([format!("return {code};")]).collect()
     }
 
@@ -121,7 +122,7 @@ impl<'a> Body<'_, 'a> {
             trap::structure(w, self.routine());
         }
         if rooms {
-            w.block("typedef struct", " Rooms;", |w| {
+            w.block("typedef struct", " `Rooms;", |w| {
                 for arg in self.arguments().filter(|a| has_room(a)) {
                     let (name, ty) = (&arg.name, &arg.ty);
                     // As in a message.
@@ -132,26 +133,26 @@ impl<'a> Body<'_, 'a> {
         }
         w.gap();
         if any {
-            w.line("const Arguments *const mig_in = mig_arguments;");
+            w.line("const `Arguments *const `mig_in = `mig_arguments;");
         }
         if rooms && self.heap {
-            w.line("Rooms *mig_room;");
+            w.line("`Rooms *`mig_room;");
         } else if rooms {
-            w.lines(["Rooms mig_rooms;", "Rooms *const mig_room = &mig_rooms;"]);
+            w.lines(["`Rooms `mig_rooms;", "`Rooms *const `mig_room = &`mig_rooms;"]);
         }
         for arg in self.routine().args.iter().filter(|a| Side::Server.has(a)) {
             self.locals(w, arg);
         }
-        w.line("kern_return_t mig_result;");
+        w.line("kern_return_t `mig_result;");
         w.gap();
-        w.line("(void) mig_context;");
+        w.line("(void) `mig_context;");
         if !any {
-            w.line("(void) mig_arguments;");
+            w.line("(void) `mig_arguments;");
         }
         if self.routine().args.iter().any(|a| a.role == Role::RequestPort) {
             return;
         }
-        w.line("(void) mig_port;");
+        w.line("(void) `mig_port;");
     }
 
     fn locals(&self, w: &mut Writer, arg: &'a Arg) {
@@ -179,7 +180,7 @@ impl<'a> Body<'_, 'a> {
         let mut conditions = Vec::new();
         for arg in self.arguments().filter(|a| a.in_request() && !a.ty.string) {
             if arg.in_reply() && has_count(arg) {
-                w.line(format!("{} = *mig_in->{}Cnt;", received_count(arg), arg.name));
+                w.line(format!("{} = *`mig_in->{}Cnt;", received_count(arg), arg.name));
             }
             if let Count::UpTo(n) = arg.ty.count {
                 conditions.push(format!("{} > {n}", self.count(arg)));
@@ -190,8 +191,8 @@ impl<'a> Body<'_, 'a> {
 
     fn allocate(&self, w: &mut Writer) {
         if self.heap {
-            w.line("mig_room = mig_trap_allocate(sizeof *mig_room);");
-            w.guard(&["mig_room == NULL".to_owned()], &["return KERN_RESOURCE_SHORTAGE;".to_owned()]);
+            w.line("`mig_room = mig_trap_allocate(sizeof *`mig_room);");
+            w.guard(&["`mig_room == NULL".to_owned()], &["return KERN_RESOURCE_SHORTAGE;".to_owned()]);
         }
     }
 
@@ -199,7 +200,7 @@ impl<'a> Body<'_, 'a> {
         for arg in self.routine().args.iter().filter(|a| Side::Server.has(a)) {
             if arg.role == Role::RequestPort {
                 if arg.ty.in_tran.is_some() {
-                    w.line(format!("{}Arg = {};", arg.name, convert(arg, "mig_port")));
+                    w.line(format!("{}Arg = {};", arg.name, convert(arg, "`mig_port")));
                 }
             } else if arg.in_request() {
                 self.input(w, arg);
@@ -211,7 +212,7 @@ impl<'a> Body<'_, 'a> {
 
     fn input(&self, w: &mut Writer, arg: &'a Arg) {
         let (name, ty) = (&arg.name, &arg.ty);
-        let (room, from) = (format!("mig_room->{name}"), format!("mig_in->{name}"));
+        let (room, from) = (format!("`mig_room->{name}"), format!("`mig_in->{name}"));
         if !is_array(arg) {
             let target = if has_memory(arg) { format!("{name}Memory") } else { format!("{name}Arg") };
             let reference = if trap::word(arg).is_some() { "&" } else { "" };
@@ -242,15 +243,15 @@ impl<'a> Body<'_, 'a> {
         let (name, ty) = (&arg.name, &arg.ty);
         match ty.count {
             Count::One => w.line(format!("memset(&{name}Arg, 0, sizeof {name}Arg);")),
-            _ if ty.string => w.line(format!("mig_room->{name}[0] = '\\0';")),
+            _ if ty.string => w.line(format!("`mig_room->{name}[0] = '\\0';")),
             Count::UpTo(n) if arg.count_in_out && has_count(arg) => {
                 let count = received_count(arg);
-                w.line(format!("{count} = *mig_in->{name}Cnt;"));
+                w.line(format!("{count} = *`mig_in->{name}Cnt;"));
                 w.guard(&[format!("{count} > {n}")], &[format!("{count} = {n};")]);
             }
             Count::UpTo(n) if has_count(arg) => w.line(format!("{} = {n};", received_count(arg))),
             Count::UpTo(_) | Count::Unlimited => {}
-            Count::Fixed(_) => w.line(format!("memset(mig_room->{name}, 0, sizeof mig_room->{name});")),
+            Count::Fixed(_) => w.line(format!("memset(`mig_room->{name}, 0, sizeof `mig_room->{name});")),
         }
     }
 
@@ -265,19 +266,19 @@ impl<'a> Body<'_, 'a> {
             }
         }
         w.gap();
-        w.line(format!("mig_result = {}({});", routine.server_name, list.join(", ")));
+        w.line(format!("`mig_result = {}({});", routine.server_name, list.join(", ")));
     }
 
     fn actual(&self, arg: &'a Arg) -> String {
         let name = &arg.name;
         if arg.role == Role::RequestPort {
-            return if has_argument(arg) { format!("{name}Arg") } else { "mig_port".to_owned() };
+            return if has_argument(arg) { format!("{name}Arg") } else { "`mig_port".to_owned() };
         }
         let reference = if arg.in_reply() { "&" } else { "" };
         if has_argument(arg) {
             format!("{}{name}Arg", if is_array(arg) { "" } else { reference })
         } else if is_array(arg) {
-            format!("mig_room->{name}")
+            format!("`mig_room->{name}")
         } else {
             format!("{name}Memory")
         }
@@ -290,7 +291,7 @@ impl<'a> Body<'_, 'a> {
             }
         }
         let code = w.call(Helper::TrapCode);
-        w.guard(&["mig_result != KERN_SUCCESS".to_owned()], &self.leave(&format!("{code}(mig_result)")));
+        w.guard(&["`mig_result != KERN_SUCCESS".to_owned()], &self.leave(&format!("{code}(`mig_result)")));
     }
 
     fn results(&self, w: &mut Writer) {
@@ -310,11 +311,11 @@ impl<'a> Body<'_, 'a> {
         }
         // The room that the caller has is looked at last, as it is with a reply.
         let told = outputs.iter().filter(|a| a.count_in_out && a.ty.varies() && !a.ty.string);
-        let told: Vec<_> = told.map(|a| format!("{} > *mig_in->{}Cnt", self.count(a), self.owner(a).name)).collect();
+        let told: Vec<_> = told.map(|a| format!("{} > *`mig_in->{}Cnt", self.count(a), self.owner(a).name)).collect();
         w.guard(&told, &too_large);
         for arg in outputs {
             let (name, ty) = (&arg.name, &arg.ty);
-            let (room, to) = (format!("mig_room->{name}"), format!("mig_in->{name}"));
+            let (room, to) = (format!("`mig_room->{name}"), format!("`mig_in->{name}"));
             if !is_array(arg) {
                 let from = if has_memory(arg) { format!("{name}Memory") } else { format!("{name}Arg") };
                 w.line(format!("memcpy({to}, &{from}, sizeof {from});"));
@@ -325,7 +326,7 @@ impl<'a> Body<'_, 'a> {
                 self.copy(w, arg, &to, &room);
             }
             if has_count(arg) {
-                w.line(format!("*mig_in->{name}Cnt = {};", received_count(arg)));
+                w.line(format!("*`mig_in->{name}Cnt = {};", received_count(arg)));
             }
         }
         w.lines(self.leave("KERN_SUCCESS"));
@@ -333,12 +334,12 @@ impl<'a> Body<'_, 'a> {
 }
 
 /// The table that a server registers for a port.
-pub fn table(w: &mut Writer, interface: &Interface) {
-    let name_of = &interface.name;
+pub fn table(w: &mut Writer, interface: &Interface, options: &Options) {
+    let name_of = &options.name(interface);
     w.gap();
     w.line("/* The routines that can be called by trap, for mach_port_register_traps. */");
     if interface.routines().any(trap::is_eligible) {
-        w.block(&format!("static const struct mach_trap_entry mig_{name_of}_entries[] ="), ";", |w| {
+        w.block(&format!("static const struct mach_trap_entry `mig_{name_of}_entries[] ="), ";", |w| {
             for routine in &interface.routines {
                 w.line(match routine.as_ref().filter(|r| trap::is_eligible(r)) {
                     Some(routine) => format!("{{ {}, UINT64_C({:#018x}) }},", name(routine), trap::signature(routine)),
@@ -349,7 +350,7 @@ pub fn table(w: &mut Writer, interface: &Interface) {
         w.line(format!("extern const mach_trap_table_t {name_of}_traps;"));
         w.block(&format!("const mach_trap_table_t {name_of}_traps ="), ";", |w| {
             let count = interface.routines.len();
-            w.line(format!("MACH_TRAP_VERSION, {}, {count}, mig_{name_of}_entries, 0", interface.base));
+            w.line(format!("MACH_TRAP_VERSION, {}, {count}, `mig_{name_of}_entries, 0", interface.base));
         });
         return;
     }

@@ -4,6 +4,7 @@ use super::Options;
 use super::checks::Received;
 use super::helpers::Helper;
 use super::messages::{self, Kind};
+use super::names;
 use super::text;
 use super::trap;
 use super::trap_user;
@@ -28,8 +29,8 @@ impl Stub<'_> {
     /// Statements that leave the stub with the value of a C expression.
     pub fn leave(&self, value: &str) -> Vec<String> {
         match (self.heap, value) {
-            (true, "msg_result") => vec!["goto done;".to_owned()],
-            (true, _) => vec![format!("msg_result = {value};"), "goto done;".to_owned()],
+            (true, "`msg_result") => vec!["goto done;".to_owned()],
+            (true, _) => vec![format!("`msg_result = {value};"), "goto done;".to_owned()],
             (false, _) => vec![format!("return {value};")],
         }
     }
@@ -52,7 +53,7 @@ impl Stub<'_> {
             message: &self.reply,
             kind: Kind::Reply,
             side: Side::User,
-            fail: self.leave(&format!("{reject}(&OutP->Head, MIG_TYPE_ERROR)")),
+            fail: self.leave(&format!("{reject}(&`OutP->Head, MIG_TYPE_ERROR)")),
         }
     }
 
@@ -64,12 +65,14 @@ impl Stub<'_> {
 
 /// The file with all stubs.
 pub fn user(interface: &Interface, options: &Options) -> String {
+    let interface = &names::for_stubs(interface, options);
     one_file(interface, options, interface.routines())
 }
 
 /// A file with the stub of one routine.
 pub fn user_routine(interface: &Interface, options: &Options, routine: &Routine) -> String {
-    one_file(interface, options, std::iter::once(routine))
+    let interface = &names::for_stubs(interface, options);
+    one_file(interface, options, interface.routines().filter(|r| r.name == routine.name))
 }
 
 fn one_file<'a>(interface: &Interface, options: &Options, routines: impl Iterator<Item = &'a Routine>) -> String {
@@ -96,24 +99,21 @@ fn one_file<'a>(interface: &Interface, options: &Options, routines: impl Iterato
     }
     head.push('\n');
     if let Some(id) = &interface.rcs_id {
-        head.push_str(&format!(
-            "extern const char mig_{0}_user_rcsid[];\nconst char mig_{0}_user_rcsid[] = {id};\n\n",
-            interface.name
-        ));
+        head.push_str(&text::rcs_id(&format!("mig_{}_user_rcsid", options.name(interface)), id));
     }
     head.push_str(&text::size_checks(interface, Side::User));
-    w.finish(&head, &options.support_prefix)
+    w.finish(&head, &options.support_prefix, interface)
 }
 
 fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
     w.line(text::comment(routine));
-    let name = format!("{}{}", stub.options.routine_prefix, routine.user_name);
+    let name = &routine.user_name;
     let traps = stub.traps();
     if traps {
         w.line(format!("static __attribute__((noinline)) {}", prototype(routine, &trap_user::message_name(stub), Side::User)));
     } else {
-        w.line(prototype(routine, &name, Side::User));
+        w.line(prototype(routine, name, Side::User));
     }
     w.block("", "", |w| {
         declarations(w, stub);
@@ -147,30 +147,30 @@ fn declarations(w: &mut Writer, stub: &Stub<'_>) {
     w.gap();
     let most = if routine.one_way { stub.request.most } else { stub.request.most.max(stub.reply.most) };
     let tag = if stub.heap { "union message" } else { "union" };
-    let variable = if stub.heap { " *Mess;" } else { " Mess;" };
+    let variable = if stub.heap { " *`Mess;" } else { " `Mess;" };
     w.block(tag, variable, |w| {
-        w.line("Request In;");
+        w.line("`Request In;");
         if !routine.one_way {
-            w.line("Reply Out;");
+            w.line("`Reply Out;");
         }
         w.line(format!("char Room[{most}];"));
     });
     if stub.heap {
-        w.line("Request *InP;");
-        w.lines((!routine.one_way).then_some("Reply *OutP;"));
+        w.line("`Request *`InP;");
+        w.lines((!routine.one_way).then_some("`Reply *`OutP;"));
     } else {
-        w.line("Request *const InP = &Mess.In;");
-        w.lines((!routine.one_way).then_some("Reply *const OutP = &Mess.Out;"));
+        w.line("`Request *const `InP = &`Mess.In;");
+        w.lines((!routine.one_way).then_some("`Reply *const `OutP = &`Mess.Out;"));
     }
     let mut locals = user_send::locals(stub);
     if !routine.one_way {
         if stub.own_reply_port().is_none() {
-            locals.push("mach_port_t mig_reply_port;".to_owned());
+            locals.push("mach_port_t `mig_reply_port;".to_owned());
         }
         locals.extend(stub.received(w).locals());
         locals.extend(user_receive::locals(stub));
     }
-    locals.push("mach_msg_return_t msg_result;".to_owned());
+    locals.push("mach_msg_return_t `msg_result;".to_owned());
     let mut seen = std::collections::BTreeSet::new();
     w.lines(locals.into_iter().filter(|l| seen.insert(l.clone())));
     w.gap();
@@ -181,10 +181,10 @@ fn allocate(w: &mut Writer, stub: &Stub<'_>) {
         return;
     }
     w.line("/* The message is too large for the stack. */");
-    w.line("Mess = malloc(sizeof *Mess);");
-    w.guard(&["Mess == NULL".to_owned()], &["return KERN_RESOURCE_SHORTAGE;".to_owned()]);
-    w.line("InP = &Mess->In;");
-    w.lines((!stub.routine.one_way).then_some("OutP = &Mess->Out;"));
+    w.line("`Mess = malloc(sizeof *`Mess);");
+    w.guard(&["`Mess == NULL".to_owned()], &["return KERN_RESOURCE_SHORTAGE;".to_owned()]);
+    w.line("`InP = &`Mess->In;");
+    w.lines((!stub.routine.one_way).then_some("`OutP = &`Mess->Out;"));
     w.gap();
 }
 
@@ -213,26 +213,26 @@ fn send(w: &mut Writer, stub: &Stub<'_>) {
     let size = user_send::size(stub);
     let (send, wait) = timeouts(routine);
     let none = "MACH_MSG_TIMEOUT_NONE".to_owned();
-    let port = stub.own_reply_port().map_or("mig_reply_port".to_owned(), |a| a.name.clone());
+    let port = stub.own_reply_port().map_or("`mig_reply_port".to_owned(), |a| a.name.clone());
     w.gap();
     if routine.one_way {
         let options = options_of(routine, "MACH_SEND_MSG", send.is_some(), "MACH_SEND_TIMEOUT");
         let timeout = send.unwrap_or(none);
-        w.line(format!("msg_result = {mach_msg}(&InP->Head, {options},"));
+        w.line(format!("`msg_result = {mach_msg}(&`InP->Head, {options},"));
         w.line(format!("\t{size}, 0, MACH_PORT_NULL, {timeout}, MACH_PORT_NULL);"));
     } else if let (Some(send), Some(wait)) = (&send, &wait) {
         // One call has one time-out, so this takes two.
         let options = options_of(routine, "MACH_SEND_MSG", true, "MACH_SEND_TIMEOUT");
-        w.line(format!("msg_result = {mach_msg}(&InP->Head, {options},"));
+        w.line(format!("`msg_result = {mach_msg}(&`InP->Head, {options},"));
         w.line(format!("\t{size}, 0, MACH_PORT_NULL, {send}, MACH_PORT_NULL);"));
-        w.line("if (msg_result == MACH_MSG_SUCCESS)");
-        w.line(format!("\tmsg_result = {mach_msg}(&OutP->Head, MACH_RCV_MSG | MACH_RCV_TIMEOUT,"));
+        w.line("if (`msg_result == MACH_MSG_SUCCESS)");
+        w.line(format!("\tmsg_result = {mach_msg}(&`OutP->Head, MACH_RCV_MSG | MACH_RCV_TIMEOUT,"));
         w.line(format!("\t\t0, {}, {port}, {wait}, MACH_PORT_NULL);", stub.reply.most));
     } else {
         let flag = if send.is_some() { "MACH_SEND_TIMEOUT" } else { "MACH_RCV_TIMEOUT" };
         let options = options_of(routine, "MACH_SEND_MSG | MACH_RCV_MSG", send.is_some() || wait.is_some(), flag);
         let timeout = send.or(wait).unwrap_or(none);
-        w.line(format!("msg_result = {mach_msg}(&InP->Head, {options},"));
+        w.line(format!("`msg_result = {mach_msg}(&`InP->Head, {options},"));
         w.line(format!("\t{size}, {}, {port}, {timeout}, MACH_PORT_NULL);", stub.reply.most));
     }
     unsent(w, stub);
@@ -240,38 +240,38 @@ fn send(w: &mut Writer, stub: &Stub<'_>) {
 
 fn unsent(w: &mut Writer, stub: &Stub<'_>) {
     let routine = stub.routine;
-    let destroy = format!("{}(&InP->Head);", stub.support("mach_msg_destroy"));
+    let destroy = format!("{}(&`InP->Head);", stub.support("mach_msg_destroy"));
     match routine.consume {
         Consume::None => {}
-        Consume::Timeout => w.guard(&["msg_result == MACH_SEND_TIMED_OUT".to_owned()], &[destroy]),
+        Consume::Timeout => w.guard(&["`msg_result == MACH_SEND_TIMED_OUT".to_owned()], &[destroy]),
         Consume::Any => {
-            let failed = "msg_result != MACH_MSG_SUCCESS && msg_result < MACH_RCV_IN_PROGRESS";
+            let failed = "`msg_result != MACH_MSG_SUCCESS && `msg_result < MACH_RCV_IN_PROGRESS";
             w.guard(&[failed.to_owned()], &[destroy]);
         }
     }
     if routine.one_way {
         return;
     }
-    let failed = "msg_result != MACH_MSG_SUCCESS".to_owned();
+    let failed = "`msg_result != MACH_MSG_SUCCESS".to_owned();
     if stub.own_reply_port().is_some() {
-        w.guard(&[failed], &stub.leave("msg_result"));
+        w.guard(&[failed], &stub.leave("`msg_result"));
         return;
     }
     let call = w.call(Helper::Failed);
-    w.guard(&[failed], &stub.leave(&format!("{call}(mig_reply_port, msg_result)")));
-    w.line(format!("{}(mig_reply_port);", stub.support("mig_put_reply_port")));
+    w.guard(&[failed], &stub.leave(&format!("{call}(`mig_reply_port, `msg_result)")));
+    w.line(format!("{}(`mig_reply_port);", stub.support("mig_put_reply_port")));
 }
 
 fn finish(w: &mut Writer, stub: &Stub<'_>) {
     w.gap();
     if stub.heap {
         if !stub.routine.one_way {
-            w.line("msg_result = KERN_SUCCESS;");
+            w.line("`msg_result = KERN_SUCCESS;");
             w.label("done");
         }
-        w.line("free(Mess);");
-        w.line("return msg_result;");
+        w.line("free(`Mess);");
+        w.line("return `msg_result;");
     } else {
-        w.line(if stub.routine.one_way { "return msg_result;" } else { "return KERN_SUCCESS;" });
+        w.line(if stub.routine.one_way { "return `msg_result;" } else { "return KERN_SUCCESS;" });
     }
 }

@@ -43,11 +43,11 @@ pub fn reply(w: &mut Writer, stub: &Stub<'_>) {
     let (differs, code) = (w.call(Helper::Differs), w.call(Helper::CodeType));
     let fault = w.call(Helper::Fault);
     w.gap();
-    let mut conditions = vec![format!("OutP->Head.msgh_id != {id}")];
+    let mut conditions = vec![format!("`OutP->Head.msgh_id != {id}")];
     conditions.extend(received.header_conditions());
-    conditions.push(format!("{differs}(&OutP->RetCodeType, &{code}, 0)"));
-    conditions.push("OutP->RetCode != KERN_SUCCESS".to_owned());
-    w.guard(&conditions, &stub.leave(&format!("{fault}(&OutP->Head, {id})")));
+    conditions.push(format!("{differs}(&`OutP->RetCodeType, &{code}, 0)"));
+    conditions.push("`OutP->RetCode != KERN_SUCCESS".to_owned());
+    w.guard(&conditions, &stub.leave(&format!("{fault}(&`OutP->Head, {id})")));
     received.body(w);
     room(w, stub);
     memory(w, stub);
@@ -66,7 +66,7 @@ fn room(w: &mut Writer, stub: &Stub<'_>) {
         limited.map(|(a, _)| format!("{} > *{}", received_count(a), count_name(&stub.routine.args, a))).collect();
     if !conditions.is_empty() {
         let reject = w.call(Helper::Reject);
-        w.guard(&conditions, &stub.leave(&format!("{reject}(&OutP->Head, MIG_ARRAY_TOO_LARGE)")));
+        w.guard(&conditions, &stub.leave(&format!("{reject}(&`OutP->Head, MIG_ARRAY_TOO_LARGE)")));
     }
 }
 
@@ -85,7 +85,7 @@ fn memory(w: &mut Writer, stub: &Stub<'_>) {
             w.line(format!("{}(&{name}Memory, {bytes});", stub.support("mig_allocate")));
             w.block(&format!("if ({name}Memory == 0)"), "", |w| {
                 w.lines(&earlier);
-                w.lines(stub.leave(&format!("{reject}(&OutP->Head, KERN_RESOURCE_SHORTAGE)")));
+                w.lines(stub.leave(&format!("{reject}(&`OutP->Head, KERN_RESOURCE_SHORTAGE)")));
             });
         });
         let free = stub.support("mig_deallocate");

@@ -63,7 +63,9 @@ pub fn pack(w: &mut Writer, stub: &Stub<'_>) {
                 Item::Room(arg) => {
                     let name = &stub.routine.args[*arg].name;
                     w.line(format!("{pointer}->{name}CntType = {name}CntType;"));
-                    w.line(format!("{pointer}->{name}CntWide = *{name}Cnt;"));
+                    // More than the array can have is no use to the server.
+                    let most = inline_elements(&stub.routine.args[*arg].ty);
+                    w.line(format!("{pointer}->{name}CntWide = *{name}Cnt < {most} ? *{name}Cnt : {most};"));
                 }
                 Item::RetCode => {}
             }
@@ -95,12 +97,12 @@ fn header(w: &mut Writer, stub: &Stub<'_>) {
         None => "MACH_MSG_TYPE_MAKE_SEND_ONCE".to_owned(),
     };
     let complex = if stub.request.complex == Complex::Yes { "MACH_MSGH_BITS_COMPLEX | " } else { "" };
-    w.line(format!("InP->Head.msgh_bits = {complex}MACH_MSGH_BITS({}, {reply_bits});", disposition(request)));
+    w.line(format!("`InP->Head.msgh_bits = {complex}MACH_MSGH_BITS({}, {reply_bits});", disposition(request)));
     // The sizes that vary are known only later; mach_msg goes by its argument.
-    w.line(format!("InP->Head.msgh_size = {};", stub.request.least()));
-    w.line(format!("InP->Head.msgh_remote_slot = {};", request.name));
-    w.line("InP->Head.msgh_seqno = 0;");
-    w.line(format!("InP->Head.msgh_id = {};", routine.id));
+    w.line(format!("`InP->Head.msgh_size = {};", stub.request.least()));
+    w.line(format!("`InP->Head.msgh_remote_slot = {};", request.name));
+    w.line("`InP->Head.msgh_seqno = 0;");
+    w.line(format!("`InP->Head.msgh_id = {};", routine.id));
 }
 
 /// The reply port comes last: until it is got, nothing of the message has to be kept in registers.
@@ -110,11 +112,11 @@ fn reply_port(w: &mut Writer, stub: &Stub<'_>) {
         Some(arg) => arg.name.clone(),
         None if stub.routine.one_way => "MACH_PORT_NULL".to_owned(),
         None => {
-            w.line(format!("mig_reply_port = {}();", stub.support("mig_get_reply_port")));
-            "mig_reply_port".to_owned()
+            w.line(format!("`mig_reply_port = {}();", stub.support("mig_get_reply_port")));
+            "`mig_reply_port".to_owned()
         }
     };
-    w.line(format!("InP->Head.msgh_protected_payload = {reply};"));
+    w.line(format!("`InP->Head.msgh_protected_payload = {reply};"));
 }
 
 /// The C expression of an argument's value: InOut arguments are passed by reference.
@@ -234,7 +236,7 @@ fn unlimited(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, pointer: &str) {
             }
             w.line(format!("{pointer}->{name}.address = {};", value(arg)));
             w.line(format!("{name}Size = 8;"));
-            w.line("InP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;");
+            w.line("`InP->Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;");
         },
     );
     if ty.sent == Wire::Polymorphic {

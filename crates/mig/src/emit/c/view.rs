@@ -96,8 +96,11 @@ pub fn parameters(arg: &Arg, side: Side) -> Vec<(String, String)> {
     if has_count(arg) {
         list.push((format!("mach_msg_type_number_t{pointer}"), format!("{}Cnt", arg.name)));
     }
-    if arg.dealloc == Dealloc::Runtime && side == Side::User {
+    if arg.dealloc == Dealloc::Runtime && side == Side::User && arg.in_request() {
         list.push(("boolean_t ".to_owned(), format!("{}Dealloc", arg.name)));
+    }
+    if arg.dealloc == Dealloc::Runtime && side == Side::Server && out {
+        list.push(("boolean_t *".to_owned(), format!("{}Dealloc", arg.name)));
     }
     if arg.server_copy && side == Side::Server {
         list.push(("boolean_t ".to_owned(), format!("{}SCopy", arg.name)));

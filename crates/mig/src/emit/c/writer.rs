@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::helpers::{self, Helper};
+use super::names;
+use crate::model::Interface;
 
 /// Collects the body of a file.
 #[derive(Default)]
@@ -91,13 +93,13 @@ impl Writer {
     }
 
     /// The text behind `head` and the helpers that it needs. `prefix` is that of libmach's routines.
-    pub fn finish(self, head: &str, prefix: &str) -> String {
+    pub fn finish(self, head: &str, prefix: &str, interface: &Interface) -> String {
         let mut text = head.to_owned();
         for helper in helpers::with_dependencies(&self.helpers) {
             text.push_str(&helper.text(prefix));
             text.push('\n');
         }
         text.push_str(&self.text);
-        text
+        names::settled(&text, interface)
     }
 }

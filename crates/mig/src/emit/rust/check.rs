@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::names::{camel, snake};
 use super::view::{What, is_later, passing, received_right, what};
-use super::{settings, text, translate, trap, types};
+use super::{settings, text, trap, types, unique};
 use crate::diagnostics::{Diagnostic, Diagnostics};
 use crate::emit::trap::is_eligible;
 use crate::model::{Arg, Interface, Role, Routine, Wire};
@@ -12,14 +12,11 @@ use crate::source::Span;
 
 /// Reports it; `traps`: for a module whose routines are called where they can be.
 pub fn check(interface: &Interface, traps: bool, diagnostics: &mut Diagnostics) {
+    let interface = &unique::named(interface);
     for routine in interface.routines() {
         values(routine, diagnostics);
         arguments(routine, diagnostics);
     }
-    translate::methods(interface, |arg, tran| {
-        let message = format!("`{}` would be two methods of the server's trait, with different types", tran.function);
-        diagnostics.push(Diagnostic::error(arg.span, message).help("give each of the types a function of its own"));
-    });
     type_names(interface, traps, diagnostics);
     routine_names(interface, diagnostics);
 }
@@ -36,20 +33,15 @@ fn values(routine: &Routine, diagnostics: &mut Diagnostics) {
 }
 
 fn arguments(routine: &Routine, diagnostics: &mut Diagnostics) {
-    let mut names: BTreeMap<String, Span> = BTreeMap::new();
     for arg in &routine.args {
-        if let Some(first) = names.insert(snake(&arg.name), arg.span) {
-            let message = format!("two arguments have the Rust name `{}`", snake(&arg.name));
-            diagnostics.push(Diagnostic::error(arg.span, message).related(first, "the first is here"));
-        }
-        if let Some((message, help)) = unfit(routine, arg) {
+        if let Some((message, help)) = unfit(arg) {
             diagnostics.push(Diagnostic::error(arg.span, message).help(help));
         }
     }
 }
 
 /// Why an argument can't be expressed, and what to do.
-fn unfit(routine: &Routine, arg: &Arg) -> Option<(String, &'static str)> {
+fn unfit(arg: &Arg) -> Option<(String, &'static str)> {
     let ty = &arg.ty;
     let rights = ty.sent.is_right();
     let said = passing(ty).is_none() || received_right(ty).is_none();
@@ -59,9 +51,6 @@ fn unfit(routine: &Routine, arg: &Arg) -> Option<(String, &'static str)> {
         }
         Role::ReplyPort { .. } if ty.in_tran.is_some() => {
             Some(("Rust stubs do not translate reply ports".to_owned(), "use a type without `intran`"))
-        }
-        Role::ReplyPort { user: true, .. } if passing(ty).is_none() && routine.one_way => {
-            Some(("how this reply port is passed must be known".to_owned(), "use `mach_port_make_send_once_t`"))
         }
         Role::ReplyPort { .. } if matches!(ty.received, Wire::Known(name) if name.code == 16) => {
             Some(("a reply can't go to a receive right".to_owned(), "use `mach_port_make_send_once_t`"))
@@ -124,13 +113,8 @@ fn type_names(interface: &Interface, traps: bool, diagnostics: &mut Diagnostics)
 
 fn routine_names(interface: &Interface, diagnostics: &mut Diagnostics) {
     let mut names: BTreeMap<String, Span> = BTreeMap::new();
-    let methods = translate::methods(interface, |_, _| {});
     for routine in interface.routines() {
         let name = snake(&routine.name);
-        if methods.contains_key(&name) {
-            let message = format!("`{name}` is also the method that translates a type");
-            diagnostics.push(Diagnostic::error(routine.span, message).help("rename the routine, or the function of the type"));
-        }
         if let Some(first) = names.insert(name.clone(), routine.span) {
             let message = format!("two routines have the Rust name `{name}`");
             diagnostics.push(Diagnostic::error(routine.span, message).related(first, "the first is here"));

@@ -65,7 +65,10 @@ pub(super) fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> 
     match arg.role {
         Role::RequestPort | Role::MsgSeqno | Role::ReplyPort { user: false, .. } => vec![],
         Role::ReplyPort { .. } if !routine.one_way => vec![(name, "&mig::ReceiveRight".to_owned())],
-        Role::ReplyPort { .. } => vec![(name, passing(&arg.ty).map_or(String::new(), Passing::option))],
+        Role::ReplyPort { .. } => {
+            let any = || "impl Into<mig::Carry<'a>>".to_owned();
+            vec![(name, passing(&arg.ty).map_or_else(any, Passing::option))]
+        }
         Role::WaitTime | Role::SendTime => vec![(name, "Duration".to_owned())],
         Role::MsgOption => vec![(name, "u32".to_owned())],
         Role::Data { request: true, .. } => vec![(name, given_type(arg))],
@@ -154,7 +157,8 @@ fn fill(w: &mut Writer, routine: &Routine, request: &str) {
             let (method, arguments) = view::write(&arg.ty, passing(&arg.ty), &value);
             w.call(&format!("{request}.{method}"), &arguments, ";");
         } else if arg.count_in_out {
-            w.call(&format!("{request}.value"), &["mig::INTEGER_32".to_owned(), format!("&{}", room(arg))], ";");
+            let least = format!("&{}.min({})", room(arg), crate::layout::inline_elements(&arg.ty));
+            w.call(&format!("{request}.value"), &["mig::INTEGER_32".to_owned(), least], ";");
         }
     }
 }
@@ -169,10 +173,10 @@ fn send(w: &mut Writer, routine: &Routine, request: &str, target: &str) {
     let most = crate::layout::Message::reply(routine).most;
     let (method, extra) = match (routine.one_way, own) {
         (true, None) => ("send", String::new()),
-        (true, Some(port)) => {
-            let disposition = passing(&port.ty).map_or("mig::MAKE_SEND_ONCE", |p| p.disposition);
-            ("send_from", format!(", {disposition}, {}", snake(&port.name)))
-        }
+        (true, Some(port)) => match passing(&port.ty) {
+            Some(passing) => ("send_from", format!(", {}, {}", passing.disposition, snake(&port.name))),
+            None => ("send_from_any", format!(", {}", snake(&port.name))),
+        },
         (false, None) => ("call", format!(", {most}")),
         (false, Some(port)) => {
             let once = view::received_right(&port.ty) != Some("mig::SendRight");

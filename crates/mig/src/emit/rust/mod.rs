@@ -12,6 +12,7 @@ mod text;
 mod translate;
 mod trap;
 mod types;
+mod unique;
 mod view;
 mod writer;
 
@@ -34,6 +35,7 @@ pub enum Halves {
 /// The module of an interface that [`check()`] found nothing wrong with. With `traps`, its routines are called where they can
 /// be.
 pub fn module(interface: &Interface, halves: Halves, traps: bool) -> String {
+    let interface = &unique::named(interface);
     let mut body = Writer::default();
     types::define(&mut body, interface);
     text::replies(&mut body, interface);
@@ -73,9 +75,4 @@ fn imports(w: &mut Writer, interface: &Interface, body: &str) {
 /// The file name of a module where none was given.
 pub fn file_name(interface: &Interface) -> String {
     format!("{}.rs", names::plain_snake(&interface.name))
-}
-
-/// The names of the client's methods, one a line.
-pub fn list(interface: &Interface) -> String {
-    interface.routines().map(|r| format!("{}\n", names::snake(&r.name))).collect()
 }

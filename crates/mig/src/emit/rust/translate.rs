@@ -44,24 +44,23 @@ fn plain(arg: &Arg) -> String {
     if arg.role == Role::RequestPort { "mig::Target".to_owned() } else { received_type(&arg.ty) }
 }
 
-/// The methods, by name. `conflict` is told of arguments whose method there is already with other types.
-pub fn methods<'a>(interface: &'a Interface, mut conflict: impl FnMut(&'a Arg, &'a Conversion)) -> BTreeMap<String, Method> {
-    let mut found: BTreeMap<String, Method> = BTreeMap::new();
-    for arg in interface.routines().flat_map(|r| &r.args) {
-        let mut add = |conversion: &'a Conversion, method: Method| {
-            let known = found.entry(snake(&conversion.function)).or_insert_with(|| method.clone());
-            if *known != method {
-                conflict(arg, conversion);
-            }
-        };
-        if let (Some(name), Some(t)) = (into_of(arg), &arg.ty.in_tran) {
-            add(t, Method { from: ("value", plain(arg)), to: format!("Self::{name}") });
-        }
-        if let (Some(name), Some(t)) = (out_of(arg), &arg.ty.out_tran) {
-            add(t, Method { from: ("value", format!("Self::{name}")), to: received_type(&arg.ty) });
-        }
-    }
-    found
+/// The method that makes of what the message has what the server sees.
+pub fn into(arg: &Arg) -> Option<(&Conversion, Method)> {
+    let (name, tran) = (into_of(arg)?, arg.ty.in_tran.as_ref()?);
+    Some((tran, Method { from: ("value", plain(arg)), to: format!("Self::{name}") }))
+}
+
+/// The method that goes back.
+pub fn out(arg: &Arg) -> Option<(&Conversion, Method)> {
+    let (name, tran) = (out_of(arg)?, arg.ty.out_tran.as_ref()?);
+    Some((tran, Method { from: ("value", format!("Self::{name}")), to: received_type(&arg.ty) }))
+}
+
+/// The methods, by name.
+fn methods(interface: &Interface) -> BTreeMap<String, Method> {
+    let args = interface.routines().flat_map(|r| &r.args);
+    let all = args.flat_map(|arg| [into(arg), out(arg)]).flatten();
+    all.map(|(tran, method)| (snake(&tran.function), method)).collect()
 }
 
 /// The types, by name.
@@ -85,7 +84,7 @@ pub fn declare(w: &mut Writer, interface: &Interface) {
         w.doc(&format!("What C calls `{c_type}`. Who has one drops it: that is its `destructor`."));
         w.line(format!("type {name};"));
     }
-    for (name, method) in methods(interface, |_, _| {}) {
+    for (name, method) in methods(interface) {
         w.gap();
         w.doc("Translates what the message has, or is to have.");
         let parameters = ["&mut self".to_owned(), format!("{}: {}", method.from.0, method.from.1)];

@@ -185,7 +185,9 @@ fn kind(ty: &Type, wire: Wire) -> String {
     let name = kind_name(wire);
     let whole = ty.inline && !ty.varies();
     let units = if let (Count::Fixed(n), true) = (ty.count, whole) { n * ty.units } else { ty.units };
-    if units == 1 { format!("mig::{name}") } else { format!("mig::{name}.times({units})") }
+    let times = if units == 1 { String::new() } else { format!(".times({units})") };
+    let long = if ty.is_long() { ".long()" } else { "" };
+    format!("mig::{name}{times}{long}")
 }
 
 /// The method that writes or reads an argument, and its arguments before the value.

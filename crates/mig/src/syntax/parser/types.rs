@@ -120,8 +120,8 @@ impl Parser<'_> {
     }
 
     fn wire_names(&mut self) -> Parsed<(Ident, Option<Ident>)> {
-        let sent = self.ident("a transmission type")?;
-        let received = if self.take('|') { Some(self.ident("the receiver's transmission type")?) } else { None };
+        let sent = in_mach_3(self.ident("a transmission type")?);
+        let received = if self.take('|') { Some(in_mach_3(self.ident("the receiver's transmission type")?)) } else { None };
         Ok((sent, received))
     }
 
@@ -199,6 +199,22 @@ impl Parser<'_> {
 }
 
 fn is_wire_name(text: &str) -> bool {
-    text.get(..14).is_some_and(|head| head.eq_ignore_ascii_case("mach_msg_type_")) && !text.ends_with("_t")
-        || text.eq_ignore_ascii_case("polymorphic")
+    let begins = |with: &str| text.get(..with.len()).is_some_and(|head| head.eq_ignore_ascii_case(with));
+    (begins("mach_msg_type_") || begins("msg_type_")) && !text.ends_with("_t") || text.eq_ignore_ascii_case("polymorphic")
+}
+
+/// What Mach 2.5 calls `MSG_TYPE_X` is `MACH_MSG_TYPE_X` since, but for rights: its ports are send rights, and a receive right was
+/// moved, with the ownership that ports do not have any more.
+fn in_mach_3(mut name: Ident) -> Ident {
+    let old = name.text.get(..9).filter(|head| head.eq_ignore_ascii_case("msg_type_")).and_then(|_| name.text.get(9..));
+    if let Some(old) = old.map(str::to_ascii_uppercase) {
+        let new = match old.as_str() {
+            "PORT" => "COPY_SEND",
+            "PORT_ALL" | "PORT_RECEIVE" => "MOVE_RECEIVE",
+            "INTERNAL_MEMORY" => "UNSTRUCTURED",
+            same => same,
+        };
+        name.text = format!("MACH_MSG_TYPE_{new}");
+    }
+    name
 }
