@@ -10,7 +10,7 @@ use crate::{
     abi::{self, Code, HEADER, kind, option, types},
     dispatch::Inner,
     lock::Guard,
-    routes::{send::Refused, write::room_for},
+    routes::{send::Refused, write::space_for},
     state::{Home, Right, SpaceId, message::Message},
     wait::{self, Ended},
 };
@@ -170,11 +170,11 @@ fn hand_in<'a>(
                 return pseudo_receive(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }
             Refused::Queue(port, message) => {
-                let (guard, ended) = wait::for_room(guard, port, deadline);
+                let (guard, ended) = wait::for_queue(guard, port, deadline);
                 (guard, ended, message)
             }
             Refused::Line(number, slot, message) => {
-                let (guard, ended) = wait::for_line(guard, number, slot, room_for(&message), deadline);
+                let (guard, ended) = wait::for_line(guard, number, slot, space_for(&message), deadline);
                 (guard, ended, message)
             }
             Refused::Socket(port, message) => {

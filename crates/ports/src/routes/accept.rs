@@ -32,7 +32,7 @@ impl Routes {
         for _ in 0..REQUESTS {
             let Some(exported) = self.exported(port) else { return };
             // What is received without a place for its descriptors is lost, and its sender's first message with it.
-            if !objects::room_for(&exported.r, 3) {
+            if !objects::can_open(&exported.r, 3) {
                 self.mute(port);
                 return self.retry_later(Deferred::Accept(port));
             }

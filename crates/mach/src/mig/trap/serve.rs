@@ -113,9 +113,9 @@ impl<S: Send> sealed::Way<S> for Exclusive {
     unsafe fn with(context: *mut c_void, work: impl FnOnce(&mut S) -> Code) -> Code {
         // SAFETY: the caller's promise.
         let reference = unsafe { ServerRef::of(context) };
-        let Some(turn) = reference.exclusive() else { return Code::TRAP_DEADLOCK };
-        let Some(server) = turn.server() else { return Code::MIG_SERVER_DIED };
-        // SAFETY: the reference is to a server of this type, borrowed until it is taken away, and this is the only turn.
+        let Some(guard) = reference.exclusive() else { return Code::TRAP_DEADLOCK };
+        let Some(server) = guard.server() else { return Code::MIG_SERVER_DIED };
+        // SAFETY: the reference is to a server of this type, borrowed until it is taken away, and nothing else works on it.
         work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) })
     }
 }
@@ -179,8 +179,8 @@ impl<S> std::fmt::Debug for Own<S> {
 
 impl<S: Send> Serve<S> for Own<S> {
     fn with(&self, work: &mut dyn FnMut(&mut S)) -> bool {
-        let Some(turn) = self.0.exclusive() else { return false };
-        if let Some(server) = turn.server() {
+        let Some(guard) = self.0.exclusive() else { return false };
+        if let Some(server) = guard.server() {
             // SAFETY: as for calls.
             work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) });
         }
