@@ -1,7 +1,7 @@
 //! A task's names for rights.
 //!
-//! A name that the space chose is an index and a generation, so that a stale name is not taken for
-//! the next right at its place. Names that the program chose itself lie in a map.
+//! A name that the space chose is an index and a generation, so that a stale name does not denote
+//! the next right with its index. Names that the program chose itself lie in a map.
 
 use super::{
     ids::{PortId, RemoteSendOnce, SetId},
