@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("slipway-bootstrap: {error:#}");
             if session {
-                // Whoever waits for the server reads its standard output.
+                // The process that waits for the server reads this one's standard output.
                 println!("{error:#}");
             }
             ExitCode::FAILURE
@@ -158,7 +158,7 @@ fn check(directories: Vec<Directory>) -> ExitCode {
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Starts this program again with the same options, as a process that nobody waits for.
+/// Starts this program again with the same options, as a process that none waits for.
 fn detach(socket: &Path) -> Result<ExitCode> {
     let mut path = socket.as_os_str().to_owned();
     path.push(".log");

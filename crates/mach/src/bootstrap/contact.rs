@@ -1,6 +1,6 @@
 //! First contact: how a task that has no port yet gets one to the name server.
 //!
-//! The server listens at a socket that only its user can reach. Whoever connects gets one packet: [`Hello`],
+//! The server listens at a socket that only its user can reach. Each client gets one packet: [`Hello`],
 //! with the two descriptors of a send right. All else is Mach messages.
 //!
 //! A program that the server starts inherits a socket in which such a packet lies already ([`super::inherited`]). Its right is to

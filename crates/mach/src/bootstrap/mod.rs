@@ -4,7 +4,7 @@
 //! is started if it doesn't run ([`contact`], [`launch`]). The server is a task like any other: what it is asked
 //! and answers are messages ([`protocol`]), and once a client has its rights the server is on no path of a message.
 //!
-//! A server that ended is replaced by another at the next call: what was bought from the old one stays good, but
+//! A server that ended is replaced by another at the next call: rights that the old one gave stay good, but
 //! the new one knows none of the names that programs had registered.
 
 pub mod contact;

@@ -336,7 +336,7 @@ impl Inner {
             self.look_at_gate(number, slot);
         }
         self.look_at_awaited(number);
-        // The bell may be for room that a thread dozed for, when a backlog took the flag over.
+        // The bell may be for a sender that waits for free space, whose flag the backlog took over.
         self.wake_line_senders(number);
         self.heat(number);
         if self.dispatch(number) == Dispatched::More {

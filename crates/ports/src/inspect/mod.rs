@@ -2,8 +2,8 @@
 //!
 //! Each process with a watcher listens on an abstract socket, which goes with the process however it ends. A
 //! connection is the whole request, so that nothing of the asker's is read. The answer is one packet, which holds
-//! a sealed memory file with a [`Snapshot`] as JSON: sending it never waits, and whoever reads it slowly
-//! keeps nobody. Each side looks at the other's credentials before it does anything else.
+//! a sealed memory file with a [`Snapshot`] as JSON: sending it never waits, and a
+//! slow reader delays no other. Each side looks at the other's credentials before it does anything else.
 
 mod model;
 mod query;

@@ -199,11 +199,12 @@ pub enum Short {
     Received,
     /// There is nothing anywhere.
     Nothing,
-    /// There is something that goes another way.
+    /// There may be something, which the slow path finds.
     Other,
 }
 
-/// Looks whether a wait for what comes over the only hot line, if there is one, may begin, which looks at the line itself.
+/// Whether a wait may begin without a look at the lines: [`Short::Nothing`] if no message is queued, and there is one hot line at
+/// most, which the wait looks at itself.
 #[inline(always)]
 pub fn look(inner: &Inner, what: For) -> Short {
     if inner.waiting.hot.len() <= 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }

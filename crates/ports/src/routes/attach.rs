@@ -119,7 +119,7 @@ struct Made {
 
 fn make_line(ledger: &Ledger) -> io::Result<Made> {
     let (segment, file) = Segment::create_with(TABLE, RING)?;
-    // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
+    // The flag may be down until a reader sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
     let (fd_socket, their_fd_socket) = objects::socket_pair()?;

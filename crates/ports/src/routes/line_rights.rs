@@ -67,8 +67,8 @@ impl Routes {
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
         let port = match known {
-            // The other end's it was when this was written; the receive right has come here by another way since. A peer
-            // that only says so has a right to the port, and gives that: nothing is ever sent to the slot.
+            // The port was the other end's when this was written; its receive right has come here over another line since.
+            // A peer for which that isn't true has a right to the port, and gives that: nothing is ever sent to the slot.
             Some(port) if self.remote(port).is_none() => {
                 let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
                 if !line.learn(slot, port) {

@@ -202,13 +202,13 @@ impl Routes {
         Ok(Some((port, remote.stranded)))
     }
 
-    /// What came with a receive right is in its place: its senders can follow.
+    /// All that came with a receive right is taken in: its senders can follow.
     pub(super) fn arrived(&mut self, port: PortId, stranded: Vec<Box<Message>>) {
         if !stranded.is_empty() {
             self.upcall(Upcall::PutBack(port, stranded));
         }
         self.count_abroad(port);
-        // Not now: new lines stir the others, also the one whose record this is a part of.
+        // An effect, and not done now: a new line has others looked at, also the one whose record is being read.
         self.state.effect(Effect::Adopted(port));
     }
 }

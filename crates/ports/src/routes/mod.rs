@@ -4,10 +4,13 @@
 //! rights, and sends. What has to do with records that arrive, or with threads that wait, is left as an [`Upcall`] to
 //! the layer above.
 //!
-//! From the bottom: [`table`] is what is kept, [`watch`](mod@watch) what the watcher has; `listen` says what it is to hear, `defer` what it is to do; `endpoints` a port's
-//! sockets; `credit` what senders may send; `trust` proof of whose a port is; `attach` makes lines, `accept` takes them, `retire` ends those that nothing needs; `tokens`, `line_rights` numbers for rights; `cycles` receive rights that
-//! would wait for themselves; `migrate` receive rights on the move; `export` and `import` turn messages into what travels and back; `write`
-//! puts them into lines and sockets; `teardown` ends routes and takes back what was on them; `send` finds a route.
+//! From the bottom up:
+//! * [`table`]: what is kept. * [`watch`](mod@watch): what the watcher has. * `listen`: what it is to hear. * `defer`: what it is to do.
+//! * `endpoints`: a port's sockets. * `credit`: what senders may send. * `trust`: proof of whose a port is.
+//! * `attach`: makes lines. * `accept`: takes them. * `retire`: ends those that nothing needs.
+//! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
+//! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
+//! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
 
 mod accept;
 pub mod attach;

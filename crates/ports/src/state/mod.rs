@@ -150,7 +150,7 @@ impl State {
         (entry.object == space::Object::Once(once)).then_some((space, name))
     }
 
-    /// Whether somebody asked for the death of the port of a remote send-once right.
+    /// Whether the task asked for notice of the death of the port of a remote send-once right.
     pub(crate) fn is_once_watched(&self, once: RemoteSendOnce) -> bool {
         self.name_of_once(once).is_some_and(|(space, name)| self.space(space).get(name).is_some_and(|it| it.request != 0))
     }

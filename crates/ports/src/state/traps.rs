@@ -1,7 +1,7 @@
 //! Ports whose routines may be called instead of sent to.
 //!
-//! A port with routines has a [`CallEntry`], which callers keep and use without the lock. What would make it wrong closes
-//! it and puts another in its place: a port that joins or leaves a set, gets another name, or loses its receive right.
+//! A port with routines has a [`CallEntry`], which callers keep and use without the lock. A change that would make it
+//! wrong closes its turn and makes another entry: the port joins or leaves a set, gets another name, or loses its receive right.
 
 use super::{
     Effect, PortId, SetId, SpaceId, State,
@@ -60,8 +60,8 @@ impl State {
         Ok(self.turns.leaving_port(port).cloned().collect())
     }
 
-    /// The port's receive right is destroyed or given away, and its routines are withdrawn. Calls that are still in them are
-    /// not those of whoever has the right next, or of a port that gets the number next.
+    /// The port's receive right is destroyed or given away, and its routines are withdrawn. Calls that are still in them
+    /// count neither for the right's next owner, nor for the next port with the number.
     pub(crate) fn lose_traps(&mut self, port: PortId) {
         self.withdraw_traps(port);
         self.turns.leaving.iter_mut().filter(|left| left.port == Some(port)).for_each(|left| left.port = None);
@@ -80,7 +80,7 @@ impl State {
         }
     }
 
-    /// Nobody comes in there any more.
+    /// Closes a turn: it lets no call in any more.
     fn retire(&mut self, space: SpaceId, port: PortId, turn: &Arc<Turn>) {
         turn.close();
         call_entry::EPOCH.advance();
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(state.unregister_traps(a, name).expect("a port").len(), 0, "calls of a port that is dead");
         assert_eq!(state.turns.leaving(a).count(), 1, "the task doesn't wait for a call that it has");
 
-        // The same for a port that another task has now, but not for what the task that has it has withdrawn.
+        // The same for calls of a port's earlier owner, but not for those of its owner now.
         let table = Table { base: BASE, entries: Box::default(), context: 0 };
         state.register_traps(a, name, table.clone(), false).expect("a registration");
         let second = call(&state, new_port);

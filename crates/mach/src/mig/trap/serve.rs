@@ -101,7 +101,7 @@ unsafe extern "C-unwind" fn run<S, R: Trapped<S>, W: Way<S>>(port: u32, block: *
     match outcome {
         Ok(code) => code.0,
         Err(panic) => {
-            // What it carries may panic in its turn, which is too much.
+            // Dropping its payload may panic, too. That panic's payload is leaked.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(std::mem::forget);
             Code::MIG_SERVER_DIED.0
         }
@@ -189,14 +189,14 @@ impl<S: Send> Serve<S> for Own<S> {
 }
 
 impl<S> Behind<'_, S> {
-    /// Works on the server, when nobody else does. None if the calling thread is at work on it already.
+    /// Works on the server, when no other thread does. None if the calling thread is at work on it already.
     pub fn with<T>(&self, work: impl FnOnce(&mut S) -> T) -> Option<T> {
         let (mut work, mut result) = (Some(work), None);
         self.0.with(&mut |server| result = work.take().map(|work| work(server)));
         result
     }
 
-    /// Has the server's `demux` serve a request, when nobody else is at work on the server. Where the calling thread is itself,
+    /// Has the server's `demux` serve a request, when no other thread is at work on the server. Where the calling thread is itself,
     /// the request gets `MACH_TRAP_DEADLOCK`.
     ///
     /// # Errors
