@@ -22,7 +22,7 @@ use services::{Directory, Service};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use socket::ServerSocket;
 
-use slipway_mach::bootstrap::{Place, launch};
+use slipway_mach::bootstrap::{Address, launch};
 use std::{
     env,
     fs::OpenOptions,
@@ -91,7 +91,7 @@ fn main() -> ExitCode {
         Err(error) => {
             eprintln!("slipway-bootstrap: {error:#}");
             if session {
-                // Whoever waits for the server reads its standard output.
+                // The process that waits for the server reads this one's standard output.
                 println!("{error:#}");
             }
             ExitCode::FAILURE
@@ -123,28 +123,28 @@ fn become_owner() -> io::Result<()> {
 }
 
 fn run(options: Options) -> Result<ExitCode> {
-    let place = match &options.socket {
+    let address = match &options.socket {
         Some(path) => {
             let socket = std::path::absolute(path).context("--socket")?;
-            Place { named: Place::own().ok().is_none_or(|own| own.socket != socket), socket }
+            Address { named: Address::own().ok().is_none_or(|own| own.socket != socket), socket }
         }
-        None => Place::find()?,
+        None => Address::find()?,
     };
     // A private server knows what it is told only.
     let mut directories: Vec<Directory> = options.services.iter().cloned().map(Directory::new).collect();
-    if !place.named {
+    if !address.named {
         directories.extend(Directory::of_user());
     }
     if options.check {
         return Ok(check(directories));
     }
     if options.detach {
-        return detach(&place.socket);
+        return detach(&address.socket);
     }
     if options.session {
         rustix::process::setsid().context("setsid")?;
     }
-    serve(&place, options, directories)
+    serve(&address, options, directories)
 }
 
 fn check(directories: Vec<Directory>) -> ExitCode {
@@ -158,7 +158,7 @@ fn check(directories: Vec<Directory>) -> ExitCode {
     if wrong.is_empty() { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-/// Starts this program again with the same options, as a process that nobody waits for.
+/// Starts this program again with the same options, as a process that none waits for.
 fn detach(socket: &Path) -> Result<ExitCode> {
     let mut path = socket.as_os_str().to_owned();
     path.push(".log");
@@ -170,12 +170,12 @@ fn detach(socket: &Path) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result<ExitCode> {
+fn serve(address: &Address, options: Options, directories: Vec<Directory>) -> Result<ExitCode> {
     let (stop, reload) = (signals(&[SIGTERM, SIGINT])?, signals(&[SIGHUP])?);
     raise_limit();
-    let Some(own) = ServerSocket::take(&place.socket)? else {
+    let Some(own) = ServerSocket::take(&address.socket)? else {
         if !options.session {
-            eprintln!("slipway-bootstrap: another server listens at {}", place.socket.display());
+            eprintln!("slipway-bootstrap: another server listens at {}", address.socket.display());
         }
         say_ready()?;
         return Ok(ExitCode::SUCCESS);
@@ -186,7 +186,7 @@ fn serve(place: &Place, options: Options, directories: Vec<Directory>) -> Result
     }
     let mut server = Server::new(own, directories, options.service, options.view)?;
     say_ready()?;
-    let socket = place.named.then_some(place.socket.as_os_str());
+    let socket = address.named.then_some(address.socket.as_os_str());
     server.run(&stop, &reload, socket, !options.session)?;
     Ok(ExitCode::SUCCESS)
 }

@@ -131,9 +131,9 @@ fn a_process_is_one_client() {
     const TIMES: usize = 10 * EACH;
     match role().as_deref() {
         Some("again") => {
-            let place = bootstrap::Place::find().expect("a place");
+            let address = bootstrap::Address::find().expect("an address");
             let _right = bootstrap::port(me()).expect("the name server");
-            let got: Vec<_> = (0..TIMES).map(|_| bootstrap::contact::greet(&place.socket)).collect();
+            let got: Vec<_> = (0..TIMES).map(|_| bootstrap::contact::greet(&address.socket)).collect();
             assert!(got[0].is_ok());
             let refused = got.iter().filter_map(|it| it.as_ref().err()).next().expect("a limit").to_string();
             assert!(refused.contains("as many clients as it may"), "{refused}");
@@ -141,7 +141,7 @@ fn a_process_is_one_client() {
             listen();
             // What is given up makes room.
             drop(got);
-            assert!((0..2000).any(|_| bootstrap::contact::greet(&place.socket).is_ok()));
+            assert!((0..2000).any(|_| bootstrap::contact::greet(&address.socket).is_ok()));
         }
         Some("honest") => assert!(registered("honest") > 0),
         Some(_) => {

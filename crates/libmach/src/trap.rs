@@ -7,7 +7,7 @@ use slipway_abi::{
     Code,
     call::{CONCURRENT, SERIAL, TRAP_VERSION},
 };
-use slipway_ports::trap::{self, gate::Table};
+use slipway_ports::trap::{self, Table};
 use std::{
     ffi::{c_int, c_void},
     slice,

@@ -59,9 +59,9 @@ pub fn writable(fd: impl AsFd) -> bool {
 }
 
 /// Whether so many more descriptors can be opened now. `fd` is any that is open.
-pub fn room_for(fd: impl AsFd, many: usize) -> bool {
-    let places: Vec<io::Result<OwnedFd>> = (0..many).map(|_| Ok(rustix::io::fcntl_dupfd_cloexec(&fd, 0)?)).collect();
-    places.iter().all(Result::is_ok)
+pub fn can_open(fd: impl AsFd, many: usize) -> bool {
+    let opened: Vec<io::Result<OwnedFd>> = (0..many).map(|_| Ok(rustix::io::fcntl_dupfd_cloexec(&fd, 0)?)).collect();
+    opened.iter().all(Result::is_ok)
 }
 
 /// Takes one packet: its size (0: the other side is gone), and its descriptors, which go to `fds`.

@@ -3,7 +3,7 @@
 use crate::{
     abi::Code,
     lock::Guard,
-    state::gate::{self, Table},
+    state::call_entry::{self, Table},
     task::Task,
     trap::calls_in,
     wait,
@@ -52,7 +52,7 @@ impl Task {
     pub fn trap_calls(&self, name: u32) -> Option<u64> {
         let guard = self.lock();
         let port = guard.state.receive_of(self.space(), name).ok()?;
-        let calls = |traps: &gate::Traps| traps.tally.sum();
+        let calls = |traps: &call_entry::Traps| traps.tally.sum();
         guard.state.port(port).local()?.traps.as_deref().map(calls)
     }
 }

@@ -199,8 +199,8 @@ fn what_was_refused_is_sent_again() {
 }
 
 #[test]
-fn who_has_no_descriptors_takes_lines_when_there_are_some() {
-    let (_dog, stage) = stage!("who_has_no_descriptors_takes_lines_when_there_are_some");
+fn an_owner_without_descriptors_takes_lines_when_there_are_some() {
+    let (_dog, stage) = stage!("an_owner_without_descriptors_takes_lines_when_there_are_some");
     let many = getrlimit(Resource::Nofile).current.expect("a limit");
     stage.ask(LIMIT, 0);
     let mut lines: Vec<Line> = (0..5).map(|_| Line::make(&stage.s)).collect();
@@ -229,8 +229,8 @@ fn with_right(right: WireRight, luggage: &[u8], fds: u16) -> (Record, Vec<u8>) {
 
 /// Nothing but a dead name comes of a right that there was no descriptor for, and nothing but a code of memory.
 #[test]
-fn who_has_no_descriptors_keeps_its_lines() {
-    let (_dog, stage) = stage!("who_has_no_descriptors_keeps_its_lines");
+fn an_owner_without_descriptors_keeps_its_lines() {
+    let (_dog, stage) = stage!("an_owner_without_descriptors_keeps_its_lines");
     let many = getrlimit(Resource::Nofile).current.expect("a limit");
     let mut line = Line::make(&stage.s);
     line.write(&message(KEPT), &[], &[]);

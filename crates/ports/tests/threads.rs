@@ -231,8 +231,8 @@ fn a_leader_that_times_out_leaves_nobody_behind() {
 }
 
 #[test]
-fn changes_wake_who_waits() {
-    let _dog = watchdog("changes_wake_who_waits", WATCHDOG);
+fn changes_wake_the_threads_that_wait() {
+    let _dog = watchdog("changes_wake_the_threads_that_wait", WATCHDOG);
     let task = Task::current();
     let set = task.allocate(right::PORT_SET).expect("a set");
     let code = |from: u32, change: &dyn Fn()| woken_by(move || receive_within(from, SOON).map(|msg| msg.id()), change);

@@ -1,6 +1,6 @@
 //! First contact: how a task that has no port yet gets one to the name server.
 //!
-//! The server listens at a socket that only its user can reach. Whoever connects gets one packet: [`Hello`],
+//! The server listens at a socket that only its user can reach. Each client gets one packet: [`Hello`],
 //! with the two descriptors of a send right. All else is Mach messages.
 //!
 //! A program that the server starts inherits a socket in which such a packet lies already ([`super::inherited`]). Its right is to
@@ -83,15 +83,15 @@ pub enum Unreachable {
 
 /// Where the name server's socket is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Place {
+pub struct Address {
     /// The socket; absolute.
     pub socket: PathBuf,
     /// Whether SLIPWAY_BOOTSTRAP names it.
     pub named: bool,
 }
 
-impl Place {
-    /// The place that SLIPWAY_BOOTSTRAP names, else that of the user's own server. A set-uid program has the latter only.
+impl Address {
+    /// The address that SLIPWAY_BOOTSTRAP names, else that of the user's own server. A set-uid program has the latter only.
     pub fn find() -> Result<Self, Unreachable> {
         if let Some(path) = env::var_os(SOCKET_VARIABLE).filter(|path| !path.is_empty() && !trust::is_elevated()) {
             let socket = std::path::absolute(&path).unwrap_or_else(|_| path.into());
@@ -100,14 +100,14 @@ impl Place {
         Self::own()
     }
 
-    /// The place of the user's own server.
+    /// The address of the user's own server.
     pub fn own() -> Result<Self, Unreachable> {
         let dir = runtime_dir(true).ok_or(Unreachable::NoDirectory)?;
         let socket = dir.join(SOCKET);
         Ok(Self { socket: std::path::absolute(&socket).unwrap_or(socket), named: false })
     }
 
-    /// The error for this place.
+    /// The error for this address.
     pub fn unreachable(&self, why: impl std::fmt::Display) -> Unreachable {
         let (socket, why) = (self.socket.clone(), why.to_string());
         if self.named { Unreachable::Named { socket, why } } else { Unreachable::Own { socket, why } }

@@ -3,7 +3,7 @@
 //! It is a packet as [`contact`] has it, in a socket that the program inherits with its environment. The packet is looked
 //! at and never taken: what the program executes, and each task in its process, finds it too.
 
-use super::contact::{self, Place};
+use super::contact::{self, Address};
 use crate::task::Task;
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
@@ -73,11 +73,11 @@ fn hung_up(fd: impl AsFd) -> bool {
     ready.is_ok_and(|n| n > 0) && fds[0].revents().intersects(PollFlags::HUP | PollFlags::ERR)
 }
 
-/// What stands for the inherited send right, if the name server at `place` started this process, and neither ended nor
+/// What stands for the inherited send right, if the name server at `address` started this process, and neither ended nor
 /// started the program again since.
-pub(super) fn find(place: &Place) -> Option<(OwnedFd, OwnedFd)> {
+pub(super) fn find(address: &Address) -> Option<(OwnedFd, OwnedFd)> {
     let value = env::var_os(VARIABLE).filter(|_| !trust::is_elevated())?;
-    let (number, wanted) = parse(&value, &place.socket)?;
+    let (number, wanted) = parse(&value, &address.socket)?;
     let socket = copy(number)?;
     let is_it = is_packet_socket(&socket) && inode(&socket).is_ok_and(|inode| inode == wanted);
     let peer = credentials::peer(&socket).ok().filter(|_| is_it)?;

@@ -4,7 +4,7 @@
 //! is started if it doesn't run ([`contact`], [`launch`]). The server is a task like any other: what it is asked
 //! and answers are messages ([`protocol`]), and once a client has its rights the server is on no path of a message.
 //!
-//! A server that ended is replaced by another at the next call: what was bought from the old one stays good, but
+//! A server that ended is replaced by another at the next call: rights that the old one gave stay good, but
 //! the new one knows none of the names that programs had registered.
 
 pub mod contact;
@@ -18,7 +18,7 @@ pub mod launch;
 pub mod listing;
 pub mod protocol;
 
-pub use contact::{Place, Unreachable};
+pub use contact::{Address, Unreachable};
 pub use protocol::{Service, ServiceName, Status};
 pub use slipway_fabric::trust;
 
@@ -97,31 +97,31 @@ pub fn port(task: Task) -> Result<u32, Error> {
 
 /// Connects to the name server, started if need be: the name of a send right to its port.
 fn connect(task: Task) -> Result<u32, Error> {
-    let place = Place::find()?;
-    if let Some((s, t)) = inherited::find(&place)
+    let address = Address::find()?;
+    if let Some((s, t)) = inherited::find(&address)
         && let Ok(name) = task.import(s, t)
         && name != abi::DEAD
     {
         return Ok(name);
     }
-    let (s, t) = reach(&place)?;
+    let (s, t) = reach(&address)?;
     match task.import(s, t) {
-        Ok(abi::DEAD) => Err(place.unreachable("it ended just now").into()),
+        Ok(abi::DEAD) => Err(address.unreachable("it ended just now").into()),
         Ok(name) => Ok(name),
-        Err(error) => Err(place.unreachable(error).into()),
+        Err(error) => Err(address.unreachable(error).into()),
     }
 }
 
-/// What stands for a send right to the name server at a place. The user's own is started if nobody listens there.
-pub fn reach(place: &Place) -> Result<(OwnedFd, OwnedFd), Unreachable> {
-    let fds = match contact::greet(&place.socket) {
-        Err(Failed::Nobody) if !place.named => {
-            launch::launch(&place.socket).map_err(|why| place.unreachable(why))?;
-            contact::greet(&place.socket)
+/// What stands for a send right to the name server at an address. The user's own is started if nobody listens there.
+pub fn reach(address: &Address) -> Result<(OwnedFd, OwnedFd), Unreachable> {
+    let fds = match contact::greet(&address.socket) {
+        Err(Failed::Nobody) if !address.named => {
+            launch::launch(&address.socket).map_err(|why| address.unreachable(why))?;
+            contact::greet(&address.socket)
         }
         other => other,
     };
-    fds.map_err(|why| place.unreachable(why))
+    fds.map_err(|why| address.unreachable(why))
 }
 
 /// A send right for a service, as a new reference of the caller's. `server` is a name of a send right to the name

@@ -43,7 +43,7 @@ impl Inner {
                 let sent_to = |local: &Local| port.srights > 0 || local.abroad > 0 || local.mscount > 0;
                 port.local().is_some_and(|local| owned(local.receiver) && sent_to(local))
             }),
-            For::Room(_) | For::Line(_) | For::Turn(_) => false,
+            For::NotFull(_) | For::Line(_) | For::Turn(_) => false,
         };
         self.waiting.awaited().any(of_task)
     }

@@ -11,7 +11,7 @@ use std::ops::{Deref, DerefMut};
 /// Everything that a process knows of Mach, its connections, and its waiting threads. One lock guards it; no thread sleeps with it held.
 #[derive(Debug, Default)]
 pub struct Inner {
-    /// Ports, lines, and the ways between processes.
+    /// Ports, lines, and the routes between processes.
     pub routes: Routes,
     /// The threads that wait.
     pub waiting: Waiting,
@@ -55,7 +55,7 @@ impl Inner {
     /// Wakes all threads that wait on the port in any way.
     pub(super) fn wake_all_of(&mut self, port: PortId) {
         let receives = self.receivers_of(port);
-        self.wake_where(|what| *what == For::Room(port) || receives(what));
+        self.wake_where(|what| *what == For::NotFull(port) || receives(what));
         self.waiting.tell_pollers(receives);
         // What polls finds no receive right then. Its number may become another port's.
         if !self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_))) {

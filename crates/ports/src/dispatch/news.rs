@@ -39,7 +39,7 @@ impl Inner {
         }
     }
 
-    /// Finds out how many hold rights to a port here, before somebody asks the state.
+    /// Finds out how many hold rights to a port here, before the state is asked.
     pub(crate) fn refresh_senders(&mut self, port: PortId) {
         if let Some(exported) = self.exported_mut(port) {
             exported.t = None;

@@ -36,8 +36,7 @@ impl Inner {
                     let end = once_ends.remove(id as usize);
                     return self.take_from_socket(port, &bytes, end);
                 }
-                // Descriptors, which go first, as many as a packet takes; or somebody looked whether this is where his
-                // right leads.
+                // Descriptors, which go first, as many as a packet takes; or a process tests whether its right leads here.
                 Ok((1..wire::RECORD, lost)) if end.packets <= PACKETS => {
                     if lost {
                         end.fds.resize_with(before + objects::FD_BATCH, || None);

@@ -3,7 +3,7 @@
 use super::Inner;
 use crate::{
     abi,
-    line::{Line, RING, TURN, Token},
+    line::{Line, QUANTUM, RING, Token},
     objects,
     routes::{Deferred, Routes, Upcall, corrupt, import::View},
     state::{LineId, Right, message::Origin},
@@ -43,8 +43,8 @@ impl Inner {
         line.spent = 0;
         loop {
             let front = match self.lines.get_mut(number) {
-                // A line that ends has no other turn.
-                Some(line) if line.rx.head < end && (line.spent < TURN || line.ended) => line.front(),
+                // A line that ends gets no other one.
+                Some(line) if line.rx.head < end && (line.spent < QUANTUM || line.ended) => line.front(),
                 Some(_) => return Dispatched::More,
                 None => return Dispatched::Dry,
             };
@@ -262,7 +262,7 @@ impl Inner {
             match upcall {
                 Upcall::Stir(line) => self.line_stirs(line),
                 Upcall::Heat(line) => self.heat(line),
-                Upcall::Room(line) => self.wake_line_senders(line),
+                Upcall::NotFull(line) => self.wake_line_senders(line),
                 Upcall::End(line) => self.end_line(line),
                 Upcall::Gate(line, slot) => drop(self.look_at_gate(line, slot)),
                 Upcall::Close(line, slot) => self.gate_closed(line, slot, false),
@@ -336,7 +336,7 @@ impl Inner {
             self.look_at_gate(number, slot);
         }
         self.look_at_awaited(number);
-        // The bell may be for room that a thread dozed for, when a backlog took the flag over.
+        // The bell may be for a sender that waits for free space, whose flag the backlog took over.
         self.wake_line_senders(number);
         self.heat(number);
         if self.dispatch(number) == Dispatched::More {

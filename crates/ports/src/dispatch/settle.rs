@@ -34,7 +34,7 @@ impl Inner {
     fn carry_out(&mut self, effect: Effect) {
         match effect {
             Effect::Arrived(port) => self.wake_receiver(port),
-            Effect::Room(port) => self.wake_where(|what| *what == For::Room(port)),
+            Effect::NotFull(port) => self.wake_where(|what| *what == For::NotFull(port)),
             Effect::Transmit(message) => self.transmit(message),
             Effect::Forgotten(port) => self.forget(port),
             Effect::OnceDropped(once) => self.drop_once(once),

@@ -2,8 +2,8 @@
 //!
 //! Each process with a watcher listens on an abstract socket, which goes with the process however it ends. A
 //! connection is the whole request, so that nothing of the asker's is read. The answer is one packet, which holds
-//! a sealed memory file with a [`Snapshot`] as JSON: sending it never waits, and whoever reads it slowly
-//! keeps nobody. Each side looks at the other's credentials before it does anything else.
+//! a sealed memory file with a [`Snapshot`] as JSON: sending it never waits, and a
+//! slow reader delays no other. Each side looks at the other's credentials before it does anything else.
 
 mod model;
 mod query;
@@ -12,7 +12,7 @@ mod snapshot;
 #[cfg(test)]
 mod tests;
 
-pub use model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves, Snapshot, Task, Way};
+pub use model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Route, Serves, Snapshot, Task};
 pub use query::{Address, Failure, addresses, ask};
 
 use crate::objects;
@@ -32,7 +32,7 @@ use std::{
 const BACKLOG: i32 = 16;
 
 /// Connections that are accepted before the watcher looks at anything else.
-const TURNS: u32 = 8;
+const ACCEPTED: u32 = 8;
 
 /// Names that are tried: strangers can take one, since an abstract name belongs to nobody.
 const TRIES: u32 = 16;
@@ -75,7 +75,7 @@ impl Inspector {
 /// # Errors
 /// Nobody can be accepted for now, as there are no descriptors or no memory left.
 pub(crate) fn answer(listener: &Reserved, snapshot: &dyn Fn() -> Snapshot) -> io::Result<()> {
-    for _ in 0..TURNS {
+    for _ in 0..ACCEPTED {
         match rustix::net::accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
             // A process that is refused, or can't be answered, sees the connection close.
             Ok(socket) => drop(answer_one(socket, snapshot)),

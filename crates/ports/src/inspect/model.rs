@@ -107,8 +107,9 @@ pub struct Port {
     pub names: Vec<Member>,
     /// What only the process with the receive right knows.
     pub here: Option<Here>,
-    /// The ways to a port elsewhere; messages go the first.
-    pub ways: Vec<Way>,
+    /// The routes to a port elsewhere; messages go the first.
+    #[serde(rename = "ways")]
+    pub routes: Vec<Route>,
 }
 
 /// A name in a task.
@@ -190,10 +191,10 @@ pub struct Holder {
     pub given: u32,
 }
 
-/// A way to a port elsewhere.
+/// A route to a port elsewhere.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Way {
+pub struct Route {
     /// The line.
     pub line: u32,
     /// The port's slot on it.

@@ -1,6 +1,6 @@
 //! Taking note of what there is, with the lock held: bounded, and without a change to anything.
 
-use super::model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Serves, Snapshot, Task, Way};
+use super::model::{Held, Here, Holder, Home, Line, Member, Name, Port, Role, Route, Serves, Snapshot, Task};
 use crate::{
     abi::kind,
     dispatch::Inner,
@@ -19,7 +19,7 @@ use rustc_hash::FxHashSet;
 pub(super) const NAMES: usize = 4096;
 /// Lines that are listed.
 pub(super) const LINES: usize = 1024;
-/// Parts that are listed of ports, sets and lines together: members, holders, ways.
+/// Parts that are listed of ports, sets and lines together: members, holders, routes.
 const PARTS: usize = 8192;
 /// Ports that are looked at for those that only messages refer to.
 const SCANNED: usize = 8192;
@@ -136,7 +136,7 @@ impl Inner {
             send_once_rights: it.sorights,
             names: budget.parts(it.names.iter().map(|(task, name)| Member { task: task.0, name: *name })),
             here,
-            ways: remote.map_or_else(Vec::new, |remote| budget.parts(remote.routes.iter().map(|route| self.way(route)))),
+            routes: remote.map_or_else(Vec::new, |remote| budget.parts(remote.routes.iter().map(|route| self.route(route)))),
         })
     }
 
@@ -171,13 +171,13 @@ impl Inner {
         })
     }
 
-    fn way(&self, route: &crate::routes::Route) -> Way {
+    fn route(&self, route: &crate::routes::Route) -> Route {
         let line = self.lines.get(route.line);
         let count = line.and_then(|line| line.outs.get(route.slot as usize)?.as_ref()).map(|out| out.count).unwrap_or_default();
         let sent = count.sent();
         // The other end may write anything there.
         let waiting = line.map(|line| line.credit.untaken(route.slot, &count)).filter(|waiting| *waiting <= sent).unwrap_or(0);
-        Way { line: route.line.index, slot: route.slot, line_rights: route.line_rights, sent, waiting }
+        Route { line: route.line.index, slot: route.slot, line_rights: route.line_rights, sent, waiting }
     }
 
     fn line_of(&self, number: LineId, line: &crate::line::Line) -> Line {

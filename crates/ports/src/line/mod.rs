@@ -47,10 +47,10 @@ pub const BACKLOG: usize = HELD + 4 * SLOTS;
 /// leaves untaken, and this one that keeps them: [`INLINE`] bytes of each at most.
 const ANSWERS: usize = 1024;
 
-/// What is taken of a line in one turn beside what its ring holds, in bytes of memory files: then others have the lock.
-pub const TURN: usize = 1 << 20;
+/// What is taken of a line in one go beside what its ring holds, in bytes of memory files: then others have the lock.
+pub const QUANTUM: usize = 1 << 20;
 
-/// What a descriptor counts for in a [`TURN`]: about what it takes to receive and close it.
+/// What a descriptor counts for in a [`QUANTUM`]: about what it takes to receive and close it.
 const FD_COST: usize = 4096;
 
 /// Bells that are taken off a socket in one go.
@@ -103,7 +103,7 @@ pub struct Line {
     pub kept: VecDeque<Kept>,
     /// Records that found no room.
     pub backlog: VecDeque<Pending>,
-    /// What was taken of the line in this turn, beside what lay in the ring: see [`TURN`].
+    /// What was taken of the line in this go, beside what lay in the ring: see [`QUANTUM`].
     pub spent: usize,
     /// Whether spinning on it is worth it.
     pub spins: SpinHistory,
@@ -215,7 +215,7 @@ impl Line {
 
     /// Whether a record of `len` bytes fits now, and `fds` descriptors on the socket.
     #[inline(always)]
-    pub fn room(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
+    pub fn check_space(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
         if self.ended {
             return Err(Stall::Broken);
         }
@@ -241,7 +241,7 @@ impl Line {
     }
 
     /// Whether `len` bytes fit into the ring now. `Err(Short)` if they don't although it is empty: the system has no
-    /// memory for more of it, and the reader can make no room.
+    /// memory for more of it, and the reader can free none.
     #[inline(always)]
     pub(super) fn fits(&mut self, len: usize) -> Result<bool, Stall> {
         if self.segment.tx.free(&mut self.tx, len)? >= len {
@@ -250,16 +250,16 @@ impl Line {
         if self.tx.is_empty() { Err(Stall::Short) } else { Ok(false) }
     }
 
-    /// As [`Line::room`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for
+    /// As [`Line::check_space`], for a message to a token: in Mach it waits for nothing, and if it did, two tasks could wait for
     /// each other for ever, one with a line full of answers that it has yet to take, the other with one of requests.
-    pub fn room_for_answer(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
-        match self.room(len, fds) {
+    pub fn check_space_for_answer(&mut self, len: usize, fds: usize) -> Result<(), Stall> {
+        match self.check_space(len, fds) {
             Err(Stall::Ring) if self.backlog.len() < ANSWERS && self.may_keep(fds) => Ok(()),
             other => other,
         }
     }
 
-    /// Writes a record without items or descriptors, for which there is [`Line::room`], and makes it visible.
+    /// Writes a record without items or descriptors, which [fits](Line::check_space), and makes it visible.
     #[inline(always)]
     pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
         self.segment.tx.fill_headed(&mut self.tx, record.words(), body)?;

@@ -14,7 +14,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use zerocopy::IntoBytes;
 
 impl Line {
-    /// Writes a record and makes it visible; the descriptors go first. There should be [`Line::room`] for it: if what it
+    /// Writes a record and makes it visible; the descriptors go first. It should [fit](Line::check_space): if what it
     /// carries has used that up, it waits for more. `Err(Short)` if it is larger than the ring.
     #[inline]
     pub fn write(&mut self, record: &Record, parts: [&[u8]; 2], slot: u32, fds: Vec<OutFd>) -> Result<(), Stall> {

@@ -1,18 +1,18 @@
-//! The table of lines, whose places are used again, and never by a reference to a line that was there before.
+//! The table of lines. An index is used again, and a reference to the line that had it before finds nothing.
 
 use super::Line;
 use crate::state::LineId;
 
-/// Lines by [`LineId`]. A reference to a line that is gone finds nothing, whatever is at its place now.
+/// Lines by [`LineId`]. A reference to a line that is gone finds nothing, whatever has its index now.
 #[derive(Debug, Default)]
 pub struct Lines {
-    places: Vec<Place>,
-    /// Places without a line.
+    entries: Vec<Entry>,
+    /// Indices without a line.
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Place {
+struct Entry {
     /// That of the line, or of the next one if there is none.
     serial: u32,
     line: Option<Line>,
@@ -22,33 +22,33 @@ impl Lines {
     /// The line.
     #[inline(always)]
     pub fn get(&self, id: LineId) -> Option<&Line> {
-        self.places.get(id.index as usize).filter(|place| place.serial == id.serial)?.line.as_ref()
+        self.entries.get(id.index as usize).filter(|entry| entry.serial == id.serial)?.line.as_ref()
     }
 
     /// As [`Lines::get`].
     #[inline(always)]
     pub fn get_mut(&mut self, id: LineId) -> Option<&mut Line> {
-        self.places.get_mut(id.index as usize).filter(|place| place.serial == id.serial)?.line.as_mut()
+        self.entries.get_mut(id.index as usize).filter(|entry| entry.serial == id.serial)?.line.as_mut()
     }
 
     /// Adds a line.
     pub fn insert(&mut self, line: Line) -> LineId {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.places.push(Place { serial: 1, line: None });
-            self.places.len() as u32 - 1
+            self.entries.push(Entry { serial: 1, line: None });
+            self.entries.len() as u32 - 1
         });
-        let place = &mut self.places[index as usize];
-        place.line = Some(line);
-        LineId { index, serial: place.serial }
+        let entry = &mut self.entries[index as usize];
+        entry.line = Some(line);
+        LineId { index, serial: entry.serial }
     }
 
     /// Takes a line out.
     pub fn remove(&mut self, id: LineId) -> Option<Line> {
-        let place = self.places.get_mut(id.index as usize).filter(|place| place.serial == id.serial)?;
-        let line = place.line.take()?;
-        // A place whose serials are used up stays empty.
-        if let Some(next) = place.serial.checked_add(1) {
-            place.serial = next;
+        let entry = self.entries.get_mut(id.index as usize).filter(|entry| entry.serial == id.serial)?;
+        let line = entry.line.take()?;
+        // An entry whose serials are used up stays empty.
+        if let Some(next) = entry.serial.checked_add(1) {
+            entry.serial = next;
             self.free.push(id.index);
         }
         Some(line)
@@ -56,13 +56,13 @@ impl Lines {
 
     /// All lines.
     pub fn iter(&self) -> impl Iterator<Item = (LineId, &Line)> {
-        let at = |(index, place): (usize, &'_ Place)| LineId { index: index as u32, serial: place.serial };
-        self.places.iter().enumerate().filter_map(move |it| Some((at(it), it.1.line.as_ref()?)))
+        let at = |(index, entry): (usize, &'_ Entry)| LineId { index: index as u32, serial: entry.serial };
+        self.entries.iter().enumerate().filter_map(move |it| Some((at(it), it.1.line.as_ref()?)))
     }
 
     /// How many there are.
     pub fn len(&self) -> usize {
-        self.places.len() - self.free.len()
+        self.entries.len() - self.free.len()
     }
 
     /// Whether there is none.

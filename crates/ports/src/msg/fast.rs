@@ -40,19 +40,19 @@ impl Inner {
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.
     #[inline(always)]
-    fn way_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
-        if self.shortcuts.knows_route(space, name) || self.look_up_way(space, name).is_some() {
+    fn route_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
+        if self.shortcuts.knows_route(space, name) || self.look_up_route(space, name).is_some() {
             return Some(self.shortcuts.route());
         }
         None
     }
 
     #[inline(never)]
-    fn look_up_way(&mut self, space: SpaceId, name: u32) -> Option<()> {
+    fn look_up_route(&mut self, space: SpaceId, name: u32) -> Option<()> {
         let port = self.state.space(space).get(name).filter(|entry| entry.has(kind::SEND))?.port()?;
-        let route = self.remote(port)?.way()?;
-        let way = (route.line, route.slot);
-        self.shortcuts.note_route(space, name, way);
+        let route = self.remote(port)?.route()?;
+        let route = route.line_and_slot();
+        self.shortcuts.note_route(space, name, route);
         Some(())
     }
 }
@@ -118,11 +118,11 @@ fn record(kind: u8, target: u32, id: i32, reply: WireRight, body: &[u8]) -> Reco
 
 #[inline(always)]
 fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
-    let Some((number, slot)) = inner.way_to(space, header.remote) else { return false };
+    let Some((number, slot)) = inner.route_to(space, header.remote) else { return false };
     let Routes { state, lines, sent, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     // What is flushed may drop descriptors.
-    if !line.backlog.is_empty() || line.room(RECORD + body.len(), 0).is_err() {
+    if !line.backlog.is_empty() || line.check_space(RECORD + body.len(), 0).is_err() {
         return false;
     }
     let Ok(out) = line.credited(slot) else { return false };
@@ -160,7 +160,7 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     let Routes { state, lines, onces, stirred, sent, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     // What is flushed may drop descriptors.
-    if !line.backlog.is_empty() || line.room(RECORD + body.len(), 0).is_err() {
+    if !line.backlog.is_empty() || line.check_space(RECORD + body.len(), 0).is_err() {
         return false;
     }
 
@@ -199,11 +199,12 @@ pub enum Short {
     Received,
     /// There is nothing anywhere.
     Nothing,
-    /// There is something that goes another way.
+    /// There may be something, which the slow path finds.
     Other,
 }
 
-/// Looks whether a wait for what comes over the only hot line, if there is one, may begin, which looks at the line itself.
+/// Whether a wait may begin without a look at the lines: [`Short::Nothing`] if no message is queued, and there is one hot line at
+/// most, which the wait looks at itself.
 #[inline(always)]
 pub fn look(inner: &Inner, what: For) -> Short {
     if inner.waiting.hot.len() <= 1 && none_queued(&inner.state, what) { Short::Nothing } else { Short::Other }
@@ -215,7 +216,7 @@ fn none_queued(state: &State, what: For) -> bool {
     match what {
         For::Port(port) => state.port(port).local().is_some_and(|local| local.queue.is_empty()),
         For::Set(set) => state.set(set).ready.is_empty(),
-        For::Room(_) | For::Line(_) | For::Turn(_) => false,
+        For::NotFull(_) | For::Line(_) | For::Turn(_) => false,
     }
 }
 

@@ -44,7 +44,7 @@ fn destination(inner: &Inner, space: SpaceId, header: &Header) -> Option<PortId>
     }
 }
 
-/// Hands the message over: whether others depend on the lines that the receiver looked at. None if it has to go another way.
+/// Hands the message over: whether others depend on the lines that the receiver looked at. None if it can't be handed over.
 fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Option<bool> {
     let port = destination(inner, space, header)?;
     let reply = match (header.local_type, header.local) {

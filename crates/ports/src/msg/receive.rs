@@ -143,7 +143,7 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
     let held = match was {
         For::Port(port) => inner.state.ports.get(port.0 as usize).and_then(|port| port.local()?.receiver),
         For::Set(set) => inner.state.sets.get(set.0 as usize).map(|set| set.holder),
-        For::Room(_) | For::Line(_) | For::Turn(_) => None,
+        For::NotFull(_) | For::Line(_) | For::Turn(_) => None,
     };
     match now {
         Err(Code::RCV_IN_SET) => Code::RCV_PORT_CHANGED,
@@ -205,7 +205,7 @@ fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
             inner.state.still_ready(port);
             Some(port)
         }
-        For::Room(_) | For::Line(_) | For::Turn(_) => None,
+        For::NotFull(_) | For::Line(_) | For::Turn(_) => None,
     }
 }
 
@@ -223,7 +223,7 @@ fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8],
     }
     let set = inner.state.port(port).local().and_then(|local| local.set);
     if let Some(set) = set {
-        // Its turn is over: it goes to the back if more is there.
+        // It goes to the back if it has more.
         let _ = inner.state.next_ready(set);
     }
     let Some(message) = inner.state.dequeue(port) else { return Code::RCV_TIMED_OUT };

@@ -10,7 +10,7 @@ use crate::{
     abi::{self, Code, HEADER, kind, option, types},
     dispatch::Inner,
     lock::Guard,
-    routes::{send::Refused, write::room_for},
+    routes::{send::Refused, write::space_for},
     signals,
     state::{Home, Right, SpaceId, message::Message},
     wait,
@@ -168,8 +168,8 @@ fn hand_in<'a>(
             Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
                 return pseudo_receive(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }
-            Refused::Queue(port, message) => (wait::for_room(guard, port, deadline), message),
-            Refused::Line(number, slot, message) => (wait::for_line(guard, number, slot, room_for(&message), deadline), message),
+            Refused::Queue(port, message) => (wait::for_queue(guard, port, deadline), message),
+            Refused::Line(number, slot, message) => (wait::for_line(guard, number, slot, space_for(&message), deadline), message),
             Refused::Socket(port, message) => (wait::for_socket(guard, port, deadline), message),
         };
         if request.option & option::SEND_INTERRUPT != 0 && signals::have_interrupted() {

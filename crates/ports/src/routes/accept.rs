@@ -32,7 +32,7 @@ impl Routes {
         for _ in 0..REQUESTS {
             let Some(exported) = self.exported(port) else { return };
             // What is received without a place for its descriptors is lost, and its sender's first message with it.
-            if !objects::room_for(&exported.r, 3) {
+            if !objects::can_open(&exported.r, 3) {
                 self.mute(port);
                 return self.retry_later(Deferred::Accept(port));
             }
@@ -136,9 +136,9 @@ impl Routes {
         charge
     }
 
-    /// The line that this process asked for itself with a request, while the port's receive right was on its way here: no
-    /// line leads to oneself. The bell tells, which only the request carries and a client that took it: no other process can end
-    /// a line so, and a client only its own.
+    /// The line that this process made with a request, if it has now received that itself: the port's receive right was on its
+    /// way here, and no line leads to its own maker. The bell shows it, which only the request carries, and a client that took the
+    /// request: no other process can end a line in this way, and a client only its own.
     fn own_request(&self, bell: u64, through: u64) -> Option<LineId> {
         let own = |line: &Line| line.maker && line.client_bell == bell && line.through == through;
         self.lines.iter().find(|(_, line)| own(line)).map(|(number, _)| number)

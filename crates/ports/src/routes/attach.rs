@@ -45,8 +45,8 @@ impl Routes {
     /// `NOBUFS` if the port's owner had no resources a moment ago; those of the sockets' calls.
     pub(crate) fn attach(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         let s = self.remote_mut(port).ok_or(Errno::NOTCONN)?.sending_end()?;
-        if let Some(way) = self.attach_again(port, &s) {
-            return Ok(way);
+        if let Some(route) = self.attach_again(port, &s) {
+            return Ok(route);
         }
         if self.remote(port).is_some_and(|remote| now() < remote.refused_until) {
             return Err(Errno::NOBUFS);
@@ -83,12 +83,12 @@ impl Routes {
         Some((route.line, route.slot))
     }
 
-    /// Whether messages that were sent over a way are still to be received.
+    /// Whether messages that were sent over a route are still to be received.
     fn is_unreceived(&self, route: &Route) -> bool {
         self.lines.get(route.line).is_some_and(|line| line.is_unreceived(route.slot))
     }
 
-    /// A right is about to come over a way to a port that there was no right to. If another way leads there still, what
+    /// A right is about to come over a route to a port that there was no right to. If another route leads there still, what
     /// was sent over that comes first, and counts for the queue's limit: it is used again.
     pub(crate) fn resume_way(&mut self, port: PortId, new: (LineId, u32)) {
         let Some(remote) = self.remote(port).filter(|remote| remote.open_route().is_none()) else { return };
@@ -119,7 +119,7 @@ struct Made {
 
 fn make_line(ledger: &Ledger) -> io::Result<Made> {
     let (segment, file) = Segment::create_with(TABLE, RING)?;
-    // Nobody needs to be woken before somebody sleeps: the request itself is the first bell.
+    // The flag may be down until a reader sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
     let (fd_socket, their_fd_socket) = objects::socket_pair()?;

@@ -45,7 +45,7 @@ const DESCRIPTORS: usize = u16::MAX as usize - 1;
 
 impl Outgoing {
     /// Whether so many descriptors more can go with the record.
-    pub(crate) fn has_room(&self, many: usize) -> bool {
+    pub(crate) fn fits(&self, many: usize) -> bool {
         self.ahead + self.fds.len() + many <= DESCRIPTORS
     }
 
@@ -116,7 +116,7 @@ impl Routes {
                 out.items.extend_from_slice(head(item::BYTES, at, bytes.len()).as_bytes());
                 wire::put_bytes(&mut out.items, &bytes);
             }
-            Item::Memory { at, memory: Memory::Pages(file, len) } if out.has_room(1) => {
+            Item::Memory { at, memory: Memory::Pages(file, len) } if out.fits(1) => {
                 out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
                 out.fds.push(OutFd(Arc::new(file)));
             }
@@ -146,7 +146,7 @@ impl Routes {
     /// Turns a right into what travels over `line`, or anywhere if that is None. The right is gone from here.
     /// A right that can't travel for want of descriptors arrives dead.
     fn encode_right(&mut self, line: Option<LineId>, right: Right, out: &mut Outgoing) -> WireRight {
-        if !out.has_room(2) && !matches!(right, Right::Null | Right::Dead) {
+        if !out.fits(2) && !matches!(right, Right::Null | Right::Dead) {
             self.state.destroy_right(right);
             return wire_right(form::DEAD, 0);
         }
@@ -290,7 +290,7 @@ impl Routes {
 
     /// Gives back the slot at which this process sends to the port from here on; 0 for none.
     fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<u32> {
-        let Departed { local, ends: (r, s), watches, onces } = self.depart(port, |many| out.has_room(many))?;
+        let Departed { local, ends: (r, s), watches, onces } = self.depart(port, |many| out.fits(many))?;
         out.fds.extend([OutFd(r), OutFd(s)]);
         out.fds.extend(watches.iter().cloned().map(OutFd));
         out.fds.extend(onces.iter().cloned().map(OutFd));
@@ -373,8 +373,8 @@ impl Routes {
         if let Some(t) = &remote.t {
             return Ok(Arc::clone(t));
         }
-        // It may have moved just now, and the pipe that counts us be on its way. A way that is in doubt will do: whoever
-        // has forged it could as well have given a pipe that nobody counts.
+        // It may have moved just now, and the pipe that counts us be on its way. A route in doubt will do: a peer
+        // that forged it could as well have given a pipe that nobody counts.
         let known = remote
             .open_route()
             .or_else(|| remote.routes.iter().find(|route| route.line_rights > 0))
@@ -405,7 +405,7 @@ mod tests {
         let send = inner.state.copyin(space, name, crate::abi::types::MAKE_SEND).expect("a right");
         let receive = inner.state.copyin(space, name, crate::abi::types::MOVE_RECEIVE).expect("a right");
         let mut full = Outgoing { ahead: DESCRIPTORS - 1, ..Outgoing::default() };
-        assert!(full.has_room(1) && !full.has_room(2));
+        assert!(full.fits(1) && !full.fits(2));
         for right in [once, send, receive] {
             assert_eq!(inner.encode_right(None, right, &mut full), wire_right(form::DEAD, 0));
         }

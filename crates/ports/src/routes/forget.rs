@@ -39,7 +39,7 @@ impl Routes {
         self.remote(port).is_none_or(|remote| remote.routes.is_empty())
     }
 
-    /// Gives up the ways to a remote port without rights. What a line told of it is kept as long as
+    /// Gives up the routes to a remote port without rights. What a line told of it is kept as long as
     /// the line lasts, for the next right.
     fn release_remote(&mut self, port: PortId) {
         let Self { remote, lines, stirred, .. } = self;

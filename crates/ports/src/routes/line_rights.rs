@@ -10,7 +10,7 @@ use crate::{
 use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
 use std::sync::Arc;
 
-/// Ways to a remote port that are kept. What is given over another is given back.
+/// How many routes to a remote port are kept. A right that is given over one more is given back.
 const ROUTES: usize = 64;
 
 impl Routes {
@@ -32,7 +32,7 @@ impl Routes {
                     let was_open = remote.routes[at].is_open();
                     remote.routes[at].line_rights += 1;
                     if !was_open {
-                        // After the way that is in use: what went there comes first.
+                        // After the route that is in use: what went there comes first.
                         remote.routes[at..].rotate_left(1);
                     }
                 }
@@ -67,8 +67,8 @@ impl Routes {
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
         let known = self.identified(identity, &s);
         let port = match known {
-            // The other end's it was when this was written; the receive right has come here by another way since. A peer
-            // that only says so has a right to the port, and gives that: nothing is ever sent to the slot.
+            // The port was the other end's when this was written; its receive right has come here over another line since.
+            // A peer for which that isn't true has a right to the port, and gives that: nothing is ever sent to the slot.
             Some(port) if self.remote(port).is_none() => {
                 let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
                 if !line.learn(slot, port) {
@@ -78,7 +78,7 @@ impl Routes {
                 self.state.port_mut(port).srights += 1;
                 return Ok(Right::Send(port));
             }
-            // Each way is looked through with each right.
+            // Each route is looked through with each right.
             Some(port) if self.remote(port).is_some_and(|remote| remote.routes.len() >= ROUTES) => {
                 return self.import_lost_line_right(number, slot, true);
             }

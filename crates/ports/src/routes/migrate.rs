@@ -61,15 +61,15 @@ impl Routes {
         }
     }
 
-    /// Parts a port here from its receive right, which is about to travel. The port is remote from here on. `has_room` tells
+    /// Parts a port here from its receive right, which is about to travel. The port is remote from here on. `fits` tells
     /// whether so many descriptors can go with the record.
     ///
     /// # Errors
     /// There are not enough descriptors. The port is still here then, but others may have been told that it moves.
-    pub(super) fn depart(&mut self, port: PortId, has_room: impl Fn(usize) -> bool) -> io::Result<Departed> {
+    pub(super) fn depart(&mut self, port: PortId, fits: impl Fn(usize) -> bool) -> io::Result<Departed> {
         self.export(port)?;
         let known = self.exported(port).map_or(0, |exported| exported.watches.len() + exported.slots.len());
-        if !has_room(3 + known + self.state.port(port).sorights as usize) {
+        if !fits(3 + known + self.state.port(port).sorights as usize) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         let (mut watches, mut onces) = (Vec::new(), Vec::new());
@@ -98,8 +98,8 @@ impl Routes {
         // Without a right here there is no pipe that counts it.
         self.remote(port)?.t.as_ref()?;
         let slot = self.lines.get_mut(number)?.promise(port)?;
-        let way = Route { line: number, slot, line_rights: 0, attached: true, trust: Trust::Proven };
-        self.remote_mut(port)?.routes.push(way);
+        let route = Route { line: number, slot, line_rights: 0, attached: true, trust: Trust::Proven };
+        self.remote_mut(port)?.routes.push(route);
         Some(slot)
     }
 
@@ -202,13 +202,13 @@ impl Routes {
         Ok(Some((port, remote.stranded)))
     }
 
-    /// What came with a receive right is in its place: its senders can follow.
+    /// All that came with a receive right is taken in: its senders can follow.
     pub(super) fn arrived(&mut self, port: PortId, stranded: Vec<Box<Message>>) {
         if !stranded.is_empty() {
             self.upcall(Upcall::PutBack(port, stranded));
         }
         self.count_abroad(port);
-        // Not now: new lines stir the others, also the one whose record this is a part of.
+        // An effect, and not done now: a new line has others looked at, also the one whose record is being read.
         self.state.effect(Effect::Adopted(port));
     }
 }

@@ -1,13 +1,16 @@
-//! Ports that more than one process knows, and the ways between them.
+//! Ports that more than one process knows, and the routes between them.
 //!
 //! [`Routes`] has the state and the lines below it. It makes lines, gives ports to other processes and takes theirs, moves receive
 //! rights, and sends. What has to do with records that arrive, or with threads that wait, is left as an [`Upcall`] to
 //! the layer above.
 //!
-//! From the bottom: [`table`] is what is kept, [`watch`](mod@watch) what the watcher has; `listen` says what it is to hear, `defer` what it is to do; `endpoints` a port's
-//! sockets; `credit` what senders may send; `trust` proof of whose a port is; `attach` makes lines, `accept` takes them, `retire` ends those that nothing needs; `tokens`, `line_rights` numbers for rights; `cycles` receive rights that
-//! would wait for themselves; `migrate` receive rights on the move; `export` and `import` turn messages into what travels and back; `write`
-//! puts them into lines and sockets; `teardown` ends ways and takes back what was on them; `send` finds a way.
+//! From the bottom up:
+//! * [`table`]: what is kept. * [`watch`](mod@watch): what the watcher has. * `listen`: what it is to hear. * `defer`: what it is to do.
+//! * `endpoints`: a port's sockets. * `credit`: what senders may send. * `trust`: proof of whose a port is.
+//! * `attach`: makes lines. * `accept`: takes them. * `retire`: ends those that nothing needs.
+//! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
+//! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
+//! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
 
 mod accept;
 pub mod attach;
@@ -42,7 +45,7 @@ use std::collections::VecDeque;
 pub use table::{Deferred, Exported, Once, OnceEnd, Remote, Route, Trust, Upcall};
 use watch::{DeferredWork, Watch};
 
-/// Ports, lines, and the ways between processes.
+/// Ports, lines, and the routes between processes.
 #[derive(Debug, Default)]
 pub struct Routes {
     /// The bookkeeping.

@@ -1,6 +1,6 @@
-//! Sending: to a queue here, over a line, or into a socket. Finds a way to a remote port.
+//! Sending: to a queue here, over a line, or into a socket. Finds a route to a remote port.
 
-use super::{Once, Route, Routes, Trust, write::room_for};
+use super::{Once, Route, Routes, Trust, write::space_for};
 use crate::{
     abi,
     line::{NO_SLOT, Stall},
@@ -27,7 +27,7 @@ pub enum Refused {
 /// Why a message was not sent.
 #[derive(Debug)]
 pub enum Unsent {
-    /// The line that it was to go over turned out to be broken. When the upcalls are made there may be another way.
+    /// The line that it was to go over turned out to be broken. When the upcalls are made there may be another route.
     Again(Box<Message>),
     /// There is no room for it.
     Refused(Refused),
@@ -44,7 +44,7 @@ impl Routes {
     /// is dead and it is destroyed.
     ///
     /// # Errors
-    /// There is no room for it, or no way yet.
+    /// There is no room for it, or no route yet.
     pub fn send(&mut self, message: Box<Message>) -> Result<(), Unsent> {
         match message.dest {
             Right::Send(port) => match &self.state.port(port).home {
@@ -89,7 +89,7 @@ impl Routes {
 
     /// The line and slot to send to a remote port over, made if need be.
     pub(crate) fn route(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
-        match self.remote(port).and_then(|remote| remote.way()) {
+        match self.remote(port).and_then(|remote| remote.route()) {
             Some(route) => Ok((route.line, route.slot)),
             None => self.find_way(port),
         }
@@ -98,7 +98,7 @@ impl Routes {
     fn send_remote(&mut self, port: PortId, message: Box<Message>) -> Result<(), Unsent> {
         loop {
             if !matches!(self.state.port(port).home, Home::Remote) {
-                // It died, or its receive right came here, while this looked for a way.
+                // It died, or its receive right came here, while this looked for a route.
                 return self.send(message);
             }
             let (number, slot) = match self.route(port) {
@@ -122,8 +122,8 @@ impl Routes {
                 self.lose_route(port, number);
                 continue;
             };
-            let (len, fds) = room_for(&message);
-            match line.credit(slot).and_then(|()| line.room(len, fds)) {
+            let (len, fds) = space_for(&message);
+            match line.credit(slot).and_then(|()| line.check_space(len, fds)) {
                 Ok(()) => {}
                 Err(Stall::Broken) => {
                     // The owner may have closed the slot just now.
@@ -140,12 +140,12 @@ impl Routes {
     }
 
     fn send_remote_send_once(&mut self, once: RemoteSendOnce, message: Box<Message>) -> Result<(), Refused> {
-        let (len, fds) = room_for(&message);
+        let (len, fds) = space_for(&message);
         match self.onces.get(once.0 as usize) {
             Some(Once::Token { line: number, token }) => {
                 let (number, token) = (*number, *token);
                 if let Some(line) = self.lines.get_mut(number) {
-                    match line.room_for_answer(len, fds) {
+                    match line.check_space_for_answer(len, fds) {
                         Ok(()) => {
                             line.held.remove(&token);
                             self.onces.remove(once.0 as usize);
@@ -177,7 +177,7 @@ impl Routes {
         Ok(())
     }
 
-    /// A way to a port none of whose ways is known to lead there: asks its owner, takes note of the answer, or attaches.
+    /// A route to a port none of whose routes is known to lead there: asks its owner, takes note of the answer, or attaches.
     /// `WOULDBLOCK` while there is no answer yet, or the port is not remote any more.
     pub(crate) fn find_way(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         loop {
@@ -185,16 +185,16 @@ impl Routes {
                 return Err(Errno::WOULDBLOCK);
             }
             let remote = self.remote_mut(port).ok_or(Errno::NOTCONN)?;
-            if let Some(way) = remote.open_route().map(Route::way) {
+            if let Some(route) = remote.open_route().map(Route::line_and_slot) {
                 self.send_stranded(port);
-                return Ok(way);
+                return Ok(route);
             }
             let contested = remote.routes.iter().find(|route| route.trust == Trust::Contested);
             let Some((number, slot)) = contested.map(|route| (route.line, route.slot)) else {
                 remote.question = None;
-                let way = self.attach(port)?;
+                let route = self.attach(port)?;
                 self.send_stranded(port);
-                return Ok(way);
+                return Ok(route);
             };
             match remote.question.take_if(|question| question.about == (number, slot)) {
                 None => {

@@ -21,7 +21,7 @@ pub struct Remote {
     pub checked: bool,
     /// A pipe's write end that counts this process as a holder.
     pub t: Option<Arc<Reserved>>,
-    /// The ways to it. Messages go the first that is [open](Route::is_open).
+    /// The routes to it. Messages go the first that is [open](Route::is_open).
     pub routes: SmallVec<[Route; 1]>,
     /// The line that all rights came over as its other end's own, if they did.
     pub giver: Option<LineId>,
@@ -39,7 +39,7 @@ pub struct Remote {
     pub spare: Option<Spare>,
 }
 
-/// A way to a remote port.
+/// A route to a remote port: a line, and a slot on it.
 #[derive(Debug, Clone, Copy)]
 pub struct Route {
     /// The line.
@@ -54,7 +54,7 @@ pub struct Route {
     pub trust: Trust,
 }
 
-/// What is known of a way to a remote port.
+/// What is known of a route to a remote port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Trust {
     /// The port's owner is at the other end.
@@ -70,7 +70,7 @@ pub enum Trust {
 /// A question to the owner of a port, on its way.
 #[derive(Debug)]
 pub struct Question {
-    /// The way that it is about: line and slot.
+    /// The route that it is about: line and slot.
     pub about: (LineId, u32),
     /// The answer comes here.
     pub socket: Arc<Reserved>,
@@ -102,7 +102,7 @@ impl Route {
     }
 
     /// The line and the slot.
-    pub fn way(&self) -> (LineId, u32) {
+    pub fn line_and_slot(&self) -> (LineId, u32) {
         (self.line, self.slot)
     }
 }
@@ -119,21 +119,21 @@ impl Remote {
         if self.checked { Ok(s) } else { Err(Errno::PIPE) }
     }
 
-    /// The way that messages go now. There is none while others wait that have to go first.
+    /// The route that messages take now. There is none while others wait that have to go first.
     #[inline]
-    pub fn way(&self) -> Option<&Route> {
+    pub fn route(&self) -> Option<&Route> {
         self.open_route().filter(|_| self.stranded.is_empty())
     }
 
-    /// The way that leads to the port.
+    /// The first route that leads to the port.
     #[inline]
     pub fn open_route(&self) -> Option<&Route> {
         self.routes.iter().find(|route| route.is_open())
     }
 
-    /// Forgets a way: what was known of it.
-    pub fn forget_way(&mut self, line: LineId, slot: u32) -> Option<Trust> {
-        let at = self.routes.iter().position(|route| route.way() == (line, slot))?;
+    /// Forgets a route: what was known of it.
+    pub fn forget_route(&mut self, line: LineId, slot: u32) -> Option<Trust> {
+        let at = self.routes.iter().position(|route| route.line_and_slot() == (line, slot))?;
         if self.giver == Some(line) {
             self.giver = None;
         }
@@ -202,8 +202,8 @@ pub enum Upcall {
     Stir(LineId),
     /// An answer is expected on the line.
     Heat(LineId),
-    /// There may be room on the line, or its waiting senders have to look for another.
-    Room(LineId),
+    /// There may be free space on the line, or its waiting senders have to look for another.
+    NotFull(LineId),
     /// The line broke, or is needed no more.
     End(LineId),
     /// Look whether the slot of the line's other end is closed.

@@ -1,4 +1,4 @@
-//! Ways that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
+//! Routes that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
 
 use super::{Deferred, Route, Routes, attach::is_shortage, import::View, table::Trust, watch::PAUSE};
 use crate::{
@@ -61,13 +61,13 @@ impl Routes {
         remote.or_else(|| self.exported(port).map(|exported| exported.identity)).unwrap_or(0)
     }
 
-    /// Finds another way for what was sent over a line that leads to the port no more.
+    /// Finds another route for what was sent over a line that leads to the port no more.
     fn reroute(&mut self, port: PortId, number: LineId, slot: u32, back: Vec<Box<Message>>, dead: bool) {
         let Some(remote) = self.remote_mut(port) else {
             // The port is here by now: it moved to this process. These were within the limit where it was.
             return self.put_back(port, back);
         };
-        let trust = remote.forget_way(number, slot).unwrap_or(Trust::Proven);
+        let trust = remote.forget_route(number, slot).unwrap_or(Trust::Proven);
         remote.stranded.extend(back);
         if dead && self.doubt_death(port, trust) {
             self.state.remote_port_died(port);
@@ -93,7 +93,7 @@ impl Routes {
         }
     }
 
-    /// What is left of a remote port that died: nothing waits for a way to it any more.
+    /// What is left of a remote port that died: nothing waits for a route to it any more.
     pub(crate) fn bury_remote(&mut self, port: PortId) {
         if let Some(remote) = self.remote_mut(port) {
             remote.t = None;
@@ -103,7 +103,7 @@ impl Routes {
         }
     }
 
-    /// What waits for a way to a remote port is sent, if it still waits.
+    /// What waits for a route to a remote port is sent, if it still waits.
     pub(crate) fn resend_stranded(&mut self, port: PortId) {
         if self.remote(port).is_some_and(|remote| !remote.stranded.is_empty()) {
             self.resend(port);
@@ -111,9 +111,9 @@ impl Routes {
     }
 
     fn resend(&mut self, port: PortId) {
-        // Ways that others claim lead there are no help: what comes back was on one that is known.
-        let way = self.remote(port).and_then(|remote| remote.open_route()).map(Route::way);
-        match way.map_or_else(|| self.attach(port), Ok) {
+        // Routes that others claim lead there are no help: what comes back was on one that is known.
+        let route = self.remote(port).and_then(|remote| remote.open_route()).map(Route::line_and_slot);
+        match route.map_or_else(|| self.attach(port), Ok) {
             Ok(_) => self.send_stranded(port),
             Err(error) if is_shortage(error) => self.retry_later(Deferred::Resend(port)),
             Err(_) => {
@@ -216,7 +216,7 @@ impl Routes {
         self.release_unused(port);
     }
 
-    /// Forgets a line as a way to a port.
+    /// Forgets a line as a route to a port.
     pub(crate) fn lose_route(&mut self, port: PortId, number: LineId) {
         if let Some(remote) = self.remote_mut(port) {
             remote.routes.retain(|route| route.line != number);

@@ -104,10 +104,10 @@ impl Routes {
     pub(crate) fn token_moved(&mut self, number: LineId, token: u32, socket: Reserved) {
         match self.lines.get_mut(number).and_then(|line| line.take_token(token)) {
             Some(Token::Port(port)) => self.adopt_or_destroy(socket, port),
-            Some(Token::Moved(way)) => {
+            Some(Token::Moved(holder)) => {
                 let record = Record { kind: kind::TOKEN_MOVED, fds: 1, ..Record::default() };
                 // If nobody takes it there, its other end hangs up, which is all that can be told.
-                let _ = objects::send((*way).as_fd(), &[record.as_bytes()], &[socket.as_fd()]);
+                let _ = objects::send((*holder).as_fd(), &[record.as_bytes()], &[socket.as_fd()]);
             }
             Some(Token::Dead | Token::Spent) | None => {}
         }
@@ -139,7 +139,7 @@ impl Routes {
             (_, None) => {}
         }
         // A thread that waits to send with it need not wait for this line.
-        self.upcall(Upcall::Room(number));
+        self.upcall(Upcall::NotFull(number));
         self.stir(number);
     }
 

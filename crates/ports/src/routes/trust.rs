@@ -1,9 +1,9 @@
-//! Whose a port is: proof for ways of which a peer says that they lead to it.
+//! Whose a port is: proof for routes of which a peer says that they lead to it.
 //!
 //! A line that was made through a port's sending end leads to the task with the receiving end. A right that came over
 //! another line as its giver's own (FIRST_LINE_RIGHT) proves nothing: any holder of a right could give it away so, and
 //! catch what is sent to the port. As long as no other task gave the port to this process, that is no harm: the giver
-//! could as well have given a port of its own. From the second giver on no such way is used before the holder of the
+//! could as well have given a port of its own. From the second giver on no such route is used before the holder of the
 //! receiving end, asked through the sending end, has said that the line is its own and the port at that slot. The question
 //! tells by which port's sending end the line was made and which of its two ends asks, and the holder compares: so no task can make
 //! one line of two, or of one that was made to itself, and have it taken for another's. If the answer is no, a
@@ -71,7 +71,7 @@ impl Routes {
         Some(port)
     }
 
-    /// A way that is not known to lead to the port ended with the news that the port is dead: whether it is.
+    /// A route that is not known to lead to the port ended with the news that the port is dead: whether it is.
     pub(crate) fn doubt_death(&mut self, port: PortId, trust: Trust) -> bool {
         let Some(remote) = self.remote_mut(port) else { return true };
         match trust {

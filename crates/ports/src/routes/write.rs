@@ -90,10 +90,10 @@ impl Routes {
         }
     }
 
-    /// Writes what was on its way when an earlier line ended, if there is a way again.
+    /// Writes what was on its way when an earlier line ended, if there is a route again.
     pub(crate) fn send_stranded(&mut self, port: PortId) {
         let Some(remote) = self.remote_mut(port) else { return };
-        let Some((number, slot)) = remote.open_route().map(|route| route.way()) else { return };
+        let Some((number, slot)) = remote.open_route().map(|route| route.line_and_slot()) else { return };
         let mut stranded = std::mem::take(&mut remote.stranded).into_iter();
         while self.lines.get(number).is_some_and(|line| !line.ended)
             && let Some(message) = stranded.next()
@@ -155,8 +155,8 @@ fn footprint(message: &Message) -> (usize, usize) {
     if len > INLINE { (len, fds + 1) } else { (len, fds) }
 }
 
-/// The room that a message needs in a line's ring, in bytes, and whether it may need descriptors.
-pub(crate) fn room_for(message: &Message) -> (usize, usize) {
+/// The free space that a message needs in a line's ring, in bytes, and how many descriptors it needs at most.
+pub(crate) fn space_for(message: &Message) -> (usize, usize) {
     let (len, fds) = footprint(message);
     // What is larger goes in a file.
     (RECORD + len.min(INLINE), fds)

@@ -33,7 +33,7 @@ impl State {
         }
     }
 
-    /// Destroys a receive right that is in no space: the port dies, unless somebody wants it.
+    /// Destroys a receive right that is in no space: the port dies, unless a port-destroyed request wants it.
     fn destroy_receive(&mut self, port: PortId) {
         let Some(local) = self.port_mut(port).local_mut() else { return };
         local.receiver = None;

@@ -5,13 +5,13 @@
 //! is a [`Home::Remote`]; the same rules hold for its names, and messages to it become effects.
 //!
 //! What it consists of: [`ids`], [`space`]s (a task's names), [`port`]s and port sets, [`right`]s, [`message`]s and what
-//! their bodies say, [`gate`]s of ports that are called. What is done with it: `rights` are taken out of a space, put into
+//! their bodies say, [call entries](call_entry) of ports that are called. What is done with it: `rights` are taken out of a space, put into
 //! one, destroyed; `queue`s of ports; `death` of ports; [`notify`]: notifications, and `acceptance` of messages;
 //! [`routines`]: the `mach_port_*` calls; [`traps`]: ports that are called; [`kernel`]: ports of tasks, threads and the host.
 
 mod acceptance;
+pub mod call_entry;
 mod death;
-pub mod gate;
 pub mod ids;
 pub mod kernel;
 pub mod message;
@@ -39,8 +39,8 @@ use std::collections::VecDeque;
 pub enum Effect {
     /// A message waits at the port, which is here: wake a receiver.
     Arrived(PortId),
-    /// The port's queue has room: wake a sender.
-    Room(PortId),
+    /// The port's queue is not full: wake a sender.
+    NotFull(PortId),
     /// A message made here (a notification) for a right to another process. Never waits.
     Transmit(Box<Message>),
     /// No right to the remote port is left in this process: no name, and none in a message.
@@ -88,7 +88,7 @@ pub struct State {
     /// Requests to be told when a message is received.
     acceptances: Slab<Acceptance>,
     /// Calls to ports of this process.
-    pub turns: gate::Turns,
+    pub turns: call_entry::Turns,
     /// What the caller still has to do.
     pub effects: VecDeque<Effect>,
     /// Messages to be destroyed after the one that is being destroyed.
@@ -150,7 +150,7 @@ impl State {
         (entry.object == space::Object::Once(once)).then_some((space, name))
     }
 
-    /// Whether somebody asked for the death of the port of a remote send-once right.
+    /// Whether the task asked for notice of the death of the port of a remote send-once right.
     pub(crate) fn is_once_watched(&self, once: RemoteSendOnce) -> bool {
         self.name_of_once(once).is_some_and(|(space, name)| self.space(space).get(name).is_some_and(|it| it.request != 0))
     }

@@ -1,7 +1,7 @@
 //! Ports and port sets.
 
 use super::{
-    gate::Traps,
+    call_entry::Traps,
     ids::{PortId, SetId, SpaceId},
     message::Message,
     right::Right,

@@ -1,4 +1,4 @@
-//! Ports and their queues: made and freed, messages put in and taken out, and whose turn it is in a set.
+//! Ports and their queues: made and freed, messages put in and taken out, and which member of a set comes next.
 
 use super::{
     Effect, PortId, Right, SetId, State,
@@ -68,7 +68,7 @@ impl State {
         let local = self.port_mut(id).local_mut()?;
         let message = local.queue.pop_front()?;
         if (local.queue.len() as u32) < local.qlimit {
-            self.effect(Effect::Room(id));
+            self.effect(Effect::NotFull(id));
         }
         self.queue_changed(id);
         if let Some(origin) = message.origin {
@@ -77,7 +77,7 @@ impl State {
         Some(message)
     }
 
-    /// The member of a set whose turn it is to be received from: it has a message in its queue.
+    /// The member of a set to receive from next: it has a message in its queue.
     pub fn next_ready(&mut self, id: SetId) -> Option<PortId> {
         while let Some(port) = self.set_mut(id).ready.pop_front() {
             let Some(local) = self.port_mut(port).local_mut() else { continue };
@@ -86,7 +86,7 @@ impl State {
             }
             match local.queue.len() {
                 0 => local.listed = false,
-                // One that keeps its place at the back lets the others have their turn.
+                // It keeps its place at the back, so the others come first.
                 1 => {
                     local.listed = false;
                     return Some(port);

@@ -1,7 +1,7 @@
 //! A task's names for rights.
 //!
-//! A name that the space chose is an index and a generation, so that a stale name is not taken for
-//! the next right at its place. Names that the program chose itself lie in a map.
+//! A name that the space chose is an index and a generation, so that a stale name does not denote
+//! the next right with its index. Names that the program chose itself lie in a map.
 
 use super::{
     ids::{PortId, RemoteSendOnce, SetId},
@@ -65,16 +65,16 @@ impl Entry {
 
 const GENERATION_BITS: u32 = 8;
 const GENERATIONS: u32 = 1 << GENERATION_BITS;
-/// No free place.
+/// The end of the list of free indices.
 const END: u32 = !0;
 
 #[derive(Debug)]
-enum Place {
+enum TableEntry {
     Used(u8, Entry),
-    /// Generation of the last user, and the next free place.
+    /// Generation of the last user, and the next free index.
     Free(u8, u32),
-    /// The program has taken all names of the place; it is on no list until it gives one back.
-    Barred,
+    /// The program has chosen all names with this index. It is in no list until the program gives one back.
+    AllTaken,
 }
 
 /// The name by which a task knows itself; null once the task has given that name up. Copies are the same, and may be
@@ -98,7 +98,7 @@ impl SelfName {
 /// A task's names.
 #[derive(Debug)]
 pub struct Space {
-    places: Vec<Place>,
+    table: Vec<TableEntry>,
     free: u32,
     used: usize,
     chosen: FxHashMap<u32, Entry>,
@@ -123,7 +123,7 @@ pub struct Space {
 impl Default for Space {
     fn default() -> Self {
         Self {
-            places: Vec::new(),
+            table: Vec::new(),
             free: END,
             used: 0,
             chosen: FxHashMap::default(),
@@ -153,7 +153,7 @@ impl Space {
     #[inline]
     pub fn get(&self, name: u32) -> Option<&Entry> {
         if let Some((index, generation)) = split(name)
-            && let Some(Place::Used(own, entry)) = self.places.get(index)
+            && let Some(TableEntry::Used(own, entry)) = self.table.get(index)
             && *own == generation
         {
             return Some(entry);
@@ -170,7 +170,7 @@ impl Space {
     #[inline]
     pub fn get_mut(&mut self, name: u32) -> Option<&mut Entry> {
         if let Some((index, generation)) = split(name)
-            && let Some(Place::Used(own, entry)) = self.places.get_mut(index)
+            && let Some(TableEntry::Used(own, entry)) = self.table.get_mut(index)
             && *own == generation
         {
             return Some(entry);
@@ -189,30 +189,30 @@ impl Space {
                 // Names that the program has taken are passed over.
                 let mut free = (0..GENERATIONS).map(|n| generation.wrapping_add(n as u8));
                 let Some(next) = free.find(|next| !self.chosen.contains_key(&join(index, *next))) else {
-                    self.places[index as usize] = Place::Barred;
+                    self.table[index as usize] = TableEntry::AllTaken;
                     continue;
                 };
                 generation = next;
             }
-            self.places[index as usize] = Place::Used(generation, entry);
+            self.table[index as usize] = TableEntry::Used(generation, entry);
             self.used += 1;
             return Some(join(index, generation));
         }
     }
 
-    /// Takes a free place: its index, and the generation after its last user's.
+    /// Takes a free index, and the generation after its last user's.
     fn claim(&mut self) -> Option<(u32, u8)> {
         if self.free == END {
-            let index = self.places.len() as u32;
+            let index = self.table.len() as u32;
             if index >= (1 << (32 - GENERATION_BITS)) - 3 {
                 return None;
             }
-            self.places.push(Place::Free(0, END));
+            self.table.push(TableEntry::Free(0, END));
             return Some((index, 1));
         }
         let index = self.free;
-        let Place::Free(generation, next) = self.places[index as usize] else {
-            unreachable!("the list of free places holds free places");
+        let TableEntry::Free(generation, next) = self.table[index as usize] else {
+            unreachable!("the list of free indices holds free ones");
         };
         self.free = next;
         Some((index, generation.wrapping_add(1)))
@@ -233,20 +233,20 @@ impl Space {
             self.self_name.set(abi::NULL);
         }
         if let Some((index, generation)) = split(name)
-            && let Some(Place::Used(own, entry)) = self.places.get(index)
+            && let Some(TableEntry::Used(own, entry)) = self.table.get(index)
             && *own == generation
         {
             let entry = *entry;
-            self.places[index] = Place::Free(generation, self.free);
+            self.table[index] = TableEntry::Free(generation, self.free);
             self.free = index as u32;
             self.used -= 1;
             return Some(entry);
         }
         let entry = self.chosen.remove(&name)?;
         if let Some((index, generation)) = split(name)
-            && let Some(place @ Place::Barred) = self.places.get_mut(index)
+            && let Some(own @ TableEntry::AllTaken) = self.table.get_mut(index)
         {
-            *place = Place::Free(generation.wrapping_sub(1), self.free);
+            *own = TableEntry::Free(generation.wrapping_sub(1), self.free);
             self.free = index as u32;
         }
         Some(entry)
@@ -254,9 +254,9 @@ impl Space {
 
     /// All names and their entries, in no order.
     pub fn iter(&self) -> impl Iterator<Item = (u32, &Entry)> {
-        let own = self.places.iter().enumerate().filter_map(|(index, place)| match place {
-            Place::Used(generation, entry) => Some((join(index as u32, *generation), entry)),
-            Place::Free(..) | Place::Barred => None,
+        let own = self.table.iter().enumerate().filter_map(|(index, own)| match own {
+            TableEntry::Used(generation, entry) => Some((join(index as u32, *generation), entry)),
+            TableEntry::Free(..) | TableEntry::AllTaken => None,
         });
         own.chain(self.chosen.iter().map(|(name, entry)| (*name, entry)))
     }

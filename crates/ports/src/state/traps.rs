@@ -1,11 +1,11 @@
 //! Ports whose routines may be called instead of sent to.
 //!
-//! A port with routines has a [`Gate`], which callers keep and use without the lock. What would make it wrong closes
-//! it and puts another in its place: a port that joins or leaves a set, gets another name, or loses its receive right.
+//! A port with routines has a [`CallEntry`], which callers keep and use without the lock. A change that would make it
+//! wrong closes its turn and makes another entry: the port joins or leaves a set, gets another name, or loses its receive right.
 
 use super::{
     Effect, PortId, SetId, SpaceId, State,
-    gate::{self, Gate, Leaving, Table, Traps},
+    call_entry::{self, CallEntry, Leaving, Table, Traps},
     port::Local,
     space::Object,
 };
@@ -14,8 +14,8 @@ use slipway_fabric::turn::Turn;
 use std::sync::Arc;
 
 impl State {
-    /// The gate of the port that a name has a send right to.
-    pub(crate) fn gate_of(&self, space: SpaceId, name: u32) -> Option<Arc<Gate>> {
+    /// The call entry of the port that a name has a send right to.
+    pub(crate) fn call_entry_of(&self, space: SpaceId, name: u32) -> Option<Arc<CallEntry>> {
         let entry = self.spaces.get(space.0 as usize)?.get(name)?;
         let Object::Port(port) = entry.object else { return None };
         if !entry.has(kind::SEND) {
@@ -23,7 +23,7 @@ impl State {
         }
         let local = self.port(port).local()?;
         // Its server knows the port by the payload, which comes with messages.
-        local.traps.as_ref().filter(|_| local.payload.is_none())?.gate.clone()
+        local.traps.as_ref().filter(|_| local.payload.is_none())?.call_entry.clone()
     }
 
     /// Registers routines for the port whose receive right is `name`: besides those that it has, or in place of those
@@ -35,8 +35,8 @@ impl State {
         let (mut tables, tally) = match before {
             Some(traps) => {
                 let kept = traps.tables.iter().filter(|kept| kept.base != table.base).cloned().collect::<Vec<_>>();
-                if let Some(gate) = traps.gate {
-                    self.retire(space, port, &gate.turn);
+                if let Some(entry) = traps.call_entry {
+                    self.retire(space, port, &entry.turn);
                 }
                 (kept, traps.tally)
             }
@@ -47,7 +47,7 @@ impl State {
         };
         tables.push(table);
         if let Some(local) = self.port_mut(port).local_mut() {
-            local.traps = Some(Box::new(Traps { tables: Arc::new(tables), serial, tally, gate: None }));
+            local.traps = Some(Box::new(Traps { tables: Arc::new(tables), serial, tally, call_entry: None }));
         }
         self.rebind(port);
         Ok(())
@@ -60,8 +60,8 @@ impl State {
         Ok(self.turns.leaving_port(port).cloned().collect())
     }
 
-    /// The port's receive right is destroyed or given away, and its routines are withdrawn. Calls that are still in them are
-    /// not those of whoever has the right next, or of a port that gets the number next.
+    /// The port's receive right is destroyed or given away, and its routines are withdrawn. Calls that are still in them
+    /// count neither for the right's next owner, nor for the next port with the number.
     pub(crate) fn lose_traps(&mut self, port: PortId) {
         self.withdraw_traps(port);
         self.turns.leaving.iter_mut().filter(|left| left.port == Some(port)).for_each(|left| left.port = None);
@@ -73,17 +73,17 @@ impl State {
         let (Some(traps), set) = (local.traps.take(), local.set) else { return };
         self.turns.registered -= 1;
         self.turns.gone += traps.tally.sum();
-        let Some(gate) = traps.gate else { return };
-        self.retire(gate.space, port, &gate.turn);
+        let Some(entry) = traps.call_entry else { return };
+        self.retire(entry.space, port, &entry.turn);
         if let Some(set) = set {
             self.rebind_set(set);
         }
     }
 
-    /// Nobody comes in there any more.
+    /// Closes a turn: it lets no call in any more.
     fn retire(&mut self, space: SpaceId, port: PortId, turn: &Arc<Turn>) {
         turn.close();
-        gate::EPOCH.advance();
+        call_entry::EPOCH.advance();
         let known = |left: &Leaving| left.port == Some(port) && Arc::ptr_eq(turn, &left.turn);
         if turn.calls() > 0 && !self.turns.leaving.iter().any(known) {
             self.turns.leaving.push(Leaving { space, port: Some(port), turn: Arc::clone(turn) });
@@ -98,7 +98,7 @@ impl State {
             (None, Some(traps)) => {
                 let (serial, queued) = (traps.serial, !local.queue.is_empty());
                 let turn = Arc::new(Turn::new(serial, queued));
-                self.set_gate(port, turn);
+                self.set_call_entry(port, turn);
                 self.effect(Effect::Changed(port));
             }
             (None, None) => {}
@@ -113,7 +113,7 @@ impl State {
         if let Some(old) = old {
             // The members that had it get another one below, and are waited for by themselves.
             old.close();
-            gate::EPOCH.advance();
+            call_entry::EPOCH.advance();
         }
         let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
         let locals = || members.iter().filter_map(|port| self.port(*port).local());
@@ -129,7 +129,7 @@ impl State {
                 }
                 (None, _) => continue,
             };
-            self.set_gate(*port, turn);
+            self.set_call_entry(*port, turn);
         }
         self.set_mut(set).turn = shared;
         if let Some(port) = members.first() {
@@ -138,21 +138,21 @@ impl State {
         }
     }
 
-    fn set_gate(&mut self, port: PortId, turn: Arc<Turn>) {
+    fn set_call_entry(&mut self, port: PortId, turn: Arc<Turn>) {
         let Some(local) = self.port_mut(port).local_mut() else { return };
         let (Some(traps), Some((space, name))) = (&mut local.traps, local.receiver) else { return };
-        let gate = Gate { turn, space, name, tables: Arc::clone(&traps.tables), tally: Arc::clone(&traps.tally) };
-        if let Some(old) = traps.gate.replace(Arc::new(gate)) {
+        let entry = CallEntry { turn, space, name, tables: Arc::clone(&traps.tables), tally: Arc::clone(&traps.tally) };
+        if let Some(old) = traps.call_entry.replace(Arc::new(entry)) {
             self.retire(space, port, &old.turn);
         }
-        gate::EPOCH.advance();
+        call_entry::EPOCH.advance();
     }
 
     /// A name of the port denotes something else than before: a thread that has looked it up looks again.
     #[inline]
     pub(crate) fn name_changed(&self, port: PortId) {
         if self.turns.any() && self.port(port).local().is_some_and(|local| local.traps.is_some()) {
-            gate::EPOCH.advance();
+            call_entry::EPOCH.advance();
         }
     }
 
@@ -171,17 +171,17 @@ impl State {
             let full = |port: &PortId| self.port(*port).local().is_some_and(|local| !local.queue.is_empty());
             turn.set_queued(queued || local.set.is_some_and(|set| self.set(set).members.iter().any(full)));
         }
-        if let Some(gate) = local.traps.as_ref().and_then(|traps| traps.gate.as_ref())
-            && (local.set.is_none() || !gate.turn.serial)
+        if let Some(entry) = local.traps.as_ref().and_then(|traps| traps.call_entry.as_ref())
+            && (local.set.is_none() || !entry.turn.serial)
         {
-            gate.turn.set_queued(queued);
+            entry.turn.set_queued(queued);
         }
     }
 
     /// The turn in which receivers of the port, if it is in no set, take their messages, if that is one call at a time.
     pub(crate) fn turn_of_port(&self, port: PortId) -> Option<&Arc<Turn>> {
-        let gate = self.ports.get(port.0 as usize)?.local()?.traps.as_ref()?.gate.as_ref()?;
-        Some(&gate.turn).filter(|turn| turn.serial)
+        let entry = self.ports.get(port.0 as usize)?.local()?.traps.as_ref()?.call_entry.as_ref()?;
+        Some(&entry.turn).filter(|turn| turn.serial)
     }
 }
 
@@ -202,7 +202,7 @@ mod tests {
     /// A call that is in the port's routines.
     fn call(state: &State, port: PortId) -> Arc<Turn> {
         let traps = state.port(port).local().and_then(|local| local.traps.as_ref()).expect("routines");
-        let turn = Arc::clone(&traps.gate.as_ref().expect("a gate").turn);
+        let turn = Arc::clone(&traps.call_entry.as_ref().expect("a call entry").turn);
         assert!(turn.enter());
         turn
     }
@@ -229,7 +229,7 @@ mod tests {
         assert_eq!(state.unregister_traps(a, name).expect("a port").len(), 0, "calls of a port that is dead");
         assert_eq!(state.turns.leaving(a).count(), 1, "the task doesn't wait for a call that it has");
 
-        // The same for a port that another task has now, but not for what the task that has it has withdrawn.
+        // The same for calls of a port's earlier owner, but not for those of its owner now.
         let table = Table { base: BASE, entries: Box::default(), context: 0 };
         state.register_traps(a, name, table.clone(), false).expect("a registration");
         let second = call(&state, new_port);

@@ -1,5 +1,5 @@
 //! The call.
-#![allow(unsafe_code, reason = "routines that servers pass, and gates that a thread keeps by pointer")]
+#![allow(unsafe_code, reason = "routines that servers pass, and call entries that a thread keeps by pointer")]
 
 use super::{
     catch,
@@ -7,7 +7,7 @@ use super::{
     frame::Frame,
     thread::{self, Thread},
 };
-use crate::{abi::Code, lock::Process, state::gate, wait::turn};
+use crate::{abi::Code, lock::Process, state::call_entry, wait::turn};
 use slipway_fabric::{sync::Ordering, turn::Turn};
 use std::ffi::c_void;
 
@@ -21,20 +21,20 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
     let thread = thread::here();
     // SAFETY: it is the calling thread's own, which is here.
     let thread = unsafe { &*thread };
-    let slot = thread.slot(name);
-    if slot.name.get() != name || slot.space.get() != thread.space.get() || !gate::EPOCH.is(slot.epoch.get()) {
+    let cached = thread.cached(name);
+    if cached.name.get() != name || cached.space.get() != thread.space.get() || !call_entry::EPOCH.is(cached.epoch.get()) {
         // SAFETY: the caller's promise.
         return unsafe { unknown(name, id, signature, arguments) };
     }
-    // SAFETY: what the slot points to lasts until it is filled anew, which only this thread does.
-    let turn = unsafe { slot.turn.get().as_ref() }?;
-    let index = id.wrapping_sub(slot.base.get()) as u32;
-    if index >= slot.count.get() {
+    // SAFETY: what it points to lasts until it is filled anew, which only this thread does.
+    let turn = unsafe { cached.turn.get().as_ref() }?;
+    let index = id.wrapping_sub(cached.base.get()) as u32;
+    if index >= cached.count.get() {
         // SAFETY: the caller's promise.
         return unsafe { elsewhere(name, id, signature, arguments) };
     }
     // SAFETY: as above; the table has so many entries.
-    let entry = unsafe { &*slot.entries.get().add(index as usize) };
+    let entry = unsafe { &*cached.entries.get().add(index as usize) };
     let routine = entry.routine?;
     if entry.signature != signature {
         return None;
@@ -43,14 +43,14 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
         return refused(turn);
     }
     // SAFETY: as for the turn. Only this thread writes its count.
-    let calls = unsafe { &*slot.calls.get() };
+    let calls = unsafe { &*cached.calls.get() };
     calls.store(calls.load(Ordering::Relaxed) + 1, Ordering::Relaxed);
     let outer = thread.frame.get();
-    let frame = Frame::new(outer, turn, thread.space.replace(slot.server.get()));
+    let frame = Frame::new(outer, turn, thread.space.replace(cached.server.get()));
     thread.frame.set(&frame);
     // SAFETY: the turn has let the call in, so the server has not withdrawn the routine; the arguments are the caller's
     // promise. The frame lies here until the routine is done.
-    let code = unsafe { catch::run(routine, slot.request.get(), arguments, slot.context.get()) };
+    let code = unsafe { catch::run(routine, cached.request.get(), arguments, cached.context.get()) };
     thread.frame.set(outer);
     thread.space.set(frame.space.get());
     if turn.leave() {
@@ -64,18 +64,18 @@ pub unsafe fn call(name: u32, id: i32, signature: u64, arguments: *mut c_void) -
 #[inline]
 pub fn may_call(name: u32, id: i32, signature: u64) -> bool {
     thread::with(|thread| {
-        let slot = thread.slot(name);
-        if slot.name.get() != name || slot.space.get() != thread.space.get() || !gate::EPOCH.is(slot.epoch.get()) {
+        let cached = thread.cached(name);
+        if cached.name.get() != name || cached.space.get() != thread.space.get() || !call_entry::EPOCH.is(cached.epoch.get()) {
             return may_call_unknown(thread, name, id, signature);
         }
-        // SAFETY: what the slot points to lasts until it is filled anew, which only this thread does.
-        let Some(turn) = (unsafe { slot.turn.get().as_ref() }) else { return false };
-        let index = id.wrapping_sub(slot.base.get()) as u32;
-        if index >= slot.count.get() {
-            return thread.turn_over(name, id) && may_call(name, id, signature);
+        // SAFETY: what it points to lasts until it is filled anew, which only this thread does.
+        let Some(turn) = (unsafe { cached.turn.get().as_ref() }) else { return false };
+        let index = id.wrapping_sub(cached.base.get()) as u32;
+        if index >= cached.count.get() {
+            return thread.show_table(name, id) && may_call(name, id, signature);
         }
         // SAFETY: as above; the table has so many entries.
-        let entry = unsafe { &*slot.entries.get().add(index as usize) };
+        let entry = unsafe { &*cached.entries.get().add(index as usize) };
         // A thread that is in a call, or has a message, may get a deadlock, which only the call tells.
         let involved = || !thread.frame.get().is_null() || turn::holds_any();
         entry.routine.is_some() && entry.signature == signature && (turn.is_open() || involved())
@@ -108,7 +108,7 @@ unsafe fn unknown(name: u32, id: i32, signature: u64, arguments: *mut c_void) ->
 #[cold]
 #[inline(never)]
 unsafe fn elsewhere(name: u32, id: i32, signature: u64, arguments: *mut c_void) -> Option<i32> {
-    let found = thread::with(|thread| thread.turn_over(name, id));
+    let found = thread::with(|thread| thread.show_table(name, id));
     // SAFETY: the caller's promise.
     if found { unsafe { call(name, id, signature, arguments) } } else { None }
 }

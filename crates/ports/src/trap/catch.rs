@@ -5,7 +5,7 @@
 //! back and goes on.
 #![allow(unsafe_code, reason = "a function in assembly, and the unwinder's interface")]
 
-use crate::state::gate::Routine;
+use crate::state::call_entry::Routine;
 use std::ffi::c_void;
 
 /// Calls the routine: what it returned, or `MIG_SERVER_DIED`.

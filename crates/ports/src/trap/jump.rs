@@ -18,13 +18,13 @@ mod stack {
         fn _Unwind_GetCFA(context: *mut c_void) -> usize;
         fn _Unwind_GetGR(context: *mut c_void, register: c_int) -> usize;
         #[link_name = "slipway_leave_to"]
-        fn go(to: *const Place) -> !;
+        fn go(to: *const Registers) -> !;
     }
 
-    /// Where to go on, as the function below reads it.
+    /// What the function in which to go on finds in its registers, as the assembly below reads it.
     #[derive(Default)]
     #[repr(C)]
-    struct Place {
+    struct Registers {
         kept: [usize; 6],
         stack: usize,
         at: usize,
@@ -34,7 +34,7 @@ mod stack {
         from: usize,
         to: usize,
         found: bool,
-        place: Place,
+        registers: Registers,
     }
 
     /// Looks at one function of the stack, from the innermost on. Not 0: that is the one.
@@ -47,26 +47,26 @@ mod stack {
                 return 0;
             }
             search.found = true;
-            search.place.kept = KEPT.map(|register| _Unwind_GetGR(context, register));
-            // That of the function it called, which is its own stack pointer.
-            search.place.stack = _Unwind_GetCFA(context);
+            search.registers.kept = KEPT.map(|register| _Unwind_GetGR(context, register));
+            // The frame address of the function that it called, which is its own stack pointer.
+            search.registers.stack = _Unwind_GetCFA(context);
         }
         1
     }
 
-    /// Goes on at `place` in the innermost function of the calling thread that made its call behind `from` and at or before
+    /// Goes on at `at` in the innermost function of the calling thread that made its call behind `from` and at or before
     /// `to`; 0 is in the register for results. Returns if there is none.
     ///
     /// # Safety
-    /// At `place` the function can go on with the stack that it had when it made the call, and nothing relies on
+    /// At `at` the function can go on with the stack that it had when it made the call, and nothing relies on
     /// what the functions in between would have done yet.
-    pub unsafe fn leave(from: usize, to: usize, place: usize) {
-        let mut search = Search { from, to, found: false, place: Place { at: place, ..Place::default() } };
+    pub unsafe fn leave(from: usize, to: usize, at: usize) {
+        let mut search = Search { from, to, found: false, registers: Registers { at, ..Registers::default() } };
         // SAFETY: the search lasts as long as the look.
         unsafe { _Unwind_Backtrace(look, (&raw mut search).cast()) };
         if search.found {
             // SAFETY: the caller's promise.
-            unsafe { go(&raw const search.place) }
+            unsafe { go(&raw const search.registers) }
         }
     }
 
@@ -101,4 +101,4 @@ pub use stack::leave;
 /// # Safety
 /// None.
 #[cfg(not(target_arch = "x86_64"))]
-pub unsafe fn leave(_from: usize, _to: usize, _place: usize) {}
+pub unsafe fn leave(_from: usize, _to: usize, _at: usize) {}

@@ -5,15 +5,13 @@
 //!
 //! A [`Turn`](slipway_fabric::turn::Turn) says whether a call may come in now; a receiver lends it ([`wait`](crate::wait)).
 //!
-//! * [`gate`]: what a caller needs to know of a port, which is the state's. * `frame`: a call that a thread is in. * `thread`: the
-//!   calling thread's current task, the gates that it has lately used, and its calls. * `end`: how a call ends. * `jump`: leaving
-//!   functions without unwinding. * `catch`: where an exception ends. * `call`: the call. * [`leave`]: where `exit` ends one.
-//!   * [`scratch`]: memory that does not outlive a call.
+//! * `frame`: a call that a thread is in. * `thread`: the calling thread's current task, the call entries that it has lately used,
+//!   and its calls. * `end`: how a call ends. * `jump`: leaving functions without unwinding. * `catch`: where an exception ends.
+//!   * `call`: the call. * [`leave`]: where `exit` ends one. * [`scratch`]: memory that does not outlive a call.
 //!
-//! The way in takes no lock. A thread keeps, by name, the gates that it uses; every change that makes one of them wrong
-//! increments the epoch (`gate::EPOCH`), which is compared with every call. A gate that is closed lets no call in, so a call that
-//! looked just before has come first or comes too late, and nothing in between. Calls that are in it are counted,
-//! and a thread that must know that they are over waits for that.
+//! A call takes no lock. A thread keeps, by name, the call entries (`state::call_entry`) that it uses. Every change that makes one
+//! of them wrong increments the epoch, which is compared at every call. A turn that is closed lets no call in: a call that looked
+//! just before is counted in it already, or is refused. A thread that must know that those calls are over waits for them.
 
 mod call;
 mod catch;
@@ -24,6 +22,6 @@ pub mod leave;
 pub mod scratch;
 mod thread;
 
-pub use crate::state::gate;
+pub use crate::state::call_entry::Table;
 pub use call::{call, may_call};
 pub(crate) use thread::{FIRST, calls_in, current, current_number, for_first, leave_all, set_current};

@@ -1,12 +1,12 @@
 //! What a thread keeps: the task that it works for, the ports that it has lately called, the calls that it is in.
-#![allow(unsafe_code, reason = "calls on the thread's stack, and gates that are kept beside their owners, by pointer")]
+#![allow(unsafe_code, reason = "calls on the thread's stack, and call entries that are kept beside their owners, by pointer")]
 
 use super::frame::Frame;
 use crate::{
     lock::Process,
     state::{
         SpaceId,
-        gate::{self, Entry, Gate, Table},
+        call_entry::{self, CallEntry, Entry, Table},
     },
 };
 use slipway_fabric::{epoch, sync::AtomicU64, turn::Turn};
@@ -17,8 +17,8 @@ use std::{
     sync::Arc,
 };
 
-/// Ports that a thread keeps.
-const SLOTS: usize = 8;
+/// How many ports a thread keeps.
+const CACHED: usize = 8;
 /// The process's first task, for which a thread works by default.
 pub(crate) const FIRST: u32 = !0;
 
@@ -28,13 +28,13 @@ pub(super) struct Thread {
     pub space: Cell<u32>,
     /// The innermost call that it is in.
     pub frame: Cell<*const Frame>,
-    slots: [Slot; SLOTS],
+    ports: [Cached; CACHED],
 }
 
-/// A port that was called, or found to have no routines here. The pointers are good as long as the [`Owners`]' place of
+/// A port that was called, or found to have no routines here. The pointers are good as long as the [`Owners`]' link of
 /// the same number is left alone.
 #[repr(align(64))]
-pub(super) struct Slot {
+pub(super) struct Cached {
     pub epoch: Cell<u64>,
     pub name: Cell<u32>,
     /// The space of `name`.
@@ -51,7 +51,7 @@ pub(super) struct Slot {
     pub request: Cell<u32>,
 }
 
-impl Slot {
+impl Cached {
     const fn new() -> Self {
         Self {
             epoch: Cell::new(epoch::NEVER),
@@ -69,26 +69,26 @@ impl Slot {
     }
 }
 
-/// What keeps the slots' pointers good.
+/// What keeps the pointers of [`Cached`] good.
 #[derive(Default)]
 struct Owners {
-    links: [Option<(Arc<Gate>, Arc<AtomicU64>)>; SLOTS],
+    links: [Option<(Arc<CallEntry>, Arc<AtomicU64>)>; CACHED],
 }
 
 impl Drop for Owners {
     fn drop(&mut self) {
-        THREAD.with(|thread| thread.slots.iter().for_each(|slot| slot.epoch.set(epoch::NEVER)));
+        THREAD.with(|thread| thread.ports.iter().for_each(|cached| cached.epoch.set(epoch::NEVER)));
         let links = std::mem::take(&mut self.links);
         if links.iter().any(Option::is_some)
             && let Some(process) = Process::made()
         {
             let _guard = process.lock();
-            links.into_iter().flatten().for_each(|(gate, place)| gate.tally.part(&place));
+            links.into_iter().flatten().for_each(|(entry, count)| entry.tally.part(&count));
         }
     }
 }
 
-impl Slot {
+impl Cached {
     fn show(&self, table: &Table) {
         self.base.set(table.base);
         self.count.set(table.entries.len() as u32);
@@ -99,7 +99,7 @@ impl Slot {
 
 thread_local! {
     static THREAD: Thread = const {
-        Thread { space: Cell::new(FIRST), frame: Cell::new(null()), slots: [const { Slot::new() }; SLOTS] }
+        Thread { space: Cell::new(FIRST), frame: Cell::new(null()), ports: [const { Cached::new() }; CACHED] }
     };
     static OWNERS: RefCell<Owners> = RefCell::default();
 }
@@ -147,7 +147,7 @@ pub(crate) fn calls_in(turn: *const Turn) -> u32 {
 
 /// In a forked child: the calling thread works for the child's own task, and comes back to it from calls that it is in.
 pub(crate) fn leave_all() {
-    gate::EPOCH.advance();
+    call_entry::EPOCH.advance();
     THREAD.with(|thread| {
         thread.space.set(FIRST);
         thread.frames().for_each(|frame| frame.space.set(FIRST));
@@ -155,10 +155,10 @@ pub(crate) fn leave_all() {
 }
 
 impl Thread {
-    /// The place for a port.
+    /// Where a port is kept.
     #[inline]
-    pub fn slot(&self, name: u32) -> &Slot {
-        &self.slots[at(name)]
+    pub fn cached(&self, name: u32) -> &Cached {
+        &self.ports[at(name)]
     }
 
     /// The calls that the thread is in, the innermost first.
@@ -173,7 +173,7 @@ impl Thread {
         })
     }
 
-    /// Looks a port up, and keeps what was found at its slot. False if nothing can be kept.
+    /// Looks a port up, and keeps what was found. False if nothing can be kept.
     #[cold]
     #[inline(never)]
     pub fn look_up(&self, name: u32, id: i32) -> bool {
@@ -183,54 +183,54 @@ impl Thread {
             FIRST => process.first_space(),
             space => SpaceId(space),
         };
-        let slot = &self.slots[at];
+        let cached = &self.ports[at];
         let look = |owners: &RefCell<Owners>| {
             let guard = process.lock();
             let link = &mut owners.borrow_mut().links[at];
-            slot.epoch.set(epoch::NEVER);
-            if let Some((gate, place)) = link.take() {
-                gate.tally.part(&place);
+            cached.epoch.set(epoch::NEVER);
+            if let Some((entry, count)) = link.take() {
+                entry.tally.part(&count);
             }
-            slot.turn.set(null());
-            let Some(gate) = guard.state.gate_of(space, name) else { return true };
-            let Some(table) = gate.tables.iter().find(|table| table.has(id)).or(gate.tables.first()) else { return true };
-            let place = gate.tally.join();
-            slot.show(table);
-            slot.calls.set(Arc::as_ptr(&place));
-            slot.server.set(gate.space.0);
-            slot.request.set(gate.name);
-            slot.turn.set(Arc::as_ptr(&gate.turn));
-            *link = Some((gate, place));
+            cached.turn.set(null());
+            let Some(entry) = guard.state.call_entry_of(space, name) else { return true };
+            let Some(table) = entry.tables.iter().find(|table| table.has(id)).or(entry.tables.first()) else { return true };
+            let count = entry.tally.join();
+            cached.show(table);
+            cached.calls.set(Arc::as_ptr(&count));
+            cached.server.set(entry.space.0);
+            cached.request.set(entry.name);
+            cached.turn.set(Arc::as_ptr(&entry.turn));
+            *link = Some((entry, count));
             true
         };
-        let (kept, epoch) = gate::EPOCH.look(|| OWNERS.try_with(look));
+        let (kept, epoch) = call_entry::EPOCH.look(|| OWNERS.try_with(look));
         if kept != Ok(true) {
             return false;
         }
-        slot.name.set(name);
-        slot.space.set(self.space.get());
-        slot.epoch.set(epoch);
+        cached.name.set(name);
+        cached.space.set(self.space.get());
+        cached.epoch.set(epoch);
         true
     }
 }
 
-/// The number of a port's slot.
+/// The number under which a port is kept.
 #[inline]
 fn at(name: u32) -> usize {
-    (name >> 8) as usize % SLOTS
+    (name >> 8) as usize % CACHED
 }
 
 impl Thread {
-    /// The port has several tables: has its slot show the one for the identifier. False if there is none.
+    /// The port has several tables: keeps the one for the identifier. False if there is none.
     #[cold]
     #[inline(never)]
-    pub fn turn_over(&self, name: u32, id: i32) -> bool {
+    pub fn show_table(&self, name: u32, id: i32) -> bool {
         let at = at(name);
         let turned = OWNERS.try_with(|owners| {
             let owners = owners.borrow();
-            let Some((gate, _)) = &owners.links[at] else { return false };
-            let Some(table) = gate.tables.iter().find(|table| table.has(id)) else { return false };
-            self.slots[at].show(table);
+            let Some((entry, _)) = &owners.links[at] else { return false };
+            let Some(table) = entry.tables.iter().find(|table| table.has(id)) else { return false };
+            self.ports[at].show(table);
             true
         });
         turned == Ok(true)

@@ -13,9 +13,9 @@ pub fn for_turn<'a>(guard: Guard<'a>, turn: &Turn) -> Guard<'a> {
     for_word(guard, For::Turn(Turn::key(turn)), None)
 }
 
-/// Waits for room in the queue of a port here.
-pub fn for_room(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> Guard<'_> {
-    for_word(guard, For::Room(port), deadline)
+/// Waits until the queue of a port here is not full.
+pub fn for_queue(guard: Guard<'_>, port: PortId, deadline: Option<u64>) -> Guard<'_> {
+    for_word(guard, For::NotFull(port), deadline)
 }
 
 /// Waits for what other threads of the process do.

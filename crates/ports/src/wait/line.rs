@@ -1,4 +1,4 @@
-//! Waiting for room on a line, or in the queue that it leads to.
+//! Waiting for free space on a line, or for credit.
 
 use super::thread::{Me, remaining};
 use crate::{
@@ -15,7 +15,7 @@ use slipway_fabric::{
 };
 
 /// Waits until the other end of a line has taken something, if a record of `len` bytes with `fds` descriptors
-/// still finds no room. The line's own word is the other end's to write: it may wake the thread sooner, but what must
+/// still doesn't fit. The line's own word is the other end's to write: it may wake the thread sooner, but what must
 /// wake it in any case comes to the thread's own word.
 pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (usize, usize), deadline: Option<u64>) -> Guard<'_> {
     let Some(line) = guard.lines.get_mut(number) else { return guard };
@@ -23,7 +23,7 @@ pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (us
     let consumed = Line::consumption_of(&ring, &credit, slot);
     // What was taken between the refusal and this mark would be no news to it.
     let refused = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
-    if !matches!(refused.and_then(|()| line.room(len, fds)), Err(Stall::Ring | Stall::Queue)) {
+    if !matches!(refused.and_then(|()| line.check_space(len, fds)), Err(Stall::Ring | Stall::Queue)) {
         return guard;
     }
     let me = Me::get(&mut guard);

@@ -1,7 +1,7 @@
 //! Waiting: for a message, for room in a queue, on a line or at a socket, for the end of a call. Each wait releases the lock.
 //!
 //! `thread`: what a thread keeps between its waits. * `follow`: waiting for other threads of this process. * `lead`: for a message.
-//! * `line`, `socket`: for room. * [`turn`]: a receiver's, whose turn calls may take meanwhile.
+//! * `line`, `socket`: for free space. * [`turn`]: a receiver's, whose turn calls may take meanwhile.
 
 mod follow;
 mod lead;
@@ -10,7 +10,7 @@ mod socket;
 mod thread;
 pub(crate) mod turn;
 
-pub use follow::{for_room, for_turn};
+pub use follow::{for_queue, for_turn};
 pub use lead::{Hands, for_message};
 pub use line::for_line;
 pub use socket::for_socket;

@@ -57,7 +57,7 @@ impl Me {
     /// This thread, as the process knows it.
     #[inline(always)]
     pub fn get(guard: &mut Guard<'_>) -> Box<Self> {
-        let me = match ME.with(|slot| slot.0.take()) {
+        let me = match ME.with(|kept| kept.0.take()) {
             Some(me) if std::ptr::eq(me.process, guard.process()) => me,
             other => Self::new(guard, other),
         };
@@ -80,7 +80,7 @@ impl Me {
     /// Keeps it for the thread's next wait.
     #[inline(always)]
     pub fn keep(self: Box<Self>) {
-        if let Some(other) = ME.with(|slot| slot.0.replace(Some(self))) {
+        if let Some(other) = ME.with(|kept| kept.0.replace(Some(self))) {
             other.discard();
         }
     }
@@ -159,9 +159,9 @@ impl Watched {
 }
 
 /// Takes a thread that ends out of its process's list.
-struct Slot(Cell<Option<Box<Me>>>);
+struct OfThread(Cell<Option<Box<Me>>>);
 
-impl Drop for Slot {
+impl Drop for OfThread {
     fn drop(&mut self) {
         if let Some(me) = self.0.take()
             && Process::made().is_some_and(|made| std::ptr::eq(me.process, made))
@@ -172,13 +172,13 @@ impl Drop for Slot {
 }
 
 thread_local! {
-    static ME: Slot = const { Slot(Cell::new(None)) };
+    static ME: OfThread = const { OfThread(Cell::new(None)) };
 }
 
 /// In a forked child: forgets what the calling thread kept of its parent's waits. Its lines are not mapped here, and
 /// what lies at their addresses may be the child's own before long.
 pub(crate) fn leave_all() {
-    std::mem::forget(ME.with(|slot| slot.0.take()));
+    std::mem::forget(ME.with(|kept| kept.0.take()));
 }
 
 #[inline(always)]

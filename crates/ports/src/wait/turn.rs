@@ -74,7 +74,7 @@ impl Inner {
         match what {
             For::Port(port) => self.state.turn_of_port(port),
             For::Set(set) => self.state.sets.get(set.0 as usize)?.turn.as_ref(),
-            For::Room(_) | For::Line(_) | For::Turn(_) => None,
+            For::NotFull(_) | For::Line(_) | For::Turn(_) => None,
         }
     }
 

@@ -156,9 +156,9 @@ pub enum For {
     Port(PortId),
     /// A message at a member of a set.
     Set(SetId),
-    /// Room in the queue of a port here.
-    Room(PortId),
-    /// Room on the line at that place of the table, or in the queue that it leads to.
+    /// A queue of a port here that is not full.
+    NotFull(PortId),
+    /// Free space on the line with that index, or credit.
     Line(u32),
     /// The end of a call in the [turn](slipway_fabric::turn::Turn) with that key.
     Turn(u32),

@@ -13,8 +13,8 @@ fn close_all_above_standard() {
 }
 
 #[test]
-fn who_closes_all_descriptors_is_told_and_begins_anew() {
-    alone("closed::who_closes_all_descriptors_is_told_and_begins_anew", friend, |test| {
+fn a_process_that_closed_all_descriptors_is_told_and_begins_anew() {
+    alone("closed::a_process_that_closed_all_descriptors_is_told_and_begins_anew", friend, |test| {
         let friend = Friend::new(test);
         let (task, told) = (Task::current(), receive_right());
         let asked =

@@ -157,7 +157,7 @@ fn a_rerouted_token_may_be_passed_on_or_dropped_or_come_back() {
 }
 
 #[test]
-fn who_holds_a_token_learns_of_its_ports_death() {
+fn the_holder_of_a_token_learns_of_its_ports_death() {
     let task = Task::current();
     let door = Port::new();
     let (own, told) = (receive_right(), receive_right());
@@ -274,7 +274,7 @@ fn a_right_that_comes_again_by_another_way_is_shown_before_it_is_used() {
 }
 
 #[test]
-fn who_attaches_again_must_have_the_sending_end() {
+fn an_attach_over_a_line_needs_the_sending_end() {
     let own = receive_right();
     let (s, _t) = Task::current().export(own).expect("sockets");
     let mut line = Line::make(&s);
@@ -320,7 +320,7 @@ fn a_line_ends_when_both_ends_have_said_that_they_need_it_no_more() {
 }
 
 #[test]
-fn who_is_asked_for_the_end_of_a_line_answers_when_it_needs_it_no_more() {
+fn a_client_agrees_to_the_end_of_a_line_that_it_needs_no_more() {
     let own = receive_right();
     let (s, _t) = Task::current().export(own).expect("sockets");
     let mut line = Line::make(&s);

@@ -102,7 +102,7 @@ fn all_rights_of_a_message_that_was_taken_back_are_given_back() {
 }
 
 #[test]
-fn a_port_that_came_here_may_still_be_given_by_who_had_it() {
+fn a_port_that_came_here_may_still_be_given_by_its_earlier_owner() {
     let (own, port) = (receive_right(), Port::new());
     let (mut line, mut other) = (line_of_ours(own), line_of_ours(own));
     let right = WireRight { form: form::RECEIVE, value: 0 };

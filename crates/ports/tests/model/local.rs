@@ -174,7 +174,7 @@ impl Local {
                     self.known.remove(&port);
                     self.state.free_port(port);
                 }
-                Effect::Arrived(_) | Effect::Room(_) | Effect::Died(_) | Effect::Changed(_) | Effect::SetGone(_) => {}
+                Effect::Arrived(_) | Effect::NotFull(_) | Effect::Died(_) | Effect::Changed(_) | Effect::SetGone(_) => {}
                 // Of senders that there will be, as none were elsewhere.
                 Effect::WatchSenders(_) => {}
                 other => return Err(format!("{other:?} without ports elsewhere")),

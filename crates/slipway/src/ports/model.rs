@@ -122,15 +122,15 @@ fn rate(port: &Port, before: &Port, seconds: f64) -> Option<f64> {
     (more < 1 << 31).then(|| f64::from(more) / seconds)
 }
 
-/// Messages received from a port here, or sent to one elsewhere by the way that is used now.
+/// Messages received from a port here, or sent to one elsewhere over the route that is used now.
 pub fn messages(port: &Port) -> Option<u32> {
-    port.here.as_ref().map(|here| here.received).or(port.ways.first().map(|way| way.sent))
+    port.here.as_ref().map(|here| here.received).or(port.routes.first().map(|route| route.sent))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slipway_ports::inspect::{Here, Home, Way};
+    use slipway_ports::inspect::{Here, Home, Route};
     use std::collections::BTreeMap;
     use std::time::{Duration, Instant};
 
@@ -140,7 +140,7 @@ mod tests {
     }
 
     fn far(sent: u32) -> Port {
-        Port { port: 4, home: Home::Remote, ways: vec![Way { sent, ..Way::default() }], ..Port::default() }
+        Port { port: 4, home: Home::Remote, routes: vec![Route { sent, ..Route::default() }], ..Port::default() }
     }
 
     #[test]

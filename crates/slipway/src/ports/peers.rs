@@ -61,8 +61,8 @@ impl<'a> Peers<'a> {
             .collect();
         // A process that did not answer is known by its lines.
         let holders = port.here.iter().flat_map(|here| &here.holders).filter(|holder| holder.attached || holder.given > 0);
-        let ways = port.ways.iter().filter(|_| port.home == Home::Remote && peers.is_empty());
-        let lines = holders.map(|holder| holder.line).chain(ways.map(|way| way.line));
+        let routes = port.routes.iter().filter(|_| port.home == Home::Remote && peers.is_empty());
+        let lines = holders.map(|holder| holder.line).chain(routes.map(|route| route.line));
         let silent: Vec<u32> = lines
             .filter_map(|number| snapshot.lines.iter().find(|line| line.line == number))
             .filter_map(|line| self.of_line(snapshot.pid, line))
@@ -86,7 +86,7 @@ impl<'a> Peers<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use slipway_ports::inspect::{Here, Holder, Member, Way};
+    use slipway_ports::inspect::{Here, Holder, Member, Route};
     use std::collections::BTreeMap;
     use std::time::Instant;
 
@@ -107,14 +107,14 @@ mod tests {
     }
 
     fn client(pid: u32) -> Snapshot {
-        let ways = vec![Way { line: 5, ..Way::default() }];
+        let routes = vec![Route { line: 5, ..Route::default() }];
         let port = Port {
             port: 9,
             home: Home::Remote,
             identity: Some(77),
             send_rights: 1,
             names: names(0x201),
-            ways,
+            routes,
             ..Port::default()
         };
         let line = Line { line: 5, bell: 501, peer_bell: Some(502), ..Line::default() };

@@ -96,13 +96,13 @@ fn row(name: &Name, port: Option<&PortView>, process: &Process) -> [String; 9] {
     let here = port.and_then(|port| port.port.here.as_ref());
     // What a receiver knows of its port belongs to the receive right.
     let here = here.filter(|_| name.rights.contains(&Held::Receive));
-    let way = port.filter(|port| port.port.home == Home::Remote).and_then(|port| port.port.ways.first());
-    let counted = port.filter(|_| here.is_some() || way.is_some());
+    let route = port.filter(|port| port.port.home == Home::Remote).and_then(|port| port.port.routes.first());
+    let counted = port.filter(|_| here.is_some() || route.is_some());
     [
         hex(name.name),
         rights(name, port),
         if name.urefs > 0 { name.urefs.to_string() } else { none() },
-        here.map(|here| here.queued).or(way.map(|way| way.waiting)).map_or_else(none, |queued| queued.to_string()),
+        here.map(|here| here.queued).or(route.map(|route| route.waiting)).map_or_else(none, |queued| queued.to_string()),
         here.map_or_else(none, |here| here.qlimit.to_string()),
         counted.and_then(|port| messages(&port.port)).map_or_else(none, |messages| messages.to_string()),
         counted.and_then(|port| port.rate).map_or_else(none, rate),
@@ -241,7 +241,7 @@ fn printable(name: &str) -> String {
 mod tests {
     use super::super::model::Unanswered;
     use super::*;
-    use slipway_ports::inspect::{Here, Member, Port, Way};
+    use slipway_ports::inspect::{Here, Member, Port, Route};
 
     fn name(name: u32, rights: &[Held], port: Option<u32>) -> Name {
         Name { name, rights: rights.to_vec(), port, ..Name::default() }
@@ -284,8 +284,8 @@ mod tests {
     fn everything_is_shown() {
         let here = Here { queued: 3, qlimit: 7, received: 5, no_senders_request: true, ..Here::default() };
         let own = Port { port: 1, here: Some(here), ..Port::default() };
-        let ways = vec![Way { sent: 40, waiting: 2, ..Way::default() }];
-        let far = Port { port: 2, home: Home::Remote, ways, ..Port::default() };
+        let routes = vec![Route { sent: 40, waiting: 2, ..Route::default() }];
+        let far = Port { port: 2, home: Home::Remote, routes, ..Port::default() };
         let task = Port { port: 3, here: Some(Here { serves: Some(Serves::Task), ..Here::default() }), ..Port::default() };
         let names = vec![
             name(0x101, &[Held::Send], Some(3)),

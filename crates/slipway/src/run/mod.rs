@@ -10,7 +10,7 @@ mod tasks;
 use std::os::unix::process::CommandExt;
 
 use slipway_mach::bootstrap::launch::PROGRAM_VARIABLE;
-use slipway_mach::bootstrap::{self, Place};
+use slipway_mach::bootstrap::{self, Address};
 
 use crate::failure::Failure;
 use crate::locate;
@@ -38,7 +38,9 @@ pub fn run(options: RunOptions) -> Result<u8, Failure> {
     if options.private {
         return private::run(&options, &program, &args);
     }
-    Place::find().and_then(|place| bootstrap::reach(&place)).map_err(|why| Failure::new(crate::failure::OWN, why.to_string()))?;
+    Address::find()
+        .and_then(|address| bootstrap::reach(&address))
+        .map_err(|why| Failure::new(crate::failure::OWN, why.to_string()))?;
     let mut command = program.command();
     if let Some(server) = server {
         // For when the program is the next to need one.

@@ -4,7 +4,7 @@ use comfy_table::Table;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use serde::Serialize;
 use slipway_mach::bootstrap::contact::{self, Failed};
-use slipway_mach::bootstrap::{self, Place, Service, Status};
+use slipway_mach::bootstrap::{self, Address, Service, Status};
 use slipway_mach::task::Task;
 
 use super::args::ServicesOptions;
@@ -34,17 +34,18 @@ struct Row {
 /// There is none, or it does not answer.
 pub fn run(options: &ServicesOptions) -> Result<u8, Failure> {
     let none = |why: &dyn std::fmt::Display| Failure::new(NO_SERVER, why.to_string());
-    let place = Place::find().map_err(|why| none(&why))?;
-    let (s, t) = contact::greet(&place.socket).map_err(|why| match why {
-        Failed::Nobody if !place.named => {
-            none(&format!("no name server runs at {}; the first program that needs it starts it", place.socket.display()))
+    let address = Address::find().map_err(|why| none(&why))?;
+    let (s, t) = contact::greet(&address.socket).map_err(|why| match why {
+        Failed::Nobody if !address.named => {
+            none(&format!("no name server runs at {}; the first program that needs it starts it", address.socket.display()))
         }
-        why => none(&place.unreachable(why)),
+        why => none(&address.unreachable(why)),
     })?;
     let task = Task::current();
-    let server = task.import(s, t).map_err(|why| none(&place.unreachable(why)))?;
-    let services = bootstrap::services(task, Some(server)).map_err(|why| none(&format!("{}: {why}", place.socket.display())))?;
-    let report = Report { socket: place.socket.display().to_string(), services: services.iter().map(row).collect() };
+    let server = task.import(s, t).map_err(|why| none(&address.unreachable(why)))?;
+    let services =
+        bootstrap::services(task, Some(server)).map_err(|why| none(&format!("{}: {why}", address.socket.display())))?;
+    let report = Report { socket: address.socket.display().to_string(), services: services.iter().map(row).collect() };
     if options.json {
         println!("{}", serde_json::to_string(&report).map_err(|error| Failure::own("JSON", error))?);
     } else {

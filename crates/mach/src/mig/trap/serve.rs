@@ -101,7 +101,7 @@ unsafe extern "C-unwind" fn run<S, R: Trapped<S>, W: Way<S>>(port: u32, block: *
     match outcome {
         Ok(code) => code.0,
         Err(panic) => {
-            // What it carries may panic in its turn, which is too much.
+            // Dropping its payload may panic, too. That panic's payload is leaked.
             let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(std::mem::forget);
             Code::MIG_SERVER_DIED.0
         }
@@ -113,9 +113,9 @@ impl<S: Send> sealed::Way<S> for Exclusive {
     unsafe fn with(context: *mut c_void, work: impl FnOnce(&mut S) -> Code) -> Code {
         // SAFETY: the caller's promise.
         let reference = unsafe { ServerRef::of(context) };
-        let Some(turn) = reference.exclusive() else { return Code::TRAP_DEADLOCK };
-        let Some(server) = turn.server() else { return Code::MIG_SERVER_DIED };
-        // SAFETY: the reference is to a server of this type, borrowed until it is taken away, and this is the only turn.
+        let Some(guard) = reference.exclusive() else { return Code::TRAP_DEADLOCK };
+        let Some(server) = guard.server() else { return Code::MIG_SERVER_DIED };
+        // SAFETY: the reference is to a server of this type, borrowed until it is taken away, and nothing else works on it.
         work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) })
     }
 }
@@ -179,8 +179,8 @@ impl<S> std::fmt::Debug for Own<S> {
 
 impl<S: Send> Serve<S> for Own<S> {
     fn with(&self, work: &mut dyn FnMut(&mut S)) -> bool {
-        let Some(turn) = self.0.exclusive() else { return false };
-        if let Some(server) = turn.server() {
+        let Some(guard) = self.0.exclusive() else { return false };
+        if let Some(server) = guard.server() {
             // SAFETY: as for calls.
             work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) });
         }
@@ -189,14 +189,14 @@ impl<S: Send> Serve<S> for Own<S> {
 }
 
 impl<S> Behind<'_, S> {
-    /// Works on the server, when nobody else does. None if the calling thread is at work on it already.
+    /// Works on the server, when no other thread does. None if the calling thread is at work on it already.
     pub fn with<T>(&self, work: impl FnOnce(&mut S) -> T) -> Option<T> {
         let (mut work, mut result) = (Some(work), None);
         self.0.with(&mut |server| result = work.take().map(|work| work(server)));
         result
     }
 
-    /// Has the server's `demux` serve a request, when nobody else is at work on the server. Where the calling thread is itself,
+    /// Has the server's `demux` serve a request, when no other thread is at work on the server. Where the calling thread is itself,
     /// the request gets `MACH_TRAP_DEADLOCK`.
     ///
     /// # Errors

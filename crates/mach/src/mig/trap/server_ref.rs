@@ -97,7 +97,7 @@ impl ServerRef {
         Self { cell, context }
     }
 
-    /// Waits for the turn to work on the server alone; None if it is the calling thread's already.
+    /// Waits until no other thread works on the server; None if the calling thread does already.
     #[inline]
     pub fn exclusive(&self) -> Option<ExclusiveGuard> {
         let (cell, here) = (self.cell, here());
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     /// The cells are the process's, so one test at a time may count on where they go.
-    static TURN: Mutex<()> = Mutex::new(());
+    static ONE_TEST: Mutex<()> = Mutex::new(());
 
     fn made() -> usize {
         CELLS.lock().expect("no panic").all.len()
@@ -201,9 +201,9 @@ mod tests {
 
     #[test]
     fn a_cell_is_used_again_and_not_by_the_server_before() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = ONE_TEST.lock().unwrap_or_else(PoisonError::into_inner);
         let first = ServerRef::new(8);
-        assert_eq!(first.exclusive().expect("a turn").server(), Some(8));
+        assert_eq!(first.exclusive().expect("access").server(), Some(8));
         assert_eq!(first.leave(|| panic!("nobody is in it")), Some(8));
         let before = made();
         let mut last = first;
@@ -218,17 +218,17 @@ mod tests {
             assert_eq!(reference.leave(|| panic!("nobody is in it")), Some(server));
         }
         assert!(made() - before <= 8, "each server has a cell of its own");
-        assert_eq!(last.exclusive().expect("a turn").server(), None, "the server is gone");
+        assert_eq!(last.exclusive().expect("access").server(), None, "the server is gone");
         let next = ServerRef::new(16);
         assert!(std::ptr::eq(next.cell, last.cell) && first.context() != next.context());
-        assert_eq!(last.exclusive().expect("a turn").server(), None, "the server is another one");
+        assert_eq!(last.exclusive().expect("access").server(), None, "the server is another one");
         assert_eq!(last.shared().expect("a server").server(), None);
         assert_eq!(next.leave(|| ()), Some(16));
     }
 
     #[test]
     fn a_cell_that_is_kept_is_waited_for_and_then_left_alone() {
-        let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let _one = ONE_TEST.lock().unwrap_or_else(PoisonError::into_inner);
         let reference = ServerRef::new(8);
         let kept = reference.shared().expect("a server");
         let mut waited = false;
@@ -237,7 +237,7 @@ mod tests {
         assert_eq!(kept.server(), Some(8));
         drop(kept);
         let reference = ServerRef::new(8);
-        let mut kept = Some(reference.exclusive().expect("a turn"));
+        let mut kept = Some(reference.exclusive().expect("access"));
         assert!(reference.exclusive().is_none(), "a thread has what it has");
         assert_eq!(reference.leave(|| drop(kept.take())), Some(8));
     }

@@ -17,7 +17,7 @@ impl State {
         if let Some(local) = self.port_mut(port).local_mut()
             && std::mem::replace(&mut local.qlimit, limit) < limit
         {
-            self.effect(Effect::Room(port));
+            self.effect(Effect::NotFull(port));
         }
         Ok(())
     }

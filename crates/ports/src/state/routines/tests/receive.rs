@@ -55,7 +55,7 @@ fn a_raised_limit_wakes_senders() {
     let name = w.port(w.a);
     assert_eq!(w.state.port_set_qlimit(w.a, 5, abi::QLIMIT_MAX + 1), Err(Code::INVALID_VALUE));
     assert_eq!(w.state.port_set_qlimit(w.a, name, abi::QLIMIT_MAX), Ok(()));
-    assert!(matches!(w.settle()[..], [Effect::Room(_)]));
+    assert!(matches!(w.settle()[..], [Effect::NotFull(_)]));
     assert_eq!(w.state.port_set_qlimit(w.a, name, 0), Ok(()));
     assert!(w.settle().is_empty());
 }

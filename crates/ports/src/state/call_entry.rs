@@ -35,7 +35,7 @@ impl Table {
 
 /// How a port's routines are reached, as long as nothing of it changes.
 #[derive(Debug)]
-pub struct Gate {
+pub struct CallEntry {
     /// Where calls take their turn.
     pub turn: Arc<Turn>,
     /// The server's space.
@@ -48,33 +48,33 @@ pub struct Gate {
     pub tally: Arc<Tally>,
 }
 
-/// Calls counted: a place for each thread, which it alone writes, and the sum of those that are gone.
+/// Calls counted: a counter for each thread, which it alone writes, and the sum of those that are gone.
 ///
-/// Only used with the process's lock held, but for the places themselves.
+/// Only used with the process's lock held, but for the counters themselves.
 #[derive(Debug, Default)]
 pub struct Tally {
     gone: AtomicU64,
-    places: Mutex<Vec<Arc<AtomicU64>>>,
+    counters: Mutex<Vec<Arc<AtomicU64>>>,
 }
 
 impl Tally {
-    /// A place to count in.
+    /// A counter for one more thread.
     pub fn join(&self) -> Arc<AtomicU64> {
-        let place = Arc::default();
-        self.places.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&place));
-        place
+        let counter = Arc::default();
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner).push(Arc::clone(&counter));
+        counter
     }
 
-    /// Gives a place up.
-    pub fn part(&self, place: &Arc<AtomicU64>) {
-        self.gone.fetch_add(place.load(Ordering::Relaxed), Ordering::Relaxed);
-        self.places.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| !Arc::ptr_eq(other, place));
+    /// Gives a counter up.
+    pub fn part(&self, counter: &Arc<AtomicU64>) {
+        self.gone.fetch_add(counter.load(Ordering::Relaxed), Ordering::Relaxed);
+        self.counters.lock().unwrap_or_else(PoisonError::into_inner).retain(|other| !Arc::ptr_eq(other, counter));
     }
 
     /// All calls so far.
     pub fn sum(&self) -> u64 {
-        let places = self.places.lock().unwrap_or_else(PoisonError::into_inner);
-        places.iter().map(|place| place.load(Ordering::Relaxed)).sum::<u64>() + self.gone.load(Ordering::Relaxed)
+        let counters = self.counters.lock().unwrap_or_else(PoisonError::into_inner);
+        counters.iter().map(|counter| counter.load(Ordering::Relaxed)).sum::<u64>() + self.gone.load(Ordering::Relaxed)
     }
 }
 
@@ -86,7 +86,7 @@ pub struct Traps {
     /// Calls made.
     pub tally: Arc<Tally>,
     /// How they are reached at present.
-    pub gate: Option<Arc<Gate>>,
+    pub call_entry: Option<Arc<CallEntry>>,
 }
 
 /// A turn that is closed and has calls in it: of which task, and of which port, as long as the task has its receive right.

@@ -2,25 +2,30 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
+    fmt::Write,
     fs,
     path::Path,
 };
 
-/// Types whose methods lie in many files. A call of a method that one file defines needs that file.
-const SPREAD: [&str; 3] = [INNER, ROUTES, "Process"];
-const INNER: &str = "Inner";
-/// What [`INNER`] dereferences to.
-const ROUTES: &str = "Routes";
-/// What such a type is called where it is used.
-const VARIABLES: [&str; 2] = ["inner", "guard"];
-/// Functions that give one.
-const GIVE: [&str; 2] = ["lock", "quietly"];
+/// A crate's types whose methods lie in several files. A call of a method that one file defines needs that file.
+#[derive(Debug, Clone, Copy)]
+pub struct Spread {
+    /// The types.
+    pub types: &'static [&'static str],
+    /// Variables that hold one, and functions that give one; and the type.
+    pub values: &'static [(&'static str, &'static str)],
+    /// A type, and the one that it dereferences to.
+    pub derefs: Option<(&'static str, &'static str)>,
+}
 
 /// A path of modules from the crate's root.
 type Module = Vec<String>;
 
 /// Why one file needs others: the path or the call.
 pub type Needs = BTreeMap<String, String>;
+
+/// What each file of a crate needs of the others, by their paths from the folder of its sources.
+pub type Files = BTreeMap<String, Needs>;
 
 /// One file.
 #[derive(Default)]
@@ -35,13 +40,14 @@ struct Source {
     calls: BTreeSet<(String, String)>,
 }
 
-/// What each file under the folder needs of the others, by their paths from it.
-pub fn needs(folder: &Path) -> BTreeMap<String, Needs> {
+/// Reads the sources of the crate whose manifest is in that folder.
+pub fn needs(manifest_dir: &str, spread: Spread) -> Files {
+    let folder = &Path::new(manifest_dir).join("src");
     let mut texts = BTreeMap::new();
     read(folder, folder, &mut texts);
     let modules: BTreeMap<Module, String> = texts.keys().map(|file| (module_of(file), file.clone())).collect();
     let sources: BTreeMap<&String, Source> =
-        texts.iter().map(|(file, text)| (file, Parser::new(module_of(file), text, &modules).parse())).collect();
+        texts.iter().map(|(file, text)| (file, Parser::new(module_of(file), text, &modules, spread).parse())).collect();
     let mut definers: BTreeMap<&(String, String), Vec<&String>> = BTreeMap::new();
     for (file, source) in &sources {
         source.defines.iter().for_each(|method| definers.entry(method).or_default().push(file));
@@ -55,8 +61,8 @@ pub fn needs(folder: &Path) -> BTreeMap<String, Needs> {
             }
         }
         for call in &source.calls {
-            let below = (ROUTES.to_owned(), call.1.clone());
-            let definer = definers.get(call).or_else(|| definers.get(&below).filter(|_| call.0 == INNER));
+            let below = spread.derefs.filter(|(of, _)| call.0 == *of).map(|(_, to)| (to.to_owned(), call.1.clone()));
+            let definer = definers.get(call).or_else(|| definers.get(&below?));
             if let Some([target]) = definer.map(Vec::as_slice) {
                 needs.entry((*target).clone()).or_insert_with(|| format!("{}::{}()", call.0, call.1));
             }
@@ -65,6 +71,32 @@ pub fn needs(folder: &Path) -> BTreeMap<String, Needs> {
         all.insert((*file).clone(), needs);
     }
     all
+}
+
+/// The files that a file needs, directly or by others.
+fn reach<'a>(all: &'a Files, from: &'a str) -> BTreeSet<&'a str> {
+    let (mut found, mut next) = (BTreeSet::new(), vec![from]);
+    while let Some(file) = next.pop() {
+        next.extend(all[file].keys().map(String::as_str).filter(|needed| found.insert(*needed)));
+    }
+    found
+}
+
+/// The files that need each other in a circle, and why each needs the next: empty if there are none.
+pub fn cycles(all: &Files) -> String {
+    let reached: BTreeMap<&str, BTreeSet<&str>> = all.keys().map(|file| (file.as_str(), reach(all, file))).collect();
+    let cycle =
+        |file: &str| -> BTreeSet<&str> { reached[file].iter().copied().filter(|other| reached[other].contains(file)).collect() };
+    let cycles: BTreeSet<BTreeSet<&str>> = all.keys().map(|file| cycle(file)).filter(|cycle| !cycle.is_empty()).collect();
+    let mut wrong = String::new();
+    for cycle in &cycles {
+        let _ = writeln!(wrong, "{} files need each other:", cycle.len());
+        for file in cycle {
+            let within = all[*file].iter().filter(|(needed, _)| cycle.contains(needed.as_str()));
+            wrong.extend(within.map(|(needed, why)| format!("    {file} needs {needed}: {why}\n")));
+        }
+    }
+    wrong
 }
 
 fn read(root: &Path, folder: &Path, texts: &mut BTreeMap<String, String>) {
@@ -146,13 +178,14 @@ struct Parser<'a> {
     at: usize,
     blocks: Vec<Block>,
     modules: &'a BTreeMap<Module, String>,
+    spread: Spread,
     source: Source,
 }
 
 impl<'a> Parser<'a> {
-    fn new(module: Module, text: &str, modules: &'a BTreeMap<Module, String>) -> Self {
+    fn new(module: Module, text: &str, modules: &'a BTreeMap<Module, String>, spread: Spread) -> Self {
         let source = Source { module, ..Source::default() };
-        Self { tokens: tokens(text), at: 0, blocks: Vec::new(), modules, source }
+        Self { tokens: tokens(text), at: 0, blocks: Vec::new(), modules, spread, source }
     }
 
     fn token(&self, ahead: usize) -> &str {
@@ -198,9 +231,9 @@ impl<'a> Parser<'a> {
                 _ => self.at += 1,
             }
         }
-        let spread = |(of, _): &(String, String)| SPREAD.contains(&of.as_str());
-        self.source.defines.retain(spread);
-        self.source.calls.retain(spread);
+        let is_spread = |(of, _): &(String, String)| self.spread.types.contains(&of.as_str());
+        self.source.defines.retain(is_spread);
+        self.source.calls.retain(is_spread);
         self.source
     }
 
@@ -336,14 +369,17 @@ impl<'a> Parser<'a> {
         }
     }
 
+    /// The type of a variable, or of what a function gives; empty if it is not known.
+    fn type_of(&self, value: &str) -> String {
+        self.spread.values.iter().find(|(known, _)| *known == value).map_or_else(String::new, |(_, of)| (*of).to_owned())
+    }
+
     /// A method call.
     fn call(&mut self) {
         let of = match self.before(1) {
             "self" => self.implemented(),
-            variable if VARIABLES.contains(&variable) => INNER.into(),
-            "routes" => ROUTES.into(),
-            ")" if self.before(2) == "(" && GIVE.contains(&self.before(3)) => INNER.into(),
-            _ => String::new(),
+            ")" if self.before(2) == "(" => self.type_of(self.before(3)),
+            variable => self.type_of(variable),
         };
         if matches!(self.token(2), "(" | "::") {
             let call = (of, self.token(1).to_owned());

@@ -1,12 +1,12 @@
 //! The sources are layers: each file knows its own layer and those below, and no files need each other in a cycle.
 
-mod source;
+use slipway_test_support::{Files, Spread, cycles};
+use std::fmt::Write;
 
-use source::Needs;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt::Write,
-    path::Path,
+const SPREAD: Spread = Spread {
+    types: &["Inner", "Routes", "Process"],
+    values: &[("inner", "Inner"), ("guard", "Inner"), ("lock", "Inner"), ("quietly", "Inner"), ("routes", "Routes")],
+    derefs: Some(("Inner", "Routes")),
 };
 
 /// The layers, from the lowest up: their names, and the files and folders that are in them.
@@ -33,8 +33,8 @@ fn layer(file: &str) -> Option<usize> {
     LAYERS.iter().position(|(_, parts)| parts.iter().any(|part| file == *part || (part.ends_with('/') && file.starts_with(part))))
 }
 
-fn needs() -> BTreeMap<String, Needs> {
-    source::needs(&Path::new(env!("CARGO_MANIFEST_DIR")).join("src"))
+fn needs() -> Files {
+    slipway_test_support::needs(env!("CARGO_MANIFEST_DIR"), SPREAD)
 }
 
 #[test]
@@ -54,29 +54,8 @@ fn every_file_knows_only_layers_below_its_own() {
     assert!(wrong.is_empty(), "\n{wrong}");
 }
 
-/// The files that a file needs, directly or by others.
-fn reach<'a>(all: &'a BTreeMap<String, Needs>, from: &'a str) -> BTreeSet<&'a str> {
-    let (mut found, mut next) = (BTreeSet::new(), vec![from]);
-    while let Some(file) = next.pop() {
-        next.extend(all[file].keys().map(String::as_str).filter(|needed| found.insert(*needed)));
-    }
-    found
-}
-
 #[test]
 fn no_files_need_each_other_in_a_cycle() {
-    let all = needs();
-    let reached: BTreeMap<&str, BTreeSet<&str>> = all.keys().map(|file| (file.as_str(), reach(&all, file))).collect();
-    let cycle =
-        |file: &str| -> BTreeSet<&str> { reached[file].iter().copied().filter(|other| reached[other].contains(file)).collect() };
-    let cycles: BTreeSet<BTreeSet<&str>> = all.keys().map(|file| cycle(file)).filter(|cycle| !cycle.is_empty()).collect();
-    let mut wrong = String::new();
-    for cycle in &cycles {
-        let _ = writeln!(wrong, "{} files need each other:", cycle.len());
-        for file in cycle {
-            let within = all[*file].iter().filter(|(needed, _)| cycle.contains(needed.as_str()));
-            wrong.extend(within.map(|(needed, why)| format!("    {file} needs {needed}: {why}\n")));
-        }
-    }
-    assert!(wrong.is_empty(), "\n{wrong}");
+    let found = cycles(&needs());
+    assert!(found.is_empty(), "\n{found}");
 }
