@@ -107,17 +107,20 @@ skip "$robust" stream::lock::
 run transport "*lib"
 skip "$cookie" sockets_are_told_apart a_receive_right_that_cannot_be_listened_to_arrives_dead
 run ports "*lib"
+skip "$cookie" between_processes
+run ports test within_a_task what_was_taken changes_wake every_waiter_hears a_waiting_thread_gets receivers_that_give_up any_sequence_follows
 skip "$cookie" a_right_is_found_as_often_as_it_is_looked_for
 skip "$copies" an_item_has_as_many_bytes_as_it_says
 run mach "*"
 run mig "*lib"
-run libmach test everything_declared each_by_itself macros_and_initialisers values threads_mutexes_and_conditions linked_statically traps
+run libmach test everything_declared each_by_itself macros_and_initialisers values threads_mutexes_and_conditions linked_statically traps \
+    notifications_are_those
 skip "$prefix" a_program_without_hooks_carries_on a_spawned_program_carries_on more_than_a_sockets_buffer_goes_back
 skip "$iov" a_connection_is_as_a_socketpair so_it_is_with_a_bell_for_every_write so_it_is_without_spinning
 run preload test
 run domain "*"
 
-for entry in "ports: lines and all that needs them@$cookie" "libmach: conformance, edges@$memory; $copies" \
+for entry in "ports: lines and all that needs them@$cookie" "tests that are marked as long@QEMU makes them longer" "libmach: conformance, edges@$memory; $copies" \
     "bootstrap, slipway: their programs@$cookie: the name server knows its clients by that" \
     "transport: hostile@$robust" "mig: what compares its output@the same on every processor" \
     "the order of memory accesses@QEMU keeps to this machine's, which is stricter; loom checks it"; do
