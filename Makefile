@@ -35,10 +35,11 @@ build: ## build everything, optimised
 	@scripts/setup.sh build
 	$(CARGO) build --workspace --release --locked
 
-test: setup ## run the tests: minutes
+test: setup ## run the short tests: minutes
 	@scripts/test.sh
 
-test-long: setup ## run the long tests too: random lives, thousands of kills, other people's suites, loom
+test-long: ## run the long tests: random lives, thousands of kills, other people's suites, loom, packages, AArch64
+	@scripts/setup.sh long
 	@scripts/test.sh long
 
 lint: setup ## format, clippy, documentation, shell scripts, file lengths, stray paths

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Brings this machine to where what is named works: `setup.sh build` (slipway and the demos in C), demo (X11), test (everything that
-# `make test` runs), deb (Debian packages) or aarch64 (cross-compiled tests); without a name, test.
+# `make test` runs), deb (Debian packages), aarch64 (cross-compiled tests) or long (everything that `make test-long` runs); without a
+# name, test.
 # Costs nothing, and no network, when nothing is missing.
 # Exit codes: 0 ready; 1 wrong arguments; 2 a package could not be installed; 3 packages are missing and may not be
 # installed from here; 4 Rust is missing or too old.
@@ -57,6 +58,7 @@ need_for_aarch64() {
     need g++-aarch64-linux-gnu on_path aarch64-linux-gnu-g++
     need libc6-dev-arm64-cross test -e /usr/aarch64-linux-gnu/include/stdio.h
     need qemu-user-static on_path qemu-aarch64-static
+    need python3 test -x /usr/bin/python3
 }
 
 need_for_test() {
@@ -85,13 +87,19 @@ need_for_test() {
     need shellcheck on_path shellcheck
 }
 
+need_for_long() {
+    need_for_test
+    need_for_deb
+    need_for_aarch64
+}
+
 find_missing() {
     missing=()
     need_for_build
     case $purpose in
         build) ;;
-        demo | test | deb | aarch64) "need_for_$purpose" ;;
-        *) echo "usage: $0 [build|demo|test|deb|aarch64]" >&2; exit 1 ;;
+        demo | test | deb | aarch64 | long) "need_for_$purpose" ;;
+        *) echo "usage: $0 [build|demo|test|deb|aarch64|long]" >&2; exit 1 ;;
     esac
 }
 
@@ -127,6 +135,27 @@ if [ ${#missing[@]} -gt 0 ]; then
     fi
 fi
 
+# Debian's newest compiler with its libraries for this processor and for AArch64, unpacked in target/debian-rust and not installed.
+debian_rust() {
+    local home apt name runtime llvm package
+    home=$(realpath -m "${CARGO_TARGET_DIR:-target}")/debian-rust
+    if [ -x "$home/rustc" ]; then return; fi
+    rm -rf "$home"
+    mkdir -p "$home"/apt/{lists,archives}/partial
+    apt=(-q -o Dir::State="$home/apt" -o Dir::State::status=/var/lib/dpkg/status -o Dir::Cache="$home/apt" -o APT::Sandbox::User=
+        -o APT::Architectures::="$(dpkg --print-architecture)" -o APT::Architectures::=arm64 -o Acquire::Languages=none)
+    apt-get "${apt[@]}" update || return
+    name=libstd-rust-web-dev
+    runtime=$(apt-cache "${apt[@]}" depends $name | sed -n 's/^ *Depends: \(libstd-rust-.*\)/\1/p')
+    llvm=$(apt-cache "${apt[@]}" depends "$runtime" | sed -n 's/^ *Depends: \(libllvm.*\)/\1/p')
+    (cd "$home/apt" && apt-get "${apt[@]}" download rustc-web $name $name:arm64 "$runtime" "$llvm") || return
+    for package in "$home"/apt/*.deb; do dpkg-deb -x "$package" "$home" || return; done
+    rm -rf "$home/apt"
+    printf '#!/bin/sh\nLD_LIBRARY_PATH=%s exec %s --sysroot %s "$@"\n' \
+        "$(echo "$home"/usr/lib/*-linux-gnu)" "$home/usr/bin/rustc" "$home/usr" >"$home/rustc"
+    chmod +x "$home/rustc"
+}
+
 wanted=$(sed -n 's/^rust-version = "\(.*\)"/\1/p' Cargo.toml)
 # no_rust WHY: says how to get a toolchain that will do.
 no_rust() {
@@ -150,9 +179,10 @@ if [ "$purpose" = test ]; then
         fi
     done
 fi
-if [ "$purpose" = aarch64 ]; then
+if [ "$purpose" = aarch64 ] || [ "$purpose" = long ]; then
     target=aarch64-unknown-linux-gnu
     if ! test -d "$(rustc --print sysroot)/lib/rustlib/$target"; then
-        rustup target add $target || no_rust "its library for $target is missing"
+        # Where rustup has no network, Debian may.
+        rustup target add $target || debian_rust || no_rust "its library for $target is missing"
     fi
 fi

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # test.sh: every test that is not marked `#[ignore = "long: why"]`, in minutes.
-# test.sh long: those that are, with the loom models and the hostile peers for longer.
-# One build, of the development profile, is what the tests are, run, load and link.
+# test.sh long: those that are, with the loom models, the hostile peers for longer, the packages of Debian, installations by cargo and
+# the tests of AArch64.
+# One build, of the development profile, is what the tests are, run, load and link; the last three make their own.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,6 +32,9 @@ long)
     step "the long tests" cargo test --workspace --locked --no-fail-fast --tests -- --ignored
     step "the ring and the sleep/wake protocol, under loom" scripts/loom.sh
     step "hostile peers" scripts/fuzz.sh
+    step "the packages of Debian" scripts/test-deb.sh
+    step "installations by cargo" scripts/test-install.sh
+    step "AArch64" scripts/aarch64.sh
     ;;
 *)
     echo "usage: $0 [long]" >&2

@@ -372,8 +372,6 @@ fn a_port_with_a_payload_gets_messages() {
     assert_eq!(seen, [true, false, true], "a server that knows its port by a payload learns it from messages");
 }
 
-// A call is left where that is written for the processor.
-#[cfg(target_arch = "x86_64")]
 #[test]
 fn a_call_that_is_left_ends_with_its_server() {
     let work = |call: &mut Called<Mix>| {

@@ -38,19 +38,31 @@ std::arch::global_asm!(
     ".popsection",
 );
 
-// Elsewhere a part is run as it is, and can't be left.
 #[cfg(target_arch = "aarch64")]
 std::arch::global_asm!(
     ".pushsection .text.slipway_task_run,\"ax\",@progbits",
     ".p2align 4",
     ".globl slipway_task_run",
     ".hidden slipway_task_run",
+    ".type slipway_task_run,@function",
     "slipway_task_run:",
-    "br x1",
+    ".cfi_startproc",
+    "stp x29, x30, [sp, -16]!",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset x29, -16",
+    ".cfi_offset x30, -8",
+    "mov x29, sp",
+    "blr x1",
     ".globl slipway_task_left",
     ".hidden slipway_task_left",
     "slipway_task_left:",
+    "ldp x29, x30, [sp], 16",
+    ".cfi_restore x29",
+    ".cfi_restore x30",
+    ".cfi_def_cfa_offset 0",
     "ret",
+    ".cfi_endproc",
+    ".size slipway_task_run, . - slipway_task_run",
     ".popsection",
 );
 
@@ -110,7 +122,7 @@ extern "C" fn look(context: *mut c_void, search: *mut c_void) -> c_int {
 }
 
 /// Goes on in the innermost function of the calling thread that is in the object loaded at this address, as if what it called
-/// had returned. Returns if there is none, or where that is not written for the processor.
+/// had returned. Returns if there is none.
 pub fn leave_to_object(library: &Library, object: usize) {
     let mut search = Search { object, found: None };
     // SAFETY: the search lasts as long as the look.

@@ -57,7 +57,6 @@ unsafe fn formatted(format: *const c_char, arguments: Arguments, print: impl FnO
 ///
 /// # Safety
 /// As for the C library's.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only called from assembly"))]
 unsafe extern "C" fn error_by_list(code: c_int, number: c_int, format: *const c_char, arguments: Arguments) {
     type Error = unsafe extern "C" fn(c_int, c_int, *const c_char, ...);
     // SAFETY: the C library's function of this name has this type; the rest is the caller's promise.
@@ -74,7 +73,6 @@ unsafe extern "C" fn error_by_list(code: c_int, number: c_int, format: *const c_
 ///
 /// # Safety
 /// As for the C library's.
-#[cfg_attr(not(target_arch = "x86_64"), expect(dead_code, reason = "only called from assembly"))]
 unsafe extern "C" fn error_at_line_by_list(
     code: c_int,
     number: c_int,
@@ -145,11 +143,66 @@ macro_rules! variadic {
     };
 }
 
+/// As above.
+#[cfg(target_arch = "aarch64")]
+macro_rules! variadic {
+    ($name:literal, $named:literal, $list:literal, $target:path) => {
+        std::arch::global_asm!(
+            concat!(".pushsection .text.", $name, ",\"ax\",@progbits"),
+            ".p2align 4",
+            concat!(".globl ", $name),
+            concat!(".type ", $name, ",@function"),
+            concat!($name, ":"),
+            ".cfi_startproc",
+            "stp x29, x30, [sp, -240]!",
+            ".cfi_def_cfa_offset 240",
+            ".cfi_offset x29, -240",
+            ".cfi_offset x30, -232",
+            "mov x29, sp",
+            // From 48 on what came in registers, from 16 on the list.
+            "stp x0, x1, [sp, 48]",
+            "stp x2, x3, [sp, 64]",
+            "stp x4, x5, [sp, 80]",
+            "stp x6, x7, [sp, 96]",
+            "stp q0, q1, [sp, 112]",
+            "stp q2, q3, [sp, 144]",
+            "stp q4, q5, [sp, 176]",
+            "stp q6, q7, [sp, 208]",
+            "add x9, sp, 240",
+            "add x10, sp, 112",
+            "stp x9, x10, [sp, 16]",
+            "str x9, [sp, 32]",
+            concat!("mov w10, ", $named, " - 64"),
+            "mov w11, -128",
+            "stp w10, w11, [sp, 40]",
+            concat!("add ", $list, ", sp, 16"),
+            "bl {target}",
+            "ldp x29, x30, [sp], 240",
+            ".cfi_restore x29",
+            ".cfi_restore x30",
+            ".cfi_def_cfa_offset 0",
+            "ret",
+            ".cfi_endproc",
+            concat!(".size ", $name, ", . - ", $name),
+            ".popsection",
+            target = sym $target,
+        );
+    };
+}
+
 #[cfg(target_arch = "x86_64")]
-variadic!("err", "16", "rdx", verr);
-#[cfg(target_arch = "x86_64")]
-variadic!("errx", "16", "rdx", verrx);
-#[cfg(target_arch = "x86_64")]
-variadic!("error", "24", "rcx", error_by_list);
-#[cfg(target_arch = "x86_64")]
-variadic!("error_at_line", "40", "r9", error_at_line_by_list);
+mod functions {
+    use super::*;
+    variadic!("err", "16", "rdx", verr);
+    variadic!("errx", "16", "rdx", verrx);
+    variadic!("error", "24", "rcx", error_by_list);
+    variadic!("error_at_line", "40", "r9", error_at_line_by_list);
+}
+#[cfg(target_arch = "aarch64")]
+mod functions {
+    use super::*;
+    variadic!("err", "16", "x2", verr);
+    variadic!("errx", "16", "x2", verrx);
+    variadic!("error", "24", "x3", error_by_list);
+    variadic!("error_at_line", "40", "x5", error_at_line_by_list);
+}

@@ -32,7 +32,6 @@ pub(super) extern "C" fn abandon() {
 }
 
 /// An exception has left the innermost routine of the thread, and ends there.
-#[cfg(target_arch = "x86_64")]
 pub(super) fn cut_short() {
     thread::with(|thread| {
         // SAFETY: the call's frame is on the stack: the call goes on as if the routine had returned.

@@ -25,7 +25,7 @@ use slipway_transport::{
     line::{self, MOST_DESCRIPTORS, Message},
     stream::{How, Stream},
 };
-use stage::Stage;
+use stage::{Good, Stage};
 use std::{
     io::{IoSlice, IoSliceMut},
     os::fd::{AsFd, OwnedFd},
@@ -112,21 +112,33 @@ fn wrong_values(now: u64, size: u64) -> [u64; 16] {
     ]
 }
 
+/// Runs `body` with a victim of its own and a good client beside it: in the end that client is still on its ring, and no
+/// descriptor is left.
+fn beside_a_good_client(display: u32, body: impl FnOnce(&Stage, &mut Good) + Send + 'static) {
+    alone(move || {
+        let before = open_descriptors();
+        let stage = Stage::new(display);
+        let mut good = stage.client();
+        body(&stage, &mut good);
+        assert!(good.on_ring());
+        drop(good);
+        stage.expect(Told::Went);
+        stage.end();
+        assert_eq!(open_descriptors(), before);
+    });
+}
+
 #[test]
 fn every_word_wrong_in_every_way() {
-    alone(|| {
+    beside_a_good_client(600, |stage, good| {
         let words = [TAIL, BASE, START, STATE, ATTACHMENTS, HINT, HEAD, READER_WAITS, GIVES_BACK, WRITER_WAITS];
-        let before = open_descriptors();
-        let stage = Stage::new(600);
-        let mut good = stage.client();
         let mut dice = Dice::new(1);
         for word in words {
             for which in 0..16 {
                 for theirs in [false, true] {
                     // Once before the ring opens, once with bytes under way in both directions.
                     for busy in [false, true] {
-                        let peer = Peer::connect(&stage.hub, &stage.server, &mut dice).expect("granted");
-                        stage.expect(Told::Came(true));
+                        let peer = stage.peer(&mut dice);
                         if busy {
                             peer.open();
                             peer.write(100);
@@ -145,23 +157,14 @@ fn every_word_wrong_in_every_way() {
             }
             good.round_trip();
         }
-        assert!(good.on_ring());
-        drop(good);
-        stage.expect(Told::Went);
-        stage.end();
-        assert_eq!(open_descriptors(), before);
     });
 }
 
 #[test]
 fn random_misbehaviour_beside_a_good_client() {
-    alone(|| {
-        let before = open_descriptors();
-        let stage = Stage::new(601);
-        let mut good = stage.client();
+    beside_a_good_client(601, |stage, good| {
         fuzz(|dice| {
-            let peer = Peer::connect(&stage.hub, &stage.server, dice).expect("granted");
-            stage.expect(Told::Came(true));
+            let peer = stage.peer(dice);
             if dice.below(4) > 0 {
                 peer.open();
                 peer.write(dice.below(peer.ring) as u64);
@@ -176,87 +179,68 @@ fn random_misbehaviour_beside_a_good_client() {
             stage.expect(Told::Went);
             good.round_trip();
         });
-        assert!(good.on_ring());
-        drop(good);
-        stage.expect(Told::Went);
-        stage.end();
-        assert_eq!(open_descriptors(), before);
     });
 }
 
 /// Runs `attack` over and over in a thread while a good client makes its round trips.
 fn under_attack(display: u32, attack: impl Fn(&Peer, &mut Dice) + Send + 'static) {
-    let before = open_descriptors();
-    let stage = Stage::new(display);
-    let mut good = stage.client();
-    let peer = Peer::connect(&stage.hub, &stage.server, &mut Dice::new(3)).expect("granted");
-    stage.expect(Told::Came(true));
-    let over = Arc::new(AtomicBool::new(false));
-    let attacker = {
-        let over = Arc::clone(&over);
-        std::thread::spawn(move || {
-            peer.open();
-            let mut dice = Dice::new(4);
-            while !over.load(SeqCst) {
-                attack(&peer, &mut dice);
-            }
-        })
-    };
-    for _ in 0..300 {
-        good.round_trip();
-    }
-    over.store(true, SeqCst);
-    attacker.join().unwrap();
-    stage.expect(Told::Went);
-    drop(good);
-    stage.expect(Told::Went);
-    stage.end();
-    assert_eq!(open_descriptors(), before);
+    beside_a_good_client(display, |stage, good| {
+        let peer = stage.peer(&mut Dice::new(3));
+        let over = Arc::new(AtomicBool::new(false));
+        let attacker = {
+            let over = Arc::clone(&over);
+            std::thread::spawn(move || {
+                peer.open();
+                let mut dice = Dice::new(4);
+                while !over.load(SeqCst) {
+                    attack(&peer, &mut dice);
+                }
+            })
+        };
+        for _ in 0..300 {
+            good.round_trip();
+        }
+        over.store(true, SeqCst);
+        attacker.join().unwrap();
+        stage.expect(Told::Went);
+    });
 }
 
 #[test]
 fn a_flood_of_bells_starves_nobody() {
-    alone(|| under_attack(602, |peer, _| peer.bell()));
+    under_attack(602, |peer, _| peer.bell());
 }
 
 #[test]
 fn words_that_flicker_starve_nobody() {
-    alone(|| {
-        under_attack(603, |peer, dice| {
-            let words = [TAIL, HINT, STATE, READER_WAITS, WRITER_WAITS, GIVES_BACK];
-            let choice = if dice.below(1000) == 0 { words.len() } else { 5 };
-            let word = words[dice.below(choice)];
-            let at = peer.mine(word);
-            let now = peer.load(at);
-            for _ in 0..1000 {
-                peer.store(at, now ^ 1);
-                peer.store(at, now);
-            }
-        });
+    under_attack(603, |peer, dice| {
+        let words = [TAIL, HINT, STATE, READER_WAITS, WRITER_WAITS, GIVES_BACK];
+        let choice = if dice.below(1000) == 0 { words.len() } else { 5 };
+        let word = words[dice.below(choice)];
+        let at = peer.mine(word);
+        let now = peer.load(at);
+        for _ in 0..1000 {
+            peer.store(at, now ^ 1);
+            peer.store(at, now);
+        }
     });
 }
 
 #[test]
 fn a_flicker_of_the_tail_alone_starves_nobody() {
-    alone(|| {
-        under_attack(604, |peer, dice| {
-            let at = peer.mine(TAIL);
-            peer.store(at, peer.load(at) + u64::from(dice.below(100) == 0));
-            peer.store(peer.mine(READER_WAITS), 1);
-            peer.store(peer.theirs(READER_WAITS), 1);
-            peer.store(peer.theirs(HEAD), peer.load(peer.theirs(TAIL)));
-        });
+    under_attack(604, |peer, dice| {
+        let at = peer.mine(TAIL);
+        peer.store(at, peer.load(at) + u64::from(dice.below(100) == 0));
+        peer.store(peer.mine(READER_WAITS), 1);
+        peer.store(peer.theirs(READER_WAITS), 1);
+        peer.store(peer.theirs(HEAD), peer.load(peer.theirs(TAIL)));
     });
 }
 
 #[test]
 fn descriptors_that_nobody_asked_for_stay_few() {
-    alone(|| {
-        let before = open_descriptors();
-        let stage = Stage::new(605);
-        let mut good = stage.client();
-        let peer = Peer::connect(&stage.hub, &stage.server, &mut Dice::new(5)).expect("granted");
-        stage.expect(Told::Came(true));
+    beside_a_good_client(605, |stage, good| {
+        let peer = stage.peer(&mut Dice::new(5));
         let mine = open_descriptors();
         peer.open();
         let mut sent = 0;
@@ -276,11 +260,7 @@ fn descriptors_that_nobody_asked_for_stay_few() {
         }
         assert!(sent > 0);
         drop(peer);
-        drop(good);
         stage.expect(Told::Went);
-        stage.expect(Told::Went);
-        stage.end();
-        assert_eq!(open_descriptors(), before);
     });
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     WATCHDOG,
+    peer::Peer,
     victim::{self, Told},
 };
 use rustix::{
@@ -73,6 +74,13 @@ impl Stage {
         let stream = offer.connected(x.as_fd(), true).expect("the hub is the server's");
         self.expect(Told::Came(true));
         Good { x, stream, dice: Dice::new(7) }
+    }
+
+    /// A hostile client, connected through shared memory.
+    pub fn peer(&self, dice: &mut Dice) -> Peer {
+        let peer = Peer::connect(&self.hub, &self.server, dice).expect("granted");
+        self.expect(Told::Came(true));
+        peer
     }
 
     /// Stops the victim; fails if it panicked.
