@@ -57,6 +57,12 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
             // SAFETY: null or the caller's.
             let wanted = unsafe { event.as_ref() }.map(|e| (e.events, e.u64));
             let slot = table::get(fd);
+            let yielding = |set: Option<Arc<EpollSet>>| {
+                if let Some(set) = set {
+                    set.yield_to_kernel(fd);
+                }
+                real()
+            };
             match (operation, slot.as_deref(), wanted) {
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
                     match set_or_new(epfd).filter(|set| !set.is_nested()).map(|set| set.add(fd, stream, events, data)) {
@@ -87,13 +93,13 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                 }
                 (EPOLL_CTL_MOD, Some(Slot::Stream(_)), Some((events, data))) => match set_of(epfd) {
                     Some(set) if set.modify(fd, events, data) => 0,
-                    _ => real(),
+                    set => yielding(set),
                 },
                 (EPOLL_CTL_DEL, Some(Slot::Stream(_)), _) => match set_of(epfd) {
                     Some(set) if set.remove(fd) => 0,
-                    _ => real(),
+                    set => yielding(set),
                 },
-                _ => real(),
+                _ => yielding(set_of(epfd)),
             }
         },
         real,

@@ -4,6 +4,7 @@
 //! * [`property`]: random operations on a connection and on a plain socketpair, with the same results.
 //! * [`capacity`]: what a full ring does, where a model has other sizes.
 //! * [`waiting`]: threads, time-outs, signals, epoll in its variants.
+//! * [`waking`]: random waits, each ending as on a plain socketpair.
 //! * [`forks`], [`execs`]: the connection in other processes, with and without hooks.
 //! * [`fallbacks`]: calls that put a connection back on its socket.
 //! * [`returns`]: going back to the socket while both ends send.
@@ -21,3 +22,4 @@ mod returns;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;
+mod waking;

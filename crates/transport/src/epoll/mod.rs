@@ -122,6 +122,16 @@ impl EpollSet {
         stream.join(self);
         let mut state = locked(&self.state);
         let index = usize::try_from(fd).map_err(|_| Errno::BADF)?;
+        if let Some(entry) = state.entry(fd) {
+            if !entry.dormant {
+                return Err(Errno::EXIST);
+            }
+            entry.revive(events, data);
+            state.activate(fd);
+            drop(state);
+            self.rouse();
+            return Ok(());
+        }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
         let all = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::PRI | epoll::EventFlags::RDHUP;
         let added = borrow(fd, |fd| self.register(fd, all | epoll::EventFlags::ET, socket_tag));
@@ -145,7 +155,7 @@ impl EpollSet {
     /// EPOLL_CTL_MOD; false if the set has no such stream.
     pub fn modify(&self, fd: RawFd, events: u32, data: u64) -> bool {
         let mut state = locked(&self.state);
-        let Some(entry) = state.entry(fd) else { return false };
+        let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
         (entry.events, entry.data) = (events, data);
         (entry.spent, entry.fresh) = (false, true);
         state.activate(fd);
@@ -157,7 +167,21 @@ impl EpollSet {
     /// EPOLL_CTL_DEL; false if the set has no such stream.
     pub fn remove(&self, fd: RawFd) -> bool {
         let mut state = locked(&self.state);
-        self.take_out(&mut state, fd).is_some()
+        let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
+        if entry.stream.is_copied() || entry.stream.is_plain() {
+            return self.take_out(&mut state, fd).is_some();
+        }
+        (entry.dormant, entry.active) = (true, false);
+        state.active.retain(|active| *active != fd);
+        true
+    }
+
+    /// The kernel is to decide on `fd` alone: what the program took out leaves its set, too.
+    pub fn yield_to_kernel(&self, fd: RawFd) {
+        let mut state = locked(&self.state);
+        if state.entry(fd).is_some_and(|entry| entry.dormant) {
+            self.take_out(&mut state, fd);
+        }
     }
 
     /// The descriptor is about to be closed. A forked child that closes its copy leaves the kernel's
@@ -204,10 +228,13 @@ impl EpollSet {
         let mut state = locked(&self.state);
         let fds: Vec<_> = state.entries.iter().flatten().map(|e| e.fd).collect();
         for fd in fds {
-            if let Some(entry) = state.entry(fd) {
-                borrow(fd, |fd| entry.stream.return_to_socket(fd));
+            match state.entry(fd) {
+                Some(entry) if !entry.dormant => {
+                    borrow(fd, |fd| entry.stream.return_to_socket(fd));
+                    self.retire(&mut state, fd);
+                }
+                _ => _ = self.take_out(&mut state, fd),
             }
-            self.retire(&mut state, fd);
         }
     }
 
@@ -243,7 +270,7 @@ impl EpollSet {
     /// kernel's set stirs: for a program that waits for the set itself. Arms what it looked at.
     pub fn ready_within(&self) -> bool {
         let mut state = locked(&self.state);
-        state.entries.iter_mut().flatten().any(|entry| {
+        state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
             entry.stream.arm(entry.want());
             entry.stirs()
         })

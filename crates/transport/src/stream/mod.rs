@@ -72,6 +72,8 @@ pub struct Stream {
     sets: Mutex<Vec<Weak<EpollSet>>>,
     /// 1 once the stream was made a member of an epoll set.
     in_sets: AtomicU32,
+    /// Bells that epoll sets have heard (wraps). Of the stream, not of its registration: that comes and goes.
+    bells: AtomicU32,
     /// Bytes that may be read before the epoll set that reports the stream has its turn again.
     allotted: AtomicU64,
     /// 1: a read found the allotment used up while bytes were there.
@@ -143,6 +145,7 @@ impl Stream {
             spins: SpinHistory::hopeful(),
             sets: Mutex::default(),
             in_sets: AtomicU32::new(0),
+            bells: AtomicU32::new(0),
             allotted: AtomicU64::new(u64::MAX),
             cut_short: AtomicU32::new(0),
             pace: Pace::default(),
@@ -435,6 +438,11 @@ impl Stream {
     /// Remembers that the kernel has news on the socket.
     pub fn note_socket_event(&self) {
         self.state.rx.event.store(1, Relaxed);
+    }
+
+    /// Counts a bell that an epoll set heard; how many they are now.
+    pub fn count_bell(&self) -> u32 {
+        self.bells.fetch_add(1, Relaxed).wrapping_add(1)
     }
 
     /// Counts a wait that ended for this stream.
