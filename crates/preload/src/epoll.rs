@@ -1,6 +1,7 @@
 //! Hooks on epoll.
 
 use crate::{
+    connect::adopt,
     real::{fail, last_error, real, shield},
     signals::Mark,
     table::{self, Slot},
@@ -11,6 +12,8 @@ use slipway_transport::epoll::{EpollSet, Event};
 use std::{cell::RefCell, ffi::c_int, sync::Arc, time::Duration};
 
 real! {
+    fn epoll_create(size: c_int) -> c_int;
+    fn epoll_create1(flags: c_int) -> c_int;
     fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int;
     fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int;
     fn epoll_pwait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int, mask: *const sigset_t) -> c_int;
@@ -31,6 +34,26 @@ fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     })
 }
 
+/// A number that is a set's now: what was known of it was another file's.
+fn created(epfd: c_int) -> c_int {
+    if epfd >= 0 {
+        shield(|| table::forget(epfd), || None);
+    }
+    epfd
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
+    // SAFETY: no pointers.
+    created(unsafe { next::epoll_create(size) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
+    // SAFETY: no pointers.
+    created(unsafe { next::epoll_create1(flags) })
+}
+
 /// After `fd` became a member of `epfd`: what that means if it is a set itself.
 fn nest(epfd: c_int, fd: c_int) {
     // Takes out what isn't in: a set says so, and anything else that it is no set.
@@ -46,11 +69,14 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
     // SAFETY: the caller's contract is epoll_ctl(2)'s.
     let real = || unsafe { next::epoll_ctl(epfd, operation, fd, event) };
     if !table::is_used(fd) {
-        let result = real();
-        if result == 0 && operation == EPOLL_CTL_ADD {
-            shield(|| nest(epfd, fd), || {});
+        let known = operation != EPOLL_CTL_ADD || shield(|| adopt(fd), || true);
+        if known || !table::is_used(fd) {
+            let result = real();
+            if result == 0 && !known {
+                shield(|| nest(epfd, fd), || {});
+            }
+            return result;
         }
-        return result;
     }
     shield(
         || {

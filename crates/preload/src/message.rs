@@ -74,7 +74,7 @@ fn block(stream: &Stream, fd: c_int, want: PollFlags, timeout_us: u64) -> Result
 }
 
 /// Whether every signal handler of the program was set up to restart interrupted calls.
-fn handlers_restart() -> bool {
+pub fn handlers_restart() -> bool {
     (1..=64).filter(|signal| !FAULTS.contains(signal)).all(|signal| {
         let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: asks only; the out parameter is zeroed.

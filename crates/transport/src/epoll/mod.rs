@@ -27,7 +27,7 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd, RawFd},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
@@ -47,7 +47,7 @@ pub type Poller<'p> = &'p mut dyn FnMut(&mut Vec<Event>, usize, Option<Duration>
 enum Tag {
     Socket(RawFd),
     Line(RawFd),
-    Hub(Arc<Hub>),
+    Hub(Weak<Hub>),
     Kick,
 }
 
@@ -122,6 +122,10 @@ impl EpollSet {
         stream.join(self);
         let mut state = locked(&self.state);
         let index = usize::try_from(fd).map_err(|_| Errno::BADF)?;
+        if state.entry(fd).is_some_and(|entry| !Arc::ptr_eq(&entry.stream, stream)) {
+            // Closed where no hook saw it.
+            self.take_out(&mut state, fd);
+        }
         if let Some(entry) = state.entry(fd) {
             if !entry.dormant {
                 return Err(Errno::EXIST);
@@ -164,7 +168,7 @@ impl EpollSet {
         true
     }
 
-    /// EPOLL_CTL_DEL; false if the set has no such stream.
+    /// EPOLL_CTL_DEL; false if the set has no such stream. The set keeps it until [`EpollSet::closing`].
     pub fn remove(&self, fd: RawFd) -> bool {
         let mut state = locked(&self.state);
         let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
@@ -212,7 +216,7 @@ impl EpollSet {
     /// Lets the set serve a hub while its program waits.
     pub fn add_hub(&self, hub: &Arc<Hub>) {
         let mut state = locked(&self.state);
-        let tag = state.tag(Tag::Hub(Arc::clone(hub)));
+        let tag = state.tag(Tag::Hub(Arc::downgrade(hub)));
         let _ = self.register(hub.as_fd(), epoll::EventFlags::IN, tag);
     }
 

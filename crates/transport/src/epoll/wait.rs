@@ -158,7 +158,7 @@ impl EpollSet {
                 Some(Tag::Kick) => {
                     let _ = rustix::io::read(&self.kick, &mut [0u8; 8]);
                 }
-                Some(Tag::Hub(hub)) => hub.serve(),
+                Some(Tag::Hub(hub)) => hub.upgrade().iter().for_each(|hub| hub.serve()),
                 Some(Tag::Socket(fd)) => {
                     if let Some(entry) = state.entry(fd) {
                         entry.kernel_news = true;

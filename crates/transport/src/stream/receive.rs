@@ -62,7 +62,7 @@ impl Stream {
             if self.at_seam(to, &got) {
                 self.receive_behind(fd, to, how, &mut got);
             }
-            add(&self.state.counts.received, got.bytes as u64);
+            add(&self.counts.received, got.bytes as u64);
         }
         if got.bytes == 0 && got.descriptors.is_empty() && self.drained(fd) && self.reports_reset(fd) {
             return Err(Errno::CONNRESET);
