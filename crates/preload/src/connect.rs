@@ -78,8 +78,11 @@ pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, capacity
     }
     // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
     unsafe {
-        let name = unix_name(address, (*length).min(capacity));
-        if name.is_some_and(|name| name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX))) {
+        let Some(name) = unix_name(address, (*length).min(capacity)) else { return };
+        if name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX)) {
+            // Programs look at the name without its length, too.
+            let bytes = name.len();
+            address.cast::<u8>().add(NAME).write_bytes(0, bytes);
             *length = size_of::<sa_family_t>() as socklen_t;
         }
     }
@@ -286,7 +289,10 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
 }
 
 /// The size of the buffer for an address as the caller gave it.
-unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
+///
+/// # Safety
+/// `length` is null or valid.
+pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
     // SAFETY: null or a valid pointer, by the contract of the socket calls.
     if length.is_null() { 0 } else { unsafe { *length } }
 }

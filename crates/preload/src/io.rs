@@ -1,7 +1,7 @@
 //! Hooks on reading and writing without control messages.
 
 use crate::{
-    connect::sender,
+    connect::{capacity, hide_name, sender},
     message::{self, Direction, borrowed_slices, receive},
     real::{fail, give, real, shield},
     table::{self, Slot},
@@ -138,8 +138,15 @@ unsafe extern "C" fn recvfrom(
     from: *mut sockaddr,
     space: *mut socklen_t,
 ) -> ssize_t {
-    // SAFETY: as recvfrom(2).
-    let real = || unsafe { next::recvfrom(fd, to, length, flags, from, space) };
+    let real = || {
+        // SAFETY: as recvfrom(2).
+        unsafe {
+            let capacity = capacity(space);
+            let n = next::recvfrom(fd, to, length, flags, from, space);
+            hide_name(from, space, capacity);
+            n
+        }
+    };
     if !table::is_used(fd) {
         return real();
     }

@@ -170,14 +170,10 @@ impl Hub {
 
     /// This process forks: what it heard and didn't use is for whichever process accepts.
     pub fn before_fork(&self) {
-        self.records.family().forked.store(1, Relaxed);
+        self.records.before_fork();
         if let Ok(mut state) = self.state.try_lock() {
             self.park(&mut state);
         }
-    }
-
-    fn is_shared(&self) -> bool {
-        self.records.family().forked.load(Relaxed) != 0
     }
 
     fn park(&self, state: &mut State) {
@@ -196,7 +192,7 @@ impl Hub {
         let mut state = locked(&self.state);
         let _turn = self.records.family().lock.lock();
         self.hear_all(&mut state);
-        if self.is_shared() {
+        if self.records.is_shared() {
             self.park(&mut state);
         }
     }
@@ -210,7 +206,7 @@ impl Hub {
                 Err(_) => break,
             }
         }
-        if self.is_shared() {
+        if self.records.is_shared() {
             for (socket, token, ring) in self.pool.take() {
                 match credentials::peer(&socket) {
                     Ok(from) if ring != 0 => state.offers.push(Offer { token, ring, from, line: socket }),
@@ -237,7 +233,7 @@ impl Hub {
     fn greet(&self, state: &mut State, fd: OwnedFd, newcomer: bool) {
         let heard = hear(fd.as_fd());
         let waits = matches!(heard, Heard::Nothing | Heard::Message(Message::Offer { .. }));
-        if self.is_shared() {
+        if self.records.is_shared() {
             // A set would go on hearing of sockets that another process has.
         } else if waits && newcomer {
             let _ = epoll::add(&self.gate, &fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
@@ -288,7 +284,7 @@ impl Hub {
             let _ = epoll::delete(&self.gate, &offer.line);
             Some(offer)
         });
-        if self.is_shared() {
+        if self.records.is_shared() {
             self.park(&mut state);
         }
         // Only the process that connected may have offered; anything else is somebody's trick.

@@ -23,7 +23,7 @@ pub struct Family {
     opener: AtomicU32,
     heir: AtomicU32,
     /// 1 once the server has forked: then any of its processes may accept.
-    pub forked: AtomicU32,
+    forked: AtomicU32,
     /// Clients on shared memory, and the bytes of their segments; the dead among them count until somebody looks.
     clients: AtomicU32,
     bytes: AtomicU64,
@@ -107,6 +107,11 @@ impl Records {
         &self.family
     }
 
+    /// Whether the server has forked.
+    pub fn is_shared(&self) -> bool {
+        self.family().forked.load(Relaxed) != 0
+    }
+
     /// Whether the server ends with this process: no process that it forked goes on with the hub.
     pub fn is_over(&self) -> bool {
         let family = self.family();
@@ -114,11 +119,21 @@ impl Records {
         if opener != own && alive(opener) {
             return false;
         }
+        if heir == UNBORN {
+            // It may be that no child came of it: then a file stays that nobody listens at.
+            return false;
+        }
         if heir != own && alive(heir) {
             family.opener.store(heir, SeqCst);
             return false;
         }
         true
+    }
+
+    /// This process forks: the server may go on in the child.
+    pub fn before_fork(&self) {
+        self.family().forked.store(1, SeqCst);
+        self.family().heir.store(UNBORN, SeqCst);
     }
 
     /// This process was forked, and has the hub, too.

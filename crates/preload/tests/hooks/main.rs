@@ -9,6 +9,7 @@
 //! * [`fallbacks`]: calls that put a connection back on its socket.
 //! * [`returns`]: going back to the socket while both ends send.
 //! * [`names`]: what a program sees of its peer.
+//! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`limits`]: what a server refuses.
 
 mod capacity;
@@ -19,6 +20,7 @@ mod limits;
 mod names;
 mod property;
 mod returns;
+mod servers;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;

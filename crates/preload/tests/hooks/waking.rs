@@ -2,7 +2,7 @@
 //! interest in input and output coming and going. A wait for which the model has something ends at once, without
 //! sleeping; one for which it has nothing ends when the other end has done what ends it on the socketpair, with the same answer.
 //!
-//! A life's seed is in every message. SLIPWAY_TEST_SEED sets the first.
+//! A life's seed is in every message. WAITS_SEED sets the first.
 
 use std::{
     fmt::Debug,
@@ -393,8 +393,12 @@ fn live(server: &Server, seed: u64) {
 }
 
 fn lives(seeds: Range<u64>) {
-    let first = std::env::var("SLIPWAY_TEST_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(seeds.start);
-    let server = Server::listen();
+    let first = std::env::var("WAITS_SEED").ok().and_then(|n| n.parse().ok()).unwrap_or(seeds.start);
+    let server = if std::env::var_os("SLIPWAY_SOCKETS").is_none() {
+        Server::listen()
+    } else {
+        Server::listen_at(format!("\0slipway-waits-{}", std::process::id()).as_bytes())
+    };
     for seed in first..first + (seeds.end - seeds.start) {
         live(&server, seed);
     }
@@ -403,6 +407,11 @@ fn lives(seeds: Range<u64>) {
 #[test]
 fn every_wait_ends_when_a_sockets_would() {
     hooked(|| lives(1..6));
+}
+
+#[test]
+fn and_on_any_socket() {
+    hooked_with(&[("SLIPWAY_SOCKETS", "+@slipway-waits-*")], || lives(50..54));
 }
 
 #[test]

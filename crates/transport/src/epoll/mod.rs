@@ -69,7 +69,7 @@ struct State {
     glanced: u64,
     /// Until then a stream that is read shares the server with others.
     company_until: u64,
-    last_reported: RawFd,
+    last_reported: Option<RawFd>,
     turn: usize,
 }
 

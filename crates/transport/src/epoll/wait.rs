@@ -127,7 +127,7 @@ impl EpollSet {
                 entry.stream.count_wait(course.won);
                 entry.learn_flow(course.waited);
                 entry.take_turn(company);
-                if std::mem::replace(&mut state.last_reported, fd) != fd {
+                if state.last_reported.replace(fd).is_some_and(|last| last != fd) {
                     state.company_until = now().saturating_add(COMPANY);
                 }
             }

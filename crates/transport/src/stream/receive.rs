@@ -181,10 +181,9 @@ impl Stream {
             return self.receive_empty(fd, to, how, segment, &mut cursor);
         }
         let allotted = self.allotted.load(Relaxed);
-        if allotted == 0 {
+        if allotted == 0 && self.cut_short.swap(1, Relaxed) == 0 {
             // A socket would be empty now and then, and its server look after others. A ring that is
-            // filled as fast as it is read never is.
-            self.cut_short.store(1, Relaxed);
+            // filled as fast as it is read never is. A program that asks no set reads on.
             return Err(Errno::AGAIN);
         }
         let mut got = Received { bytes: there.min(want), ..Received::default() };
