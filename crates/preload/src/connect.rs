@@ -132,7 +132,13 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     shield(
         || {
             let settings = Settings::get();
-            if !settings.on || table::is_used(fd) || !settings.sockets.has(&endpoint) || !is_stream_socket(fd) || needs_kernel(fd)
+            // What is in an epoll set before it connects stays the kernel's: the set counts on its events.
+            if !settings.on
+                || table::is_used(fd)
+                || table::is_known(fd)
+                || !settings.sockets.has(&endpoint)
+                || !is_stream_socket(fd)
+                || needs_kernel(fd)
             {
                 return real();
             }
@@ -223,8 +229,12 @@ pub fn adopt(fd: c_int) -> bool {
     false
 }
 
-/// Listening sockets that systemd passed, which are this process's before its first call.
-extern "C" fn adopt_activated() {
+/// What must be known before the program's first call: its environment, which it may clear, and the listening sockets
+/// that systemd passed.
+extern "C" fn start() {
+    if Settings::get().on {
+        slipway_transport::rendezvous::prepare();
+    }
     let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
     if number("LISTEN_PID") == Some(std::process::id()) {
         let count = number("LISTEN_FDS").unwrap_or(0).min(1024);
@@ -234,7 +244,7 @@ extern "C" fn adopt_activated() {
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = adopt_activated;
+static START: extern "C" fn() = start;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {

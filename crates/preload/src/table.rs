@@ -69,6 +69,11 @@ fn tracked(fd: RawFd) -> Option<Arc<Stream>> {
     }
 }
 
+/// Whether `fd` was looked at and has no slot: it may be in an epoll set that the kernel alone keeps.
+pub fn is_known(fd: RawFd) -> bool {
+    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == KNOWN)
+}
+
 /// Makes `fd` a slot; false if its number is out of range.
 pub fn put(fd: RawFd, slot: Slot) -> bool {
     let Some(used) = USED.get(fd as usize) else { return false };

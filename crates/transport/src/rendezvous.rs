@@ -49,6 +49,11 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     Some(Offer { line: Reserved::new(line).ok()?, inherited: Hub::is_inherited(&file) })
 }
 
+/// Finds the runtime directory while the environment is as the program was given it.
+pub fn prepare() {
+    known_dir();
+}
+
 /// The runtime directory, looked for until it is there.
 fn known_dir() -> Option<&'static PathBuf> {
     static DIR: OnceLock<PathBuf> = OnceLock::new();

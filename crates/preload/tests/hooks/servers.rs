@@ -280,6 +280,27 @@ fn what_a_socket_was_told_before_it_connected() {
 }
 
 #[test]
+fn a_socket_that_is_in_a_set_before_it_connects() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("a set, then connect");
+        let server = Server::listen_at(&unused("early"));
+        let client = socket();
+        let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+        crate::support::connection::watch(set, client, (libc::EPOLLIN | libc::EPOLLET) as u32, 9);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        assert_eq!(call!(epoll_wait(set, &raw mut event, 1, 0)), 1, "it is not connected");
+        good(connect(client, &unused("early")));
+        let accepted = server.accept();
+        for i in 0..20_u32 {
+            write_all(accepted, &i.to_ne_bytes());
+            assert_eq!(call!(epoll_wait(set, &raw mut event, 1, -1)), 1);
+            assert_eq!(({ event.u64 }, read_up_to(client, 4)), (9, i.to_ne_bytes().to_vec()));
+        }
+        crate::support::calls::close_all([client, accepted, set]);
+    });
+}
+
+#[test]
 fn what_is_not_chosen_stays_as_it_is() {
     hooked_with(&[("SLIPWAY_SOCKETS", "+@slipway-cho*:-*-not-*")], || {
         let [chosen, not, other] = ["chosen", "chosen-not", "other"].map(|what| Server::listen_at(&unused(what)));

@@ -216,6 +216,9 @@ impl EpollSet {
     /// Lets the set serve a hub while its program waits.
     pub fn add_hub(&self, hub: &Arc<Hub>) {
         let mut state = locked(&self.state);
+        if state.tags.values().any(|tag| matches!(tag, Tag::Hub(known) if std::ptr::eq(known.as_ptr(), Arc::as_ptr(hub)))) {
+            return;
+        }
         let tag = state.tag(Tag::Hub(Arc::downgrade(hub)));
         let _ = self.register(hub.as_fd(), epoll::EventFlags::IN, tag);
     }
