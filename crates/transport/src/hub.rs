@@ -3,9 +3,9 @@
 use crate::{
     descriptor::Reserved,
     endpoint::Endpoint,
+    ledger::{Ledger, LedgerEntry},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
-    records::{Record, Records},
     rendezvous::token_of,
     report,
     settings::{Settings, runtime_dir},
@@ -47,14 +47,14 @@ pub struct Hub {
     listening: Reserved,
     state: Mutex<State>,
     pool: Pool,
-    records: Arc<Records>,
+    ledger: Arc<Ledger>,
 }
 
 #[derive(Debug, Default)]
 struct State {
     greetings: Vec<OwnedFd>,
     offers: Vec<Offer>,
-    /// This process's streams, by the numbers of their records.
+    /// This process's streams, by the numbers of their entries.
     streams: Vec<(usize, Weak<Stream>)>,
     told_limit: bool,
 }
@@ -69,7 +69,7 @@ struct Offer {
 
 /// A client that stays on its socket, for the status.
 #[derive(Debug)]
-pub struct PlainClient(Option<Record>);
+pub struct PlainClient(Option<LedgerEntry>);
 
 impl PlainClient {
     /// Counts bytes to or from the client.
@@ -83,12 +83,12 @@ impl PlainClient {
 
     /// This process forks.
     pub fn before_fork(&self) {
-        self.0.iter().for_each(Record::before_fork);
+        self.0.iter().for_each(LedgerEntry::before_fork);
     }
 
     /// This process was forked.
     pub fn after_fork(&self) {
-        self.0.iter().for_each(Record::inherit);
+        self.0.iter().for_each(LedgerEntry::inherit);
     }
 }
 
@@ -132,8 +132,8 @@ impl Hub {
         epoll::add(&gate, &listening, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
         let (gate, listening) = (Reserved::new(gate)?, Reserved::new(listening)?);
         let (name, display) = (endpoint.shown(), endpoint.display());
-        let (pool, records) = (Pool::new()?, Records::new(Settings::get().clients)?);
-        Ok(Arc::new(Self { name, display, path, file, gate, listening, state: Mutex::default(), pool, records }))
+        let (pool, ledger) = (Pool::new()?, Ledger::new(Settings::get().clients)?);
+        Ok(Arc::new(Self { name, display, path, file, gate, listening, state: Mutex::default(), pool, ledger }))
     }
 
     /// Whether a hub's file says that its server inherited the listening socket.
@@ -153,24 +153,24 @@ impl Hub {
 
     /// Removes the hub's file, if no other process of the server serves the hub, and no other server has taken its place.
     pub fn retire(&self) {
-        if self.records.is_over() && rustix::fs::stat(&self.path).is_ok_and(|file| (file.st_dev, file.st_ino) == self.file) {
+        if self.ledger.is_over() && rustix::fs::stat(&self.path).is_ok_and(|file| (file.st_dev, file.st_ino) == self.file) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 
     /// This process was forked, and has the hub, too.
     pub fn after_fork(&self) {
-        self.records.inherit();
+        self.ledger.inherit();
     }
 
     /// This process is about to become another program.
     pub fn before_exec(&self) {
-        self.records.renounce();
+        self.ledger.renounce();
     }
 
     /// This process forks: what it heard and didn't use is for whichever process accepts.
     pub fn before_fork(&self) {
-        self.records.before_fork();
+        self.ledger.before_fork();
         if let Ok(mut state) = self.state.try_lock() {
             self.park(&mut state);
         }
@@ -190,9 +190,9 @@ impl Hub {
     /// Hears everybody at the gate: takes offers, answers questions. Never waits.
     pub fn serve(&self) {
         let mut state = locked(&self.state);
-        let _turn = self.records.family().lock.lock();
+        let _turn = self.ledger.family().lock.lock();
         self.hear_all(&mut state);
-        if self.records.is_shared() {
+        if self.ledger.is_shared() {
             self.park(&mut state);
         }
     }
@@ -206,7 +206,7 @@ impl Hub {
                 Err(_) => break,
             }
         }
-        if self.records.is_shared() {
+        if self.ledger.is_shared() {
             for (socket, token, ring) in self.pool.take() {
                 match credentials::peer(&socket) {
                     Ok(from) if ring != 0 => state.offers.push(Offer { token, ring, from, line: socket }),
@@ -233,7 +233,7 @@ impl Hub {
     fn greet(&self, state: &mut State, fd: OwnedFd, newcomer: bool) {
         let heard = hear(fd.as_fd());
         let waits = matches!(heard, Heard::Nothing | Heard::Message(Message::Offer { .. }));
-        if self.records.is_shared() {
+        if self.ledger.is_shared() {
             // A set would go on hearing of sockets that another process has.
         } else if waits && newcomer {
             let _ = epoll::add(&self.gate, &fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
@@ -276,7 +276,7 @@ impl Hub {
             token_of(address.abstract_name()?)
         });
         let mut state = locked(&self.state);
-        let _turn = self.records.family().lock.lock();
+        let _turn = self.ledger.family().lock.lock();
         self.hear_all(&mut state);
         let offer = token.and_then(|token| {
             let index = state.offers.iter().position(|o| o.token == token)?;
@@ -284,7 +284,7 @@ impl Hub {
             let _ = epoll::delete(&self.gate, &offer.line);
             Some(offer)
         });
-        if self.records.is_shared() {
+        if self.ledger.is_shared() {
             self.park(&mut state);
         }
         // Only the process that connected may have offered; anything else is somebody's trick.
@@ -293,7 +293,7 @@ impl Hub {
             let line = offer.line;
             if plain {
                 let _ = send_message(line.as_fd(), &Message::Decline);
-                return Accepted::Plain(Arc::new(PlainClient(self.records.add(pid, 0, 0))));
+                return Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid, 0, 0))));
             }
             match self.grant(line.as_fd(), offer.ring, pid) {
                 Ok((segment, record)) => {
@@ -318,21 +318,21 @@ impl Hub {
                 }
             }
         }
-        Accepted::Plain(Arc::new(PlainClient(self.records.add(pid, 0, 0))))
+        Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid, 0, 0))))
     }
 
     /// Makes a segment within the limits and sends it; or says which limit is reached.
-    fn grant(&self, line: BorrowedFd<'_>, asked: u64, pid: u32) -> Result<(Segment, Record), String> {
+    fn grant(&self, line: BorrowedFd<'_>, asked: u64, pid: u32) -> Result<(Segment, LedgerEntry), String> {
         let s = Settings::get();
         if self.granted_clients(s.clients) >= s.clients {
             return Err(format!("{} clients use shared memory, the most that SLIPWAY_X11_CLIENTS allows", s.clients));
         }
         let mut ring = usize::try_from(asked).unwrap_or(usize::MAX).clamp(s.min_ring, s.max_ring);
         ring = if ring.is_power_of_two() { ring } else { ring.next_power_of_two() / 2 };
-        let fits = |ring| self.records.granted().1 + segment_size(ring) as u64 <= s.total;
+        let fits = |ring| self.ledger.granted().1 + segment_size(ring) as u64 <= s.total;
         if !fits(ring) {
             // Without those that are gone.
-            self.records.live();
+            self.ledger.live();
         }
         while !fits(ring) {
             ring /= 2;
@@ -340,7 +340,8 @@ impl Hub {
                 return Err(format!("all segments together would pass the {} bytes that SLIPWAY_X11_TOTAL allows", s.total));
             }
         }
-        let record = self.records.add(pid, ring as u64, segment_size(ring) as u64).ok_or("there is no place for its record")?;
+        let record =
+            self.ledger.add(pid, ring as u64, segment_size(ring) as u64).ok_or("there is no place for it in the ledger")?;
         let made = Segment::create(ring).and_then(|(segment, fd)| {
             send_message(line, &Message::Grant { ring: ring as u64, segment: fd })?;
             Ok(segment)
@@ -351,11 +352,11 @@ impl Hub {
 
     /// Clients on shared memory; those that are gone don't count where that decides.
     fn granted_clients(&self, most: u32) -> u32 {
-        match self.records.granted().0 {
+        match self.ledger.granted().0 {
             few if few < most => few,
             _ => {
-                self.records.live();
-                self.records.granted().0
+                self.ledger.live();
+                self.ledger.granted().0
             }
         }
     }
@@ -364,7 +365,7 @@ impl Hub {
         let s = Settings::get();
         let name =
             |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).map(|c| c.trim_end().to_owned()).unwrap_or_default();
-        let connections = self.records.live().into_iter().map(|(index, slot)| {
+        let connections = self.ledger.live().into_iter().map(|(index, slot)| {
             // Other processes of the server say where theirs are when they use them.
             let stream = state.streams.iter().find(|(i, _)| *i == index).and_then(|(_, stream)| stream.upgrade());
             let t = slot.counts.read();
@@ -391,7 +392,7 @@ impl Hub {
             endpoint: self.name.clone(),
             display: self.display,
             limits: Limits { min_ring: s.min_ring as u64, max_ring: s.max_ring as u64, total: s.total, clients: s.clients },
-            granted_bytes: self.records.granted().1,
+            granted_bytes: self.ledger.granted().1,
             connections,
         }
     }

@@ -9,7 +9,7 @@
 //! * [`rendezvous`]: the client's side of finding out, beside the connection, whether the server can.
 //! * [`hub`]: the server's side: offers, limits, grants, and the answers to `slipway sockets status`.
 //! * [`pool`]: offers that any process of a server may have heard.
-//! * [`records`]: what a server's processes have granted, and to whom.
+//! * [`ledger`]: what a server's processes have granted, and to whom.
 //! * [`mod@line`]: messages on the line's own socket: bells, descriptors, grants.
 //! * [`stream`]: the stream itself: receiving, sending, readiness, giving back.
 //! * [`wait`]: waiting on streams among other descriptors, as poll(2) does.
@@ -19,9 +19,9 @@
 pub mod endpoint;
 pub mod epoll;
 pub mod hub;
+pub mod ledger;
 pub mod line;
 pub mod pool;
-pub mod records;
 pub mod rendezvous;
 pub mod report;
 pub mod settings;

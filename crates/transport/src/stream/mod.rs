@@ -17,8 +17,8 @@ pub use state::mode;
 use crate::{
     descriptor::Reserved,
     epoll::EpollSet,
+    ledger::LedgerEntry,
     line::{self, Heard, Message, Parcel},
-    records::Record,
     report,
     settings::{Settings, Stage},
 };
@@ -83,7 +83,7 @@ pub struct Stream {
     pace: Pace,
     counts: Shared<Counts>,
     /// What its server knows of it: of an end that accepted.
-    record: Option<Record>,
+    record: Option<LedgerEntry>,
     /// Whether its program drops what it has not read when it hears of the end, as X servers do.
     hides_end: bool,
     /// The peer's process, as the kernel gave it when the connection was made.
@@ -124,7 +124,13 @@ impl Stream {
     }
 
     /// A server's end that has granted `segment` over `line`. `hides_end`: see [`Stream::has_last_words`].
-    pub fn granted(line: Reserved, segment: Segment, record: Record, nonblocking: bool, hides_end: bool) -> io::Result<Self> {
+    pub fn granted(
+        line: Reserved,
+        segment: Segment,
+        record: LedgerEntry,
+        nonblocking: bool,
+        hides_end: bool,
+    ) -> io::Result<Self> {
         let peer = record.slot().peer.load(Relaxed);
         let mut stream = Self::new(Role::Server, line, peer, nonblocking, Some(record))?;
         stream.hides_end = hides_end;
@@ -132,7 +138,7 @@ impl Stream {
         Ok(stream)
     }
 
-    fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<Record>) -> io::Result<Self> {
+    fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<LedgerEntry>) -> io::Result<Self> {
         let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
         let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
         #[allow(unsafe_code, reason = "nobody uses the locks yet")]
@@ -236,18 +242,18 @@ impl Stream {
 
     /// This process was forked, and has the connection, too.
     pub fn after_fork(&self) {
-        self.record.iter().for_each(Record::inherit);
+        self.record.iter().for_each(LedgerEntry::inherit);
     }
 
     /// This process is about to become another program, which won't have the connection.
     pub fn before_exec(&self) {
-        self.record.iter().for_each(Record::renounce);
+        self.record.iter().for_each(LedgerEntry::renounce);
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
     /// processes could not agree on which takes the answer.
     pub fn before_fork(&self) {
-        self.record.iter().for_each(Record::before_fork);
+        self.record.iter().for_each(LedgerEntry::before_fork);
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {
             self.attend();
             if self.state.common.phase.load(Relaxed) == phase::OFFERED {

@@ -42,7 +42,7 @@ pub struct EndState {
     pub rx: Padded<RxState>,
     pub tx: Padded<TxState>,
     pub common: Padded<Common>,
-    /// Of a client; a server's are in its record.
+    /// Of a client; a server's are in its ledger.
     pub counts: Padded<Counts>,
 }
 

@@ -66,7 +66,7 @@ unsafe impl Zeroed for Slot {}
 
 /// The entries of a server.
 #[derive(Debug)]
-pub struct Records {
+pub struct Ledger {
     family: Shared<Family>,
     mapping: Arc<Mapping>,
     count: usize,
@@ -83,7 +83,7 @@ fn alive(process: u32) -> bool {
     rustix::process::test_kill_process(pid) != Err(Errno::SRCH)
 }
 
-impl Records {
+impl Ledger {
     /// For a server of so many clients.
     ///
     /// # Errors
@@ -155,7 +155,7 @@ impl Records {
     }
 
     /// An entry for a connection of the process `peer`. None if all are taken. Called with the family's lock held.
-    pub fn add(self: &Arc<Self>, peer: u32, ring: u64, bytes: u64) -> Option<Record> {
+    pub fn add(self: &Arc<Self>, peer: u32, ring: u64, bytes: u64) -> Option<LedgerEntry> {
         let free = || {
             let from = self.family.hint.load(Relaxed) as usize;
             (from..self.count).filter_map(|index| Some((index, self.slot(index)?))).find(|(_, slot)| slot.used.load(SeqCst) == 0)
@@ -183,7 +183,7 @@ impl Records {
         slot.owner.store(std::process::id(), SeqCst);
         slot.used.store(1, SeqCst);
         let counts = self.mapping.view(Self::place(index) + std::mem::offset_of!(Slot, counts))?;
-        Some(Record { slot, counts, index, records: Arc::clone(self) })
+        Some(LedgerEntry { slot, counts, index, ledger: Arc::clone(self) })
     }
 
     /// The entries of connections that a living process has, in the order in which they came. Called with the family's lock held.
@@ -224,14 +224,14 @@ impl Records {
 
 /// A connection's entry, which its process has; given up when dropped.
 #[derive(Debug)]
-pub struct Record {
+pub struct LedgerEntry {
     slot: Shared<Slot>,
     counts: Shared<Counts>,
     index: usize,
-    records: Arc<Records>,
+    ledger: Arc<Ledger>,
 }
 
-impl Record {
+impl LedgerEntry {
     /// Its content.
     pub fn slot(&self) -> &Slot {
         &self.slot
@@ -269,7 +269,7 @@ impl Record {
 /// In place of a child's number, until the child has said it.
 const UNBORN: u32 = u32::MAX;
 
-impl Drop for Record {
+impl Drop for LedgerEntry {
     fn drop(&mut self) {
         let own = std::process::id();
         if self.slot.heir.compare_exchange(own, 0, SeqCst, SeqCst).is_ok() && self.slot.owner.load(SeqCst) != own {
@@ -281,7 +281,7 @@ impl Drop for Record {
         match self.slot.heir.load(SeqCst) {
             UNBORN => self.slot.owner.store(0, SeqCst),
             heir if alive(heir) => self.slot.owner.store(heir, SeqCst),
-            _ => self.records.free(self.index, &self.slot),
+            _ => self.ledger.free(self.index, &self.slot),
         }
     }
 }
