@@ -257,6 +257,36 @@ fn dbus() {
 }
 
 #[test]
+fn a_listening_socket_from_systemd() {
+    let _watchdog = watchdog("socket activation", Duration::from_secs(60));
+    let place = Place::new(None);
+    let socket = place.path("bus");
+    // As systemd passes it: made by another process, number 3 in the server.
+    let listener = std::os::unix::net::UnixListener::bind(&socket).expect("binds");
+    rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::empty()).expect("inherited");
+    fs::write(
+        place.path("bus.conf"),
+        "<busconfig><type>session</type><listen>systemd:</listen><auth>EXTERNAL</auth><policy context=\"default\">
+         <allow send_destination=\"*\"/><allow own=\"*\"/><allow receive_sender=\"*\"/></policy></busconfig>",
+    )
+    .expect("a file");
+    let mut command = place.command(false, "sh");
+    command.args(["-c", "fd=$1; shift; eval \"exec 3<&$fd\"; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\"", "sh"]);
+    command.arg(std::os::fd::AsRawFd::as_raw_fd(&listener).to_string()).arg(built("slipway")).args([
+        "sockets",
+        "--",
+        "dbus-daemon",
+    ]);
+    command.arg("--config-file").arg(place.path("bus.conf")).args(["--nofork", "--nopidfile"]);
+    let _serving = Serving::start(command, &socket);
+    let status = || output(place.command(false, built("slipway")).args(["sockets", "status"]).arg(&socket)).status.success();
+    until("the server has a hub", status);
+    let mut monitor = place.command(true, "dbus-monitor");
+    monitor.env("DBUS_SESSION_BUS_ADDRESS", format!("unix:path={}", socket.display())).arg("--session");
+    expect_rings(&place, &socket, (true, true), monitor);
+}
+
+#[test]
 fn a_choice_from_the_file_and_from_options() {
     let place = Place::new(None);
     fs::create_dir(place.path("slipway")).expect("a directory");
