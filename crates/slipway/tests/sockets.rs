@@ -3,6 +3,7 @@
 use slipway_test_support::{built, output, succeed, until, watchdog};
 use std::{
     fs,
+    os::fd::OwnedFd,
     os::unix::fs::{PermissionsExt, chown},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -186,6 +187,7 @@ fn nginx() {
         let front = place.path("front.sock");
         let (dir, file) = (place.dir.path().display(), place.path("file"));
         fs::write(&file, vec![b'x'; 700_000]).expect("a file");
+        fs::write(place.path("large"), vec![b'x'; 30_000_000]).expect("a file");
         fs::set_permissions(place.dir.path(), fs::Permissions::from_mode(0o755)).expect("open to the workers");
         let user = if rustix::process::getuid().is_root() { "user root;" } else { "" };
         let configuration = format!(
@@ -207,7 +209,7 @@ fn nginx() {
             assert_eq!((got.stdout.len(), String::from_utf8_lossy(&got.stderr).as_ref()), (700_000, ""));
         }
         let mut curl = place.command(client, "curl");
-        curl.args(["-sS", "--limit-rate", "20k", "-o", "/dev/null", "--unix-socket"]).arg(&front).arg("http://host/file");
+        curl.args(["-sS", "--limit-rate", "500k", "-o", "/dev/null", "--unix-socket"]).arg(&front).arg("http://host/large");
         expect_rings(&place, &front, (server, client), curl);
     }
 }
@@ -263,7 +265,6 @@ fn a_listening_socket_from_systemd() {
     let socket = place.path("bus");
     // As systemd passes it: made by another process, number 3 in the server.
     let listener = std::os::unix::net::UnixListener::bind(&socket).expect("binds");
-    rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::empty()).expect("inherited");
     fs::write(
         place.path("bus.conf"),
         "<busconfig><type>session</type><listen>systemd:</listen><auth>EXTERNAL</auth><policy context=\"default\">
@@ -271,12 +272,8 @@ fn a_listening_socket_from_systemd() {
     )
     .expect("a file");
     let mut command = place.command(false, "sh");
-    command.args(["-c", "fd=$1; shift; eval \"exec 3<&$fd\"; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\"", "sh"]);
-    command.arg(std::os::fd::AsRawFd::as_raw_fd(&listener).to_string()).arg(built("slipway")).args([
-        "sockets",
-        "--",
-        "dbus-daemon",
-    ]);
+    command.args(["-c", "exec 3<&0 </dev/null; LISTEN_PID=$$ LISTEN_FDS=1 exec \"$@\"", "sh"]).stdin(OwnedFd::from(listener));
+    command.arg(built("slipway")).args(["sockets", "--", "dbus-daemon"]);
     command.arg("--config-file").arg(place.path("bus.conf")).args(["--nofork", "--nopidfile"]);
     let _serving = Serving::start(command, &socket);
     let status = || output(place.command(false, built("slipway")).args(["sockets", "status"]).arg(&socket)).status.success();

@@ -178,6 +178,7 @@ impl Stream {
                 }
                 _ => {}
             }
+            self.counts.note(rx.mode.load(Relaxed), tx.mode.load(Relaxed));
         }
     }
 
