@@ -85,6 +85,12 @@ need_for_test() {
     need gnumach-dev test -e /usr/include/x86_64-linux-gnu/mach/mach_port.defs
     need librsvg2-bin on_path rsvg-convert
     need shellcheck on_path shellcheck
+    need redis-server on_path redis-server
+    need redis-tools on_path redis-benchmark redis-cli
+    need postgresql test -d /usr/lib/postgresql
+    need nginx-light test -e /usr/sbin/nginx
+    need curl on_path curl
+    need dbus on_path dbus-daemon dbus-send dbus-monitor
 }
 
 need_for_long() {

@@ -1,21 +1,27 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
-    real::{real, shield},
+    real::{fail, real, shield},
     table::{self, Slot},
 };
 use libc::{
     AF_UNIX, O_NONBLOCK, SO_TYPE, SOCK_NONBLOCK, SOCK_STREAM, SOL_SOCKET, sa_family_t, sockaddr, sockaddr_un, socklen_t, ssize_t,
+    timeval,
 };
+use rustix::io::Errno;
+use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
+    endpoint::Endpoint,
     hub::{Accepted, Hub},
-    rendezvous::{display_of, offer},
+    rendezvous::{PREFIX, offer},
     report,
     settings::Settings,
+    wait::PollEntry,
 };
 use std::{
-    ffi::{c_int, c_void},
-    sync::{Arc, Mutex, PoisonError},
+    ffi::{OsStr, c_int, c_void},
+    os::unix::ffi::OsStrExt,
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 
 real! {
@@ -32,10 +38,23 @@ real! {
 /// Where the name begins in a `sockaddr_un`.
 const NAME: usize = std::mem::offset_of!(sockaddr_un, sun_path);
 
-/// The path or abstract name (without its zero byte) in a Unix socket address.
+/// The path or abstract name in a Unix socket address.
 ///
 /// # Safety
 /// `address` points to `length` readable bytes, or is null.
+unsafe fn endpoint(address: *const sockaddr, length: socklen_t) -> Option<Endpoint> {
+    // SAFETY: the caller's promise.
+    let bytes = unsafe { unix_name(address, length) }?;
+    Some(match bytes.split_first() {
+        Some((0, name)) => Endpoint::Abstract(name.to_vec()),
+        _ => Endpoint::Path(OsStr::from_bytes(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into()),
+    })
+}
+
+/// What follows the family in a Unix socket address.
+///
+/// # Safety
+/// As [`endpoint`].
 unsafe fn unix_name<'a>(address: *const sockaddr, length: socklen_t) -> Option<&'a [u8]> {
     let length = (length as usize).min(size_of::<sockaddr_un>());
     if address.is_null() || length <= NAME {
@@ -46,11 +65,7 @@ unsafe fn unix_name<'a>(address: *const sockaddr, length: socklen_t) -> Option<&
         return None;
     }
     // SAFETY: `length` bytes are readable.
-    let bytes = unsafe { std::slice::from_raw_parts(address.cast::<u8>().add(NAME), length - NAME) };
-    Some(match bytes.split_first() {
-        Some((0, name)) => name,
-        _ => bytes.split(|byte| *byte == 0).next().unwrap_or_default(),
-    })
+    Some(unsafe { std::slice::from_raw_parts(address.cast::<u8>().add(NAME), length - NAME) })
 }
 
 /// Hides the name that an offer gave a client's socket: programs see it unnamed, as it would be.
@@ -63,17 +78,44 @@ pub unsafe fn hide_name(address: *mut sockaddr, length: *mut socklen_t, capacity
     }
     // SAFETY: the kernel wrote at most `capacity` bytes of address, and the true length.
     unsafe {
-        if unix_name(address, (*length).min(capacity)).is_some_and(|name| name.starts_with(b"slipway-x11-")) {
+        let Some(name) = unix_name(address, (*length).min(capacity)) else { return };
+        if name.strip_prefix(b"\0").is_some_and(|name| name.starts_with(PREFIX)) {
+            // Programs look at the name without its length, too.
+            let bytes = name.len();
+            address.cast::<u8>().add(NAME).write_bytes(0, bytes);
             *length = size_of::<sa_family_t>() as socklen_t;
         }
     }
 }
 
-fn is_stream_socket(fd: c_int) -> bool {
-    let (mut kind, mut size) = (0 as c_int, size_of::<c_int>() as socklen_t);
+/// A socket option that is an integer.
+fn option(fd: c_int, name: c_int) -> Option<c_int> {
+    let (mut value, mut size) = (0 as c_int, size_of::<c_int>() as socklen_t);
     // SAFETY: the two out parameters are as getsockopt(2) wants them.
-    let done = unsafe { libc::getsockopt(fd, SOL_SOCKET, SO_TYPE, (&raw mut kind).cast(), &raw mut size) };
-    done == 0 && kind == SOCK_STREAM
+    let done = unsafe { next::getsockopt(fd, SOL_SOCKET, name, (&raw mut value).cast(), &raw mut size) };
+    (done == 0).then_some(value)
+}
+
+/// A time-out of a socket in microseconds; 0 is none.
+fn timeout(fd: c_int, name: c_int) -> u64 {
+    let mut time = timeval { tv_sec: 0, tv_usec: 0 };
+    let mut size = size_of::<timeval>() as socklen_t;
+    // SAFETY: as above.
+    unsafe { next::getsockopt(fd, SOL_SOCKET, name, (&raw mut time).cast(), &raw mut size) };
+    micros(time)
+}
+
+fn micros(time: timeval) -> u64 {
+    (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64)
+}
+
+fn is_stream_socket(fd: c_int) -> bool {
+    option(fd, SO_TYPE) == Some(SOCK_STREAM)
+}
+
+/// Whether an option is set that only the kernel can honour.
+fn needs_kernel(fd: c_int) -> bool {
+    KERNEL_ONLY.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
 }
 
 fn is_nonblocking(fd: c_int) -> bool {
@@ -86,17 +128,28 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     // SAFETY: the caller's contract is connect(2)'s.
     let real = || unsafe { next::connect(fd, address, length) };
     // SAFETY: as above.
-    let Some(display) = (unsafe { unix_name(address, length) }).and_then(display_of) else { return real() };
+    let Some(endpoint) = (unsafe { endpoint(address, length) }) else { return real() };
     shield(
         || {
-            if !Settings::get().on || table::is_used(fd) || !is_stream_socket(fd) {
+            let settings = Settings::get();
+            // What is in an epoll set before it connects stays the kernel's: the set counts on its events.
+            if !settings.on
+                || table::is_used(fd)
+                || table::is_known(fd)
+                || !settings.sockets.has(&endpoint)
+                || !is_stream_socket(fd)
+                || needs_kernel(fd)
+            {
                 return real();
             }
-            let Some(offer) = table::borrowed(fd, |fd| offer(fd, display)) else { return real() };
+            let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return real() };
             let result = real();
             if result == 0
                 && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, is_nonblocking(fd)))
             {
+                for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
+                    stream.set_timeout(receive, timeout(fd, name));
+                }
                 crate::process::watch_forks();
                 crate::signals::watch();
                 table::put(fd, Slot::Stream(Arc::new(stream)));
@@ -107,28 +160,32 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     )
 }
 
-static HUBS: Mutex<Vec<Arc<Hub>>> = Mutex::new(Vec::new());
+static HUBS: Mutex<Vec<Weak<Hub>>> = Mutex::new(Vec::new());
 
-/// The hub of a display of this process, opened when its first socket listens.
-fn hub(display: u32) -> Option<Arc<Hub>> {
+/// 1: this process serves an X display.
+static DISPLAY: AtomicU32 = AtomicU32::new(0);
+
+/// The hub of an endpoint of this process, opened when its first socket listens.
+fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
     let mut hubs = HUBS.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(hub) = hubs.iter().find(|hub| hub.display() == display) {
-        return Some(Arc::clone(hub));
+    if let Some(hub) = hubs.iter().filter_map(Weak::upgrade).find(|hub| hub.is_of(endpoint)) {
+        return Some(hub);
     }
-    match Hub::open(display) {
+    match Hub::open(endpoint, inherited) {
         Ok(hub) => {
             if hubs.is_empty() {
                 crate::process::watch_forks();
                 crate::signals::watch();
                 crate::process::at_exit(close_hubs);
             }
-            hubs.push(Arc::clone(&hub));
+            DISPLAY.fetch_or(u32::from(hub.display().is_some()), Relaxed);
+            hubs.retain(|hub| hub.strong_count() > 0);
+            hubs.push(Arc::downgrade(&hub));
             Some(hub)
         }
         Err(error) => {
-            report::warn(format_args!(
-                "no client of display :{display} can use shared memory: the hub can't be opened ({error})"
-            ));
+            let name = endpoint.display().map_or_else(|| endpoint.shown(), |display| format!("display :{display}"));
+            report::warn(format_args!("no client of {name} can use shared memory: the hub can't be opened ({error})"));
             None
         }
     }
@@ -136,14 +193,58 @@ fn hub(display: u32) -> Option<Arc<Hub>> {
 
 extern "C" fn close_hubs() {
     if let Ok(hubs) = HUBS.try_lock() {
-        hubs.iter().for_each(|hub| hub.unlink());
+        hubs.iter().filter_map(Weak::upgrade).for_each(|hub| hub.retire());
     }
 }
 
 /// Whether this process serves a display.
-pub fn is_server() -> bool {
-    HUBS.try_lock().is_ok_and(|hubs| !hubs.is_empty())
+pub fn is_display() -> bool {
+    DISPLAY.load(Relaxed) != 0
 }
+
+/// Makes the listening socket `fd` offer shared memory, if it is one that is chosen. `inherited`: another process made it.
+fn offer_at(fd: c_int, inherited: bool) {
+    let mut address = std::mem::MaybeUninit::<sockaddr_un>::zeroed();
+    let mut length = size_of::<sockaddr_un>() as socklen_t;
+    // SAFETY: the out parameters are as getsockname(2) wants them.
+    let named = unsafe { next::getsockname(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
+    // SAFETY: zeroed, then filled in by the kernel.
+    let endpoint = unsafe { endpoint(address.as_ptr().cast(), length) };
+    if let Some(endpoint) = endpoint.filter(|endpoint| named && Settings::get().sockets.has(endpoint) && is_stream_socket(fd))
+        && let Some(hub) = hub(&endpoint, inherited)
+    {
+        table::put(fd, Slot::Listener(hub));
+    }
+}
+
+/// A descriptor of which the hooks know nothing: a listening socket that this process inherited or was passed offers
+/// shared memory from here on. True if it was looked at before.
+pub fn adopt(fd: c_int) -> bool {
+    if !table::look(fd) {
+        return true;
+    }
+    if Settings::get().any_socket() && option(fd, libc::SO_ACCEPTCONN) == Some(1) {
+        offer_at(fd, true);
+    }
+    false
+}
+
+/// What must be known before the program's first call: its environment, which it may clear, and the listening sockets
+/// that systemd passed.
+extern "C" fn start() {
+    if Settings::get().on {
+        slipway_transport::rendezvous::prepare();
+    }
+    let number = |name| std::env::var(name).ok().and_then(|text| text.parse::<u32>().ok());
+    if number("LISTEN_PID") == Some(std::process::id()) {
+        let count = number("LISTEN_FDS").unwrap_or(0).min(1024);
+        shield(|| (3..3 + count as c_int).for_each(|fd| _ = adopt(fd)), || {});
+    }
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static START: extern "C" fn() = start;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
@@ -152,23 +253,31 @@ unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     if result != 0 || table::is_used(fd) || !Settings::get().on {
         return result;
     }
-    shield(
-        || {
-            let mut address = std::mem::MaybeUninit::<sockaddr_un>::zeroed();
-            let mut length = size_of::<sockaddr_un>() as socklen_t;
-            // SAFETY: the out parameters are as getsockname(2) wants them.
-            let named = unsafe { next::getsockname(fd, address.as_mut_ptr().cast(), &raw mut length) } == 0;
-            // SAFETY: zeroed, then filled in by the kernel.
-            let display = unsafe { unix_name(address.as_ptr().cast(), length) }.and_then(display_of);
-            if let Some(display) = display.filter(|_| named && is_stream_socket(fd))
-                && let Some(hub) = hub(display)
-            {
-                table::put(fd, Slot::Listener(hub));
-            }
-        },
-        || {},
-    );
+    shield(|| offer_at(fd, false), || {});
     result
+}
+
+/// A blocking accept(2) is about to wait: its hub is served meanwhile. False if a signal ended the wait.
+fn await_client(fd: c_int) -> bool {
+    if !table::is_used(fd) {
+        shield(|| _ = adopt(fd), || {});
+    }
+    let hub = match table::get(fd).as_deref() {
+        Some(Slot::Listener(hub)) => Arc::clone(hub),
+        _ => return true,
+    };
+    if is_nonblocking(fd) || timeout(fd, libc::SO_RCVTIMEO) != 0 {
+        return true;
+    }
+    let mut poller = crate::poll::serving(vec![hub], crate::poll::real_poller(None));
+    loop {
+        let mut entries = [PollEntry { fd, events: libc::POLLIN, revents: 0 }];
+        match poller(&mut entries, None) {
+            Err(Errno::INTR) if !crate::message::handlers_restart() => return false,
+            Err(Errno::INTR) => {}
+            _ => return true,
+        }
+    }
 }
 
 /// After the real accept gave `new` from `fd`.
@@ -179,7 +288,7 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
             let Slot::Listener(hub) = &*slot else { return };
             table::put(
                 new,
-                match table::borrowed(new, |x| hub.accepted(x, nonblocking)) {
+                match table::borrowed(new, |x| hub.accepted(x, nonblocking, needs_kernel(new))) {
                     Accepted::Line(stream) => Slot::Stream(stream),
                     Accepted::Plain(client) => Slot::Plain(client),
                 },
@@ -190,7 +299,10 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
 }
 
 /// The size of the buffer for an address as the caller gave it.
-unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
+///
+/// # Safety
+/// `length` is null or valid.
+pub unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
     // SAFETY: null or a valid pointer, by the contract of the socket calls.
     if length.is_null() { 0 } else { unsafe { *length } }
 }
@@ -199,9 +311,12 @@ unsafe fn capacity(length: *mut socklen_t) -> socklen_t {
 unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut socklen_t) -> c_int {
     // SAFETY: the caller's contract is accept(2)'s.
     unsafe {
+        if !await_client(fd) {
+            return fail(Errno::INTR);
+        }
         let space = capacity(length);
         let new = next::accept(fd, address, length);
-        if new >= 0 && table::is_used(fd) {
+        if new >= 0 {
             accepted(fd, new, false);
             hide_name(address, length, space);
         }
@@ -213,9 +328,12 @@ unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut sock
 unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut socklen_t, flags: c_int) -> c_int {
     // SAFETY: the caller's contract is accept4(2)'s.
     unsafe {
+        if !await_client(fd) {
+            return fail(Errno::INTR);
+        }
         let space = capacity(length);
         let new = next::accept4(fd, address, length, flags);
-        if new >= 0 && table::is_used(fd) {
+        if new >= 0 {
             accepted(fd, new, flags & SOCK_NONBLOCK != 0);
             hide_name(address, length, space);
         }
@@ -250,7 +368,9 @@ unsafe extern "C" fn getpeername(fd: c_int, address: *mut sockaddr, length: *mut
 }
 
 /// Options that change what a receive returns in ways that only the kernel does.
-const KERNEL_ONLY: [c_int; 5] = [libc::SO_PASSCRED, libc::SO_PASSSEC, libc::SO_PEEK_OFF, libc::SO_RCVLOWAT, SO_PASSPIDFD];
+/// With the value that they have at first.
+const KERNEL_ONLY: [(c_int, c_int); 5] =
+    [(libc::SO_PASSCRED, 0), (libc::SO_PASSSEC, 0), (libc::SO_PEEK_OFF, -1), (libc::SO_RCVLOWAT, 1), (SO_PASSPIDFD, 0)];
 const SO_PASSPIDFD: c_int = 76;
 
 #[unsafe(no_mangle)]
@@ -265,10 +385,9 @@ unsafe extern "C" fn setsockopt(fd: c_int, level: c_int, name: c_int, value: *co
             if length as usize >= size_of::<libc::timeval>() {
                 // SAFETY: the kernel has just read as much.
                 let time = unsafe { value.cast::<libc::timeval>().read_unaligned() };
-                let micros = (time.tv_sec as u64).saturating_mul(1_000_000).saturating_add(time.tv_usec as u64);
-                stream.set_timeout(name == libc::SO_RCVTIMEO, micros);
+                stream.set_timeout(name == libc::SO_RCVTIMEO, micros(time));
             }
-        } else if KERNEL_ONLY.contains(&name) {
+        } else if KERNEL_ONLY.iter().any(|(only, _)| *only == name) {
             table::give_back(fd, &stream);
         }
     }

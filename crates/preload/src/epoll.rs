@@ -1,6 +1,7 @@
 //! Hooks on epoll.
 
 use crate::{
+    connect::adopt,
     real::{fail, last_error, real, shield},
     signals::Mark,
     table::{self, Slot},
@@ -11,6 +12,8 @@ use slipway_transport::epoll::{EpollSet, Event};
 use std::{cell::RefCell, ffi::c_int, sync::Arc, time::Duration};
 
 real! {
+    fn epoll_create(size: c_int) -> c_int;
+    fn epoll_create1(flags: c_int) -> c_int;
     fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int;
     fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int;
     fn epoll_pwait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int, mask: *const sigset_t) -> c_int;
@@ -31,6 +34,26 @@ fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     })
 }
 
+/// A number that is a set's now: what was known of it was another file's.
+fn created(epfd: c_int) -> c_int {
+    if epfd >= 0 {
+        shield(|| table::forget(epfd), || None);
+    }
+    epfd
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
+    // SAFETY: no pointers.
+    created(unsafe { next::epoll_create(size) })
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
+    // SAFETY: no pointers.
+    created(unsafe { next::epoll_create1(flags) })
+}
+
 /// After `fd` became a member of `epfd`: what that means if it is a set itself.
 fn nest(epfd: c_int, fd: c_int) {
     // Takes out what isn't in: a set says so, and anything else that it is no set.
@@ -46,17 +69,26 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
     // SAFETY: the caller's contract is epoll_ctl(2)'s.
     let real = || unsafe { next::epoll_ctl(epfd, operation, fd, event) };
     if !table::is_used(fd) {
-        let result = real();
-        if result == 0 && operation == EPOLL_CTL_ADD {
-            shield(|| nest(epfd, fd), || {});
+        let known = operation != EPOLL_CTL_ADD || shield(|| adopt(fd), || true);
+        if known || !table::is_used(fd) {
+            let result = real();
+            if result == 0 && !known {
+                shield(|| nest(epfd, fd), || {});
+            }
+            return result;
         }
-        return result;
     }
     shield(
         || {
             // SAFETY: null or the caller's.
             let wanted = unsafe { event.as_ref() }.map(|e| (e.events, e.u64));
             let slot = table::get(fd);
+            let yielding = |set: Option<Arc<EpollSet>>| {
+                if let Some(set) = set {
+                    set.yield_to_kernel(fd);
+                }
+                real()
+            };
             match (operation, slot.as_deref(), wanted) {
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
                     match set_or_new(epfd).filter(|set| !set.is_nested()).map(|set| set.add(fd, stream, events, data)) {
@@ -87,13 +119,13 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                 }
                 (EPOLL_CTL_MOD, Some(Slot::Stream(_)), Some((events, data))) => match set_of(epfd) {
                     Some(set) if set.modify(fd, events, data) => 0,
-                    _ => real(),
+                    set => yielding(set),
                 },
                 (EPOLL_CTL_DEL, Some(Slot::Stream(_)), _) => match set_of(epfd) {
                     Some(set) if set.remove(fd) => 0,
-                    _ => real(),
+                    set => yielding(set),
                 },
-                _ => real(),
+                _ => yielding(set_of(epfd)),
             }
         },
         real,

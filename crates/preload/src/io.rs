@@ -1,14 +1,13 @@
 //! Hooks on reading and writing without control messages.
 
 use crate::{
-    connect::sender,
+    connect::{capacity, hide_name, sender},
     message::{self, Direction, borrowed_slices, receive},
     real::{fail, give, real, shield},
     table::{self, Slot},
 };
 use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 use rustix::io::Errno;
-use slipway_fabric::sync::Ordering::Relaxed;
 use std::ffi::{c_char, c_int, c_void};
 
 real! {
@@ -27,7 +26,7 @@ real! {
 }
 
 /// Runs a hook on a descriptor that has a slot: `work` for a stream, else the real call, whose bytes
-/// are counted for the status if it is a plain X client.
+/// are counted for the status if it is a plain client.
 pub fn on_stream(
     fd: c_int,
     direction: Direction,
@@ -44,8 +43,8 @@ pub fn on_stream(
                 && let Some(slot) = table::get(fd)
                 && let Slot::Plain(client) = &*slot
             {
-                let count = if direction == Direction::In { &client.received } else { &client.sent };
-                count.fetch_add(n as u64, Relaxed);
+                let (received, sent) = if direction == Direction::In { (n as u64, 0) } else { (0, n as u64) };
+                client.count(received, sent);
             }
             n
         },
@@ -139,8 +138,15 @@ unsafe extern "C" fn recvfrom(
     from: *mut sockaddr,
     space: *mut socklen_t,
 ) -> ssize_t {
-    // SAFETY: as recvfrom(2).
-    let real = || unsafe { next::recvfrom(fd, to, length, flags, from, space) };
+    let real = || {
+        // SAFETY: as recvfrom(2).
+        unsafe {
+            let capacity = capacity(space);
+            let n = next::recvfrom(fd, to, length, flags, from, space);
+            hide_name(from, space, capacity);
+            n
+        }
+    };
     if !table::is_used(fd) {
         return real();
     }

@@ -74,7 +74,7 @@ fn block(stream: &Stream, fd: c_int, want: PollFlags, timeout_us: u64) -> Result
 }
 
 /// Whether every signal handler of the program was set up to restart interrupted calls.
-fn handlers_restart() -> bool {
+pub fn handlers_restart() -> bool {
     (1..=64).filter(|signal| !FAULTS.contains(signal)).all(|signal| {
         let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: asks only; the out parameter is zeroed.
@@ -233,8 +233,20 @@ unsafe fn store_descriptors(message: &mut msghdr, received: Vec<OwnedFd>, cloexe
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> ssize_t {
-    // SAFETY: the caller's contract is recvmsg(2)'s.
-    let real = || unsafe { next::recvmsg(fd, message, flags) };
+    let real = || {
+        // SAFETY: the caller's contract is recvmsg(2)'s.
+        unsafe {
+            let space = message.as_ref().map_or(0, |message| message.msg_namelen);
+            let n = next::recvmsg(fd, message, flags);
+            if n >= 0
+                && space > 0
+                && let Some(header) = message.as_mut()
+            {
+                hide_name(header.msg_name.cast(), &raw mut header.msg_namelen, space);
+            }
+            n
+        }
+    };
     if !table::is_used(fd) || message.is_null() {
         return real();
     }
@@ -258,12 +270,7 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
             let slices = unsafe { borrowed_slices(list) };
             let has_control = !header.msg_control.is_null() && header.msg_controllen > 0;
             match receive(stream, fd, slices, flags, has_control) {
-                Ok(None) => {
-                    let n = real();
-                    // SAFETY: filled in by the kernel.
-                    unsafe { hide_name(header.msg_name.cast(), &raw mut header.msg_namelen, header.msg_namelen) };
-                    n
-                }
+                Ok(None) => real(),
                 Ok(Some(got)) => {
                     let bytes = got.bytes as ssize_t;
                     // SAFETY: the caller's out parameters.

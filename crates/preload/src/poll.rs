@@ -9,10 +9,16 @@ use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 use rustix::{event::PollFlags, io::Errno};
 use slipway_transport::{
     epoll::EpollSet,
+    hub::Hub,
     stream::Stream,
     wait::{Member, PollEntry, wait},
 };
-use std::{ffi::c_int, sync::Arc, time::Duration};
+use std::{
+    ffi::c_int,
+    os::fd::{AsFd, AsRawFd},
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 real! {
     fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_int;
@@ -40,16 +46,45 @@ pub fn real_poller(mask: Option<*const sigset_t>) -> impl FnMut(&mut [PollEntry]
     }
 }
 
+/// A poller that serves hubs while it waits.
+pub fn serving(
+    hubs: Vec<Arc<Hub>>,
+    mut poller: impl FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno>,
+) -> impl FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno> {
+    move |entries, timeout| {
+        if hubs.is_empty() {
+            return poller(entries, timeout);
+        }
+        let start = Instant::now();
+        let mut all = entries.to_vec();
+        all.extend(hubs.iter().map(|hub| PollEntry { fd: hub.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 }));
+        loop {
+            poller(&mut all, timeout.map(|timeout| timeout.saturating_sub(start.elapsed())))?;
+            let (asked, gates) = all.split_at(entries.len());
+            entries.copy_from_slice(asked);
+            for (hub, _) in hubs.iter().zip(gates).filter(|(_, gate)| gate.revents != 0) {
+                hub.serve();
+            }
+            let count = entries.iter().filter(|entry| entry.revents != 0).count();
+            if count > 0 || timeout.is_some_and(|timeout| start.elapsed() >= timeout) {
+                return Ok(count);
+            }
+        }
+    }
+}
+
 /// A descriptor among those waited for that is not the kernel's alone.
 enum Ours {
     Stream(Arc<Stream>),
     Set(Arc<EpollSet>),
+    Hub(Arc<Hub>),
 }
 
 fn ours(fd: c_int) -> Option<Ours> {
     match &*table::get(fd)? {
         Slot::Stream(stream) if !stream.is_plain() => Some(Ours::Stream(Arc::clone(stream))),
         Slot::Set(set) => Some(Ours::Set(Arc::clone(set))),
+        Slot::Listener(hub) => Some(Ours::Hub(Arc::clone(hub))),
         _ => None,
     }
 }
@@ -69,12 +104,17 @@ fn poll_mixed(entries: &mut [PollEntry], timeout: Option<Duration>, mask: Option
             Ok(count)
         });
     }
+    let hubs = entries.iter().filter_map(|entry| match ours(entry.fd)? {
+        Ours::Hub(hub) => Some(hub),
+        _ => None,
+    });
+    let mut poller = serving(hubs.collect(), poller);
     let found: Vec<(usize, Arc<Stream>)> = entries
         .iter()
         .enumerate()
         .filter_map(|(i, entry)| match ours(entry.fd)? {
             Ours::Stream(stream) => Some((i, stream)),
-            Ours::Set(_) => None,
+            Ours::Set(_) | Ours::Hub(_) => None,
         })
         .collect();
     // A set is ready when something in it is; looking arms its streams, so that a bell shows in the

@@ -2,7 +2,8 @@
 
 use crate::{
     real::{real, shield},
-    table, timer,
+    table::{self, Slot},
+    timer,
 };
 use libc::{pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
 use std::{
@@ -31,40 +32,44 @@ real! {
 pub fn watch_forks() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: a function that may run at any fork.
-        unsafe { libc::pthread_atfork(Some(before_fork), None, None) };
+        // SAFETY: functions that may run at any fork.
+        unsafe { libc::pthread_atfork(Some(before_fork), None, Some(after_fork)) };
     });
 }
 
 extern "C" fn before_fork() {
     shield(
         || {
-            for fd in table::used() {
-                if let Some(stream) = table::stream(fd) {
-                    stream.before_fork();
-                }
-            }
+            table::each(|slot| match slot {
+                Slot::Stream(stream) => stream.before_fork(),
+                Slot::Listener(hub) => hub.before_fork(),
+                Slot::Plain(client) => client.before_fork(),
+                Slot::Set(_) => {}
+            });
         },
         || {},
     );
 }
 
-/// Runs `function` when this process exits; not when one that it forked does.
+/// In the child.
+extern "C" fn after_fork() {
+    shield(
+        || {
+            table::each(|slot| match slot {
+                Slot::Stream(stream) => stream.after_fork(),
+                Slot::Listener(hub) => hub.after_fork(),
+                Slot::Plain(client) => client.after_fork(),
+                Slot::Set(_) => {}
+            });
+        },
+        || {},
+    );
+}
+
+/// Runs `function` when this process or one that it forked exits.
 pub fn at_exit(function: extern "C" fn()) {
-    use slipway_fabric::sync::{AtomicU32, AtomicUsize, Ordering::Relaxed};
-    static FUNCTION: AtomicUsize = AtomicUsize::new(0);
-    static PROCESS: AtomicU32 = AtomicU32::new(0);
-    extern "C" fn run() {
-        if PROCESS.load(Relaxed) == std::process::id() {
-            // SAFETY: stored below, an address of this type.
-            let function: extern "C" fn() = unsafe { std::mem::transmute(FUNCTION.load(Relaxed)) };
-            function();
-        }
-    }
-    FUNCTION.store(function as usize, Relaxed);
-    PROCESS.store(std::process::id(), Relaxed);
     // SAFETY: a function without arguments.
-    unsafe { libc::atexit(run) };
+    unsafe { libc::atexit(function) };
 }
 
 /// Before a new program starts: connections that it would inherit go back to their socket.
@@ -87,6 +92,16 @@ fn release_inherited() {
 
 fn before_exec() {
     release_inherited();
+    shield(
+        || {
+            table::each(|slot| match slot {
+                Slot::Stream(stream) => stream.before_exec(),
+                Slot::Listener(hub) => hub.before_exec(),
+                Slot::Set(_) | Slot::Plain(_) => {}
+            });
+        },
+        || {},
+    );
     timer::before_exec();
 }
 

@@ -18,13 +18,13 @@ use std::{
 /// What a descriptor is.
 #[derive(Debug, Clone)]
 pub enum Slot {
-    /// An X connection.
+    /// A connection.
     Stream(Arc<Stream>),
     /// An epoll set with streams or hubs in it.
     Set(Arc<EpollSet>),
-    /// A listening X socket.
+    /// A listening socket that offers shared memory.
     Listener(Arc<Hub>),
-    /// An accepted X connection that stays on its socket.
+    /// An accepted connection that stays on its socket.
     Plain(Arc<PlainClient>),
 }
 
@@ -35,10 +35,20 @@ static USED: [AtomicU8; SLOTS] = [const { AtomicU8::new(0) }; SLOTS];
 static TABLE: [ArcSwapOption<Slot>; SLOTS] = [const { ArcSwapOption::const_empty() }; SLOTS];
 static HIGHEST: AtomicU32 = AtomicU32::new(0);
 
+/// In `USED`: the descriptor has a slot.
+const TAKEN: u8 = 1;
+/// In `USED`: it has none, and it is known that it needs none until it is closed.
+const KNOWN: u8 = 2;
+
 /// Whether `fd` has a slot.
 #[inline]
 pub fn is_used(fd: RawFd) -> bool {
-    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) != 0)
+    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == TAKEN)
+}
+
+/// Whether this is the first look at `fd`, which has no slot, since it was opened.
+pub fn look(fd: RawFd) -> bool {
+    USED.get(fd as usize).is_some_and(|used| used.compare_exchange(0, KNOWN, Relaxed, Relaxed).is_ok())
 }
 
 /// The slot of `fd`.
@@ -59,6 +69,11 @@ fn tracked(fd: RawFd) -> Option<Arc<Stream>> {
     }
 }
 
+/// Whether `fd` was looked at and has no slot: it may be in an epoll set that the kernel alone keeps.
+pub fn is_known(fd: RawFd) -> bool {
+    USED.get(fd as usize).is_some_and(|used| used.load(Relaxed) == KNOWN)
+}
+
 /// Makes `fd` a slot; false if its number is out of range.
 pub fn put(fd: RawFd, slot: Slot) -> bool {
     let Some(used) = USED.get(fd as usize) else { return false };
@@ -67,17 +82,15 @@ pub fn put(fd: RawFd, slot: Slot) -> bool {
     }
     forget(fd);
     TABLE[fd as usize].store(Some(Arc::new(slot)));
-    used.store(1, Relaxed);
+    used.store(TAKEN, Relaxed);
     HIGHEST.fetch_max(fd as u32, Relaxed);
     true
 }
 
 /// `fd` is about to be closed: empties its slot. What it returns must live until it is closed.
 pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
-    if !is_used(fd) {
-        return None;
-    }
-    USED[fd as usize].store(0, Relaxed);
+    let used = USED.get(fd as usize).filter(|used| used.load(Relaxed) != 0)?;
+    used.store(0, Relaxed);
     let slot = TABLE[fd as usize].swap(None)?;
     if let Slot::Stream(stream) = &*slot {
         stream.leave_sets(fd);
@@ -95,6 +108,11 @@ pub fn duplicate(old: RawFd, new: RawFd) {
     {
         put(new, (*slot).clone());
     }
+}
+
+/// Does something with all connections and listening sockets.
+pub fn each(mut act: impl FnMut(&Slot)) {
+    used().filter_map(get).for_each(|slot| act(&slot));
 }
 
 /// All descriptors with a slot.

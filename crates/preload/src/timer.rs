@@ -7,7 +7,7 @@
 //! handler runs when it would have run, and never when it would not have. What remains visible is
 //! that the first tick after a stop, at most one interval later, can interrupt a wait (EINTR) once.
 
-use crate::{connect::is_server, real::real};
+use crate::{connect::is_display, real::real};
 use libc::{ITIMER_REAL, SA_SIGINFO, SIGALRM, itimerval, siginfo_t, timeval};
 use slipway_fabric::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
 use slipway_transport::{settings::Settings, stream::now};
@@ -151,7 +151,7 @@ unsafe extern "C" fn setitimer(which: c_int, new: *const itimerval, old: *mut it
     if which != ITIMER_REAL || new.is_null() {
         return real();
     }
-    if !old.is_null() || !is_server() || !Settings::get().lazy_timer {
+    if !old.is_null() || !is_display() || !Settings::get().lazy_timer {
         step_aside();
         return real();
     }

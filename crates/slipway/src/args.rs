@@ -11,7 +11,7 @@ use crate::size::parse_interval;
 use crate::x11::Screen;
 use slipway_transport::settings::{parse_count, parse_size, parse_spin};
 
-/// A microkernel's IPC on Linux: X11 over shared memory, and Mach ports.
+/// A microkernel's IPC on Linux: X11 and other local sockets over shared memory, and Mach ports.
 #[derive(Debug, Parser)]
 #[command(name = "slipway", version, propagate_version = true)]
 pub struct Cli {
@@ -22,6 +22,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     X11(X11),
+    Sockets(Sockets),
     Run(RunOptions),
     Services(ServicesOptions),
     Ports(PortsOptions),
@@ -106,6 +107,79 @@ pub enum X11Command {
 pub struct StatusOptions {
     /// Display such as :99 or 99 [default: $DISPLAY, else every display whose server runs under slipway x11]
     pub display: Option<String>,
+    #[command(flatten)]
+    pub form: StatusForm,
+}
+
+const SOCKETS_HELP: &str = "\
+Examples:
+  slipway sockets -- redis-server --unixsocket /tmp/r.sock      a server that offers shared memory
+  slipway sockets -- redis-benchmark -s /tmp/r.sock -c 1        a program that uses it
+  slipway sockets --only '/tmp/r.sock' -- make check            for one socket only
+  slipway sockets status                                        every server and its connections
+
+A stream connection to a path or to an abstract name runs over shared memory when both its ends run under
+`slipway sockets`; every other connection stays on its socket and works as without Slipway.
+
+Which sockets:
+  A glob is compared with the absolute path, or with the abstract name behind an @; `*` is any
+  characters, slashes too, `?` any one. Without --only it is all sockets. What the options leave open is read
+  from SLIPWAY_SOCKETS, and if that is not set from sockets.toml in slipway in $XDG_CONFIG_HOME or ~/.config:
+      only = [\"/run/postgresql/*\"]
+      not = [\"*/bus\"]
+
+Environment:
+  SLIPWAY_SOCKETS  all, +GLOB (only) and -GLOB (not), separated by colons; set for PROGRAM
+  The others are those of slipway x11, and so are the options for shared memory.
+
+Exit status:
+  The program's own. If it could not be run: 2 wrong options, 126 not executable, 127 not found.";
+
+/// Run a program with shared memory instead of its local stream sockets
+#[derive(Debug, Args)]
+#[command(
+    args_conflicts_with_subcommands = true,
+    subcommand_negates_reqs = true,
+    disable_help_subcommand = true,
+    override_usage = "slipway sockets [OPTIONS] [--] PROGRAM [ARGS]...\n       \
+                      slipway sockets status [SOCKET] [--json] [--watch]",
+    after_help = SOCKETS_HELP
+)]
+pub struct Sockets {
+    #[command(subcommand)]
+    pub command: Option<SocketsCommand>,
+    /// The program, found in PATH, and its arguments
+    #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM [ARGS]")]
+    pub program: Vec<OsString>,
+    /// Use shared memory for sockets that match this glob only; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub only: Vec<String>,
+    /// Leave sockets that match this glob as they are; may be repeated
+    #[arg(long, value_name = "GLOB")]
+    pub not: Vec<String>,
+    #[command(flatten)]
+    pub hooks: HookOptions,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum SocketsCommand {
+    /// Show servers and their connections: transport, traffic, and how their waits ended
+    Status(SocketStatusOptions),
+}
+
+/// Which servers to ask, and how to print their answers.
+#[derive(Debug, Args)]
+#[command(after_help = "Exit status: 0; 1 if there is no such server; 2 wrong options.")]
+pub struct SocketStatusOptions {
+    /// Where the server listens: a path, or an abstract name behind an @ [default: every server of this user]
+    pub socket: Option<String>,
+    #[command(flatten)]
+    pub form: StatusForm,
+}
+
+/// How a status is printed.
+#[derive(Debug, Args)]
+pub struct StatusForm {
     /// Print everything as one JSON object, for programs
     #[arg(long)]
     pub json: bool,
@@ -272,7 +346,12 @@ mod tests {
     fn the_manual_has_every_option() {
         // As mdoc writes an option.
         const MANUAL: &str = include_str!("../../../docs/man/slipway.1");
+        const SOCKETS: &str = include_str!("../../../docs/man/slipway-sockets.1");
         let cli = Cli::command();
+        let sockets = cli.find_subcommand("sockets").expect("sockets");
+        for long in sockets.get_arguments().filter_map(|argument| argument.get_long()).filter(|long| *long != "help") {
+            assert!(SOCKETS.contains(&format!("Fl -{long}")), "--{long}");
+        }
         let x11 = cli.find_subcommand("x11").expect("x11");
         let status = x11.find_subcommand("status").expect("status");
         let ports = cli.find_subcommand("ports").expect("ports");

@@ -14,6 +14,7 @@ mod run;
 mod session;
 mod settings;
 mod size;
+mod sockets;
 mod status;
 mod x11;
 
@@ -23,7 +24,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use clap::error::ErrorKind;
 
-use args::{Cli, Command, X11, X11Command};
+use args::{Cli, Command, Sockets, SocketsCommand, X11, X11Command};
 use failure::{Failure, USAGE};
 
 fn main() -> ExitCode {
@@ -38,8 +39,10 @@ fn main() -> ExitCode {
 
 fn run(cli: Cli) -> Result<u8, Failure> {
     match cli.command {
-        Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => status::run(&options),
+        Command::X11(X11 { command: Some(X11Command::Status(options)), .. }) => status::run_x11(&options),
         Command::X11(args) => x11::run(args),
+        Command::Sockets(Sockets { command: Some(SocketsCommand::Status(options)), .. }) => status::run_sockets(&options),
+        Command::Sockets(args) => Err(sockets::run(&args)?),
         Command::Ports(options) => ports::run(&options),
         Command::Run(args) => run::run(args),
         Command::Services(options) => run::services(&options),

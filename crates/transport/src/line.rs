@@ -22,7 +22,7 @@ pub const VERSION: u8 = 1;
 /// Most descriptors in one message: the kernel's SCM_MAX_FD.
 pub const MOST_DESCRIPTORS: usize = 253;
 
-/// Bytes of the random name that ties an offer to the X connection it is for.
+/// Bytes of the random name that ties an offer to the connection it is for.
 pub const TOKEN: usize = 16;
 
 /// A message on the line's socket.
@@ -30,7 +30,7 @@ pub const TOKEN: usize = 16;
 pub enum Message {
     /// Look at the rings.
     Bell,
-    /// A client offers to use shared memory for the X connection bound to the name in `token`.
+    /// A client offers to use shared memory for the connection bound to the name in `token`.
     Offer {
         /// See [`TOKEN`].
         token: [u8; TOKEN],
@@ -54,6 +54,15 @@ pub enum Message {
     Returned(Parcel),
     /// Lines of a status answer.
     Text(String),
+    /// Between the processes of a server: what was heard from a client. A ring of 0: nothing yet.
+    Parked {
+        /// See [`TOKEN`].
+        token: [u8; TOKEN],
+        /// Bytes a direction that the client would like.
+        ring: u64,
+        /// The client.
+        socket: OwnedFd,
+    },
 }
 
 /// Descriptors and their place in the stream.
@@ -75,6 +84,7 @@ const DECLINE: u8 = 4;
 const PARCEL: u8 = 5;
 const RETURNED: u8 = 6;
 const TEXT: u8 = 7;
+const PARKED: u8 = 8;
 
 /// Longest message other than a text, in bytes.
 const LONGEST: usize = 64;
@@ -87,6 +97,14 @@ fn two_words(kind: u8, a: u64, b: u64) -> [u8; 18] {
     (bytes[0], bytes[1]) = (kind, VERSION);
     bytes[2..10].copy_from_slice(&a.to_le_bytes());
     bytes[10..18].copy_from_slice(&b.to_le_bytes());
+    bytes
+}
+
+fn offered(kind: u8, token: &[u8; TOKEN], ring: u64) -> [u8; 10 + TOKEN] {
+    let mut bytes = [0; 10 + TOKEN];
+    (bytes[0], bytes[1]) = (kind, VERSION);
+    bytes[2..10].copy_from_slice(&ring.to_le_bytes());
+    bytes[10..].copy_from_slice(token);
     bytes
 }
 
@@ -120,13 +138,8 @@ pub fn ring_bell(socket: BorrowedFd<'_>) {
 pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()> {
     match message {
         Message::Bell => post(socket, &[BELL], &[]),
-        Message::Offer { token, ring } => {
-            let mut bytes = [0; 10 + TOKEN];
-            (bytes[0], bytes[1]) = (OFFER, VERSION);
-            bytes[2..10].copy_from_slice(&ring.to_le_bytes());
-            bytes[10..].copy_from_slice(token);
-            post(socket, &bytes, &[])
-        }
+        Message::Offer { token, ring } => post(socket, &offered(OFFER, token, *ring), &[]),
+        Message::Parked { token, ring, socket: parked } => post(socket, &offered(PARKED, token, *ring), &[parked.as_fd()]),
         Message::Query => post(socket, &[QUERY, VERSION], &[]),
         Message::Grant { ring, segment } => post(socket, &two_words(GRANT, *ring, 0), &[segment.as_fd()]),
         Message::Decline => post(socket, &[DECLINE, VERSION], &[]),
@@ -209,10 +222,15 @@ pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
         _ => {}
     }
     Some(match kind {
-        OFFER => Message::Offer {
-            ring: u64::from_le_bytes(bytes.get(2..10)?.try_into().ok()?),
-            token: bytes.get(10..10 + TOKEN)?.try_into().ok()?,
-        },
+        OFFER | PARKED => {
+            let ring = u64::from_le_bytes(bytes.get(2..10)?.try_into().ok()?);
+            let token = bytes.get(10..10 + TOKEN)?.try_into().ok()?;
+            if kind == OFFER {
+                Message::Offer { token, ring }
+            } else {
+                Message::Parked { token, ring, socket: descriptors.pop()? }
+            }
+        }
         QUERY => Message::Query,
         GRANT if descriptors.len() == 1 => Message::Grant { ring: parse_two_words(bytes)?.0, segment: descriptors.pop()? },
         DECLINE => Message::Decline,

@@ -1,4 +1,4 @@
-//! The client's side of finding out whether a server can use shared memory, beside the X connection.
+//! The client's side of finding out whether a server can use shared memory, beside the connection.
 //!
 //! Before it connects, a client sends an offer to the server's hub and binds its socket to a random
 //! abstract name that the offer carries; the server, when it accepts the connection, sees the name
@@ -6,30 +6,39 @@
 
 use crate::{
     descriptor::Reserved,
+    endpoint::Endpoint,
+    hub::Hub,
     line::{Message, TOKEN, send_message},
     settings::{Settings, runtime_dir},
-    status::hub_path,
     stream::Stream,
 };
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with};
 use slipway_fabric::credentials;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::{
+    os::fd::{AsFd, BorrowedFd},
+    path::PathBuf,
+    sync::OnceLock,
+};
 
 /// The abstract names of offering clients begin so (after the zero byte).
-const PREFIX: &[u8] = b"slipway-x11-";
+pub const PREFIX: &[u8] = b"slipway-line-";
 
 /// An offer that is out while its client connects.
 #[derive(Debug)]
 pub struct Offer {
     line: Reserved,
+    /// The server got its listening socket from another process, whose it is in the kernel's eyes.
+    inherited: bool,
 }
 
-/// Offers shared memory to the server of `display` for the socket `fd`, which is about to connect.
+/// Offers shared memory to the server that listens at `endpoint` for the socket `fd`, which is about to connect.
 ///
 /// None if the server has no hooks, belongs to another user, or is busy: then the socket is
 /// untouched, except that it may keep the abstract name (which the hooks hide).
-pub fn offer(fd: BorrowedFd<'_>, display: u32) -> Option<Offer> {
-    let path = hub_path(&runtime_dir(false)?, display);
+pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
+    let path = known_dir()?.join(endpoint.hub_name()?);
+    // Nearly always there is none.
+    let file = rustix::fs::stat(&path).ok()?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let line = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
     connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
@@ -37,17 +46,30 @@ pub fn offer(fd: BorrowedFd<'_>, display: u32) -> Option<Offer> {
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
     bind(fd, &SocketAddrUnix::new_abstract_name(&name(&token)).ok()?).ok()?;
     send_message(line.as_fd(), &Message::Offer { token, ring: Settings::get().ring as u64 }).ok()?;
-    Some(Offer { line: Reserved::new(line).ok()? })
+    Some(Offer { line: Reserved::new(line).ok()?, inherited: Hub::is_inherited(&file) })
+}
+
+/// Finds the runtime directory while the environment is as the program was given it.
+pub fn prepare() {
+    known_dir();
+}
+
+/// The runtime directory, looked for until it is there.
+fn known_dir() -> Option<&'static PathBuf> {
+    static DIR: OnceLock<PathBuf> = OnceLock::new();
+    DIR.get().or_else(|| runtime_dir(false).map(|dir| DIR.get_or_init(|| dir)))
 }
 
 impl Offer {
     /// The connection is made: the client's stream, if the process that listens there is the one
     /// that the offer went to.
     pub fn connected(self, fd: BorrowedFd<'_>, nonblocking: bool) -> Option<Stream> {
-        let x = credentials::peer(fd).ok()?;
+        let listener = credentials::peer(fd).ok()?;
         let hub = credentials::peer(&self.line).ok()?;
         // A process of another PID namespace has no number here, and could be any.
-        let pid = x.pid.filter(|_| x == hub)?;
+        let same = listener.pid.is_some() && listener == hub;
+        let trusted = listener.uid == hub.uid || listener.uid == 0;
+        let pid = hub.pid.filter(|_| same || (self.inherited && trusted))?;
         Stream::offered(self.line, pid, nonblocking).ok()
     }
 }
@@ -70,11 +92,6 @@ pub fn token_of(name: &[u8]) -> Option<[u8; TOKEN]> {
     Some(token)
 }
 
-/// The display whose X socket has this path or abstract name.
-pub fn display_of(name: &[u8]) -> Option<u32> {
-    std::str::from_utf8(name.strip_prefix(b"/tmp/.X11-unix/X")?).ok()?.parse().ok()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -83,9 +100,6 @@ mod tests {
     fn names() {
         let token = [0xa5; TOKEN];
         assert_eq!(token_of(&name(&token)), Some(token));
-        assert_eq!(token_of(b"slipway-x11-zz"), None);
-        assert_eq!(display_of(b"/tmp/.X11-unix/X42"), Some(42));
-        assert_eq!(display_of(b"/tmp/.X11-unix/X42.0"), None);
-        assert_eq!(display_of(b"/tmp/other"), None);
+        assert_eq!(token_of(b"slipway-line-zz"), None);
     }
 }

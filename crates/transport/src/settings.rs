@@ -3,7 +3,7 @@
 //! A value that can't be understood is reported once and replaced by its default: the program that
 //! carries the hooks must run whatever the environment says.
 
-use crate::report;
+use crate::{endpoint::Choice, report};
 pub use slipway_fabric::runtime::runtime_dir;
 use std::{sync::OnceLock, time::Duration};
 
@@ -23,6 +23,8 @@ pub enum Stage {
 pub struct Settings {
     /// `SLIPWAY_X11`: whether the hooks do anything.
     pub on: bool,
+    /// `SLIPWAY_SOCKETS`: which endpoints use shared memory.
+    pub sockets: Choice,
     /// `SLIPWAY_X11_RING`: bytes a direction that a client asks for.
     pub ring: usize,
     /// `SLIPWAY_X11_MIN`: the smallest ring a server grants, bytes a direction.
@@ -45,6 +47,7 @@ impl Default for Settings {
     fn default() -> Self {
         Self {
             on: true,
+            sockets: Choice::Displays,
             ring: 1 << 20,
             min_ring: 64 << 10,
             max_ring: 16 << 20,
@@ -62,6 +65,11 @@ impl Settings {
     pub fn get() -> &'static Self {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
         SETTINGS.get_or_init(|| Self::read(|name| std::env::var(name).ok()))
+    }
+
+    /// Whether other sockets than those of X displays may use shared memory.
+    pub fn any_socket(&self) -> bool {
+        self.on && self.sockets != Choice::Displays
     }
 
     /// Reads the settings from variables given by `variable`.
@@ -83,6 +91,7 @@ impl Settings {
             };
             Some(())
         });
+        choose("SLIPWAY_SOCKETS", &mut |v| Choice::parse(v).ok().map(|choice| settings.sockets = choice));
         let ring = |v: &str| {
             let bytes = usize::try_from(parse_size(v).ok()?).ok()?;
             Some(bytes.clamp(4096, 1 << 30).next_power_of_two())

@@ -1,6 +1,7 @@
 //! What a running server says about its connections: asked over its hub, answered in lines of text.
 
 use crate::{
+    endpoint::{Endpoint, is_hub_name},
     line::{Heard, Message, hear_text, send_message},
     settings::runtime_dir,
 };
@@ -13,11 +14,14 @@ use rustix::{
 use serde::Serialize;
 use std::path::PathBuf;
 
-/// A server and its connections. `slipway x11 status --json` prints it as it is.
+/// A server and its connections. `slipway x11 status --json` and `slipway sockets status --json` print it as it is.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct ServerStatus {
-    /// Its display number.
-    pub display: u32,
+    /// Where it listens: a path, or an abstract name behind an `@`.
+    pub endpoint: String,
+    /// Its display number, of an X server.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub display: Option<u32>,
     /// The server's process.
     pub pid: u32,
     /// What it grants at most.
@@ -108,15 +112,17 @@ pub struct Traffic {
 #[derive(Debug, thiserror::Error)]
 pub enum StatusError {
     /// This user has no directory for hub sockets, so no server runs with hooks.
-    #[error("no runtime directory is this user's own and closed to others; start a server with `slipway x11 -- Xvfb :N`")]
+    #[error(
+        "no runtime directory is this user's own and closed to others; start a server with `slipway x11 -- Xvfb :N` or `slipway sockets -- SERVER`"
+    )]
     NoDirectory,
     /// Nobody answers there.
-    #[error("no hooked X server answers at {path} ({cause}); start one with `slipway x11 -- Xvfb :{display}`")]
+    #[error("no hooked server answers at {path} ({cause}); start one with `{start}`")]
     NoServer {
         /// The socket that was tried.
         path: PathBuf,
-        /// The display that was asked for.
-        display: u32,
+        /// How a server is started.
+        start: String,
         /// What the system said.
         cause: rustix::io::Errno,
     },
@@ -139,20 +145,45 @@ pub enum StatusError {
 /// How long a server may take to answer, in seconds.
 const PATIENCE: u32 = 5;
 
+/// How often a second it is reminded.
+const NUDGES: u32 = 10;
+
 /// The path of the hub of a display, in the runtime directory `dir`.
 pub fn hub_path(dir: &std::path::Path, display: u32) -> PathBuf {
     dir.join(format!("x11-{display}"))
 }
 
 /// Asks the hooked server of a display of this user for its status.
+///
+/// # Errors
+/// It doesn't answer, or there is none.
 pub fn query(display: u32) -> Result<ServerStatus, StatusError> {
-    let path = hub_path(&runtime_dir(false).ok_or(StatusError::NoDirectory)?, display);
-    let failed = |cause| StatusError::NoServer { path: path.clone(), display, cause };
+    query_hub(&format!("x11-{display}"), format!("slipway x11 -- Xvfb :{display}"))
+}
+
+/// Asks the hooked server that listens at a socket for its status.
+///
+/// # Errors
+/// It doesn't answer, or there is none.
+pub fn query_endpoint(endpoint: &Endpoint) -> Result<ServerStatus, StatusError> {
+    let start = format!("slipway sockets -- SERVER ({})", endpoint.shown());
+    let hub = endpoint.hub_name().unwrap_or_else(|| "none".to_owned());
+    query_hub(&hub, start)
+}
+
+/// Asks the server of a hub, by the name of its file, for its status; `start` says how such a server is started.
+///
+/// # Errors
+/// It doesn't answer, or there is none.
+pub fn query_hub(hub: &str, start: String) -> Result<ServerStatus, StatusError> {
+    let path = runtime_dir(false).ok_or(StatusError::NoDirectory)?.join(hub);
+    let failed = |cause| StatusError::NoServer { path: path.clone(), start: start.clone(), cause };
     let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).map_err(failed)?;
     connect(&socket, &SocketAddrUnix::new(&path).map_err(failed)?).map_err(failed)?;
     send_message(socket.as_fd(), &Message::Query)
         .map_err(|e| failed(rustix::io::Errno::from_io_error(&e).unwrap_or(rustix::io::Errno::IO)))?;
     let mut status = ServerStatus::default();
+    let mut waits = 0;
     loop {
         match hear_text(socket.as_fd()) {
             Heard::Message(Message::Text(page)) if page.is_empty() => return Ok(status),
@@ -163,10 +194,18 @@ pub fn query(display: u32) -> Result<ServerStatus, StatusError> {
             }
             Heard::Nothing => {
                 let mut fds = [PollFd::new(&socket, PollFlags::IN)];
-                let patience = Timespec { tv_sec: i64::from(PATIENCE), tv_nsec: 0 };
-                if poll(&mut fds, Some(&patience)) == Ok(0) {
+                let interval = Timespec { tv_sec: 0, tv_nsec: 1_000_000_000 / i64::from(NUDGES) };
+                if poll(&mut fds, Some(&interval)) != Ok(0) {
+                    continue;
+                }
+                if waits == PATIENCE * NUDGES {
                     return Err(StatusError::NoAnswer { path, seconds: PATIENCE });
                 }
+                waits += 1;
+                // A server of several processes may have put the question aside before it was there: a newcomer has it look.
+                let _ =
+                    socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)
+                        .and_then(|nudge| connect(&nudge, &SocketAddrUnix::new(&path)?));
             }
             _ => return Err(StatusError::BadAnswer { path }),
         }
@@ -176,14 +215,20 @@ pub fn query(display: u32) -> Result<ServerStatus, StatusError> {
 /// The displays that have a hub in this user's runtime directory and whose server lives. Sockets
 /// that a killed server left behind are removed.
 pub fn displays() -> Vec<u32> {
+    hubs().iter().filter_map(|hub| hub.strip_prefix("x11-")?.parse().ok()).collect()
+}
+
+/// The hubs in this user's runtime directory whose server lives, by the names of their files. Sockets
+/// that a killed server left behind are removed.
+pub fn hubs() -> Vec<String> {
     let Some(dir) = runtime_dir(false) else { return Vec::new() };
-    let mut found: Vec<u32> = std::fs::read_dir(&dir)
+    let mut found: Vec<String> = std::fs::read_dir(&dir)
         .into_iter()
         .flatten()
         .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.strip_prefix("x11-")?.parse().ok())
-        .filter(|display| {
-            let path = hub_path(&dir, *display);
+        .filter_map(|entry| entry.file_name().into_string().ok().filter(|name| is_hub_name(name)))
+        .filter(|hub| {
+            let path = dir.join(hub);
             let dead = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .and_then(|socket| connect(&socket, &SocketAddrUnix::new(&path)?))
                 == Err(rustix::io::Errno::CONNREFUSED);
@@ -193,7 +238,7 @@ pub fn displays() -> Vec<u32> {
             !dead
         })
         .collect();
-    found.sort_unstable();
+    found.sort_unstable_by_key(|hub| (hub.len(), hub.clone()));
     found
 }
 
@@ -202,9 +247,15 @@ pub(crate) fn lines(status: &ServerStatus) -> impl Iterator<Item = String> {
     let l = status.limits;
     let head = format!(
         "server {} {} {} {} {} {} {}",
-        status.pid, status.display, l.min_ring, l.max_ring, l.total, l.clients, status.granted_bytes
+        status.pid,
+        status.display.map_or(-1, i64::from),
+        l.min_ring,
+        l.max_ring,
+        l.total,
+        l.clients,
+        status.granted_bytes
     );
-    std::iter::once(head).chain(status.connections.iter().map(|c| {
+    [head, format!("endpoint {}", status.endpoint)].into_iter().chain(status.connections.iter().map(|c| {
         let transport = if c.transport == Transport::Ring { "ring" } else { "socket" };
         let w = c.waits;
         format!(
@@ -218,9 +269,9 @@ fn parse_line(line: &str, status: &mut ServerStatus) -> Option<()> {
     let mut words = line.splitn(12, ' ');
     match words.next()? {
         "server" => {
+            status.pid = words.next()?.parse().ok()?;
+            status.display = words.next()?.parse::<i64>().ok().map(|display| u32::try_from(display).ok())?;
             let mut number = || words.next()?.parse::<u64>().ok();
-            status.pid = u32::try_from(number()?).ok()?;
-            status.display = u32::try_from(number()?).ok()?;
             status.limits =
                 Limits { min_ring: number()?, max_ring: number()?, total: number()?, clients: u32::try_from(number()?).ok()? };
             status.granted_bytes = number()?;
@@ -237,6 +288,7 @@ fn parse_line(line: &str, status: &mut ServerStatus) -> Option<()> {
                 Connection { pid, name, transport, ring_bytes, bytes_in, bytes_out, waits, doorbells_rung, doorbells_heard };
             status.connections.push(connection);
         }
+        "endpoint" => status.endpoint = line.split_once(' ')?.1.to_owned(),
         _ => {}
     }
     Some(())
@@ -250,7 +302,8 @@ mod tests {
     fn an_answer_reads_as_it_was_written() {
         let written = ServerStatus {
             pid: 7,
-            display: 99,
+            endpoint: "/tmp/a socket".into(),
+            display: Some(99),
             limits: Limits { min_ring: 1, max_ring: 2, total: 3, clients: 4 },
             granted_bytes: 5,
             connections: vec![Connection {

@@ -348,7 +348,7 @@ fn clients_outlive_a_server_killed_at_every_phase() {
 fn the_next_server_takes_the_place_of_a_killed_one() {
     let place = Place::enter();
     let display = place.first;
-    let hub = || status::hub_path(&runtime_dir(), display);
+    let hub = || runtime_dir().join(format!("x11-{display}"));
     let server = Actor::start("server", display, "50");
     assert!(hub().exists());
     server.kill();

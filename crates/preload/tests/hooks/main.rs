@@ -4,10 +4,12 @@
 //! * [`property`]: random operations on a connection and on a plain socketpair, with the same results.
 //! * [`capacity`]: what a full ring does, where a model has other sizes.
 //! * [`waiting`]: threads, time-outs, signals, epoll in its variants.
+//! * [`waking`]: random waits, each ending as on a plain socketpair.
 //! * [`forks`], [`execs`]: the connection in other processes, with and without hooks.
 //! * [`fallbacks`]: calls that put a connection back on its socket.
 //! * [`returns`]: going back to the socket while both ends send.
 //! * [`names`]: what a program sees of its peer.
+//! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`limits`]: what a server refuses.
 
 mod capacity;
@@ -18,6 +20,8 @@ mod limits;
 mod names;
 mod property;
 mod returns;
+mod servers;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;
+mod waking;

@@ -1,9 +1,12 @@
 //! X connections within one process: a listening socket, and connections to it.
 
-use std::{ffi::c_int, mem::MaybeUninit, thread};
+use std::{ffi::c_int, mem::MaybeUninit, os::unix::ffi::OsStrExt, thread};
 
 use libc::{AF_UNIX, SOCK_CLOEXEC, SOCK_STREAM, sockaddr_un, socklen_t};
-use slipway_transport::status::{self, ServerStatus, Transport};
+use slipway_transport::{
+    endpoint::Endpoint,
+    status::{self, ServerStatus, Transport},
+};
 
 use super::calls::{Fd, call, good, outcome};
 
@@ -30,7 +33,7 @@ pub fn socket() -> Fd {
 pub struct Server {
     pub display: u32,
     pub listener: Fd,
-    name: Vec<u8>,
+    pub name: Vec<u8>,
 }
 
 impl Server {
@@ -43,6 +46,11 @@ impl Server {
             }
         }
         panic!("no display of {DISPLAYS:?} is free");
+    }
+
+    /// Listens at a path or an abstract name, which the hooks care about if SLIPWAY_SOCKETS says so.
+    pub fn listen_at(name: &[u8]) -> Self {
+        Self { display: 0, listener: listen(name).expect("a name of our own"), name: name.to_vec() }
     }
 
     /// Listens where the hooks don't care.
@@ -72,6 +80,13 @@ impl Server {
         connection
     }
 
+    /// What a connection over which bytes went uses.
+    pub fn connection_over(&self) -> Transport {
+        let connection = self.fresh_connection();
+        connection.exchange();
+        *self.transports().last().expect("one")
+    }
+
     /// A connection over which nothing went yet.
     pub fn fresh_connection(&self) -> Connection {
         let client = self.connect();
@@ -89,11 +104,20 @@ impl Server {
             let mut event = libc::epoll_event { events: 0, u64: 0 };
             while call!(epoll_wait(set, &raw mut event, 1, -1)) != 1 {}
         });
-        let status = status::query(self.display).expect("the status");
+        let status = self.ask().expect("the status");
         super::calls::write_all(stop, &1u64.to_ne_bytes());
         server.join().expect("the server's thread");
         super::calls::close_all([set, stop]);
         status
+    }
+
+    /// What `slipway sockets status` would be told now.
+    pub fn ask(&self) -> Result<ServerStatus, status::StatusError> {
+        match self.name.split_first() {
+            _ if self.display != 0 => status::query(self.display),
+            Some((0, name)) => status::query_endpoint(&Endpoint::Abstract(name.to_vec())),
+            _ => status::query_endpoint(&Endpoint::Path(std::ffi::OsStr::from_bytes(&self.name).into())),
+        }
     }
 
     /// What each connection goes over, in the order of the server's list.

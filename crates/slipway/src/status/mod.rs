@@ -1,4 +1,4 @@
-//! `slipway x11 status`: what a running server says of its connections.
+//! `slipway x11 status` and `slipway sockets status`: what a running server says of its connections.
 
 mod display;
 mod table;
@@ -8,9 +8,10 @@ use std::io::{self, IsTerminal, Write};
 use std::time::{Duration, Instant};
 
 use serde::Serialize;
-use slipway_transport::status::{ServerStatus, displays, query};
+use slipway_transport::endpoint::Endpoint;
+use slipway_transport::status::{ServerStatus, StatusError, displays, hubs, query, query_endpoint, query_hub};
 
-use crate::args::StatusOptions;
+use crate::args::{SocketStatusOptions, StatusForm, StatusOptions};
 use crate::failure::{Failure, NO_SERVER};
 use crate::session::process::wait;
 
@@ -26,14 +27,35 @@ const INTERVAL: Duration = Duration::from_secs(1);
 /// Cursor to the upper left, and the screen cleared.
 const CLEAR: &str = "\x1b[H\x1b[2J";
 
-/// Prints the state of the servers that `options` choose.
+/// The servers to ask.
+#[derive(Debug)]
+enum Chosen {
+    Display(u32),
+    Displays,
+    Endpoint(Endpoint),
+    Endpoints,
+}
+
+/// Prints the state of the X servers that `options` choose.
 ///
 /// # Errors
 /// No such server, or standard output can't be written.
-pub fn run(options: &StatusOptions) -> Result<u8, Failure> {
-    let chosen = choose(options)?;
+pub fn run_x11(options: &StatusOptions) -> Result<u8, Failure> {
+    run(&choose(options)?.map_or(Chosen::Displays, Chosen::Display), &options.form)
+}
+
+/// Prints the state of the servers that `options` choose.
+///
+/// # Errors
+/// As [`run_x11`].
+pub fn run_sockets(options: &SocketStatusOptions) -> Result<u8, Failure> {
+    let endpoint = options.socket.as_deref().map(Endpoint::from_shown);
+    run(&endpoint.map_or(Chosen::Endpoints, Chosen::Endpoint), &options.form)
+}
+
+fn run(chosen: &Chosen, form: &StatusForm) -> Result<u8, Failure> {
     let first = ask(chosen)?;
-    let printed = if options.watch { watch(options, chosen, first) } else { print(options, &first, &mut io::stdout()) };
+    let printed = if form.watch { watch(form, chosen, first) } else { print(form, &first, &mut io::stdout()) };
     match printed {
         // Whoever read it has seen enough, as in `status | head`.
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::own("status: standard output", error)),
@@ -53,31 +75,36 @@ fn choose(options: &StatusOptions) -> Result<Option<u32>, Failure> {
     display::parse(&text).map(Some).map_err(|why| Failure::new(NO_SERVER, format!("status: DISPLAY={text}: {why}")))
 }
 
-fn ask(chosen: Option<u32>) -> Result<Report, Failure> {
-    if let Some(display) = chosen {
-        return match query(display) {
-            Ok(status) => Ok(Report { servers: vec![status] }),
-            Err(error) => Err(Failure::new(NO_SERVER, format!("status: display :{display}: {error}"))),
-        };
-    }
-    let displays = displays();
-    let answers: Vec<_> = displays.iter().map(|&display| (display, query(display))).collect();
+fn ask(chosen: &Chosen) -> Result<Report, Failure> {
+    let one = |name: String, answer: Result<ServerStatus, StatusError>| match answer {
+        Ok(status) => Ok(Report { servers: vec![status] }),
+        Err(error) => Err(Failure::new(NO_SERVER, format!("status: {name}: {error}"))),
+    };
+    let answers: Vec<_> = match chosen {
+        Chosen::Display(display) => return one(format!("display :{display}"), query(*display)),
+        Chosen::Endpoint(endpoint) => return one(endpoint.shown(), query_endpoint(endpoint)),
+        Chosen::Displays => displays().into_iter().map(|display| (format!(":{display}"), query(display))).collect(),
+        Chosen::Endpoints => {
+            hubs().into_iter().map(|hub| (hub.clone(), query_hub(&hub, "slipway sockets -- SERVER".to_owned()))).collect()
+        }
+    };
     let mut errors = Vec::new();
     let mut servers = Vec::new();
-    for (display, answer) in answers {
+    for (name, answer) in answers {
         match answer {
             Ok(status) => servers.push(status),
-            Err(error) => errors.push(format!(":{display}: {error}")),
+            Err(error) => errors.push(format!("{name}: {error}")),
         }
     }
     if !servers.is_empty() {
         return Ok(Report { servers });
     }
-    let why = if errors.is_empty() { "none runs under slipway x11".to_owned() } else { errors.join("; ") };
+    let command = if matches!(chosen, Chosen::Displays) { "slipway x11" } else { "slipway sockets" };
+    let why = if errors.is_empty() { format!("none runs under {command}") } else { errors.join("; ") };
     Err(Failure::new(NO_SERVER, format!("status: no server to ask: {why}")))
 }
 
-fn watch(options: &StatusOptions, chosen: Option<u32>, first: Report) -> io::Result<()> {
+fn watch(options: &StatusForm, chosen: &Chosen, first: Report) -> io::Result<()> {
     let mut out = io::stdout();
     let redraws = out.is_terminal() && !options.json;
     let mut report = first;
@@ -97,7 +124,7 @@ fn watch(options: &StatusOptions, chosen: Option<u32>, first: Report) -> io::Res
     }
 }
 
-fn print(options: &StatusOptions, report: &Report, out: &mut impl Write) -> io::Result<()> {
+fn print(options: &StatusForm, report: &Report, out: &mut impl Write) -> io::Result<()> {
     if !options.json {
         return out.write_all(table::render(report).as_bytes());
     }

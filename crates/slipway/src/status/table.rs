@@ -24,8 +24,8 @@ fn server(server: &ServerStatus) -> String {
     let limits = &server.limits;
     let rings = server.connections.iter().filter(|connection| connection.transport == Transport::Ring).count();
     let mut text = format!(
-        "Display :{}, server pid {}\n{} of {} clients on shared memory, {} of {} in use, rings of {} to {} a direction\n",
-        server.display,
+        "{}, server pid {}\n{} of {} clients on shared memory, {} of {} in use, rings of {} to {} a direction\n",
+        server.display.map_or_else(|| printable(&server.endpoint), |display| format!("Display :{display}")),
         server.pid,
         rings,
         limits.clients,
@@ -102,7 +102,16 @@ mod tests {
 
     fn report(connections: Vec<Connection>) -> Report {
         let limits = Limits { min_ring: 64 << 10, max_ring: 16 << 20, total: 1 << 30, clients: 1024 };
-        Report { servers: vec![ServerStatus { display: 99, pid: 4242, limits, granted_bytes: 2 << 20, connections }] }
+        Report {
+            servers: vec![ServerStatus {
+                endpoint: "/tmp/.X11-unix/X99".to_owned(),
+                display: Some(99),
+                pid: 4242,
+                limits,
+                granted_bytes: 2 << 20,
+                connections,
+            }],
+        }
     }
 
     #[test]

@@ -37,6 +37,8 @@ pub struct Entry {
     pub socket_tag: u64,
     pub line_tag: u64,
     pub active: bool,
+    /// EPOLL_CTL_DEL took it out of the program's sight. The kernel's set keeps it, so that adding it again needs no call.
+    pub dormant: bool,
     /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
     pub spent: bool,
     /// Added or modified since the last report: whatever is ready is news.
@@ -45,7 +47,6 @@ pub struct Entry {
     pub kernel_news: bool,
     pub arrival_reported: u64,
     pub blocked_reported: u32,
-    pub bells: u32,
     /// Batches in a row that came one way, each after a long wait.
     pub batches: u32,
     /// When the stream last turned round (something was sent to the client), on the monotonic clock.
@@ -69,18 +70,29 @@ impl Entry {
             socket_tag,
             line_tag,
             active: false,
+            dormant: false,
             spent: false,
             fresh: true,
             kernel_news: true,
             arrival_reported: 0,
             blocked_reported: stream.blocked_mark().wrapping_sub(1),
-            bells: 0,
             batches: 0,
             turned: 0,
             flowed: 0,
             last_flow: 0,
             traffic: (0, 0),
         }
+    }
+
+    /// Registered once more: whatever is ready is news.
+    pub fn revive(&mut self, events: u32, data: u64) {
+        (self.events, self.data, self.dormant) = (events, data, false);
+        (self.spent, self.fresh, self.kernel_news) = (false, true, true);
+    }
+
+    /// Whether it reports nothing until the program asks for it again.
+    pub fn rests(&self) -> bool {
+        self.spent || self.dormant
     }
 
     /// What the program waits for.
@@ -99,7 +111,7 @@ impl Entry {
 
     /// Whether a report is likely: the cheap look, for spinning and before sleeping.
     pub fn stirs(&self) -> bool {
-        if self.spent {
+        if self.rests() {
             return false;
         }
         if self.events & EDGE != 0 && !self.news() {
@@ -110,7 +122,7 @@ impl Entry {
 
     /// The event to report now, if any.
     pub fn report(&mut self) -> Option<Event> {
-        if self.spent {
+        if self.rests() {
             return None;
         }
         let (arrival, blocked) = (self.stream.arrival_mark(), self.stream.blocked_mark());

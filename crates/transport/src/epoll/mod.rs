@@ -27,7 +27,7 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd, RawFd},
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, Weak},
     time::Duration,
 };
 
@@ -47,7 +47,7 @@ pub type Poller<'p> = &'p mut dyn FnMut(&mut Vec<Event>, usize, Option<Duration>
 enum Tag {
     Socket(RawFd),
     Line(RawFd),
-    Hub(Arc<Hub>),
+    Hub(Weak<Hub>),
     Kick,
 }
 
@@ -69,7 +69,7 @@ struct State {
     glanced: u64,
     /// Until then a stream that is read shares the server with others.
     company_until: u64,
-    last_reported: RawFd,
+    last_reported: Option<RawFd>,
     turn: usize,
 }
 
@@ -122,6 +122,20 @@ impl EpollSet {
         stream.join(self);
         let mut state = locked(&self.state);
         let index = usize::try_from(fd).map_err(|_| Errno::BADF)?;
+        if state.entry(fd).is_some_and(|entry| !Arc::ptr_eq(&entry.stream, stream)) {
+            // Closed where no hook saw it.
+            self.take_out(&mut state, fd);
+        }
+        if let Some(entry) = state.entry(fd) {
+            if !entry.dormant {
+                return Err(Errno::EXIST);
+            }
+            entry.revive(events, data);
+            state.activate(fd);
+            drop(state);
+            self.rouse();
+            return Ok(());
+        }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
         let all = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::PRI | epoll::EventFlags::RDHUP;
         let added = borrow(fd, |fd| self.register(fd, all | epoll::EventFlags::ET, socket_tag));
@@ -145,7 +159,7 @@ impl EpollSet {
     /// EPOLL_CTL_MOD; false if the set has no such stream.
     pub fn modify(&self, fd: RawFd, events: u32, data: u64) -> bool {
         let mut state = locked(&self.state);
-        let Some(entry) = state.entry(fd) else { return false };
+        let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
         (entry.events, entry.data) = (events, data);
         (entry.spent, entry.fresh) = (false, true);
         state.activate(fd);
@@ -154,10 +168,24 @@ impl EpollSet {
         true
     }
 
-    /// EPOLL_CTL_DEL; false if the set has no such stream.
+    /// EPOLL_CTL_DEL; false if the set has no such stream. The set keeps it until [`EpollSet::closing`].
     pub fn remove(&self, fd: RawFd) -> bool {
         let mut state = locked(&self.state);
-        self.take_out(&mut state, fd).is_some()
+        let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
+        if entry.stream.is_copied() || entry.stream.is_plain() {
+            return self.take_out(&mut state, fd).is_some();
+        }
+        (entry.dormant, entry.active) = (true, false);
+        state.active.retain(|active| *active != fd);
+        true
+    }
+
+    /// The kernel is to decide on `fd` alone: what the program took out leaves its set, too.
+    pub fn yield_to_kernel(&self, fd: RawFd) {
+        let mut state = locked(&self.state);
+        if state.entry(fd).is_some_and(|entry| entry.dormant) {
+            self.take_out(&mut state, fd);
+        }
     }
 
     /// The descriptor is about to be closed. A forked child that closes its copy leaves the kernel's
@@ -188,7 +216,10 @@ impl EpollSet {
     /// Lets the set serve a hub while its program waits.
     pub fn add_hub(&self, hub: &Arc<Hub>) {
         let mut state = locked(&self.state);
-        let tag = state.tag(Tag::Hub(Arc::clone(hub)));
+        if state.tags.values().any(|tag| matches!(tag, Tag::Hub(known) if std::ptr::eq(known.as_ptr(), Arc::as_ptr(hub)))) {
+            return;
+        }
+        let tag = state.tag(Tag::Hub(Arc::downgrade(hub)));
         let _ = self.register(hub.as_fd(), epoll::EventFlags::IN, tag);
     }
 
@@ -204,10 +235,13 @@ impl EpollSet {
         let mut state = locked(&self.state);
         let fds: Vec<_> = state.entries.iter().flatten().map(|e| e.fd).collect();
         for fd in fds {
-            if let Some(entry) = state.entry(fd) {
-                borrow(fd, |fd| entry.stream.return_to_socket(fd));
+            match state.entry(fd) {
+                Some(entry) if !entry.dormant => {
+                    borrow(fd, |fd| entry.stream.return_to_socket(fd));
+                    self.retire(&mut state, fd);
+                }
+                _ => _ = self.take_out(&mut state, fd),
             }
-            self.retire(&mut state, fd);
         }
     }
 
@@ -243,7 +277,7 @@ impl EpollSet {
     /// kernel's set stirs: for a program that waits for the set itself. Arms what it looked at.
     pub fn ready_within(&self) -> bool {
         let mut state = locked(&self.state);
-        state.entries.iter_mut().flatten().any(|entry| {
+        state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
             entry.stream.arm(entry.want());
             entry.stirs()
         })

@@ -22,6 +22,9 @@ const LONG: u64 = 8_000;
 /// For so long, in nanoseconds, after somebody else had an event a stream has company.
 const COMPANY: u64 = 20_000_000;
 
+/// Bells that a stream's sets leave in the line's queue, which holds some 270: a bell that finds no place there is no edge.
+const UNHEARD: u32 = 32;
+
 /// One wait as it goes on.
 struct Course {
     deadline: Option<u64>,
@@ -117,14 +120,14 @@ impl EpollSet {
             }
             let fd = state.active[(state.turn + i) % count];
             let Some(entry) = state.entry(fd) else { continue };
-            if entry.stream.is_plain() && !entry.spent {
+            if entry.stream.is_plain() && !entry.rests() {
                 retired.push(fd);
             } else if let Some(event) = entry.report() {
                 out.push(event);
                 entry.stream.count_wait(course.won);
                 entry.learn_flow(course.waited);
                 entry.take_turn(company);
-                if std::mem::replace(&mut state.last_reported, fd) != fd {
+                if state.last_reported.replace(fd).is_some_and(|last| last != fd) {
                     state.company_until = now().saturating_add(COMPANY);
                 }
             }
@@ -155,7 +158,7 @@ impl EpollSet {
                 Some(Tag::Kick) => {
                     let _ = rustix::io::read(&self.kick, &mut [0u8; 8]);
                 }
-                Some(Tag::Hub(hub)) => hub.serve(),
+                Some(Tag::Hub(hub)) => hub.upgrade().iter().for_each(|hub| hub.serve()),
                 Some(Tag::Socket(fd)) => {
                     if let Some(entry) = state.entry(fd) {
                         entry.kernel_news = true;
@@ -165,10 +168,10 @@ impl EpollSet {
                 }
                 Some(Tag::Line(fd)) => {
                     if let Some(entry) = state.entry(fd) {
-                        entry.bells += 1;
+                        let bells = entry.stream.count_bell();
                         let hang_up = event.events & u32::from(PollFlags::HUP.bits()) != 0;
                         // At stage one a bell comes with every write, and a full queue gives no edges.
-                        if hang_up || entry.bells.is_multiple_of(32) || Settings::get().stage == Stage::One {
+                        if hang_up || bells.is_multiple_of(UNHEARD) || Settings::get().stage == Stage::One {
                             entry.stream.heard_in_set();
                         }
                         // What the bell is for may be known to the kernel only (a return to the socket).
@@ -198,7 +201,7 @@ impl EpollSet {
             return Ok(false);
         }
         let own = processor();
-        let strategy = state.busy().filter(|e| !e.spent).map(|e| e.stream.strategy(own)).max();
+        let strategy = state.busy().filter(|e| !e.rests()).map(|e| e.stream.strategy(own)).max();
         let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
         if strategy == SpinStrategy::Sleep || !self.spins.spins() {
             return Ok(false);
@@ -227,7 +230,7 @@ impl EpollSet {
         let mut stirring = false;
         for fd in std::mem::take(&mut state.active) {
             let Some(entry) = state.entry(fd) else { continue };
-            if !entry.spent {
+            if !entry.rests() {
                 entry.stream.arm(entry.want());
             }
             if entry.stirs() {

@@ -17,7 +17,7 @@ pub use state::mode;
 use crate::{
     descriptor::Reserved,
     epoll::EpollSet,
-    hub::Allowance,
+    ledger::LedgerEntry,
     line::{self, Heard, Message, Parcel},
     report,
     settings::{Settings, Stage},
@@ -30,6 +30,7 @@ use slipway_fabric::{
     spin::SpinHistory,
     sync::{AtomicU32, AtomicU64, Mapping, Ordering::Relaxed, Shared},
 };
+pub use state::Counts;
 use state::{EndState, add, phase};
 use std::{
     collections::VecDeque,
@@ -72,13 +73,19 @@ pub struct Stream {
     sets: Mutex<Vec<Weak<EpollSet>>>,
     /// 1 once the stream was made a member of an epoll set.
     in_sets: AtomicU32,
+    /// Bells that epoll sets have heard (wraps). Of the stream, not of its registration: that comes and goes.
+    bells: AtomicU32,
     /// Bytes that may be read before the epoll set that reports the stream has its turn again.
     allotted: AtomicU64,
     /// 1: a read found the allotment used up while bytes were there.
     cut_short: AtomicU32,
     /// How fast the peer has lately emptied a full ring.
     pace: Pace,
-    allowance: OnceLock<Allowance>,
+    counts: Shared<Counts>,
+    /// What its server knows of it: of an end that accepted.
+    record: Option<LedgerEntry>,
+    /// Whether its program drops what it has not read when it hears of the end, as X servers do.
+    hides_end: bool,
     /// The peer's process, as the kernel gave it when the connection was made.
     pub peer_pid: u32,
     ring_size: OnceLock<usize>,
@@ -113,18 +120,25 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 impl Stream {
     /// A client's end whose offer went out over `line`.
     pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
-        Self::new(Role::Client, line, peer_pid, nonblocking)
+        Self::new(Role::Client, line, peer_pid, nonblocking, None)
     }
 
-    /// A server's end that has granted `segment` over `line`.
-    pub fn granted(line: Reserved, segment: Segment, allowance: Allowance, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
-        let stream = Self::new(Role::Server, line, peer_pid, nonblocking)?;
+    /// A server's end that has granted `segment` over `line`. `hides_end`: see [`Stream::has_last_words`].
+    pub fn granted(
+        line: Reserved,
+        segment: Segment,
+        record: LedgerEntry,
+        nonblocking: bool,
+        hides_end: bool,
+    ) -> io::Result<Self> {
+        let peer = record.slot().peer.load(Relaxed);
+        let mut stream = Self::new(Role::Server, line, peer, nonblocking, Some(record))?;
+        stream.hides_end = hides_end;
         stream.adopt(segment);
-        let _ = stream.allowance.set(allowance);
         Ok(stream)
     }
 
-    fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
+    fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<LedgerEntry>) -> io::Result<Self> {
         let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
         let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
         #[allow(unsafe_code, reason = "nobody uses the locks yet")]
@@ -133,8 +147,13 @@ impl Stream {
             state.prepare()?;
         }
         state.common.nonblocking.store(nonblocking.into(), Relaxed);
+        let own = || mapping.view::<Counts>(std::mem::offset_of!(EndState, counts)).ok_or(io::ErrorKind::OutOfMemory);
+        let counts = record.as_ref().map_or_else(own, |record| Ok(record.counts()))?;
         Ok(Self {
             role,
+            counts,
+            record,
+            hides_end: false,
             state,
             socket,
             segment: OnceLock::new(),
@@ -143,10 +162,10 @@ impl Stream {
             spins: SpinHistory::hopeful(),
             sets: Mutex::default(),
             in_sets: AtomicU32::new(0),
+            bells: AtomicU32::new(0),
             allotted: AtomicU64::new(u64::MAX),
             cut_short: AtomicU32::new(0),
             pace: Pace::default(),
-            allowance: OnceLock::new(),
             peer_pid,
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
@@ -218,22 +237,23 @@ impl Stream {
 
     /// The numbers for a status report.
     pub fn counts(&self) -> crate::status::Traffic {
-        let c = &self.state.counts;
-        let get = |n: &slipway_fabric::sync::AtomicU64| n.load(Relaxed);
-        crate::status::Traffic {
-            received: get(&c.received),
-            sent: get(&c.sent),
-            looked: get(&c.looked),
-            spun: get(&c.spun),
-            slept: get(&c.slept),
-            rung: get(&c.rung),
-            heard: get(&c.heard),
-        }
+        self.counts.read()
+    }
+
+    /// This process was forked, and has the connection, too.
+    pub fn after_fork(&self) {
+        self.record.iter().for_each(LedgerEntry::inherit);
+    }
+
+    /// This process is about to become another program, which won't have the connection.
+    pub fn before_exec(&self) {
+        self.record.iter().for_each(LedgerEntry::renounce);
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
     /// processes could not agree on which takes the answer.
     pub fn before_fork(&self) {
+        self.record.iter().for_each(LedgerEntry::before_fork);
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {
             self.attend();
             if self.state.common.phase.load(Relaxed) == phase::OFFERED {
@@ -259,7 +279,7 @@ impl Stream {
             match line::hear(self.socket.as_fd()) {
                 Heard::Nothing => break,
                 Heard::Message(Message::Bell) => {
-                    add(&self.state.counts.heard, 1);
+                    add(&self.counts.heard, 1);
                     heard += 1;
                     if Some(heard) == bells && Settings::get().stage != Stage::One {
                         break;
@@ -345,7 +365,7 @@ impl Stream {
     }
 
     fn ring_bell(&self) {
-        add(&self.state.counts.rung, 1);
+        add(&self.counts.rung, 1);
         line::ring_bell(self.socket.as_fd());
     }
 
@@ -389,7 +409,7 @@ impl Stream {
 
     /// Bytes received and sent so far.
     pub fn traffic(&self) -> (u64, u64) {
-        (self.state.counts.received.load(Relaxed), self.state.counts.sent.load(Relaxed))
+        (self.counts.received.load(Relaxed), self.counts.sent.load(Relaxed))
     }
 
     /// The program closes the connection or has shut it down.
@@ -437,9 +457,14 @@ impl Stream {
         self.state.rx.event.store(1, Relaxed);
     }
 
+    /// Counts a bell that an epoll set heard; how many they are now.
+    pub fn count_bell(&self) -> u32 {
+        self.bells.fetch_add(1, Relaxed).wrapping_add(1)
+    }
+
     /// Counts a wait that ended for this stream.
     pub fn count_wait(&self, how: Won) {
-        let counts = &self.state.counts;
+        let counts = &self.counts;
         add(
             match how {
                 Won::Looking => &counts.looked,

@@ -1,6 +1,6 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Role, Stream, Won, locked, mode, state::phase};
+use super::{Stream, Won, locked, mode, state::phase};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -64,14 +64,12 @@ impl Stream {
         want.intersects(OUTPUT) && self.state.tx.mode.load(Relaxed) == mode::RING && self.has_space()
     }
 
-    /// Whether a server has not read all that its client sent. An X server closes a connection when it
+    /// Whether an X server has not read all that its client sent. It closes a connection when it
     /// is told of its end, and drops what it has not read; a ring holds more than a socket, and a
     /// server in a timed wait reads later. So it is told when the ring is empty.
     pub fn has_last_words(&self) -> bool {
         let rx = &self.state.rx;
-        self.role == Role::Server
-            && rx.mode.load(Relaxed) == mode::RING
-            && self.line().is_some_and(|s| s.rx.readable(rx.head.load(Relaxed)))
+        self.hides_end && rx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.rx.readable(rx.head.load(Relaxed)))
     }
 
     /// Whether a writer that waits should go on: there is space, and a lot of it if it ran out before.
@@ -180,6 +178,7 @@ impl Stream {
                 }
                 _ => {}
             }
+            self.counts.note(rx.mode.load(Relaxed), tx.mode.load(Relaxed));
         }
     }
 

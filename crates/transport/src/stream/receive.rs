@@ -62,7 +62,7 @@ impl Stream {
             if self.at_seam(to, &got) {
                 self.receive_behind(fd, to, how, &mut got);
             }
-            add(&self.state.counts.received, got.bytes as u64);
+            add(&self.counts.received, got.bytes as u64);
         }
         if got.bytes == 0 && got.descriptors.is_empty() && self.drained(fd) && self.reports_reset(fd) {
             return Err(Errno::CONNRESET);
@@ -181,10 +181,9 @@ impl Stream {
             return self.receive_empty(fd, to, how, segment, &mut cursor);
         }
         let allotted = self.allotted.load(Relaxed);
-        if allotted == 0 {
+        if allotted == 0 && self.cut_short.swap(1, Relaxed) == 0 {
             // A socket would be empty now and then, and its server look after others. A ring that is
-            // filled as fast as it is read never is.
-            self.cut_short.store(1, Relaxed);
+            // filled as fast as it is read never is. A program that asks no set reads on.
             return Err(Errno::AGAIN);
         }
         let mut got = Received { bytes: there.min(want), ..Received::default() };

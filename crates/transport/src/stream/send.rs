@@ -52,7 +52,10 @@ impl Stream {
             }
         };
         match result {
-            Ok(n) => add(&self.state.counts.sent, n as u64),
+            Ok(n) => {
+                add(&self.counts.sent, n as u64);
+                self.counts.note(self.state.rx.mode.load(Relaxed), tx.mode.load(Relaxed));
+            }
             Err(Errno::AGAIN) => tx.blocked.store(tx.blocked.load(Relaxed).wrapping_add(1), Relaxed),
             Err(_) => {}
         }

@@ -42,6 +42,7 @@ pub struct EndState {
     pub rx: Padded<RxState>,
     pub tx: Padded<TxState>,
     pub common: Padded<Common>,
+    /// Of a client; a server's are in its ledger.
     pub counts: Padded<Counts>,
 }
 
@@ -49,6 +50,10 @@ pub struct EndState {
 // writes there.
 #[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
 unsafe impl Zeroed for EndState {}
+
+// SAFETY: as above.
+#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
+unsafe impl Zeroed for Counts {}
 
 impl EndState {
     /// Makes the locks good for several processes.
@@ -196,17 +201,53 @@ pub struct Common {
     pub line_gone: AtomicU32,
 }
 
-/// Counts for `slipway x11 status`.
+/// Counts for `slipway sockets status`.
 #[derive(Debug, Default)]
 #[repr(C)]
 pub struct Counts {
+    /// Bytes received.
     pub received: AtomicU64,
+    /// Bytes sent.
     pub sent: AtomicU64,
+    /// Waits won by looking.
     pub looked: AtomicU64,
+    /// Waits won by spinning.
     pub spun: AtomicU64,
+    /// Waits that slept.
     pub slept: AtomicU64,
+    /// Bells rung.
     pub rung: AtomicU64,
+    /// Bells heard.
     pub heard: AtomicU64,
+    /// Where the stream's two directions were when something was last sent or received: [`mode`], the receiving one times 16.
+    pub modes: AtomicU32,
+}
+
+impl Counts {
+    /// Notes where the stream is.
+    pub fn note(&self, receiving: u32, sending: u32) {
+        self.modes.store(receiving * 16 + sending, Relaxed);
+    }
+
+    /// Whether a direction was in the ring then.
+    pub fn on_ring(&self) -> bool {
+        let modes = self.modes.load(Relaxed);
+        modes / 16 == mode::RING || modes % 16 == mode::RING
+    }
+
+    /// The numbers for a status report.
+    pub fn read(&self) -> crate::status::Traffic {
+        let get = |n: &AtomicU64| n.load(Relaxed);
+        crate::status::Traffic {
+            received: get(&self.received),
+            sent: get(&self.sent),
+            looked: get(&self.looked),
+            spun: get(&self.spun),
+            slept: get(&self.slept),
+            rung: get(&self.rung),
+            heard: get(&self.heard),
+        }
+    }
 }
 
 /// Adds to a count that may lose an update now and then when threads race: it informs, no more.

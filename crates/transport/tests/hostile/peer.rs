@@ -234,7 +234,7 @@ pub fn connect_hub(hub: &Path) -> OwnedFd {
 pub fn connect_as(server: &SocketAddrUnix, token: &[u8; TOKEN]) -> OwnedFd {
     let x = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
     let digits: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
-    bind(&x, &SocketAddrUnix::new_abstract_name(format!("slipway-x11-{digits}").as_bytes()).unwrap()).unwrap();
+    bind(&x, &SocketAddrUnix::new_abstract_name(format!("slipway-line-{digits}").as_bytes()).unwrap()).unwrap();
     connect(&x, server).unwrap();
     x
 }

@@ -13,6 +13,7 @@ use rustix::{
 };
 use slipway_test_support::Dice;
 use slipway_transport::{
+    endpoint::Endpoint,
     hub::Hub,
     rendezvous,
     status::hub_path,
@@ -43,14 +44,14 @@ pub struct Stage {
 
 impl Stage {
     pub fn new(display: u32) -> Self {
-        let hub = Hub::open(display).unwrap();
+        let hub = Hub::open(&Endpoint::Path(format!("/tmp/.X11-unix/X{display}").into()), false).unwrap();
         let (listener, server) = victim::listener(display);
         let stop = Arc::new(eventfd(0, EventfdFlags::CLOEXEC).unwrap());
         let (tell, told) = channel();
         let watched = Arc::clone(&stop);
         let thread = std::thread::spawn(move || {
             victim::serve(&hub, &listener, &watched, &tell);
-            hub.unlink();
+            hub.retire();
         });
         Self { hub: hub_path(&super::runtime_dir(), display), server, told, display, stop, thread: Some(thread) }
     }
@@ -69,7 +70,8 @@ impl Stage {
     /// A client that keeps the rules, connected through shared memory.
     pub fn client(&self) -> Good {
         let x = socket_with(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
-        let offer = rendezvous::offer(x.as_fd(), self.display).expect("the hub is there");
+        let offer = rendezvous::offer(x.as_fd(), &Endpoint::Path(format!("/tmp/.X11-unix/X{}", self.display).into()))
+            .expect("the hub is there");
         connect(&x, &self.server).unwrap();
         let stream = offer.connected(x.as_fd(), true).expect("the hub is the server's");
         self.expect(Told::Came(true));

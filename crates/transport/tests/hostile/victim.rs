@@ -59,7 +59,7 @@ pub fn serve(hub: &Arc<Hub>, listener: &OwnedFd, stop: &OwnedFd, told: &Sender<T
                 STOP => return,
                 LISTENER => {
                     while let Ok(fd) = accept_with(listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
-                        let line = match hub.accepted(fd.as_fd(), true) {
+                        let line = match hub.accepted(fd.as_fd(), true, false) {
                             Accepted::Line(stream) => Some(stream),
                             Accepted::Plain(_) => None,
                         };
@@ -76,7 +76,7 @@ pub fn serve(hub: &Arc<Hub>, listener: &OwnedFd, stop: &OwnedFd, told: &Sender<T
                         Ok(true) => busy.push(id),
                         Err(_) => {
                             if client.line.is_some() {
-                                set.remove(client.fd.as_raw_fd());
+                                set.closing(client.fd.as_raw_fd());
                             }
                             clients.remove(&id);
                             let _ = told.send(Told::Went);

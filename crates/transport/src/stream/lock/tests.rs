@@ -20,7 +20,7 @@ struct Ends {
 fn ends() -> Ends {
     let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
     let ((x, y), (line, peer)) = (pair(SocketType::STREAM), pair(SocketType::SEQPACKET));
-    let end = |role, line| Stream::new(role, Reserved::new(line).unwrap(), 0, true).unwrap();
+    let end = |role, line| Stream::new(role, Reserved::new(line).unwrap(), 0, true, None).unwrap();
     let (client, server) = (end(Role::Client, line), end(Role::Server, peer));
     let (segment, file) = Segment::create(4096).unwrap();
     client.adopt(Segment::open(file.as_fd(), 4096).unwrap());

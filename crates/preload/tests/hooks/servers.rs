@@ -1,0 +1,314 @@
+//! Servers of every kind, at sockets that are no displays: which process or thread accepts, and which goes on.
+
+use std::{ffi::c_int, thread};
+
+use libc::{AF_UNIX, POLLIN, SOCK_CLOEXEC, SOCK_STREAM, pid_t};
+use slipway_transport::status::{ServerStatus, Transport};
+
+use crate::support::{
+    Fd, Server,
+    calls::{call, errno, good, poll, read_up_to, write_all},
+    connection::{address, connect, socket},
+    hooked_with, messages,
+    watchdog::Step,
+};
+
+const ALL: (&str, &str) = ("SLIPWAY_SOCKETS", "all");
+
+fn unused(what: &str) -> Vec<u8> {
+    format!("\0slipway-{what}-{}", std::process::id()).into_bytes()
+}
+
+/// Answers requests of four bytes until the client closes.
+fn serve(fd: Fd) {
+    loop {
+        let request = read_up_to(fd, 4);
+        if request.len() < 4 {
+            call!(close(fd));
+            return;
+        }
+        write_all(fd, &request);
+    }
+}
+
+/// Sends requests and checks the answers.
+fn ask(fd: Fd, count: u32) {
+    for i in 0..count {
+        write_all(fd, &i.to_ne_bytes());
+        assert_eq!(read_up_to(fd, 4), i.to_ne_bytes());
+    }
+}
+
+/// Runs `work` in a child.
+fn child(work: impl FnOnce()) -> pid_t {
+    let pid = good(call!(fork())) as pid_t;
+    if pid == 0 {
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok();
+        call!(_exit(if done { 0 } else { 1 }));
+    }
+    pid
+}
+
+#[track_caller]
+fn join(pid: pid_t) {
+    let mut status = -1;
+    assert_eq!(call!(waitpid(pid, &raw mut status, 0)), pid);
+    assert_eq!(status, 0, "the child's exit status");
+}
+
+fn rings(status: &ServerStatus) -> usize {
+    status.connections.iter().filter(|c| c.transport == Transport::Ring).count()
+}
+
+/// Accepts until it fails.
+fn accept(listener: Fd) -> Option<Fd> {
+    loop {
+        match call!(accept(listener, std::ptr::null_mut(), std::ptr::null_mut())) {
+            fd if fd >= 0 => return Some(fd),
+            _ if errno() == libc::EINTR => {}
+            _ => return None,
+        }
+    }
+}
+
+#[test]
+fn threads_accept_at_a_path() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("a thread for each connection");
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = dir.path().join("socket");
+        let server = Server::listen_at(path.as_os_str().as_encoded_bytes());
+        let listener = server.listener;
+        let accepting = thread::spawn(move || {
+            let threads: Vec<_> = (0..5).filter_map(|_| accept(listener)).map(|fd| thread::spawn(move || serve(fd))).collect();
+            threads.into_iter().for_each(|thread| thread.join().expect("serves"));
+        });
+        let clients: Vec<_> = (0..4).map(|_| server.connect()).collect();
+        clients.iter().for_each(|fd| ask(*fd, 200));
+        // The thread that accepts answers, which waits for the fifth client.
+        let status = server.ask().expect("answers");
+        assert_eq!((rings(&status), status.endpoint.as_str()), (4, path.to_str().expect("plain")));
+        let last = server.connect();
+        ask(last, 3);
+        clients.into_iter().chain([last]).for_each(|fd| _ = call!(close(fd)));
+        accepting.join().expect("accepts");
+    });
+}
+
+#[test]
+fn a_process_for_each_connection() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("a process for each connection");
+        let server = Server::listen_at(&unused("forks"));
+        let mut children = Vec::new();
+        let clients: Vec<_> = (0..3)
+            .map(|_| {
+                let client = server.connect();
+                let accepted = server.accept();
+                children.push(child(|| {
+                    call!(close(client));
+                    serve(accepted);
+                }));
+                good(call!(close(accepted)));
+                client
+            })
+            .collect();
+        clients.iter().for_each(|fd| ask(*fd, 300));
+        let status = server.status();
+        assert_eq!(rings(&status), 3, "{status:?}");
+        assert!(status.connections.iter().all(|c| (c.bytes_in, c.bytes_out) == (1200, 1200)), "{status:?}");
+        // Later children have copies of the earlier clients: none is left when all are gone.
+        clients.into_iter().for_each(|fd| _ = call!(shutdown(fd, libc::SHUT_RDWR)) + call!(close(fd)));
+        children.into_iter().for_each(join);
+        let status = server.status();
+        assert_eq!((status.connections.len(), status.granted_bytes), (0, 0), "{status:?}");
+    });
+}
+
+#[test]
+fn whichever_process_accepts_finds_the_offer() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("processes that share a listening socket");
+        let server = Server::listen_at(&unused("prefork"));
+        let (tell, told) = {
+            let ends = crate::support::calls::pipe();
+            (ends.1, ends.0)
+        };
+        let children: Vec<_> = (0..4)
+            .map(|_| {
+                child(|| {
+                    let mut served = Vec::new();
+                    while let Some(fd) = accept(server.listener) {
+                        let first = read_up_to(fd, 4);
+                        if first == u32::MAX.to_ne_bytes() {
+                            break;
+                        }
+                        write_all(fd, &first);
+                        served.push(thread::spawn(move || serve(fd)));
+                    }
+                    served.into_iter().for_each(|thread| thread.join().expect("serves"));
+                    write_all(tell, b".");
+                })
+            })
+            .collect();
+        // Many at once, so that one process reads the offer and another accepts.
+        let clients: Vec<_> = (0..40).map(|_| server.connect()).collect();
+        clients.iter().for_each(|fd| ask(*fd, 20));
+        let status = server.ask().expect("one of them answers");
+        assert_eq!(rings(&status), 40, "{status:?}");
+        clients.into_iter().for_each(|fd| _ = call!(close(fd)));
+        for _ in &children {
+            let last = server.connect();
+            write_all(last, &u32::MAX.to_ne_bytes());
+            call!(close(last));
+        }
+        assert_eq!(read_up_to(told, children.len()).len(), children.len());
+        children.into_iter().for_each(join);
+    });
+}
+
+#[test]
+fn a_connection_that_is_handed_to_a_worker() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("a worker that gets accepted sockets");
+        let server = Server::listen_at(&unused("handed"));
+        let mut pair = [0 as c_int; 2];
+        good(call!(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair.as_mut_ptr())));
+        let [master, worker] = pair;
+        let pid = child(|| {
+            call!(close(master));
+            for _ in 0..2 {
+                let (_, fds) = messages::receive_open(worker, &[1], messages::space(1), 0);
+                serve(fds[0]);
+            }
+        });
+        for begun in [false, true] {
+            let client = server.connect();
+            let accepted = server.accept();
+            if begun {
+                // On the ring already, with a request on its way.
+                write_all(client, &7_u32.to_ne_bytes());
+                assert_eq!(read_up_to(accepted, 4), 7_u32.to_ne_bytes());
+                write_all(accepted, &7_u32.to_ne_bytes());
+                write_all(client, &8_u32.to_ne_bytes());
+            }
+            messages::send(master, vec![vec![1]], &[accepted], 0);
+            good(call!(close(accepted)));
+            if begun {
+                assert_eq!(read_up_to(client, 8), [7_u32.to_ne_bytes(), 8_u32.to_ne_bytes()].concat());
+            }
+            ask(client, 50);
+            call!(close(client));
+        }
+        join(pid);
+    });
+}
+
+/// listen(2) where no hook sees it, as by the process that left the socket to this one.
+fn inherited(name: &[u8]) -> Fd {
+    let fd = socket();
+    let (address, length) = address(name);
+    good(call!(bind(fd, (&raw const address).cast(), length)));
+    good(call!(syscall(libc::SYS_listen, fd, 16)));
+    fd
+}
+
+#[test]
+fn a_listening_socket_that_was_inherited() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("an inherited listening socket");
+        for waits_in_epoll in [false, true] {
+            let name = [&unused("inherited")[..], if waits_in_epoll { b"-epoll" } else { b"" }].concat();
+            let listener = inherited(&name);
+            let connected = || {
+                let fd = socket();
+                good(connect(fd, &name));
+                fd
+            };
+            let first = connected();
+            if waits_in_epoll {
+                let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+                crate::support::connection::watch(set, listener, POLLIN as u32, 0);
+            }
+            let accepted = accept(listener).expect("accepts");
+            // It connected before this process did anything with the socket. The next finds the hub.
+            let second = connected();
+            let next = accept(listener).expect("accepts");
+            let serving = [accepted, next].map(|fd| thread::spawn(move || serve(fd)));
+            ask(first, 100);
+            ask(second, 100);
+            let server = std::mem::ManuallyDrop::new(Server { display: 0, listener, name: name.clone() });
+            let status = server.status();
+            let transports: Vec<_> = status.connections.iter().map(|c| c.transport).collect();
+            assert_eq!(transports, [Transport::Socket, Transport::Ring], "{status:?}");
+            [first, second].into_iter().for_each(|fd| _ = call!(close(fd)));
+            serving.into_iter().for_each(|thread| thread.join().expect("serves"));
+            call!(close(listener));
+        }
+    });
+}
+
+#[test]
+fn what_a_socket_was_told_before_it_connected() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("options");
+        let server = Server::listen_at(&unused("options"));
+        // A time-out counts on the ring, too.
+        let client = socket();
+        let time = libc::timeval { tv_sec: 0, tv_usec: 20_000 };
+        let size = size_of::<libc::timeval>() as libc::socklen_t;
+        good(call!(setsockopt(client, libc::SOL_SOCKET, libc::SO_RCVTIMEO, (&raw const time).cast(), size)));
+        good(connect(client, &unused("options")));
+        let accepted = server.accept();
+        write_all(client, b"hello");
+        assert_eq!(read_up_to(accepted, 5), b"hello");
+        let mut byte = 0_u8;
+        assert_eq!(call!(read(client, (&raw mut byte).cast(), 1)), -1);
+        assert_eq!(errno(), libc::EAGAIN);
+        // Credentials with each message are the kernel's.
+        let on: c_int = 1;
+        let credited = socket();
+        good(call!(setsockopt(credited, libc::SOL_SOCKET, libc::SO_PASSCRED, (&raw const on).cast(), 4)));
+        good(connect(credited, &unused("options")));
+        let other = server.accept();
+        write_all(other, b"x");
+        assert_eq!(poll(&[(credited, POLLIN)], -1), Ok(vec![POLLIN]));
+        assert_eq!(read_up_to(credited, 1), b"x");
+        assert_eq!(server.transports(), [Transport::Ring, Transport::Socket]);
+        crate::support::calls::close_all([client, accepted, credited, other]);
+    });
+}
+
+#[test]
+fn a_socket_that_is_in_a_set_before_it_connects() {
+    hooked_with(&[ALL], || {
+        let _step = Step::begin("a set, then connect");
+        let server = Server::listen_at(&unused("early"));
+        let client = socket();
+        let set = good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd;
+        crate::support::connection::watch(set, client, (libc::EPOLLIN | libc::EPOLLET) as u32, 9);
+        let mut event = libc::epoll_event { events: 0, u64: 0 };
+        assert_eq!(call!(epoll_wait(set, &raw mut event, 1, 0)), 1, "it is not connected");
+        good(connect(client, &unused("early")));
+        let accepted = server.accept();
+        for i in 0..20_u32 {
+            write_all(accepted, &i.to_ne_bytes());
+            assert_eq!(call!(epoll_wait(set, &raw mut event, 1, -1)), 1);
+            assert_eq!(({ event.u64 }, read_up_to(client, 4)), (9, i.to_ne_bytes().to_vec()));
+        }
+        crate::support::calls::close_all([client, accepted, set]);
+    });
+}
+
+#[test]
+fn what_is_not_chosen_stays_as_it_is() {
+    hooked_with(&[("SLIPWAY_SOCKETS", "+@slipway-cho*:-*-not-*")], || {
+        let [chosen, not, other] = ["chosen", "chosen-not", "other"].map(|what| Server::listen_at(&unused(what)));
+        assert_eq!(chosen.connection_over(), Transport::Ring);
+        assert!(not.ask().is_err() && other.ask().is_err());
+        for server in [not, other] {
+            let connection = server.fresh_connection();
+            connection.exchange();
+        }
+    });
+}
