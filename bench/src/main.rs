@@ -21,6 +21,7 @@ use harness::failure::{Failure, exit_code};
 use harness::options::Options;
 use harness::options::complete;
 use harness::{Bench, Code, job};
+// The library that the programs in C call; see `include/mach`.
 #[cfg(feature = "mach")]
 use mach as _;
 use std::process::ExitCode;

@@ -142,3 +142,9 @@ pub fn serve_beside(task: Task, cpu: usize, serve: impl FnOnce() -> anyhow::Resu
         serve()
     })
 }
+
+/// What a function in C returned: a code of Mach.
+pub fn outcome(what: &str, code: i32) -> anyhow::Result<()> {
+    ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
+    Ok(())
+}

@@ -9,14 +9,11 @@ use crate::harness::Code;
 use crate::harness::exchange::{Exchange, idle};
 use crate::harness::job::{Job, Side};
 use crate::harness::link::Link;
-use crate::meet::{Ends, served};
-use anyhow::{Context, ensure};
+use crate::meet::{Ends, outcome, served};
+use anyhow::Context;
 use std::ffi::c_int;
 
 pub const CODE: Code = Code { name: "rpc", prepare, special: |_, _| Ok(()) };
-
-// The library that the C programs call; see `include/mach`.
-extern crate mach as _;
 
 // SAFETY: the functions of `stubs/`. They take any number; their buffers are a thread's own, and they look at lengths.
 unsafe extern "C" {
@@ -38,11 +35,6 @@ const TIMES: c_int = 1000;
 const COPY: c_int = 10;
 /// The server's stub, for a request like the last.
 const SERVE: c_int = -1;
-
-fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
-    ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
-    Ok(())
-}
 
 fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
     let method = &*job.case.method.name;

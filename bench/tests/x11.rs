@@ -5,14 +5,14 @@ use slipway_test_support::built;
 use std::fs;
 use std::process::{Command, Output};
 
-fn bench(args: &[&str]) -> Output {
+fn bench(line: &str) -> Output {
     // It starts the servers, and is looked for beside the bench.
     built("slipway");
     Command::new("timeout")
         .args(["--kill-after=10", "300"])
         .arg(env!("CARGO_BIN_EXE_slipway-bench"))
         .arg("x11")
-        .args(args)
+        .args(shlex::split(line).expect("a line of arguments"))
         .output()
         .expect("timeout(1) runs")
 }
@@ -26,21 +26,11 @@ fn a_baseline_measures_and_writes_its_files() {
     let dir = tempfile::tempdir().unwrap();
     let json = dir.path().join("out.json");
     let svg = dir.path().join("out.svg");
-    let output = bench(&[
-        "--baseline",
-        "--tests",
-        "pointer",
-        "--placement",
-        "shared,free",
-        "--repeat",
-        "1",
-        "--seconds",
-        "1",
-        "--json",
-        json.to_str().unwrap(),
-        "--svg",
-        svg.to_str().unwrap(),
-    ]);
+    let output = bench(&format!(
+        "--baseline --tests pointer --placement shared,free --repeat 1 --seconds 1 --json {} --svg {}",
+        json.display(),
+        svg.display()
+    ));
     assert!(output.status.success(), "{}", said(&output));
 
     let value: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
@@ -60,30 +50,28 @@ fn a_baseline_measures_and_writes_its_files() {
     if std::thread::available_parallelism().unwrap().get() > 1 {
         assert!(value["floor"]["across_us"].as_f64().unwrap() > 0.0);
     }
-    assert!(value["geometric_mean"].as_f64().unwrap() > 0.0);
     assert!(value["settings"]["baseline"].as_bool().unwrap());
     assert_ne!(value["settings"]["server"], "");
 
     let chart = fs::read_to_string(svg).unwrap();
     roxmltree::Document::parse(&chart).unwrap();
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(table.contains("pointer"), "{table}");
+    assert!(table.contains("geometric mean: all x"), "{table}");
 }
 
 #[test]
 fn what_is_missing_is_named() {
-    let cases: [(&[&str], i32, &str); 5] = [
-        (&["--preload", "/nowhere/lib.so"], 3, "/nowhere/lib.so"),
-        (&["--baseline", "--tests", "nosuchtest"], 2, "nosuchtest"),
-        (&["--baseline", "--server-command", "no-such-server"], 3, "no-such-server"),
-        (&["--baseline", "--server-command", "Xvfb -nosuchoption"], 1, "-nosuchoption"),
-        (&["--placement", "nowhere"], 2, "nowhere"),
-    ];
-    for (args, code, part) in cases {
-        let output = bench(args);
+    for (line, code, part) in [
+        ("--preload /nowhere/lib.so", 3, "/nowhere/lib.so"),
+        ("--baseline --tests nosuchtest", 2, "nosuchtest"),
+        ("--baseline --server-command no-such-server", 3, "no-such-server"),
+        ("--baseline --server-command 'Xvfb -nosuchoption'", 1, "-nosuchoption"),
+        ("--placement nowhere", 2, "nowhere"),
+    ] {
+        let output = bench(line);
         let said = said(&output);
-        assert_eq!(output.status.code(), Some(code), "{args:?}: {said}");
-        assert!(said.contains(part), "{args:?}: {said}");
+        assert_eq!(output.status.code(), Some(code), "{line}: {said}");
+        assert!(said.contains(part), "{line}: {said}");
     }
 }
 
@@ -93,7 +81,7 @@ fn a_server_without_a_hub_is_no_result() {
     let dir = tempfile::tempdir().unwrap();
     let library = dir.path().join("libslipway_preload.so");
     fs::write(&library, "").unwrap();
-    let output = bench(&["--preload", library.to_str().unwrap(), "--tests", "noop"]);
+    let output = bench(&format!("--preload {} --tests noop", library.display()));
     let said = said(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("has no hub"), "{said}");

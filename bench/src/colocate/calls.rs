@@ -6,12 +6,9 @@ use super::rust;
 use crate::harness::exchange::Exchange;
 use crate::harness::job::Job;
 use crate::harness::link::Link;
-use crate::meet::{Ends, serve_beside, served};
+use crate::meet::{Ends, outcome, serve_beside, served};
 use anyhow::{Context, bail, ensure};
 use std::ffi::c_int;
-
-// The library that the C programs call; see `include/mach`.
-extern crate mach as _;
 
 // SAFETY: the functions of `stubs/`. They take any number, and what they share with other threads is atomic.
 unsafe extern "C" {
@@ -23,11 +20,6 @@ unsafe extern "C" {
     safe fn colocate_other(port: u32);
     /// Answers calls at `port`, without end.
     safe fn colocate_serve(port: u32) -> c_int;
-}
-
-fn outcome(what: &str, code: c_int) -> anyhow::Result<()> {
-    ensure!(code == 0, "{what}: {}", slipway_mach::abi::Code(code));
-    Ok(())
 }
 
 /// How a client calls.

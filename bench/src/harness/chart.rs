@@ -3,7 +3,7 @@
 use super::format::microseconds;
 use super::results::Results;
 use super::{Method, Placement, Test};
-use anyhow::{Context, anyhow};
+use anyhow::anyhow;
 use plotters::coord::Shift;
 use plotters::coord::combinators::IntoLogRange;
 use plotters::coord::ranged1d::Ranged;
@@ -11,7 +11,6 @@ use plotters::element::{Circle, Polygon};
 use plotters::prelude::{BLACK, DrawingArea, IntoDrawingArea, PathElement, RGBColor, Rectangle, SVGBackend, Text, WHITE};
 use plotters::style::text_anchor::{HPos, Pos, VPos};
 use plotters::style::{Color, FontStyle, IntoFont, TextStyle};
-use std::path::Path;
 
 /// The number of the colour of what this repository makes, or what is better.
 pub const OURS: usize = 0;
@@ -78,11 +77,6 @@ fn style(size: f64, colour: RGBColor, side: HPos) -> TextStyle<'static> {
     ("DejaVu Sans", size).into_font().color(&colour).pos(Pos::new(side, VPos::Center))
 }
 
-/// Writes `chart` to `file`.
-pub fn save(file: &Path, chart: &Chart) -> anyhow::Result<()> {
-    std::fs::write(file, chart.draw()?).with_context(|| format!("can't write {}", file.display()))
-}
-
 impl Chart {
     /// That of round trips.
     pub fn of(results: &Results) -> Self {
@@ -110,10 +104,7 @@ impl Chart {
             (!bars.is_empty()).then(|| Section { title: test.title.clone(), bars })
         };
         let day = results.date.split('T').next().unwrap_or_default();
-        let mut notes = vec![
-            format!("{}, {day}", results.machine.line()),
-            format!("medians of {} interleaved runs of {} s; logarithmic axis", settings.repeat, settings.seconds),
-        ];
+        let mut notes = vec![format!("{}, {day}", results.machine.line()), format!("{}; logarithmic axis", settings.method())];
         notes.extend(bench.figures.sources.iter().map(|source| format!("published: {source}")));
         Self {
             title: bench.figures.chart.clone(),
@@ -125,7 +116,8 @@ impl Chart {
         }
     }
 
-    fn draw(&self) -> anyhow::Result<String> {
+    /// As SVG.
+    pub fn draw(&self) -> anyhow::Result<String> {
         let rows: usize = self.sections.iter().map(|section| section.bars.len()).sum();
         let top = 38 + 20 * self.notes.len() as i32 + 34;
         let height = top + HEADING * self.sections.len() as i32 + ROW * rows as i32 + 24;

@@ -36,7 +36,7 @@ pub struct Figures {
     /// Rows of each test that follow from others.
     #[serde(default)]
     pub derived: Vec<Derived>,
-    published: Vec<Column>,
+    pub published: Vec<Column>,
     targets: Vec<Target>,
 }
 
@@ -50,7 +50,7 @@ pub struct Derived {
     note: String,
 }
 
-/// A published table's figures in one of our columns; of several with one heading each has other tests.
+/// A published table's figures in one of our columns.
 #[derive(Debug, Deserialize)]
 pub struct Column {
     pub heading: String,
@@ -116,11 +116,6 @@ impl Figures {
         out
     }
 
-    /// The columns, of one heading those that have each other's tests.
-    pub fn columns(&self) -> Vec<Vec<&Column>> {
-        self.published.chunk_by(|a, b| a.heading == b.heading).map(|columns| columns.iter().collect()).collect()
-    }
-
     /// The names of all published figures.
     pub fn marks(&self) -> Vec<&str> {
         distinct(self.published.iter().flat_map(|column| &column.marks).map(String::as_str))
@@ -148,8 +143,6 @@ struct Target {
     to: Option<String>,
     #[serde(default)]
     detail: String,
-    /// What "{}" in the detail stands for, microseconds.
-    beside: Option<String>,
 }
 
 /// Which side of a bound is good.
@@ -158,6 +151,15 @@ struct Target {
 pub enum Bound {
     AtMost(f64),
     AtLeast(f64),
+}
+
+impl Bound {
+    pub fn holds(self, value: f64) -> bool {
+        match self {
+            Self::AtMost(bound) => value <= bound,
+            Self::AtLeast(bound) => value >= bound,
+        }
+    }
 }
 
 /// A target and what came of it.
@@ -176,13 +178,13 @@ pub struct Judgement {
 impl Judgement {
     /// Holds what was reached, if it was measured, against a bound.
     pub fn new(what: &str, bound: Bound, reached: Option<f64>, detail: String) -> Self {
-        let (wanted, good) = match bound {
-            Bound::AtMost(bound) => (format!("<= {bound}"), reached.is_some_and(|value| value <= bound)),
-            Bound::AtLeast(bound) => (format!(">= {bound}"), reached.is_some_and(|value| value >= bound)),
+        let wanted = match bound {
+            Bound::AtMost(bound) => format!("<= {bound}"),
+            Bound::AtLeast(bound) => format!(">= {bound}"),
         };
         let verdict = match reached {
             None => "not-measured",
-            Some(_) if good => "met",
+            Some(value) if bound.holds(value) => "met",
             Some(_) => "missed",
         };
         let detail = if reached.is_some() { detail } else { String::new() };
@@ -202,13 +204,7 @@ pub fn judge(results: &Results) -> anyhow::Result<Vec<Judgement>> {
                 .map_or(detail, |(part, whole)| format!("{} us to {} us", microseconds(part), microseconds(whole)));
             reached = reached.zip(whole).map(|(part, whole)| part / whole);
         }
-        match &target.beside {
-            None => detail += &target.detail,
-            Some(beside) => {
-                let us = sum(beside, results)?.map(microseconds);
-                detail += &us.map_or_else(String::new, |us| target.detail.replace("{}", &us));
-            }
-        }
+        detail += &target.detail;
         Ok(Judgement::new(&target.what, target.bound, reached, detail))
     };
     results.bench.figures.targets.iter().map(judge).collect()
@@ -271,7 +267,6 @@ mod tests {
             ("floor", "copy/one-core", 0.3),
             ("null", "socket/different", 40.0),
             ("4095-longwords", "mach/different", 1.5),
-            ("4095-longwords", "fabric/different", 0.7),
         ];
         let results = sample(bench("ipc"), &timed);
         let judged = judge(&results).unwrap();
@@ -279,7 +274,7 @@ mod tests {
         let line = find("null message / cache-line");
         assert_eq!((line.reached, line.verdict, &*line.detail), (Some(5.0), "missed", "0.50 us to 0.10 us"));
         assert_eq!((find("AF_UNIX").reached, find("AF_UNIX").verdict), (Some(80.0), "met"));
-        assert_eq!(find("4095").detail, "1.50 us to 1.70 us; the bare line takes 0.70 us");
+        assert_eq!(find("4095").detail, "1.50 us to 1.70 us");
         assert!(sum("null:mach/different % 2", &results).is_err() && sum("null:doves/different", &results).is_err());
     }
 

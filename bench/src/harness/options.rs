@@ -1,9 +1,12 @@
 //! The options that every bench of round trips has, and the cases that they ask for.
 
+use super::chart::Chart;
 use super::failure::Failure;
 use super::machine::Cores;
 use super::{Bench, Case, Placement, Test};
+use anyhow::Context;
 use clap::builder::{PossibleValue, PossibleValuesParser, RangedU64ValueParser};
+use serde::Serialize;
 use std::path::PathBuf;
 
 /// What is measured, how long, how often, and where the results go.
@@ -28,12 +31,30 @@ pub struct Options {
     /// Length of each timed run, in seconds [default: 0.1; 0.03 with --quick]
     #[arg(long, value_name = "S", value_parser = |text: &str| seconds(text, 0.001))]
     seconds: Option<f64>,
+    #[command(flatten)]
+    pub files: Files,
+}
+
+/// Where the results go besides standard output.
+#[derive(clap::Args, Debug)]
+pub struct Files {
     /// Write the results to FILE as JSON
     #[arg(long, value_name = "FILE")]
-    pub json: Option<PathBuf>,
-    /// Write a chart to FILE as SVG
+    json: Option<PathBuf>,
+    /// Write a bar chart to FILE as SVG
     #[arg(long, value_name = "FILE")]
-    pub svg: Option<PathBuf>,
+    svg: Option<PathBuf>,
+}
+
+impl Files {
+    /// Writes those that were asked for.
+    pub fn write(&self, results: &impl Serialize, chart: &Chart) -> anyhow::Result<()> {
+        let files = [(&self.json, serde_json::to_string_pretty(results)? + "\n"), (&self.svg, chart.draw()?)];
+        for (file, text) in files.iter().filter_map(|(file, text)| Some((file.as_ref()?, text))) {
+            std::fs::write(file, text).with_context(|| format!("can't write {}", file.display()))?;
+        }
+        Ok(())
+    }
 }
 
 impl Options {

@@ -6,11 +6,9 @@ use super::format::{median, range};
 use super::machine::{Cores, Machine};
 use super::pair::Lab;
 use super::{Bench, Case, Method, Placement, Share, Test};
-use anyhow::Context;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::path::Path;
 use time::OffsetDateTime;
 use time::format_description::well_known::Rfc3339;
 
@@ -83,6 +81,22 @@ pub struct Settings {
     pub repeat: u32,
 }
 
+impl Settings {
+    pub fn new(cores: &Cores, seconds: f64, repeat: u32) -> Self {
+        let Cores { first, second } = cores;
+        let cores = match second {
+            Some(second) => format!("server on CPU {first}, client on CPU {second}; one core: both on CPU {first}"),
+            None => format!("everything on CPU {first}, the only one allowed"),
+        };
+        Self { cores, seconds, repeat }
+    }
+
+    /// For people, one line.
+    pub fn method(&self) -> String {
+        format!("medians of {} interleaved runs of {} s", self.repeat, self.seconds)
+    }
+}
+
 /// A whole run, as the file of results has it.
 #[derive(Serialize)]
 pub struct Results {
@@ -103,12 +117,6 @@ pub fn now() -> anyhow::Result<String> {
     Ok(OffsetDateTime::now_utc().replace_nanosecond(0)?.format(&Rfc3339)?)
 }
 
-/// Writes `results` to `file` as JSON that people can read too.
-pub fn write(file: &Path, results: &impl Serialize) -> anyhow::Result<()> {
-    let text = serde_json::to_string_pretty(results).context("JSON")?;
-    std::fs::write(file, text + "\n").with_context(|| format!("can't write {}", file.display()))
-}
-
 impl Results {
     pub fn new(bench: &'static Bench, cores: &Cores, seconds: f64, repeat: u32) -> anyhow::Result<Self> {
         let published = |test: &Test| {
@@ -118,18 +126,12 @@ impl Results {
             (!us.is_empty()).then(|| json!({ "test": test.name, "us": us }))
         };
         let published: Vec<_> = bench.tests.iter().filter_map(published).collect();
-        let cores = match cores.second {
-            Some(second) => {
-                format!("server on CPU {}, client on CPU {second}; one core: both on CPU {}", cores.first, cores.first)
-            }
-            None => format!("both on CPU {}, the only one allowed", cores.first),
-        };
         Ok(Self {
             bench,
             published: json!({ "sources": bench.figures.sources, "rows": published }),
             machine: Machine::this(),
             date: now()?,
-            settings: Settings { cores, seconds, repeat },
+            settings: Settings::new(cores, seconds, repeat),
             rows: Vec::new(),
             targets: Vec::new(),
             failed: Vec::new(),

@@ -1,13 +1,13 @@
 //! A run, from the options to what is told of it.
 
-use super::chart::{self, Chart};
+use super::chart::Chart;
 use super::format::microseconds;
 use super::machine::Cores;
 use super::options::{Options, plan};
 use super::pair::Lab;
 use super::process::{Interrupt, find_program};
 use super::progress::Progress;
-use super::results::{Results, Row, Unit, write};
+use super::results::{Results, Row, Unit};
 use super::{Bench, Case, figures, table};
 use anyhow::Context;
 
@@ -56,12 +56,7 @@ pub fn run(bench: &'static Bench, options: &Options) -> anyhow::Result<()> {
     results.targets = figures::judge(&results)?;
 
     print!("{}", table::report(&results));
-    if let Some(file) = &options.json {
-        write(file, &results)?;
-    }
-    if let Some(file) = &options.svg {
-        chart::save(file, &Chart::of(&results))?;
-    }
+    options.files.write(&results, &Chart::of(&results))?;
     match results.failed.len() {
         0 => Ok(()),
         count => anyhow::bail!("{count} measurements failed"),

@@ -44,14 +44,13 @@ pub fn targets(judgements: &[Judgement]) -> String {
 pub fn report(results: &Results) -> String {
     let (bench, settings) = (results.bench, &results.settings);
     let figures = &bench.figures;
-    let method = format!("medians of {} interleaved runs of {} s", settings.repeat, settings.seconds);
     let mut out = head(
         &figures.title,
         [
             ("machine", results.machine.line()),
             ("date", results.date.clone()),
             ("placement", settings.cores.clone()),
-            ("method", method),
+            ("method", settings.method()),
             ("floor", figures.floors(results)),
         ],
     );
@@ -84,11 +83,10 @@ fn times(results: &Results, place: Option<Placement>, title: &str) -> String {
     if tests.is_empty() {
         return String::new();
     }
-    let columns = bench.figures.columns();
     let mut heading = vec![bench.figures.what.clone()];
-    for published in &columns {
-        heading.push(published[0].heading.clone());
-        heading.extend(published[0].ratio.clone());
+    for column in &bench.figures.published {
+        heading.push(column.heading.clone());
+        heading.extend(column.ratio.clone());
     }
     for method in &methods {
         heading.push(format!("{}\nus", method.heading));
@@ -96,13 +94,10 @@ fn times(results: &Results, place: Option<Placement>, title: &str) -> String {
     }
     let row = |test: &&Test| {
         let mut cells = vec![test.title.clone()];
-        for published in &columns {
-            let found = published.iter().find_map(|column| Some((column.cell(test)?, column.row(&test.name))));
-            let (cell, row) = found.unwrap_or_default();
-            cells.push(cell);
-            if published[0].ratio.is_some() {
-                cells.push(row.map_or(String::new(), |row| ratio(row[0] / row[row.len() - 1])));
-            }
+        for column in &bench.figures.published {
+            cells.push(column.cell(test).unwrap_or_default());
+            let row = column.row(&test.name);
+            cells.extend(column.ratio.as_ref().map(|_| row.map_or(String::new(), |row| ratio(row[0] / row[row.len() - 1]))));
         }
         for method in &methods {
             let figure = |us: f64| if us > 0.0 { microseconds(us) } else { "in noise".to_owned() };

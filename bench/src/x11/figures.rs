@@ -14,15 +14,9 @@ pub struct Figures {
     pub systems: Vec<String>,
     pub marks: Vec<(usize, String)>,
     ratios: HashMap<String, Vec<f64>>,
-    pub groups: Vec<Group>,
+    /// Kinds of tests that behave alike, with patterns of their names.
+    pub groups: Vec<(String, Vec<String>)>,
     pub targets: Vec<Target>,
-}
-
-/// Kinds of tests that behave alike.
-#[derive(Debug, Deserialize)]
-pub struct Group {
-    pub name: String,
-    tests: Vec<String>,
 }
 
 /// A bound of ratios; without a placement, of CPU time.
@@ -47,7 +41,7 @@ impl Figures {
 
     pub fn group(&self, test: &str) -> &str {
         let option = test.split([':', '+']).next().unwrap_or(test);
-        self.groups.iter().find(|group| names(&group.tests, option)).map_or("other", |group| &group.name)
+        self.groups.iter().find(|(_, tests)| names(tests, option)).map_or("other", |(name, _)| name)
     }
 
     pub fn is_of(&self, test: &str, target: &Target) -> bool {

@@ -12,19 +12,18 @@ mod report;
 mod server;
 mod x11perf;
 
-use crate::harness::chart;
 use crate::harness::failure::Failure;
 use crate::harness::format::distinct;
 use crate::harness::machine::Cores;
-use crate::harness::options::seconds;
+use crate::harness::options::{Files, seconds};
 use crate::harness::process::{Guarded, Interrupt, find_program};
 use crate::harness::progress::Progress;
-use crate::harness::results::write;
+use crate::harness::results::Missing;
 use anyhow::Context;
 use clap::builder::RangedU64ValueParser;
 use measure::{Outcome, Phase};
 use plan::{Catalog, Placement, Stage, name_of};
-use report::{Missing, Results};
+use report::Results;
 use server::{Setup, find_slipway};
 use std::path::PathBuf;
 use std::process::Command;
@@ -64,12 +63,8 @@ pub struct Args {
     #[arg(long, value_name = "S", default_value = "0.4", value_parser = |text: &str| seconds(text, 0.05))]
     seconds: f64,
 
-    /// Write the results to FILE as JSON
-    #[arg(long, value_name = "FILE")]
-    json: Option<PathBuf>,
-    /// Write a bar chart to FILE as SVG
-    #[arg(long, value_name = "FILE")]
-    svg: Option<PathBuf>,
+    #[command(flatten)]
+    files: Files,
 
     /// The preload library [default: beside this program, as built or as installed]
     #[arg(long, value_name = "PATH", env = "SLIPWAY_PRELOAD")]
@@ -127,7 +122,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             progress.start(&title);
             let outcome = phase.measure(step)?;
             progress.finish(&title, &outcome.line());
-            let missing = |reason| Missing { test: step.name(), placement: *placement, reason };
+            let missing = |reason| Missing { test: step.name(), variant: name_of(*placement), reason };
             match outcome {
                 Outcome::Rows(rows) => results.rows.extend(rows),
                 Outcome::Skipped(reason) => results.skipped.push(missing(reason)),
@@ -137,14 +132,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     drop(progress);
 
-    results.conclude(args.all);
+    results.judge(args.all);
     print!("{}", results.table());
-    if let Some(file) = &args.json {
-        write(file, &results)?;
-    }
-    if let Some(file) = &args.svg {
-        chart::save(file, &results.chart())?;
-    }
+    args.files.write(&results, &results.chart())?;
     match results.failed.len() {
         0 => Ok(()),
         count => anyhow::bail!("{count} tests failed over shared memory that work over the socket"),

@@ -139,13 +139,14 @@ impl Catalog {
         })
     }
 
-    fn steps(&self, names: &[&str]) -> Result<Vec<Step>, Failure> {
-        names.iter().map(|name| Ok(Step { job: self.find(name.trim())?.clone(), flood: None })).collect()
+    fn steps<'a>(&self, names: impl IntoIterator<Item = &'a str>) -> Result<Vec<Step>, Failure> {
+        names.into_iter().map(|name| self.step(name.trim())).collect()
     }
 
-    fn floods(&self, names: &[&str]) -> Result<Vec<Step>, Failure> {
-        let step = |name: &&str| Ok(Step { job: self.find("pointer")?.clone(), flood: Some(self.find(name)?.clone()) });
-        names.iter().map(step).collect()
+    /// The step called `name`: a test, or "pointer+noop".
+    fn step(&self, name: &str) -> Result<Step, Failure> {
+        let (test, flood) = name.split_once('+').map_or((name, None), |(test, flood)| (test, Some(flood)));
+        Ok(Step { job: self.find(test)?.clone(), flood: flood.map(|flood| self.find(flood).cloned()).transpose()? })
     }
 }
 
@@ -154,7 +155,7 @@ const QUICK: &str = "pointer* prop* getimage10* getimage100 getimage500* putimag
                      line10 seg1 rect1* rect10 rect100 rect500 circle1 gc* move* resize map ftext*";
 const ROUND_TRIPS: [&str; 3] = ["pointer", "prop", "getimage10"];
 const PLAIN_CLIENT: [&str; 5] = ["pointer", "getimage10", "noop", "rect10", "putimage100"];
-const FLOODS: [&str; 2] = ["noop", "rect10"];
+const FLOODS: [&str; 2] = ["pointer+noop", "pointer+rect10"];
 
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -165,17 +166,13 @@ pub struct Step {
 
 impl Step {
     pub fn name(&self) -> String {
-        let flood = self.flood.as_ref().map_or(String::new(), |flood| format!("+{}", flood.name));
-        format!("{}{flood}", self.job.name)
+        let flood = self.flood.as_ref();
+        flood.map_or(self.job.name.clone(), |flood| format!("{}+{}", self.job.name, flood.name))
     }
 
     pub fn label(&self) -> String {
-        let flood = self.flood.as_ref();
-        format!(
-            "{}{}",
-            self.job.label,
-            flood.map_or(String::new(), |flood| format!(" while another client floods: {}", flood.label))
-        )
+        let (flood, label) = (self.flood.as_ref(), &self.job.label);
+        flood.map_or(label.clone(), |flood| format!("{label} while another client floods: {}", flood.label))
     }
 }
 
@@ -184,26 +181,29 @@ pub type Phase = (Placement, Vec<Step>);
 
 /// What `args` ask for. A test that x11perf hasn't, or a placement that this machine can't do, is an error.
 pub fn phases(args: &Args, catalog: &Catalog, cores: &Cores) -> anyhow::Result<Vec<Phase>> {
-    let quick: Vec<&str> =
-        QUICK.split(' ').filter(|name| !args.demo || name.ends_with('*')).map(|name| name.trim_end_matches('*')).collect();
     let chosen = match args {
         Args { all: true, .. } => catalog.0.iter().map(|job| Step { job: job.clone(), flood: None }).collect(),
-        Args { tests, .. } if !tests.is_empty() => catalog.steps(&tests.iter().map(String::as_str).collect::<Vec<_>>())?,
-        _ => catalog.steps(&quick)?,
+        Args { tests, .. } if !tests.is_empty() => catalog.steps(tests.iter().map(String::as_str))?,
+        _ => {
+            let quick = QUICK.split_whitespace().filter(|name| !args.demo || name.ends_with('*'));
+            catalog.steps(quick.map(|name| name.trim_end_matches('*')))?
+        }
     };
-    let few = |names: &'static [&'static str]| if args.demo { &names[..1] } else { names };
     let mut phases = Vec::new();
     for &placement in &args.placement {
         let flood = placement == Placement::Flood;
-        phases.push((placement, if flood { catalog.floods(&FLOODS)? } else { chosen.clone() }));
+        phases.push((placement, if flood { catalog.steps(FLOODS)? } else { chosen.clone() }));
     }
     if phases.is_empty() {
         phases.push((Placement::Different, chosen));
-        if args.tests.is_empty() {
-            phases.push((Placement::Shared, catalog.steps(few(&ROUND_TRIPS))?));
-            phases.push((Placement::Hogs, catalog.steps(few(&ROUND_TRIPS))?));
-            phases.push((Placement::PlainClient, catalog.steps(few(&PLAIN_CLIENT))?));
-            phases.push((Placement::Flood, catalog.floods(few(&FLOODS))?));
+        let others: [(_, &[&str]); 4] = [
+            (Placement::Shared, &ROUND_TRIPS),
+            (Placement::Hogs, &ROUND_TRIPS),
+            (Placement::PlainClient, &PLAIN_CLIENT),
+            (Placement::Flood, &FLOODS),
+        ];
+        for (placement, tests) in others.into_iter().filter(|_| args.tests.is_empty()) {
+            phases.push((placement, catalog.steps(tests[..if args.demo { 1 } else { tests.len() }].iter().copied())?));
         }
     }
     for (placement, _) in &phases {

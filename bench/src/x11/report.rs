@@ -5,14 +5,12 @@ use super::figures::{Figures, Target};
 use super::floor::{self, Floor};
 use super::plan::{Placement, Stage, name_of};
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
-use crate::harness::figures::Judgement;
-use crate::harness::figures::part;
+use crate::harness::figures::{Bound, Judgement, part};
 use crate::harness::format::{distinct, geometric_mean, microseconds, rate, ratio};
 use crate::harness::machine::{Cores, Machine};
-use crate::harness::results::now;
+use crate::harness::results::{self, Missing, now};
 use crate::harness::table::{head, table, targets};
 use serde::Serialize;
-use std::collections::BTreeMap;
 
 /// One test at one placement with one stage.
 #[derive(Debug, Clone, Serialize)]
@@ -38,27 +36,18 @@ pub struct Row {
 }
 
 #[derive(Debug, Clone, Serialize)]
-pub struct Missing {
-    pub test: String,
-    pub placement: Placement,
-    pub reason: String,
-}
-
-#[derive(Debug, Clone, Serialize)]
 pub struct Settings {
     /// Versions of the server and of x11perf.
     pub server: String,
     pub x11perf: String,
-    pub cores: String,
     /// SLIPWAY_X11_SPIN, microseconds, as the hooked processes saw it.
     pub spin_us: String,
-    /// Length that every timed run was made for, and the repetitions that medians are of.
-    pub seconds: f64,
-    pub repeat: u32,
     /// Both sides plain: the ratios show the noise.
     pub baseline: bool,
     /// The preload library; null for a baseline.
     pub preload: Option<String>,
+    #[serde(flatten)]
+    common: results::Settings,
 }
 
 /// A whole run, as the file of results has it.
@@ -75,10 +64,6 @@ pub struct Results {
     /// The stage that means and targets are of; others are columns beside it.
     #[serde(skip)]
     pub stage: Option<Stage>,
-    /// Of the ratios of the main stage, over all tests of the first placement.
-    pub geometric_mean: Option<f64>,
-    /// The same by placement and group.
-    pub geometric_means: BTreeMap<String, BTreeMap<String, f64>>,
     /// In the order of measuring.
     pub rows: Vec<Row>,
     pub targets: Vec<Judgement>,
@@ -96,19 +81,13 @@ fn printed(ratio: f64) -> f64 {
 impl Results {
     pub fn new(args: &Args, cores: &Cores, stages: &[Option<Stage>]) -> anyhow::Result<Self> {
         let spin = std::env::var("SLIPWAY_X11_SPIN").unwrap_or_else(|_| "50 (default)".to_owned());
-        let first = cores.first;
         let settings = Settings {
             server: String::new(),
             x11perf: String::new(),
-            cores: match cores.second {
-                Some(client) => format!("server on CPU {first}, client on CPU {client} (shared: both on CPU {first})"),
-                None => format!("everything on CPU {first}, the only one allowed"),
-            },
             spin_us: if args.baseline { "-".to_owned() } else { spin },
-            seconds: args.seconds,
-            repeat: args.repeat,
             baseline: args.baseline,
             preload: None,
+            common: results::Settings::new(cores, args.seconds, args.repeat),
         };
         Ok(Self {
             figures: part("x11")?,
@@ -118,8 +97,6 @@ impl Results {
             settings,
             // The full one where it's measured, else the last that was asked for.
             stage: *stages.iter().find(|stage| **stage == Some(Stage::Full)).or(stages.last()).unwrap_or(&None),
-            geometric_mean: None,
-            geometric_means: BTreeMap::new(),
             rows: Vec::new(),
             targets: Vec::new(),
             skipped: Vec::new(),
@@ -155,59 +132,53 @@ impl Results {
         self.figures.wanted(&row.test, row.placement).filter(|_| !self.settings.baseline)
     }
 
-    /// Works out means and targets. `whole` says that the whole list of x11perf was run.
-    pub fn conclude(&mut self, whole: bool) {
-        for placement in self.placements() {
-            let rows = self.rows_at(placement);
-            let groups = self.figures.groups.iter().map(|group| &*group.name);
-            let mean = |name: &str| {
-                let of_group = |row: &&&Row| name == "all" || self.figures.group(&row.test) == name;
-                Some((name.to_owned(), geometric_mean(rows.iter().filter(of_group).map(|row| row.ratio))?))
+    /// The geometric mean of the ratios at a placement, of one group of tests or of all.
+    fn mean(&self, placement: Placement, group: Option<&str>) -> Option<f64> {
+        let rows = self.rows_at(placement);
+        let of_group = rows.iter().filter(|row| group.is_none_or(|group| self.figures.group(&row.test) == group));
+        geometric_mean(of_group.map(|row| row.ratio))
+    }
+
+    /// Holds the rows against every target. `whole` says that the whole list of x11perf was run.
+    pub fn judge(&mut self, whole: bool) {
+        let judge = |target: &Target| {
+            let value = |row: &Row| match target.placement {
+                None if row.placement.hooks_client() => Some(row.cpu_us_ours? / row.cpu_us_socket?),
+                None => None,
+                Some(placement) => {
+                    let is_of = self.figures.is_of(&row.test, target) && (whole || !target.whole);
+                    (is_of && row.placement == placement).then_some(row.ratio)
+                }
             };
-            let means = ["all"].into_iter().chain(groups).filter_map(mean).collect();
-            self.geometric_means.insert(name_of(placement), means);
-        }
-        let first = self.rows.first().map(|row| name_of(row.placement));
-        self.geometric_mean = first.and_then(|first| self.geometric_means[&first].get("all").copied());
-        self.targets = self.figures.targets.iter().map(|target| self.judge(target, whole)).collect();
-    }
-
-    fn judge(&self, target: &Target, whole: bool) -> Judgement {
-        let Some(placement) = target.placement else { return self.judge_cpu(target) };
-        let mut rows = self.rows_at(placement);
-        rows.retain(|row| self.figures.is_of(&row.test, target) && (whole || !target.whole));
-        let lowest = rows.iter().min_by(|a, b| a.ratio.total_cmp(&b.ratio));
-        let worst = lowest.map_or(String::new(), |row| format!("lowest: {} {:.2}", row.test, row.ratio));
-        match target.mean {
-            false => Judgement::new(&target.what, target.bound, lowest.map(|row| printed(row.ratio)), worst),
-            true => {
-                let mean = geometric_mean(rows.iter().map(|row| row.ratio)).map(printed);
-                Judgement::new(&target.what, target.bound, mean, format!("geometric mean of {}; {worst}", rows.len()))
+            let found: Vec<_> = self.main_rows().filter_map(|row| Some((row, printed(value(row)?)))).collect();
+            let order = |a: &&(&Row, f64), b: &&(&Row, f64)| a.1.total_cmp(&b.1);
+            let (worst, end) = match target.bound {
+                Bound::AtLeast(_) => (found.iter().min_by(order), "lowest"),
+                Bound::AtMost(_) => (found.iter().max_by(order), "highest"),
+            };
+            let mut detail = worst.map_or(String::new(), |(row, value)| {
+                let beyond = found.iter().filter(|(_, value)| !target.bound.holds(*value)).count();
+                let place = name_of(row.placement);
+                format!("{end}: {} ({place}) {value:.2}; beyond the bound in {beyond} of {}", row.test, found.len())
+            });
+            let mut reached = worst.map(|(_, value)| *value);
+            if target.mean {
+                detail = format!("geometric mean; {detail}");
+                reached = geometric_mean(found.iter().map(|(row, _)| row.ratio)).map(printed);
             }
-        }
-    }
-
-    /// CPU time an operation must not be above the socket's in any row.
-    fn judge_cpu(&self, target: &Target) -> Judgement {
-        let hooked = self.main_rows().filter(|row| row.placement.hooks_client());
-        let costs: Vec<(&Row, f64)> = hooked.filter_map(|row| Some((row, row.cpu_us_ours? / row.cpu_us_socket?))).collect();
-        let highest = costs.iter().max_by(|a, b| a.1.total_cmp(&b.1));
-        let above = costs.iter().filter(|(_, cost)| printed(*cost) > 1.0).count();
-        let detail = highest.map_or(String::new(), |(row, cost)| {
-            let place = name_of(row.placement);
-            format!("highest: {} ({place}) {cost:.2}; above in {above} of {}", row.test, costs.len())
-        });
-        Judgement::new(&target.what, target.bound, highest.map(|(_, cost)| printed(*cost)), detail)
+            Judgement::new(&target.what, target.bound, reached, detail)
+        };
+        self.targets = self.figures.targets.iter().map(judge).collect();
     }
 
     pub fn table(&self) -> String {
         let mut out = self.header();
         for placement in self.placements() {
             out += &format!("\n{}: {}\n{}", name_of(placement), placement.title(), self.placement_table(placement));
-            let means = &self.geometric_means[&name_of(placement)];
-            out += &format!("\ngeometric mean: all {}", means.get("all").map_or("-".to_owned(), |mean| ratio(*mean)));
-            for group in &self.figures.groups {
-                out += &means.get(&group.name).map_or(String::new(), |mean| format!(", {} {}", group.name, ratio(*mean)));
+            let mean = |group| self.mean(placement, group).map(ratio);
+            out += &format!("\ngeometric mean: all {}", mean(None).unwrap_or("-".to_owned()));
+            for (group, _) in &self.figures.groups {
+                out += &mean(Some(group)).map_or(String::new(), |mean| format!(", {group} {mean}"));
             }
             out += "\n";
         }
@@ -218,7 +189,7 @@ impl Results {
         }
         for (what, list) in [("skipped", &self.skipped), ("FAILED", &self.failed)] {
             for missing in list {
-                out += &format!("{what}: {} ({}): {}\n", missing.test, name_of(missing.placement), missing.reason);
+                out += &format!("{what}: {} ({}): {}\n", missing.test, missing.variant, missing.reason);
             }
         }
         out
@@ -241,15 +212,11 @@ impl Results {
                 ("memory", self.floor.as_ref().map_or("not measured".to_owned(), memory)),
                 ("date", self.date.clone()),
                 ("programs", format!("X server {}, x11perf {}", settings.server, settings.x11perf)),
-                ("placement", settings.cores.clone()),
+                ("placement", settings.common.cores.clone()),
                 ("waiting", format!("stage {}, spin up to {} us", self.stage.map_or("-".to_owned(), name_of), settings.spin_us)),
-                ("method", format!("{}; CPU: server and client together", self.method())),
+                ("method", format!("{}; CPU: server and client together", settings.common.method())),
             ],
         )
-    }
-
-    fn method(&self) -> String {
-        format!("medians of {} interleaved runs of {} s", self.settings.repeat, self.settings.seconds)
     }
 
     fn placement_table(&self, placement: Placement) -> comfy_table::Table {
@@ -288,7 +255,8 @@ impl Results {
             true => "x11perf: the plain socket against itself (noise)",
             false => "x11perf: shared memory against the plain socket",
         };
-        let mean = self.geometric_mean.map_or(String::new(), |mean| format!(", geometric mean {}", ratio(mean)));
+        let first = self.placements().first().and_then(|first| self.mean(*first, None));
+        let mean = first.map_or(String::new(), |mean| format!(", geometric mean {}", ratio(mean)));
         let stages = self.other_stages();
         let mut marks: Vec<String> = figures.marks.iter().map(|(_, name)| name.clone()).collect();
         marks.extend(stages.iter().map(|stage| format!("ours, stage {}", name_of(*stage))));
@@ -324,7 +292,7 @@ impl Results {
                     "X server {}, x11perf {}; rate over shared memory / rate over the socket, {}",
                     settings.server,
                     settings.x11perf,
-                    self.method()
+                    settings.common.method()
                 ),
                 format!("published: {}", figures.source),
             ],
@@ -376,8 +344,9 @@ mod tests {
             row("pointer", Hogs, full, 9000.0, 1.5),
             row("pointer+noop", Flood, full, 9000.0, 0.95),
         ];
-        results.skipped = vec![Missing { test: "shmput10".to_owned(), placement: Different, reason: "no result".to_owned() }];
-        results.conclude(false);
+        results.skipped =
+            vec![Missing { test: "shmput10".to_owned(), variant: "different".to_owned(), reason: "no result".to_owned() }];
+        results.judge(false);
         results
     }
 
@@ -402,7 +371,6 @@ mod tests {
         let value = serde_json::to_value(&results).unwrap();
         let row = &value["rows"][1];
         assert_eq!((row["stage"].as_str(), row["placement"].as_str()), (Some("1"), Some("different")));
-        assert!((value["geometric_means"]["hogs"]["round trips"].as_f64().unwrap() - 1.5).abs() < 1e-9);
         results.settings.baseline = true;
         assert!(!results.table().contains("40 met") && !results.table().contains("MISSED"));
     }
@@ -412,14 +380,17 @@ mod tests {
         let mut results = results();
         let find = |results: &Results, what: &str| results.targets.iter().find(|target| target.what == what).unwrap().clone();
         let hogs = find(&results, "round trips, a hog on each core");
-        assert_eq!((hogs.reached, hogs.verdict, &*hogs.detail), (Some(1.5), "missed", "lowest: pointer 1.50"));
+        assert_eq!(
+            (hogs.reached, hogs.verdict, &*hogs.detail),
+            (Some(1.5), "missed", "lowest: pointer (hogs) 1.50; beyond the bound in 1 of 1")
+        );
         assert_eq!(find(&results, "round trips, different cores").reached, Some(50.0));
         assert_eq!(find(&results, "putimage100").verdict, "not-measured");
         assert_eq!(find(&results, "CPU time an operation").verdict, "met");
         let each = "x11perf's whole list, each";
         assert_eq!(find(&results, each).verdict, "not-measured");
         results.rows[2].cpu_us_ours = Some(29.0);
-        results.conclude(true);
+        results.judge(true);
         assert_eq!(find(&results, each).reached, Some(0.97));
         assert_eq!(find(&results, "CPU time an operation").verdict, "missed");
     }

@@ -3,7 +3,7 @@
 use super::plan::{Stage, name_of};
 use crate::harness::failure::Failure;
 use crate::harness::machine::placed;
-use anyhow::Context;
+use anyhow::{Context, bail};
 use rustix::net::sockopt::socket_peercred;
 use slipway_transport::status::{self, Transport};
 use std::io::{BufRead, BufReader};
@@ -77,12 +77,14 @@ impl Server {
         let session = placed(cpu, || command.spawn())?.context("can't start slipway")?;
         let mut server = Self { session, pid: 0, display: 0, authority: String::new(), preload: None, stage };
         let stdout = BufReader::new(server.session.stdout.take().context("standard output")?);
-        let mut said = stdout.lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        // To its end: a keeper that can't write the rest would end, and the server with it.
+        let said: Vec<String> = stdout.lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
         // `slipway` ends by itself when the server takes too long.
-        let display = said.next().with_context(|| format!("'{}' did not start, as slipway says", setup.command.join(" ")))?;
+        let [display, authority, preload @ ..] = &said[..] else {
+            bail!("'{}' did not start, as slipway says", setup.command.join(" "));
+        };
         server.display = display.trim_start_matches(':').parse().with_context(|| format!("display '{display}'"))?;
-        server.authority = said.next().context("no authority file")?;
-        server.preload = said.next();
+        (server.authority, server.preload) = (authority.clone(), preload.first().cloned());
         let listener = socket_peercred(server.connect().context("the server's socket")?).context("SO_PEERCRED")?;
         server.pid = listener.pid.as_raw_nonzero().get() as u32;
         if stage.is_some() {

@@ -98,21 +98,18 @@ fn measured(line: &str) -> Option<(u64, f64)> {
     (rate.is_finite() && rate > 0.0).then(|| (operations, operations as f64 / rate))
 }
 
-/// Versions of the server, as x11perf reports it ("21.1.7" for release 12101007 of X.Org), and of x11perf.
+/// Versions of the server, as x11perf reports it ("21.1.7" for release 12101007 of X.Org since its version 20), and of x11perf.
 pub fn versions(output: &str) -> [String; 2] {
-    let server = output.lines().find_map(|line| line.split_once(" server version ")).map_or(String::new(), |(vendor, rest)| {
-        match (vendor, rest.split(' ').next().unwrap_or_default().parse::<u64>().unwrap_or_default()) {
-            // 1, two digits of the year's version, two of the minor, three of the patch; before version 21 one digit more of
-            // the first and none of the last.
-            ("The X.Org Foundation", release) => match release {
-                12_000_000.. => format!("{}.{}.{}", release / 100_000 % 100, release / 1000 % 100, release % 1000),
-                _ => format!("{}.{}.{}", release / 10_000_000, release / 100_000 % 100, release / 1000 % 100),
-            },
-            (vendor, release) => format!("{vendor} {release}"),
+    let server = output.lines().find_map(|line| line.split_once(" server version "));
+    let server = server.map(|(vendor, rest)| match rest.split(' ').next().unwrap_or_default().parse::<u64>() {
+        // 1, two digits of the year's version, two of the minor, three of the patch.
+        Ok(release @ 12_000_000..) if vendor == "The X.Org Foundation" => {
+            format!("{}.{}.{}", release / 100_000 % 100, release / 1000 % 100, release % 1000)
         }
+        release => format!("{vendor} {}", release.unwrap_or_default()),
     });
     let own = output.lines().find_map(|line| line.strip_prefix("x11perf - X11 performance program, version "));
-    [server, own.unwrap_or_default().trim().to_owned()]
+    [server.unwrap_or_default(), own.unwrap_or_default().trim().to_owned()]
 }
 
 impl Runner {
