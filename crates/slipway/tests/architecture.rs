@@ -13,7 +13,7 @@ const ALLOWED: [(&str, &[&str], &[&str]); 14] = [
     // Not on libmach: a task's file would have one.
     ("slipway-mach", &["slipway-abi", "slipway-fabric"], &["slipway-libmach", SUPPORT]),
     ("slipway-libmach", &["slipway-abi", "slipway-mach", "slipway-ports"], &["slipway-mig", SUPPORT]),
-    ("slipway-domain", &[], &["slipway-libmach", "slipway-mach"]),
+    ("slipway-domain", &[], &["slipway-libmach", "slipway-mach", SUPPORT]),
     ("slipway-bootstrap", &["slipway-libmach", "slipway-mach"], &[SUPPORT]),
     (
         "slipway-mig",
