@@ -191,12 +191,13 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
     answer
 }
 
-/// The set of `epfd` if a wait on it concerns us and its arguments make sense.
+/// The set of `epfd` if a wait on it concerns us and its arguments make sense. Also a set whose last stream has gone: the kernel may
+/// still have an event of ours for it.
 fn concerned(epfd: c_int, events: *mut epoll_event, max: c_int) -> Option<Arc<EpollSet>> {
     if max <= 0 || events.is_null() || !table::is_used(epfd) {
         return None;
     }
-    set_of(epfd).filter(|set| !set.is_idle())
+    set_of(epfd)
 }
 
 #[unsafe(no_mangle)]

@@ -250,11 +250,6 @@ impl EpollSet {
         self.epfd
     }
 
-    /// Whether a wait has anything to do that the kernel's epoll_wait wouldn't.
-    pub fn is_idle(&self) -> bool {
-        locked(&self.state).tags.len() <= 1
-    }
-
     /// Somebody else took the bell of `stream`: looks at it from now on.
     pub fn alert(&self, stream: &Stream) {
         let mut state = locked(&self.state);
