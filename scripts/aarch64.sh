@@ -98,6 +98,7 @@ iov="QEMU sends and receives no message without bytes as Linux does"
 memory="QEMU does not say that memory is missing (MADV_POPULATE_WRITE)"
 copies="QEMU has no process_vm_readv"
 prefix="QEMU finds no loader for a program with an empty environment"
+waits="/proc says this machine's numbers of the calls that a thread waits in"
 
 skip "$robust" a_holder_that_is_killed_is_succeeded who_mends_and_is_killed_leaves_it_to_the_next
 skip "$iov" the_end_is_no_packet_and_an_empty_packet_is_one
@@ -117,6 +118,7 @@ run libmach test everything_declared each_by_itself macros_and_initialisers valu
     notifications_are_those
 skip "$prefix" a_program_without_hooks_carries_on a_spawned_program_carries_on more_than_a_sockets_buffer_goes_back
 skip "$iov" a_connection_is_as_a_socketpair so_it_is_with_a_bell_for_every_write so_it_is_without_spinning
+skip "$waits" waking::
 run preload test
 run domain "*"
 
