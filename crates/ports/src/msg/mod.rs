@@ -20,6 +20,7 @@ use crate::{
     signals,
     state::SpaceId,
 };
+use request::INTERRUPTS;
 pub use request::Request;
 
 /// Sends the message in `buffer`, receives one into it, or one after the other, for the task with `space`.
@@ -31,9 +32,6 @@ pub fn mach_msg(process: &'static Process, space: SpaceId, buffer: &mut [u8], re
     }
     exchange(process, space, buffer, request)
 }
-
-/// The options with which a signal ends a call.
-const INTERRUPTS: u32 = option::SEND_INTERRUPT | option::RCV_INTERRUPT;
 
 /// As [`mach_msg`], with options that are seldom used.
 #[inline(never)]

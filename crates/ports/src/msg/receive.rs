@@ -1,10 +1,9 @@
 //! Receiving: by the fast path, from a queue here, or off a line.
 
 use super::{
-    INTERRUPTS,
     fast::{self, Buffer, Short, receivable},
     header::{self, Delivered},
-    request::{Request, deadline},
+    request::{INTERRUPTS, Request, deadline},
     typed,
 };
 use crate::{
