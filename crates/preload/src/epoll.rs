@@ -200,13 +200,41 @@ fn concerned(epfd: c_int, events: *mut epoll_event, max: c_int) -> Option<Arc<Ep
     set_of(epfd)
 }
 
+/// A wait of any kind, of which `real` is the kernel's own. Another thread may give the set its first stream while the kernel waits:
+/// what the kernel reports then may be ours.
+fn wait_or(
+    epfd: c_int,
+    events: *mut epoll_event,
+    max: c_int,
+    timeout: Option<Duration>,
+    mask: *const sigset_t,
+    real: impl Fn() -> c_int,
+) -> c_int {
+    if let Some(set) = concerned(epfd, events, max) {
+        return shield(|| wait(&set, events, max, timeout, mask), real);
+    }
+    let found = real();
+    let Some(set) = concerned(epfd, events, max).filter(|_| found > 0) else { return found };
+    let sift = || {
+        let at = |i| events.wrapping_add(i);
+        // SAFETY: the kernel has written so many.
+        let all = (0..found as usize).map(|i| unsafe { at(i).read_unaligned() });
+        let theirs = set.sift(&all.map(|e| Event { events: e.events, data: e.u64 }).collect::<Vec<_>>());
+        for (i, event) in theirs.iter().enumerate() {
+            // SAFETY: they are no more than the kernel's.
+            unsafe { at(i).write_unaligned(epoll_event { events: event.events, u64: event.data }) };
+        }
+        // The time that has passed is not counted.
+        if theirs.is_empty() { wait(&set, events, max, timeout, mask) } else { theirs.len() as c_int }
+    };
+    shield(sift, || found)
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_wait(epfd: c_int, events: *mut epoll_event, max: c_int, timeout: c_int) -> c_int {
     // SAFETY: the caller's contract is epoll_wait(2)'s.
     let real = || unsafe { next::epoll_wait(epfd, events, max, timeout) };
-    let Some(set) = concerned(epfd, events, max) else { return real() };
-    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
-    shield(|| wait(&set, events, max, time, std::ptr::null()), real)
+    wait_or(epfd, events, max, u64::try_from(timeout).ok().map(Duration::from_millis), std::ptr::null(), real)
 }
 
 #[unsafe(no_mangle)]
@@ -219,9 +247,7 @@ unsafe extern "C" fn epoll_pwait(
 ) -> c_int {
     // SAFETY: the caller's contract is epoll_pwait(2)'s.
     let real = || unsafe { next::epoll_pwait(epfd, events, max, timeout, mask) };
-    let Some(set) = concerned(epfd, events, max) else { return real() };
-    let time = u64::try_from(timeout).ok().map(Duration::from_millis);
-    shield(|| wait(&set, events, max, time, mask), real)
+    wait_or(epfd, events, max, u64::try_from(timeout).ok().map(Duration::from_millis), mask, real)
 }
 
 #[unsafe(no_mangle)]
@@ -234,8 +260,7 @@ unsafe extern "C" fn epoll_pwait2(
 ) -> c_int {
     // SAFETY: the caller's contract is epoll_pwait2(2)'s.
     let real = || unsafe { next::epoll_pwait2(epfd, events, max, timeout, mask) };
-    let Some(set) = concerned(epfd, events, max) else { return real() };
     // SAFETY: null or the caller's.
     let time = unsafe { timeout.as_ref() }.map(|t| Duration::new(t.tv_sec.max(0) as u64, t.tv_nsec.clamp(0, 999_999_999) as u32));
-    shield(|| wait(&set, events, max, time, mask), real)
+    wait_or(epfd, events, max, time, mask, real)
 }

@@ -26,6 +26,12 @@ use crate::support::{
 /// Steps in a life: more than a line's socket holds bells.
 const STEPS: usize = 12_000;
 
+/// The call that epoll_wait(2) makes, where it has its own.
+const EPOLL_WAIT: libc::c_long = if cfg!(target_arch = "x86_64") { 232 } else { libc::SYS_epoll_pwait };
+
+/// What the program has registered with its descriptors.
+const DATA: u64 = 7;
+
 /// How long a wait goes on that nothing ends, in milliseconds.
 const PATIENCE: i32 = 8_000;
 
@@ -60,6 +66,8 @@ impl End {
             How::Epoll => {
                 let mut event = libc::epoll_event { events: 0, u64: 0 };
                 let count = good(call!(epoll_wait(self.set, &raw mut event, 1, timeout)));
+                let data = event.u64;
+                assert!(count == 0 || data == DATA, "an event that the program did not ask for: {data}");
                 (count == 1).then_some(event.events)
             }
         }
@@ -82,7 +90,7 @@ impl End {
     }
 
     fn control(self, operation: i32, events: u32) -> i32 {
-        let mut event = libc::epoll_event { events, u64: 7 };
+        let mut event = libc::epoll_event { events, u64: DATA };
         if call!(epoll_ctl(self.set, operation, self.fd, &raw mut event)) == 0 { 0 } else { errno() }
     }
 
@@ -133,7 +141,7 @@ impl Waiter {
     /// Waits until the thread sleeps in the wait that it was given.
     fn until_asleep(&self) {
         let path = format!("/proc/self/task/{}/syscall", self.thread);
-        let waits = [libc::SYS_ppoll, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2].map(|n| n.to_string());
+        let waits = [libc::SYS_ppoll, EPOLL_WAIT, libc::SYS_epoll_pwait, libc::SYS_epoll_pwait2].map(|n| n.to_string());
         loop {
             let now = std::fs::read_to_string(&path).expect("a thread's state");
             if waits.iter().any(|wait| now.split(' ').next() == Some(wait)) {
@@ -423,4 +431,30 @@ fn every_wait_ends_without_spinning_too() {
 #[ignore = "long: many lives"]
 fn every_wait_of_many_lives() {
     hooked(|| lives(1000..1060));
+}
+
+/// The kernel waits for a set that has no stream yet when another thread adds one.
+#[test]
+fn a_wait_that_began_before_the_first_stream_came() {
+    hooked(|| {
+        let _step = Step::begin("an early wait");
+        let server = Server::listen();
+        for ready in [false, true] {
+            let c = server.connection();
+            let end = End::new(c.server);
+            let waiter = Waiter::new();
+            waiter.jobs.send((end, How::Epoll)).expect("the thread waits");
+            waiter.until_asleep();
+            if ready {
+                write_all(c.client, b"before");
+            }
+            assert_eq!(end.control(EPOLL_CTL_ADD, EPOLLIN as u32), 0);
+            if !ready {
+                write_all(c.client, b"behind");
+            }
+            let answer = waiter.answers.recv_timeout(Duration::from_millis(PATIENCE as u64 + 2000));
+            assert_eq!(answer, Ok(Some(EPOLLIN as u32)));
+            assert_eq!(read_once(c.server, 10).bytes.len(), 6);
+        }
+    });
 }

@@ -145,6 +145,13 @@ impl EpollSet {
         }
     }
 
+    /// The program's among events that the kernel reported to a wait of its own, which began before the set had streams.
+    pub fn sift(&self, events: &[Event]) -> Vec<Event> {
+        let mut out = Vec::new();
+        self.sort(&mut locked(&self.state), events, &mut out);
+        out
+    }
+
     /// Sorts the kernel's events into the program's, which go out, and ours.
     fn sort(&self, state: &mut State, events: &[Event], out: &mut Vec<Event>) {
         for event in events {
