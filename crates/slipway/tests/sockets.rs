@@ -75,11 +75,11 @@ impl Place {
         serde_json::from_str(&printed).expect("JSON")
     }
 
-    /// Connections of a server over shared memory.
-    fn rings(&self, socket: &Path) -> usize {
+    /// How many connections a server has by the transport: `ring` or `socket`.
+    fn connections(&self, socket: &Path, transport: &str) -> usize {
         let status = self.status(socket);
         let connections = status["servers"][0]["connections"].as_array().expect("a list");
-        connections.iter().filter(|connection| connection["transport"] == "ring").count()
+        connections.iter().filter(|connection| connection["transport"] == transport).count()
     }
 }
 
@@ -107,9 +107,10 @@ impl Drop for Serving {
 fn expect_rings(place: &Place, socket: &Path, (server, client): (bool, bool), mut run: Command) {
     let mut running = run.stdout(Stdio::piped()).spawn().expect("starts");
     if server && client {
-        until("a connection is on shared memory", || place.rings(socket) > 0);
+        until("a connection is on shared memory", || place.connections(socket, "ring") > 0);
     } else if server {
-        assert_eq!(place.rings(socket), 0);
+        until("a connection is on its socket", || place.connections(socket, "socket") > 0);
+        assert_eq!(place.connections(socket, "ring"), 0);
     }
     let _ = running.kill();
     let _ = running.wait();

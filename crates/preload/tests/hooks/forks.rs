@@ -4,28 +4,10 @@ use libc::{POLLIN, SHUT_WR, pid_t};
 
 use crate::support::{
     Connection, Server,
-    calls::{call, good, poll, read_up_to, write_all},
+    calls::{call, child, good, join, poll, read_up_to, write_all},
     hooked,
     watchdog::Step,
 };
-
-/// Runs `work` in a child that ends with its answer.
-fn child(work: impl FnOnce() -> bool) -> pid_t {
-    let pid = good(call!(fork())) as pid_t;
-    if pid == 0 {
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
-        call!(_exit(if done { 0 } else { 1 }));
-    }
-    pid
-}
-
-/// Waits for a child that must have done its work.
-#[track_caller]
-fn join(pid: pid_t) {
-    let mut status = -1;
-    assert_eq!(call!(waitpid(pid, &raw mut status, 0)), pid);
-    assert_eq!(status, 0, "the child's exit status");
-}
 
 fn connected() -> (Server, Connection) {
     let server = Server::listen();

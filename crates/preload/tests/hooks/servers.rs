@@ -2,12 +2,12 @@
 
 use std::{ffi::c_int, thread};
 
-use libc::{AF_UNIX, POLLIN, SOCK_CLOEXEC, SOCK_STREAM, pid_t};
+use libc::{AF_UNIX, POLLIN, SOCK_CLOEXEC, SOCK_STREAM};
 use slipway_transport::status::{ServerStatus, Transport};
 
 use crate::support::{
     Fd, Server,
-    calls::{call, errno, good, poll, read_up_to, write_all},
+    calls::{call, child, errno, good, join, poll, read_up_to, write_all},
     connection::{address, connect, socket},
     hooked_with, messages,
     watchdog::Step,
@@ -37,23 +37,6 @@ fn ask(fd: Fd, count: u32) {
         write_all(fd, &i.to_ne_bytes());
         assert_eq!(read_up_to(fd, 4), i.to_ne_bytes());
     }
-}
-
-/// Runs `work` in a child.
-fn child(work: impl FnOnce()) -> pid_t {
-    let pid = good(call!(fork())) as pid_t;
-    if pid == 0 {
-        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).is_ok();
-        call!(_exit(if done { 0 } else { 1 }));
-    }
-    pid
-}
-
-#[track_caller]
-fn join(pid: pid_t) {
-    let mut status = -1;
-    assert_eq!(call!(waitpid(pid, &raw mut status, 0)), pid);
-    assert_eq!(status, 0, "the child's exit status");
 }
 
 fn rings(status: &ServerStatus) -> usize {
@@ -108,6 +91,7 @@ fn a_process_for_each_connection() {
                 children.push(child(|| {
                     call!(close(client));
                     serve(accepted);
+                    true
                 }));
                 good(call!(close(accepted)));
                 client
@@ -148,6 +132,7 @@ fn whichever_process_accepts_finds_the_offer() {
                     }
                     served.into_iter().for_each(|thread| thread.join().expect("serves"));
                     write_all(tell, b".");
+                    true
                 })
             })
             .collect();
@@ -181,6 +166,7 @@ fn a_connection_that_is_handed_to_a_worker() {
                 let (_, fds) = messages::receive_open(worker, &[1], messages::space(1), 0);
                 serve(fds[0]);
             }
+            true
         });
         for begun in [false, true] {
             let client = server.connect();

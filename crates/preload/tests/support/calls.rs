@@ -2,7 +2,7 @@
 
 use std::{ffi::c_int, io, ptr};
 
-use libc::{iovec, pollfd};
+use libc::{iovec, pid_t, pollfd};
 
 /// A descriptor as C programs have it.
 pub type Fd = c_int;
@@ -165,4 +165,22 @@ pub fn close_all(fds: impl IntoIterator<Item = Fd>) {
     for fd in fds {
         call!(close(fd));
     }
+}
+
+/// Runs `work` in a child that ends with its answer.
+pub fn child(work: impl FnOnce() -> bool) -> pid_t {
+    let pid = good(call!(fork())) as pid_t;
+    if pid == 0 {
+        let done = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work)).unwrap_or(false);
+        call!(_exit(if done { 0 } else { 1 }));
+    }
+    pid
+}
+
+/// Waits for a child that must have done its work.
+#[track_caller]
+pub fn join(pid: pid_t) {
+    let mut status = -1;
+    assert_eq!(call!(waitpid(pid, &raw mut status, 0)), pid);
+    assert_eq!(status, 0, "the child's exit status");
 }
