@@ -2,13 +2,17 @@
 //! A user of the fabric may have a table of its own words between the two, for each end one.
 
 use crate::{
+    descriptor::make_any,
     ring::{FRONT, Ring, RingControl},
     spin::SpinStrategy,
     sync::{AtomicU32, Mapping, Ordering, Padded, Shared, Zeroed},
 };
-use rustix::fs::{
-    FallocateFlags, FsWord, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
-    memfd_create,
+use rustix::{
+    fs::{
+        FallocateFlags, FsWord, MemfdFlags, SealFlags, fallocate, fcntl_add_seals, fcntl_get_seals, fstat, fstatfs, ftruncate,
+        memfd_create,
+    },
+    io::Errno,
 };
 use std::{
     io,
@@ -89,6 +93,13 @@ fn size_with(table: usize, ring: usize) -> usize {
     AREAS + 2 * table + 2 * ring
 }
 
+/// A memory file that can be sealed.
+fn memory() -> Result<OwnedFd, Errno> {
+    let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
+    // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
+    memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))
+}
+
 impl Segment {
     /// Makes a segment with two rings of `ring` bytes each (a power of two within
     /// [`RING_LIMITS`]). The descriptor is for the other end. What light traffic needs of its memory is taken now, the rest
@@ -97,7 +108,7 @@ impl Segment {
     /// # Errors
     /// There is no memory, or no descriptor.
     pub fn create(ring: usize) -> io::Result<(Self, OwnedFd)> {
-        Self::create_with(0, ring)
+        Self::lay_out(make_any(memory)?, 0, ring)
     }
 
     /// As [`Segment::create`], with a table of `table` bytes for each end, a multiple of the page size.
@@ -105,9 +116,10 @@ impl Segment {
     /// # Errors
     /// As there.
     pub fn create_with(table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
-        let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
-        // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
-        let fd = memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))?;
+        Self::lay_out(memory()?, table, ring)
+    }
+
+    fn lay_out(fd: OwnedFd, table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
         ftruncate(&fd, size_with(table, ring) as u64)?;
         // As `Ring::grow` asks later, but on any kernel.
         let front = (FRONT as usize).min(ring) as u64;

@@ -2,6 +2,7 @@
 
 use crate::{
     real::{fail, real, shield},
+    room::{self, made},
     table::{self, Slot},
 };
 use libc::{
@@ -139,6 +140,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 || !settings.sockets.has(&endpoint)
                 || !is_stream_socket(fd)
                 || needs_kernel(fd)
+                || !room::for_line(fd)
             {
                 return real();
             }
@@ -151,6 +153,7 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                     stream.set_timeout(receive, timeout(fd, name));
                 }
                 crate::process::watch_forks();
+                crate::process::watch_exit();
                 crate::signals::watch();
                 table::put(fd, Slot::Stream(Arc::new(stream)));
             }
@@ -286,9 +289,10 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
         || {
             let Some(slot) = table::get(fd) else { return };
             let Slot::Listener(hub) = &*slot else { return };
+            let plain = needs_kernel(new) || !room::for_line(new);
             table::put(
                 new,
-                match table::borrowed(new, |x| hub.accepted(x, nonblocking, needs_kernel(new))) {
+                match table::borrowed(new, |x| hub.accepted(x, nonblocking, plain)) {
                     Accepted::Line(stream) => Slot::Stream(stream),
                     Accepted::Plain(client) => Slot::Plain(client),
                 },
@@ -315,7 +319,7 @@ unsafe extern "C" fn accept(fd: c_int, address: *mut sockaddr, length: *mut sock
             return fail(Errno::INTR);
         }
         let space = capacity(length);
-        let new = next::accept(fd, address, length);
+        let new = made(|| next::accept(fd, address, length));
         if new >= 0 {
             accepted(fd, new, false);
             hide_name(address, length, space);
@@ -332,7 +336,7 @@ unsafe extern "C" fn accept4(fd: c_int, address: *mut sockaddr, length: *mut soc
             return fail(Errno::INTR);
         }
         let space = capacity(length);
-        let new = next::accept4(fd, address, length, flags);
+        let new = made(|| next::accept4(fd, address, length, flags));
         if new >= 0 {
             accepted(fd, new, flags & SOCK_NONBLOCK != 0);
             hide_name(address, length, space);

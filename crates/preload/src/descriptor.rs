@@ -2,6 +2,7 @@
 
 use crate::{
     real::{fail, real, shield},
+    room::made,
     table,
 };
 use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_SETFL, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
@@ -81,7 +82,7 @@ fn copied(old: c_int, new: c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup(fd: c_int) -> c_int {
     // SAFETY: no pointers.
-    copied(fd, unsafe { next::dup(fd) })
+    copied(fd, made(|| unsafe { next::dup(fd) }))
 }
 
 /// dup2 and dup3: the descriptor that is replaced is closed by it.
@@ -135,13 +136,13 @@ fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_in
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
     // SAFETY: the caller's contract is fcntl(2)'s.
-    controlled(fd, command, argument, unsafe { next::fcntl(fd, command, argument) })
+    controlled(fd, command, argument, made(|| unsafe { next::fcntl(fd, command, argument) }))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
     // SAFETY: the caller's contract is fcntl(2)'s.
-    controlled(fd, command, argument, unsafe { next::fcntl64(fd, command, argument) })
+    controlled(fd, command, argument, made(|| unsafe { next::fcntl64(fd, command, argument) }))
 }
 
 #[unsafe(no_mangle)]

@@ -3,6 +3,7 @@
 use crate::{
     connect::adopt,
     real::{fail, last_error, real, shield},
+    room::made,
     signals::Mark,
     table::{self, Slot},
 };
@@ -45,13 +46,13 @@ fn created(epfd: c_int) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
     // SAFETY: no pointers.
-    created(unsafe { next::epoll_create(size) })
+    created(made(|| unsafe { next::epoll_create(size) }))
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
     // SAFETY: no pointers.
-    created(unsafe { next::epoll_create1(flags) })
+    created(made(|| unsafe { next::epoll_create1(flags) }))
 }
 
 /// After `fd` became a member of `epfd`: what that means if it is a set itself.
@@ -93,8 +94,8 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
                     match set_or_new(epfd).filter(|set| !set.is_nested()).map(|set| set.add(fd, stream, events, data)) {
                         Some(Ok(())) => 0,
-                        Some(Err(error)) => fail(error),
-                        None => {
+                        Some(Err(error)) if error != Errno::MFILE => fail(error),
+                        _ => {
                             // The set can't be ours, so the connection can't be either.
                             table::give_back(fd, stream);
                             real()

@@ -10,6 +10,7 @@
 //! * [`io`], [`message`]: read and write in all their forms.
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
+//! * [`room`]: descriptors for the program, when there are few.
 //! * [`process`]: fork and exec, after which others may hold the connection.
 //! * [`signals`]: whether a signal came while a wait looked. * [`timer`]: a server's interval timer, set lazily.
 
@@ -24,6 +25,7 @@ mod message;
 mod poll;
 mod process;
 mod real;
+mod room;
 mod signals;
 mod table;
 mod timer;

@@ -6,14 +6,19 @@ use crate::{
     table::{self, Slot},
 };
 use libc::{fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
-use rustix::{event::PollFlags, io::Errno};
+use rustix::{
+    event::{PollFlags, epoll},
+    io::Errno,
+};
 use slipway_transport::{
+    descriptor::Reserved,
     epoll::EpollSet,
     hub::Hub,
     stream::Stream,
     wait::{Member, PollEntry, wait},
 };
 use std::{
+    collections::HashMap,
     ffi::c_int,
     os::fd::{AsFd, AsRawFd},
     sync::Arc,
@@ -42,8 +47,49 @@ pub fn real_poller(mask: Option<*const sigset_t>) -> impl FnMut(&mut [PollEntry]
         // SAFETY: the entries have pollfd's layout; the mask is the program's own argument.
         let n =
             unsafe { next::ppoll(entries.as_mut_ptr().cast(), entries.len() as nfds_t, time, mask.unwrap_or(std::ptr::null())) };
-        usize::try_from(n).map_err(|_| last_error())
+        match usize::try_from(n).map_err(|_| last_error()) {
+            // The kernel takes no more entries than the program may have descriptors; with the lines' there can be more.
+            Err(Errno::INVAL) => poll_many(entries, time, mask.unwrap_or(std::ptr::null())),
+            result => result,
+        }
     }
+}
+
+/// poll(2) without a limit, by a set that is made for it.
+#[cold]
+fn poll_many(entries: &mut [PollEntry], mut time: *const timespec, mask: *const sigset_t) -> Result<usize, Errno> {
+    let set = Reserved::make_aside(|| epoll::create(epoll::CreateFlags::CLOEXEC)).map_err(|_| Errno::INVAL)?;
+    let now = timespec { tv_sec: 0, tv_nsec: 0 };
+    let mut wanted: HashMap<c_int, i16> = HashMap::new();
+    for entry in entries.iter().filter(|entry| entry.fd >= 0) {
+        *wanted.entry(entry.fd).or_default() |= entry.events;
+    }
+    let mut found: HashMap<c_int, i16> = HashMap::new();
+    for (fd, events) in &wanted {
+        let flags = epoll::EventFlags::from_bits_retain(*events as u16 as u32);
+        let at_once = match table::borrowed(*fd, |x| epoll::add(&set, x, epoll::EventData::new_u64(*fd as u64), flags)) {
+            Ok(()) => continue,
+            // A file that is always ready.
+            Err(Errno::PERM) => events & (libc::POLLIN | libc::POLLOUT),
+            Err(Errno::BADF) => libc::POLLNVAL,
+            Err(error) => return Err(error),
+        };
+        found.insert(*fd, at_once);
+        if at_once != 0 {
+            time = &raw const now;
+        }
+    }
+    let mut events = vec![libc::epoll_event { events: 0, u64: 0 }; wanted.len().max(1)];
+    let room = c_int::try_from(events.len()).unwrap_or(c_int::MAX);
+    // SAFETY: `events` has room for so many; time and mask are null or valid.
+    let n = unsafe { crate::epoll::next::epoll_pwait2(set.as_fd().as_raw_fd(), events.as_mut_ptr(), room, time, mask) };
+    let n = usize::try_from(n).map_err(|_| last_error())?;
+    found.extend(events[..n].iter().map(|event| (event.u64 as c_int, event.events as i16)));
+    let always = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
+    for entry in entries.iter_mut() {
+        entry.revents = found.get(&entry.fd).map_or(0, |revents| revents & (entry.events | always));
+    }
+    Ok(entries.iter().filter(|entry| entry.revents != 0).count())
 }
 
 /// A poller that serves hubs while it waits.
@@ -56,13 +102,21 @@ pub fn serving(
             return poller(entries, timeout);
         }
         let start = Instant::now();
-        let mut all = entries.to_vec();
-        all.extend(hubs.iter().map(|hub| PollEntry { fd: hub.as_fd().as_raw_fd(), events: libc::POLLIN, revents: 0 }));
         loop {
+            let gates: Vec<_> = hubs.iter().filter_map(|hub| Some((hub, hub.gate()?))).collect();
+            if gates.is_empty() {
+                return poller(entries, timeout.map(|timeout| timeout.saturating_sub(start.elapsed())));
+            }
+            let mut all = entries.to_vec();
+            all.extend(gates.iter().map(|(_, gate)| PollEntry {
+                fd: gate.as_fd().as_raw_fd(),
+                events: libc::POLLIN,
+                revents: 0,
+            }));
             poller(&mut all, timeout.map(|timeout| timeout.saturating_sub(start.elapsed())))?;
-            let (asked, gates) = all.split_at(entries.len());
+            let (asked, answers) = all.split_at(entries.len());
             entries.copy_from_slice(asked);
-            for (hub, _) in hubs.iter().zip(gates).filter(|(_, gate)| gate.revents != 0) {
+            for ((hub, _), _) in gates.iter().zip(answers).filter(|(_, answer)| answer.revents != 0) {
                 hub.serve();
             }
             let count = entries.iter().filter(|entry| entry.revents != 0).count();

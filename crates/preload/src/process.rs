@@ -53,6 +53,7 @@ extern "C" fn before_fork() {
 
 /// In the child.
 extern "C" fn after_fork() {
+    slipway_transport::descriptor::restore_limit();
     shield(
         || {
             table::each(|slot| match slot {
@@ -61,6 +62,25 @@ extern "C" fn after_fork() {
                 Slot::Plain(client) => client.after_fork(),
                 Slot::Set(_) => {}
             });
+        },
+        || {},
+    );
+}
+
+/// From now on what other ends want back on their sockets is put there when the program exits: no call of it may come before.
+pub fn watch_exit() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| at_exit(settle));
+}
+
+extern "C" fn settle() {
+    shield(
+        || {
+            for fd in table::used() {
+                if let Some(stream) = table::stream(fd).filter(|stream| stream.is_wanted_back() && !stream.is_in_use()) {
+                    table::borrowed(fd, |fd| stream.part(fd));
+                }
+            }
         },
         || {},
     );

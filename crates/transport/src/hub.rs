@@ -3,6 +3,7 @@
 use crate::{
     descriptor::Reserved,
     endpoint::Endpoint,
+    epoll::EpollSet,
     ledger::{Ledger, LedgerEntry},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
@@ -12,6 +13,7 @@ use crate::{
     status::{Connection, Limits, ServerStatus, Transport, Waits, lines},
     stream::{Stream, locked},
 };
+use arc_swap::ArcSwapOption;
 use rustix::{
     event::epoll,
     fs::Mode,
@@ -25,9 +27,9 @@ use slipway_fabric::{
 };
 use std::{
     io,
-    os::fd::{AsFd, BorrowedFd, OwnedFd},
-    path::PathBuf,
-    sync::{Arc, Mutex, Weak},
+    os::fd::{AsFd, BorrowedFd},
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, OnceLock, Weak},
 };
 
 /// Most offers and greetings that wait; beyond it the oldest are dropped and stay on their sockets.
@@ -40,19 +42,67 @@ pub struct Hub {
     name: String,
     display: Option<u32>,
     path: PathBuf,
-    /// Device and number of the file there.
-    file: (u64, u64),
-    /// An epoll set of the listening socket and of those whose connection is not accepted yet.
-    gate: Reserved,
-    listening: Reserved,
+    inherited: bool,
+    /// None while the program has a use for every descriptor.
+    gate: ArcSwapOption<Gate>,
+    /// Where the program waits for the gate.
+    sets: Mutex<Vec<Weak<EpollSet>>>,
     state: Mutex<State>,
-    pool: Pool,
     ledger: Arc<Ledger>,
+}
+
+/// What clients come to.
+#[derive(Debug)]
+pub struct Gate {
+    /// An epoll set of the listening socket and of those whose connection is not accepted yet.
+    set: Reserved,
+    listening: Reserved,
+    /// Device and number of its file.
+    file: (u64, u64),
+    /// Once the server has forked.
+    pool: OnceLock<Pool>,
+}
+
+impl Gate {
+    /// At `path`, where it replaces what is there.
+    fn open(path: &Path, inherited: bool) -> io::Result<Self> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let listening = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None))?;
+        let set = Reserved::make_aside(|| epoll::create(epoll::CreateFlags::CLOEXEC))?;
+        // Bound under another name and renamed when it listens: whoever sees the name can connect,
+        // and what a killed server left there is replaced.
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let fresh = path.with_file_name(format!(".{name}-{}", std::process::id()));
+        let _ = rustix::fs::unlink(&fresh);
+        bind(&listening, &SocketAddrUnix::new(&fresh)?)?;
+        let mode = if inherited { Mode::RUSR | Mode::WUSR | INHERITED } else { Mode::RUSR | Mode::WUSR };
+        let ready = listen(&listening, 128)
+            .and_then(|()| rustix::fs::chmod(&fresh, mode))
+            .and_then(|()| rustix::fs::stat(&fresh))
+            .and_then(|file| rustix::fs::rename(&fresh, path).map(|()| (file.st_dev, file.st_ino)));
+        let file = ready.inspect_err(|_| _ = rustix::fs::unlink(&fresh))?;
+        epoll::add(&set, &listening, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
+        Ok(Self { set, listening, file, pool: OnceLock::new() })
+    }
+
+    /// Puts a socket, and what was heard from it, where any process of the server finds it.
+    fn park(&self, line: Reserved, token: [u8; TOKEN], ring: u64) {
+        let _ = epoll::delete(&self.set, &line);
+        if let Some(pool) = self.pool.get() {
+            pool.put(line.into_owned(), token, ring);
+        }
+    }
+}
+
+impl AsFd for Gate {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.set.as_fd()
+    }
 }
 
 #[derive(Debug, Default)]
 struct State {
-    greetings: Vec<OwnedFd>,
+    greetings: Vec<Reserved>,
     offers: Vec<Offer>,
     /// This process's streams, by the numbers of their entries.
     streams: Vec<(usize, Weak<Stream>)>,
@@ -64,7 +114,7 @@ struct Offer {
     token: [u8; TOKEN],
     ring: u64,
     from: Credentials,
-    line: OwnedFd,
+    line: Reserved,
 }
 
 /// A client that stays on its socket, for the status.
@@ -115,25 +165,43 @@ impl Hub {
             runtime_dir(true).ok_or_else(|| io::Error::other("no runtime directory is this user's own and closed to others"))?;
         let hub_name = endpoint.hub_name().ok_or_else(|| io::Error::other("there is no file of its name"))?;
         let path = dir.join(&hub_name);
-        let listening =
-            socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK, None)?;
-        // Bound under another name and renamed when it listens: whoever sees the name can connect,
-        // and what a killed server left there is replaced.
-        let fresh = dir.join(format!(".{hub_name}-{}", std::process::id()));
-        let _ = std::fs::remove_file(&fresh);
-        bind(&listening, &SocketAddrUnix::new(&fresh)?)?;
-        let mode = if inherited { Mode::RUSR | Mode::WUSR | INHERITED } else { Mode::RUSR | Mode::WUSR };
-        let ready = listen(&listening, 128)
-            .and_then(|()| rustix::fs::chmod(&fresh, mode))
-            .and_then(|()| rustix::fs::stat(&fresh))
-            .and_then(|file| rustix::fs::rename(&fresh, &path).map(|()| (file.st_dev, file.st_ino)));
-        let file = ready.inspect_err(|_| _ = std::fs::remove_file(&fresh))?;
-        let gate = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-        epoll::add(&gate, &listening, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
-        let (gate, listening) = (Reserved::new(gate)?, Reserved::new(listening)?);
+        let gate = ArcSwapOption::from_pointee(Gate::open(&path, inherited)?);
         let (name, display) = (endpoint.shown(), endpoint.display());
-        let (pool, ledger) = (Pool::new()?, Ledger::new(Settings::get().clients)?);
-        Ok(Arc::new(Self { name, display, path, file, gate, listening, state: Mutex::default(), pool, ledger }))
+        let ledger = Ledger::new(Settings::get().clients)?;
+        let (sets, state) = (Mutex::default(), Mutex::default());
+        Ok(Arc::new(Self { name, display, path, inherited, gate, sets, state, ledger }))
+    }
+
+    /// What the program must wait for on the hub's behalf; None if there is nothing now.
+    pub fn gate(&self) -> Option<Arc<Gate>> {
+        self.gate.load_full()
+    }
+
+    /// The program waits for the gate in `set`.
+    pub fn join(&self, set: &Arc<EpollSet>) {
+        locked(&self.sets).push(Arc::downgrade(set));
+    }
+
+    /// The program wants every descriptor: closes the gate. Those who wait there stay on their sockets.
+    pub fn give_up(&self) {
+        if let Ok(mut state) = self.state.try_lock() {
+            self.retire();
+            (state.offers, state.greetings) = Default::default();
+            self.gate.store(None);
+        }
+    }
+
+    /// Opens the gate again, if it was closed and no other process of the server has one.
+    fn reopen(&self) {
+        if self.gate.load().is_some() || self.ledger.is_shared() {
+            return;
+        }
+        let Ok(gate) = Gate::open(&self.path, self.inherited) else { return };
+        let gate = Arc::new(gate);
+        self.gate.store(Some(Arc::clone(&gate)));
+        for set in locked(&self.sets).iter().filter_map(Weak::upgrade) {
+            set.wait_for(self, gate.as_fd());
+        }
     }
 
     /// Whether a hub's file says that its server inherited the listening socket.
@@ -153,8 +221,9 @@ impl Hub {
 
     /// Removes the hub's file, if no other process of the server serves the hub, and no other server has taken its place.
     pub fn retire(&self) {
-        if self.ledger.is_over() && rustix::fs::stat(&self.path).is_ok_and(|file| (file.st_dev, file.st_ino) == self.file) {
-            let _ = std::fs::remove_file(&self.path);
+        let Some(gate) = self.gate() else { return };
+        if self.ledger.is_over() && rustix::fs::stat(&self.path).is_ok_and(|file| (file.st_dev, file.st_ino) == gate.file) {
+            let _ = rustix::fs::unlink(&self.path);
         }
     }
 
@@ -171,43 +240,55 @@ impl Hub {
     /// This process forks: what it heard and didn't use is for whichever process accepts.
     pub fn before_fork(&self) {
         self.ledger.before_fork();
+        let Some(gate) = self.gate() else { return };
+        if gate.pool.get().is_none()
+            && let Ok(pool) = Pool::new()
+        {
+            let _ = gate.pool.set(pool);
+        }
         if let Ok(mut state) = self.state.try_lock() {
-            self.park(&mut state);
+            Self::park(&gate, &mut state);
         }
     }
 
-    fn park(&self, state: &mut State) {
-        for offer in state.offers.drain(..) {
-            let _ = epoll::delete(&self.gate, &offer.line);
-            self.pool.put(offer.line, offer.token, offer.ring);
-        }
-        for greeting in state.greetings.drain(..) {
-            let _ = epoll::delete(&self.gate, &greeting);
-            self.pool.put(greeting, [0; TOKEN], 0);
-        }
+    fn park(gate: &Gate, state: &mut State) {
+        state.offers.drain(..).for_each(|offer| gate.park(offer.line, offer.token, offer.ring));
+        state.greetings.drain(..).for_each(|greeting| gate.park(greeting, [0; TOKEN], 0));
     }
 
     /// Hears everybody at the gate: takes offers, answers questions. Never waits.
     pub fn serve(&self) {
+        let Some(gate) = self.gate() else { return };
         let mut state = locked(&self.state);
-        let _turn = self.ledger.family().lock.lock();
-        self.hear_all(&mut state);
+        let turn = self.ledger.family().lock.lock();
+        let served = self.hear_all(&gate, &mut state);
         if self.ledger.is_shared() {
-            self.park(&mut state);
+            Self::park(&gate, &mut state);
+        }
+        drop((turn, state));
+        if !served {
+            // Those who can't be let in would be heard of for ever.
+            self.give_up();
         }
     }
 
-    fn hear_all(&self, state: &mut State) {
+    /// False if there is no descriptor for a newcomer.
+    fn hear_all(&self, gate: &Gate, state: &mut State) -> bool {
         let mut newcomers = Vec::new();
+        let mut served = true;
         for _ in 0..2 * MOST_WAITING {
-            match accept_with(&self.listening, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+            let newcomer = Reserved::make_aside(|| accept_with(&gate.listening, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK));
+            match newcomer.map_err(|error| Errno::from_io_error(&error)) {
                 Ok(fd) => newcomers.push(fd),
-                Err(Errno::INTR | Errno::CONNABORTED) => {}
-                Err(_) => break,
+                Err(Some(Errno::INTR | Errno::CONNABORTED)) => {}
+                Err(error) => {
+                    served = error == Some(Errno::AGAIN);
+                    break;
+                }
             }
         }
-        if self.ledger.is_shared() {
-            for (socket, token, ring) in self.pool.take() {
+        if let Some(pool) = gate.pool.get().filter(|_| self.ledger.is_shared()) {
+            for (socket, token, ring) in pool.take() {
                 match credentials::peer(&socket) {
                     Ok(from) if ring != 0 => state.offers.push(Offer { token, ring, from, line: socket }),
                     _ => state.greetings.push(socket),
@@ -217,10 +298,10 @@ impl Hub {
         // Whoever offered and went away without connecting leaves nothing.
         state.offers.retain(|offer| matches!(hear(offer.line.as_fd()), Heard::Nothing));
         for fd in std::mem::take(&mut state.greetings) {
-            self.greet(state, fd, false);
+            self.greet(gate, state, fd, false);
         }
         for fd in newcomers {
-            self.greet(state, fd, true);
+            self.greet(gate, state, fd, true);
         }
         while state.greetings.len() > MOST_WAITING {
             state.greetings.remove(0);
@@ -228,17 +309,18 @@ impl Hub {
         while state.offers.len() > MOST_WAITING {
             state.offers.remove(0);
         }
+        served
     }
 
-    fn greet(&self, state: &mut State, fd: OwnedFd, newcomer: bool) {
+    fn greet(&self, gate: &Gate, state: &mut State, fd: Reserved, newcomer: bool) {
         let heard = hear(fd.as_fd());
         let waits = matches!(heard, Heard::Nothing | Heard::Message(Message::Offer { .. }));
         if self.ledger.is_shared() {
             // A set would go on hearing of sockets that another process has.
         } else if waits && newcomer {
-            let _ = epoll::add(&self.gate, &fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
+            let _ = epoll::add(&gate.set, &fd, epoll::EventData::new_u64(0), epoll::EventFlags::IN);
         } else if !waits && !newcomer {
-            let _ = epoll::delete(&self.gate, &fd);
+            let _ = epoll::delete(&gate.set, &fd);
         }
         match heard {
             Heard::Nothing => state.greetings.push(fd),
@@ -267,7 +349,8 @@ impl Hub {
     }
 
     /// Finds the offer for a connection that was just accepted as `fd`, and grants it what the
-    /// limits allow, unless only the kernel can do what is asked of the socket (`plain`). Never waits: an offer is there before its connection.
+    /// limits allow, unless only the kernel can do what is asked of the socket, or the program may want the descriptor
+    /// (`plain`). Never waits: an offer is there before its connection.
     pub fn accepted(&self, fd: BorrowedFd<'_>, nonblocking: bool, plain: bool) -> Accepted {
         let peer = credentials::peer(fd).ok();
         let pid = peer.and_then(|p| p.pid).unwrap_or(0);
@@ -275,18 +358,23 @@ impl Hub {
             let address = SocketAddrUnix::try_from(address).ok()?;
             token_of(address.abstract_name()?)
         });
+        if !plain {
+            self.reopen();
+        }
         let mut state = locked(&self.state);
         let _turn = self.ledger.family().lock.lock();
-        self.hear_all(&mut state);
-        let offer = token.and_then(|token| {
-            let index = state.offers.iter().position(|o| o.token == token)?;
-            let offer = state.offers.swap_remove(index);
-            let _ = epoll::delete(&self.gate, &offer.line);
-            Some(offer)
+        let offer = self.gate().and_then(|gate| {
+            self.hear_all(&gate, &mut state);
+            let index = token.and_then(|token| state.offers.iter().position(|o| o.token == token));
+            let offer = index.map(|index| state.offers.swap_remove(index));
+            if let Some(offer) = &offer {
+                let _ = epoll::delete(&gate.set, &offer.line);
+            }
+            if self.ledger.is_shared() {
+                Self::park(&gate, &mut state);
+            }
+            offer
         });
-        if self.ledger.is_shared() {
-            self.park(&mut state);
-        }
         // Only the process that connected may have offered; anything else is somebody's trick.
         let offer = offer.filter(|o| peer.is_some_and(|p| p.pid.is_some() && p == o.from));
         if let Some(offer) = offer {
@@ -299,9 +387,7 @@ impl Hub {
                 Ok((segment, record)) => {
                     let index = record.index();
                     let hides_end = self.display.is_some();
-                    let stream =
-                        Reserved::new(line).and_then(|line| Stream::granted(line, segment, record, nonblocking, hides_end));
-                    if let Ok(stream) = stream {
+                    if let Ok(stream) = Stream::granted(line, segment, record, nonblocking, hides_end) {
                         let stream = Arc::new(stream);
                         state.streams.retain(|(_, s)| s.strong_count() > 0);
                         state.streams.push((index, Arc::downgrade(&stream)));
@@ -401,11 +487,5 @@ impl Hub {
 impl Drop for Hub {
     fn drop(&mut self) {
         self.retire();
-    }
-}
-
-impl AsFd for Hub {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.gate.as_fd()
     }
 }

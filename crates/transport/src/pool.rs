@@ -26,7 +26,7 @@ impl Pool {
     pub fn new() -> io::Result<Self> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
         let (into, out) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)?;
-        Ok(Self { into: Reserved::new(into)?, out: Reserved::new(out)? })
+        Ok(Self { into: Reserved::aside(into)?, out: Reserved::aside(out)? })
     }
 
     /// Puts in a socket and what was heard from it. If the queue is full it is closed, and its connection stays on its socket.
@@ -35,9 +35,9 @@ impl Pool {
     }
 
     /// Takes out all that is there.
-    pub fn take(&self) -> impl Iterator<Item = (OwnedFd, [u8; crate::line::TOKEN], u64)> {
+    pub fn take(&self) -> impl Iterator<Item = (Reserved, [u8; crate::line::TOKEN], u64)> {
         std::iter::from_fn(|| match hear(self.out.as_fd()) {
-            Heard::Message(Message::Parked { token, ring, socket }) => Some((socket, token, ring)),
+            Heard::Message(Message::Parked { token, ring, socket }) => Some((Reserved::aside(socket).ok()?, token, ring)),
             _ => None,
         })
     }

@@ -40,13 +40,13 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     // Nearly always there is none.
     let file = rustix::fs::stat(&path).ok()?;
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let line = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).ok()?;
+    let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)).ok()?;
     connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
     let mut token = [0; TOKEN];
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
     bind(fd, &SocketAddrUnix::new_abstract_name(&name(&token)).ok()?).ok()?;
     send_message(line.as_fd(), &Message::Offer { token, ring: Settings::get().ring as u64 }).ok()?;
-    Some(Offer { line: Reserved::new(line).ok()?, inherited: Hub::is_inherited(&file) })
+    Some(Offer { line, inherited: Hub::is_inherited(&file) })
 }
 
 /// Finds the runtime directory while the environment is as the program was given it.

@@ -6,7 +6,10 @@ use crate::{
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
-use std::{os::fd::AsRawFd, os::fd::BorrowedFd, time::Duration};
+use std::{
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
+    time::Duration,
+};
 
 /// A descriptor as poll(2) takes it.
 #[derive(Debug, Clone, Copy)]
@@ -174,12 +177,13 @@ fn sleep(
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
     let mut entries = Vec::with_capacity(others.len() + 2 * members.len());
     entries.extend_from_slice(others);
-    for member in members.iter() {
+    let lines: Vec<_> = members.iter().map(|member| member.stream.line_socket()).collect();
+    for (member, line) in members.iter().zip(&lines) {
         let ask =
             |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
         entries.push(ask(member.fd, member.stream.kernel_interest(member.want)));
         entries.push(if member.stream.line_alive() {
-            ask(member.stream.line_socket(), PollFlags::IN)
+            ask(line.as_fd(), PollFlags::IN)
         } else {
             PollEntry { fd: -1, events: 0, revents: 0 }
         });

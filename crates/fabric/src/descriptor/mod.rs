@@ -7,9 +7,11 @@
 //! or whose file system is a program of the peer's. So it is closed neither under a lock ([`hold_closes`]) nor by a
 //! thread that has other things to do ([`part`]).
 
+mod aside;
 mod closing;
 mod kind;
 
+pub use aside::{make_any, restore_limit, shortage, with_limit, within};
 pub use closing::{Doomed, close, hold_closes, part, release_closes};
 pub use kind::Kind;
 
@@ -60,7 +62,7 @@ pub fn is_reserved(fd: RawFd) -> bool {
 /// A descriptor of the library's own.
 #[derive(Debug)]
 pub struct Reserved {
-    /// None when it was given away.
+    /// None when it was given away, and of [`Reserved::none`].
     fd: Option<OwnedFd>,
     /// What a peer sent; None if it was made here.
     kind: Option<Kind>,
@@ -171,8 +173,18 @@ impl Reserved {
 const COPIES: usize = 32;
 
 impl Reserved {
+    /// One that leads nowhere, in place of one that was given up.
+    pub fn none() -> Self {
+        Self { fd: None, kind: None, losses: losses(), carried: None }
+    }
+
     fn is_lost(&self) -> bool {
-        self.losses != losses()
+        self.losses != losses() || self.fd.is_none()
+    }
+
+    /// Whether it leads somewhere.
+    pub fn is_open(&self) -> bool {
+        !self.is_lost()
     }
 }
 
@@ -185,7 +197,7 @@ impl AsFd for Reserved {
         }
         match &self.fd {
             Some(fd) => fd.as_fd(),
-            None => unreachable!("emptied only by drop"),
+            None => unreachable!("looked at above"),
         }
     }
 }
@@ -284,8 +296,12 @@ mod tests {
     use super::*;
     use rustix::process::{Rlimit, setrlimit};
 
+    /// Held by a test that changes the process's limit.
+    pub(super) static LIMIT: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
     #[test]
     fn descriptors_are_out_of_the_way_under_any_limit() {
+        let _alone = LIMIT.lock();
         let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
         let limited = |limit| {
             setrlimit(Resource::Nofile, Rlimit { current: Some(limit), maximum }).expect("a limit");

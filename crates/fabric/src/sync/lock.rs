@@ -77,6 +77,17 @@ impl Lock {
         Guard { lock: self, orphaned, _thread: PhantomData }
     }
 
+    /// Takes the lock if it is free.
+    pub fn try_lock(&self) -> Option<Guard<'_>> {
+        // SAFETY: as above.
+        let orphaned = match unsafe { libc::pthread_mutex_trylock(self.0.get()) } {
+            0 => false,
+            libc::EBUSY => return None,
+            code => self.inherit(code),
+        };
+        Some(Guard { lock: self, orphaned, _thread: PhantomData })
+    }
+
     #[cold]
     fn inherit(&self, code: libc::c_int) -> bool {
         // Nothing else can come of a mutex that is always made consistent; and there is no way on without the lock.

@@ -11,8 +11,10 @@
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
 //! * [`limits`]: what a server refuses.
+//! * [`descriptors`]: a program that runs out of descriptors.
 
 mod capacity;
+mod descriptors;
 mod execs;
 mod fallbacks;
 mod forks;

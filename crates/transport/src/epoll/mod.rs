@@ -13,6 +13,7 @@ use crate::{
     hub::Hub,
     stream::{Stream, locked},
 };
+use arc_swap::ArcSwap;
 use entry::Entry;
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
@@ -79,7 +80,8 @@ pub struct EpollSet {
     epfd: RawFd,
     /// The process that made it.
     process: u32,
-    kick: Reserved,
+    /// None while there are no streams, if the program wanted its descriptor.
+    kick: ArcSwap<Reserved>,
     state: Mutex<State>,
     sleepers: SetSleepers,
     spins: SpinHistory,
@@ -90,11 +92,10 @@ pub struct EpollSet {
 impl EpollSet {
     /// For the kernel set `epfd`, into which it puts an eventfd of its own.
     pub fn new(epfd: RawFd) -> io::Result<Arc<Self>> {
-        let kick = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
         let set = Self {
             epfd,
             process: std::process::id(),
-            kick,
+            kick: ArcSwap::from_pointee(Reserved::none()),
             state: Mutex::default(),
             sleepers: SetSleepers::default(),
             spins: SpinHistory::hopeful(),
@@ -107,16 +108,53 @@ impl EpollSet {
         state.next_tag = 0x9c57_0000_0000_0000 | u64::from(u32::from_ne_bytes(seed)) << 16;
         state.first_tag = state.next_tag;
         let tag = state.tag(Tag::Kick);
-        set.register(set.kick.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, tag)?;
+        set.make_kick(tag)?;
         drop(state);
         Ok(Arc::new(set))
+    }
+
+    fn make_kick(&self, tag: u64) -> io::Result<()> {
+        let kick = Reserved::make_aside(|| eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK))?;
+        self.register(kick.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, tag)?;
+        self.kick.store(Arc::new(kick));
+        Ok(())
+    }
+
+    /// Whether no thread is at it now: not one that this one has interrupted, and none of another process that has the set.
+    pub fn is_at_rest(&self) -> bool {
+        self.process == std::process::id() && self.state.try_lock().is_ok()
+    }
+
+    /// A stream of the set has given up its line, whose socket is closed when this returns.
+    pub fn without_line(&self, stream: &Stream, line: BorrowedFd<'_>) {
+        let mut state = locked(&self.state);
+        let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, line));
+        for fd in state.descriptors_of(stream) {
+            match state.entry(fd) {
+                Some(entry) if entry.dormant => _ = self.take_out(&mut state, fd),
+                Some(entry) if stream.is_plain() && !entry.rests() => self.retire(&mut state, fd),
+                _ => state.activate(fd),
+            }
+        }
+        drop(state);
+        self.rouse();
+    }
+
+    /// The program wants every descriptor: closes what the set has of its own, if it can do without.
+    pub fn give_up(&self) {
+        if self.process == std::process::id()
+            && let Ok(state) = self.state.try_lock()
+            && state.entries.iter().all(Option::is_none)
+        {
+            self.kick.store(Arc::new(Reserved::none()));
+        }
     }
 
     fn register(&self, fd: BorrowedFd<'_>, flags: epoll::EventFlags, tag: u64) -> Result<(), Errno> {
         borrow(self.epfd, |epfd| epoll::add(epfd, fd, epoll::EventData::new_u64(tag), flags))
     }
 
-    /// EPOLL_CTL_ADD of a stream.
+    /// EPOLL_CTL_ADD of a stream. `MFILE`: there is no descriptor for the set's own use.
     pub fn add(self: &Arc<Self>, fd: RawFd, stream: &Arc<Stream>, events: u32, data: u64) -> Result<(), Errno> {
         // First, so that no sleeper in poll(2) lowers a flag that this set rests on.
         stream.join(self);
@@ -136,6 +174,10 @@ impl EpollSet {
             self.rouse();
             return Ok(());
         }
+        if !self.kick.load().is_open() {
+            let tag = state.first_tag + 1;
+            self.make_kick(tag).map_err(|_| Errno::MFILE)?;
+        }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
         let all = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::PRI | epoll::EventFlags::RDHUP;
         let added = borrow(fd, |fd| self.register(fd, all | epoll::EventFlags::ET, socket_tag));
@@ -145,7 +187,7 @@ impl EpollSet {
             return Err(error);
         }
         // A second descriptor of the same connection finds the line there already: its bell is heard once.
-        let _ = self.register(stream.line_socket(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
+        let _ = self.register(stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
         if state.entries.len() <= index {
             state.entries.resize_with(index + 1, || None);
         }
@@ -202,11 +244,12 @@ impl EpollSet {
     fn take_out(&self, state: &mut State, fd: RawFd) -> Option<Box<Entry>> {
         let entry = state.take_out(fd)?;
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
-        let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket()));
+        let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket().as_fd()));
         // Another descriptor of the same connection goes on hearing its bell.
         let twin = state.entries.iter().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream));
         if let Some(twin) = twin {
-            let _ = self.register(twin.stream.line_socket(), epoll::EventFlags::IN | epoll::EventFlags::ET, twin.line_tag);
+            let _ =
+                self.register(twin.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, twin.line_tag);
             let fd = twin.fd;
             state.activate(fd);
         }
@@ -214,13 +257,23 @@ impl EpollSet {
     }
 
     /// Lets the set serve a hub while its program waits.
-    pub fn add_hub(&self, hub: &Arc<Hub>) {
+    pub fn add_hub(self: &Arc<Self>, hub: &Arc<Hub>) {
         let mut state = locked(&self.state);
-        if state.tags.values().any(|tag| matches!(tag, Tag::Hub(known) if std::ptr::eq(known.as_ptr(), Arc::as_ptr(hub)))) {
+        if state.hub_tag(hub).is_some() {
             return;
         }
         let tag = state.tag(Tag::Hub(Arc::downgrade(hub)));
-        let _ = self.register(hub.as_fd(), epoll::EventFlags::IN, tag);
+        hub.join(self);
+        if let Some(gate) = hub.gate() {
+            let _ = self.register(gate.as_fd(), epoll::EventFlags::IN, tag);
+        }
+    }
+
+    /// A hub that the set serves has a new gate.
+    pub fn wait_for(&self, hub: &Hub, gate: BorrowedFd<'_>) {
+        if let Some(tag) = locked(&self.state).hub_tag(hub) {
+            let _ = self.register(gate, epoll::EventFlags::IN, tag);
+        }
     }
 
     /// Whether the set is a member of another.
@@ -253,9 +306,7 @@ impl EpollSet {
     /// Somebody else took the bell of `stream`: looks at it from now on.
     pub fn alert(&self, stream: &Stream) {
         let mut state = locked(&self.state);
-        let fds: Vec<_> =
-            state.entries.iter().flatten().filter(|e| std::ptr::eq(Arc::as_ptr(&e.stream), stream)).map(|e| e.fd).collect();
-        for fd in fds {
+        for fd in state.descriptors_of(stream) {
             state.activate(fd);
         }
         drop(state);
@@ -264,7 +315,7 @@ impl EpollSet {
 
     fn rouse(&self) {
         self.sleepers.wake(|| {
-            let _ = rustix::io::write(&self.kick, &1u64.to_ne_bytes());
+            let _ = rustix::io::write(self.kick.load().as_fd(), &1u64.to_ne_bytes());
         });
     }
 
@@ -286,6 +337,11 @@ impl State {
         self.next_tag
     }
 
+    fn hub_tag(&self, hub: &Hub) -> Option<u64> {
+        let is_it = |tag: &Tag| matches!(tag, Tag::Hub(known) if std::ptr::eq(known.as_ptr(), hub));
+        self.tags.iter().find(|(_, tag)| is_it(tag)).map(|(number, _)| *number)
+    }
+
     fn take_out(&mut self, fd: RawFd) -> Option<Box<Entry>> {
         let entry = self.entries.get_mut(usize::try_from(fd).ok()?)?.take()?;
         self.tags.remove(&entry.socket_tag);
@@ -298,6 +354,10 @@ impl State {
         self.entries.get_mut(usize::try_from(fd).ok()?)?.as_deref_mut()
     }
 
+    fn descriptors_of(&self, stream: &Stream) -> Vec<RawFd> {
+        self.entries.iter().flatten().filter(|e| std::ptr::eq(Arc::as_ptr(&e.stream), stream)).map(|e| e.fd).collect()
+    }
+
     /// The active streams.
     fn busy(&self) -> impl Iterator<Item = &Entry> {
         self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref())
@@ -306,8 +366,7 @@ impl State {
     /// Activates all descriptors of the connection that `fd` is.
     fn activate_twins(&mut self, fd: RawFd) {
         let Some(stream) = self.entry(fd).map(|e| Arc::clone(&e.stream)) else { return };
-        let twins: Vec<_> = self.entries.iter().flatten().filter(|e| Arc::ptr_eq(&e.stream, &stream)).map(|e| e.fd).collect();
-        for twin in twins {
+        for twin in self.descriptors_of(&stream) {
             self.activate(twin);
         }
     }

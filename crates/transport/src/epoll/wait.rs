@@ -11,7 +11,10 @@ use rustix::{
     io::Errno,
 };
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
-use std::{os::fd::RawFd, time::Duration};
+use std::{
+    os::fd::{AsFd, RawFd},
+    time::Duration,
+};
 
 /// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
 const GLANCE: u64 = 5_000;
@@ -163,7 +166,7 @@ impl EpollSet {
                     state.company_until = now().saturating_add(COMPANY);
                 }
                 Some(Tag::Kick) => {
-                    let _ = rustix::io::read(&self.kick, &mut [0u8; 8]);
+                    let _ = rustix::io::read(self.kick.load().as_fd(), &mut [0u8; 8]);
                 }
                 Some(Tag::Hub(hub)) => hub.upgrade().iter().for_each(|hub| hub.serve()),
                 Some(Tag::Socket(fd)) => {

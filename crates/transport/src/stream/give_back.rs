@@ -6,12 +6,16 @@ use super::{
     send::send_socket,
     state::{Change, phase},
 };
-use crate::line::{self, Message};
+use crate::{
+    descriptor::Reserved,
+    line::{self, Message},
+};
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::{ring::CLOSED, sync::Ordering::Relaxed};
 use std::{
     io::IoSlice,
     os::fd::{AsFd, BorrowedFd},
+    sync::{Arc, Weak},
 };
 
 impl Stream {
@@ -30,6 +34,43 @@ impl Stream {
         self.keep_house(fd);
         self.give_back_halves(!ask_kernel(fd, PollFlags::RDHUP).contains(PollFlags::RDHUP));
         self.keep_house(fd);
+    }
+
+    /// Whether nothing lies in its rings.
+    pub fn is_idle(&self) -> bool {
+        let (rx, tx) = (&self.state.rx, &self.state.tx);
+        self.line().is_none_or(|segment| {
+            !segment.rx.readable(rx.head.load(Relaxed)) && segment.tx.unread(&mut tx.cursor()).is_ok_and(|n| n == 0)
+        })
+    }
+
+    /// Whether a thread is at it now, which may be one that this one has interrupted.
+    pub fn is_in_use(&self) -> bool {
+        let (rx, tx) = (&self.state.rx, &self.state.tx);
+        tx.lock.try_lock().is_none() || rx.lock.try_lock().is_none() || self.mail.try_lock().is_err()
+    }
+
+    /// Puts the connection on its socket and gives up the line with its descriptor, at once and with nothing lost. False if that
+    /// can't be now: it is in use, or the peer's queue is full.
+    pub fn give_up(&self, fd: BorrowedFd<'_>) -> bool {
+        let sets: Option<Vec<_>> = self.sets.try_lock().ok().map(|sets| sets.iter().filter_map(Weak::upgrade).collect());
+        let Some(sets) = sets.filter(|sets| sets.iter().all(|set| set.is_at_rest())) else { return false };
+        if self.is_in_use() {
+            return false;
+        }
+        self.return_to_socket(fd);
+        // From here on the peer can send nothing over the line, and what it has sent is heard here.
+        let line = self.line_socket();
+        let _ = rustix::net::shutdown(line.as_fd(), rustix::net::Shutdown::Read);
+        self.attend();
+        if self.state.rx.giving_back.load(Relaxed) != 0 && !self.return_parcels() {
+            return false;
+        }
+        self.state.common.line_gone.store(1, Relaxed);
+        self.socket.store(Arc::new(Reserved::none()));
+        self.keep_house(fd);
+        sets.iter().for_each(|set| set.without_line(self, line.as_fd()));
+        true
     }
 
     fn give_back_halves(&self, receiving: bool) {
@@ -87,7 +128,7 @@ impl Stream {
         let mut mail = locked(&self.mail);
         while let Some(parcel) = mail.parcels.pop_front() {
             let message = Message::Returned(parcel);
-            let sent = line::send_message(self.line_socket(), &message);
+            let sent = line::send_message(self.line_socket().as_fd(), &message);
             if sent.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock)
                 && let Message::Returned(parcel) = message
             {

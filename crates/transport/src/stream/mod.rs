@@ -22,6 +22,7 @@ use crate::{
     report,
     settings::{Settings, Stage},
 };
+use arc_swap::ArcSwap;
 use rustix::{event::PollFlags, io::Errno};
 pub use slipway_fabric::spin::now;
 use slipway_fabric::{
@@ -36,7 +37,7 @@ use std::{
     collections::VecDeque,
     io,
     os::fd::{AsFd, BorrowedFd},
-    sync::{Mutex, OnceLock, PoisonError, Weak},
+    sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
 /// Most parcels that wait to be read; a peer that sends more than this ahead of its bytes is broken.
@@ -63,7 +64,8 @@ pub enum Role {
 pub struct Stream {
     role: Role,
     state: Shared<EndState>,
-    socket: Reserved,
+    /// The line's socket; none once it was given up.
+    socket: ArcSwap<Reserved>,
     segment: OnceLock<Segment>,
     mail: Mutex<Mail>,
     /// Entries in `mail.parcels`.
@@ -155,7 +157,7 @@ impl Stream {
             record,
             hides_end: false,
             state,
-            socket,
+            socket: ArcSwap::from_pointee(socket),
             segment: OnceLock::new(),
             mail: Mutex::default(),
             parcels_waiting: AtomicU32::new(0),
@@ -226,8 +228,8 @@ impl Stream {
     }
 
     /// The line's socket, for the threads that sleep on it.
-    pub fn line_socket(&self) -> BorrowedFd<'_> {
-        self.socket.as_fd()
+    pub fn line_socket(&self) -> Arc<Reserved> {
+        self.socket.load_full()
     }
 
     /// Whether the line's socket can still say anything.
@@ -276,7 +278,7 @@ impl Stream {
             if !self.line_alive() {
                 break;
             }
-            match line::hear(self.socket.as_fd()) {
+            match line::hear(self.socket.load().as_fd()) {
                 Heard::Nothing => break,
                 Heard::Message(Message::Bell) => {
                     add(&self.counts.heard, 1);
@@ -328,7 +330,7 @@ impl Stream {
     fn attend_awake(&self) {
         let start = now();
         while !self.state.common.sleepers.if_none(|| self.attend()) {
-            if !ready::ask_kernel(self.line_socket(), PollFlags::IN).intersects(PollFlags::IN | PollFlags::HUP) {
+            if !ready::ask_kernel(self.line_socket().as_fd(), PollFlags::IN).intersects(PollFlags::IN | PollFlags::HUP) {
                 return;
             }
             if now().wrapping_sub(start) > SLEEPERS_GRACE {
@@ -366,7 +368,7 @@ impl Stream {
 
     fn ring_bell(&self) {
         add(&self.counts.rung, 1);
-        line::ring_bell(self.socket.as_fd());
+        line::ring_bell(self.socket.load().as_fd());
     }
 
     /// The reader has something new: wakes it if it sleeps (or always, at stage one).
@@ -476,11 +478,11 @@ impl Stream {
     }
 
     /// The stream was made a member of an epoll set.
-    pub fn join(&self, set: &std::sync::Arc<EpollSet>) {
+    pub fn join(&self, set: &Arc<EpollSet>) {
         self.in_sets.store(1, Relaxed);
         let mut sets = locked(&self.sets);
-        sets.retain(|s| s.strong_count() > 0 && !std::ptr::eq(s.as_ptr(), std::sync::Arc::as_ptr(set)));
-        sets.push(std::sync::Arc::downgrade(set));
+        sets.retain(|s| s.strong_count() > 0 && !std::ptr::eq(s.as_ptr(), Arc::as_ptr(set)));
+        sets.push(Arc::downgrade(set));
     }
 
     /// Somebody else than its epoll sets took this line's bell: they must look for themselves.

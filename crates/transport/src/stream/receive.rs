@@ -19,7 +19,7 @@ use slipway_fabric::{
 use std::{
     io::IoSliceMut,
     mem::MaybeUninit,
-    os::fd::{BorrowedFd, OwnedFd},
+    os::fd::{AsFd, BorrowedFd, OwnedFd},
 };
 
 /// A program that polls by reading alone learns of a peer's death within this time, in nanoseconds;
@@ -288,8 +288,8 @@ impl Stream {
             return false;
         }
         // A shutdown looks the same on the connection, and leaves the line.
-        let nothing = PollFlags::empty();
-        let mut fds = [PollFd::from_borrowed_fd(fd, nothing), PollFd::from_borrowed_fd(self.line_socket(), nothing)];
+        let (nothing, line) = (PollFlags::empty(), self.line_socket());
+        let mut fds = [PollFd::from_borrowed_fd(fd, nothing), PollFd::from_borrowed_fd(line.as_fd(), nothing)];
         poll(&mut fds, Some(&rustix::time::Timespec::default())).is_ok()
             && fds.iter().all(|fd| fd.revents().contains(PollFlags::HUP))
     }

@@ -10,7 +10,11 @@ use rustix::{
     net::{SendAncillaryBuffer, SendAncillaryMessage, SendFlags, send, sendmsg},
 };
 use slipway_fabric::{ring::UNOPENED, sync::Ordering::Relaxed};
-use std::{io::IoSlice, mem::MaybeUninit, os::fd::BorrowedFd};
+use std::{
+    io::IoSlice,
+    mem::MaybeUninit,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds.
 const PROBE: u64 = 1_000_000;
@@ -122,7 +126,7 @@ impl Stream {
         let n = want.min(space);
         let _change = (!descriptors.is_empty()).then(|| Change::begin(&tx.unfinished));
         if !descriptors.is_empty() {
-            match line::send_parcel(self.socket_fd(), cursor.tail, n as u64, descriptors) {
+            match line::send_parcel(self.line_socket().as_fd(), cursor.tail, n as u64, descriptors) {
                 Ok(()) => {
                     let placed = &mut locked(&self.mail).placed;
                     while placed.front().is_some_and(|at| *at < cursor.head_seen) {
@@ -130,6 +134,11 @@ impl Stream {
                     }
                     placed.push_back(cursor.tail);
                     segment.tx.count_attachment();
+                }
+                // The peer has given up its end just now: the stream goes on over the socket.
+                Err(error) if error.raw_os_error() == Some(Errno::PIPE.raw_os_error()) => {
+                    self.state.common.line_gone.store(1, Relaxed);
+                    return Ok(None);
                 }
                 Err(error) => return Err(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
             }
@@ -152,11 +161,12 @@ impl Stream {
         tx.keep(&cursor);
         segment.tx.publish(&cursor);
         self.wake_reader(segment);
+        if segment.tx.reader_gave_back() {
+            // It has not seen these bytes, or looks no more; this may be the program's last call.
+            self.begin_returning(fd)?;
+            self.finish_returning(fd)?;
+        }
         Ok(Some(n))
-    }
-
-    fn socket_fd(&self) -> BorrowedFd<'_> {
-        self.line_socket()
     }
 
     /// Bytes sent that the peer has not read (SIOCOUTQ), beside what the kernel says of the socket.

@@ -1,0 +1,210 @@
+//! Numbers for descriptors that the program knows nothing of and must miss nothing by: none that it could get itself.
+//!
+//! The kernel refuses numbers at RLIMIT_NOFILE and above it when they are given out, and lets those be that are there. So they are
+//! given out above the limit, which the hard one lets go up for that moment. Where it doesn't, they are taken from
+//! the highest down, and only as long as the program has a reserve of free ones.
+
+use super::{MARKS, Reserved, is_reserved};
+use crate::sync::{AtomicU64, Ordering};
+use rustix::{
+    io::{Errno, fcntl_dupfd_cloexec},
+    process::{Resource, Rlimit, getrlimit, prlimit},
+};
+use std::{
+    io,
+    os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd},
+};
+
+/// A limit above this is one that programs don't reach; numbers beyond it would make the kernel's table a large one.
+const MANY: u64 = 8192;
+
+/// Where the library's numbers begin under such a limit.
+const BEYOND: RawFd = 4096;
+
+/// The program's own limit plus one while it is raised; 0: it isn't.
+static RAISED: AtomicU64 = AtomicU64::new(0);
+
+/// How often a thread looks whether the limit is down again, before it takes its holder for one that it has interrupted itself.
+const LOOKS: usize = 10_000;
+
+/// The limit, and how high it can be raised.
+fn limits() -> (u64, u64) {
+    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
+    let known = |limit: Option<u64>| limit.unwrap_or(MARKS as u64).min(MARKS as u64);
+    let current = match RAISED.load(Ordering::Relaxed) {
+        0 => known(current),
+        own => own - 1,
+    };
+    (current, known(maximum))
+}
+
+/// Waits until no thread has raised the limit, and keeps others from it.
+fn hold(limit: u64) -> Option<Held> {
+    for _ in 0..LOOKS {
+        if RAISED.compare_exchange_weak(0, limit + 1, Ordering::SeqCst, Ordering::Relaxed).is_ok() {
+            return Some(Held);
+        }
+        rustix::thread::sched_yield();
+    }
+    None
+}
+
+struct Held;
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        RAISED.store(0, Ordering::SeqCst);
+    }
+}
+
+/// Runs `act`, which asks for or sets the program's limit, when it is the program's own.
+pub fn with_limit<T>(act: impl FnOnce() -> T) -> T {
+    let _held = hold(limits().0);
+    act()
+}
+
+/// In the child of a fork: another thread of the parent may have raised the limit, which is not here to restore it.
+pub fn restore_limit() {
+    let own = RAISED.swap(0, Ordering::SeqCst);
+    if own != 0 {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        let _ = prlimit(None, Resource::Nofile, Rlimit { current: Some(own - 1), maximum });
+    }
+}
+
+/// Runs `act` while numbers up to `most` are given out; None if the limit is not to be raised now.
+fn raised<T>(limit: u64, most: u64, act: impl FnOnce() -> T) -> Option<T> {
+    if most <= limit || limit > MANY {
+        return None;
+    }
+    let _held = hold(limit)?;
+    let own = getrlimit(Resource::Nofile);
+    // Another process may have changed it.
+    if own.current != Some(limit) {
+        return None;
+    }
+    prlimit(None, Resource::Nofile, Rlimit { current: Some(most), maximum: own.maximum }).ok()?;
+    let result = act();
+    let _ = prlimit(None, Resource::Nofile, own);
+    Some(result)
+}
+
+/// The highest number below the limit that is free.
+fn highest(fd: BorrowedFd<'_>, limit: RawFd) -> Option<OwnedFd> {
+    let mut tries = 0;
+    for number in (limit / 4..limit).rev().filter(|number| !is_reserved(*number)) {
+        match fcntl_dupfd_cloexec(fd, number) {
+            Ok(high) => return Some(high),
+            // The program has those.
+            Err(Errno::MFILE) if tries < LOOKS / 100 => tries += 1,
+            Err(_) => return None,
+        }
+    }
+    None
+}
+
+impl Reserved {
+    /// Moves `fd` to a number that the program can't get: above its limit, or where that can't be, as high as there is one, and
+    /// up from 4,096 under a limit that is never reached.
+    ///
+    /// # Errors
+    /// There is no such number.
+    pub fn aside(fd: OwnedFd) -> io::Result<Self> {
+        let (limit, most) = limits();
+        let number = fd.as_raw_fd();
+        if limit <= MANY && number >= limit as RawFd {
+            return Self::marked(fd, None);
+        }
+        let high = if limit > MANY {
+            if number >= BEYOND {
+                return Self::marked(fd, None);
+            }
+            fcntl_dupfd_cloexec(&fd, BEYOND).ok()
+        } else {
+            let above = raised(limit, most, || fcntl_dupfd_cloexec(&fd, limit as RawFd).ok());
+            above.unwrap_or_else(|| highest(fd.as_fd(), limit as RawFd))
+        };
+        Self::marked(high.ok_or(Errno::MFILE)?, None)
+    }
+
+    /// Makes a descriptor and moves it as [`Reserved::aside`] does, also when the program has all that it can get.
+    ///
+    /// # Errors
+    /// As `make` and [`Reserved::aside`].
+    pub fn make_aside(make: impl Fn() -> Result<OwnedFd, Errno>) -> io::Result<Self> {
+        Self::aside(make_any(make)?)
+    }
+}
+
+/// Makes a descriptor that is closed soon, above the program's limit if it must be.
+///
+/// # Errors
+/// As `make`.
+pub fn make_any(make: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Errno> {
+    match make() {
+        Err(Errno::MFILE) => {
+            let (limit, most) = limits();
+            raised(limit, most, make).unwrap_or(Err(Errno::MFILE))
+        }
+        made => made,
+    }
+}
+
+/// How many of its own descriptors the library has at numbers that the program could get.
+pub fn within() -> usize {
+    (0..limits().0 as RawFd).filter(|number| is_reserved(*number)).count()
+}
+
+/// How many numbers are free for the program, of which it was given `fd` just now: those below are taken.
+fn free_after(fd: RawFd, limit: usize) -> usize {
+    let beyond = limit.saturating_sub(fd.max(0) as usize + 1);
+    if beyond > fd.max(0) as usize + MARKS / 64 {
+        // The library has a few numbers for each that the program has, at most.
+        return beyond;
+    }
+    beyond - (fd + 1..limit as RawFd).filter(|number| is_reserved(*number)).count().min(beyond)
+}
+
+/// How many numbers the library should give up, or not take, now that the program was given `fd`, for the program
+/// to have a reserve of free ones; 0 if there are enough.
+pub fn shortage(fd: RawFd) -> usize {
+    let (limit, most) = limits();
+    if most > limit && limit <= MANY {
+        return 0;
+    }
+    let reserve = (limit as usize / 8).clamp(16, 128);
+    (reserve + 1).saturating_sub(free_after(fd, limit as usize))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pipe_end() -> OwnedFd {
+        rustix::pipe::pipe().expect("a pipe").0
+    }
+
+    #[test]
+    fn numbers_that_the_program_cannot_get() {
+        let _alone = super::super::tests::LIMIT.lock();
+        let all = getrlimit(Resource::Nofile);
+        let limited = |current, maximum| {
+            rustix::process::setrlimit(Resource::Nofile, Rlimit { current: Some(current), maximum }).expect("a limit");
+        };
+        limited(600, all.maximum);
+        let raised = Reserved::aside(pipe_end()).expect("a number");
+        assert!(raised.as_fd().as_raw_fd() >= 600);
+        assert_eq!(getrlimit(Resource::Nofile).current, Some(600), "as it was");
+        drop(raised);
+        // What `aside` does where it can't be raised.
+        let own = pipe_end();
+        let first = Reserved::marked(highest(own.as_fd(), 600).expect("a number"), None).expect("a mark");
+        let second = Reserved::marked(highest(own.as_fd(), 600).expect("a number"), None).expect("a mark");
+        assert_eq!([&first, &second].map(|it| it.as_fd().as_raw_fd()), [599, 598]);
+        assert_eq!(free_after(500, 600), 97);
+        drop(first);
+        assert_eq!((free_after(500, 600), free_after(599, 600)), (98, 0));
+        limited(all.current.unwrap_or(4096), all.maximum);
+        with_limit(|| assert_eq!(getrlimit(Resource::Nofile).current, Some(all.current.unwrap_or(4096))));
+    }
+}

@@ -1,0 +1,311 @@
+//! Descriptors are the program's: it gets the numbers that it would get without hooks, and finds none left only where it would.
+
+use std::{collections::BTreeSet, thread};
+
+use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLLIN, POLLIN};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use slipway_transport::status::Transport;
+
+use crate::support::{
+    Fd, Server,
+    calls::{call, child, errno, good, identity, join, pipe, poll, read_up_to, write_all},
+    connection::connect,
+    hooked, messages,
+    watchdog::Step,
+};
+
+/// Descriptors that the programs of these tests may have: more than are kept free for them, by far.
+const LIMIT: u64 = 200;
+
+/// Whether the library can go above the program's limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Limit {
+    Soft,
+    Hard,
+}
+
+/// Sets the limit; the numbers that are free below it.
+fn limit(kind: Limit) -> BTreeSet<Fd> {
+    let maximum = if kind == Limit::Hard { Some(LIMIT) } else { getrlimit(Resource::Nofile).maximum };
+    setrlimit(Resource::Nofile, Rlimit { current: Some(LIMIT), maximum }).expect("a limit");
+    let free = (0..LIMIT as Fd).filter(|fd| call!(fcntl(*fd, libc::F_GETFD)) < 0).collect();
+    assert_eq!(getrlimit(Resource::Nofile).current, Some(LIMIT));
+    free
+}
+
+/// What a call that makes a descriptor must give: the lowest free number, or an error if there is none.
+#[track_caller]
+fn expect(free: &mut BTreeSet<Fd>, made: Fd) -> Option<Fd> {
+    let error = errno();
+    assert_eq!(made, free.first().copied().unwrap_or(-1), "errno {error}, {} are free", free.len());
+    if free.pop_first().is_none() {
+        assert_eq!(error, libc::EMFILE);
+    }
+    (made >= 0).then_some(made)
+}
+
+fn open_file() -> Fd {
+    call!(open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC))
+}
+
+#[derive(Debug, Clone, Copy)]
+enum How {
+    Poll,
+    Select,
+    Epoll(Fd),
+}
+
+impl How {
+    /// Which of them can be read.
+    fn wait(self, fds: &[Fd]) -> Vec<Fd> {
+        match self {
+            Self::Poll => {
+                let wanted: Vec<_> = fds.iter().map(|fd| (*fd, POLLIN)).collect();
+                let found = poll(&wanted, -1).expect("poll");
+                fds.iter().zip(found).filter(|(_, revents)| *revents != 0).map(|(fd, _)| *fd).collect()
+            }
+            Self::Select => {
+                // SAFETY: a set of zeros is empty.
+                let mut set: libc::fd_set = unsafe { std::mem::zeroed() };
+                fds.iter().for_each(|fd| call!(FD_SET(*fd, &raw mut set)));
+                let (none, last) = (std::ptr::null_mut(), fds.iter().max().copied().unwrap_or(-1));
+                good(call!(select(last + 1, &raw mut set, none, none, std::ptr::null_mut())));
+                fds.iter().copied().filter(|fd| call!(FD_ISSET(*fd, &raw const set))).collect()
+            }
+            Self::Epoll(set) => {
+                let mut events = [libc::epoll_event { events: 0, u64: 0 }; 8];
+                let count = good(call!(epoll_wait(set, events.as_mut_ptr(), 8, -1)));
+                events[..count as usize].iter().map(|event| event.u64 as Fd).collect()
+            }
+        }
+    }
+
+    fn control(self, operation: i32, fd: Fd) {
+        if let Self::Epoll(set) = self {
+            let mut event = libc::epoll_event { events: EPOLLIN as u32, u64: fd as u64 };
+            good(call!(epoll_ctl(set, operation, fd, &raw mut event)));
+        }
+    }
+}
+
+/// A server that accepts as many as it can, and answers them. It says how many will have a place, and when all are taken.
+fn serve(server: &Server, mut free: BTreeSet<Fd>, how: How, tell: Fd, stop: Fd) {
+    write_all(tell, &(free.len() as u32).to_ne_bytes());
+    let mut fds = vec![stop, server.listener];
+    fds.iter().for_each(|fd| how.control(EPOLL_CTL_ADD, *fd));
+    loop {
+        for fd in how.wait(&fds) {
+            if fd == stop {
+                return;
+            }
+            if fd == server.listener {
+                let made = call!(accept4(fd, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC));
+                if let Some(new) = expect(&mut free, made) {
+                    how.control(EPOLL_CTL_ADD, new);
+                    fds.push(new);
+                } else {
+                    expect(&mut free, open_file());
+                    how.control(EPOLL_CTL_DEL, fd);
+                    fds.retain(|other| *other != fd);
+                    write_all(tell, b"full");
+                }
+                continue;
+            }
+            let request = read_up_to(fd, 4);
+            if request.len() == 4 {
+                write_all(fd, &request);
+                continue;
+            }
+            good(call!(close(fd)));
+            fds.retain(|other| *other != fd);
+            free.insert(fd);
+            if !fds.contains(&server.listener) {
+                how.control(EPOLL_CTL_ADD, server.listener);
+                fds.push(server.listener);
+            }
+        }
+    }
+}
+
+fn ask(fd: Fd, count: u32) {
+    for i in 0..count {
+        write_all(fd, &i.to_ne_bytes());
+        assert_eq!(read_up_to(fd, 4), i.to_ne_bytes());
+    }
+}
+
+fn rings(server: &Server) -> usize {
+    server.ask().expect("an answer").connections.iter().filter(|c| c.transport == Transport::Ring).count()
+}
+
+/// More clients than a server has descriptors for.
+fn crowd(kind: Limit, waits_in_epoll: bool, how: How) {
+    let _step = Step::begin("more clients than descriptors");
+    let (told, tell) = pipe();
+    let (stop, stopping) = pipe();
+    let (named, naming) = pipe();
+    let pid = child(|| {
+        call!(close(stopping));
+        let mut free = limit(kind);
+        let server = Server::listen();
+        expect(&mut free, server.listener);
+        let how = if waits_in_epoll { How::Epoll(good(call!(epoll_create1(libc::EPOLL_CLOEXEC))) as Fd) } else { how };
+        if let How::Epoll(set) = how {
+            expect(&mut free, set);
+        }
+        write_all(naming, &server.display.to_ne_bytes());
+        serve(&server, free, how, tell, stop);
+        std::mem::forget(server);
+        true
+    });
+    let number = |fd| u32::from_ne_bytes(read_up_to(fd, 4).try_into().expect("four bytes"));
+    let display = number(named);
+    let server = Server { display, listener: -1, name: format!("\0/tmp/.X11-unix/X{display}").into_bytes() };
+    let capacity = number(told) as usize;
+    let mut clients = Vec::new();
+    for i in 0..capacity {
+        clients.push(server.connect());
+        ask(clients[i], 2);
+        if i == capacity / 3 || (i == capacity - 1 && kind == Limit::Soft) {
+            assert_eq!(rings(&server), clients.len(), "all on shared memory");
+        }
+    }
+    clients.iter().for_each(|fd| ask(*fd, 1));
+    let waiting: Vec<_> = (0..20).map(|_| server.connect()).collect();
+    assert_eq!(read_up_to(told, 4), b"full");
+    clients.iter().for_each(|fd| ask(*fd, 3));
+    for (gone, next) in clients.iter().step_by(7).zip(&waiting) {
+        write_all(*next, &7_u32.to_ne_bytes());
+        good(call!(close(*gone)));
+        assert_eq!(read_up_to(*next, 4), 7_u32.to_ne_bytes());
+    }
+    // The others go, and the server has room: with the next that it accepts it offers shared memory again.
+    clients.iter().enumerate().filter(|(i, _)| i % 7 != 0).for_each(|(_, fd)| _ = call!(close(*fd)));
+    let served = waiting.len().min(capacity.div_ceil(7));
+    waiting[..served].iter().for_each(|fd| ask(*fd, 2));
+    let newcomer = server.connect();
+    ask(newcomer, 1);
+    let before = rings(&server);
+    let late: Vec<_> = (0..5).map(|_| server.connect()).collect();
+    late.iter().for_each(|fd| ask(*fd, 3));
+    assert_eq!(rings(&server), before + late.len(), "as at the beginning");
+    write_all(stopping, b".");
+    join(pid);
+}
+
+#[test]
+fn a_poll_server_below_its_limit() {
+    hooked(|| crowd(Limit::Soft, false, How::Poll));
+}
+
+#[test]
+fn a_poll_server_at_its_limit() {
+    hooked(|| crowd(Limit::Hard, false, How::Poll));
+}
+
+#[test]
+fn a_select_server_below_its_limit() {
+    hooked(|| crowd(Limit::Soft, false, How::Select));
+}
+
+#[test]
+fn a_select_server_at_its_limit() {
+    hooked(|| crowd(Limit::Hard, false, How::Select));
+}
+
+#[test]
+fn an_epoll_server_below_its_limit() {
+    hooked(|| crowd(Limit::Soft, true, How::Poll));
+}
+
+#[test]
+fn an_epoll_server_at_its_limit() {
+    hooked(|| crowd(Limit::Hard, true, How::Poll));
+}
+
+/// A client with more connections than descriptors.
+fn client(kind: Limit) {
+    let _step = Step::begin("a client with many connections");
+    let server = Server::listen();
+    let pid = child(|| {
+        // The library's own of the listening socket are its copies, as the parent's.
+        call!(close(server.listener));
+        let mut free = limit(kind);
+        let mut fds = Vec::new();
+        while let Some(fd) = expect(&mut free, call!(socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC, 0))) {
+            good(connect(fd, &server.name));
+            ask(fd, 2);
+            fds.push(fd);
+            if fds.len() % 10 == 0
+                && let Some(file) = expect(&mut free, open_file())
+            {
+                free.insert(file);
+                good(call!(close(file)));
+            }
+        }
+        fds.iter().for_each(|fd| ask(*fd, 3));
+        let gone = fds.pop().expect("one");
+        good(call!(close(gone)));
+        free.insert(gone);
+        let file = expect(&mut free, open_file());
+        file.is_some() && expect(&mut free, open_file()).is_none()
+    });
+    let accepting = server.listener;
+    thread::spawn(move || {
+        loop {
+            let fd = good(call!(accept4(accepting, std::ptr::null_mut(), std::ptr::null_mut(), libc::SOCK_CLOEXEC))) as Fd;
+            thread::spawn(move || {
+                while let request @ [_, ..] = &read_up_to(fd, 4)[..] {
+                    write_all(fd, request);
+                }
+                call!(close(fd));
+            });
+        }
+    });
+    join(pid);
+    std::mem::forget(server);
+}
+
+#[test]
+fn a_client_below_its_limit() {
+    hooked(|| client(Limit::Soft));
+}
+
+#[test]
+fn a_client_at_its_limit() {
+    hooked(|| client(Limit::Hard));
+}
+
+#[test]
+fn nothing_is_lost_when_a_line_is_given_up() {
+    hooked(|| {
+        let _step = Step::begin("what lies in a line that is given up");
+        limit(Limit::Hard);
+        let server = Server::listen();
+        let (c, idle) = (server.connection(), server.connection());
+        let files: Vec<Fd> = (0..2).map(|_| call!(memfd_create(c"passed".as_ptr(), libc::MFD_CLOEXEC))).collect();
+        write_all(c.client, b"one ");
+        messages::send(c.client, vec![b"two ".to_vec()], &[files[0]], 0);
+        write_all(c.client, b"three ");
+        messages::send(c.server, vec![b"four ".to_vec()], &[files[1]], 0);
+        write_all(c.server, b"five");
+        let taken: Vec<_> = std::iter::from_fn(|| Some(open_file()).filter(|fd| *fd >= 0)).collect();
+        let highest = taken.iter().max().copied();
+        assert_eq!((highest, errno()), (Some(LIMIT as Fd - 1), libc::EMFILE), "the library has none left");
+        taken.into_iter().for_each(|fd| _ = good(call!(close(fd))));
+        write_all(c.client, b"six");
+        let mut heard = Vec::new();
+        let mut passed = Vec::new();
+        while heard.len() < 17 {
+            let got = messages::receive(c.server, &[100], messages::space(1), 0);
+            heard.extend(got.bytes);
+            passed.extend(got.files.iter().map(|file| (file.0, file.1)));
+        }
+        assert_eq!((heard, passed), (b"one two three six".to_vec(), vec![identity(files[0])]));
+        let got = messages::receive(c.client, &[5], messages::space(1), 0);
+        assert_eq!((got.bytes, got.files.len()), (b"four ".to_vec(), 1));
+        assert_eq!(read_up_to(c.client, 4), b"five");
+        idle.exchange();
+        c.exchange();
+    });
+}
