@@ -1,6 +1,7 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
+    epoll::early,
     real::{fail, real, shield},
     room::{self, made},
     table::{self, Slot},
@@ -114,6 +115,15 @@ fn is_stream_socket(fd: c_int) -> bool {
     option(fd, SO_TYPE) == Some(SOCK_STREAM)
 }
 
+/// Whether `fd` is a stream socket that may be connected to a local one.
+pub fn may_connect(fd: c_int) -> bool {
+    Settings::get().on
+        && option(fd, libc::SO_DOMAIN) == Some(AF_UNIX)
+        && is_stream_socket(fd)
+        && option(fd, libc::SO_ACCEPTCONN) == Some(0)
+        && table::borrowed(fd, |fd| rustix::net::getpeername(fd)).is_err()
+}
+
 /// Whether an option is set that only the kernel can honour.
 fn needs_kernel(fd: c_int) -> bool {
     KERNEL_ONLY.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
@@ -133,18 +143,26 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
     shield(
         || {
             let settings = Settings::get();
-            // What is in an epoll set before it connects stays the kernel's: the set counts on its events.
+            // What is in an epoll set before it connects stays the kernel's, if the set counts on its events.
+            let early = early(fd);
+            let plain = || {
+                let result = real();
+                if result == 0 && early.is_some() {
+                    table::leave(fd);
+                }
+                result
+            };
             if !settings.on
-                || table::is_used(fd)
+                || (table::is_used(fd) && !early.as_ref().is_some_and(|early| early.can_be_stream()))
                 || table::is_known(fd)
                 || !settings.sockets.has(&endpoint)
                 || !is_stream_socket(fd)
                 || needs_kernel(fd)
                 || !room::for_line(fd)
             {
-                return real();
+                return plain();
             }
-            let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return real() };
+            let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return plain() };
             let result = real();
             if result == 0
                 && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, is_nonblocking(fd)))
@@ -155,7 +173,11 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 crate::process::watch_forks();
                 crate::process::watch_exit();
                 crate::signals::watch();
-                table::put(fd, Slot::Stream(Arc::new(stream)));
+                let stream = Arc::new(stream);
+                table::put(fd, Slot::Stream(Arc::clone(&stream)));
+                if early.is_some_and(|early| !early.become_stream(fd, &stream)) {
+                    table::give_back(fd, &stream);
+                }
             }
             result
         },
@@ -253,7 +275,7 @@ static START: extern "C" fn() = start;
 unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {
     // SAFETY: no pointers.
     let result = unsafe { next::listen(fd, backlog) };
-    if result != 0 || table::is_used(fd) || !Settings::get().on {
+    if result != 0 || (table::is_used(fd) && early(fd).is_none()) || !Settings::get().on {
         return result;
     }
     shield(|| offer_at(fd, false), || {});

@@ -1,7 +1,7 @@
 //! Hooks on epoll.
 
 use crate::{
-    connect::adopt,
+    connect::{adopt, may_connect},
     real::{fail, last_error, real, shield},
     room::made,
     signals::Mark,
@@ -9,8 +9,16 @@ use crate::{
 };
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
 use rustix::io::Errno;
-use slipway_transport::epoll::{EpollSet, Event};
-use std::{cell::RefCell, ffi::c_int, sync::Arc, time::Duration};
+use slipway_transport::{
+    epoll::{EpollSet, Event},
+    stream::Stream,
+};
+use std::{
+    cell::RefCell,
+    ffi::c_int,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 real! {
     fn epoll_create(size: c_int) -> c_int;
@@ -65,6 +73,71 @@ fn nest(epfd: c_int, fd: c_int) {
     }
 }
 
+/// Where a socket is registered that has no connection yet: when it gets one that uses shared memory, its sets are told.
+#[derive(Debug)]
+pub struct Early {
+    process: u32,
+    registrations: Mutex<Vec<Registration>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Registration {
+    epfd: c_int,
+    events: u32,
+    data: u64,
+}
+
+impl Early {
+    fn registrations(&self) -> MutexGuard<'_, Vec<Registration>> {
+        self.registrations.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The program has registered the socket, changed that or taken it back.
+    fn note(&self, operation: c_int, epfd: c_int, wanted: Option<(u32, u64)>) {
+        let mut registrations = self.registrations();
+        registrations.retain(|registration| registration.epfd != epfd);
+        if let Some((events, data)) = wanted.filter(|_| operation != EPOLL_CTL_DEL) {
+            registrations.push(Registration { epfd, events, data });
+        }
+    }
+
+    /// Whether its sets can have a stream in its place. One that reports once may have reported.
+    pub fn can_be_stream(&self) -> bool {
+        self.process == std::process::id()
+            && self
+                .registrations()
+                .iter()
+                .all(|it| it.events & ALONE as u32 == 0 && set_or_new(it.epfd).is_some_and(|set| !set.is_nested()))
+    }
+
+    /// The socket `fd` is `stream` now: its sets have that from here on. False if one of them can't.
+    pub fn become_stream(&self, fd: c_int, stream: &Arc<Stream>) -> bool {
+        self.registrations().iter().all(|it| {
+            // SAFETY: no event is passed, as this operation wants none.
+            let was_there = unsafe { next::epoll_ctl(it.epfd, EPOLL_CTL_DEL, fd, std::ptr::null_mut()) } == 0;
+            // A set that was closed meanwhile has nothing.
+            if !was_there || set_or_new(it.epfd).is_some_and(|set| set.add(fd, stream, it.events, it.data).is_ok()) {
+                return true;
+            }
+            let mut event = epoll_event { events: it.events, u64: it.data };
+            // SAFETY: an event of this call's.
+            unsafe { next::epoll_ctl(it.epfd, EPOLL_CTL_ADD, fd, &raw mut event) };
+            false
+        })
+    }
+}
+
+/// What only the kernel does for a registration: EPOLLONESHOT, EPOLLWAKEUP and EPOLLEXCLUSIVE.
+const ALONE: c_int = libc::EPOLLONESHOT | libc::EPOLLWAKEUP | libc::EPOLLEXCLUSIVE;
+
+/// The registrations of `fd`, if it has no connection yet.
+pub fn early(fd: c_int) -> Option<Arc<Early>> {
+    match table::get(fd).as_deref() {
+        Some(Slot::Early(early)) => Some(Arc::clone(early)),
+        _ => None,
+    }
+}
+
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: *mut epoll_event) -> c_int {
     // SAFETY: the caller's contract is epoll_ctl(2)'s.
@@ -74,7 +147,19 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
         if known || !table::is_used(fd) {
             let result = real();
             if result == 0 && !known {
-                shield(|| nest(epfd, fd), || {});
+                shield(
+                    || {
+                        if may_connect(fd) {
+                            let early = Early { process: std::process::id(), registrations: Mutex::default() };
+                            // SAFETY: the caller's, which the kernel has read.
+                            early.note(operation, epfd, unsafe { event.as_ref() }.map(|e| (e.events, e.u64)));
+                            table::put(fd, Slot::Early(Arc::new(early)));
+                        } else {
+                            nest(epfd, fd);
+                        }
+                    },
+                    || {},
+                );
             }
             return result;
         }
@@ -126,6 +211,13 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                     Some(set) if set.remove(fd) => 0,
                     set => yielding(set),
                 },
+                (_, Some(Slot::Early(early)), _) => {
+                    let result = real();
+                    if result == 0 {
+                        early.note(operation, epfd, wanted);
+                    }
+                    result
+                }
                 _ => yielding(set_of(epfd)),
             }
         },

@@ -44,7 +44,7 @@ extern "C" fn before_fork() {
                 Slot::Stream(stream) => stream.before_fork(),
                 Slot::Listener(hub) => hub.before_fork(),
                 Slot::Plain(client) => client.before_fork(),
-                Slot::Set(_) => {}
+                Slot::Set(_) | Slot::Early(_) => {}
             });
         },
         || {},
@@ -60,7 +60,7 @@ extern "C" fn after_fork() {
                 Slot::Stream(stream) => stream.after_fork(),
                 Slot::Listener(hub) => hub.after_fork(),
                 Slot::Plain(client) => client.after_fork(),
-                Slot::Set(_) => {}
+                Slot::Set(_) | Slot::Early(_) => {}
             });
         },
         || {},
@@ -117,7 +117,7 @@ fn before_exec() {
             table::each(|slot| match slot {
                 Slot::Stream(stream) => stream.before_exec(),
                 Slot::Listener(hub) => hub.before_exec(),
-                Slot::Set(_) | Slot::Plain(_) => {}
+                Slot::Set(_) | Slot::Plain(_) | Slot::Early(_) => {}
             });
         },
         || {},

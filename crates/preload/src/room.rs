@@ -58,7 +58,7 @@ fn relieve() -> bool {
             table::each(|slot| match slot {
                 Slot::Set(set) => set.give_up(),
                 Slot::Listener(hub) => hub.give_up(),
-                Slot::Stream(_) | Slot::Plain(_) => {}
+                Slot::Stream(_) | Slot::Plain(_) | Slot::Early(_) => {}
             });
             descriptor::within() < before
         },

@@ -3,6 +3,7 @@
 //! Looked up at every hooked call, so the common answer "none" is one load. Entries are handed out
 //! as counted references: another thread may close the descriptor meanwhile.
 
+use crate::epoll::Early;
 use arc_swap::ArcSwapOption;
 use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
@@ -26,6 +27,8 @@ pub enum Slot {
     Listener(Arc<Hub>),
     /// An accepted connection that stays on its socket.
     Plain(Arc<PlainClient>),
+    /// A socket without a connection yet, which epoll sets of the kernel have.
+    Early(Arc<Early>),
 }
 
 /// Descriptors beyond this number are never ours.
@@ -101,12 +104,22 @@ pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
     Some(slot)
 }
 
+/// What `fd` is, is the kernel's alone from here on.
+pub fn leave(fd: RawFd) {
+    forget(fd);
+    look(fd);
+}
+
 /// `new` is now a duplicate of `old`.
 pub fn duplicate(old: RawFd, new: RawFd) {
-    if let Some(slot) = get(old)
-        && !matches!(&*slot, Slot::Set(_))
-    {
-        put(new, (*slot).clone());
+    match get(old).as_deref() {
+        None | Some(Slot::Set(_)) => {}
+        // What becomes of one number would not be seen at the other.
+        Some(Slot::Early(_)) => {
+            leave(old);
+            leave(new);
+        }
+        Some(slot) => _ = put(new, slot.clone()),
     }
 }
 

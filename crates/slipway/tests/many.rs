@@ -125,3 +125,37 @@ fn a_thousand_idle_connections() {
         programs.into_iter().for_each(|program| drop(program.succeed()));
     }
 }
+
+#[test]
+#[ignore = "long: four servers, with as many clients as they have descriptors for"]
+fn as_many_clients_as_without_hooks() {
+    const LIMIT: usize = 300;
+    let _alone = alone();
+    let dir = scratch();
+    let idle = c_program("idle", dir.path(), &["-lX11"]);
+    // Above the server's own limit there is room, or none.
+    for limit in ["-S -n", "-n"] {
+        for mode in [Mode::Plain, Mode::Hooked] {
+            let server = Server::try_displays(|number| {
+                let mut command = mode.command("sh");
+                command.args(["-c", &format!(r#"ulimit {limit} {LIMIT}; exec "$@""#), "sh", "Xvfb"]);
+                command.args([&format!(":{number}"), "-noreset", "-maxclients", "512"]);
+                command
+            });
+            // What the server has at its start, and a few that stay free.
+            let clients = LIMIT - 15;
+            let mut command = with_descriptors(mode, idle.to_str().expect("a path in UTF-8"));
+            command.args([clients.to_string(), "2".to_owned()]);
+            server.address(&mut command);
+            let mut program = Running::start(command);
+            let _ = program.wait_line("ready");
+            if (mode, limit) == (Mode::Hooked, "-S -n") {
+                assert_eq!(rings(&server), clients, "all on shared memory");
+            }
+            assert!(server.output(mode, "xdpyinfo", &[]).contains("MIT-SHM"), "it serves on, {mode:?}, {limit}");
+            program.say("again");
+            let _ = program.wait_line("ready");
+            let _ = program.succeed();
+        }
+    }
+}

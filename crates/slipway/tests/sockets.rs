@@ -209,6 +209,10 @@ fn nginx() {
             let got = output(curl.arg("-sS").arg("--unix-socket").arg(&front).arg("http://host/file"));
             assert_eq!((got.stdout.len(), String::from_utf8_lossy(&got.stderr).as_ref()), (700_000, ""));
         }
+        if server {
+            // Its own connections to the upstream, which are in an epoll set before they connect.
+            until("an upstream is on shared memory", || place.connections(&place.path("upstream.sock"), "ring") > 0);
+        }
         let mut curl = place.command(client, "curl");
         curl.args(["-sS", "--limit-rate", "500k", "-o", "/dev/null", "--unix-socket"]).arg(&front).arg("http://host/large");
         expect_rings(&place, &front, (server, client), curl);

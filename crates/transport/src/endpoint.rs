@@ -34,11 +34,8 @@ impl Endpoint {
                 Some(format!("socket-{:x}-{:x}", file.st_dev, file.st_ino))
             }
             Self::Abstract(name) => {
-                // FNV-1a. Two names that meet in it take the hub from each other, and stay on their sockets.
-                let hash = name
-                    .iter()
-                    .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3));
-                Some(format!("abstract-{hash:016x}"))
+                // Two names that meet in it take the hub from each other, and stay on their sockets.
+                Some(format!("abstract-{:016x}", hash(name)))
             }
         }
     }
@@ -55,6 +52,11 @@ impl Endpoint {
             Self::Abstract(name) => format!("@{}", OsStr::from_bytes(name).to_string_lossy()),
         }
     }
+}
+
+/// FNV-1a.
+pub fn hash(name: &[u8]) -> u64 {
+    name.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x100_0000_01b3))
 }
 
 /// Whether the file name is that of a hub.

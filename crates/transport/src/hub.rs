@@ -356,7 +356,7 @@ impl Hub {
         let pid = peer.and_then(|p| p.pid).unwrap_or(0);
         let token = getpeername(fd).ok().flatten().and_then(|address| {
             let address = SocketAddrUnix::try_from(address).ok()?;
-            token_of(address.abstract_name()?)
+            Some(token_of(address.abstract_name()?))
         });
         if !plain {
             self.reopen();

@@ -6,13 +6,13 @@
 
 use crate::{
     descriptor::Reserved,
-    endpoint::Endpoint,
+    endpoint::{Endpoint, hash},
     hub::Hub,
     line::{Message, TOKEN, send_message},
     settings::{Settings, runtime_dir},
     stream::Stream,
 };
-use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, socket_with};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getsockname, socket_with};
 use slipway_fabric::credentials;
 use std::{
     os::fd::{AsFd, BorrowedFd},
@@ -44,7 +44,10 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
     let mut token = [0; TOKEN];
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
-    bind(fd, &SocketAddrUnix::new_abstract_name(&name(&token)).ok()?).ok()?;
+    if bind(fd, &SocketAddrUnix::new_abstract_name(&name(&token)).ok()?).is_err() {
+        // By the program, or when it tried to connect before.
+        token = token_of(SocketAddrUnix::try_from(getsockname(fd).ok()?).ok()?.abstract_name()?);
+    }
     send_message(line.as_fd(), &Message::Offer { token, ring: Settings::get().ring as u64 }).ok()?;
     Some(Offer { line, inherited: Hub::is_inherited(&file) })
 }
@@ -82,8 +85,17 @@ fn name(token: &[u8; TOKEN]) -> Vec<u8> {
     name
 }
 
-/// The token in an abstract socket name (without its leading zero byte), if it is one of ours.
-pub fn token_of(name: &[u8]) -> Option<[u8; TOKEN]> {
+/// The token of a client whose socket has this abstract name (without its leading zero byte): in it, if the name is one of ours. No two
+/// sockets have the same.
+pub fn token_of(name: &[u8]) -> [u8; TOKEN] {
+    parse(name).unwrap_or_else(|| {
+        let mut token = [0; TOKEN];
+        token[..8].copy_from_slice(&hash(name).to_le_bytes());
+        token
+    })
+}
+
+fn parse(name: &[u8]) -> Option<[u8; TOKEN]> {
     let digits = std::str::from_utf8(name.strip_prefix(PREFIX)?).ok().filter(|d| d.len() == 2 * TOKEN && d.is_ascii())?;
     let mut token = [0; TOKEN];
     for (byte, pair) in token.iter_mut().zip(digits.as_bytes().chunks_exact(2)) {
@@ -99,7 +111,8 @@ mod tests {
     #[test]
     fn names() {
         let token = [0xa5; TOKEN];
-        assert_eq!(token_of(&name(&token)), Some(token));
-        assert_eq!(token_of(b"slipway-line-zz"), None);
+        assert_eq!(token_of(&name(&token)), token);
+        assert_eq!(parse(b"slipway-line-zz"), None);
+        assert_ne!(token_of(b"one"), token_of(b"two"));
     }
 }

@@ -2,11 +2,14 @@
 
 use libc::{sockaddr_un, socklen_t};
 
+use slipway_transport::status::Transport;
+
 use crate::support::{
-    Fd, Server,
-    calls::{call, good},
-    connection::address,
+    Connection, Fd, Server,
+    calls::{call, errno, good, set_nonblocking},
+    connection::{address, connect, socket},
     hooked,
+    watchdog::Step,
 };
 
 type Call = unsafe extern "C" fn(Fd, *mut libc::sockaddr, *mut socklen_t) -> i32;
@@ -82,5 +85,55 @@ fn credentials_are_the_peers() {
             good(call!(getsockopt(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, (&raw mut who).cast(), &raw mut size)));
             assert_eq!(who.pid as u32, std::process::id());
         }
+    });
+}
+
+#[test]
+fn a_client_with_a_name_of_its_own() {
+    hooked(|| {
+        let server = Server::listen();
+        let bound = |name: &[u8]| {
+            let client = socket();
+            let (own, length) = address(name);
+            good(call!(bind(client, (&raw const own).cast(), length)));
+            good(connect(client, &server.name));
+            let connection = Connection { client, server: server.accept() };
+            connection.exchange();
+            assert_eq!(asked(libc::getpeername, connection.server).1, name);
+            assert_eq!(asked(libc::getsockname, connection.client).1, name);
+            (server.transports(), connection)
+        };
+        let (transports, first) = bound(format!("\0slipway-own-{}", std::process::id()).as_bytes());
+        assert_eq!(transports, [Transport::Ring]);
+        drop(first);
+        // A path could be another socket's by the time that the server sees it.
+        let dir = tempfile::tempdir().expect("a directory");
+        let path = [dir.path().join("own").as_os_str().as_encoded_bytes(), b"\0"].concat();
+        assert_eq!(bound(&path).0, [Transport::Socket]);
+    });
+}
+
+#[test]
+fn a_client_that_found_the_queue_full() {
+    hooked(|| {
+        let _step = Step::begin("a full queue");
+        let server = Server::listen();
+        let mut waiting = Vec::new();
+        let late = loop {
+            let client = socket();
+            set_nonblocking(client, true);
+            if connect(client, &server.name) != 0 {
+                assert_eq!(errno(), libc::EAGAIN);
+                break client;
+            }
+            waiting.push(client);
+        };
+        let accepted: Vec<_> = waiting.iter().map(|_| server.accept()).collect();
+        good(connect(late, &server.name));
+        set_nonblocking(late, false);
+        let connection = Connection { client: late, server: server.accept() };
+        connection.exchange();
+        assert_eq!(server.transports().last(), Some(&Transport::Ring));
+        crate::support::calls::close_all(waiting.into_iter().chain(accepted));
     });
 }
