@@ -55,6 +55,8 @@ struct ReaderFlags {
     waits: FutexWord,
     /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
     gives_back: AtomicU32,
+    /// 1: the reader wants a bell for each write (W12).
+    hears_all: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -338,6 +340,11 @@ impl Ring {
         self.is_reader_timed() && self.control.reader.waits.swap(0, Ordering::Relaxed) != 0
     }
 
+    /// Whether the caller must ring the reader's bell because it wants one for each write (W12). After W4.
+    pub fn rings_always(&self) -> bool {
+        self.control.reader.hears_all.load(Ordering::Relaxed) != 0
+    }
+
     /// Counts one message with descriptors as sent beside the ring. Ordered by the next W3.
     pub fn count_attachment(&self) {
         let sent = self.control.producer.attachments.load(Ordering::Relaxed);
@@ -562,6 +569,12 @@ impl Ring {
     /// Changes whenever the writer wants the reader to look at the socket.
     pub fn hint_mark(&self) -> u32 {
         self.control.producer.hint.load(Ordering::Acquire)
+    }
+
+    /// From now on the writer rings for each write, or doesn't (R12). The caller must look again.
+    pub fn hear_all(&self, on: bool) {
+        self.control.reader.hears_all.store(on.into(), Ordering::Relaxed);
+        full_fence(); // paired with W4
     }
 
     /// Asks the writer for the rest of the stream on the socket: it takes back what lies unread.

@@ -41,6 +41,8 @@ pub struct EndBoard {
     /// The processor that the end last waited on, plus one; 0 before that. A hint: wrong values
     /// make the other end spin or not, nothing else.
     pub cpu: AtomicU32,
+    /// The process that was forked last while it had this end; 0: none was. For people.
+    pub heir: AtomicU32,
 }
 
 #[derive(Debug, Default)]

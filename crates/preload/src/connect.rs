@@ -1,6 +1,7 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
+    descriptor::follow_signals,
     epoll::early,
     real::{fail, real, shield},
     room::{self, made},
@@ -129,9 +130,9 @@ fn needs_kernel(fd: c_int) -> bool {
     KERNEL_ONLY.iter().any(|(name, unset)| option(fd, *name).is_some_and(|value| value != *unset))
 }
 
-fn is_nonblocking(fd: c_int) -> bool {
+fn flags(fd: c_int) -> c_int {
     // SAFETY: no pointers.
-    unsafe { libc::fcntl(fd, libc::F_GETFL) & O_NONBLOCK != 0 }
+    unsafe { libc::fcntl(fd, libc::F_GETFL) }
 }
 
 #[unsafe(no_mangle)]
@@ -164,8 +165,9 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             }
             let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return plain() };
             let result = real();
+            let flags = flags(fd);
             if result == 0
-                && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, is_nonblocking(fd)))
+                && let Some(stream) = table::borrowed(fd, |x| offer.connected(x, flags & O_NONBLOCK != 0))
             {
                 for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
                     stream.set_timeout(receive, timeout(fd, name));
@@ -175,6 +177,9 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 crate::signals::watch();
                 let stream = Arc::new(stream);
                 table::put(fd, Slot::Stream(Arc::clone(&stream)));
+                if flags & libc::O_ASYNC != 0 {
+                    follow_signals(fd, &stream);
+                }
                 if early.is_some_and(|early| !early.become_stream(fd, &stream)) {
                     table::give_back(fd, &stream);
                 }
@@ -291,7 +296,7 @@ fn await_client(fd: c_int) -> bool {
         Some(Slot::Listener(hub)) => Arc::clone(hub),
         _ => return true,
     };
-    if is_nonblocking(fd) || timeout(fd, libc::SO_RCVTIMEO) != 0 {
+    if flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
         return true;
     }
     let mut poller = crate::poll::serving(vec![hub], crate::poll::real_poller(None));

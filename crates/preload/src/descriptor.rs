@@ -5,10 +5,13 @@ use crate::{
     room::made,
     table,
 };
-use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_SETFL, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
+use libc::{F_DUPFD, F_DUPFD_CLOEXEC, F_GETFL, F_SETFL, F_SETOWN, FIOASYNC, FIONBIO, FIONREAD, O_ASYNC, O_NONBLOCK, TIOCOUTQ};
 use rustix::io::Errno;
-use slipway_transport::descriptor::is_reserved;
-use std::ffi::{c_int, c_uint, c_ulong};
+use slipway_transport::{descriptor::is_reserved, stream::Stream};
+use std::{
+    ffi::{c_int, c_uint, c_ulong},
+    os::fd::{AsFd, AsRawFd},
+};
 
 real! {
     fn close(fd: c_int) -> c_int;
@@ -110,6 +113,46 @@ unsafe extern "C" fn dup3(old: c_int, new: c_int, flags: c_int) -> c_int {
     replace(old, new, || unsafe { next::dup3(old, new, flags) })
 }
 
+const F_SETSIG: c_int = 10;
+const F_GETSIG: c_int = 11;
+const F_SETOWN_EX: c_int = 15;
+const F_GETOWN_EX: c_int = 16;
+const FIOSETOWN: c_ulong = 0x8901;
+const SIOCSPGRP: c_ulong = 0x8902;
+
+/// The program's descriptor `fd` may have other flags for signals, or another owner: the line's socket gets the same. A signal that
+/// names its descriptor (F_SETSIG) is the kernel's alone.
+pub fn follow_signals(fd: c_int, stream: &Stream) {
+    shield(
+        || {
+            let line = stream.line_socket();
+            let line = line.as_fd().as_raw_fd();
+            let control = |fd, command, argument: usize| {
+                // SAFETY: numbers, or `owner`, which has the structure's layout.
+                unsafe { next::fcntl(fd, command, argument) }
+            };
+            let wanted = control(fd, F_GETFL, 0) & O_ASYNC != 0;
+            if !wanted && !stream.signals() {
+                return;
+            }
+            // Of `struct f_owner_ex`.
+            let mut owner = [0 as c_int; 2];
+            let owner = (&raw mut owner) as usize;
+            let can = !wanted
+                || (control(fd, F_GETSIG, 0) == 0
+                    && control(fd, F_GETOWN_EX, owner) == 0
+                    && control(line, F_SETOWN_EX, owner) == 0);
+            let flags = if wanted && can { O_NONBLOCK | O_ASYNC } else { O_NONBLOCK };
+            let set = control(line, F_SETFL, flags as usize) == 0;
+            stream.set_signals(wanted && can && set);
+            if wanted && !stream.signals() {
+                table::give_back(fd, stream);
+            }
+        },
+        || {},
+    );
+}
+
 fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_int {
     if result < 0 || !table::is_used(fd) {
         return result;
@@ -119,12 +162,10 @@ fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_in
         F_SETFL => {
             if let Some(stream) = table::stream(fd) {
                 stream.set_nonblocking(argument as c_int & O_NONBLOCK != 0);
-                if argument as c_int & O_ASYNC != 0 {
-                    // Signals for arriving bytes are the kernel's to send.
-                    shield(|| table::give_back(fd, &stream), || {});
-                }
+                follow_signals(fd, &stream);
             }
         }
+        F_SETOWN | F_SETOWN_EX | F_SETSIG => table::stream(fd).iter().for_each(|stream| follow_signals(fd, stream)),
         _ => {}
     }
     result
@@ -162,7 +203,7 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_in
                     FIONREAD => *number = c_int::try_from(stream.readable_bytes(*number as usize)).unwrap_or(c_int::MAX),
                     TIOCOUTQ => *number = (*number).saturating_add(stream.unread_bytes() as c_int),
                     FIONBIO => stream.set_nonblocking(*number != 0),
-                    FIOASYNC if *number != 0 => table::give_back(fd, &stream),
+                    FIOASYNC | FIOSETOWN | SIOCSPGRP => follow_signals(fd, &stream),
                     _ => {}
                 }
             }

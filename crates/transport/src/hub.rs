@@ -4,7 +4,7 @@ use crate::{
     descriptor::Reserved,
     endpoint::Endpoint,
     epoll::EpollSet,
-    ledger::{Ledger, LedgerEntry},
+    ledger::{Ledger, LedgerEntry, alive},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
     rendezvous::token_of,
@@ -455,7 +455,14 @@ impl Hub {
             // Other processes of the server say where theirs are when they use them.
             let stream = state.streams.iter().find(|(i, _)| *i == index).and_then(|(_, stream)| stream.upgrade());
             let t = slot.counts.read();
-            let pid = slot.peer.load(Relaxed);
+            let mut pid = slot.peer.load(Relaxed);
+            if !alive(pid)
+                && let Some(heir) = stream.as_ref().and_then(|stream| stream.peer_heir()).filter(|heir| alive(*heir))
+            {
+                // Kept for the other processes, which may not have the segment.
+                slot.peer.store(heir, Relaxed);
+                pid = heir;
+            }
             Connection {
                 pid,
                 name: name(pid),

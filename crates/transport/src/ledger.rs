@@ -78,7 +78,8 @@ const PLAIN: usize = 1024;
 /// Most entries.
 const MOST: usize = 1 << 16;
 
-fn alive(process: u32) -> bool {
+/// Whether there is such a process.
+pub fn alive(process: u32) -> bool {
     let Some(pid) = i32::try_from(process).ok().and_then(Pid::from_raw) else { return false };
     rustix::process::test_kill_process(pid) != Err(Errno::SRCH)
 }

@@ -17,7 +17,7 @@ use std::{
 };
 
 /// The version of the handshake and of the segment's layout. Ends of different versions don't meet.
-pub const VERSION: u8 = 1;
+pub const VERSION: u8 = 2;
 
 /// Most descriptors in one message: the kernel's SCM_MAX_FD.
 pub const MOST_DESCRIPTORS: usize = 253;

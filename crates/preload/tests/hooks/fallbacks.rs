@@ -122,30 +122,6 @@ fn several_messages_in_one_call() {
 }
 
 #[test]
-fn signals_for_bytes() {
-    hooked(|| {
-        let _step = Step::begin("O_ASYNC");
-        let (server, c) = laden();
-        let set = crate::support::calls::signal_set(libc::SIGIO);
-        good(call!(pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut())));
-        // This thread, which waits for it: another would die of it.
-        const F_SETOWN_EX: i32 = 15;
-        let owner = [0, call!(gettid())];
-        good(call!(fcntl(c.client, F_SETOWN_EX, owner.as_ptr())));
-        let flags = good(call!(fcntl(c.client, libc::F_GETFL))) as i32;
-        good(call!(fcntl(c.client, libc::F_SETFL, flags | libc::O_ASYNC)));
-        attend(c.server);
-        assert_eq!(read_up_to(c.client, 14), b"to the client ");
-        write_all(c.server, b"x");
-        assert_eq!(call!(sigwaitinfo(&raw const set, ptr::null_mut())), libc::SIGIO);
-        assert_eq!(read_up_to(c.client, 1), b"x");
-        assert_eq!(read_up_to(c.server, 14), b"to the server ");
-        good(call!(fcntl(c.client, libc::F_SETFL, flags)));
-        assert_on_socket(&server, &c);
-    });
-}
-
-#[test]
 fn a_writer_that_closes_leaves_what_the_reader_wanted_back() {
     hooked(|| {
         let _step = Step::begin("a return and a close");

@@ -1,10 +1,11 @@
 //! The connection in a process and the children that it forks.
 
 use libc::{POLLIN, SHUT_WR, pid_t};
+use slipway_transport::status::Transport;
 
 use crate::support::{
     Connection, Server,
-    calls::{call, child, good, join, poll, read_up_to, write_all},
+    calls::{call, child, good, join, pipe, poll, read_up_to, write_all},
     hooked,
     watchdog::Step,
 };
@@ -154,5 +155,33 @@ fn an_offer_without_an_answer_survives_a_fork() {
         write_all(accepted, b"fine");
         assert_eq!(read_up_to(client, 4), b"fine");
         Connection { client, server: accepted }.exchange();
+    });
+}
+
+#[test]
+fn a_parent_that_ends_leaves_the_connection_to_its_child() {
+    hooked(|| {
+        let _step = Step::begin("a client that goes into the background");
+        let server = Server::listen();
+        let (told, tell) = pipe();
+        let pid = child(|| {
+            let client = server.connect();
+            write_all(client, b"!");
+            assert_eq!(read_up_to(client, 1), b"!");
+            child(|| {
+                write_all(tell, &std::process::id().to_ne_bytes());
+                read_up_to(client, 1).is_empty()
+            });
+            true
+        });
+        let accepted = server.accept();
+        assert_eq!(read_up_to(accepted, 1), b"!");
+        write_all(accepted, b"!");
+        join(pid);
+        let heir = u32::from_ne_bytes(read_up_to(told, 4).try_into().expect("a number"));
+        let status = server.status();
+        let connection = &status.connections[0];
+        assert_eq!((connection.pid, connection.transport), (heir, Transport::Ring), "{status:?}");
+        call!(close(accepted));
     });
 }

@@ -10,6 +10,7 @@
 //! * [`returns`]: going back to the socket while both ends send.
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
+//! * [`signals`]: O_ASYNC.
 //! * [`limits`]: what a server refuses.
 //! * [`descriptors`]: a program that runs out of descriptors.
 
@@ -23,6 +24,7 @@ mod names;
 mod property;
 mod returns;
 mod servers;
+mod signals;
 #[path = "../support/mod.rs"]
 mod support;
 mod waiting;

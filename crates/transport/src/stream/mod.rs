@@ -8,6 +8,8 @@ mod lock;
 mod ready;
 mod receive;
 mod send;
+mod sets;
+mod signals;
 mod state;
 
 pub use ready::OUTPUT;
@@ -176,6 +178,9 @@ impl Stream {
 
     fn adopt(&self, segment: Segment) {
         let _ = self.ring_size.set(segment.tx.size());
+        if self.signals() {
+            segment.rx.hear_all(true);
+        }
         if self.segment.set(segment).is_ok() {
             self.state.common.phase.store(phase::GRANTED, Relaxed);
         }
@@ -245,6 +250,14 @@ impl Stream {
     /// This process was forked, and has the connection, too.
     pub fn after_fork(&self) {
         self.record.iter().for_each(LedgerEntry::inherit);
+        if let Some(segment) = self.line() {
+            segment.own.heir.store(std::process::id(), Relaxed);
+        }
+    }
+
+    /// The process that the peer forked last, by its own word.
+    pub fn peer_heir(&self) -> Option<u32> {
+        self.segment.get().map(|segment| segment.peer.heir.load(Relaxed)).filter(|pid| *pid != 0)
     }
 
     /// This process is about to become another program, which won't have the connection.
@@ -379,7 +392,7 @@ impl Stream {
             let unattended = tx.is_reader_timed() && self.in_sets.load(Relaxed) != 0 && tx.take_timed_reader();
             unattended || tx.take_overfed_reader(&mut self.state.tx.cursor()).unwrap_or(false)
         };
-        if tx.take_sleeping_reader() || overfed() || Settings::get().stage == Stage::One {
+        if tx.take_sleeping_reader() || tx.rings_always() || overfed() || Settings::get().stage == Stage::One {
             self.ring_bell();
         }
     }
@@ -422,29 +435,6 @@ impl Stream {
         }
     }
 
-    /// This process has one more descriptor of the connection.
-    pub fn gain_descriptor(&self) {
-        self.descriptors.fetch_add(1, Relaxed);
-    }
-
-    /// Whether this process has several.
-    pub fn is_copied(&self) -> bool {
-        self.descriptors.load(Relaxed) > 1
-    }
-
-    /// This process has one less; true if that was the last.
-    pub fn lose_descriptor(&self) -> bool {
-        self.descriptors.fetch_sub(1, Relaxed) == 1
-    }
-
-    /// Descriptor `fd` is about to be closed: takes it out of all epoll sets.
-    pub fn leave_sets(&self, fd: std::os::fd::RawFd) {
-        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
-        for set in sets {
-            set.closing(fd);
-        }
-    }
-
     /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
     pub fn sending_ended(&self) {
         let tx = &self.state.tx;
@@ -475,22 +465,6 @@ impl Stream {
             },
             1,
         );
-    }
-
-    /// The stream was made a member of an epoll set.
-    pub fn join(&self, set: &Arc<EpollSet>) {
-        self.in_sets.store(1, Relaxed);
-        let mut sets = locked(&self.sets);
-        sets.retain(|s| s.strong_count() > 0 && !std::ptr::eq(s.as_ptr(), Arc::as_ptr(set)));
-        sets.push(Arc::downgrade(set));
-    }
-
-    /// Somebody else than its epoll sets took this line's bell: they must look for themselves.
-    fn alert_sets(&self) {
-        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
-        for set in sets {
-            set.alert(self);
-        }
     }
 }
 

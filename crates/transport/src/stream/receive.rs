@@ -50,6 +50,7 @@ impl Stream {
     /// Receives what is there without blocking; `WOULDBLOCK` (AGAIN) if nothing is.
     pub fn receive(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
         let rx = &self.state.rx;
+        self.drain_signals();
         let _guard = self.lock_receiving(Some(fd));
         self.settle();
         self.finish_giving_back();

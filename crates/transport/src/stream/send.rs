@@ -1,7 +1,7 @@
 //! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
 
 use super::{
-    Role, Stream, locked, mode, now,
+    OUTPUT, Role, Stream, locked, mode, now,
     state::{Change, add},
 };
 use crate::line;
@@ -30,10 +30,13 @@ impl Stream {
         let tx = &self.state.tx;
         let _guard = self.lock_sending(Some(fd));
         self.settle();
+        let mut armed = !self.signals();
         let result = loop {
             match tx.mode.load(Relaxed) {
                 mode::RING => match self.send_ring(fd, from, descriptors) {
                     Ok(None) => {}
+                    // A program that gets signals isn't waiting: the bell for space raises one.
+                    Err(Errno::AGAIN) if !std::mem::replace(&mut armed, true) => self.arm(OUTPUT),
                     Ok(Some(n)) => break Ok(n),
                     Err(error) => break Err(error),
                 },

@@ -199,6 +199,8 @@ pub struct Common {
     pub sleepers: Sleepers,
     /// 1: the other end's line socket is gone.
     pub line_gone: AtomicU32,
+    /// 1: the line's socket raises signals for the program, as the connection's would.
+    pub signals: AtomicU32,
 }
 
 /// Counts for `slipway sockets status`.

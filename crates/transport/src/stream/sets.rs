@@ -1,0 +1,47 @@
+//! The program's descriptors of a stream, and the epoll sets that they are in.
+
+use super::{Stream, locked};
+use crate::epoll::EpollSet;
+use slipway_fabric::sync::Ordering::Relaxed;
+use std::sync::{Arc, Weak};
+
+impl Stream {
+    /// This process has one more descriptor of the connection.
+    pub fn gain_descriptor(&self) {
+        self.descriptors.fetch_add(1, Relaxed);
+    }
+
+    /// Whether this process has several.
+    pub fn is_copied(&self) -> bool {
+        self.descriptors.load(Relaxed) > 1
+    }
+
+    /// This process has one less; true if that was the last.
+    pub fn lose_descriptor(&self) -> bool {
+        self.descriptors.fetch_sub(1, Relaxed) == 1
+    }
+
+    /// Descriptor `fd` is about to be closed: takes it out of all epoll sets.
+    pub fn leave_sets(&self, fd: std::os::fd::RawFd) {
+        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
+        for set in sets {
+            set.closing(fd);
+        }
+    }
+
+    /// The stream was made a member of an epoll set.
+    pub fn join(&self, set: &Arc<EpollSet>) {
+        self.in_sets.store(1, Relaxed);
+        let mut sets = locked(&self.sets);
+        sets.retain(|s| s.strong_count() > 0 && !std::ptr::eq(s.as_ptr(), Arc::as_ptr(set)));
+        sets.push(Arc::downgrade(set));
+    }
+
+    /// Somebody else than its epoll sets took this line's bell: they must look for themselves.
+    pub(super) fn alert_sets(&self) {
+        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
+        for set in sets {
+            set.alert(self);
+        }
+    }
+}
