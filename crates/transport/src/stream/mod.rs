@@ -26,7 +26,7 @@ use crate::{
 };
 use arc_swap::ArcSwap;
 use rustix::{event::PollFlags, io::Errno};
-pub use slipway_fabric::spin::now;
+pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
     pace::Pace,
     segment::Segment,

@@ -1,7 +1,7 @@
 //! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
 
 use super::{
-    OUTPUT, Role, Stream, locked, mode, now,
+    OUTPUT, Role, Stream, coarse_now, locked, mode,
     state::{Change, add},
 };
 use crate::line;
@@ -16,7 +16,7 @@ use std::{
     os::fd::{AsFd, BorrowedFd},
 };
 
-/// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds.
+/// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds of the coarse clock.
 const PROBE: u64 = 1_000_000;
 
 /// Bytes that are copied before the other end is shown them. Small enough that a line of cache is
@@ -103,7 +103,7 @@ impl Stream {
             return Ok(None);
         }
         let want: usize = from.iter().map(|slice| slice.len()).sum();
-        let (time, hint) = (now(), segment.rx.hint_mark());
+        let (time, hint) = (coarse_now(), segment.rx.hint_mark());
         if time.wrapping_sub(tx.looked_at.load(Relaxed)) > PROBE || hint != tx.hint_seen.load(Relaxed) || want == 0 {
             // An empty send has no effect but to say whether anybody could read.
             if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
@@ -167,7 +167,7 @@ impl Stream {
         if segment.tx.reader_gave_back() {
             // It has not seen these bytes, or looks no more; this may be the program's last call.
             self.begin_returning(fd)?;
-            self.finish_returning(fd)?;
+            let _ = self.finish_returning(fd);
         }
         Ok(Some(n))
     }
