@@ -44,6 +44,9 @@ fn give_up_lines(count: usize) {
     given.take(count).for_each(drop);
 }
 
+/// How often all are asked for: another thread may use some of them at that moment.
+const TRIES: usize = 20;
+
 /// A call of the program has found no descriptor: gives up all of the library's that are in its way. True if that made room.
 #[cold]
 fn relieve() -> bool {
@@ -54,12 +57,18 @@ fn relieve() -> bool {
             if before == 0 {
                 return false;
             }
-            give_up_lines(usize::MAX);
-            table::each(|slot| match slot {
-                Slot::Set(set) => set.give_up(),
-                Slot::Listener(hub) => hub.give_up(),
-                Slot::Stream(_) | Slot::Plain(_) | Slot::Early(_) => {}
-            });
+            for _ in 0..TRIES {
+                give_up_lines(usize::MAX);
+                table::each(|slot| match slot {
+                    Slot::Set(set) => set.give_up(),
+                    Slot::Listener(hub) => hub.give_up(),
+                    Slot::Stream(_) | Slot::Plain(_) | Slot::Early(_) => {}
+                });
+                if descriptor::within() == 0 {
+                    break;
+                }
+                rustix::thread::sched_yield();
+            }
             descriptor::within() < before
         },
         || false,
@@ -132,8 +141,6 @@ make! {
     fn __openat_2(at: c_int, path: *const c_char, flags: c_int) -> c_int;
     fn __openat64_2(at: c_int, path: *const c_char, flags: c_int) -> c_int;
     fn creat(path: *const c_char, mode: mode_t) -> c_int;
-    fn mkstemp(name: *mut c_char) -> c_int;
-    fn mkostemp(name: *mut c_char, flags: c_int) -> c_int;
     fn fopen(path: *const c_char, mode: *const c_char) -> *mut FILE;
     fn fopen64(path: *const c_char, mode: *const c_char) -> *mut FILE;
     fn opendir(path: *const c_char) -> *mut DIR;

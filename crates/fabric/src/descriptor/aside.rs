@@ -27,15 +27,36 @@ static RAISED: AtomicU64 = AtomicU64::new(0);
 /// How often a thread looks whether the limit is down again, before it takes its holder for one that it has interrupted itself.
 const LOOKS: usize = 10_000;
 
-/// The limit, and how high it can be raised.
-fn limits() -> (u64, u64) {
-    let Rlimit { current, maximum } = getrlimit(Resource::Nofile);
-    let known = |limit: Option<u64>| limit.unwrap_or(MARKS as u64).min(MARKS as u64);
-    let current = match RAISED.load(Ordering::Relaxed) {
-        0 => known(current),
-        own => own - 1,
-    };
-    (current, known(maximum))
+/// The program's limits.
+#[derive(Clone, Copy)]
+struct Limits {
+    /// Its own.
+    own: u64,
+    /// How high it can be raised.
+    most: u64,
+    /// The hard one as the kernel has it.
+    hard: Option<u64>,
+}
+
+impl Limits {
+    fn now() -> Self {
+        loop {
+            let raised = RAISED.load(Ordering::SeqCst);
+            let Rlimit { current, maximum: hard } = getrlimit(Resource::Nofile);
+            let known = |limit: Option<u64>| limit.unwrap_or(MARKS as u64).min(MARKS as u64);
+            if raised != 0 {
+                return Self { own: raised - 1, most: known(hard), hard };
+            }
+            if RAISED.load(Ordering::SeqCst) == 0 {
+                return Self { own: known(current), most: known(hard), hard };
+            }
+        }
+    }
+
+    /// Whether the library's numbers are above the program's.
+    fn has_room_above(&self) -> bool {
+        self.most > self.own && self.own <= MANY
+    }
 }
 
 /// Waits until no thread has raised the limit, and keeps others from it.
@@ -59,7 +80,7 @@ impl Drop for Held {
 
 /// Runs `act`, which asks for or sets the program's limit, when it is the program's own.
 pub fn with_limit<T>(act: impl FnOnce() -> T) -> T {
-    let _held = hold(limits().0);
+    let _held = hold(Limits::now().own);
     act()
 }
 
@@ -72,19 +93,15 @@ pub fn restore_limit() {
     }
 }
 
-/// Runs `act` while numbers up to `most` are given out; None if the limit is not to be raised now.
-fn raised<T>(limit: u64, most: u64, act: impl FnOnce() -> T) -> Option<T> {
-    if most <= limit || limit > MANY {
+/// Runs `act` while numbers above the program's limit are given out; None if the limit is not to be raised now.
+fn raised<T>(limits: Limits, act: impl FnOnce() -> T) -> Option<T> {
+    if !limits.has_room_above() {
         return None;
     }
-    let _held = hold(limit)?;
-    let own = getrlimit(Resource::Nofile);
-    // Another process may have changed it.
-    if own.current != Some(limit) {
-        return None;
-    }
-    prlimit(None, Resource::Nofile, Rlimit { current: Some(most), maximum: own.maximum }).ok()?;
+    let _held = hold(limits.own)?;
+    let own = prlimit(None, Resource::Nofile, Rlimit { current: Some(limits.most), maximum: limits.hard }).ok()?;
     let result = act();
+    // As it was: another process may have changed it.
     let _ = prlimit(None, Resource::Nofile, own);
     Some(result)
 }
@@ -110,8 +127,8 @@ impl Reserved {
     /// # Errors
     /// There is no such number.
     pub fn aside(fd: OwnedFd) -> io::Result<Self> {
-        let (limit, most) = limits();
-        let number = fd.as_raw_fd();
+        let limits = Limits::now();
+        let (limit, number) = (limits.own, fd.as_raw_fd());
         if limit <= MANY && number >= limit as RawFd {
             return Self::marked(fd, None);
         }
@@ -121,7 +138,7 @@ impl Reserved {
             }
             fcntl_dupfd_cloexec(&fd, BEYOND).ok()
         } else {
-            let above = raised(limit, most, || fcntl_dupfd_cloexec(&fd, limit as RawFd).ok());
+            let above = raised(limits, || fcntl_dupfd_cloexec(&fd, limit as RawFd).ok());
             above.unwrap_or_else(|| highest(fd.as_fd(), limit as RawFd))
         };
         Self::marked(high.ok_or(Errno::MFILE)?, None)
@@ -142,17 +159,14 @@ impl Reserved {
 /// As `make`.
 pub fn make_any(make: impl Fn() -> Result<OwnedFd, Errno>) -> Result<OwnedFd, Errno> {
     match make() {
-        Err(Errno::MFILE) => {
-            let (limit, most) = limits();
-            raised(limit, most, make).unwrap_or(Err(Errno::MFILE))
-        }
+        Err(Errno::MFILE) => raised(Limits::now(), make).unwrap_or(Err(Errno::MFILE)),
         made => made,
     }
 }
 
 /// How many of its own descriptors the library has at numbers that the program could get.
 pub fn within() -> usize {
-    (0..limits().0 as RawFd).filter(|number| is_reserved(*number)).count()
+    (0..Limits::now().own as RawFd).filter(|number| is_reserved(*number)).count()
 }
 
 /// How many numbers are free for the program, of which it was given `fd` just now: those below are taken.
@@ -168,12 +182,13 @@ fn free_after(fd: RawFd, limit: usize) -> usize {
 /// How many numbers the library should give up, or not take, now that the program was given `fd`, for the program
 /// to have a reserve of free ones; 0 if there are enough.
 pub fn shortage(fd: RawFd) -> usize {
-    let (limit, most) = limits();
-    if most > limit && limit <= MANY {
+    let limits = Limits::now();
+    if limits.has_room_above() {
         return 0;
     }
-    let reserve = (limit as usize / 8).clamp(16, 128);
-    (reserve + 1).saturating_sub(free_after(fd, limit as usize))
+    let limit = limits.own as usize;
+    let reserve = (limit / 8).clamp(16, 128);
+    (reserve + 1).saturating_sub(free_after(fd, limit))
 }
 
 #[cfg(test)]
