@@ -162,7 +162,9 @@ fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_in
         F_SETFL => {
             if let Some(stream) = table::stream(fd) {
                 stream.set_nonblocking(argument as c_int & O_NONBLOCK != 0);
-                follow_signals(fd, &stream);
+                if argument as c_int & O_ASYNC != 0 || stream.signals() {
+                    follow_signals(fd, &stream);
+                }
             }
         }
         F_SETOWN | F_SETOWN_EX | F_SETSIG => table::stream(fd).iter().for_each(|stream| follow_signals(fd, stream)),

@@ -179,7 +179,9 @@ impl Hub {
 
     /// The program waits for the gate in `set`.
     pub fn join(&self, set: &Arc<EpollSet>) {
-        locked(&self.sets).push(Arc::downgrade(set));
+        let mut sets = locked(&self.sets);
+        sets.retain(|set| set.strong_count() > 0);
+        sets.push(Arc::downgrade(set));
     }
 
     /// The program wants every descriptor: closes the gate. Those who wait there stay on their sockets.
@@ -199,7 +201,8 @@ impl Hub {
         let Ok(gate) = Gate::open(&self.path, self.inherited) else { return };
         let gate = Arc::new(gate);
         self.gate.store(Some(Arc::clone(&gate)));
-        for set in locked(&self.sets).iter().filter_map(Weak::upgrade) {
+        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
+        for set in sets {
             set.wait_for(self, gate.as_fd());
         }
     }

@@ -10,7 +10,7 @@
 //! * [`returns`]: going back to the socket while both ends send.
 //! * [`names`]: what a program sees of its peer.
 //! * [`servers`]: servers that accept in threads and in processes, at any socket.
-//! * [`signals`]: O_ASYNC.
+//! * [`signals`]: signals for what comes.
 //! * [`limits`]: what a server refuses.
 //! * [`descriptors`]: a program that runs out of descriptors.
 
