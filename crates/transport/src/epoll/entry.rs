@@ -24,8 +24,11 @@ const SHORTEST_WAIT: u64 = 100_000;
 /// How long a timed wait lasts at most, in nanoseconds.
 const LONGEST_WAIT: u64 = 1_000_000;
 
-/// Bytes that a stream in company is read before the others have their turn.
-const TURN: u64 = 16 * 1024;
+/// How long a stream in company is read and worked for, in nanoseconds, before the others have their turn.
+const TURN: u64 = 20_000;
+
+/// The fewest and the most bytes that make a turn.
+const TURN_BYTES: std::ops::RangeInclusive<u64> = 4 * 1024..=16 * 1024;
 
 /// A stream in a set.
 #[derive(Debug)]
@@ -55,8 +58,11 @@ pub struct Entry {
     pub flowed: u64,
     /// How long the stream flowed one way before that, in nanoseconds.
     pub last_flow: u64,
-    /// Bytes received and sent at the last report.
+    /// Bytes received and sent at the last report, and when that was.
     traffic: (u64, u64),
+    reported: u64,
+    /// Bytes that the program takes in a turn, as it has shown.
+    turn: u64,
 }
 
 impl Entry {
@@ -81,6 +87,8 @@ impl Entry {
             flowed: 0,
             last_flow: 0,
             traffic: (0, 0),
+            reported: 0,
+            turn: *TURN_BYTES.end(),
         }
     }
 
@@ -149,11 +157,17 @@ impl Entry {
     }
 
     /// Learns from a report whether the stream is a flow: batches that come one way, none of them
-    /// waited for by its sender. `waited` is whether this one was waited for, and for long; `time` is about now.
-    pub fn learn_flow(&mut self, waited: Option<bool>, time: u64) {
+    /// waited for by its sender. `waited` is whether this one was waited for, and for long; `time` is about now. And how fast the program
+    /// works, if it had no cause to wait since the last report: `busy`.
+    pub fn learn_flow(&mut self, waited: Option<bool>, busy: bool, time: u64) {
         let traffic = self.stream.traffic();
         let (received, sent) = (traffic.0.wrapping_sub(self.traffic.0), traffic.1.wrapping_sub(self.traffic.1));
         self.traffic = traffic;
+        let took = time.saturating_sub(std::mem::replace(&mut self.reported, time));
+        if busy && received != 0 {
+            let bytes = received.saturating_mul(TURN) / took.max(1);
+            self.turn = ((3 * self.turn + bytes) / 4).clamp(*TURN_BYTES.start(), *TURN_BYTES.end());
+        }
         self.flowed = self.flowed.saturating_add(received);
         match waited {
             _ if sent != 0 => {
@@ -182,7 +196,7 @@ impl Entry {
 
     /// Gives the stream its turn: all it has, or in company only so much that the others don't wait long.
     pub fn take_turn(&self, company: bool) {
-        self.stream.allot(if company && self.stream.is_server() { TURN } else { u64::MAX });
+        self.stream.allot(if company && self.stream.is_server() { self.turn } else { u64::MAX });
     }
 
     /// The flow has run dry.

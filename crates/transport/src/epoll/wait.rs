@@ -137,7 +137,7 @@ impl EpollSet {
             } else if let Some(event) = entry.report() {
                 out.push(event);
                 entry.stream.count_wait(course.won);
-                entry.learn_flow(course.waited, time);
+                entry.learn_flow(course.waited, course.won == Won::Looking, time);
                 entry.take_turn(company);
                 if state.last_reported.replace(fd).is_some_and(|last| last != fd) {
                     state.company_until = time.saturating_add(COMPANY);

@@ -187,7 +187,8 @@ impl Stream {
             // filled as fast as it is read never is. A program that asks no set reads on.
             return Err(Errno::AGAIN);
         }
-        let mut got = Received { bytes: there.min(want), ..Received::default() };
+        let turn = if allotted == 0 { usize::MAX } else { usize::try_from(allotted).unwrap_or(usize::MAX) };
+        let mut got = Received { bytes: there.min(want).min(turn), ..Received::default() };
         if rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0 {
             let _change = Change::begin(&rx.unfinished);
             self.take_parcel(fd, segment, &cursor, &mut got, how)?;
