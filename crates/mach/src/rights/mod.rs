@@ -143,6 +143,15 @@ impl SendRight {
         message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
     }
 
+    /// As [`Self::send`], with memory out of line as the message's last item: the receiver gets pages of its own with these bytes.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`; `SEND_INVALID_TYPE` for 4 GiB or more.
+    pub fn send_with_memory(&self, mut message: Outgoing, memory: &[u8], timeout: Option<Duration>) -> Result<(), Error> {
+        message.out_of_line(memory);
+        self.send(message, timeout)
+    }
+
     /// Sends a message that can be answered, and waits for the answer on a port of the thread's own. An answer of
     /// `MACH_NOTIFY_SEND_ONCE` means that the other side dropped the request or died.
     pub fn call(&self, message: Outgoing, timeout: Option<Duration>) -> Result<Received, Error> {

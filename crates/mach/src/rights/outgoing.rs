@@ -79,6 +79,11 @@ impl Outgoing {
         self.right(types::COPY_SEND, abi::NULL)
     }
 
+    /// Adds the null right, where a receiver expects a receive right or none.
+    pub fn no_receive_right(self) -> Self {
+        self.right(types::MOVE_RECEIVE, abi::NULL)
+    }
+
     fn right(mut self, disposition: u32, name: u32) -> Self {
         self.complex = true;
         self.typed(type_word(disposition, 64, 1), &u64::from(name).to_le_bytes())
@@ -120,13 +125,24 @@ impl Outgoing {
         self.right(types::MAKE_SEND_ONCE, port.name())
     }
 
-    /// Adds memory out of line: the receiver gets pages of its own with these bytes.
-    pub fn memory(mut self, bytes: Vec<u8>) -> Self {
+    /// Adds memory out of line: the receiver gets pages of its own with these bytes. What large memory costs is one copy here.
+    pub fn memory(mut self, bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
+        let bytes = Box::new(bytes);
+        self.out_of_line((*bytes).as_ref());
+        self.carried.push(Carried::Memory(bytes));
+        self
+    }
+
+    /// Adds an item for memory that lives until the message is sent.
+    pub(super) fn out_of_line(&mut self, bytes: &[u8]) {
         self.complex = true;
-        let word = type_word(types::BYTE, 8, bytes.len() as u32) & !typed::INLINE;
-        let at = (bytes.as_ptr().expose_provenance() as u64).to_le_bytes();
-        self.carried.push(Carried::Memory(Box::new(bytes)));
-        self.typed(word, &at)
+        let Ok(number) = u32::try_from(bytes.len()) else {
+            self.failed = Some(Code::SEND_INVALID_TYPE);
+            return;
+        };
+        let word = type_word(types::BYTE, 8, number) & !typed::INLINE;
+        self.body.extend(word.to_le_bytes());
+        self.body.extend((bytes.as_ptr().expose_provenance() as u64).to_le_bytes());
     }
 
     /// Sends it to `dest` with `reply`, each a name and its disposition.
@@ -150,7 +166,7 @@ impl Outgoing {
         let code = match self.failed {
             Some(code) => code,
             #[allow(unsafe_code, reason = "memory by address, as messages carry it")]
-            // SAFETY: an item has as many bytes as it says, and those out of line are in what is carried.
+            // SAFETY: an item has as many bytes as it says, and those out of line are in what is carried, or borrowed by the caller.
             None => unsafe { task.mach_msg_with_memory(&mut buffer, &request) },
         };
         settle(task, code, &buffer, self.carried);
