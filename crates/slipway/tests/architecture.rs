@@ -39,7 +39,7 @@ const ALLOWED: [(&str, &[&str], &[&str]); 15] = [
     ),
     // No more: every crate's tests are compiled after it.
     (SUPPORT, &["slipway-abi"], &[]),
-    ("slipway-bench", &["slipway-fabric", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"], &[SUPPORT]),
+    ("slipway-bench", &["slipway-fabric", "slipway-ipc-channel", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"], &[SUPPORT]),
 ];
 
 /// What tests have in common, which nothing that ships may use.
