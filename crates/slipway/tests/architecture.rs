@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Which crates of the workspace each crate may use, and which its tests, examples and build script may use beside.
-const ALLOWED: [(&str, &[&str], &[&str]); 15] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 16] = [
     ("slipway-abi", &[], &[]),
     ("slipway-fabric", &[], &[]),
     ("slipway-ports", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
@@ -14,6 +14,7 @@ const ALLOWED: [(&str, &[&str], &[&str]); 15] = [
     ("slipway-mach", &["slipway-abi", "slipway-fabric"], &["slipway-libmach", SUPPORT]),
     ("slipway-libmach", &["slipway-abi", "slipway-mach", "slipway-ports"], &["slipway-mig", SUPPORT]),
     ("slipway-ipc-channel", &["slipway-fabric", "slipway-libmach", "slipway-mach"], &[SUPPORT]),
+    ("slipway-example-channel", &["slipway-ipc-channel"], &[]),
     ("slipway-domain", &[], &["slipway-libmach", "slipway-mach", SUPPORT]),
     ("slipway-bootstrap", &["slipway-libmach", "slipway-mach"], &[SUPPORT]),
     (

@@ -12,10 +12,9 @@ use std::ops::Deref;
 /// use slipway_ipc_channel::ipc::{self, IpcSharedMemory};
 ///
 /// let (sender, receiver) = ipc::channel()?;
-/// sender.send(("a picture", IpcSharedMemory::from_byte(255, 1 << 20)))?;
+/// sender.send(("a picture".to_owned(), IpcSharedMemory::from_byte(255, 1 << 20)))?;
 /// let (name, pixels) = receiver.recv()?;
-/// assert_eq!((name.as_str(), pixels.len()), ("a picture", 1 << 20));
-/// # let _: String = name;
+/// assert_eq!((&name[..], pixels.len()), ("a picture", 1 << 20));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq)]
