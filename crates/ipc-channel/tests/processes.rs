@@ -10,6 +10,7 @@ use std::{
     env, io,
     process::{Child, Command, Stdio},
     thread,
+    time::Duration,
 };
 
 const ROLE: &str = "SLIPWAY_TEST_ROLE";
@@ -87,6 +88,13 @@ fn a_child() {
             drop((to, from));
             (0..500).for_each(|i| other.send(Number(i)).expect("it is received"));
         }
+        // Sends more than fits anywhere, and is gone.
+        "large" => {
+            let Ok(Sender(other)) = from.recv() else { panic!("a sender was due") };
+            drop((to, from));
+            other.send(Bytes(large())).expect("it is received");
+            other.send(Number(1)).expect("it is received");
+        }
         // Gives its own process's channel away, to whom it is told.
         "introduce" => {
             let Ok(Sender(other)) = from.recv() else { panic!("a sender was due") };
@@ -101,16 +109,48 @@ fn a_child() {
             to.send(Number(sum)).expect("the parent receives");
             to.send(Receiver(work)).expect("the parent receives");
         }
+        // Receives what is large, over a receiver that it is given.
+        "take" => {
+            let Ok(Receiver(work)) = from.recv() else { panic!("a receiver was due") };
+            assert!(matches!(work.recv(), Ok(Bytes(bytes)) if bytes == large()));
+            to.send(Number(number(work.recv()))).expect("the parent receives");
+            assert!(matches!(work.recv(), Err(IpcError::Disconnected)));
+        }
         // Waits to be killed.
         "wait" => drop(from.recv()),
         other => panic!("{other}"),
     }
 }
 
+/// A message in many parts.
+fn large() -> Vec<u8> {
+    (0..10_000_000u32).map(|i| (i % 253) as u8).collect()
+}
+
+/// What has come of it goes along.
+#[test]
+fn a_receiver_moves_within_a_message() {
+    let (sends, takes) = (Other::start("large"), Other::start("take"));
+    let (sender, receiver) = ipc::channel::<Said>().expect("a channel");
+    sends.tell(Sender(sender));
+    // Whether parts have come is not to be seen from here: after some of these looks they have.
+    for _ in 0..20 {
+        match receiver.try_recv_timeout(Duration::from_millis(1)) {
+            Err(TryRecvError::Empty) => {}
+            Ok(Bytes(bytes)) => return assert!(bytes == large()),
+            other => panic!("{other:?}"),
+        }
+    }
+    takes.tell(Receiver(receiver));
+    assert_eq!(number(takes.from.recv()), 1);
+    sends.end();
+    takes.end();
+}
+
 #[test]
 fn everything_goes_there_and_back() {
     let other = Other::start("echo");
-    for length in [0, 1, 4096, 48 << 10, (48 << 10) + 1, 64 << 10, 1 << 20, 5_000_001] {
+    for length in [0, 1, 4096, 48 << 10, (48 << 10) + 1, 96 << 10, 1 << 20, 5_000_001, 17 << 20] {
         let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
         other.tell(Bytes(bytes.clone()));
         assert!(matches!(other.from.recv(), Ok(Bytes(got)) if got == bytes), "{length} bytes");

@@ -3,6 +3,7 @@
 mod error;
 mod memory;
 mod message;
+mod parts;
 mod receiver;
 mod sender;
 mod server;

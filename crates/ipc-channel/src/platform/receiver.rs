@@ -1,9 +1,13 @@
 //! The receiving end of a channel: a receive right, to which the port itself tells that its senders are gone.
 
-use super::{error::OsError, message::IpcMessage};
+use super::{
+    error::OsError,
+    message::IpcMessage,
+    parts::{Mark, Unfinished},
+};
 use slipway_mach::{
     abi::notify,
-    rights::{Error, ReceiveRight, Received},
+    rights::{Arrived, Error, Plain, ReceiveRight, Received},
 };
 use std::{
     cell::{Cell, RefCell},
@@ -21,19 +25,32 @@ pub(super) enum Incoming {
     Message(IpcMessage),
     /// The last send right is gone. What was sent before may be behind it, if it came from several processes.
     NoSenders,
-    /// Nothing of interest.
+    /// A part of a message, or nothing of interest.
     Other,
 }
 
-impl From<Received> for Incoming {
-    fn from(received: Received) -> Self {
+impl Incoming {
+    /// What a message of another form than plain data is. `unfinished` is the port's.
+    pub fn new(received: Received, unfinished: &mut Unfinished) -> Self {
         if received.is_notification(notify::NO_SENDERS) {
             Self::NoSenders
         } else if received.is_by_send_once() {
             Self::Other
         } else {
-            Self::Message(IpcMessage::from_received(received))
+            Self::Message(IpcMessage::from_received(received, unfinished))
         }
+    }
+
+    pub fn plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Self {
+        IpcMessage::from_plain(plain, unfinished).map_or(Self::Other, Self::Message)
+    }
+
+    /// Waits for it at one port.
+    pub fn receive(right: &ReceiveRight, patience: &Patience, unfinished: &mut Unfinished) -> Result<Self, Error> {
+        Ok(match right.receive_plain(patience.left(), |message| Self::plain(message, unfinished))? {
+            Arrived::Plain(incoming) => incoming,
+            Arrived::Other(received) => Self::new(received, unfinished),
+        })
     }
 }
 
@@ -73,17 +90,18 @@ pub struct OsIpcReceiver {
     right: RefCell<Option<ReceiveRight>>,
     /// Whether the port has told that there are no senders.
     ended: Cell<bool>,
+    unfinished: RefCell<Unfinished>,
 }
 
 impl Default for OsIpcReceiver {
     fn default() -> Self {
-        Self { right: RefCell::new(None), ended: Cell::new(true) }
+        Self { right: RefCell::default(), ended: Cell::new(true), unfinished: RefCell::default() }
     }
 }
 
 impl OsIpcReceiver {
     pub(super) fn new(right: ReceiveRight) -> Self {
-        Self { right: RefCell::new(Some(right)), ended: Cell::new(false) }
+        Self { right: RefCell::new(Some(right)), ended: Cell::new(false), unfinished: RefCell::default() }
     }
 
     /// The port has told whoever had the right before that there are no senders.
@@ -91,14 +109,23 @@ impl OsIpcReceiver {
         self.ended.set(true);
     }
 
-    /// The right, and whether its senders are known to be gone.
-    pub(super) fn into_right(self) -> (Option<ReceiveRight>, bool) {
-        (self.right.into_inner(), self.ended.get())
+    /// Whoever had the right before had this much of a message.
+    pub(super) fn has_part(&self, key: u64, part: &[u8]) {
+        self.unfinished.borrow_mut().add(Mark { key, total: part.len() as u64 }, part);
+    }
+
+    /// The right, whether its senders are known to be gone, and what there is of messages.
+    pub(super) fn into_right(self) -> (Option<ReceiveRight>, bool, Unfinished) {
+        (self.right.into_inner(), self.ended.get(), self.unfinished.into_inner())
     }
 
     /// Takes the receiver out of this value, which receives nothing more.
     pub fn consume(&self) -> Self {
-        Self { right: RefCell::new(self.right.take()), ended: Cell::new(self.ended.replace(false)) }
+        Self {
+            right: RefCell::new(self.right.take()),
+            ended: Cell::new(self.ended.replace(false)),
+            unfinished: RefCell::new(self.unfinished.take()),
+        }
     }
 
     /// Waits for a message.
@@ -135,7 +162,7 @@ impl OsIpcReceiver {
             if self.ended.get() {
                 patience = Patience::Over;
             }
-            match right.receive(patience.left()).map(Incoming::from) {
+            match Incoming::receive(right, &patience, &mut self.unfinished.borrow_mut()) {
                 Ok(Incoming::Message(message)) => return Ok(message),
                 Ok(Incoming::NoSenders) => self.ended.set(true),
                 Ok(Incoming::Other) => {}

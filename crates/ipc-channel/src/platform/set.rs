@@ -3,9 +3,10 @@
 use super::{
     error::{OsError, OsTrySelectError},
     message::IpcMessage,
+    parts::Unfinished,
     receiver::{Incoming, OsIpcReceiver, Patience},
 };
-use slipway_mach::rights::{PortSet, ReceiveRight};
+use slipway_mach::rights::{Arrived, Plain, PortSet, ReceiveRight};
 use std::{
     collections::{HashMap, VecDeque},
     time::Duration,
@@ -33,11 +34,17 @@ impl OsIpcSelectionResult {
     }
 }
 
+struct Member {
+    id: u64,
+    right: ReceiveRight,
+    unfinished: Unfinished,
+}
+
 /// Receivers that are received from together.
 pub struct OsIpcReceiverSet {
     set: PortSet,
     /// By the name of the port.
-    members: HashMap<u32, (u64, ReceiveRight)>,
+    members: HashMap<u32, Member>,
     next: u64,
     /// What happened at receivers that are not in the set any more.
     left: VecDeque<OsIpcSelectionResult>,
@@ -59,13 +66,17 @@ impl OsIpcReceiverSet {
     pub fn add(&mut self, receiver: OsIpcReceiver) -> Result<u64, OsError> {
         let id = self.next;
         match receiver.into_right() {
-            (Some(right), false) => {
-                self.set.add(&right)?;
-                self.members.insert(right.name(), (id, right));
+            (Some(right), ended, unfinished) => {
+                let member = Member { id, right, unfinished };
+                if ended {
+                    self.close(member);
+                } else {
+                    self.set.add(&member.right)?;
+                    self.members.insert(member.right.name(), member);
+                }
             }
-            (Some(right), true) => self.close(id, &right),
-            (None, true) => self.left.push_back(OsIpcSelectionResult::ChannelClosed(id)),
-            (None, false) => return Err(OsError::moved()),
+            (None, true, _) => self.left.push_back(OsIpcSelectionResult::ChannelClosed(id)),
+            (None, false, _) => return Err(OsError::moved()),
         }
         self.next += 1;
         Ok(id)
@@ -101,29 +112,39 @@ impl OsIpcReceiverSet {
             if !self.left.is_empty() {
                 return Ok(self.left.drain(..).collect());
             }
-            let received = self.set.receive(patience.left())?;
-            let name = received.port();
-            match Incoming::from(received) {
-                Incoming::Message(message) => {
-                    if let Some((id, _)) = self.members.get(&name) {
-                        return Ok(vec![OsIpcSelectionResult::DataReceived(*id, message)]);
+            let members = &mut self.members;
+            let plain = |message: Plain<'_>| {
+                let Member { id, unfinished, .. } = members.get_mut(&message.port)?;
+                Some((*id, Incoming::plain(message, unfinished)))
+            };
+            let arrived = match self.set.receive_plain(patience.left(), plain)? {
+                Arrived::Plain(arrived) => arrived,
+                Arrived::Other(received) => {
+                    let name = received.port();
+                    let incoming = |member: &mut Member| (member.id, Incoming::new(received, &mut member.unfinished));
+                    match self.members.get_mut(&name).map(incoming) {
+                        Some((_, Incoming::NoSenders)) => {
+                            if let Some(member) = self.members.remove(&name) {
+                                self.set.remove(&member.right)?;
+                                self.close(member);
+                            }
+                            None
+                        }
+                        arrived => arrived,
                     }
                 }
-                Incoming::NoSenders => {
-                    if let Some((id, right)) = self.members.remove(&name) {
-                        self.set.remove(&right)?;
-                        self.close(id, &right);
-                    }
-                }
-                Incoming::Other => {}
+            };
+            if let Some((id, Incoming::Message(message))) = arrived {
+                return Ok(vec![OsIpcSelectionResult::DataReceived(id, message)]);
             }
         }
     }
 
     /// Takes what a receiver without senders still has.
-    fn close(&mut self, id: u64, right: &ReceiveRight) {
-        while let Ok(received) = right.receive(Some(Duration::ZERO)) {
-            if let Incoming::Message(message) = Incoming::from(received) {
+    fn close(&mut self, member: Member) {
+        let Member { id, right, mut unfinished } = member;
+        while let Ok(incoming) = Incoming::receive(&right, &Patience::Over, &mut unfinished) {
+            if let Incoming::Message(message) = incoming {
                 self.left.push_back(OsIpcSelectionResult::DataReceived(id, message));
             }
         }
