@@ -40,7 +40,11 @@ const ALLOWED: [(&str, &[&str], &[&str]); 16] = [
     ),
     // No more: every crate's tests are compiled after it.
     (SUPPORT, &["slipway-abi"], &[]),
-    ("slipway-bench", &["slipway-fabric", "slipway-ipc-channel", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"], &[SUPPORT]),
+    (
+        "slipway-bench",
+        &["slipway-fabric", "slipway-ipc-channel", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"],
+        &[SUPPORT],
+    ),
 ];
 
 /// What tests have in common, which nothing that ships may use.
