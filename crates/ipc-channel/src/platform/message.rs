@@ -24,6 +24,7 @@ const OUT_OF_LINE: i32 = 0x6970_6301;
 const LAST: i32 = 0x6970_6303;
 /// The most bytes that go in one message, with what else is in it, through a line's ring.
 pub(super) const INLINE_MAX: usize = 48 << 10;
+const INLINE_ABOVE: usize = INLINE_MAX + 1;
 
 /// An end of a channel, to be sent.
 #[derive(Debug)]
@@ -164,9 +165,9 @@ pub(super) fn send(
 ) -> Result<(), Error> {
     let plain = channels.is_empty() && regions.is_empty();
     let message = match data.len() {
-        ..=INLINE_MAX if plain => return parts::send_bytes(to, INLINE, &[], data),
-        ..=INLINE_MAX => Outgoing::new(INLINE).bytes(data),
-        ..=PARTS_MAX => {
+        0..=INLINE_MAX if plain => return parts::send_bytes(to, INLINE, &[], data),
+        0..=INLINE_MAX => Outgoing::new(INLINE).bytes(data),
+        INLINE_ABOVE..=PARTS_MAX => {
             let mark = Mark::new(data.len());
             let mut rest = data;
             while let Some((part, more)) = rest.split_at_checked(INLINE_MAX).filter(|(_, more)| !more.is_empty()) {

@@ -42,7 +42,7 @@ pub struct OsIpcOneShotServer {
 struct Listener {
     socket: Arc<OwnedFd>,
     path: PathBuf,
-    thread: Option<JoinHandle<()>>,
+    thread: Option<JoinHandle<io::Result<()>>>,
     process: u32,
 }
 
@@ -54,17 +54,17 @@ impl Drop for Listener {
         }
         // Ends the thread's wait.
         let _ = shutdown(&self.socket, Shutdown::Both);
-        self.join();
+        let _ = self.join();
         let _ = fs::remove_file(&self.path);
     }
 }
 
 impl Listener {
     /// Waits until the client was served.
-    fn join(&mut self) {
-        if let Some(thread) = self.thread.take() {
-            let _ = thread.join();
-        }
+    fn join(&mut self) -> io::Result<()> {
+        self.thread
+            .take()
+            .map_or(Ok(()), |thread| thread.join().unwrap_or_else(|_| Err(io::Error::other("the server's thread panicked"))))
     }
 }
 
@@ -85,18 +85,18 @@ impl OsIpcOneShotServer {
         let socket = Arc::new(open(&path)?);
         let mut listener = Listener { socket: socket.clone(), path, thread: None, process: std::process::id() };
         let shared = port.clone();
-        let waits = move || while welcome(&socket, &shared).is_none() {};
-        listener.thread = Some(thread::Builder::new().name("one-shot-server".into()).stack_size(STACK).spawn(waits)?);
+        listener.thread =
+            Some(thread::Builder::new().name("one-shot-server".into()).stack_size(STACK).spawn(move || serve(&socket, &shared))?);
         Ok((Self { port, listener }, name))
     }
 
     /// Waits for the client's first message: the receiver of the channel, and the message.
     ///
     /// # Errors
-    /// `Disconnected` if the client connected and went without sending anything.
+    /// `Disconnected` if the client connected and went without sending anything; no descriptor was left to give it a sender.
     pub fn accept(self) -> Result<(OsIpcReceiver, IpcMessage), OsError> {
         let Self { port, mut listener } = self;
-        listener.join();
+        listener.join()?;
         drop(listener);
         let port = Arc::into_inner(port).ok_or_else(|| io::Error::other("the channel is in use"))?;
         let receiver = OsIpcReceiver::new(port);
@@ -113,20 +113,20 @@ fn open(path: &Path) -> io::Result<OwnedFd> {
     Ok(socket)
 }
 
-/// Gives the next client a send right; None if it was none of this user's, or went.
-fn welcome(socket: &OwnedFd, port: &ReceiveRight) -> Option<()> {
-    let client = match accept_with(socket, SocketFlags::CLOEXEC) {
-        // The server is gone.
-        Err(Errno::INVAL) => return Some(()),
-        Err(Errno::MFILE | Errno::NFILE | Errno::NOMEM | Errno::NOBUFS) => {
-            thread::sleep(std::time::Duration::from_millis(10));
-            return None;
+/// Gives a client of this user's a send right. Ends without one when the server is given up.
+fn serve(socket: &OwnedFd, port: &ReceiveRight) -> io::Result<()> {
+    loop {
+        let client = match accept_with(socket, SocketFlags::CLOEXEC) {
+            // The server was given up.
+            Err(Errno::INVAL) => return Ok(()),
+            Err(Errno::INTR | Errno::CONNABORTED) => continue,
+            other => other?,
+        };
+        if contact::welcome(client.as_fd(), Task::current(), usize::MAX, |_| Ok(port.name())).is_ok() {
+            // From here on somebody has the right.
+            return watch_senders(port).map_err(io::Error::other);
         }
-        other => other.ok()?,
-    };
-    contact::welcome(client.as_fd(), Task::current(), usize::MAX, |_| Ok(port.name())).ok()?;
-    // From here on somebody has the right.
-    watch_senders(port).ok()
+    }
 }
 
 /// Connects to the server of a name.
