@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts what `slipway bench NAME --json FILE` measured into docs/measurements/NAME.md (all of it) and README.md (a few rows).
 
-usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, ipc, rpc, colocate
+usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, ipc, rpc, colocate, channel
 
 In docs/measurements/NAME.md the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced. README.md has one table for
 all benches, between <!-- figures:begin --> and <!-- figures:end -->: the rows whose last cell is the bench's are replaced.
@@ -46,6 +46,16 @@ SHOWN = {
             "plain/one-core": "C call",
         },
     ),
+    "channel": (
+        ("64", "4k", "64k", "1m", "stream", "set-1000", "set-1000-each", "sender", "receiver", "memory", "memory-made"),
+        {
+            "ipc-channel/different": "ipc-channel",
+            "slipway/different": "Slipway",
+            "ipc-channel/one-core": "ipc-channel, one core",
+            "slipway/one-core": "Slipway, one core",
+            "slipway-sleep/one-core": "Slipway, one core, no spinning",
+        },
+    ),
 }
 
 # A row of the README's table: what it is, its test, whose ratio or whose two variants it shows (Slipway's and the plain way's,
@@ -74,6 +84,11 @@ SUMMARY = {
          (("Cap'n Proto", "capnp/different"), ("C call", "plain/one-core")), "Mach, 1993: 656 cycles, 2,312 by message"),
         ("Co-location: 1 KiB out", "1k-out", "trap/one-core", "by messages, two processes", "message/different",
          (("Cap'n Proto", "capnp/different"), ("C call", "plain/one-core")), "Mach, 1993: 2,741 cycles, 8,366 by message"),
+    ),
+    "channel": (
+        ("ipc-channel's interface: 64 bytes, there and back", "64", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
+        ("the same: 1 MB", "1m", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
+        ("the same: a set of 1,000 senders", "set-1000", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
     ),
 }
 

@@ -2,7 +2,7 @@
 # Other people's files: each interface of GNU Mach and of the Hurd goes through mig as their builds call it, and what is made is
 # compiled. The sources come from Debian (`apt-get source`) into target/suites; where they can't be had, the files of the package
 # gnumach-dev stand in. A table has the counts; the names of what fails, and why, are in target/suites/failures.
-# MIG names another compiler, for a comparison.
+# MIG names another compiler, for a comparison. Then the crate ipc-channel's tests, over ours: scripts/suite-ipc-channel.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -84,3 +84,5 @@ for name in "${!count[@]}"; do
     printf '%-32s %8d %10d %9s\n' "$name" "${count[$name]}" "${generated[$name]:-0}" "$([ "$name" = Rust ] && echo - || echo "${compiled[$name]:-0}")"
 done | sort
 if [ -s "$work/failures" ]; then echo "What failed is in $work/failures."; fi
+
+scripts/suite-ipc-channel.sh

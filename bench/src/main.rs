@@ -4,6 +4,8 @@
 //! that is needed is missing, 4 the hooks were not in effect, 130 interrupted.
 
 #[cfg(feature = "mach")]
+mod channel;
+#[cfg(feature = "mach")]
 mod colocate;
 #[cfg_attr(not(feature = "mach"), allow(dead_code, reason = "the bench of X11 uses some of it"))]
 mod harness;
@@ -32,7 +34,7 @@ static BENCHES: LazyLock<Vec<Bench>> =
     LazyLock::new(|| CODES.iter().map(|code| Bench::load(*code).expect("benches.toml is tested")).collect());
 
 #[cfg(feature = "mach")]
-const CODES: &[Code] = &[ipc::CODE, rpc::CODE, colocate::CODE];
+const CODES: &[Code] = &[ipc::CODE, rpc::CODE, colocate::CODE, channel::CODE];
 #[cfg(not(feature = "mach"))]
 const CODES: &[Code] = &[];
 
@@ -61,6 +63,9 @@ enum Command {
     /// Calls to a server in another process and to one that shares the caller's
     #[cfg(feature = "mach")]
     Colocate(Options),
+    /// The crate ipc-channel, and slipway-ipc-channel in its place: messages, sets, channels that are sent, memory
+    #[cfg(feature = "mach")]
+    Channel(Options),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::Args),
     /// One of the two processes of a measurement
@@ -83,6 +88,8 @@ fn main() -> ExitCode {
         Command::Rpc(options) => harness::run::run(bench("rpc"), &options),
         #[cfg(feature = "mach")]
         Command::Colocate(options) => harness::run::run(bench("colocate"), &options),
+        #[cfg(feature = "mach")]
+        Command::Channel(options) => harness::run::run(bench("channel"), &options),
         Command::X11(args) => x11::run(&args),
         Command::Peer { job } => job::run(&job),
         Command::Hog => job::hog(),

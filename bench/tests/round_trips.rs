@@ -1,4 +1,4 @@
-//! `slipway-bench ipc`, `rpc` and `colocate`, end to end: real processes, every method, the files that are written.
+//! `slipway-bench ipc`, `rpc`, `colocate` and `channel`, end to end: real processes, every method, the files that are written.
 
 use serde_json::Value;
 use std::fs;
@@ -128,6 +128,12 @@ fn colocate_makes_every_call_in_every_way() {
 }
 
 #[test]
+fn channel_does_every_test_over_both_crates() {
+    let tests = "64 4k 64k 1m stream set-1000 set-1000-each sender receiver memory memory-made";
+    is_whole("channel", 0, &[(tests, "ipc-channel slipway slipway-sleep")], &["times", "a set of 1,000 senders", "Targets"]);
+}
+
+#[test]
 fn instructions_do_not_depend_on_the_run() {
     let count = |line: &str, test: &str, variant: &str| {
         let (table, value, _) = bench(&format!("{line} --repeat 1 --seconds 0.001 --instructions"));
@@ -209,14 +215,15 @@ fn bad_requests_are_refused() {
 /// A client whose server is gone must end by itself: nobody else would end it.
 #[test]
 fn a_peer_without_the_other_ends() {
-    for (bench, methods) in [
-        ("ipc", "socket pipe fabric ipc-channel mach mach-one-process"),
-        ("rpc", "stubs bare once stubs-one-process"),
-        ("colocate", "message trap capnp"),
+    for (bench, test, methods) in [
+        ("ipc", "null", "socket pipe fabric ipc-channel mach mach-one-process"),
+        ("rpc", "null", "stubs bare once stubs-one-process"),
+        ("colocate", "null", "message trap capnp"),
+        ("channel", "64", "ipc-channel slipway"),
     ] {
         for method in methods.split(' ') {
             let job = format!(
-                r#"{{"case":["{bench}","null","{method}","one-core"],
+                r#"{{"case":["{bench}","{test}","{method}","one-core"],
                     "side":"client","cpu":0,"servers_cpu":0,"work":{{"time":0.01}},"directory":"/nonexistent"}}"#
             );
             let (near, far) = UnixStream::pair().unwrap();

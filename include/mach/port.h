@@ -83,7 +83,7 @@ typedef struct mach_port_status {
 } mach_port_status_t;
 
 #define MACH_PORT_QLIMIT_DEFAULT ((mach_port_msgcount_t) 5)
-#define MACH_PORT_QLIMIT_MAX ((mach_port_msgcount_t) 16)
+#define MACH_PORT_QLIMIT_MAX ((mach_port_msgcount_t) 1024)
 
 MACH_LAYOUT(sizeof(mach_port_t) == 4, "mach_port_t has 4 bytes");
 MACH_LAYOUT(sizeof(mach_port_status_t) == 36, "mach_port_status_t has 36 bytes");

@@ -36,6 +36,7 @@ pub struct Figures {
     /// Rows of each test that follow from others.
     #[serde(default)]
     pub derived: Vec<Derived>,
+    #[serde(default)]
     pub published: Vec<Column>,
     targets: Vec<Target>,
 }

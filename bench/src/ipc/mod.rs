@@ -4,15 +4,15 @@
 //! and 256 rights that the receiver deallocates. Beyond them: an RPC, whose answer goes to a send-once right; rights to
 //! ports of a third process, passed on; a port that is made and destroyed and never leaves its task.
 
-mod echo;
+pub mod echo;
 mod floors;
 mod iceoryx;
-mod ipc_channel;
 mod line;
 mod mach;
 mod owner;
 mod system;
 
+use crate::channel::theirs;
 use crate::harness::exchange::Exchange;
 use crate::harness::job::Job;
 use crate::harness::link::Link;
@@ -70,8 +70,8 @@ fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
         "socket" if rights => gifts::<system::Socket>(link, job),
         "socket" => echo::<system::Socket>(link, job),
         "fabric" => echo::<line::Line>(link, job),
-        "ipc-channel" if rights => gifts::<ipc_channel::Channels>(link, job),
-        "ipc-channel" => echo::<ipc_channel::Bytes>(link, job),
+        "ipc-channel" if rights => gifts::<theirs::Channels>(link, job),
+        "ipc-channel" => echo::<theirs::Bytes>(link, job),
         "iceoryx2" => Ok(Box::new(iceoryx::Iceoryx::new(link, job)?)),
         _ if kind(job.case.test) == Kind::MakePort => Ok(mach::make_port()),
         method => mach::messages(link, job, method == "mach-one-process"),

@@ -198,7 +198,7 @@ pub mod notify {
 /// `MACH_PORT_QLIMIT_DEFAULT`: messages that wait at a port before senders do.
 pub const QLIMIT_DEFAULT: u32 = 5;
 /// `MACH_PORT_QLIMIT_MAX`.
-pub const QLIMIT_MAX: u32 = 16;
+pub const QLIMIT_MAX: u32 = 1024;
 /// `MACH_PORT_UREFS_MAX`: most user references of a name.
 pub const UREFS_MAX: u32 = 65535;
 

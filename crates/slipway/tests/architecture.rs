@@ -6,13 +6,15 @@ use std::{
 };
 
 /// Which crates of the workspace each crate may use, and which its tests, examples and build script may use beside.
-const ALLOWED: [(&str, &[&str], &[&str]); 14] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 16] = [
     ("slipway-abi", &[], &[]),
     ("slipway-fabric", &[], &[]),
     ("slipway-ports", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
     // Not on libmach: a task's file would have one.
     ("slipway-mach", &["slipway-abi", "slipway-fabric"], &["slipway-libmach", SUPPORT]),
     ("slipway-libmach", &["slipway-abi", "slipway-mach", "slipway-ports"], &["slipway-mig", SUPPORT]),
+    ("slipway-ipc-channel", &["slipway-fabric", "slipway-libmach", "slipway-mach"], &[SUPPORT]),
+    ("slipway-example-channel", &["slipway-ipc-channel"], &[]),
     ("slipway-domain", &[], &["slipway-libmach", "slipway-mach", SUPPORT]),
     ("slipway-bootstrap", &["slipway-libmach", "slipway-mach"], &[SUPPORT]),
     (
@@ -38,7 +40,11 @@ const ALLOWED: [(&str, &[&str], &[&str]); 14] = [
     ),
     // No more: every crate's tests are compiled after it.
     (SUPPORT, &["slipway-abi"], &[]),
-    ("slipway-bench", &["slipway-fabric", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"], &[SUPPORT]),
+    (
+        "slipway-bench",
+        &["slipway-fabric", "slipway-ipc-channel", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"],
+        &[SUPPORT],
+    ),
 ];
 
 /// What tests have in common, which nothing that ships may use.

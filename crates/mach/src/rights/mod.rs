@@ -8,6 +8,7 @@ mod body;
 mod carried;
 mod outgoing;
 mod owned;
+mod plain;
 mod received;
 mod region;
 
@@ -16,6 +17,7 @@ pub(crate) use body::{Body, give_up};
 pub(crate) use carried::{Carried, is_taken, settle};
 pub use outgoing::Outgoing;
 pub use owned::{Error, PortSet, ReceiveRight, SendOnceRight, SendRight};
+pub use plain::{Arrived, Plain};
 pub use received::{Part, Received, ReplyRight, Target};
 pub use region::Region;
 
@@ -37,8 +39,8 @@ thread_local! {
 /// The size that a receive buffer begins with, in bytes; it grows as messages need.
 const BUFFER_SIZE: usize = 16 << 10;
 
-/// Receives a message of at most `most` bytes from a port or set. A longer one is destroyed.
-fn receive(task: Task, name: u32, timeout: Option<Duration>, most: usize) -> Result<Received, Error> {
+/// Receives a message of at most `most` bytes from a port or set, for `see` to look at. A longer one is destroyed.
+fn receive<T>(task: Task, name: u32, timeout: Option<Duration>, most: usize, see: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
     let mut buffer = BUFFER.take();
     if buffer.is_empty() {
         buffer.resize(BUFFER_SIZE, 0);
@@ -62,12 +64,24 @@ fn receive(task: Task, name: u32, timeout: Option<Duration>, most: usize) -> Res
         }
     };
     let message = if code == Code::SUCCESS || is_body_error(code) {
-        Ok(Received::parse(task, &buffer))
+        Ok(see(&buffer))
     } else {
         Err(Error { tried: "receiving a message", code })
     };
     BUFFER.set(buffer);
     message
+}
+
+/// Receives a message: what `plain` makes of it if it is plain, else the message as a value.
+fn receive_plain<T>(
+    (task, name): (Task, u32),
+    timeout: Option<Duration>,
+    plain: impl FnOnce(Plain<'_>) -> T,
+) -> Result<Arrived<T>, Error> {
+    receive(task, name, timeout, usize::MAX, |buffer| match Plain::see(buffer) {
+        Some(message) => Arrived::Plain(plain(message)),
+        None => Arrived::Other(Received::parse(task, buffer)),
+    })
 }
 
 /// Whether a message was received although something in it found no place.
@@ -98,7 +112,15 @@ impl ReceiveRight {
 
     /// Waits for a message; for ever without a time-out. Time-outs count in whole milliseconds.
     pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
-        receive(self.0.task, self.0.name, timeout, usize::MAX)
+        receive(self.0.task, self.0.name, timeout, usize::MAX, |buffer| Received::parse(self.0.task, buffer))
+    }
+
+    /// As [`Self::receive`]: what `plain` makes of a message of plain data, which it sees where it lies, or another message.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn receive_plain<T>(&self, timeout: Option<Duration>, plain: impl FnOnce(Plain<'_>) -> T) -> Result<Arrived<T>, Error> {
+        receive_plain((self.task(), self.0.name), timeout, plain)
     }
 
     /// How many messages may wait, from each sending process, before its senders do.
@@ -141,6 +163,23 @@ impl SendRight {
     /// Sends a message, waiting for space in the port's queue if need be. What it carries is given up in any case.
     pub fn send(&self, message: Outgoing, timeout: Option<Duration>) -> Result<(), Error> {
         message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
+    }
+
+    /// Sends a message of plain data: a body in pieces, which together are items as [`typed`](crate::abi::typed) has them.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn send_plain(&self, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
+        outgoing::send_plain(self.0.task, self.0.name, id, body, timeout)
+    }
+
+    /// As [`Self::send`], with memory out of line as the message's last item: the receiver gets pages of its own with these bytes.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`; `SEND_INVALID_TYPE` for 4 GiB or more.
+    pub fn send_with_memory(&self, mut message: Outgoing, memory: &[u8], timeout: Option<Duration>) -> Result<(), Error> {
+        message.out_of_line(memory);
+        self.send(message, timeout)
     }
 
     /// Sends a message that can be answered, and waits for the answer on a port of the thread's own. An answer of
@@ -199,7 +238,15 @@ impl PortSet {
 
     /// Waits for a message to any member; [`Received::port`] says which.
     pub fn receive(&self, timeout: Option<Duration>) -> Result<Received, Error> {
-        receive(self.task(), self.0.name, timeout, usize::MAX)
+        self.receive_at_most(usize::MAX, timeout)
+    }
+
+    /// As [`Self::receive`]: what `plain` makes of a message of plain data, which it sees where it lies, or another message.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn receive_plain<T>(&self, timeout: Option<Duration>, plain: impl FnOnce(Plain<'_>) -> T) -> Result<Arrived<T>, Error> {
+        receive_plain((self.task(), self.0.name), timeout, plain)
     }
 
     /// As [`Self::receive`], for messages of at most `most` bytes: a longer one is destroyed, and `MACH_RCV_TOO_LARGE`.
@@ -207,7 +254,7 @@ impl PortSet {
     /// # Errors
     /// A code of `mach_msg`.
     pub fn receive_at_most(&self, most: usize, timeout: Option<Duration>) -> Result<Received, Error> {
-        receive(self.task(), self.0.name, timeout, most)
+        receive(self.task(), self.0.name, timeout, most, |buffer| Received::parse(self.task(), buffer))
     }
 
     /// As [`ReceiveRight::descriptor`], for all members.

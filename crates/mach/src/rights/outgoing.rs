@@ -13,11 +13,41 @@ use crate::{
     },
     task::Task,
 };
-use std::time::Duration;
+use std::{cell::RefCell, time::Duration};
 
 /// Whether there is a time-out, and its whole milliseconds.
 pub(super) fn milliseconds(timeout: Option<Duration>) -> (bool, u32) {
     (timeout.is_some(), timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX)))
+}
+
+thread_local! {
+    /// Where plain messages are put together.
+    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
+
+/// A header, with room for the size, which the send fills in.
+fn header(bits: u32, dest: u32, reply: u32, id: i32) -> [u8; HEADER] {
+    let mut header = [0; HEADER];
+    header[..4].copy_from_slice(&bits.to_le_bytes());
+    header[8..12].copy_from_slice(&dest.to_le_bytes());
+    header[16..20].copy_from_slice(&reply.to_le_bytes());
+    header[28..].copy_from_slice(&id.to_le_bytes());
+    header
+}
+
+/// Sends a message of plain data by a send right, which stays.
+pub(super) fn send_plain(task: Task, dest: u32, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
+    let mut buffer = BUFFER.take();
+    buffer.clear();
+    buffer.extend_from_slice(&header(types::COPY_SEND, dest, abi::NULL, id));
+    body.iter().for_each(|piece| buffer.extend_from_slice(piece));
+    let (timed, timeout) = milliseconds(timeout);
+    let option = option::SEND_MSG | if timed { option::SEND_TIMEOUT } else { 0 };
+    let request = Request { option, send_size: buffer.len(), timeout, ..Request::default() };
+    let code = task.mach_msg(&mut buffer, &request);
+    settle(task, code, &buffer, Vec::new());
+    BUFFER.set(buffer);
+    if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
 }
 
 /// A message that is put together and then sent once.
@@ -79,6 +109,11 @@ impl Outgoing {
         self.right(types::COPY_SEND, abi::NULL)
     }
 
+    /// Adds the null right, where a receiver expects a receive right or none.
+    pub fn no_receive_right(self) -> Self {
+        self.right(types::MOVE_RECEIVE, abi::NULL)
+    }
+
     fn right(mut self, disposition: u32, name: u32) -> Self {
         self.complex = true;
         self.typed(type_word(disposition, 64, 1), &u64::from(name).to_le_bytes())
@@ -120,25 +155,31 @@ impl Outgoing {
         self.right(types::MAKE_SEND_ONCE, port.name())
     }
 
-    /// Adds memory out of line: the receiver gets pages of its own with these bytes.
-    pub fn memory(mut self, bytes: Vec<u8>) -> Self {
+    /// Adds memory out of line: the receiver gets pages of its own with these bytes. What large memory costs is one copy here.
+    pub fn memory(mut self, bytes: impl AsRef<[u8]> + Send + 'static) -> Self {
+        let bytes = Box::new(bytes);
+        self.out_of_line((*bytes).as_ref());
+        self.carried.push(Carried::Memory(bytes));
+        self
+    }
+
+    /// Adds an item for memory that lives until the message is sent.
+    pub(super) fn out_of_line(&mut self, bytes: &[u8]) {
         self.complex = true;
-        let word = type_word(types::BYTE, 8, bytes.len() as u32) & !typed::INLINE;
-        let at = (bytes.as_ptr().expose_provenance() as u64).to_le_bytes();
-        self.carried.push(Carried::Memory(Box::new(bytes)));
-        self.typed(word, &at)
+        let Ok(number) = u32::try_from(bytes.len()) else {
+            self.failed = Some(Code::SEND_INVALID_TYPE);
+            return;
+        };
+        let word = type_word(types::BYTE, 8, number) & !typed::INLINE;
+        self.body.extend(word.to_le_bytes());
+        self.body.extend((bytes.as_ptr().expose_provenance() as u64).to_le_bytes());
     }
 
     /// Sends it to `dest` with `reply`, each a name and its disposition.
     pub(super) fn send(self, task: Task, dest: (u32, u32), reply: (u32, u32), timeout: Option<Duration>) -> Result<(), Error> {
         let bits = dest.1 | reply.1 << 8 | if self.complex { COMPLEX } else { 0 };
         let mut buffer = Vec::with_capacity(HEADER + self.body.len());
-        buffer.extend(bits.to_le_bytes());
-        buffer.extend(0u32.to_le_bytes());
-        buffer.extend(u64::from(dest.0).to_le_bytes());
-        buffer.extend(u64::from(reply.0).to_le_bytes());
-        buffer.extend(0u32.to_le_bytes());
-        buffer.extend(self.id.to_le_bytes());
+        buffer.extend(header(bits, dest.0, reply.0, self.id));
         buffer.extend(&self.body);
         let (timed, timeout) = milliseconds(timeout);
         let request = Request {
@@ -150,7 +191,7 @@ impl Outgoing {
         let code = match self.failed {
             Some(code) => code,
             #[allow(unsafe_code, reason = "memory by address, as messages carry it")]
-            // SAFETY: an item has as many bytes as it says, and those out of line are in what is carried.
+            // SAFETY: an item has as many bytes as it says, and those out of line are in what is carried, or borrowed by the caller.
             None => unsafe { task.mach_msg_with_memory(&mut buffer, &request) },
         };
         settle(task, code, &buffer, self.carried);

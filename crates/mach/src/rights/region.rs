@@ -2,8 +2,9 @@
 #![allow(unsafe_code, reason = "memory by address, as messages carry it")]
 
 use slipway_fabric::sync::pages;
+use std::io;
 
-/// Out-of-line memory that was received: this process's own, given back when dropped.
+/// Out-of-line memory that was received, or memory to be sent so: this process's own whole pages, given back when dropped.
 #[derive(Debug)]
 pub struct Region {
     at: usize,
@@ -11,6 +12,22 @@ pub struct Region {
 }
 
 impl Region {
+    /// Fresh zeroed memory.
+    ///
+    /// # Errors
+    /// As mmap(2).
+    pub fn zeroed(len: usize) -> io::Result<Self> {
+        match pages::whole_pages(len).ok_or(io::ErrorKind::OutOfMemory)? {
+            0 => Ok(Self { at: 0, len: 0 }),
+            whole => Ok(Self { at: pages::allocate(None, whole)?, len }),
+        }
+    }
+
+    /// Where it lies, for writes too.
+    pub fn as_mut_ptr(&self) -> *mut u8 {
+        if self.len == 0 { std::ptr::dangling_mut() } else { std::ptr::with_exposed_provenance_mut(self.at) }
+    }
+
     /// Takes over memory that was received.
     ///
     /// # Safety
@@ -28,6 +45,19 @@ impl std::ops::Deref for Region {
         }
         // SAFETY: the receive mapped `len` readable bytes at `at` for this value alone.
         unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(self.at), self.len) }
+    }
+}
+
+impl std::ops::DerefMut for Region {
+    fn deref_mut(&mut self) -> &mut [u8] {
+        // SAFETY: as for reads; the pages can be written, and the value is borrowed alone.
+        unsafe { std::slice::from_raw_parts_mut(self.as_mut_ptr(), self.len) }
+    }
+}
+
+impl AsRef<[u8]> for Region {
+    fn as_ref(&self) -> &[u8] {
+        self
     }
 }
 

@@ -283,7 +283,7 @@ impl Op {
                 Act::ModRefs { name, right, delta: p.of(&[-1, -1, -1, 1, 2, 0, -2, 65532, 65533, 65534, i32::MIN, i32::MAX]) }
             }
             What::Settings => match p.next() % 4 {
-                0 => Act::SetQlimit { name: p.name(received)?, limit: p.of(&[0, 1, 2, 5, 16, 17]) },
+                0 => Act::SetQlimit { name: p.name(received)?, limit: p.of(&[0, 1, 2, 5, 16, 1025]) },
                 1 => Act::SetMscount { name: p.name(received)?, count: p.of(&[0, 1, 3]) },
                 2 => Act::SetSeqno { name: p.name(received)?, seqno: p.of(&[0, 7, 100]) },
                 _ => Act::SetPayload { name: p.name(received)?, payload: p.of(&[None, Some(8)]) },

@@ -131,7 +131,7 @@ impl Model {
     }
 
     pub fn set_qlimit(&mut self, task: usize, name: u32, limit: u32) -> Result<(), Code> {
-        if limit > 16 {
+        if limit > abi::QLIMIT_MAX {
             return Err(Code::INVALID_VALUE);
         }
         let port = self.receive_right(task, name)?;
