@@ -100,15 +100,40 @@ pub struct Spinner {
     courtesy: u64,
 }
 
-/// Remembers whether the turns that this process's spinning threads gave away were dear: then a busy third party is there.
-static COURTESIES: SpinHistory = SpinHistory::hopeful();
+/// Remembers the turns that this process's spinning threads gave away and that were dear: then a busy third party is there.
+#[derive(Debug)]
+struct Courtesies {
+    /// How often that was so, with no long time between.
+    dear: AtomicU32,
+    /// Until then, in nanoseconds of [`now`]'s clock, no turn is given away.
+    until: AtomicU64,
+}
+
+static COURTESIES: Courtesies = Courtesies { dear: AtomicU32::new(0), until: AtomicU64::new(0) };
+
+impl Courtesies {
+    /// When a spinner that begins at `time` has others run first.
+    fn next(&self, time: u64) -> u64 {
+        time.max(self.until.load(Ordering::Relaxed)).saturating_add(COURTESY)
+    }
+
+    /// A turn that ended now was dear. Others that were not are no comfort: what the spinner waits for may share the processor with
+    /// a third party, and each has its turns.
+    fn burn(&self, now: u64) {
+        let (dear, until) = (self.dear.load(Ordering::Relaxed), self.until.load(Ordering::Relaxed));
+        let pause = PAUSE_OF_COURTESY << dear;
+        let dear = if now.saturating_sub(until) > 16 * pause { 0 } else { (dear + 1).min(BURNS) };
+        self.dear.store(dear, Ordering::Relaxed);
+        self.until.store(now.saturating_add(PAUSE_OF_COURTESY << dear), Ordering::Relaxed);
+    }
+}
 
 impl Spinner {
     /// Looks from now on, for at most `longest` nanoseconds, and not beyond `deadline` on [`now`]'s clock.
     pub fn new(strategy: SpinStrategy, longest: u64, deadline: Option<u64>) -> Self {
         let time = now();
         let end = time.saturating_add(longest).min(deadline.unwrap_or(u64::MAX));
-        Self { strategy, yields: 0, end, time, courtesy: time.max(COURTESIES.burnt_until()).saturating_add(COURTESY) }
+        Self { strategy, yields: 0, end, time, courtesy: COURTESIES.next(time) }
     }
 
     /// The time of the last look at the clock, on [`now`]'s clock: a round or less ago.
@@ -149,12 +174,9 @@ impl Spinner {
                     self.courtesy = if dear { u64::MAX } else { time.saturating_add(COURTESY) };
                     self.time = time;
                     if dear {
-                        COURTESIES.burn(time, PAUSE_OF_COURTESY);
+                        COURTESIES.burn(time);
                     }
                     if stirs() {
-                        if !dear {
-                            COURTESIES.learn(Outcome::Won);
-                        }
                         return Some(Outcome::Won);
                     }
                 }
@@ -206,7 +228,7 @@ const PAUSE: u64 = 100_000_000;
 /// stood still for a moment looks the same.
 const PAUSE_OF_COURTESY: u64 = 4_000_000;
 
-/// Most doublings of a pause.
+/// Most doublings of a pause: about a minute, and two seconds.
 const BURNS: u32 = 9;
 
 impl SpinHistory {
@@ -228,7 +250,7 @@ impl SpinHistory {
 
     /// Without trust: whether this wait is one that is spun nevertheless.
     fn tries_again(&self, now: u64) -> bool {
-        if now < self.burnt_until() {
+        if now < self.burnt_until.load(Ordering::Relaxed) {
             return false;
         }
         let skipped = self.skipped.load(Ordering::Relaxed) + 1;
@@ -246,19 +268,15 @@ impl SpinHistory {
                 self.burns.store(0, Ordering::Relaxed);
             }
             Outcome::Lost => self.trust.store(trust.saturating_sub(1), Ordering::Relaxed),
-            Outcome::Burnt => self.burn(now(), PAUSE),
+            Outcome::Burnt => self.burn(now()),
         }
     }
 
-    fn burnt_until(&self) -> u64 {
-        self.burnt_until.load(Ordering::Relaxed)
-    }
-
-    fn burn(&self, now: u64, pause: u64) {
+    fn burn(&self, now: u64) {
         let burns = self.burns.load(Ordering::Relaxed);
         self.trust.store(0, Ordering::Relaxed);
         self.burns.store((burns + 1).min(BURNS), Ordering::Relaxed);
-        self.burnt_until.store(now.saturating_add(pause << burns), Ordering::Relaxed);
+        self.burnt_until.store(now.saturating_add(PAUSE << burns), Ordering::Relaxed);
     }
 }
 
@@ -285,7 +303,7 @@ mod tests {
         // An hour of a wait each 100 us.
         for now in (0..3_600_000_000_000).step_by(100_000) {
             if history.tries_again(now) {
-                history.burn(now, PAUSE);
+                history.burn(now);
                 tries += 1;
             }
         }
@@ -309,5 +327,22 @@ mod tests {
         assert_eq!(SpinStrategy::between(3, 3), SpinStrategy::Yield);
         assert_eq!(SpinStrategy::between(3, 0), SpinStrategy::Yield);
         assert_eq!([SpinStrategy::Yield, SpinStrategy::between(3, 4)].into_iter().max(), Some(SpinStrategy::Spin));
+    }
+
+    #[test]
+    fn dear_turns_become_rare_and_are_forgotten() {
+        let courtesies = Courtesies { dear: AtomicU32::new(0), until: AtomicU64::new(0) };
+        let mut dear = 0;
+        let mut time = 0;
+        // An hour beside a third party, a wait each 100 us.
+        while time < 3_600_000_000_000 {
+            time = courtesies.next(time + 100_000);
+            courtesies.burn(time);
+            dear += 1;
+        }
+        assert!((1700..2000).contains(&dear), "{dear} turns");
+        let later = time + 100_000_000_000;
+        courtesies.burn(later);
+        assert_eq!(courtesies.next(later), later + PAUSE_OF_COURTESY + COURTESY);
     }
 }
