@@ -13,6 +13,7 @@ mod ipc;
 mod meet;
 #[cfg(feature = "mach")]
 mod rpc;
+mod sockets;
 mod x11;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -63,6 +64,8 @@ enum Command {
     Colocate(Options),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::Args),
+    /// Databases, caches, a bus and a proxy: over AF_UNIX, TCP and shared memory, side by side
+    Sockets(sockets::Args),
     /// One of the two processes of a measurement
     #[command(hide = true)]
     Peer {
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "mach")]
         Command::Colocate(options) => harness::run::run(bench("colocate"), &options),
         Command::X11(args) => x11::run(&args),
+        Command::Sockets(args) => sockets::run(&args),
         Command::Peer { job } => job::run(&job),
         Command::Hog => job::hog(),
     };
