@@ -39,7 +39,7 @@ impl Turn<'_> {
     fn cpu_us(&self) -> Option<f64> {
         let cost = |sample: &Sample| {
             let more = sample.operations.checked_sub(self.start.operations).filter(|more| *more > 0)?;
-            Some(sample.cpu_ns?.saturating_sub(self.start.cpu_ns?) as f64 / 1000.0 / more as f64)
+            Some(sample.cpu_ns?.checked_sub(self.start.cpu_ns?)? as f64 / 1000.0 / more as f64)
         };
         median(&self.samples.iter().map(cost).collect::<Option<Vec<f64>>>()?)
     }

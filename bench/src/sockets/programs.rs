@@ -120,11 +120,6 @@ impl Program {
         Ok(words.find(is_version).map(|version| format!("{} {version}", self.name)))
     }
 
-    /// The tests that are measured unless others are asked for: numbers of clients.
-    pub fn tests(&self) -> Vec<u32> {
-        self.clients.clone()
-    }
-
     /// What its lines say for a kind of connection.
     pub fn lines(&self, peer: Peer) -> &BTreeMap<String, String> {
         if peer == Peer::Tcp { &self.tcp } else { &self.unix }
@@ -154,21 +149,22 @@ impl Catalog {
         let mut plan: Vec<(&Program, Vec<u32>)> = Vec::new();
         let all: Vec<String> = self.programs.iter().map(|program| program.name.clone()).collect();
         for test in if only.is_empty() { &all } else { only } {
-            let (name, clients) = test.trim().split_once(':').map_or((test.trim(), None), |(name, number)| (name, Some(number)));
+            let (name, number) = test.trim().split_once(':').map_or((test.trim(), None), |(name, number)| (name, Some(number)));
             let program = self.programs.iter().find(|program| program.name == name);
-            let several = |program: &Program| program.clients.len() > 1;
-            let clients = program.zip(clients).map(|(program, text)| match text.parse() {
-                Ok(number @ 1..=10_000) if number == 1 || several(program) => Some(number),
-                _ => None,
+            let numbers = program.and_then(|program| {
+                let possible = |number: &u32| *number == 1 || program.clients.len() > 1 && (2..=10_000).contains(number);
+                match number {
+                    None => Some(program.clients.clone()),
+                    Some(number) => number.parse().ok().filter(possible).map(|number| vec![number]),
+                }
             });
-            let (Some(program), None | Some(Some(_))) = (program, clients) else {
+            let (Some(program), Some(numbers)) = (program, numbers) else {
                 let why = format!(
                     "there is no test '{test}'; there are {}, each also with a number of clients as in redis:50 (D-Bus: 1)",
                     all.join(", ")
                 );
                 return Err(Failure::Usage(why));
             };
-            let numbers = clients.flatten().map_or_else(|| program.tests(), |number| vec![number]);
             match plan.iter_mut().find(|(known, _)| known.name == program.name) {
                 Some((_, known)) => known.extend(numbers),
                 None => plan.push((program, numbers)),
@@ -238,8 +234,8 @@ mod tests {
         for target in &catalog.targets {
             let known = |test: &String| {
                 let (name, clients) = test.split_once(':').unwrap();
-                all.contains(&(name.to_owned(), program(&catalog, name).tests()))
-                    && program(&catalog, name).tests().contains(&clients.parse().unwrap())
+                all.contains(&(name.to_owned(), program(&catalog, name).clients.clone()))
+                    && program(&catalog, name).clients.contains(&clients.parse().unwrap())
             };
             assert!(target.tests.iter().all(known), "{}", target.what);
         }

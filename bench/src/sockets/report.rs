@@ -183,12 +183,14 @@ impl Results {
                 _ => LIBRARY,
             };
             let figure = ratio(row.ratio).replace('x', "\u{d7}");
+            // The bound of all rows would be a mark at each.
+            let wanted = self.wanted(row).filter(|wanted| *wanted > 1.0);
             Bar {
                 label: row.label.clone(),
                 value: Some(row.ratio),
                 colour,
                 text: format!("{figure}, {} \u{2192} {} /s", rate(row.socket), rate(row.ours)),
-                marks: [(0, row.tcp / row.socket)].into_iter().chain(self.wanted(row).map(|wanted| (1, wanted))).collect(),
+                marks: [(0, row.tcp / row.socket)].into_iter().chain(wanted.map(|wanted| (1, wanted))).collect(),
             }
         };
         let section =

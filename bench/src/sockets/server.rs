@@ -177,7 +177,7 @@ impl<'a> Server<'a> {
         let all = || self.processes.iter().flat_map(|process| tree(process.id())).collect::<Vec<u32>>();
         let mut seen = vec![all()];
         while seen.len() < 3 && Instant::now() < end {
-            std::thread::sleep(PAUSE);
+            self.lab.interrupt.wait(&[], PAUSE).ok()?;
             let now = all();
             seen.retain(|before| *before == now);
             seen.push(now);
