@@ -89,6 +89,10 @@ pub const FUTEX_WAIT: u32 = 3;
 /// in, so that light traffic touches little memory and stays in cache.
 const REWIND: u64 = 16 * 1024;
 
+/// So many bytes at once are no light traffic. They get memory for the whole area, and don't begin at its front again: what the
+/// reader has just taken lies in its cache, and writing there takes twice as long as where it has not been for a while.
+const BULK: usize = 16 * 1024;
+
 /// Bytes at the front of the area whose memory is there from the beginning: what light traffic needs.
 pub(crate) const FRONT: u64 = REWIND + 4096;
 
@@ -192,6 +196,10 @@ impl Ring {
         let mut at = tx.tail.wrapping_sub(tx.base);
         if at >= self.rewind {
             self.refresh_head(tx)?;
+            if tx.is_empty() && want >= BULK as u64 && self.bytes.populate(size as usize) {
+                tx.ready = u64::MAX;
+                return Ok(size as usize);
+            }
             // The next bytes go to the front.
             at = if tx.is_empty() { 0 } else { at };
         }
@@ -234,7 +242,9 @@ impl Ring {
     /// # Errors
     /// The reader's cursor is impossible.
     pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
-        self.rewind(tx)?;
+        if from.len() < BULK || tx.ready != u64::MAX {
+            self.rewind(tx)?;
+        }
         self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
         tx.tail += from.len() as u64;
         Ok(())

@@ -11,7 +11,21 @@ use crate::sync::{AtomicU32, AtomicU64, Ordering, spin_loop};
 
 /// A time on the monotonic clock, in nanoseconds.
 pub fn now() -> u64 {
-    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::Monotonic))
+}
+
+/// As [`now`], as of the kernel's last tick: up to [`coarseness`] behind. For what need not be finer, since reading the
+/// exact clock takes as long as a tenth of a round trip.
+pub fn coarse_now() -> u64 {
+    nanoseconds(rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse))
+}
+
+/// How far [`coarse_now`] may be behind, in nanoseconds: 1 to 10 ms.
+pub fn coarseness() -> u64 {
+    nanoseconds(rustix::time::clock_getres(rustix::time::ClockId::MonotonicCoarse))
+}
+
+fn nanoseconds(t: rustix::time::Timespec) -> u64 {
     t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
 }
 
@@ -29,6 +43,10 @@ const TURNS: u32 = 8;
 
 /// Times a waiter lets others run on the processor that it shares with its peer.
 const YIELDS: u32 = 4;
+
+/// So long a waiter spins, in nanoseconds, before it lets others run on its processor, and then again and again: what it waits for may need
+/// one of them to run here first. With nobody there a turn costs a system call, while there is nothing else to do.
+const COURTESY: u64 = 5_000;
 
 /// A turn of the processor that others took for longer than this, in nanoseconds, was a bad trade.
 const DEAR: u64 = 700_000;
@@ -77,12 +95,25 @@ pub struct Spinner {
     strategy: SpinStrategy,
     yields: u32,
     end: u64,
+    time: u64,
+    /// When others have their next turn.
+    courtesy: u64,
 }
+
+/// Remembers whether the turns that this process's spinning threads gave away were dear: then a busy third party is there.
+static COURTESIES: SpinHistory = SpinHistory::hopeful();
 
 impl Spinner {
     /// Looks from now on, for at most `longest` nanoseconds, and not beyond `deadline` on [`now`]'s clock.
     pub fn new(strategy: SpinStrategy, longest: u64, deadline: Option<u64>) -> Self {
-        Self { strategy, yields: 0, end: now().saturating_add(longest).min(deadline.unwrap_or(u64::MAX)) }
+        let time = now();
+        let end = time.saturating_add(longest).min(deadline.unwrap_or(u64::MAX));
+        Self { strategy, yields: 0, end, time, courtesy: time.max(COURTESIES.burnt_until()).saturating_add(COURTESY) }
+    }
+
+    /// The time of the last look at the clock, on [`now`]'s clock: a round or less ago.
+    pub fn time(&self) -> u64 {
+        self.time
     }
 
     /// Looks for a fraction of a microsecond for each thing that is looked at: the outcome, once there is one.
@@ -92,7 +123,8 @@ impl Spinner {
             SpinStrategy::Yield => {
                 let start = now();
                 rustix::thread::sched_yield();
-                if now().saturating_sub(start) > DEAR {
+                self.time = now();
+                if self.time.saturating_sub(start) > DEAR {
                     return Some(Outcome::Burnt);
                 }
                 if stirs() {
@@ -110,9 +142,26 @@ impl Spinner {
                     }
                     spin_loop();
                 }
+                if self.time >= self.courtesy {
+                    rustix::thread::sched_yield();
+                    let time = now();
+                    let dear = time.saturating_sub(self.time) > DEAR;
+                    self.courtesy = if dear { u64::MAX } else { time.saturating_add(COURTESY) };
+                    self.time = time;
+                    if dear {
+                        COURTESIES.burn(time, PAUSE_OF_COURTESY);
+                    }
+                    if stirs() {
+                        if !dear {
+                            COURTESIES.learn(Outcome::Won);
+                        }
+                        return Some(Outcome::Won);
+                    }
+                }
             }
         }
-        (now() >= self.end).then_some(Outcome::Lost)
+        self.time = now();
+        (self.time >= self.end).then_some(Outcome::Lost)
     }
 }
 
@@ -153,7 +202,11 @@ const RETRY: u32 = 64;
 /// with many more of its turns.
 const PAUSE: u64 = 100_000_000;
 
-/// Most doublings of [`PAUSE`].
+/// As [`PAUSE`], after a turn that was given away while spinning: the spinner keeps the rest of its turns, and a machine that
+/// stood still for a moment looks the same.
+const PAUSE_OF_COURTESY: u64 = 4_000_000;
+
+/// Most doublings of a pause.
 const BURNS: u32 = 9;
 
 impl SpinHistory {
@@ -175,7 +228,7 @@ impl SpinHistory {
 
     /// Without trust: whether this wait is one that is spun nevertheless.
     fn tries_again(&self, now: u64) -> bool {
-        if now < self.burnt_until.load(Ordering::Relaxed) {
+        if now < self.burnt_until() {
             return false;
         }
         let skipped = self.skipped.load(Ordering::Relaxed) + 1;
@@ -193,15 +246,19 @@ impl SpinHistory {
                 self.burns.store(0, Ordering::Relaxed);
             }
             Outcome::Lost => self.trust.store(trust.saturating_sub(1), Ordering::Relaxed),
-            Outcome::Burnt => self.burn(now()),
+            Outcome::Burnt => self.burn(now(), PAUSE),
         }
     }
 
-    fn burn(&self, now: u64) {
+    fn burnt_until(&self) -> u64 {
+        self.burnt_until.load(Ordering::Relaxed)
+    }
+
+    fn burn(&self, now: u64, pause: u64) {
         let burns = self.burns.load(Ordering::Relaxed);
         self.trust.store(0, Ordering::Relaxed);
         self.burns.store((burns + 1).min(BURNS), Ordering::Relaxed);
-        self.burnt_until.store(now.saturating_add(PAUSE << burns), Ordering::Relaxed);
+        self.burnt_until.store(now.saturating_add(pause << burns), Ordering::Relaxed);
     }
 }
 
@@ -228,7 +285,7 @@ mod tests {
         // An hour of a wait each 100 us.
         for now in (0..3_600_000_000_000).step_by(100_000) {
             if history.tries_again(now) {
-                history.burn(now);
+                history.burn(now, PAUSE);
                 tries += 1;
             }
         }

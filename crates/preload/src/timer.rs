@@ -9,9 +9,13 @@
 
 use crate::{connect::is_display, real::real};
 use libc::{ITIMER_REAL, SA_SIGINFO, SIGALRM, itimerval, siginfo_t, timeval};
+use slipway_fabric::spin::{coarse_now, coarseness, now};
 use slipway_fabric::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use slipway_transport::{settings::Settings, stream::now};
-use std::ffi::{c_int, c_void};
+use slipway_transport::settings::Settings;
+use std::{
+    ffi::{c_int, c_void},
+    sync::LazyLock,
+};
 
 real! {
     fn setitimer(which: c_int, new: *const itimerval, old: *mut itimerval) -> c_int;
@@ -25,6 +29,8 @@ static RUNNING: AtomicBool = AtomicBool::new(false);
 static INTERVAL: AtomicU64 = AtomicU64::new(0);
 /// When the program's timer ticks next, in nanoseconds of the monotonic clock; 0 is never.
 static DUE: AtomicU64 = AtomicU64::new(0);
+/// By how much a start may be later than [`coarse_now`] says: a tick comes late by that much, and never early.
+static COARSENESS: LazyLock<u64> = LazyLock::new(coarseness);
 /// The program's handler, and whether it takes three arguments; 0 is none.
 static HANDLER: AtomicUsize = AtomicUsize::new(0);
 static LONG: AtomicBool = AtomicBool::new(false);
@@ -171,7 +177,7 @@ unsafe extern "C" fn setitimer(which: c_int, new: *const itimerval, old: *mut it
         return real();
     }
     let kept = RUNNING.load(Relaxed) && INTERVAL.load(Relaxed) == interval;
-    DUE.store(now().saturating_add(first), Relaxed);
+    DUE.store(coarse_now().saturating_add(*COARSENESS).saturating_add(first), Relaxed);
     if kept {
         return 0;
     }

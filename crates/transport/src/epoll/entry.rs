@@ -1,7 +1,7 @@
 //! A stream as a member of a set: what the program asked for, and what it has been told.
 
 use super::{Event, borrow};
-use crate::stream::{Stream, now};
+use crate::stream::Stream;
 use rustix::event::PollFlags;
 use std::{os::fd::RawFd, sync::Arc};
 
@@ -149,15 +149,14 @@ impl Entry {
     }
 
     /// Learns from a report whether the stream is a flow: batches that come one way, none of them
-    /// waited for by its sender. `waited` is whether this one was waited for, and for long.
-    pub fn learn_flow(&mut self, waited: Option<bool>) {
+    /// waited for by its sender. `waited` is whether this one was waited for, and for long; `time` is about now.
+    pub fn learn_flow(&mut self, waited: Option<bool>, time: u64) {
         let traffic = self.stream.traffic();
         let (received, sent) = (traffic.0.wrapping_sub(self.traffic.0), traffic.1.wrapping_sub(self.traffic.1));
         self.traffic = traffic;
         self.flowed = self.flowed.saturating_add(received);
         match waited {
             _ if sent != 0 => {
-                let time = now();
                 (self.last_flow, self.turned, self.flowed) = (time.saturating_sub(self.turned), time, 0);
                 self.batches = 0;
             }

@@ -13,8 +13,12 @@ use rustix::{
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
 use std::{os::fd::RawFd, time::Duration};
 
-/// Between two looks at the kernel's part of a set while rings keep the program busy, nanoseconds.
-const GLANCE: u64 = 5_000;
+/// Between two looks at the kernel's part of a set while rings keep the program busy, in nanoseconds, where one stream alone
+/// has had the program's attention. A look costs as much as a quarter of a round trip; a wake-up as long as this.
+const GLANCE: u64 = 40_000;
+
+/// As [`GLANCE`], for a stream in company.
+const GLANCE_IN_COMPANY: u64 = 5_000;
 
 /// A wait for the next batch of a flow that is longer than this, in nanoseconds, is worth a timed wait.
 const LONG: u64 = 8_000;
@@ -27,6 +31,8 @@ const UNHEARD: u32 = 32;
 
 /// One wait as it goes on.
 struct Course {
+    /// The time of the last look at the clock, if that is not long ago.
+    time: Option<u64>,
     deadline: Option<u64>,
     won: Won,
     /// Whether the stream that stirs was waited for, and for long.
@@ -37,19 +43,20 @@ struct Course {
 impl EpollSet {
     /// epoll_wait(2): appends at most `max` events to `out`.
     pub fn wait(&self, out: &mut Vec<Event>, max: usize, timeout: Option<Duration>, poller: Poller<'_>) -> Result<(), Errno> {
-        let mut course = Course { deadline: None, won: Won::Looking, waited: None, timed: false };
+        let mut course = Course { time: None, deadline: None, won: Won::Looking, waited: None, timed: false };
         let mut timed = false;
         let mut scratch = Vec::new();
         loop {
             let mut state = locked(&self.state);
-            self.gather(&mut state, out, max, &course);
-            let time = now();
+            // A wait that was won knows the time: reading it again would make the answer late.
+            let time = course.time.take().unwrap_or_else(now);
+            self.gather(&mut state, out, max, &course, time);
             if !timed {
                 timed = true;
                 course.deadline = timeout.map(|t| time.saturating_add(u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)));
             }
             let expired = course.deadline.is_some_and(|d| time >= d);
-            if !out.is_empty() && (out.len() >= max || time.wrapping_sub(state.glanced) < GLANCE) {
+            if !out.is_empty() && (out.len() >= max || time.wrapping_sub(state.glanced) < state.glance(time)) {
                 return Ok(());
             }
             if !out.is_empty() || expired {
@@ -62,20 +69,21 @@ impl EpollSet {
                 self.sort(&mut state, &scratch, out);
                 if out.is_empty() {
                     result?;
-                    self.gather(&mut state, out, max, &course);
+                    self.gather(&mut state, out, max, &course, time);
                 }
                 return Ok(());
             }
             let wait = if course.timed || !may_spin() { None } else { state.timed_wait(time) };
             let flowing = wait.is_some();
             if course.won == Won::Looking && !flowing {
-                let (start, stirring) = (time, self.spin(&mut state, course.deadline, poller, &mut scratch, out, max)?);
+                let stirred = self.spin(&mut state, course.deadline, poller, &mut scratch, out, max)?;
                 if !out.is_empty() {
                     return Ok(());
                 }
-                if stirring {
+                if stirred.is_some() {
                     course.won = Won::Spinning;
-                    course.waited = Some(now().wrapping_sub(start) > LONG);
+                    course.waited = stirred.map(|at| at.saturating_sub(time) > LONG);
+                    course.time = stirred;
                     continue;
                 }
             }
@@ -99,14 +107,15 @@ impl EpollSet {
             course.won = Won::Sleeping;
             course.waited = flowing.then_some(true);
             if !out.is_empty() {
-                self.gather(&mut state, out, max, &course);
+                let time = state.glanced;
+                self.gather(&mut state, out, max, &course, time);
                 return Ok(());
             }
         }
     }
 
     /// Reports of the active streams, beginning with another one each time.
-    fn gather(&self, state: &mut State, out: &mut Vec<Event>, max: usize, course: &Course) {
+    fn gather(&self, state: &mut State, out: &mut Vec<Event>, max: usize, course: &Course, time: u64) {
         let count = state.active.len();
         if count == 0 {
             return;
@@ -125,10 +134,10 @@ impl EpollSet {
             } else if let Some(event) = entry.report() {
                 out.push(event);
                 entry.stream.count_wait(course.won);
-                entry.learn_flow(course.waited);
+                entry.learn_flow(course.waited, time);
                 entry.take_turn(company);
                 if state.last_reported.replace(fd).is_some_and(|last| last != fd) {
-                    state.company_until = now().saturating_add(COMPANY);
+                    state.company_until = time.saturating_add(COMPANY);
                 }
             }
         }
@@ -194,7 +203,7 @@ impl EpollSet {
         }
     }
 
-    /// Spins while it may win. True when a stream stirs, or the kernel's part had events for `out`.
+    /// Spins while it may win. The time when a stream stirs, or the kernel's part has events for `out`.
     fn spin(
         &self,
         state: &mut State,
@@ -203,30 +212,31 @@ impl EpollSet {
         scratch: &mut Vec<Event>,
         out: &mut Vec<Event>,
         max: usize,
-    ) -> Result<bool, Errno> {
+    ) -> Result<Option<u64>, Errno> {
         if state.active.is_empty() || !may_spin() {
-            return Ok(false);
+            return Ok(None);
         }
         let own = processor();
         let strategy = state.busy().filter(|e| !e.rests()).map(|e| e.stream.strategy(own)).max();
         let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
         if strategy == SpinStrategy::Sleep || !self.spins.spins() {
-            return Ok(false);
+            return Ok(None);
         }
         let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
         loop {
             if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
                 self.spins.learn(outcome);
-                return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs));
+                let stirring = outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs);
+                return Ok(stirring.then_some(spinner.time()));
             }
-            let time = now();
-            if time.wrapping_sub(state.glanced) >= GLANCE {
+            let time = spinner.time();
+            if time.wrapping_sub(state.glanced) >= state.glance(time) {
                 state.glanced = time;
                 scratch.clear();
                 poller(scratch, max, Some(Duration::ZERO))?;
                 if !scratch.is_empty() {
                     self.sort(state, scratch, out);
-                    return Ok(true);
+                    return Ok(Some(time));
                 }
             }
         }
@@ -253,6 +263,11 @@ impl EpollSet {
 }
 
 impl State {
+    /// How long the kernel's part may wait for a look.
+    fn glance(&self, time: u64) -> u64 {
+        if time < self.company_until { GLANCE_IN_COMPANY } else { GLANCE }
+    }
+
     /// How long a timed wait may last, in nanoseconds: if all that is active flows, from senders that need other processors
     /// than this one.
     fn timed_wait(&self, now: u64) -> Option<u64> {

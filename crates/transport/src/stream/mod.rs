@@ -23,7 +23,7 @@ use crate::{
     settings::{Settings, Stage},
 };
 use rustix::{event::PollFlags, io::Errno};
-pub use slipway_fabric::spin::now;
+pub use slipway_fabric::spin::{coarse_now, now};
 use slipway_fabric::{
     pace::Pace,
     segment::Segment,

@@ -1,7 +1,7 @@
 //! Receiving: from the socket before the ring opens, from the ring, from the socket after it closed.
 
 use super::{
-    Stream, locked, mode, now,
+    Stream, coarse_now, locked, mode,
     send::PIECE,
     state::{Change, add, phase},
 };
@@ -22,9 +22,9 @@ use std::{
     os::fd::{BorrowedFd, OwnedFd},
 };
 
-/// A program that polls by reading alone learns of a peer's death within this time, in nanoseconds;
-/// one that polls otherwise learns at once.
-const STALE: u64 = 20_000;
+/// A program that polls by reading alone learns of the death of a peer that could not tell within this time, in nanoseconds of the
+/// coarse clock; one that polls otherwise learns at once.
+const STALE: u64 = 1_000_000;
 
 /// How to receive.
 #[derive(Debug, Clone, Copy, Default)]
@@ -247,7 +247,7 @@ impl Stream {
             return Ok(None);
         }
         let hint = segment.rx.hint_mark();
-        let time = now();
+        let time = coarse_now();
         if rx.event.load(Relaxed) == 0
             && hint == rx.hint_seen.load(Relaxed)
             && time.wrapping_sub(rx.looked_at.load(Relaxed)) < STALE

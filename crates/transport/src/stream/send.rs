@@ -1,7 +1,7 @@
 //! Sending: on the socket before the ring opens, into the ring, and on the socket after it closed.
 
 use super::{
-    Role, Stream, locked, mode, now,
+    Role, Stream, coarse_now, locked, mode,
     state::{Change, add},
 };
 use crate::line;
@@ -12,7 +12,7 @@ use rustix::{
 use slipway_fabric::{ring::UNOPENED, sync::Ordering::Relaxed};
 use std::{io::IoSlice, mem::MaybeUninit, os::fd::BorrowedFd};
 
-/// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds.
+/// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds of the coarse clock.
 const PROBE: u64 = 1_000_000;
 
 /// Bytes that are copied before the other end is shown them. Small enough that a line of cache is
@@ -96,7 +96,7 @@ impl Stream {
             return Ok(None);
         }
         let want: usize = from.iter().map(|slice| slice.len()).sum();
-        let (time, hint) = (now(), segment.rx.hint_mark());
+        let (time, hint) = (coarse_now(), segment.rx.hint_mark());
         if time.wrapping_sub(tx.looked_at.load(Relaxed)) > PROBE || hint != tx.hint_seen.load(Relaxed) || want == 0 {
             // An empty send has no effect but to say whether anybody could read.
             if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
