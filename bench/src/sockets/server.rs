@@ -209,7 +209,7 @@ impl<'a> Server<'a> {
 
     /// Whether the hooks have so many clients' connections on shared memory; that this server has none at all is an error.
     pub fn is_on_ring(&self, clients: u32) -> anyhow::Result<bool> {
-        let (mut probe, _) = self.client(clients, MANY / u64::from(clients))?;
+        let (mut probe, _) = self.client(clients, (MANY / u64::from(clients)).max(MANY / 100))?;
         // The offer comes a moment after the socket, and a connection is on its socket until both ends have agreed.
         let (start, mut seen) = (Instant::now(), None);
         while probe.is_running() && seen.is_none_or(|seen: Instant| seen.elapsed() < RING_LIMIT) {
