@@ -21,6 +21,8 @@ const RUN_LIMIT: Duration = Duration::from_secs(120);
 const PAUSE: Duration = Duration::from_millis(5);
 /// How long a connection may take to get to shared memory.
 const RING_LIMIT: Duration = Duration::from_secs(1);
+/// How much longer for each client.
+const RING_EACH: Duration = Duration::from_millis(5);
 /// Operations of a client that is not waited for.
 const MANY: u64 = 100_000;
 /// The user of what root may not run: nobody's number on every Linux.
@@ -211,8 +213,9 @@ impl<'a> Server<'a> {
     pub fn is_on_ring(&self, clients: u32) -> anyhow::Result<bool> {
         let (mut probe, _) = self.client(clients, (MANY / u64::from(clients)).max(MANY / 100))?;
         // The offer comes a moment after the socket, and a connection is on its socket until both ends have agreed.
+        let limit = RING_LIMIT + clients * RING_EACH;
         let (start, mut seen) = (Instant::now(), None);
-        while probe.is_running() && seen.is_none_or(|seen: Instant| seen.elapsed() < RING_LIMIT) {
+        while probe.is_running() && seen.is_none_or(|seen: Instant| seen.elapsed() < limit) {
             let line = format!("{} sockets status --json {}", self.lab.slipway.display(), self.socket().display());
             match Guarded::spawn(&mut self.command(&line, false), None)?.finish(self.lab.interrupt, LIMIT) {
                 Ok((status, _)) if status.contains("\"ring\"") => return Ok(true),
