@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Puts what `slipway bench NAME --json FILE` measured into docs/measurements/NAME.md (all of it) and README.md (a few rows).
 
-usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, ipc, rpc, colocate, channel
+usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, sockets, ipc, rpc, colocate, channel
 
 In docs/measurements/NAME.md the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced. README.md has one table for
 all benches, between <!-- figures:begin --> and <!-- figures:end -->: the rows whose last cell is the bench's are replaced.
 """
+import functools
 import json
 import math
 import pathlib
@@ -65,6 +66,13 @@ SUMMARY = {
         ("X11: round trip, `x11perf -prop`", "prop", "HP, 2000: 0.80 times"),
         ("X11: image of 100x100 sent, `-putimage100`", "putimage100", "HP, SGI, 2000: 1.64, 2.55 times"),
         ("X11: small drawing, `-rect1`", "rect1", "HP, SGI, 2000: 1.30, 1.69 times"),
+    ),
+    "sockets": (
+        ("Redis: GET, 1 client", "redis:1"),
+        ("Redis: GET, 50 clients", "redis:50"),
+        ("PostgreSQL: `pgbench -S`, 1 client", "postgresql:1"),
+        ("memcached: get, 1 client", "memcached:1"),
+        ("D-Bus: call to a service", "dbus:1"),
     ),
     "ipc": (
         ("Mach: null message, there and back", "null", "mach/different", "AF_UNIX", "socket/different",
@@ -173,6 +181,30 @@ def x11(result):
     return short, [line, "", *measured(rows, "placement"), "", geometric, *missed_ones(result), "", *all_targets(result)]
 
 
+def sockets(result):
+    places = list(dict.fromkeys(row["placement"] for row in result["rows"]))
+    columns = {"AF_UNIX": "socket", "TCP": "tcp", "shared memory": "ours"}
+    ratios = {(row["test"], row["placement"]): plain(row["ratio"]) for row in result["rows"]}
+    short = table(
+        ("times AF_UNIX", *places),
+        ("---", *("--:" for _ in places)),
+        [(test, *(ratios.get((test, place), "") for place in places)) for test in dict.fromkeys(row["test"] for row in result["rows"])],
+    )
+    every = table(
+        ("test", "placement", *columns, "ratio", "lowest, highest", *(f"CPU µs/op, {head}" for head in columns), ""),
+        ("---", "---", *("--:" for _ in range(8)), "---"),
+        [
+            (row["test"], row["placement"], *(figure(row[key]) for key in columns.values()), plain(row["ratio"]),
+             ", ".join(map(plain, row["ratio_range"])), *(plain(row[f"cpu_us_{key}"]) for key in columns.values()),
+             "stayed on the socket" if row["on_ring"] is False else "")
+            for row in result["rows"]
+        ],
+    )
+    line = when(result, f"operations/s. {', '.join(result['settings']['programs'])}")
+    missing = [f"Not measured: {m['test']} ({m['variant']}): {m['reason']}" for m in result["skipped"] + result["failed"]]
+    return [line, "", *short, "", *missed_ones(result), *missing], [line, "", *every, "", *all_targets(result)]
+
+
 def trips(name, result):
     tests, columns = SHOWN[name]
     times = {(row["test"], row["variant"]): row for row in result["rows"] if row["unit"] == "us"}
@@ -205,11 +237,12 @@ def summary(name, result):
     """The bench's rows of the README's table."""
     command = f"[`slipway bench {name}`](docs/measurements/{name}.md)"
     rows = []
-    if name == "x11":
+    if name in ("x11", "sockets"):
         main = [row for row in result["rows"] if row.get("stage") in (None, "full") and row["placement"] == result["rows"][0]["placement"]]
         found = {row["test"]: row for row in main}
-        for what, test, published in SUMMARY[name]:
+        for what, test, *beside in SUMMARY[name]:
             if row := found.get(test):
+                published = beside[0] if beside else f"TCP: {figure(row['tcp'])}/s"
                 ours = f"{figure(row['ours'])}/s, {plain(row['ratio'])} times"
                 rows.append((what, ours, f"socket: {figure(row['socket'])}/s", published, command))
     else:
@@ -237,12 +270,12 @@ def instead(rows, command):
 
 
 def main():
-    if len(sys.argv) != 3 or sys.argv[1] not in ("x11", *SHOWN):
+    if len(sys.argv) != 3 or sys.argv[1] not in ("x11", "sockets", *SHOWN):
         sys.exit(__doc__)
     name, source = sys.argv[1:]
     try:
         result = json.loads(pathlib.Path(source).read_text())
-        short, full = x11(result) if name == "x11" else trips(name, result)
+        short, full = {"x11": x11, "sockets": sockets}.get(name, functools.partial(trips, name))(result)
     except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
         refuse(f"{source} is not a result of `slipway bench {name} --json`: {error!r}")
     root = pathlib.Path(__file__).resolve().parent.parent

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Brings this machine to where what is named works: `setup.sh build` (slipway and the demos in C), demo (X11), test (everything that
-# `make test` runs), deb (Debian packages), aarch64 (cross-compiled tests) or long (everything that `make test-long` runs); without a
+# `make test` runs), bench (what `slipway bench` measures), deb (Debian packages), aarch64 (cross-compiled tests) or long (everything that `make test-long` runs); without a
 # name, test.
 # Costs nothing, and no network, when nothing is missing.
 # Exit codes: 0 ready; 1 wrong arguments; 2 a package could not be installed; 3 packages are missing and may not be
@@ -93,6 +93,20 @@ need_for_test() {
     need dbus on_path dbus-daemon dbus-send dbus-monitor
 }
 
+need_for_bench() {
+    need_for_demo
+    need valgrind on_path valgrind
+    need redis-server on_path redis-server
+    need redis-tools on_path redis-benchmark
+    need postgresql test -d /usr/lib/postgresql
+    need memcached on_path memcached
+    need libmemcached-tools on_path memcslap
+    need dbus-daemon on_path dbus-daemon
+    need dbus-tests on_path dbus-test-tool
+    need nginx-light test -e /usr/sbin/nginx
+    need apache2-utils on_path ab
+}
+
 need_for_long() {
     need_for_test
     need_for_deb
@@ -104,8 +118,8 @@ find_missing() {
     need_for_build
     case $purpose in
         build) ;;
-        demo | test | deb | aarch64 | long) "need_for_$purpose" ;;
-        *) echo "usage: $0 [build|demo|test|deb|aarch64|long]" >&2; exit 1 ;;
+        demo | test | bench | deb | aarch64 | long) "need_for_$purpose" ;;
+        *) echo "usage: $0 [build|demo|test|bench|deb|aarch64|long]" >&2; exit 1 ;;
     esac
 }
 

@@ -15,6 +15,7 @@ mod ipc;
 mod meet;
 #[cfg(feature = "mach")]
 mod rpc;
+mod sockets;
 mod x11;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -68,6 +69,8 @@ enum Command {
     Channel(Options),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::Args),
+    /// Databases, caches, a bus and a proxy: over AF_UNIX, TCP and shared memory, side by side
+    Sockets(sockets::Args),
     /// One of the two processes of a measurement
     #[command(hide = true)]
     Peer {
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         #[cfg(feature = "mach")]
         Command::Channel(options) => harness::run::run(bench("channel"), &options),
         Command::X11(args) => x11::run(&args),
+        Command::Sockets(args) => sockets::run(&args),
         Command::Peer { job } => job::run(&job),
         Command::Hog => job::hog(),
     };

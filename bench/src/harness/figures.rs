@@ -1,6 +1,6 @@
 //! Published figures and wanted ones, of `benches.toml`, and what a run makes of them.
 
-use super::format::{distinct, microseconds};
+use super::format::{distinct, geometric_mean, microseconds};
 use super::results::{Results, Unit};
 use super::{Share, Test};
 use anyhow::Context;
@@ -191,6 +191,30 @@ impl Judgement {
         let detail = if reached.is_some() { detail } else { String::new() };
         Self { what: what.to_owned(), wanted, reached, verdict, detail }
     }
+}
+
+/// A ratio as it is printed, with two decimals: what is held against a bound.
+pub fn printed(ratio: f64) -> f64 {
+    (ratio * 100.0).round() / 100.0
+}
+
+/// Holds the worst of what was found, by name, against a bound; or the geometric mean, if that counts.
+pub fn judge_worst(what: &str, bound: Bound, mean: bool, found: &[(String, f64)]) -> Judgement {
+    let order = |a: &&(String, f64), b: &&(String, f64)| a.1.total_cmp(&b.1);
+    let (worst, end) = match bound {
+        Bound::AtLeast(_) => (found.iter().min_by(order), "lowest"),
+        Bound::AtMost(_) => (found.iter().max_by(order), "highest"),
+    };
+    let mut detail = worst.map_or(String::new(), |(name, value)| {
+        let beyond = found.iter().filter(|(_, value)| !bound.holds(*value)).count();
+        format!("{end}: {name} {value:.2}; beyond the bound in {beyond} of {}", found.len())
+    });
+    let mut reached = worst.map(|(_, value)| *value);
+    if mean {
+        detail = format!("geometric mean; {detail}");
+        reached = geometric_mean(found.iter().map(|(_, value)| *value)).map(printed);
+    }
+    Judgement::new(what, bound, reached, detail)
 }
 
 /// Holds `results` against every target.

@@ -110,8 +110,8 @@ pub fn hog() -> anyhow::Result<()> {
     }
 }
 
-/// The tests of rights hold up to three descriptors for each.
-fn raise_descriptor_limit() -> anyhow::Result<()> {
+/// The tests of rights hold up to three descriptors for each, servers several for each client.
+pub fn raise_descriptor_limit() -> anyhow::Result<()> {
     let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
     setrlimit(Resource::Nofile, Rlimit { current: maximum, maximum }).context("limit of descriptors")
 }

@@ -12,6 +12,7 @@ pub mod link;
 pub mod machine;
 pub mod options;
 pub mod pair;
+pub mod placement;
 pub mod process;
 pub mod progress;
 pub mod results;

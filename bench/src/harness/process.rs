@@ -2,14 +2,16 @@
 
 use super::failure::Failure;
 use super::machine::placed;
+use super::placement::Placement;
 use anyhow::{Context, bail, ensure};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, WaitId, WaitIdOptions, kill_process, pidfd_open, waitid};
+use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{Read, Seek};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
 use tempfile::tempfile;
@@ -50,16 +52,55 @@ impl Interrupt {
     }
 }
 
-/// Nanoseconds of CPU that the live threads of `pid` have used, or the zombie `pid` had used.
-/// `None` on a kernel without schedstat.
+/// Nanoseconds of CPU that `pid` has used, or the zombie `pid` had: those of its live threads, or where those of ended
+/// threads make more, of all its threads in whole ticks. `None` on a kernel without schedstat.
 pub fn cpu_ns(pid: u32) -> Option<u64> {
-    let mut total = 0;
+    let mut total = ticks(pid, [14, 15]).unwrap_or_default();
+    let mut live = 0;
     for task in fs::read_dir(format!("/proc/{pid}/task")).ok()? {
         // A thread that ends between the listing and the reading adds nothing.
         let Ok(text) = fs::read_to_string(task.ok()?.path().join("schedstat")) else { continue };
-        total += text.split(' ').next()?.trim().parse::<u64>().ok()?;
+        live += text.split(' ').next()?.trim().parse::<u64>().ok()?;
     }
-    (total > 0).then_some(total)
+    total = total.max(live);
+    (live > 0).then_some(total)
+}
+
+/// The sum of two fields of /proc/PID/stat, numbered as in proc(5), that count ticks: nanoseconds.
+fn ticks(pid: u32, fields: [usize; 2]) -> Option<u64> {
+    let text = fs::read_to_string(format!("/proc/{pid}/stat")).ok()?;
+    // The name before it, the second field, may have anything in it.
+    let rest: Vec<&str> = text.rsplit_once(") ")?.1.split(' ').collect();
+    let sum = fields.iter().map(|field| rest.get(field - 3)?.parse::<u64>().ok()).sum::<Option<u64>>()?;
+    Some(sum * 1_000_000_000 / rustix::param::clock_ticks_per_second())
+}
+
+/// `pid`, its children, theirs, and so on.
+pub fn tree(pid: u32) -> Vec<u32> {
+    let children = |pid: u32| {
+        let tasks = fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        let texts = tasks.filter_map(|task| fs::read_to_string(task.path().join("children")).ok());
+        texts.flat_map(|text| text.split_whitespace().filter_map(|pid| pid.parse().ok()).collect::<Vec<u32>>())
+    };
+    let mut all = vec![pid];
+    let mut at = 0;
+    while let Some(pid) = all.get(at) {
+        all.extend(children(*pid));
+        at += 1;
+    }
+    all
+}
+
+/// Nanoseconds of CPU that these processes and the children that they have waited for have used.
+pub fn cpu_ns_with_children(pids: &[u32]) -> Option<u64> {
+    pids.iter().filter_map(|pid| Some(cpu_ns(*pid)? + ticks(*pid, [16, 17])?)).reduce(|sum, one| sum + one)
+}
+
+/// A process for each of `cpus` that keeps it busy, if `placement` has such.
+pub fn hogs(placement: Placement, cpus: [Option<usize>; 2]) -> anyhow::Result<Vec<Guarded>> {
+    let this = std::env::current_exe().context("own path")?;
+    let hogs = if placement == Placement::Hogs { &cpus[..] } else { &[] };
+    hogs.iter().map(|cpu| Guarded::spawn(Command::new(&this).arg("hog"), *cpu)).collect()
 }
 
 /// A child that is killed when it goes out of scope. What it prints and says to standard error is kept.
@@ -93,8 +134,20 @@ impl Guarded {
         pidfd_open(Pid::from_child(&self.child), PidfdFlags::empty()).context("pidfd_open")
     }
 
+    /// What it has said to standard error so far.
+    pub fn said(&self) -> anyhow::Result<String> {
+        Ok(text(&self.said)?.replace('\n', " / "))
+    }
+
     pub fn signal(&self, signal: Signal) -> anyhow::Result<()> {
         kill_process(Pid::from_child(&self.child), signal).with_context(|| format!("signal to process {}", self.id()))
+    }
+
+    /// Signals it, and waits for its end, also after an interrupt; false when `limit` passed first.
+    pub fn stop(&mut self, signal: Signal, limit: Duration) -> anyhow::Result<bool> {
+        let (end, limit) = (self.end()?, Timespec::try_from(limit).context("time limit")?);
+        self.signal(signal)?;
+        Ok(poll(&mut [PollFd::new(&end, PollFlags::IN)], Some(&limit)).context("poll")? > 0)
     }
 
     /// Waits for the child to end well: what it printed, and the CPU nanoseconds it used.
@@ -108,7 +161,7 @@ impl Guarded {
         waitid(WaitId::Pid(pid), WaitIdOptions::EXITED | WaitIdOptions::NOWAIT).context("waitid")?;
         let cpu = cpu_ns(self.id());
         let status = self.child.wait().context("wait")?;
-        ensure!(status.success(), "it failed, {status}: {}", text(&self.said)?.replace('\n', " / "));
+        ensure!(status.success(), "it failed, {status}: {}", self.said()?);
         Ok((text(&self.printed)?, cpu))
     }
 }
@@ -131,11 +184,27 @@ impl Drop for Guarded {
 
 /// The path of `program` as PATH finds it.
 pub fn find_program(program: &str, package: &str) -> anyhow::Result<PathBuf> {
+    find_in(&std::env::var_os("PATH").unwrap_or_default(), program, package)
+}
+
+/// The path of `program` as a PATH of that value finds it.
+pub fn find_in(path: &OsStr, program: &str, package: &str) -> anyhow::Result<PathBuf> {
     // A program with a slash is a path by itself, from wherever it is joined to.
-    let path = if program.contains('/') { ".".into() } else { std::env::var_os("PATH").unwrap_or_default() };
-    let found = std::env::split_paths(&path).map(|dir| dir.join(program)).find(|file| file.is_file());
+    let path = if program.contains('/') { OsStr::new(".") } else { path };
+    let found = std::env::split_paths(path).map(|dir| dir.join(program)).find(|file| file.is_file());
     let missing = || Failure::Missing(format!("{program} was not found in PATH; install it with: apt-get install {package}"));
     Ok(found.ok_or_else(missing)?)
+}
+
+/// The program `slipway`: beside this one as built, or as installed.
+pub fn find_slipway() -> Result<PathBuf, Failure> {
+    let own = std::env::current_exe().unwrap_or_default();
+    let tried = ["slipway", "../../bin/slipway"].map(|place| own.parent().unwrap_or(Path::new("/")).join(place));
+    let found = tried.iter().find(|path| path.is_file()).cloned();
+    found.ok_or_else(|| {
+        let tried = tried.map(|path| path.display().to_string()).join(", ");
+        Failure::Missing(format!("slipway, which starts the servers, was not found (tried {tried}); build or install it"))
+    })
 }
 
 #[cfg(test)]

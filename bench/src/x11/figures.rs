@@ -1,8 +1,8 @@
 //! What was published for earlier shared-memory transports, and what is wanted: its part of `benches.toml`.
 
-use super::plan::Placement;
 use crate::harness::figures::Bound;
 use crate::harness::names;
+use crate::harness::placement::Placement;
 use serde::Deserialize;
 use std::collections::HashMap;
 

@@ -1,11 +1,12 @@
 //! The tests of one placement: each side has a server, and they take turns.
 
 use super::Args;
-use super::plan::{Job, Placement, Stage, Step};
+use super::plan::{Job, Stage, Step};
 use super::report::Row;
 use super::server::{Server, Setup};
 use super::x11perf::{Amount, Client, Runner, Sample, calibrate};
 use crate::harness::format::{median, range, rate, ratio};
+use crate::harness::placement::Placement;
 use crate::harness::process::Guarded;
 use anyhow::{Context, ensure};
 use rustix::process::Signal;

@@ -16,17 +16,16 @@ use crate::harness::failure::Failure;
 use crate::harness::format::distinct;
 use crate::harness::machine::Cores;
 use crate::harness::options::{Files, seconds};
-use crate::harness::process::{Guarded, Interrupt, find_program};
+use crate::harness::placement::{Placement, name_of};
+use crate::harness::process::{Interrupt, find_program, find_slipway, hogs};
 use crate::harness::progress::Progress;
 use crate::harness::results::Missing;
-use anyhow::Context;
 use clap::builder::RangedU64ValueParser;
 use measure::{Outcome, Phase};
-use plan::{Catalog, Placement, Stage, name_of};
+use plan::{Catalog, Stage};
 use report::Results;
-use server::{Setup, find_slipway};
+use server::Setup;
 use std::path::PathBuf;
-use std::process::Command;
 use x11perf::{Runner, versions};
 
 /// What calibration adds to the timed runs of a side, seconds: several runs of x11perf.
@@ -113,10 +112,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
             [results.settings.server, results.settings.x11perf] = versions(&phase.greeting(noop)?);
             results.settings.preload = phase.preload();
         }
-        let hogs = if *placement == Placement::Hogs { &cpus[..] } else { &[] };
-        let this = std::env::current_exe().context("own path")?;
-        let hog = |cpu: &Option<usize>| Guarded::spawn(Command::new(&this).arg("hog"), *cpu);
-        let _hogs = hogs.iter().map(hog).collect::<anyhow::Result<Vec<Guarded>>>()?;
+        let _hogs = hogs(*placement, cpus)?;
         for step in steps {
             let title = format!("{}: {}", name_of(*placement), step.name());
             progress.start(&title);

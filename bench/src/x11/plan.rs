@@ -3,16 +3,12 @@
 use super::Args;
 use crate::harness::failure::Failure;
 use crate::harness::machine::Cores;
+use crate::harness::placement::Placement;
 use anyhow::{Context, bail};
 use clap::ValueEnum;
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use std::path::Path;
 use std::process::Command;
-
-/// The name that the options use.
-pub fn name_of(value: impl ValueEnum) -> String {
-    value.to_possible_value().map_or_else(String::new, |value| value.get_name().to_owned())
-}
 
 /// How much of the waiting protocol is in use: SLIPWAY_X11_STAGE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize)]
@@ -28,46 +24,6 @@ pub enum Stage {
     /// Everything: look, spin, sleep
     #[serde(rename = "full")]
     Full,
-}
-
-/// Where server and client run, and who else does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Placement {
-    /// server and client on different cores
-    Different,
-    /// server and client on one shared core
-    Shared,
-    /// server and client not pinned
-    Free,
-    /// different cores, a CPU hog on each
-    Hogs,
-    /// a plain client of the hooked server against one of a plain server
-    PlainClient,
-    /// a plain client while another floods (hooked flood on the hooked server against plain on plain)
-    Flood,
-}
-
-impl Placement {
-    /// The heading over its results, which is its help.
-    pub fn title(self) -> String {
-        let value = self.to_possible_value();
-        value.and_then(|value| Some(value.get_help()?.to_string())).unwrap_or_default()
-    }
-
-    /// Whether the measured client of the hooked server has the hooks.
-    pub fn hooks_client(self) -> bool {
-        !matches!(self, Self::PlainClient | Self::Flood)
-    }
-
-    /// The CPU of the server, and that of the clients; none: not pinned.
-    pub fn cpus(self, cores: &Cores) -> [Option<usize>; 2] {
-        match self {
-            Self::Free => [None; 2],
-            Self::Shared => [Some(cores.first); 2],
-            _ => [Some(cores.first), cores.second],
-        }
-    }
 }
 
 /// A test of x11perf, with its number of sub-windows where the test has one.
@@ -206,13 +162,7 @@ pub fn phases(args: &Args, catalog: &Catalog, cores: &Cores) -> anyhow::Result<V
             phases.push((placement, catalog.steps(tests[..if args.demo { 1 } else { tests.len() }].iter().copied())?));
         }
     }
-    for (placement, _) in &phases {
-        if cores.second.is_none() && !matches!(placement, Placement::Shared | Placement::Free) {
-            let name = name_of(*placement);
-            let why = format!("placement '{name}' needs two CPUs, only one is allowed; use --placement shared,free");
-            return Err(Failure::Usage(why).into());
-        }
-    }
+    phases.iter().try_for_each(|(placement, _)| placement.check(cores))?;
     Ok(phases)
 }
 

@@ -3,11 +3,12 @@
 use super::Args;
 use super::figures::{Figures, Target};
 use super::floor::{self, Floor};
-use super::plan::{Placement, Stage, name_of};
+use super::plan::Stage;
 use crate::harness::chart::{Bar, Chart, LIBRARY, OURS, SYSTEM, Section};
-use crate::harness::figures::{Bound, Judgement, part};
+use crate::harness::figures::{Judgement, judge_worst, part, printed};
 use crate::harness::format::{distinct, geometric_mean, microseconds, rate, ratio};
 use crate::harness::machine::{Cores, Machine};
+use crate::harness::placement::{Placement, name_of};
 use crate::harness::results::{self, Missing, now};
 use crate::harness::table::{head, table, targets};
 use serde::Serialize;
@@ -71,11 +72,6 @@ pub struct Results {
     pub skipped: Vec<Missing>,
     /// Tests that failed on the hooked side only.
     pub failed: Vec<Missing>,
-}
-
-/// A ratio as it is printed, with two decimals: what is held against a bound.
-fn printed(ratio: f64) -> f64 {
-    (ratio * 100.0).round() / 100.0
 }
 
 impl Results {
@@ -150,23 +146,9 @@ impl Results {
                     (is_of && row.placement == placement).then_some(row.ratio)
                 }
             };
-            let found: Vec<_> = self.main_rows().filter_map(|row| Some((row, printed(value(row)?)))).collect();
-            let order = |a: &&(&Row, f64), b: &&(&Row, f64)| a.1.total_cmp(&b.1);
-            let (worst, end) = match target.bound {
-                Bound::AtLeast(_) => (found.iter().min_by(order), "lowest"),
-                Bound::AtMost(_) => (found.iter().max_by(order), "highest"),
-            };
-            let mut detail = worst.map_or(String::new(), |(row, value)| {
-                let beyond = found.iter().filter(|(_, value)| !target.bound.holds(*value)).count();
-                let place = name_of(row.placement);
-                format!("{end}: {} ({place}) {value:.2}; beyond the bound in {beyond} of {}", row.test, found.len())
-            });
-            let mut reached = worst.map(|(_, value)| *value);
-            if target.mean {
-                detail = format!("geometric mean; {detail}");
-                reached = geometric_mean(found.iter().map(|(row, _)| row.ratio)).map(printed);
-            }
-            Judgement::new(&target.what, target.bound, reached, detail)
+            let name = |row: &Row| format!("{} ({})", row.test, name_of(row.placement));
+            let found: Vec<_> = self.main_rows().filter_map(|row| Some((name(row), printed(value(row)?)))).collect();
+            judge_worst(&target.what, target.bound, target.mean, &found)
         };
         self.targets = self.figures.targets.iter().map(judge).collect();
     }

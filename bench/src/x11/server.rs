@@ -1,14 +1,15 @@
 //! Private X servers: sessions of `slipway x11 --server`, plain ones and some with the hooks.
 
-use super::plan::{Stage, name_of};
+use super::plan::Stage;
 use crate::harness::failure::Failure;
 use crate::harness::machine::placed;
+use crate::harness::placement::name_of;
 use anyhow::{Context, bail};
 use rustix::net::sockopt::socket_peercred;
 use slipway_transport::status::{self, Transport};
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// How long a server may take to get ready, seconds.
@@ -31,17 +32,6 @@ pub struct Setup {
     pub display: Option<u32>,
     /// The preload library, if it is not the one that `slipway` finds.
     pub preload: Option<PathBuf>,
-}
-
-/// The program `slipway`: beside this one as built, or as installed.
-pub fn find_slipway() -> Result<PathBuf, Failure> {
-    let own = std::env::current_exe().unwrap_or_default();
-    let tried = ["slipway", "../../bin/slipway"].map(|place| own.parent().unwrap_or(Path::new("/")).join(place));
-    let found = tried.iter().find(|path| path.is_file()).cloned();
-    found.ok_or_else(|| {
-        let tried = tried.map(|path| path.display().to_string()).join(", ");
-        Failure::Missing(format!("slipway, which starts the X servers, was not found (tried {tried}); build or install it"))
-    })
 }
 
 /// A running server; stopped when it goes out of scope.
