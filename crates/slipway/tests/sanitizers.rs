@@ -47,7 +47,7 @@ fn both_ends_of_a_socket() {
                 if shell {
                     command.args(["sh", "-c", "\"$0\" \"$1\"; code=$?; exit $code"]);
                 }
-                command.arg(&program).arg(&socket).env("SLIPWAY_RUNTIME_DIR", dir.path());
+                command.arg(&program).arg(&socket).env("SLIPWAY_RUNTIME_DIR", dir.path().join("run"));
                 let outcome = output(&mut command);
                 assert!(outcome.status.success() && outcome.stdout == b"done\n", "{command:?}: {outcome:?}");
                 let said = String::from_utf8_lossy(&outcome.stderr).into_owned();
