@@ -32,6 +32,9 @@ java_with_windows() {
     test -e "${java%/bin/java}/lib/libawt_xawt.so"
 }
 
+# clang_sanitizes: clang has the runtimes of its sanitizers.
+clang_sanitizes() { echo 'int main(void) { return 0; }' | clang -fsanitize=address -x c - -o /dev/null; }
+
 # libc_for_static: the archive that static programs link with.
 libc_for_static() { test -e "$(gcc -print-file-name=libc.a)"; }
 
@@ -65,6 +68,7 @@ need_for_test() {
     need_for_demo
     need g++ on_path g++
     need clang on_path clang
+    need libclang-rt-dev clang_sanitizes
     need cmake on_path cmake
     need libc6-dev libc_for_static
     need libx11-dev pkg-config --exists x11

@@ -77,6 +77,12 @@ enum Command {
         /// A job as JSON
         job: String,
     },
+    /// Makes connections to the X server of DISPLAY, and prints the microseconds of one
+    #[command(hide = true)]
+    Connect {
+        /// How many
+        count: u32,
+    },
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
@@ -96,6 +102,7 @@ fn main() -> ExitCode {
         Command::X11(args) => x11::run(&args),
         Command::Sockets(args) => sockets::run(&args),
         Command::Peer { job } => job::run(&job),
+        Command::Connect { count } => x11::connect(count),
         Command::Hog => job::hog(),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

@@ -1,5 +1,9 @@
-//! Compiles the hooks on C functions with variable arguments, which Rust can't define.
+//! Compiles what Rust can't define: hooks on C functions with variable arguments, and the way to the unwinder.
 fn main() {
     println!("cargo::rerun-if-changed=src/variadic.c");
-    cc::Build::new().file("src/variadic.c").warnings(true).flag_if_supported("-std=c11").compile("slipway_variadic");
+    println!("cargo::rerun-if-changed=src/unwind.c");
+    let mut build = cc::Build::new();
+    build.files(["src/variadic.c", "src/unwind.c"]).warnings(true).flag_if_supported("-std=c11").flag("-fexceptions");
+    // Whole, because what calls the unwinder is linked later, as part of the standard library.
+    build.link_lib_modifier("+whole-archive").compile("slipway_c");
 }

@@ -4,6 +4,7 @@
 //! counters of the scheduler), less what a client's start and end cost. The number of repetitions inside a run is found
 //! before measuring, for each side by itself.
 
+mod cost;
 mod figures;
 mod floor;
 mod measure;
@@ -21,6 +22,7 @@ use crate::harness::process::{Interrupt, find_program, find_slipway, hogs};
 use crate::harness::progress::Progress;
 use crate::harness::results::Missing;
 use clap::builder::RangedU64ValueParser;
+pub use cost::connect;
 use measure::{Outcome, Phase};
 use plan::{Catalog, Stage};
 use report::Results;
@@ -43,6 +45,9 @@ pub struct Args {
     /// Every test that x11perf lists, with every number of sub-windows (about 20 minutes)
     #[arg(long, group = "set")]
     all: bool,
+    /// Only what it costs to start a program and to make a connection, about ten seconds (the other sets but --tests have it, too)
+    #[arg(long, group = "set")]
+    costs: bool,
     /// These tests: x11perf's options without the dash; "move:16" for 16 sub-windows
     #[arg(long, group = "set", value_name = "A,B,C", value_delimiter = ',')]
     tests: Vec<String>,
@@ -96,7 +101,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let stages = if args.baseline { vec![None] } else { distinct(args.stage.iter().copied().map(Some)) };
     let cores = Cores::choose()?;
     let catalog = Catalog::read(&x11perf)?;
-    let phases = plan::phases(args, &catalog, &cores)?;
+    let phases = if args.costs { Vec::new() } else { plan::phases(args, &catalog, &cores)? };
     let noop = catalog.find("noop")?;
     // Before anything is started, so that nothing is left behind.
     let runner = Runner { x11perf, interrupt: Interrupt::install()? };
@@ -127,6 +132,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     drop(progress);
+    if args.tests.is_empty() && !args.baseline {
+        results.costs = cost::measure(&setup, &runner.interrupt)?;
+    }
 
     results.judge(args.all);
     print!("{}", results.table());

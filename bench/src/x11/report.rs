@@ -1,6 +1,7 @@
 //! What a run found: rows, targets, tables, chart.
 
 use super::Args;
+use super::cost::{Cost, shown};
 use super::figures::{Figures, Target};
 use super::floor::{self, Floor};
 use super::plan::Stage;
@@ -67,6 +68,8 @@ pub struct Results {
     pub stage: Option<Stage>,
     /// In the order of measuring.
     pub rows: Vec<Row>,
+    /// What it costs to be there; none with `--tests` and for a baseline.
+    pub costs: Vec<Cost>,
     pub targets: Vec<Judgement>,
     /// Tests that x11perf can't do here, with or without Slipway.
     pub skipped: Vec<Missing>,
@@ -94,6 +97,7 @@ impl Results {
             // The full one where it's measured, else the last that was asked for.
             stage: *stages.iter().find(|stage| **stage == Some(Stage::Full)).or(stages.last()).unwrap_or(&None),
             rows: Vec::new(),
+            costs: Vec::new(),
             targets: Vec::new(),
             skipped: Vec::new(),
             failed: Vec::new(),
@@ -165,8 +169,13 @@ impl Results {
             out += "\n";
         }
         let Figures { source, means, .. } = &self.figures;
-        out += &format!("\nHP, SGI, XF86 (stages 1 to 2d): ratios in {source}; its means: {means}\n");
-        if !self.settings.baseline {
+        if !self.rows.is_empty() {
+            out += &format!("\nHP, SGI, XF86 (stages 1 to 2d): ratios in {source}; its means: {means}\n");
+        }
+        if !self.costs.is_empty() {
+            out += &shown(&self.costs);
+        }
+        if !self.settings.baseline && !self.rows.is_empty() {
             out += &targets(&self.targets);
         }
         for (what, list) in [("skipped", &self.skipped), ("FAILED", &self.failed)] {

@@ -25,6 +25,7 @@ use std::{
     ffi::{OsStr, c_int, c_void},
     os::unix::ffi::OsStrExt,
     sync::{Arc, Mutex, PoisonError, Weak},
+    time::Duration,
 };
 
 real! {
@@ -172,9 +173,8 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
                 for (receive, name) in [(true, libc::SO_RCVTIMEO), (false, libc::SO_SNDTIMEO)] {
                     stream.set_timeout(receive, timeout(fd, name));
                 }
-                crate::process::watch_forks();
+                begin();
                 crate::process::watch_exit();
-                crate::signals::watch();
                 let stream = Arc::new(stream);
                 table::put(fd, Slot::Stream(Arc::clone(&stream)));
                 if flags & libc::O_ASYNC != 0 {
@@ -188,6 +188,12 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
         },
         real,
     )
+}
+
+/// This process may come to have a connection over shared memory.
+fn begin() {
+    crate::process::watch_forks();
+    slipway_transport::stream::at_segment(crate::signals::watch);
 }
 
 static HUBS: Mutex<Vec<Weak<Hub>>> = Mutex::new(Vec::new());
@@ -204,8 +210,7 @@ fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
     match Hub::open(endpoint, inherited) {
         Ok(hub) => {
             if hubs.is_empty() {
-                crate::process::watch_forks();
-                crate::signals::watch();
+                begin();
                 crate::process::at_exit(close_hubs);
             }
             DISPLAY.fetch_or(u32::from(hub.display().is_some()), Relaxed);
@@ -296,7 +301,10 @@ fn await_client(fd: c_int) -> bool {
         Some(Slot::Listener(hub)) => Arc::clone(hub),
         _ => return true,
     };
-    if flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
+    // Mostly the program has waited for it in another way.
+    let mut entries = [PollEntry { fd, events: libc::POLLIN, revents: 0 }];
+    let waits = crate::poll::real_poller(None)(&mut entries, Some(Duration::ZERO)) == Ok(0);
+    if !waits || flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
         return true;
     }
     let mut poller = crate::poll::serving(vec![hub], crate::poll::real_poller(None));

@@ -39,12 +39,13 @@ pub fn on_stream(
                 return work(&stream);
             }
             let n = real();
-            if n > 0
-                && let Some(slot) = table::get(fd)
-                && let Slot::Plain(client) = &*slot
-            {
+            if n > 0 {
                 let (received, sent) = if direction == Direction::In { (n as u64, 0) } else { (0, n as u64) };
-                client.count(received, sent);
+                match table::get(fd).as_deref() {
+                    Some(Slot::Plain(client)) => client.count(received, sent),
+                    Some(Slot::Stream(stream)) => stream.count(received, sent),
+                    _ => {}
+                }
             }
             n
         },

@@ -70,7 +70,7 @@ Exit status:
   2 wrong options, 125 the server did not start, 126 not executable, 127 not found.";
 
 /// Run an X program or an X server with shared memory instead of its socket
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -136,7 +136,7 @@ Exit status:
   The program's own. If it could not be run: 2 wrong options, 126 not executable, 127 not found.";
 
 /// Run a program with shared memory instead of its local stream sockets
-#[derive(Debug, Args)]
+#[derive(Debug, Default, Args)]
 #[command(
     args_conflicts_with_subcommands = true,
     subcommand_negates_reqs = true,
@@ -243,6 +243,9 @@ pub struct HookOptions {
     /// Number of clients that a server takes on shared memory; later ones stay on the socket [default: 1024] [env: SLIPWAY_X11_CLIENTS]
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     pub clients: Option<u32>,
+    /// A server gives a client shared memory once it has received from it and sent to it so many times; 0: at once [default: 64] [env: SLIPWAY_X11_AFTER]
+    #[arg(long, value_name = "COUNT")]
+    pub after: Option<u32>,
     /// Longest time to spin before sleeping, in microseconds; 0: never spin [default: 50] [env: SLIPWAY_X11_SPIN]
     #[arg(long, value_name = "MICROSECONDS", value_parser = parse_spin)]
     pub spin: Option<u32>,

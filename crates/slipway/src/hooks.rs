@@ -50,7 +50,8 @@ impl Hooks {
                 return;
             }
         }
-        command.env("LD_PRELOAD", prepended(&library.path, env::var_os("LD_PRELOAD")));
+        command.env("LD_PRELOAD", preloaded(&library.path, env::var_os("LD_PRELOAD")));
+        command.env(SANITIZER, sanitizer_options(env::var_os(SANITIZER)));
     }
 
     /// Whether lines of this importance are wanted on standard error.
@@ -87,18 +88,39 @@ fn check_path(path: &Path) -> Result<(), String> {
     Ok(())
 }
 
-fn prepended(library: &Path, existing: Option<OsString>) -> OsString {
+/// The library before those that are preloaded already, but for the runtime of a sanitizer, which insists on the first place.
+fn preloaded(library: &Path, existing: Option<OsString>) -> OsString {
     let existing = existing.unwrap_or_default().into_vec();
-    let mut entries = existing.split(|byte| b": ".contains(byte));
-    if entries.any(|entry| entry == library.as_os_str().as_bytes()) {
+    let entries = || existing.split(|byte| b": ".contains(byte)).filter(|entry| !entry.is_empty());
+    if entries().any(|entry| entry == library.as_os_str().as_bytes()) {
         return OsString::from_vec(existing);
     }
-    let mut value = library.as_os_str().to_owned();
-    if !existing.is_empty() {
-        value.push(":");
-        value.push(OsStr::from_bytes(&existing));
+    let first = entries().take_while(|entry| is_sanitizer(entry)).count();
+    let mut all: Vec<&[u8]> = entries().collect();
+    all.insert(first, library.as_os_str().as_bytes());
+    OsString::from_vec(all.join(&b':'))
+}
+
+/// Whether a library is the runtime of a sanitizer, of gcc or clang.
+fn is_sanitizer(library: &[u8]) -> bool {
+    let name = library.rsplit(|byte| *byte == b'/').next().unwrap_or_default();
+    [&b"libasan.so"[..], b"libtsan.so", b"liblsan.so", b"libubsan.so", b"libhwasan.so", b"libclang_rt."]
+        .iter()
+        .any(|runtime| name.starts_with(runtime))
+}
+
+/// Options of AddressSanitizer's runtime, which, as a shared library, refuses to start behind a preloaded one. That is not asked of it here,
+/// rather than preloading the runtime, because every program that this one starts would have it then.
+const SANITIZER: &str = "ASAN_OPTIONS";
+
+fn sanitizer_options(existing: Option<OsString>) -> OsString {
+    const ORDER: &str = "verify_asan_link_order";
+    let mut options = existing.unwrap_or_default();
+    if !options.to_string_lossy().contains(ORDER) {
+        options.push(if options.is_empty() { "" } else { ":" });
+        options.push(format!("{ORDER}=0"));
     }
-    value
+    options
 }
 
 fn warn(settings: &Settings, program: &OsStr, why: impl AsRef<str>) {
@@ -114,11 +136,23 @@ mod tests {
     #[test]
     fn the_library_comes_first_and_once() {
         let library = Path::new("/lib/hooks.so");
-        assert_eq!(prepended(library, None), "/lib/hooks.so");
-        assert_eq!(prepended(library, Some("".into())), "/lib/hooks.so");
-        assert_eq!(prepended(library, Some("/a.so:/b.so".into())), "/lib/hooks.so:/a.so:/b.so");
+        assert_eq!(preloaded(library, None), "/lib/hooks.so");
+        assert_eq!(preloaded(library, Some("".into())), "/lib/hooks.so");
+        assert_eq!(preloaded(library, Some("/a.so:/b.so".into())), "/lib/hooks.so:/a.so:/b.so");
         let nested = OsString::from("/a.so /lib/hooks.so");
-        assert_eq!(prepended(library, Some(nested.clone())), nested);
+        assert_eq!(preloaded(library, Some(nested.clone())), nested);
+        assert_eq!(preloaded(library, Some("libasan.so.8 /a.so".into())), "libasan.so.8:/lib/hooks.so:/a.so");
+        assert_eq!(
+            preloaded(library, Some("/x/libclang_rt.asan-x86_64.so".into())),
+            "/x/libclang_rt.asan-x86_64.so:/lib/hooks.so"
+        );
+    }
+
+    #[test]
+    fn options_of_the_sanitizer_stay() {
+        assert_eq!(sanitizer_options(None), "verify_asan_link_order=0");
+        assert_eq!(sanitizer_options(Some("detect_leaks=0".into())), "detect_leaks=0:verify_asan_link_order=0");
+        assert_eq!(sanitizer_options(Some("verify_asan_link_order=1".into())), "verify_asan_link_order=1");
     }
 
     #[test]

@@ -19,6 +19,8 @@ mod status;
 mod x11;
 
 use mach as _;
+use std::env;
+use std::ffi::OsString;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -28,12 +30,27 @@ use args::{Cli, Command, Sockets, SocketsCommand, X11, X11Command};
 use failure::{Failure, USAGE};
 
 fn main() -> ExitCode {
+    if let Some(launch) = launch(env::args_os().skip(1)) {
+        return finish(launch);
+    }
     match Cli::try_parse() {
         // The compiler has exit codes of its own.
         Ok(Cli { command: Command::Mig { args } }) => slipway_mig::cli::run(args),
         Ok(cli) => finish(run(cli)),
         Err(error) if is_help(&error) => error.exit(),
         Err(error) => finish(Err(Failure::new(USAGE, args::one_line(&error)))),
+    }
+}
+
+/// `slipway x11 -- PROGRAM [ARGS]...` and `slipway sockets -- PROGRAM [ARGS]...`, which scripts put before each of their programs.
+/// They need no grammar, and to build one takes longer than all else that they do. None for any other command.
+fn launch(mut args: impl Iterator<Item = OsString>) -> Option<Result<u8, Failure>> {
+    let how = args.next()?;
+    let program: Vec<OsString> = args.next().filter(|dashes| dashes == "--").map(|_| args.collect())?;
+    match (how.to_str()?, program.is_empty()) {
+        ("x11", false) => Some(x11::run(X11 { program, ..X11::default() })),
+        ("sockets", false) => Some(sockets::run(&Sockets { program, ..Sockets::default() }).and_then(Err)),
+        _ => None,
     }
 }
 

@@ -34,6 +34,7 @@ impl Settings {
         let max = merge.value("SLIPWAY_X11_MAX", options.max_ring, parse_size)?;
         merge.value("SLIPWAY_X11_TOTAL", options.total, parse_size)?;
         merge.value("SLIPWAY_X11_CLIENTS", options.clients, parse_count)?;
+        merge.value("SLIPWAY_X11_AFTER", options.after, |text| text.parse::<u32>())?;
         merge.value("SLIPWAY_X11_SPIN", options.spin, parse_spin)?;
         merge.choice::<Stage>("SLIPWAY_X11_STAGE", options.stage)?;
         merge.choice::<Timer>("SLIPWAY_X11_TIMER", options.timer)?;
@@ -154,6 +155,7 @@ mod tests {
             ("SLIPWAY_X11_RING", "0"),
             ("SLIPWAY_X11_TOTAL", "much"),
             ("SLIPWAY_X11_CLIENTS", "-1"),
+            ("SLIPWAY_X11_AFTER", "soon"),
             ("SLIPWAY_X11_SPIN", "1us"),
             ("SLIPWAY_X11_STAGE", "3"),
             ("SLIPWAY_X11_TIMER", "never"),

@@ -22,10 +22,26 @@ pub fn exact(bytes: u64) -> String {
     }
 }
 
+/// `count` bytes for people, such as "1.5 MiB".
+pub fn bytes(count: u64) -> String {
+    let unit = count.checked_ilog2().unwrap_or(0) / 10;
+    match ["KiB", "MiB", "GiB", "TiB", "PiB", "EiB"].get((unit as usize).wrapping_sub(1)) {
+        Some(name) => format!("{:.1} {name}", count as f64 / (1_u64 << (10 * unit)) as f64),
+        None => format!("{count} B"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use slipway_transport::settings::parse_size;
+
+    #[test]
+    fn bytes_have_the_largest_unit() {
+        for (count, text) in [(0, "0 B"), (1023, "1023 B"), (1024, "1.0 KiB"), (3 << 19, "1.5 MiB"), (u64::MAX, "16.0 EiB")] {
+            assert_eq!(bytes(count), text);
+        }
+    }
 
     #[test]
     fn exact_reads_back() {

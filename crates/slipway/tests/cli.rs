@@ -32,7 +32,8 @@ fn the_program_takes_the_place_of_slipway() {
 #[test]
 fn options_become_variables_and_the_rest_stays() {
     let bench = Bench::new();
-    let options = "--ring 2M --min-ring 4K --max-ring 8M --total 1G --clients 7 --spin 0 --stage 2b --timer exact --log error";
+    let options =
+        "--ring 2M --min-ring 4K --max-ring 8M --total 1G --clients 7 --after 9 --spin 0 --stage 2b --timer exact --log error";
     let mut args = vec!["x11"];
     args.extend(options.split(' '));
     args.extend(["--", "env"]);
@@ -45,6 +46,7 @@ fn options_become_variables_and_the_rest_stays() {
         "SLIPWAY_X11_MAX=8388608",
         "SLIPWAY_X11_TOTAL=1073741824",
         "SLIPWAY_X11_CLIENTS=7",
+        "SLIPWAY_X11_AFTER=9",
         "SLIPWAY_X11_SPIN=0",
         "SLIPWAY_X11_STAGE=2b",
         "SLIPWAY_X11_TIMER=exact",

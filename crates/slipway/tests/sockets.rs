@@ -62,6 +62,7 @@ impl Place {
         command
             .env("SLIPWAY_RUNTIME_DIR", self.path("run"))
             .env("SLIPWAY_PRELOAD", built("libslipway_preload.so"))
+            .env("SLIPWAY_X11_AFTER", "0")
             .env("XDG_CONFIG_HOME", self.dir.path())
             .current_dir(self.dir.path())
             .stdin(Stdio::null());

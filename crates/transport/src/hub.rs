@@ -8,10 +8,9 @@ use crate::{
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
     rendezvous::token_of,
-    report,
     settings::{Settings, runtime_dir},
     status::{Connection, Limits, ServerStatus, Transport, Waits, lines},
-    stream::{Stream, locked},
+    stream::{Stream, locked, refusal, refused},
 };
 use arc_swap::ArcSwapOption;
 use rustix::{
@@ -22,7 +21,6 @@ use rustix::{
 };
 use slipway_fabric::{
     credentials::{self, Credentials},
-    segment::{Segment, segment_size},
     sync::Ordering::Relaxed,
 };
 use std::{
@@ -106,7 +104,6 @@ struct State {
     offers: Vec<Offer>,
     /// This process's streams, by the numbers of their entries.
     streams: Vec<(usize, Weak<Stream>)>,
-    told_limit: bool,
 }
 
 #[derive(Debug)]
@@ -317,7 +314,7 @@ impl Hub {
 
     fn greet(&self, gate: &Gate, state: &mut State, fd: Reserved, newcomer: bool) {
         let heard = hear(fd.as_fd());
-        let waits = matches!(heard, Heard::Nothing | Heard::Message(Message::Offer { .. }));
+        let waits = matches!(heard, Heard::Nothing);
         if self.ledger.is_shared() {
             // A set would go on hearing of sockets that another process has.
         } else if waits && newcomer {
@@ -351,7 +348,7 @@ impl Hub {
         }
     }
 
-    /// Finds the offer for a connection that was just accepted as `fd`, and grants it what the
+    /// Finds the offer for a connection that was just accepted as `fd`, and takes it as far as the
     /// limits allow, unless only the kernel can do what is asked of the socket, or the program may want the descriptor
     /// (`plain`). Never waits: an offer is there before its connection.
     pub fn accepted(&self, fd: BorrowedFd<'_>, nonblocking: bool, plain: bool) -> Accepted {
@@ -365,14 +362,11 @@ impl Hub {
             self.reopen();
         }
         let mut state = locked(&self.state);
-        let _turn = self.ledger.family().lock.lock();
+        let turn = self.ledger.family().lock.lock();
         let offer = self.gate().and_then(|gate| {
             self.hear_all(&gate, &mut state);
             let index = token.and_then(|token| state.offers.iter().position(|o| o.token == token));
             let offer = index.map(|index| state.offers.swap_remove(index));
-            if let Some(offer) = &offer {
-                let _ = epoll::delete(&gate.set, &offer.line);
-            }
             if self.ledger.is_shared() {
                 Self::park(&gate, &mut state);
             }
@@ -380,74 +374,29 @@ impl Hub {
         });
         // Only the process that connected may have offered; anything else is somebody's trick.
         let offer = offer.filter(|o| peer.is_some_and(|p| p.pid.is_some() && p == o.from));
-        if let Some(offer) = offer {
-            let line = offer.line;
-            if plain {
-                let _ = send_message(line.as_fd(), &Message::Decline);
-                return Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid, 0, 0))));
+        if let Some((index, stream)) = offer.filter(|_| !plain).and_then(|offer| self.take(offer, pid, nonblocking)) {
+            state.streams.retain(|(_, s)| s.strong_count() > 0);
+            state.streams.push((index, Arc::downgrade(&stream)));
+            drop((turn, state));
+            if Settings::get().after == 0 {
+                stream.grant();
             }
-            match self.grant(line.as_fd(), offer.ring, pid) {
-                Ok((segment, record)) => {
-                    let index = record.index();
-                    let hides_end = self.display.is_some();
-                    if let Ok(stream) = Stream::granted(line, segment, record, nonblocking, hides_end) {
-                        let stream = Arc::new(stream);
-                        state.streams.retain(|(_, s)| s.strong_count() > 0);
-                        state.streams.push((index, Arc::downgrade(&stream)));
-                        report::debug(format_args!("process {pid} connected through shared memory"));
-                        return Accepted::Line(stream);
-                    }
-                }
-                Err(why) => {
-                    // A client that has gone meanwhile is nothing to warn of.
-                    let told = send_message(line.as_fd(), &Message::Decline).is_ok();
-                    if told && !std::mem::replace(&mut state.told_limit, true) {
-                        report::warn(format_args!("{why}; process {pid} stays on its socket (said once)"));
-                    }
-                }
-            }
+            return Accepted::Line(stream);
         }
-        Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid, 0, 0))))
+        Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid))))
     }
 
-    /// Makes a segment within the limits and sends it; or says which limit is reached.
-    fn grant(&self, line: BorrowedFd<'_>, asked: u64, pid: u32) -> Result<(Segment, LedgerEntry), String> {
-        let s = Settings::get();
-        if self.granted_clients(s.clients) >= s.clients {
-            return Err(format!("{} clients use shared memory, the most that SLIPWAY_X11_CLIENTS allows", s.clients));
+    /// The server's end of a connection whose client offers shared memory, and the number of its entry. None if it stays on
+    /// its socket: the client hears that its offer is gone.
+    fn take(&self, offer: Offer, pid: u32, nonblocking: bool) -> Option<(usize, Arc<Stream>)> {
+        if let Some(why) = refusal(&self.ledger) {
+            refused(&why, pid);
+            return None;
         }
-        let mut ring = usize::try_from(asked).unwrap_or(usize::MAX).clamp(s.min_ring, s.max_ring);
-        ring = if ring.is_power_of_two() { ring } else { ring.next_power_of_two() / 2 };
-        let fits = |ring| self.ledger.granted().1 + segment_size(ring) as u64 <= s.total;
-        if !fits(ring) {
-            // Without those that are gone.
-            self.ledger.live();
-        }
-        while !fits(ring) {
-            ring /= 2;
-            if ring < s.min_ring {
-                return Err(format!("all segments together would pass the {} bytes that SLIPWAY_X11_TOTAL allows", s.total));
-            }
-        }
-        let record =
-            self.ledger.add(pid, ring as u64, segment_size(ring) as u64).ok_or("there is no place for it in the ledger")?;
-        let made = Segment::create(ring).and_then(|(segment, fd)| {
-            send_message(line, &Message::Grant { ring: ring as u64, segment: fd })?;
-            Ok(segment)
-        });
-        let segment = made.map_err(|error| format!("no shared memory could be made ({error})"))?;
-        Ok((segment, record))
-    }
-
-    /// Clients on shared memory; those that are gone don't count where that decides.
-    fn granted_clients(&self, most: u32) -> u32 {
-        match self.ledger.granted().0 {
-            few if few < most => few,
-            _ => {
-                self.ledger.live();
-                self.ledger.granted().0
-            }
-        }
+        let record = self.ledger.add(pid)?;
+        let index = record.index();
+        let stream = Stream::heard(offer.line, offer.ring, record, nonblocking, self.display.is_some()).ok()?;
+        Some((index, Arc::new(stream)))
     }
 
     fn status(&self, state: &State) -> ServerStatus {

@@ -155,8 +155,8 @@ impl Ledger {
         size_of::<Family>() + index * size_of::<Slot>()
     }
 
-    /// An entry for a connection of the process `peer`. None if all are taken. Called with the family's lock held.
-    pub fn add(self: &Arc<Self>, peer: u32, ring: u64, bytes: u64) -> Option<LedgerEntry> {
+    /// An entry for a connection of the process `peer`, on its socket. None if all are taken. Called with the family's lock held.
+    pub fn add(self: &Arc<Self>, peer: u32) -> Option<LedgerEntry> {
         let free = || {
             let from = self.family.hint.load(Relaxed) as usize;
             (from..self.count).filter_map(|index| Some((index, self.slot(index)?))).find(|(_, slot)| slot.used.load(SeqCst) == 0)
@@ -167,10 +167,6 @@ impl Ledger {
         })?;
         self.family.hint.store(index as u32 + 1, Relaxed);
         self.family.highest.fetch_max(index as u32 + 1, Relaxed);
-        if bytes != 0 {
-            self.family.clients.fetch_add(1, Relaxed);
-            self.family.bytes.fetch_add(bytes, Relaxed);
-        }
         let counts = &slot.counts;
         for count in [&counts.received, &counts.sent, &counts.looked, &counts.spun, &counts.slept, &counts.rung, &counts.heard] {
             count.store(0, Relaxed);
@@ -178,8 +174,8 @@ impl Ledger {
         counts.modes.store(0, Relaxed);
         slot.heir.store(0, Relaxed);
         slot.peer.store(peer, Relaxed);
-        slot.ring.store(ring, Relaxed);
-        slot.bytes.store(bytes, Relaxed);
+        slot.ring.store(0, Relaxed);
+        slot.bytes.store(0, Relaxed);
         slot.order.store(self.family.came.fetch_add(1, Relaxed), Relaxed);
         slot.owner.store(std::process::id(), SeqCst);
         slot.used.store(1, SeqCst);
@@ -236,6 +232,19 @@ impl LedgerEntry {
     /// Its content.
     pub fn slot(&self) -> &Slot {
         &self.slot
+    }
+
+    /// The server's entries.
+    pub fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// The connection has got a segment of so many bytes, with rings of `ring`. Called with the family's lock held.
+    pub fn charge(&self, ring: u64, bytes: u64) {
+        self.slot.ring.store(ring, Relaxed);
+        self.slot.bytes.store(bytes, Relaxed);
+        self.ledger.family.clients.fetch_add(1, Relaxed);
+        self.ledger.family.bytes.fetch_add(bytes, Relaxed);
     }
 
     /// Its counts.

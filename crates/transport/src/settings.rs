@@ -35,6 +35,8 @@ pub struct Settings {
     pub total: u64,
     /// `SLIPWAY_X11_CLIENTS`: clients of a server on shared memory.
     pub clients: u32,
+    /// `SLIPWAY_X11_AFTER`: a server makes a connection's segment after so many receives and sends on the socket.
+    pub after: u32,
     /// `SLIPWAY_X11_SPIN`: the longest spin before a sleep; zero means never.
     pub spin: Duration,
     /// `SLIPWAY_X11_STAGE`.
@@ -53,6 +55,7 @@ impl Default for Settings {
             max_ring: 16 << 20,
             total: 4 << 30,
             clients: 1024,
+            after: 64,
             spin: Duration::from_micros(50),
             stage: Stage::Full,
             lazy_timer: true,
@@ -101,6 +104,7 @@ impl Settings {
         choose("SLIPWAY_X11_MAX", &mut |v| ring(v).map(|n| settings.max_ring = n));
         choose("SLIPWAY_X11_TOTAL", &mut |v| parse_size(v).ok().map(|n| settings.total = n));
         choose("SLIPWAY_X11_CLIENTS", &mut |v| parse_count(v).ok().map(|n| settings.clients = n));
+        choose("SLIPWAY_X11_AFTER", &mut |v| v.parse().ok().map(|n| settings.after = n));
         choose("SLIPWAY_X11_SPIN", &mut |v| parse_spin(v).ok().map(|us| settings.spin = Duration::from_micros(us.into())));
         choose("SLIPWAY_X11_STAGE", &mut |v| {
             settings.stage = match v {

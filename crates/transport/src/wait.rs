@@ -67,7 +67,8 @@ pub fn wait(
     let mut spun = None;
     let mut waits = 0;
     loop {
-        let ready = look(members, None);
+        // On their sockets the kernel tells all, and the wait asks it.
+        let ready = if members.iter().all(|m| m.stream.is_undecided()) { 0 } else { look(members, None) };
         if ready > 0 {
             let count = if others.is_empty() { 0 } else { poller(others, Some(Duration::ZERO)).unwrap_or(0) };
             settle(members, won, spun);

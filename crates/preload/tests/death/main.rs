@@ -108,6 +108,7 @@ impl Actor {
             .env("SLIPWAY_TEST_DISPLAY", display.to_string())
             .env("SLIPWAY_RUNTIME_DIR", runtime_dir())
             .env("SLIPWAY_X11_RING", "64K")
+            .env("SLIPWAY_X11_AFTER", "0")
             .env("SLIPWAY_X11_SPIN", spin)
             .env("SLIPWAY_X11_STAGE", stage)
             .env("LD_PRELOAD", support::hooked::library())

@@ -108,3 +108,32 @@ fn switched_off_all_stay_on_their_sockets() {
         |outcome| assert!(!outcome.stderr.contains("slipway:"), "{}", outcome.stderr),
     );
 }
+
+/// What a connection costs that is used little: no segment. One that goes on has it, and nothing is lost in between.
+#[test]
+fn memory_comes_with_use() {
+    hooked_output(
+        &[("SLIPWAY_X11_AFTER", "10")],
+        || {
+            let _step = Step::begin("use");
+            let server = Server::listen();
+            let few = server.fresh_connection();
+            let many = server.fresh_connection();
+            (0..4).for_each(|_| few.exchange());
+            (0..40).for_each(|_| many.exchange());
+            let status = server.status();
+            let found: Vec<_> = status.connections.iter().map(|c| (c.transport, c.bytes_in, c.bytes_out)).collect();
+            assert_eq!(found, [(Socket, 4, 4), (Ring, 40, 40)]);
+            assert_eq!(status.connections[0].ring_bytes, 0);
+            // As much as 40 KiB count like ten answers.
+            let large = server.fresh_connection();
+            crate::support::calls::write_all(large.client, &[1; 40 << 10]);
+            let mut left = 40 << 10;
+            while left > 0 {
+                left -= crate::support::calls::read_once(large.server, left).bytes.len();
+            }
+            assert_eq!(server.status().connections[2].ring_bytes, 4096);
+        },
+        |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}

@@ -19,7 +19,7 @@ use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, EPOLLET, EPOLLIN, EPOLLO
 use slipway_test_support::Dice;
 
 use crate::support::{
-    Connection, Fd, Server,
+    Connection, Fd, Server, begins_on_ring,
     calls::{call, errno, good, poll, read_once, set_nonblocking, write_all},
     hooked, hooked_with,
     watchdog::{Step, at_step, doing},
@@ -393,7 +393,8 @@ impl Life {
 fn live(server: &Server, seed: u64) {
     let _step = Step::begin("a life of waits");
     doing(format!("seed {seed}"));
-    let hooked = std::mem::ManuallyDrop::new(server.connection());
+    let begin = if begins_on_ring() { Server::connection } else { Server::fresh_connection };
+    let hooked = std::mem::ManuallyDrop::new(begin(server));
     let model = std::mem::ManuallyDrop::new(Connection::plain());
     let life = Life {
         seed,
@@ -431,6 +432,14 @@ fn and_on_any_socket() {
 #[test]
 fn every_wait_ends_without_spinning_too() {
     hooked_with(&[("SLIPWAY_X11_STAGE", "2b")], || lives(100..102));
+}
+
+/// Each wait is as it was before the connection moves to its ring, and afterwards.
+#[test]
+fn every_wait_ends_when_the_ring_comes_late() {
+    for after in ["3", "40", "2000"] {
+        hooked_with(&[("SLIPWAY_X11_AFTER", after)], || lives(200..202));
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use super::watchdog;
 const INSIDE: &str = "SLIPWAY_TEST_INSIDE";
 
 /// Small rings, so that going round their end is common.
-const SMALL: [(&str, &str); 2] = [("SLIPWAY_X11_MIN", "4K"), ("SLIPWAY_X11_RING", "4K")];
+const SMALL: [(&str, &str); 3] = [("SLIPWAY_X11_MIN", "4K"), ("SLIPWAY_X11_RING", "4K"), ("SLIPWAY_X11_AFTER", "0")];
 
 /// How a process with the hooks ended.
 #[derive(Debug)]
@@ -79,6 +79,11 @@ fn rerun(test: &str, variables: &[(&str, &str)]) -> Outcome {
         .stderr(Stdio::piped());
     let (status, stdout, stderr) = watchdog::output(command, test);
     Outcome { status, stdout, stderr }
+}
+
+/// Whether connections of this process get their rings at once.
+pub fn begins_on_ring() -> bool {
+    std::env::var("SLIPWAY_X11_AFTER").is_ok_and(|after| after == "0")
 }
 
 /// The hooks.

@@ -9,4 +9,4 @@ pub mod watchdog;
 
 pub use calls::Fd;
 pub use connection::{Connection, Server};
-pub use hooked::{hooked, hooked_output, hooked_with};
+pub use hooked::{begins_on_ring, hooked, hooked_output, hooked_with};

@@ -3,12 +3,12 @@
 use std::collections::HashMap;
 use std::fmt::Write;
 
-use bytesize::ByteSize;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 use slipway_ports::inspect::{Held, Home, Line, Name, Role, Serves, Task};
 
 use super::model::{Peer, PortView, Process, Report, messages};
+use crate::size::bytes;
 
 const NAMES: [&str; 9] = ["name", "right", "urefs", "queue", "limit", "messages", "per s", "asked", "peers"];
 /// Columns of numbers among them.
@@ -226,10 +226,6 @@ fn count(number: u64, what: &str) -> String {
 
 fn rate(rate: f64) -> String {
     if rate == 0.0 || rate >= 100.0 { format!("{rate:.0}") } else { format!("{rate:.1}") }
-}
-
-fn bytes(count: u64) -> String {
-    ByteSize::b(count).display().iec().to_string()
 }
 
 /// A process chooses its own name: it must not reach the terminal as an escape sequence.

@@ -2,13 +2,13 @@
 
 use std::fmt::Write;
 
-use bytesize::ByteSize;
 use comfy_table::presets::UTF8_FULL_CONDENSED;
 use comfy_table::{CellAlignment, Table};
 
 use slipway_transport::status::{Connection, ServerStatus, Transport};
 
 use super::Report;
+use crate::size::bytes;
 
 const HEADER: [&str; 11] = ["pid", "client", "transport", "ring", "in", "out", "looked", "spun", "slept", "rung", "heard"];
 /// Columns from here on are numbers.
@@ -70,10 +70,6 @@ fn row(connection: &Connection) -> Vec<String> {
         }
     }));
     row
-}
-
-fn bytes(count: u64) -> String {
-    ByteSize::b(count).display().iec().to_string()
 }
 
 /// A client chooses its own name: it must not reach the terminal as an escape sequence.

@@ -57,6 +57,8 @@ pub fn slipway() -> Command {
 fn prepare(command: &mut Command) {
     clean(command);
     command.env("SLIPWAY_PRELOAD", super::build::preload());
+    // So that also what is used little is tested over shared memory.
+    command.env("SLIPWAY_X11_AFTER", "0");
 }
 
 /// Removes from its environment what whoever runs the tests has set.

@@ -2,7 +2,7 @@
 
 use super::{Event, borrow};
 use crate::stream::Stream;
-use rustix::event::PollFlags;
+use rustix::event::{PollFlags, epoll};
 use std::{os::fd::RawFd, sync::Arc};
 
 /// EPOLLET.
@@ -42,6 +42,8 @@ pub struct Entry {
     pub active: bool,
     /// EPOLL_CTL_DEL took it out of the program's sight. The kernel's set keeps it, so that adding it again needs no call.
     pub dormant: bool,
+    /// The connection is undecided, and the kernel's set has it as the program registered it.
+    pub lent: bool,
     /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
     pub spent: bool,
     /// Added or modified since the last report: whatever is ready is news.
@@ -65,6 +67,12 @@ pub struct Entry {
     turn: u64,
 }
 
+/// Whether the kernel can report a stream registered for `events` until it is decided whether it gets shared memory. What was
+/// reported as an edge is reported once more then; what is reported once only must be known.
+pub fn lendable(stream: &Stream, events: u32) -> bool {
+    stream.is_undecided() && events & !(CONDITIONS | EDGE) == 0
+}
+
 impl Entry {
     /// A new member, whose first look reports whatever is ready.
     pub fn new(stream: &Arc<Stream>, fd: RawFd, (events, data): (u32, u64), (socket_tag, line_tag): (u64, u64)) -> Self {
@@ -77,6 +85,7 @@ impl Entry {
             line_tag,
             active: false,
             dormant: false,
+            lent: lendable(stream, events),
             spent: false,
             fresh: true,
             kernel_news: true,
@@ -92,15 +101,20 @@ impl Entry {
         }
     }
 
+    /// What the program registered, for the kernel.
+    pub fn flags(&self) -> epoll::EventFlags {
+        epoll::EventFlags::from_bits_retain(self.events)
+    }
+
     /// Registered once more: whatever is ready is news.
     pub fn revive(&mut self, events: u32, data: u64) {
         (self.events, self.data, self.dormant) = (events, data, false);
         (self.spent, self.fresh, self.kernel_news) = (false, true, true);
     }
 
-    /// Whether it reports nothing until the program asks for it again.
+    /// Whether it reports nothing until the program asks for it again, or the kernel reports in its place.
     pub fn rests(&self) -> bool {
-        self.spent || self.dormant
+        self.spent || self.dormant || self.lent
     }
 
     /// What the program waits for.

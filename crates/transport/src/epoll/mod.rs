@@ -14,7 +14,7 @@ use crate::{
     stream::{Stream, locked},
 };
 use arc_swap::ArcSwap;
-use entry::Entry;
+use entry::{Entry, lendable};
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
     io::Errno,
@@ -43,6 +43,13 @@ pub struct Event {
 
 /// epoll_wait(2) on the real set: appends at most so many events, waits for so long (None: for ever).
 pub type Poller<'p> = &'p mut dyn FnMut(&mut Vec<Event>, usize, Option<Duration>) -> Result<(), Errno>;
+
+/// What the kernel's set is asked of a stream: all, when it changes.
+const EDGES: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::OUT)
+    .union(epoll::EventFlags::PRI)
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
 
 #[derive(Debug, Clone)]
 enum Tag {
@@ -179,23 +186,39 @@ impl EpollSet {
             self.make_kick(tag).map_err(|_| Errno::MFILE)?;
         }
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
-        let all = epoll::EventFlags::IN | epoll::EventFlags::OUT | epoll::EventFlags::PRI | epoll::EventFlags::RDHUP;
-        let added = borrow(fd, |fd| self.register(fd, all | epoll::EventFlags::ET, socket_tag));
+        let entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag));
+        let lent = entry.lent;
+        let (flags, tag) = if lent { (entry.flags(), data) } else { (EDGES, socket_tag) };
+        let added = borrow(fd, |fd| self.register(fd, flags, tag));
         if let Err(error) = added {
             state.tags.remove(&socket_tag);
             state.tags.remove(&line_tag);
             return Err(error);
         }
-        // A second descriptor of the same connection finds the line there already: its bell is heard once.
-        let _ = self.register(stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
+        if !(lent && stream.is_server()) {
+            // A second descriptor of the same connection finds the line there already: its bell is heard once.
+            let _ = self.register(stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
+        }
         if state.entries.len() <= index {
             state.entries.resize_with(index + 1, || None);
         }
-        state.entries[index] = Some(Box::new(Entry::new(stream, fd, (events, data), (socket_tag, line_tag))));
-        state.activate(fd);
-        drop(state);
-        self.rouse();
+        state.entries[index] = Some(Box::new(entry));
+        if !lent {
+            state.activate(fd);
+            drop(state);
+            self.rouse();
+        }
         Ok(())
+    }
+
+    /// The kernel reports the stream no longer as the program registered it: it is decided, or registered otherwise.
+    fn take_over(&self, state: &mut State, fd: RawFd) {
+        let Some(entry) = state.entry(fd).filter(|entry| entry.lent) else { return };
+        entry.lent = false;
+        let tag = epoll::EventData::new_u64(entry.socket_tag);
+        let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
+        let _ = self.register(entry.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
+        state.activate(fd);
     }
 
     /// EPOLL_CTL_MOD; false if the set has no such stream.
@@ -204,6 +227,12 @@ impl EpollSet {
         let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
         (entry.events, entry.data) = (events, data);
         (entry.spent, entry.fresh) = (false, true);
+        if entry.lent && lendable(&entry.stream, events) {
+            let (flags, data) = (entry.flags(), epoll::EventData::new_u64(data));
+            let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, data, flags)));
+            return true;
+        }
+        self.take_over(&mut state, fd);
         state.activate(fd);
         drop(state);
         self.rouse();
@@ -214,7 +243,7 @@ impl EpollSet {
     pub fn remove(&self, fd: RawFd) -> bool {
         let mut state = locked(&self.state);
         let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
-        if entry.stream.is_copied() || entry.stream.is_plain() {
+        if entry.lent || entry.stream.is_copied() || entry.stream.is_plain() {
             return self.take_out(&mut state, fd).is_some();
         }
         (entry.dormant, entry.active) = (true, false);
@@ -307,6 +336,9 @@ impl EpollSet {
     pub fn alert(&self, stream: &Stream) {
         let mut state = locked(&self.state);
         for fd in state.descriptors_of(stream) {
+            if !stream.is_undecided() {
+                self.take_over(&mut state, fd);
+            }
             state.activate(fd);
         }
         drop(state);
@@ -374,6 +406,7 @@ impl State {
     fn activate(&mut self, fd: RawFd) {
         if let Some(entry) = self.entry(fd)
             && !entry.active
+            && !entry.lent
         {
             entry.active = true;
             self.active.push(fd);

@@ -172,7 +172,9 @@ impl EpollSet {
                 None if state.first_tag < event.data && event.data <= state.next_tag => {}
                 None => {
                     out.push(*event);
-                    state.company_until = now().saturating_add(COMPANY);
+                    if !state.is_alone(event.data) {
+                        state.company_until = now().saturating_add(COMPANY);
+                    }
                 }
                 Some(Tag::Kick) => {
                     let _ = rustix::io::read(self.kick.load().as_fd(), &mut [0u8; 8]);
@@ -190,12 +192,16 @@ impl EpollSet {
                         let bells = entry.stream.count_bell();
                         let hang_up = event.events & u32::from(PollFlags::HUP.bits()) != 0;
                         // At stage one a bell comes with every write, and a full queue gives no edges.
-                        if hang_up || bells.is_multiple_of(UNHEARD) || Settings::get().stage == Stage::One {
+                        let answer = entry.stream.is_undecided();
+                        if hang_up || answer || bells.is_multiple_of(UNHEARD) || Settings::get().stage == Stage::One {
                             entry.stream.heard_in_set();
                         }
                         // What the bell is for may be known to the kernel only (a return to the socket).
                         entry.kernel_news |= entry.stream.needs_kernel();
                         let copied = entry.stream.is_copied();
+                        if !entry.stream.is_undecided() {
+                            self.take_over(state, fd);
+                        }
                         state.activate(fd);
                         if copied {
                             state.activate_twins(fd);
@@ -266,6 +272,12 @@ impl EpollSet {
 }
 
 impl State {
+    /// Whether what the kernel reported under `data` is the set's only stream, before it was taken over: it is not its own company.
+    fn is_alone(&self, data: u64) -> bool {
+        let mut entries = self.entries.iter().flatten();
+        matches!((entries.next(), entries.next()), (Some(entry), None) if entry.data == data)
+    }
+
     /// How long the kernel's part may wait for a look.
     fn glance(&self, time: u64) -> u64 {
         if time < self.company_until { GLANCE_IN_COMPANY } else { GLANCE }

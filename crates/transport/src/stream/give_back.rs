@@ -76,6 +76,7 @@ impl Stream {
     fn give_back_halves(&self, receiving: bool) {
         self.settle();
         let Some(segment) = self.line() else {
+            self.decline();
             self.state.common.phase.store(phase::PLAIN, Relaxed);
             return;
         };

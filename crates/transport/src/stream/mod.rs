@@ -4,6 +4,7 @@
 //! the number that the program used. Operations here never block: see [`crate::wait`].
 
 mod give_back;
+mod grant;
 mod lock;
 mod ready;
 mod receive;
@@ -12,6 +13,7 @@ mod sets;
 mod signals;
 mod state;
 
+pub use grant::{refusal, refused};
 pub use ready::OUTPUT;
 pub use receive::{How, Received};
 pub use state::mode;
@@ -92,6 +94,12 @@ pub struct Stream {
     hides_end: bool,
     /// The peer's process, as the kernel gave it when the connection was made.
     pub peer_pid: u32,
+    /// What a server's client offered: bytes a direction. Of a client, looks for the answer so far (wraps).
+    offer: AtomicU64,
+    /// Use of the connection that its server has counted before there was a segment.
+    used: AtomicU32,
+    /// 1: the epoll sets know of the segment.
+    told_sets: AtomicU32,
     ring_size: OnceLock<usize>,
     /// Descriptors of this process that are the connection.
     descriptors: AtomicU32,
@@ -113,6 +121,17 @@ impl Mail {
     }
 }
 
+/// What the process does when a connection of its gets a segment.
+static AT_SEGMENT: OnceLock<fn()> = OnceLock::new();
+
+/// Has `act` called whenever a connection of this process gets a segment, before it is used.
+pub fn at_segment(act: fn()) {
+    let _ = AT_SEGMENT.set(act);
+}
+
+/// A client whose server has not answered looks for it at each of so many calls.
+const LOOK: u64 = 16;
+
 /// How long a woken sleeper may take to get up, in nanoseconds.
 const SLEEPERS_GRACE: u64 = 500_000_000;
 
@@ -127,18 +146,14 @@ impl Stream {
         Self::new(Role::Client, line, peer_pid, nonblocking, None)
     }
 
-    /// A server's end that has granted `segment` over `line`. `hides_end`: see [`Stream::has_last_words`].
-    pub fn granted(
-        line: Reserved,
-        segment: Segment,
-        record: LedgerEntry,
-        nonblocking: bool,
-        hides_end: bool,
-    ) -> io::Result<Self> {
+    /// A server's end whose client offers rings of `ring` bytes a direction over `line`. `hides_end`: see
+    /// [`Stream::has_last_words`].
+    pub fn heard(line: Reserved, ring: u64, record: LedgerEntry, nonblocking: bool, hides_end: bool) -> io::Result<Self> {
         let peer = record.slot().peer.load(Relaxed);
         let mut stream = Self::new(Role::Server, line, peer, nonblocking, Some(record))?;
         stream.hides_end = hides_end;
-        stream.adopt(segment);
+        stream.offer.store(ring, Relaxed);
+        stream.state.common.phase.store(phase::HEARD, Relaxed);
         Ok(stream)
     }
 
@@ -171,6 +186,9 @@ impl Stream {
             cut_short: AtomicU32::new(0),
             pace: Pace::default(),
             peer_pid,
+            offer: AtomicU64::new(0),
+            used: AtomicU32::new(0),
+            told_sets: AtomicU32::new(0),
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
         })
@@ -182,6 +200,9 @@ impl Stream {
             segment.rx.hear_all(true);
         }
         if self.segment.set(segment).is_ok() {
+            if let Some(first) = AT_SEGMENT.get() {
+                first();
+            }
             self.state.common.phase.store(phase::GRANTED, Relaxed);
         }
     }
@@ -266,9 +287,11 @@ impl Stream {
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
-    /// processes could not agree on which takes the answer.
+    /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now.
     pub fn before_fork(&self) {
         self.record.iter().for_each(LedgerEntry::before_fork);
+        self.grant();
+        self.tell_sets();
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {
             self.attend();
             if self.state.common.phase.load(Relaxed) == phase::OFFERED {
@@ -360,9 +383,16 @@ impl Stream {
     /// Moves on from the socket to the ring where the time has come: a client when the answer is
     /// there, a server when the client has begun.
     fn settle(&self) {
-        if self.awaits_answer() {
+        // A client's server answers when the connection has been used enough; a wait hears it at once.
+        let due = || self.offer.fetch_add(1, Relaxed).is_multiple_of(LOOK) || Settings::get().after == 0;
+        if self.awaits_answer() && due() {
             self.attend();
         }
+    }
+
+    /// Whether the other end has still to be told, or to tell, if there is a segment: all is on the socket.
+    pub fn is_undecided(&self) -> bool {
+        matches!(self.state.common.phase.load(Relaxed), phase::OFFERED | phase::HEARD)
     }
 
     /// The peer broke the rules: the connection ends, as if it had died.
@@ -420,6 +450,12 @@ impl Stream {
     /// Whether a read was told that nothing is there only because others are to have their turn.
     pub fn was_cut_short(&self) -> bool {
         self.cut_short.load(Relaxed) != 0
+    }
+
+    /// Counts what went over the socket without the stream's doing.
+    pub fn count(&self, received: u64, sent: u64) {
+        add(&self.counts.received, received);
+        add(&self.counts.sent, sent);
     }
 
     /// Bytes received and sent so far.

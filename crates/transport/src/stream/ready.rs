@@ -1,6 +1,6 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Stream, Won, locked, mode, state::phase};
+use super::{Stream, Won, locked, mode};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -288,13 +288,6 @@ impl Stream {
     /// Changes whenever bytes arrive in the ring: an epoll set's edge for readers.
     pub fn arrival_mark(&self) -> u64 {
         self.line().map_or(0, |s| s.rx.tail_mark())
-    }
-
-    /// Whether the handshake or the way back is still going on.
-    pub fn is_unsettled(&self) -> bool {
-        self.state.common.phase.load(Relaxed) == phase::OFFERED
-            || self.receiving_unsettled()
-            || self.state.tx.mode.load(Relaxed) == mode::RETURNING
     }
 
     /// Remembers the outcome of a wait, for the counts and for later ones.

@@ -3,7 +3,7 @@
 use super::{
     Stream, coarse_now, locked, mode,
     send::PIECE,
-    state::{Change, add, phase},
+    state::{Change, add},
 };
 use crate::line::Parcel;
 use rustix::{
@@ -49,6 +49,12 @@ pub struct Received {
 impl Stream {
     /// Receives what is there without blocking; `WOULDBLOCK` (AGAIN) if nothing is.
     pub fn receive(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
+        let result = self.receive_locked(fd, to, how);
+        self.tell_sets();
+        result
+    }
+
+    fn receive_locked(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
         let rx = &self.state.rx;
         self.drain_signals();
         let _guard = self.lock_receiving(Some(fd));
@@ -59,11 +65,14 @@ impl Stream {
                 rx.reset_told.store(1, Relaxed);
             }
         })?;
-        if !how.peek {
+        if how.peek {
+            self.peek_behind(to, &mut got);
+        } else {
             if self.at_seam(to, &got) {
                 self.receive_behind(fd, to, how, &mut got);
             }
             add(&self.counts.received, got.bytes as u64);
+            self.count_use(got.bytes);
         }
         if got.bytes == 0 && got.descriptors.is_empty() && self.drained(fd) && self.reports_reset(fd) {
             return Err(Errno::CONNRESET);
@@ -127,6 +136,30 @@ impl Stream {
                 _ => break,
             }
         }
+    }
+
+    /// Adds to a look at the last bytes of the socket those at the beginning of the ring, if no descriptors end it there.
+    fn peek_behind(&self, to: &mut [IoSliceMut<'_>], got: &mut Received) {
+        let rx = &self.state.rx;
+        let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::BEFORE && self.at_seam(to, got)) else {
+            return;
+        };
+        let descriptors = rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0;
+        if descriptors || segment.rx.opening().1 != rx.socket_bytes.load(Relaxed) + got.bytes as u64 {
+            return;
+        }
+        let mut cursor = rx.cursor();
+        let mut left = segment.rx.refresh_tail(&mut cursor).unwrap_or(0);
+        let (mut skip, mut seen) = (got.bytes, 0);
+        for slice in to.iter_mut() {
+            let begin = slice.len().min(skip);
+            skip -= begin;
+            let end = slice.len().min(begin + left);
+            segment.rx.peek(&cursor, seen, &mut slice[begin..end]);
+            seen += (end - begin) as u64;
+            left -= end - begin;
+        }
+        got.bytes += seen as usize;
     }
 
     /// On the socket before the ring. None: the mode has changed, try again.
@@ -400,11 +433,6 @@ impl Stream {
             }
             _ => on_socket,
         }
-    }
-
-    /// Whether receiving is still on the socket, with an answer or an opening to come.
-    pub(super) fn receiving_unsettled(&self) -> bool {
-        self.state.rx.mode.load(Relaxed) == mode::BEFORE && self.state.common.phase.load(Relaxed) != phase::PLAIN
     }
 }
 

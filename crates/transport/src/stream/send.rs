@@ -27,6 +27,12 @@ impl Stream {
     /// Sends what there is space for, without blocking; `AGAIN` if there is none, `PIPE` if nobody
     /// reads any more (the caller raises SIGPIPE). Descriptors go with the first byte.
     pub fn send(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
+        let result = self.send_locked(fd, from, descriptors);
+        self.tell_sets();
+        result
+    }
+
+    fn send_locked(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
         let tx = &self.state.tx;
         let _guard = self.lock_sending(Some(fd));
         self.settle();
@@ -61,6 +67,7 @@ impl Stream {
         match result {
             Ok(n) => {
                 add(&self.counts.sent, n as u64);
+                self.count_use(n);
                 self.counts.note(self.state.rx.mode.load(Relaxed), tx.mode.load(Relaxed));
             }
             Err(Errno::AGAIN) => tx.blocked.store(tx.blocked.load(Relaxed).wrapping_add(1), Relaxed),

@@ -37,6 +37,13 @@ impl Stream {
         sets.push(Arc::downgrade(set));
     }
 
+    /// The connection may just have got a segment: the epoll sets that left it to the kernel take it over. Called without locks.
+    pub(super) fn tell_sets(&self) {
+        if self.segment.get().is_some() && self.told_sets.swap(1, Relaxed) == 0 {
+            self.alert_sets();
+        }
+    }
+
     /// Somebody else than its epoll sets took this line's bell: they must look for themselves.
     pub(super) fn alert_sets(&self) {
         let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();

@@ -29,6 +29,8 @@ pub mod mode {
 pub mod phase {
     /// A client's offer is out; no answer yet.
     pub const OFFERED: u32 = 0;
+    /// A server has the offer and has not answered: there will be a segment if the connection is used enough.
+    pub const HEARD: u32 = 3;
     /// There is a segment.
     pub const GRANTED: u32 = 1;
     /// There is none and will be none.

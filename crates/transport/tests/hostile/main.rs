@@ -46,6 +46,7 @@ pub fn runtime_dir() -> PathBuf {
         unsafe {
             std::env::set_var("SLIPWAY_RUNTIME_DIR", &dir);
             std::env::set_var("SLIPWAY_LOG", "off");
+            std::env::set_var("SLIPWAY_X11_AFTER", "0");
         }
         dir
     });

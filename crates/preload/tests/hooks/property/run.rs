@@ -12,7 +12,7 @@ use super::{
     world::World,
 };
 use crate::support::{
-    Connection, Server,
+    Connection, Server, begins_on_ring,
     calls::{Answer, Fd, call, good},
     watchdog::{Step, at_step, doing},
 };
@@ -276,11 +276,12 @@ impl Life {
         Ok(())
     }
 
-    /// A peek doesn't see behind the place where the stream goes over to the ring or back; a read does.
+    /// A peek doesn't see behind the place where the stream goes back, nor over to the ring if descriptors are there; a read does.
     fn short_peek(&self, op: &Op, hooked: &Answer, model: &Answer) -> bool {
         let Op::Receive { end, flags, lengths, .. } = op else { return false };
         let way = &self.ways[1 - end];
-        let seam = self.given_back[0] || self.given_back[1] || way.sent - way.unread < way.before;
+        let late = way.unread > 0 && !begins_on_ring();
+        let seam = self.given_back[0] || self.given_back[1] || way.sent - way.unread < way.before || late;
         // A peek for no bytes shows the kernel's next descriptors wherever they are.
         let nothing = lengths.iter().sum::<usize>() == 0 && hooked.value == 0 && model.value == 0;
         let short = hooked.value > 0 && hooked.value < model.value && model.bytes.starts_with(&hooked.bytes);
