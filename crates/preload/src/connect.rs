@@ -1,7 +1,7 @@
 //! Hooks on making connections, and on the questions a program can ask about them.
 
 use crate::{
-    real::{fail, real, shield},
+    real::{fail, last_error, real, shield},
     table::{self, Slot},
 };
 use libc::{
@@ -13,6 +13,7 @@ use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
     endpoint::Endpoint,
     hub::{Accepted, Hub},
+    ports::{display::Call, office::Office},
     rendezvous::{PREFIX, offer},
     report,
     settings::Settings,
@@ -142,6 +143,11 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             {
                 return real();
             }
+            if settings.over_ports
+                && let Some(call) = table::borrowed(fd, |fd| Call::begin(fd, &endpoint))
+            {
+                return connect_over_ports(fd, call, real());
+            }
             let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return real() };
             let result = real();
             if result == 0
@@ -158,6 +164,20 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
         },
         real,
     )
+}
+
+/// Goes over ports if it can: `result` is that of the real connect(2).
+fn connect_over_ports(fd: c_int, call: Call, result: c_int) -> c_int {
+    let error = (result != 0).then(last_error);
+    match table::borrowed(fd, |x| call.connected(x, error, is_nonblocking(fd))) {
+        Some(stream) => {
+            crate::process::watch_forks();
+            crate::signals::watch();
+            table::put(fd, Slot::Stream(Arc::new(stream)));
+            0
+        }
+        None => error.map_or(0, fail),
+    }
 }
 
 static HUBS: Mutex<Vec<Weak<Hub>>> = Mutex::new(Vec::new());
@@ -213,6 +233,9 @@ fn offer_at(fd: c_int, inherited: bool) {
     if let Some(endpoint) = endpoint.filter(|endpoint| named && Settings::get().sockets.has(endpoint) && is_stream_socket(fd))
         && let Some(hub) = hub(&endpoint, inherited)
     {
+        if let (Some(display), Some(office)) = (hub.display(), Office::get()) {
+            office.serve(display, &endpoint);
+        }
         table::put(fd, Slot::Listener(hub));
     }
 }
@@ -286,6 +309,16 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
         || {
             let Some(slot) = table::get(fd) else { return };
             let Slot::Listener(hub) = &*slot else { return };
+            let over_ports = || {
+                let (end, pid) = table::borrowed(new, |fd| Office::get()?.accepted(fd))?;
+                hub.accepted_over_ports(&end, pid, nonblocking).inspect_err(|_| end.close()).ok()
+            };
+            if hub.display().is_some()
+                && let Some(stream) = over_ports()
+            {
+                table::put(new, Slot::Stream(stream));
+                return;
+            }
             table::put(
                 new,
                 match table::borrowed(new, |x| hub.accepted(x, nonblocking, needs_kernel(new))) {

@@ -6,11 +6,12 @@ use crate::{
     ledger::{Ledger, LedgerEntry},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
+    ports::end::End,
     rendezvous::token_of,
     report,
     settings::{Settings, runtime_dir},
     status::{Connection, Limits, ServerStatus, Transport, Waits, lines},
-    stream::{Stream, locked},
+    stream::{Role, Stream, locked},
 };
 use rustix::{
     event::epoll,
@@ -321,6 +322,16 @@ impl Hub {
         Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid, 0, 0))))
     }
 
+    /// A connection over ports was just accepted: the stream of its end.
+    ///
+    /// # Errors
+    /// No descriptor or memory is left.
+    pub fn accepted_over_ports(&self, end: &Arc<End>, pid: u32, nonblocking: bool) -> io::Result<Arc<Stream>> {
+        let record = self.ledger.add(pid, 0, 0);
+        report::debug(format_args!("process {pid} connected over Mach ports"));
+        Stream::over_ports(Role::Server, end, pid, nonblocking, record, self.display.is_some()).map(Arc::new)
+    }
+
     /// Makes a segment within the limits and sends it; or says which limit is reached.
     fn grant(&self, line: BorrowedFd<'_>, asked: u64, pid: u32) -> Result<(Segment, LedgerEntry), String> {
         let s = Settings::get();
@@ -373,7 +384,9 @@ impl Hub {
             Connection {
                 pid,
                 name: name(pid),
-                transport: if stream.map_or_else(|| slot.counts.on_ring(), |s| s.on_ring()) {
+                transport: if slot.counts.over_ports() {
+                    Transport::Ports
+                } else if stream.map_or_else(|| slot.counts.on_ring(), |s| s.on_ring()) {
                     Transport::Ring
                 } else {
                     Transport::Socket

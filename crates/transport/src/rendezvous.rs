@@ -44,7 +44,7 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
     let mut token = [0; TOKEN];
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
-    bind(fd, &SocketAddrUnix::new_abstract_name(&name(&token)).ok()?).ok()?;
+    bind(fd, &SocketAddrUnix::new_abstract_name(&name_of(&token)).ok()?).ok()?;
     send_message(line.as_fd(), &Message::Offer { token, ring: Settings::get().ring as u64 }).ok()?;
     Some(Offer { line: Reserved::new(line).ok()?, inherited: Hub::is_inherited(&file) })
 }
@@ -74,7 +74,8 @@ impl Offer {
     }
 }
 
-fn name(token: &[u8; TOKEN]) -> Vec<u8> {
+/// The abstract name of a client with that token.
+pub fn name_of(token: &[u8; TOKEN]) -> Vec<u8> {
     let mut name = PREFIX.to_vec();
     for byte in token {
         name.extend(format!("{byte:02x}").bytes());
@@ -99,7 +100,7 @@ mod tests {
     #[test]
     fn names() {
         let token = [0xa5; TOKEN];
-        assert_eq!(token_of(&name(&token)), Some(token));
+        assert_eq!(token_of(&name_of(&token)), Some(token));
         assert_eq!(token_of(b"slipway-line-zz"), None);
     }
 }

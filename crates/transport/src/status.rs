@@ -76,6 +76,8 @@ pub enum Transport {
     Socket,
     /// Shared memory.
     Ring,
+    /// Messages between Mach ports.
+    Ports,
 }
 
 /// How waits were won.

@@ -6,7 +6,10 @@ use super::{
     send::send_socket,
     state::{Change, phase},
 };
-use crate::line::{self, Message};
+use crate::{
+    line::{self, Message},
+    report,
+};
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::{ring::CLOSED, sync::Ordering::Relaxed};
 use std::{
@@ -19,6 +22,9 @@ impl Stream {
     /// readable in the ring and the rest goes over the socket; what the peer sent and we have not
     /// read, the peer takes back out of its ring and sends over the socket.
     pub fn give_back(&self) {
+        if self.port.is_some() {
+            return;
+        }
         self.give_back_halves(true);
     }
 
@@ -26,6 +32,9 @@ impl Stream {
     /// receive any more, because either end has shut that half down, the peer can't send over the
     /// socket what lies in the ring, and it is read from there.
     pub fn return_to_socket(&self, fd: BorrowedFd<'_>) {
+        if self.port.is_some() {
+            return report::debug(format_args!("a connection over ports stays there: what only the kernel can do is not done"));
+        }
         // What the peer asked for before comes first.
         self.keep_house(fd);
         self.give_back_halves(!ask_kernel(fd, PollFlags::RDHUP).contains(PollFlags::RDHUP));
