@@ -235,6 +235,7 @@ fn offer_at(fd: c_int, inherited: bool) {
     {
         if let (Some(display), Some(office)) = (hub.display(), Office::get()) {
             office.serve(display, &endpoint);
+            hub.watch(&office);
         }
         table::put(fd, Slot::Listener(hub));
     }

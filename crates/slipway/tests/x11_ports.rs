@@ -101,21 +101,25 @@ fn a_program_that_holds_the_port_needs_nothing_else() {
 fn a_display_starts_with_its_first_client() {
     let dir = scratch();
     set_mode(dir.path(), 0o700);
-    let services = dir.path().join("config/slipway/services");
-    fs::create_dir_all(&services).expect("a directory");
     let display = 399;
     let slipway_path = built("slipway");
-    let text = format!(
-        "name = 'x11.{display}'\nprogram = '{}'\nargs = ['x11', '--over=ports', '--', 'Xvfb', ':{display}', '-terminate']\n",
-        slipway_path.display()
-    );
-    fs::write(services.join("display.toml"), text).expect("write it");
+    let program = dir.path().join("server");
+    let text = format!("#!/bin/sh\nexec '{}' x11 --over=ports -- Xvfb :{display} -terminate\n", slipway_path.display());
+    fs::write(&program, text).expect("write it");
+    set_mode(&program, 0o700);
     let prepare = |command: &mut Command| {
-        command.env("SLIPWAY_RUNTIME_DIR", dir.path()).env("XDG_CONFIG_HOME", dir.path().join("config"));
+        command.env("SLIPWAY_RUNTIME_DIR", dir.path());
         command.env("SLIPWAY_LIBMACH", built("libmach.so")).env("SLIPWAY_PRELOAD", built("libslipway_preload.so"));
     };
     let mut names = slipway();
-    names.args(["run", "--private", "--", slipway_path.to_str().expect("UTF-8")]);
+    names.args([
+        "run",
+        "--private",
+        "--service",
+        &format!("x11.{display}={}", program.display()),
+        "--",
+        slipway_path.to_str().expect("UTF-8"),
+    ]);
     names.args(["x11", "--over=ports", "--", "xdpyinfo", "-display", &format!(":{display}")]);
     prepare(&mut names);
     let socket = format!("/tmp/.X11-unix/X{display}");

@@ -6,7 +6,7 @@ use crate::{
     ledger::{Ledger, LedgerEntry},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
-    ports::end::End,
+    ports::{end::End, office::Office},
     rendezvous::token_of,
     report,
     settings::{Settings, runtime_dir},
@@ -137,6 +137,11 @@ impl Hub {
         Ok(Arc::new(Self { name, display, path, file, gate, listening, state: Mutex::default(), pool, ledger }))
     }
 
+    /// Whoever waits for the hub hears of messages to the process's ports, too.
+    pub fn watch(&self, office: &Office) {
+        let _ = epoll::add(&self.gate, office.gate(), epoll::EventData::new_u64(0), epoll::EventFlags::IN);
+    }
+
     /// Whether a hub's file says that its server inherited the listening socket.
     pub fn is_inherited(file: &rustix::fs::Stat) -> bool {
         Mode::from_raw_mode(file.st_mode).contains(INHERITED)
@@ -190,6 +195,9 @@ impl Hub {
 
     /// Hears everybody at the gate: takes offers, answers questions. Never waits.
     pub fn serve(&self) {
+        if self.display.is_some() {
+            Office::get().iter().for_each(|office| office.collect());
+        }
         let mut state = locked(&self.state);
         let _turn = self.ledger.family().lock.lock();
         self.hear_all(&mut state);

@@ -70,7 +70,6 @@ impl Office {
         let mach = Mach::find()?;
         let set = mach.set().map_err(|code| code.to_string())?;
         let descriptor = mach.descriptor(set).map_err(|code| code.to_string())?;
-        mach.poll(set, false);
         let gate = || -> io::Result<(Reserved, Reserved)> {
             let gate = epoll::create(epoll::CreateFlags::CLOEXEC)?;
             let stirred = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
@@ -104,12 +103,21 @@ impl Office {
 
     /// An end receives from here on.
     pub fn enter(&self, name: Name, end: &Arc<End>) {
-        locked(&self.ends).insert(name, Arc::clone(end));
+        let mut ends = locked(&self.ends);
+        ends.insert(name, Arc::clone(end));
+        if ends.len() == 1 && self.sleepers.load(SeqCst) == 0 {
+            self.poll(false);
+        }
     }
 
     /// An end receives no more.
     pub fn leave(&self, name: Name) {
-        locked(&self.ends).remove(&name);
+        let mut ends = locked(&self.ends);
+        ends.remove(&name);
+        if ends.is_empty() {
+            // A server without clients may wait in any way for the first.
+            self.poll(true);
+        }
     }
 
     /// Takes what has come to the ports, if no other thread does just now.
@@ -244,7 +252,7 @@ impl Office {
 
     /// The thread is awake again.
     pub fn get_up(&self) {
-        if self.sleepers.fetch_sub(1, SeqCst) == 1 {
+        if self.sleepers.fetch_sub(1, SeqCst) == 1 && !locked(&self.ends).is_empty() {
             self.poll(false);
         }
         let _ = rustix::io::read(&self.stirred, &mut [0u8; 8]);
