@@ -134,7 +134,7 @@ impl Office {
         self.drain(&mut locked(&self.receiving));
     }
 
-    fn drain(&self, buffer: &mut Vec<u64>) {
+    fn drain(&self, buffer: &mut [u64]) {
         for _ in 0..MOST {
             if !self.take(buffer, 0) {
                 return;
@@ -153,7 +153,7 @@ impl Office {
     }
 
     /// Takes one message off the set, and gives it to whom it is for.
-    fn take(&self, buffer: &mut Vec<u64>, timeout: u32) -> bool {
+    fn take(&self, buffer: &mut [u64], timeout: u32) -> bool {
         if self.lost.load(SeqCst) != 0 {
             return false;
         }
