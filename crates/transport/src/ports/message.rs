@@ -10,7 +10,7 @@ use slipway_abi::{
 
 /// The first number that a message of a connection has as its `msgh_id`: "X11" and the version.
 const FIRST: i32 = 0x5831_3101;
-/// A client asks for a connection: the [token](TOKEN) and the client's process number. The reply port is a send right to the port
+/// A client asks for a connection: the [token](crate::line::TOKEN) and the client's process number. The reply port is a send right to the port
 /// that it receives from.
 pub const CONNECT: i32 = FIRST;
 /// A client that finds no socket of the display asks the server to stand in for it: its token.
