@@ -312,6 +312,7 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
             let Slot::Listener(hub) = &*slot else { return };
             let over_ports = || {
                 let (end, pid) = table::borrowed(new, |fd| Office::get()?.accepted(fd))?;
+                let pid = pid.or_else(|| table::borrowed(new, Hub::peer)).unwrap_or(0);
                 hub.accepted_over_ports(&end, pid, nonblocking).inspect_err(|_| end.close()).ok()
             };
             if hub.display().is_some()

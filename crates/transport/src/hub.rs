@@ -330,6 +330,11 @@ impl Hub {
         Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid, 0, 0))))
     }
 
+    /// The process at the other end of a connection, if it has a number here.
+    pub fn peer(fd: BorrowedFd<'_>) -> Option<u32> {
+        credentials::peer(fd).ok()?.pid
+    }
+
     /// A connection over ports was just accepted: the stream of its end.
     ///
     /// # Errors

@@ -74,8 +74,24 @@ impl Offer {
     }
 }
 
+/// The abstract name of a client that asks for a connection over ports.
+pub fn name_of_ports(token: &[u8; TOKEN]) -> Vec<u8> {
+    let mut name = name_of(token);
+    name.insert(PREFIX.len(), PORTS);
+    name
+}
+
+/// The token in such a name.
+pub fn token_of_ports(name: &[u8]) -> Option<[u8; TOKEN]> {
+    let digits = name.strip_prefix(PREFIX)?.strip_prefix(&[PORTS])?;
+    token_of(&[PREFIX, digits].concat())
+}
+
+/// What tells such a name from that of an offer.
+const PORTS: u8 = b'p';
+
 /// The abstract name of a client with that token.
-pub fn name_of(token: &[u8; TOKEN]) -> Vec<u8> {
+fn name_of(token: &[u8; TOKEN]) -> Vec<u8> {
     let mut name = PREFIX.to_vec();
     for byte in token {
         name.extend(format!("{byte:02x}").bytes());
@@ -102,5 +118,6 @@ mod tests {
         let token = [0xa5; TOKEN];
         assert_eq!(token_of(&name_of(&token)), Some(token));
         assert_eq!(token_of(b"slipway-line-zz"), None);
+        assert_eq!((token_of_ports(&name_of_ports(&token)), token_of(&name_of_ports(&token))), (Some(token), None));
     }
 }

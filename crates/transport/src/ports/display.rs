@@ -7,13 +7,13 @@
 use super::{
     end::End,
     libmach::{Mach, Name},
-    message::{ACCEPT, CONNECT, Received, SUMMON},
+    message::{CONNECT, Received, SUMMON},
     office::Office,
 };
 use crate::{
     endpoint::Endpoint,
     line::TOKEN,
-    rendezvous::{name_of, token_of},
+    rendezvous::{name_of_ports, token_of_ports},
     report,
     settings::Settings,
     stream::{Role, Stream, locked},
@@ -38,7 +38,11 @@ const PATIENCE: u32 = 5_000;
 
 /// The displays that a process serves: nearly always one.
 #[derive(Debug, Default)]
-pub struct Displays(Mutex<Vec<Display>>);
+pub struct Displays {
+    list: Mutex<Vec<Display>>,
+    /// Accepted connections whose message has not come yet: the first of a process goes through its watcher, and the socket may be faster.
+    expected: Mutex<Vec<([u8; TOKEN], Arc<End>)>>,
+}
 
 #[derive(Debug)]
 struct Display {
@@ -80,7 +84,7 @@ fn body(token: [u8; TOKEN]) -> [u64; 3] {
 impl Displays {
     /// A message that came to no end. False if it means nothing.
     pub fn hear(&self, mach: &Mach, front: &Received, buffer: &[u64]) -> bool {
-        let mut displays = locked(&self.0);
+        let mut displays = locked(&self.list);
         let Some(display) = displays.iter_mut().find(|display| display.port == front.at) else { return false };
         if front.complex || front.size != HEADER + 24 || front.reply == 0 {
             return false;
@@ -88,6 +92,14 @@ impl Displays {
         let Ok((token, _)) = <[u8; TOKEN]>::read_from_prefix(buffer[4..].as_bytes()) else { return false };
         match front.id {
             CONNECT => {
+                let expected = {
+                    let mut expected = locked(&self.expected);
+                    let at = expected.iter().position(|(of, _)| *of == token);
+                    at.map(|at| expected.remove(at).1)
+                };
+                if let Some(end) = expected {
+                    return end.accept(front.reply);
+                }
                 let pid = buffer[6] as u32;
                 display.waiting.push(Waiting { token, send: front.reply, pid, half: None });
                 if display.waiting.len() > MOST_WAITING {
@@ -115,7 +127,7 @@ impl Displays {
 fn stand_in(address: &SocketAddrUnix, token: [u8; TOKEN]) -> Result<OwnedFd, Errno> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
-    bind(&socket, &SocketAddrUnix::new_abstract_name(&name_of(&token))?)?;
+    bind(&socket, &SocketAddrUnix::new_abstract_name(&name_of_ports(&token))?)?;
     connect(&socket, address)?;
     Ok(socket)
 }
@@ -124,7 +136,7 @@ impl Office {
     /// Serves a display whose server listens at `endpoint`, and registers it with the name server.
     pub fn serve(&self, display: u32, endpoint: &Endpoint) {
         let Some(address) = address(endpoint) else { return };
-        let mut displays = locked(&self.displays.0);
+        let mut displays = locked(&self.displays.list);
         if let Some(known) = displays.iter_mut().find(|known| known.number == display) {
             known.address = address;
             return;
@@ -142,30 +154,32 @@ impl Office {
         }
     }
 
-    /// The end of a connection that was just accepted as `fd`, and the client's process, if its client asked for one over ports.
-    pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>) -> Option<(Arc<End>, u32)> {
+    /// The end of a connection that was just accepted as `fd`, and the client's process if it is known, if its client asked for one over ports.
+    pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>) -> Option<(Arc<End>, Option<u32>)> {
         let address = SocketAddrUnix::try_from(getpeername(fd).ok()??).ok()?;
-        let token = token_of(address.abstract_name()?)?;
-        // The message was sent before the client connected.
+        let token = token_of_ports(address.abstract_name()?)?;
+        let end = End::new(self).ok()?;
         self.collect_all();
-        let client = {
-            let mut displays = locked(&self.displays.0);
-            displays.iter_mut().find_map(|display| {
-                let at = display.waiting.iter().position(|client| client.token == token)?;
-                Some(display.waiting.remove(at))
-            })?
+        let mut displays = locked(&self.displays.list);
+        let client = displays.iter_mut().find_map(|display| {
+            let at = display.waiting.iter().position(|client| client.token == token)?;
+            Some(display.waiting.remove(at))
+        });
+        let Some(client) = client else {
+            let mut expected = locked(&self.displays.expected);
+            expected.retain(|(_, end)| !end.is_over());
+            expected.push((token, Arc::clone(&end)));
+            return Some((end, None));
         };
-        let end = End::new(self).ok();
-        let end = end.filter(|end| end.introduce(ACCEPT, client.send, &[], 0).is_ok());
-        let Some(end) = end else {
+        if !end.accept(client.send) {
             self.mach.drop_send(client.send);
+            end.close();
             return None;
-        };
-        end.meet(client.send);
+        }
         if let Some(half) = client.half {
             end.keep(half);
         }
-        Some((end, client.pid))
+        Some((end, Some(client.pid)))
     }
 }
 
@@ -190,7 +204,7 @@ impl Call {
         let random = rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).is_ok_and(|n| n == TOKEN);
         let begun = random.then(|| End::new(&office).ok()).flatten().filter(|end| {
             // In another network namespace than the server's the name doesn't matter.
-            let _ = SocketAddrUnix::new_abstract_name(&name_of(&token)).and_then(|name| bind(fd, &name));
+            let _ = SocketAddrUnix::new_abstract_name(&name_of_ports(&token)).and_then(|name| bind(fd, &name));
             let asked = end.introduce(CONNECT, display, &body(token), PATIENCE);
             if asked.is_err() {
                 end.close();

@@ -2,7 +2,7 @@
 
 use super::{
     libmach::{Mach, Name},
-    message::{BEFORE, DATA, END, Front, INLINE, ITEM, OUTLINE, REGION, write_item},
+    message::{ACCEPT, BEFORE, DATA, END, Front, INLINE, ITEM, OUTLINE, REGION, write_item},
     office::Office,
 };
 use crate::stream::locked;
@@ -179,6 +179,15 @@ impl End {
         unsafe {
             self.office.mach.message(&mut buffer, option::SEND_MSG | option::SEND_TIMEOUT, size, 0, patience, 0)
         }
+    }
+
+    /// Accepts the client that receives from `send`; false if it is gone, and the right still the caller's.
+    pub fn accept(&self, send: Name) -> bool {
+        let accepted = self.introduce(ACCEPT, send, &[], 0).is_ok();
+        if accepted {
+            self.meet(send);
+        }
+        accepted
     }
 
     // What the office tells.
