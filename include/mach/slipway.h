@@ -23,6 +23,15 @@ extern "C" {
  */
 extern kern_return_t slipway_port_descriptor(mach_port_t name, int *fd);
 
+/*
+ * Whether the descriptors of a receive right or a port set are polled from here on (on, which they are at first) or not (0). While they are
+ * not, they may stay as they are when messages come, and senders spend nothing on them: for a program that looks by receiving as long as it is busy.
+ * After on, receive until MACH_RCV_TIMED_OUT before polling.
+ *
+ * Returns KERN_SUCCESS; KERN_INVALID_NAME: the name has no such descriptor.
+ */
+extern kern_return_t slipway_port_poll(mach_port_t name, int on);
+
 #ifdef __cplusplus
 }
 #endif

@@ -165,6 +165,13 @@ fn detach(socket: &Path) -> Result<ExitCode> {
     let log = OpenOptions::new().append(true).create(true).mode(0o600).open(path);
     let mut command = Command::new(env::current_exe().context("/proc/self/exe")?);
     command.args(env::args_os().skip(1).filter(|argument| argument != "--detach")).arg("--session");
+    // Of a program that starts its user's server in passing, nothing may stay open as long as the server runs: a listening socket would go on
+    // taking connections.
+    #[allow(unsafe_code, reason = "close_range")]
+    // SAFETY: marks descriptors only; those that this program has of its own are closed on exec already.
+    unsafe {
+        libc::close_range(3, libc::c_uint::MAX, libc::CLOSE_RANGE_CLOEXEC as libc::c_int);
+    }
     command.stdin(Stdio::null()).stderr(log.map_or_else(|_| Stdio::null(), Stdio::from));
     command.spawn().context("cannot start in the background")?;
     Ok(ExitCode::SUCCESS)

@@ -26,3 +26,9 @@ pub unsafe extern "C" fn slipway_port_descriptor(name: Name, fd: *mut c_int) -> 
         Ok(())
     })
 }
+
+/// Whether the descriptors of a receive right or port set are polled from here on.
+#[unsafe(no_mangle)]
+pub extern "C" fn slipway_port_poll(name: Name, on: c_int) -> Return {
+    routine(|| if Task::current().polls(name, on != 0) { Ok(()) } else { Err(Code::INVALID_NAME) })
+}

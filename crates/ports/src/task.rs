@@ -425,12 +425,23 @@ impl Task {
     /// `InvalidInput` if nothing can be received from the name; no descriptors are left.
     pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
         let mut guard = self.lock();
-        let what = match guard.state.space(self.space()).get(name) {
-            Some(Entry { object: Object::Set(set), .. }) => For::Set(*set),
-            Some(entry) if entry.has(kind::RECEIVE) => entry.port().map(For::Port).ok_or(io::ErrorKind::InvalidInput)?,
-            _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name has no receive right")),
-        };
+        let what = self.polled(&guard, name).ok_or(io::ErrorKind::InvalidInput)?;
         guard.pollable(what)
+    }
+
+    /// Whether the descriptors that [`Self::pollable`] gave for the name are polled from here on. Those that are not cost nothing, and
+    /// tell nothing. False if there are none.
+    pub fn polls(&self, name: u32, on: bool) -> bool {
+        let mut guard = self.lock();
+        self.polled(&guard, name).is_some_and(|what| guard.polls(what, on))
+    }
+
+    fn polled(&self, guard: &Guard<'_>, name: u32) -> Option<For> {
+        match guard.state.space(self.space()).get(name)? {
+            Entry { object: Object::Set(set), .. } => Some(For::Set(*set)),
+            entry if entry.has(kind::RECEIVE) => entry.port().map(For::Port),
+            _ => None,
+        }
     }
 
     /// Takes a send right that came as two descriptors from outside of Mach, as the name server gives the first:

@@ -3,7 +3,7 @@
 use crate::{
     descriptor::follow_signals,
     epoll::early,
-    real::{fail, real, shield},
+    real::{fail, last_error, real, shield},
     room::{self, made},
     table::{self, Slot},
 };
@@ -16,6 +16,7 @@ use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
     endpoint::Endpoint,
     hub::{Accepted, Hub},
+    ports::{display::Call, office::Office},
     rendezvous::{PREFIX, offer},
     report,
     settings::Settings,
@@ -164,6 +165,12 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             {
                 return plain();
             }
+            if settings.over_ports
+                && early.is_none()
+                && let Some(call) = table::borrowed(fd, |fd| Call::begin(fd, &endpoint))
+            {
+                return connect_over_ports(fd, call, real());
+            }
             let Some(offer) = table::borrowed(fd, |fd| offer(fd, &endpoint)) else { return plain() };
             let result = real();
             let flags = flags(fd);
@@ -194,6 +201,20 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
 fn begin() {
     crate::process::watch_forks();
     slipway_transport::stream::at_segment(crate::signals::watch);
+}
+
+/// Goes over ports if it can: `result` is that of the real connect(2).
+fn connect_over_ports(fd: c_int, call: Call, result: c_int) -> c_int {
+    let error = (result != 0).then(last_error);
+    match table::borrowed(fd, |x| call.connected(x, error, flags(fd) & O_NONBLOCK != 0)) {
+        Some(stream) => {
+            begin();
+            crate::signals::watch();
+            table::put(fd, Slot::Stream(Arc::new(stream)));
+            0
+        }
+        None => error.map_or(0, fail),
+    }
 }
 
 static HUBS: Mutex<Vec<Weak<Hub>>> = Mutex::new(Vec::new());
@@ -248,6 +269,10 @@ fn offer_at(fd: c_int, inherited: bool) {
     if let Some(endpoint) = endpoint.filter(|endpoint| named && Settings::get().sockets.has(endpoint) && is_stream_socket(fd))
         && let Some(hub) = hub(&endpoint, inherited)
     {
+        if let (Some(display), Some(office)) = (hub.display(), Office::get()) {
+            office.serve(display, &endpoint);
+            hub.watch(&office);
+        }
         table::put(fd, Slot::Listener(hub));
     }
 }
@@ -324,6 +349,17 @@ unsafe fn accepted(fd: c_int, new: c_int, nonblocking: bool) {
         || {
             let Some(slot) = table::get(fd) else { return };
             let Slot::Listener(hub) = &*slot else { return };
+            let over_ports = || {
+                let (end, pid) = table::borrowed(new, |fd| Office::get()?.accepted(fd))?;
+                let pid = pid.or_else(|| table::borrowed(new, Hub::peer)).unwrap_or(0);
+                hub.accepted_over_ports(&end, pid, nonblocking).inspect_err(|_| end.close()).ok()
+            };
+            if hub.display().is_some()
+                && let Some(stream) = over_ports()
+            {
+                table::put(new, Slot::Stream(stream));
+                return;
+            }
             let plain = needs_kernel(new) || !room::for_line(new);
             table::put(
                 new,

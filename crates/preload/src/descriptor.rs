@@ -123,6 +123,10 @@ const SIOCSPGRP: c_ulong = 0x8902;
 /// The program's descriptor `fd` may have other flags for signals, or another owner: the line's socket gets the same. A signal that
 /// names its descriptor (F_SETSIG) is the kernel's alone.
 pub fn follow_signals(fd: c_int, stream: &Stream) {
+    // Messages at ports raise none.
+    if stream.office().is_some() {
+        return;
+    }
     shield(
         || {
             let line = stream.line_socket();

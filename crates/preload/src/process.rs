@@ -62,6 +62,7 @@ extern "C" fn after_fork() {
                 Slot::Plain(client) => client.after_fork(),
                 Slot::Set(_) | Slot::Early(_) => {}
             });
+            slipway_transport::ports::office::Office::after_fork();
         },
         || {},
     );

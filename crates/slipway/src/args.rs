@@ -51,6 +51,7 @@ Examples:
   DISPLAY=:99 slipway x11 -- xterm             a program that uses it
   slipway x11 --server Xvfb -- make check      a private server for one command
   slipway x11 status :99                       the connections of a server
+  slipway x11 --over ports -- xterm            over Mach ports, to a server that was started so
   slipway x11 -- status                        a program that is called status
 
 A connection runs over shared memory when both its ends, the X server and the program, run
@@ -86,10 +87,23 @@ pub struct X11 {
     /// The program, found in PATH, and its arguments
     #[arg(trailing_var_arg = true, required = true, value_name = "PROGRAM [ARGS]")]
     pub program: Vec<OsString>,
+    /// What carries the bytes: `rings` of shared memory, or messages between Mach `ports`, which the name server finds as x11.N [default: rings] [env: SLIPWAY_X11_OVER]
+    #[arg(long, hide_possible_values = true)]
+    pub over: Option<Over>,
+    /// Let PROGRAM hold the port of this display: it connects there whatever it can see of sockets, cookies and name servers (with --over ports)
+    #[arg(long, value_name = "DISPLAY", conflicts_with = "server")]
+    pub hold: Option<String>,
     #[command(flatten)]
     pub hooks: HookOptions,
     #[command(flatten)]
     pub server: ServerOptions,
+}
+
+/// What carries the bytes of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Over {
+    Rings,
+    Ports,
 }
 
 #[derive(Debug, Subcommand)]

@@ -52,6 +52,18 @@ pub fn preload(variable: Option<OsString>) -> Result<PathBuf, Missing> {
     existing(&path).ok_or(Missing::Named { variable: "SLIPWAY_PRELOAD", path })
 }
 
+/// The libmach that the hooks load to go over ports: `variable` (SLIPWAY_LIBMACH) alone if it is set, else as [`preload`].
+///
+/// # Errors
+/// What was tried.
+pub fn libmach(variable: Option<OsString>) -> Result<PathBuf, Missing> {
+    let Some(path) = variable.filter(|value| !value.is_empty()).map(PathBuf::from) else {
+        // Cargo leaves it under the name that it links by.
+        return part("lib", LIBMACH).or_else(|missing| installed("lib", "libmach.so").map_err(|_| missing));
+    };
+    existing(&path).ok_or(Missing::Named { variable: "SLIPWAY_LIBMACH", path })
+}
+
 /// The bench program.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ pub struct Settings {
     /// What may be said on standard error.
     pub log: LogLevel,
     /// Variables to set for the program: those that an option was given for.
-    pub variables: Vec<(&'static str, String)>,
+    pub variables: Vec<(&'static str, OsString)>,
 }
 
 impl Settings {
@@ -42,7 +42,11 @@ impl Settings {
         let on = merge.switch("SLIPWAY_X11", options.off)?;
         let default = HookSettings::default();
         check_order(min.unwrap_or(default.min_ring as u64), max.unwrap_or(default.max_ring as u64))?;
-        Ok(Self { on, log: log.unwrap_or(LogLevel::Warn), variables: merge.variables })
+        Ok(Self {
+            on,
+            log: log.unwrap_or(LogLevel::Warn),
+            variables: merge.variables.into_iter().map(|(name, value)| (name, value.into())).collect(),
+        })
     }
 }
 
@@ -135,7 +139,7 @@ mod tests {
         let options = HookOptions { ring: Some(4096), stage: Some(Stage::WhenAsleep), ..HookOptions::default() };
         let environment = [("SLIPWAY_X11_RING", "broken"), ("SLIPWAY_X11_SPIN", "10"), ("SLIPWAY_LOG", "error")];
         let settings = settings(&options, &environment).expect("good");
-        assert_eq!(settings.variables, [("SLIPWAY_X11_RING", "4096".to_owned()), ("SLIPWAY_X11_STAGE", "2b".to_owned())]);
+        assert_eq!(settings.variables, [("SLIPWAY_X11_RING", "4096".into()), ("SLIPWAY_X11_STAGE", "2b".into())]);
         assert_eq!(settings.log, LogLevel::Error);
         assert!(settings.on);
     }
@@ -145,7 +149,7 @@ mod tests {
         let off = HookOptions { off: true, ..HookOptions::default() };
         let by_option = settings(&off, &[("SLIPWAY_X11", "on")]).expect("good");
         assert!(!by_option.on);
-        assert_eq!(by_option.variables, [("SLIPWAY_X11", "off".to_owned())]);
+        assert_eq!(by_option.variables, [("SLIPWAY_X11", "off".into())]);
         assert!(!settings(&HookOptions::default(), &[("SLIPWAY_X11", "off")]).expect("good").on);
     }
 

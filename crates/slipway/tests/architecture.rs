@@ -23,7 +23,7 @@ const ALLOWED: [(&str, &[&str], &[&str]); 16] = [
         &["slipway-domain", "slipway-fabric", "slipway-libmach", "slipway-mach", "slipway-mig-interfaces", SUPPORT],
     ),
     ("slipway-mig-interfaces", &["slipway-mach"], &["slipway-mig"]),
-    ("slipway-transport", &["slipway-fabric"], &[SUPPORT]),
+    ("slipway-transport", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"], &[SUPPORT]),
     (
         "slipway",

@@ -7,10 +7,12 @@ use crate::{
     ledger::{Ledger, LedgerEntry, alive},
     line::{Heard, LONGEST_TEXT, Message, TOKEN, hear, send_message},
     pool::Pool,
+    ports::{end::End, office::Office},
     rendezvous::token_of,
+    report,
     settings::{Settings, runtime_dir},
     status::{Connection, Limits, ServerStatus, Transport, Waits, lines},
-    stream::{Stream, locked, refusal, refused},
+    stream::{Role, Stream, locked, refusal, refused},
 };
 use arc_swap::ArcSwapOption;
 use rustix::{
@@ -202,6 +204,16 @@ impl Hub {
         for set in sets {
             set.wait_for(self, gate.as_fd());
         }
+        if self.display.is_some() {
+            Office::get().iter().for_each(|office| self.watch(office));
+        }
+    }
+
+    /// Whoever waits for the hub hears of messages to the process's ports, too.
+    pub fn watch(&self, office: &Office) {
+        if let Some(gate) = self.gate() {
+            let _ = epoll::add(&gate.set, office.gate(), epoll::EventData::new_u64(0), epoll::EventFlags::IN);
+        }
     }
 
     /// Whether a hub's file says that its server inherited the listening socket.
@@ -258,6 +270,9 @@ impl Hub {
 
     /// Hears everybody at the gate: takes offers, answers questions. Never waits.
     pub fn serve(&self) {
+        if self.display.is_some() {
+            Office::get().iter().for_each(|office| office.collect());
+        }
         let Some(gate) = self.gate() else { return };
         let mut state = locked(&self.state);
         let turn = self.ledger.family().lock.lock();
@@ -386,6 +401,21 @@ impl Hub {
         Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid))))
     }
 
+    /// The process at the other end of a connection, if it has a number here.
+    pub fn peer(fd: BorrowedFd<'_>) -> Option<u32> {
+        credentials::peer(fd).ok()?.pid
+    }
+
+    /// A connection over ports was just accepted: the stream of its end.
+    ///
+    /// # Errors
+    /// No descriptor or memory is left.
+    pub fn accepted_over_ports(&self, end: &Arc<End>, pid: u32, nonblocking: bool) -> io::Result<Arc<Stream>> {
+        let record = self.ledger.add(pid);
+        report::debug(format_args!("process {pid} connected over Mach ports"));
+        Stream::over_ports(Role::Server, end, pid, nonblocking, record, self.display.is_some()).map(Arc::new)
+    }
+
     /// The server's end of a connection whose client offers shared memory, and the number of its entry. None if it stays on
     /// its socket: the client hears that its offer is gone.
     fn take(&self, offer: Offer, pid: u32, nonblocking: bool) -> Option<(usize, Arc<Stream>)> {
@@ -418,7 +448,9 @@ impl Hub {
             Connection {
                 pid,
                 name: name(pid),
-                transport: if stream.map_or_else(|| slot.counts.on_ring(), |s| s.on_ring()) {
+                transport: if slot.counts.over_ports() {
+                    Transport::Ports
+                } else if stream.map_or_else(|| slot.counts.on_ring(), |s| s.on_ring()) {
                     Transport::Ring
                 } else {
                     Transport::Socket

@@ -14,6 +14,7 @@
 //! * [`stream`]: the stream itself: receiving, sending, readiness, giving back.
 //! * [`wait`]: waiting on streams among other descriptors, as poll(2) does.
 //! * [`epoll`]: streams as members of epoll sets.
+//! * [`ports`]: the stream as messages between Mach ports, in place of a line.
 //! * [`status`]: what a running server says about its connections.
 
 pub mod endpoint;
@@ -22,6 +23,7 @@ pub mod hub;
 pub mod ledger;
 pub mod line;
 pub mod pool;
+pub mod ports;
 pub mod rendezvous;
 pub mod report;
 pub mod settings;

@@ -44,7 +44,7 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
     let mut token = [0; TOKEN];
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
-    if bind(fd, &SocketAddrUnix::new_abstract_name(&name(&token)).ok()?).is_err() {
+    if bind(fd, &SocketAddrUnix::new_abstract_name(&name_of(&token)).ok()?).is_err() {
         // By the program, or when it tried to connect before.
         token = token_of(SocketAddrUnix::try_from(getsockname(fd).ok()?).ok()?.abstract_name()?);
     }
@@ -77,7 +77,24 @@ impl Offer {
     }
 }
 
-fn name(token: &[u8; TOKEN]) -> Vec<u8> {
+/// The abstract name of a client that asks for a connection over ports.
+pub fn name_of_ports(token: &[u8; TOKEN]) -> Vec<u8> {
+    let mut name = name_of(token);
+    name.insert(PREFIX.len(), PORTS);
+    name
+}
+
+/// The token in such a name.
+pub fn token_of_ports(name: &[u8]) -> Option<[u8; TOKEN]> {
+    let digits = name.strip_prefix(PREFIX)?.strip_prefix(&[PORTS])?;
+    parse(&[PREFIX, digits].concat())
+}
+
+/// What tells such a name from that of an offer.
+const PORTS: u8 = b'p';
+
+/// The abstract name of a client with that token.
+fn name_of(token: &[u8; TOKEN]) -> Vec<u8> {
     let mut name = PREFIX.to_vec();
     for byte in token {
         name.extend(format!("{byte:02x}").bytes());
@@ -111,8 +128,9 @@ mod tests {
     #[test]
     fn names() {
         let token = [0xa5; TOKEN];
-        assert_eq!(token_of(&name(&token)), token);
+        assert_eq!(token_of(&name_of(&token)), token);
         assert_eq!(parse(b"slipway-line-zz"), None);
         assert_ne!(token_of(b"one"), token_of(b"two"));
+        assert_eq!((token_of_ports(&name_of_ports(&token)), parse(&name_of_ports(&token))), (Some(token), None));
     }
 }

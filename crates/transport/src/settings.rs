@@ -5,7 +5,7 @@
 
 use crate::{endpoint::Choice, report};
 pub use slipway_fabric::runtime::runtime_dir;
-use std::{sync::OnceLock, time::Duration};
+use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
 /// How much of the waiting protocol is in use; the names are those of Faith's paper of 2000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +25,12 @@ pub struct Settings {
     pub on: bool,
     /// `SLIPWAY_SOCKETS`: which endpoints use shared memory.
     pub sockets: Choice,
+    /// `SLIPWAY_X11_OVER`: whether connections to X displays go over Mach ports.
+    pub over_ports: bool,
+    /// `SLIPWAY_LIBMACH`: the libmach to be loaded for that, by a program that has none.
+    pub libmach: Option<PathBuf>,
+    /// `SLIPWAY_X11_HELD`: a socket that the program inherits, with a right to a display: `DESCRIPTOR:INODE:DISPLAY`.
+    pub held: Option<String>,
     /// `SLIPWAY_X11_RING`: bytes a direction that a client asks for.
     pub ring: usize,
     /// `SLIPWAY_X11_MIN`: the smallest ring a server grants, bytes a direction.
@@ -50,6 +56,9 @@ impl Default for Settings {
         Self {
             on: true,
             sockets: Choice::Displays,
+            over_ports: false,
+            libmach: None,
+            held: None,
             ring: 1 << 20,
             min_ring: 64 << 10,
             max_ring: 16 << 20,
@@ -95,6 +104,16 @@ impl Settings {
             Some(())
         });
         choose("SLIPWAY_SOCKETS", &mut |v| Choice::parse(v).ok().map(|choice| settings.sockets = choice));
+        choose("SLIPWAY_X11_OVER", &mut |v| {
+            settings.over_ports = match v {
+                "ports" => true,
+                "rings" | "" => false,
+                _ => return None,
+            };
+            Some(())
+        });
+        settings.libmach = variable("SLIPWAY_LIBMACH").filter(|path| !path.is_empty()).map(PathBuf::from);
+        settings.held = variable("SLIPWAY_X11_HELD");
         let ring = |v: &str| {
             let bytes = usize::try_from(parse_size(v).ok()?).ok()?;
             Some(bytes.clamp(4096, 1 << 30).next_power_of_two())

@@ -76,6 +76,8 @@ pub enum Transport {
     Socket,
     /// Shared memory.
     Ring,
+    /// Messages between Mach ports.
+    Ports,
 }
 
 /// How waits were won.
@@ -256,7 +258,11 @@ pub(crate) fn lines(status: &ServerStatus) -> impl Iterator<Item = String> {
         status.granted_bytes
     );
     [head, format!("endpoint {}", status.endpoint)].into_iter().chain(status.connections.iter().map(|c| {
-        let transport = if c.transport == Transport::Ring { "ring" } else { "socket" };
+        let transport = match c.transport {
+            Transport::Ring => "ring",
+            Transport::Ports => "ports",
+            Transport::Socket => "socket",
+        };
         let w = c.waits;
         format!(
             "client {} {transport} {} {} {} {} {} {} {} {} {}",
@@ -278,7 +284,11 @@ fn parse_line(line: &str, status: &mut ServerStatus) -> Option<()> {
         }
         "client" => {
             let pid = words.next()?.parse().ok()?;
-            let transport = if words.next()? == "ring" { Transport::Ring } else { Transport::Socket };
+            let transport = match words.next()? {
+                "ring" => Transport::Ring,
+                "ports" => Transport::Ports,
+                _ => Transport::Socket,
+            };
             let mut number = || words.next()?.parse::<u64>().ok();
             let (ring_bytes, bytes_in, bytes_out) = (number()?, number()?, number()?);
             let waits = Waits { looked: number()?, spun: number()?, slept: number()? };

@@ -1,6 +1,7 @@
 //! Waiting on streams among other descriptors, as poll(2) does: look, spin, sleep.
 
 use crate::{
+    ports::office::DIRECTLY,
     settings::Settings,
     stream::{OUTPUT, Stream, Won, now},
 };
@@ -76,6 +77,10 @@ pub fn wait(
         }
         members.iter().for_each(|m| m.stream.wake_timed_reader());
         let expired = deadline.is_some_and(|d| now() >= d);
+        if !expired && won == Won::Looking && others.is_empty() && wait_directly(members, deadline) {
+            won = Won::Spinning;
+            continue;
+        }
         if !expired && won == Won::Looking && spin(members, others, deadline, poller, &mut spun)? {
             won = Won::Spinning;
             continue;
@@ -96,6 +101,21 @@ pub fn wait(
         }
         won = Won::Sleeping;
     }
+}
+
+/// Waits for ports, if all members go over them and the deadline is not near. True when something stirs.
+fn wait_directly(members: &[Member<'_>], deadline: Option<u64>) -> bool {
+    let Some(office) = members.first().and_then(|member| member.stream.office()) else { return false };
+    let far = deadline.is_none_or(|deadline| deadline > now() + DIRECTLY.as_nanos() as u64);
+    if !far || members.iter().any(|member| member.stream.office().is_none()) {
+        return false;
+    }
+    while !members.iter().any(|member| member.stream.stirs(member.want)) {
+        if !office.wait() {
+            return false;
+        }
+    }
+    true
 }
 
 fn settle(members: &[Member<'_>], won: Won, spun: Option<Outcome>) {
@@ -173,6 +193,8 @@ fn sleep(
         // A thread that waits for a time until there is space wakes by itself: the reader needn't spend a bell.
         member.stream.lie_down(if timed { member.want - OUTPUT } else { member.want });
     }
+    let office = members.iter().find_map(|member| member.stream.office()).filter(|_| lying).cloned();
+    office.iter().for_each(|office| office.lie_down());
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
     let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
@@ -190,6 +212,7 @@ fn sleep(
         });
     }
     let result = poller(&mut entries, remaining);
+    office.iter().for_each(|office| office.get_up());
     let answers = &entries[others.len()..];
     for (member, answer) in members.iter().zip(answers.chunks_exact(2)).filter(|_| lying) {
         member.stream.get_up(result.is_ok() && answer[1].revents != 0);

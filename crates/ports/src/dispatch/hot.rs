@@ -24,6 +24,15 @@ impl Inner {
         Ok(descriptor)
     }
 
+    /// Whether the descriptors of `what` are polled from here on; false if it has none.
+    pub(crate) fn polls(&mut self, what: For, on: bool) -> bool {
+        let polls = self.waiting.polls(what, on);
+        if on && !self.waiting.is_led() {
+            self.cool_all();
+        }
+        polls
+    }
+
     /// Takes what lies in lines whose bells the watcher has not heard yet; of many lines some.
     pub(crate) fn catch_up(&mut self) {
         let readable = self.lines.iter().filter(|(_, line)| !line.blocked && line.segment.rx.readable(line.rx.head));

@@ -203,6 +203,8 @@ pub struct Pollable {
     pub what: For,
     /// Readable while there may be a message.
     pub event: Reserved,
+    /// Whether nobody polls it for now: lines need not ring their bells for it.
+    pub rests: bool,
 }
 
 /// The threads that wait.
@@ -310,13 +312,19 @@ impl Waiting {
     /// Whether others may depend on the lines that a receiver looked at.
     #[inline(always)]
     pub(crate) fn others_wait(&self) -> bool {
-        !self.pollables.is_empty() || !self.list.is_empty()
+        self.is_polled() || !self.list.is_empty()
     }
 
     /// Whether others depend on the lines that a receiver looked at, which looks no more: no thread leads.
     pub(crate) fn needs_bells(&self) -> bool {
         let receivers_wait = || self.list.iter().any(|wait| wait.what.receives());
-        self.leader.is_none() && !self.hot.is_empty() && (!self.pollables.is_empty() || receivers_wait())
+        self.leader.is_none() && !self.hot.is_empty() && (self.is_polled() || receivers_wait())
+    }
+
+    /// Whether a program polls for messages, and does not look for them itself.
+    #[inline(always)]
+    fn is_polled(&self) -> bool {
+        self.pollables.iter().any(|pollable| !pollable.rests)
     }
 
     /// Everything that is waited or polled for.

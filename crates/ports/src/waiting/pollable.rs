@@ -8,14 +8,14 @@ use std::{io, os::fd::OwnedFd};
 impl Waiting {
     /// Tells those that poll that there may be a message at what `of` picks.
     pub(crate) fn tell_pollers(&self, of: impl Fn(&For) -> bool) {
-        for pollable in self.pollables.iter().filter(|pollable| of(&pollable.what)) {
+        for pollable in self.pollables.iter().filter(|pollable| !pollable.rests && of(&pollable.what)) {
             let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
         }
     }
 
     /// Nothing was there to be received: a program that polls has to wait.
     pub(crate) fn quiet(&mut self, what: For) {
-        for pollable in self.pollables.iter().filter(|pollable| pollable.what == what) {
+        for pollable in self.pollables.iter().filter(|pollable| !pollable.rests && pollable.what == what) {
             let mut count = [0; 8];
             let _ = rustix::io::read(&pollable.event, &mut count);
         }
@@ -31,10 +31,19 @@ impl Waiting {
             Some(at) => at,
             None => {
                 let event = Reserved::new(eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-                self.pollables.push(Pollable { what, event });
+                self.pollables.push(Pollable { what, event, rests: false });
                 self.pollables.len() - 1
             }
         };
         Ok(rustix::io::fcntl_dupfd_cloexec(&self.pollables[at].event, 0)?)
+    }
+
+    /// Whether its descriptors are polled from here on; false if it has none.
+    pub(crate) fn polls(&mut self, what: For, on: bool) -> bool {
+        let pollable = self.pollables.iter_mut().find(|pollable| pollable.what == what);
+        pollable.is_some_and(|pollable| {
+            pollable.rests = !on;
+            true
+        })
     }
 }

@@ -185,6 +185,9 @@ fn crowd(kind: Limit, waits_in_epoll: bool, how: How) {
     waiting[..served].iter().for_each(|fd| ask(*fd, 2));
     let newcomer = server.connect();
     ask(newcomer, 1);
+    // Until the server has heard that those are gone.
+    let left = waiting.len() + 1 + capacity.div_ceil(7).saturating_sub(waiting.len());
+    while server.ask().expect("an answer").connections.len() != left {}
     let before = rings(&server);
     let late: Vec<_> = (0..5).map(|_| server.connect()).collect();
     late.iter().for_each(|fd| ask(*fd, 3));

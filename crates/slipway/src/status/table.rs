@@ -54,6 +54,7 @@ fn row(connection: &Connection) -> Vec<String> {
     let waits = &connection.waits;
     let transport = match connection.transport {
         Transport::Ring => "shared memory",
+        Transport::Ports => "Mach ports",
         Transport::Socket => "socket",
     };
     let mut row = vec![connection.pid.to_string(), printable(&connection.name), transport.to_owned()];

@@ -1,6 +1,7 @@
 //! `slipway x11`: a program with the hooks, alone or with a private server.
 
 mod auth;
+mod over;
 mod private;
 mod screen;
 mod server;
@@ -21,7 +22,8 @@ pub use screen::Screen;
 /// # Errors
 /// The program could not be run; without `--server` this is the only way to return.
 pub fn run(args: X11) -> Result<u8, Failure> {
-    let settings = Settings::new(&args.hooks, |name| env::var_os(name))?;
+    let mut settings = Settings::new(&args.hooks, |name| env::var_os(name))?;
+    settings.variables.extend(over::variables(args.over)?);
     let Some((name, program_args)) = args.program.split_first() else {
         return Err(Failure::usage("x11: no program given (see slipway x11 --help)"));
     };
@@ -33,5 +35,8 @@ pub fn run(args: X11) -> Result<u8, Failure> {
     let mut command = program.command();
     command.args(program_args);
     hooks.apply(&mut command, &program);
+    if let Some(display) = &args.hold {
+        return over::hold(display, command, &program);
+    }
     Err(program.exec_failure(&command.exec()))
 }

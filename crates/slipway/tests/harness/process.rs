@@ -2,6 +2,7 @@
 
 use super::outcome::Outcome;
 use rustix::process::{Pid, Signal};
+use slipway_test_support::built;
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::CommandExt;
@@ -25,6 +26,8 @@ pub enum Mode {
     Off,
     /// Under `slipway x11`.
     Hooked,
+    /// Under `slipway x11 --over ports`.
+    Ports,
 }
 
 impl Mode {
@@ -33,13 +36,16 @@ impl Mode {
     pub fn command(self, program: impl AsRef<OsStr>) -> Command {
         let mut command = match self {
             Mode::Plain => Command::new(program),
-            Mode::Off | Mode::Hooked => {
+            Mode::Off | Mode::Hooked | Mode::Ports => {
                 let mut command = slipway();
-                command.args(["x11", "--"]).arg(program);
+                command.arg("x11").args((self == Mode::Ports).then_some("--over=ports")).arg("--").arg(program);
                 command
             }
         };
         prepare(&mut command);
+        if self == Mode::Ports {
+            command.env("SLIPWAY_LIBMACH", built("libmach.so"));
+        }
         if self == Mode::Off {
             command.env("SLIPWAY_X11", "off");
         }

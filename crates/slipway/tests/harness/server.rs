@@ -3,6 +3,7 @@
 use super::build::{scratch, set_mode};
 use super::process::{self, Mode, PATIENCE, Running};
 use serde_json::Value;
+use slipway_test_support::NameServer;
 use std::process::Command;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Instant;
@@ -21,6 +22,8 @@ pub struct Server {
     running: Running,
     // For its hub socket.
     runtime: Arc<TempDir>,
+    /// The name server that it and its clients use, if they go over ports.
+    pub names: Option<(NameServer, TempDir)>,
 }
 
 /// One connection, as `slipway x11 status --json` gives it.
@@ -29,6 +32,7 @@ pub struct Connection {
     pub pid: u32,
     pub name: String,
     pub ring: bool,
+    pub ports: bool,
     pub bytes_in: u64,
     pub bytes_out: u64,
 }
@@ -41,11 +45,18 @@ impl Server {
 
     /// Xvfb with these arguments.
     pub fn with(mode: Mode, args: &[&str]) -> Server {
-        Server::try_displays(|number| {
+        let names = (mode == Mode::Ports).then(|| {
+            let dir = scratch();
+            (NameServer::start(&dir.path().join("names")), dir)
+        });
+        let mut server = Server::try_displays(|number| {
             let mut command = mode.command("Xvfb");
             command.arg(format!(":{number}")).args(["-screen", "0", "640x480x24"]).args(args);
+            names.iter().for_each(|(names, _)| _ = names.used_by(&mut command));
             command
-        })
+        });
+        server.names = names;
+        server
     }
 
     /// The X server that `make` gives a command for, on the first free display.
@@ -59,7 +70,7 @@ impl Server {
             let mut running = Running::start(command);
             // It says its number once clients may connect.
             if running.next_line().is_some_and(|line| line == number.to_string()) {
-                return Server { number, running, runtime };
+                return Server { number, running, runtime, names: None };
             }
             last = Some(running);
         }
@@ -104,6 +115,7 @@ impl Server {
     /// Sets the environment by which a program finds this server and its hub.
     pub fn address(&self, command: &mut Command) {
         command.env("DISPLAY", self.display()).env("SLIPWAY_RUNTIME_DIR", self.runtime.path());
+        self.names.iter().for_each(|(names, _)| _ = names.used_by(command));
     }
 
     /// Starts a client of this server.
@@ -157,6 +169,11 @@ impl Server {
         }
     }
 
+    /// Fails unless the client named `name` goes over ports.
+    pub fn expect_ports(&self, client: &mut Running, name: &str) {
+        self.connection_where(client, name, |c| c.ports && c.bytes_in > 0 && c.bytes_out > 0);
+    }
+
     /// Fails unless the client named `name` has a ring, or has none, as `ring` says.
     pub fn expect_ring(&self, client: &mut Running, name: &str, ring: bool) {
         if ring {
@@ -188,13 +205,14 @@ fn connection(from: &Value) -> Connection {
     let text = |key: &str| from[key].as_str().unwrap_or_else(|| panic!("connection without the text {key}: {from}"));
     let ring = match text("transport") {
         "ring" => true,
-        "socket" => false,
+        "socket" | "ports" => false,
         other => panic!("unknown transport {other}"),
     };
     Connection {
         pid: number("pid").try_into().expect("a process id"),
         name: text("name").to_owned(),
         ring,
+        ports: text("transport") == "ports",
         bytes_in: number("bytes_in"),
         bytes_out: number("bytes_out"),
     }

@@ -11,6 +11,7 @@ mod wait;
 use crate::{
     descriptor::Reserved,
     hub::Hub,
+    ports::office::Office,
     stream::{Stream, locked},
 };
 use arc_swap::ArcSwap;
@@ -56,6 +57,7 @@ enum Tag {
     Socket(RawFd),
     Line(RawFd),
     Hub(Weak<Hub>),
+    Office,
     Kick,
 }
 
@@ -78,6 +80,8 @@ struct State {
     /// Until then a stream that is read shares the server with others.
     company_until: u64,
     last_reported: Option<RawFd>,
+    /// Of a process whose connections go over ports.
+    office: Option<Arc<Office>>,
     turn: usize,
 }
 
@@ -195,9 +199,13 @@ impl EpollSet {
             state.tags.remove(&line_tag);
             return Err(error);
         }
-        if !(lent && stream.is_server()) {
+        match stream.office() {
+            Some(office) => self.add_office(&mut state, office),
+            None if lent && stream.is_server() => {}
             // A second descriptor of the same connection finds the line there already: its bell is heard once.
-            let _ = self.register(stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
+            None => {
+                _ = self.register(stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
+            }
         }
         if state.entries.len() <= index {
             state.entries.resize_with(index + 1, || None);
@@ -219,6 +227,15 @@ impl EpollSet {
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
         let _ = self.register(entry.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
         state.activate(fd);
+    }
+
+    /// Waits on the set take what comes to the process's ports from here on.
+    fn add_office(&self, state: &mut State, office: &Arc<Office>) {
+        if state.office.is_none() {
+            let tag = state.tag(Tag::Office);
+            let _ = self.register(office.gate(), epoll::EventFlags::IN, tag);
+            state.office = Some(Arc::clone(office));
+        }
     }
 
     /// EPOLL_CTL_MOD; false if the set has no such stream.

@@ -2,6 +2,7 @@
 
 use super::{EpollSet, Event, Poller, State, Tag, borrow, entry::Entry};
 use crate::{
+    ports::office::DIRECTLY,
     settings::{Settings, Stage},
     stream::{Won, locked, now},
     wait::{longest_spin, may_spin},
@@ -51,6 +52,8 @@ impl EpollSet {
         let mut scratch = Vec::new();
         loop {
             let mut state = locked(&self.state);
+            let office = state.office.clone();
+            office.iter().for_each(|office| office.collect());
             // A wait that was won knows the time: reading it again would make the answer late.
             let time = course.time.take().unwrap_or_else(now);
             self.gather(&mut state, out, max, &course, time);
@@ -90,9 +93,22 @@ impl EpollSet {
                     continue;
                 }
             }
+            if let Some(office) = &office
+                && course.won == Won::Looking
+                && state.may_wait_directly(time, course.deadline)
+            {
+                drop(state);
+                if office.wait() {
+                    course.won = Won::Spinning;
+                    continue;
+                }
+                state = locked(&self.state);
+            }
+            office.iter().for_each(|office| office.lie_down());
             let ready = if flowing { !state.arm_timed() } else { !self.lie_down(&mut state) };
             course.timed |= flowing;
             if ready {
+                office.iter().for_each(|office| office.get_up());
                 continue;
             }
             let remaining = course.deadline.map(|d| Duration::from_nanos(d.saturating_sub(now())));
@@ -100,6 +116,7 @@ impl EpollSet {
             let remaining = wait.map_or(remaining, |wait| Some(remaining.unwrap_or(wait).min(wait)));
             scratch.clear();
             let result = self.sleepers.sleep(state, || poller(&mut scratch, max, remaining));
+            office.iter().for_each(|office| office.get_up());
             let mut state = locked(&self.state);
             if flowing {
                 state.wake_up();
@@ -179,6 +196,8 @@ impl EpollSet {
                 Some(Tag::Kick) => {
                     let _ = rustix::io::read(self.kick.load().as_fd(), &mut [0u8; 8]);
                 }
+                // Its messages are taken at every turn.
+                Some(Tag::Office) => {}
                 Some(Tag::Hub(hub)) => hub.upgrade().iter().for_each(|hub| hub.serve()),
                 Some(Tag::Socket(fd)) => {
                     if let Some(entry) = state.entry(fd) {
@@ -263,6 +282,9 @@ impl EpollSet {
                 entry.stream.disarm();
                 stirring = true;
                 state.active.push(fd);
+            } else if entry.stream.office().is_some() {
+                // No bell of its own would tell of it.
+                state.active.push(fd);
             } else {
                 entry.active = false;
             }
@@ -281,6 +303,11 @@ impl State {
     /// How long the kernel's part may wait for a look.
     fn glance(&self, time: u64) -> u64 {
         if time < self.company_until { GLANCE_IN_COMPANY } else { GLANCE }
+    }
+
+    /// Whether to wait for messages at ports before all else: if nothing else had an event lately, and the deadline is not near.
+    fn may_wait_directly(&self, now: u64, deadline: Option<u64>) -> bool {
+        now >= self.company_until && deadline.is_none_or(|deadline| deadline > now + DIRECTLY.as_nanos() as u64)
     }
 
     /// How long a timed wait may last, in nanoseconds: if all that is active flows, from senders that need other processors

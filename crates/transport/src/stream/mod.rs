@@ -6,6 +6,7 @@
 mod give_back;
 mod grant;
 mod lock;
+mod port;
 mod ready;
 mod receive;
 mod send;
@@ -23,6 +24,7 @@ use crate::{
     epoll::EpollSet,
     ledger::LedgerEntry,
     line::{self, Heard, Message, Parcel},
+    ports::end::End,
     report,
     settings::{Settings, Stage},
 };
@@ -71,6 +73,8 @@ pub struct Stream {
     /// The line's socket; none once it was given up.
     socket: ArcSwap<Reserved>,
     segment: OnceLock<Segment>,
+    /// The end, of a connection over ports. Its modes stay [`mode::PORTS`], and it has no segment.
+    port: Option<Arc<End>>,
     mail: Mutex<Mail>,
     /// Entries in `mail.parcels`.
     parcels_waiting: AtomicU32,
@@ -176,6 +180,7 @@ impl Stream {
             state,
             socket: ArcSwap::from_pointee(socket),
             segment: OnceLock::new(),
+            port: None,
             mail: Mutex::default(),
             parcels_waiting: AtomicU32::new(0),
             spins: SpinHistory::hopeful(),
@@ -270,6 +275,7 @@ impl Stream {
 
     /// This process was forked, and has the connection, too.
     pub fn after_fork(&self) {
+        self.port.iter().for_each(|end| end.orphan());
         self.record.iter().for_each(LedgerEntry::inherit);
         if let Some(segment) = self.line() {
             segment.own.heir.store(std::process::id(), Relaxed);
@@ -308,6 +314,9 @@ impl Stream {
     /// Takes messages off the line's socket until it has heard `bells` of them ring: a sleeper
     /// expects one for each time it armed its flag and saves the call that would find no more.
     fn attend_to(&self, bells: Option<u32>) {
+        if let Some(end) = &self.port {
+            return end.office().collect();
+        }
         let mut mail = locked(&self.mail);
         let mut heard = 0;
         for _ in 0..MOST_HEARD {
@@ -473,6 +482,9 @@ impl Stream {
 
     /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
     pub fn sending_ended(&self) {
+        if let Some(end) = &self.port {
+            return end.end();
+        }
         let tx = &self.state.tx;
         let _guard = self.lock_sending(None);
         if tx.mode.load(Relaxed) != mode::RETURNING {

@@ -29,7 +29,7 @@ impl Stream {
             ask |= PollFlags::IN | PollFlags::RDHUP;
         }
         match self.state.tx.mode.load(Relaxed) {
-            mode::RING => {}
+            mode::RING | mode::PORTS => {}
             mode::RETURNING => ask |= PollFlags::OUT,
             _ => ask |= want & OUTPUT,
         }
@@ -38,6 +38,9 @@ impl Stream {
 
     /// Whether shared memory alone can't tell what the stream is ready for now.
     pub fn needs_kernel(&self) -> bool {
+        if self.port.is_some() {
+            return self.state.rx.event.load(Relaxed) != 0;
+        }
         let rx = &self.state.rx;
         rx.mode.load(Relaxed) != mode::RING
             || self.state.tx.mode.load(Relaxed) != mode::RING
@@ -47,6 +50,9 @@ impl Stream {
 
     /// Whether the ring holds bytes, or has just been closed: the cheapest look, for spinning.
     pub fn stirs(&self, want: PollFlags) -> bool {
+        if let Some(end) = &self.port {
+            return want.intersects(INPUT) && end.readable() || want.intersects(OUTPUT) && end.writable();
+        }
         let Some(segment) = self.line() else { return false };
         let rx = &self.state.rx;
         let input = || match rx.mode.load(Relaxed) {
@@ -68,6 +74,9 @@ impl Stream {
     /// is told of its end, and drops what it has not read; a ring holds more than a socket, and a
     /// server in a timed wait reads later. So it is told when the ring is empty.
     pub fn has_last_words(&self) -> bool {
+        if let Some(end) = &self.port {
+            return self.hides_end && end.unread() != 0;
+        }
         let rx = &self.state.rx;
         self.hides_end && rx.mode.load(Relaxed) == mode::RING && self.line().is_some_and(|s| s.rx.readable(rx.head.load(Relaxed)))
     }
@@ -91,6 +100,9 @@ impl Stream {
     /// What the stream is ready for among `want`. `kernel` is what the kernel just said of the
     /// socket, if it was asked; if it wasn't and must be, this asks.
     pub fn look(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<PollFlags>) -> PollFlags {
+        if let Some(end) = &self.port {
+            return self.look_at_port(end, fd, want, kernel);
+        }
         self.keep_house(fd);
         // Whether the kernel has been asked for what ends a stream.
         let asked = kernel.is_none() || want.intersects(INPUT);
@@ -189,6 +201,9 @@ impl Stream {
 
     /// The program is about to close its last descriptor of the connection.
     pub fn part(&self, fd: BorrowedFd<'_>) {
+        if let Some(end) = &self.port {
+            return end.close();
+        }
         // What the peer wants back on the socket must be there before the socket closes.
         self.keep_house(fd);
         self.hint_peer();
@@ -287,6 +302,9 @@ impl Stream {
 
     /// Changes whenever bytes arrive in the ring: an epoll set's edge for readers.
     pub fn arrival_mark(&self) -> u64 {
+        if let Some(end) = &self.port {
+            return end.arrivals();
+        }
         self.line().map_or(0, |s| s.rx.tail_mark())
     }
 

@@ -23,6 +23,8 @@ pub mod mode {
     pub const AFTER: u32 = 2;
     /// Sending only: bytes taken back from the ring are on their way over the socket.
     pub const RETURNING: u32 = 3;
+    /// In messages between ports, from the beginning to the end.
+    pub const PORTS: u32 = 4;
 }
 
 /// How far the two ends have got to know each other.
@@ -237,6 +239,11 @@ impl Counts {
     pub fn on_ring(&self) -> bool {
         let modes = self.modes.load(Relaxed);
         modes / 16 == mode::RING || modes % 16 == mode::RING
+    }
+
+    /// Whether the stream goes over ports.
+    pub fn over_ports(&self) -> bool {
+        self.modes.load(Relaxed) / 16 == mode::PORTS
     }
 
     /// The numbers for a status report.

@@ -417,6 +417,17 @@ static void test_descriptor(void) {
         CHECK_CODE(receive(set, &message), TO);
         CHECK(!readable(of_set, 0));
     }
+    /* Nobody polls: the descriptor stays as it is. Polled again, it tells of the next message. */
+    CHECK_CODE(slipway_port_poll(set, 0), KERN_SUCCESS);
+    CHECK_CODE(send_empty(member, COPY, 1), S);
+    CHECK(!readable(of_set, 0));
+    CHECK_CODE(slipway_port_poll(set, 1), KERN_SUCCESS);
+    CHECK_CODE(receive(set, &message), S);
+    CHECK_CODE(receive(set, &message), TO);
+    CHECK_CODE(send_empty(member, COPY, 1), S);
+    CHECK(readable(of_set, 10000));
+    CHECK_CODE(receive(set, &message), S);
+    CHECK_CODE(slipway_port_poll(member, 0), KERN_INVALID_NAME);
     CHECK_CODE(mach_port_mod_refs(self, port, MACH_PORT_RIGHT_RECEIVE, -1), KERN_SUCCESS);
     CHECK(readable(of_port, 10000));
     close(of_port);

@@ -1,0 +1,182 @@
+//! X over Mach ports: the same pictures, the ends of either side, displays that are held, started on demand, and lied to.
+
+mod harness;
+
+use harness::build::{asset, scratch, set_mode};
+use harness::process::slipway;
+use harness::{DRAWINGS, Mode, Running, Screen, Server};
+use mach as _;
+use slipway_mach::abi::{HEADER, option, types};
+use slipway_mach::rights::{Outgoing, ReceiveRight, SendRight};
+use slipway_mach::task::Task;
+use slipway_mach::{Request, bootstrap};
+use slipway_test_support::{built, until};
+use std::fs;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+#[test]
+fn pictures_are_those_of_the_socket_and_of_rings() {
+    for drawing in &DRAWINGS {
+        let pictures = [Mode::Plain, Mode::Hooked, Mode::Ports].map(|mode| {
+            let server = Server::start(mode);
+            let mut running = drawing.start(&server, mode);
+            if mode == Mode::Ports {
+                server.expect_ports(&mut running, drawing.name);
+            }
+            let picture = Screen::settled(&server, mode, 1000);
+            // A client on the socket sees it, too.
+            Screen::expect(&server, Mode::Plain, &picture);
+            running.succeed();
+            picture
+        });
+        for other in &pictures[1..] {
+            assert!(pictures[0] == *other, "{}: {}", drawing.name, pictures[0].difference(other));
+        }
+    }
+}
+
+/// Both ways, with more than the queues hold; and small messages, of which each waits for the other side.
+#[test]
+fn large_and_small_messages_come_over() {
+    let server = Server::with(Mode::Ports, &["-noreset", "-screen", "0", "1280x1024x24"]);
+    let tests = ["-putimage500", "-getimage500", "-putimage100", "-pointer", "-rect10"];
+    let mut args = vec!["-repeat", "2", "-reps", "200"];
+    args.extend(tests);
+    let printed = server.output(Mode::Ports, "x11perf", &args);
+    let results = printed.lines().filter(|line| line.contains(" trep @ ")).count();
+    assert_eq!(results, tests.len(), "a result of each test:\n{printed}");
+}
+
+#[test]
+fn a_client_that_is_killed_is_gone_and_one_whose_server_is_killed_ends() {
+    let mut server = Server::start(Mode::Ports);
+    let mut killed = DRAWINGS[0].start(&server, Mode::Ports);
+    server.expect_ports(&mut killed, DRAWINGS[0].name);
+    let mut stays = DRAWINGS[0].start(&server, Mode::Ports);
+    drop(killed);
+    until("the connection of the killed client is gone", || server.connections().len() == 1);
+    server.expect_ports(&mut stays, DRAWINGS[0].name);
+    // KillClient is a request like any other: the server closes that connection.
+    let mut kill = Command::new("kill");
+    kill.args(["-KILL", &server.pid().to_string()]);
+    Running::start(kill).succeed();
+    assert!(!server.ends());
+    assert!(!stays.ends().success(), "it has lost its display");
+    std::mem::forget(server);
+}
+
+/// A sandbox with no network, no other processes, and nothing of the runtime directory or of /tmp.
+fn sandbox(command: &mut Command, program: &str) {
+    let built = built("libmach.so");
+    let dir = built.parent().expect("a directory");
+    command.args(["bwrap", "--unshare-all", "--die-with-parent", "--ro-bind", "/", "/", "--tmpfs", "/tmp", "--ro-bind"]);
+    command.arg(dir).arg(dir).args(["--dev", "/dev", "--proc", "/proc", program]);
+}
+
+#[test]
+fn a_program_that_holds_the_port_needs_nothing_else() {
+    let server = Server::start(Mode::Ports);
+    let command = |hold: bool| {
+        let mut command = slipway();
+        server.address(&mut command);
+        command.env("SLIPWAY_LIBMACH", built("libmach.so")).args(["x11", "--over=ports"]);
+        if hold {
+            command.args(["--hold", &server.display()]);
+        }
+        command.arg("--");
+        sandbox(&mut command, "xdpyinfo");
+        Running::start(command)
+    };
+    let printed = command(true).succeed();
+    assert!(printed.contains(&format!("name of display:    {}", server.display())), "{printed}");
+    let mut without = command(false);
+    assert!(!without.ends().success(), "nobody can find it");
+    assert!(without.errors().contains("unable to open display"), "{}", without.errors());
+}
+
+#[test]
+fn a_display_starts_with_its_first_client() {
+    let dir = scratch();
+    set_mode(dir.path(), 0o700);
+    let display = 399;
+    let slipway_path = built("slipway");
+    let program = dir.path().join("server");
+    let text = format!("#!/bin/sh\nexec '{}' x11 --over=ports -- Xvfb :{display} -terminate\n", slipway_path.display());
+    fs::write(&program, text).expect("write it");
+    set_mode(&program, 0o700);
+    let prepare = |command: &mut Command| {
+        command.env("SLIPWAY_RUNTIME_DIR", dir.path());
+        command.env("SLIPWAY_LIBMACH", built("libmach.so")).env("SLIPWAY_PRELOAD", built("libslipway_preload.so"));
+    };
+    let mut names = slipway();
+    names.args([
+        "run",
+        "--private",
+        "--service",
+        &format!("x11.{display}={}", program.display()),
+        "--",
+        slipway_path.to_str().expect("UTF-8"),
+    ]);
+    names.args(["x11", "--over=ports", "--", "xdpyinfo", "-display", &format!(":{display}")]);
+    prepare(&mut names);
+    let socket = format!("/tmp/.X11-unix/X{display}");
+    let is_there = || fs::metadata(&socket).is_ok_and(|file| file.file_type().is_socket());
+    assert!(!is_there(), "another test's server");
+    let printed = Running::start(names).succeed();
+    assert!(printed.contains(&format!("name of display:    :{display}")), "{printed}");
+    until("the server ends after its last client", || !Path::new(&format!("/tmp/.X{display}-lock")).exists());
+}
+
+/// What a peer of the same user could send; each is dropped, or ends that peer's connection, and the server goes on.
+#[test]
+fn a_peer_that_lies_harms_itself_only() {
+    let server = Server::start(Mode::Ports);
+    let (names, dir) = server.names.as_ref().expect("it goes over ports");
+    let _ = names;
+    let task = Task::current();
+    let address = bootstrap::Address { socket: dir.path().join("names"), named: true };
+    let (s, t) = bootstrap::reach(&address).expect("the name server");
+    let own = task.import(s, t).expect("a right");
+    let display = bootstrap::look_up(task, Some(own), format!("x11.{}", server.number())).expect("the display");
+    let display = SendRight::from_name(task, display);
+    let patience = Some(Duration::from_secs(60));
+
+    let raw = |id: i32, body: &[u8], reply: &ReceiveRight| {
+        let size = HEADER + body.len();
+        let mut message = Vec::new();
+        for word in [types::COPY_SEND | types::MAKE_SEND << 8, size as u32, display.name(), 0, reply.name(), 0, 0, id as u32] {
+            message.extend(word.to_ne_bytes());
+        }
+        message.extend(body);
+        let send = Request { option: option::SEND_MSG, send_size: size, ..Request::default() };
+        task.mach_msg(&mut message, &send)
+    };
+    let replies: Vec<_> = (0..300).map(|_| ReceiveRight::new().expect("a port")).collect();
+    let connect = 0x5831_3101;
+    for (i, reply) in replies.iter().enumerate() {
+        // Requests that nobody follows up, some of them cut short, some for a token that does not exist.
+        let body = [i as u8; 24];
+        let id = connect + (i % 8) as i32;
+        raw(id, &body[..if i % 5 == 0 { 8 } else { 24 }], reply);
+        display.send(Outgoing::new(id).memory(vec![0; 100_000]).bytes(&body), patience).expect("sent");
+    }
+    // It has read all of that, and serves others.
+    server.output(Mode::Ports, "xdpyinfo", &[]);
+    let mut drawing = DRAWINGS[0].start(&server, Mode::Ports);
+    server.expect_ports(&mut drawing, DRAWINGS[0].name);
+    drawing.succeed();
+}
+
+/// A client that waits for its connection beside other descriptors, in each way there is.
+#[test]
+fn clients_wait_in_poll_select_and_epoll() {
+    let server = Server::start(Mode::Ports);
+    let script = asset("x11_waits.py");
+    for how in ["poll", "select", "epoll", "blocking"] {
+        let printed = server.output(Mode::Ports, "/usr/bin/python3", &[script.to_str().expect("UTF-8"), how]);
+        assert_eq!(printed.trim(), "2000 answers, 2000 wake-ups of the pipe", "{how}");
+    }
+}

@@ -1,0 +1,284 @@
+//! Displays over ports: serving one, and connecting to one.
+//!
+//! The connection is a real one where the socket can be reached: the kernel has its credentials, its end and its descriptors. Where it can't, the
+//! server makes one to itself in the client's stead, and the client has a pair of its own. In both cases the server finds the connection message by the
+//! name of the socket that connected, as it finds an offer of shared memory.
+
+use super::{
+    end::End,
+    libmach::{Mach, Name},
+    message::{CONNECT, Received, SUMMON},
+    office::Office,
+};
+use crate::{
+    endpoint::Endpoint,
+    line::TOKEN,
+    rendezvous::{name_of_ports, token_of_ports},
+    report,
+    settings::Settings,
+    stream::{Role, Stream, locked},
+};
+use rustix::{
+    io::Errno,
+    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, socket_with, socketpair},
+};
+use slipway_abi::HEADER;
+use std::{
+    ffi::CString,
+    os::fd::{BorrowedFd, OwnedFd},
+    sync::{Arc, Mutex},
+};
+use zerocopy::{FromBytes, IntoBytes};
+
+/// Most clients that have asked and not connected; beyond it the oldest are dropped.
+const MOST_WAITING: usize = 128;
+
+/// How long a client waits for room in the queue of a display's port, in milliseconds.
+const PATIENCE: u32 = 5_000;
+
+/// The displays that a process serves: nearly always one.
+#[derive(Debug, Default)]
+pub struct Displays {
+    list: Mutex<Vec<Display>>,
+    /// Accepted connections whose message has not come yet: the first of a process goes through its watcher, and the socket may be faster.
+    expected: Mutex<Vec<([u8; TOKEN], Arc<End>)>>,
+}
+
+#[derive(Debug)]
+struct Display {
+    number: u32,
+    port: Name,
+    /// Where the server listens.
+    address: SocketAddrUnix,
+    waiting: Vec<Waiting>,
+}
+
+/// A client that has asked for a connection.
+#[derive(Debug)]
+struct Waiting {
+    token: [u8; TOKEN],
+    /// The right to its port.
+    send: Name,
+    pid: u32,
+    /// The client's half of a connection that the server made in its stead.
+    half: Option<OwnedFd>,
+}
+
+fn service(display: u32) -> CString {
+    CString::new(format!("x11.{display}")).unwrap_or_default()
+}
+
+fn address(endpoint: &Endpoint) -> Option<SocketAddrUnix> {
+    match endpoint {
+        Endpoint::Path(path) => SocketAddrUnix::new(path.as_path()).ok(),
+        Endpoint::Abstract(name) => SocketAddrUnix::new_abstract_name(name).ok(),
+    }
+}
+
+fn body(token: [u8; TOKEN]) -> [u64; 3] {
+    let mut words = [0, 0, std::process::id().into()];
+    words[..2].as_mut_bytes().copy_from_slice(&token);
+    words
+}
+
+impl Displays {
+    /// A message that came to no end. False if it means nothing.
+    pub fn hear(&self, mach: &Mach, front: &Received, buffer: &[u64]) -> bool {
+        let mut displays = locked(&self.list);
+        let Some(display) = displays.iter_mut().find(|display| display.port == front.at) else { return false };
+        if front.complex || front.size != HEADER + 24 || front.reply == 0 {
+            return false;
+        }
+        let Ok((token, _)) = <[u8; TOKEN]>::read_from_prefix(buffer[4..].as_bytes()) else { return false };
+        match front.id {
+            CONNECT => {
+                let expected = {
+                    let mut expected = locked(&self.expected);
+                    let at = expected.iter().position(|(of, _)| *of == token);
+                    at.map(|at| expected.remove(at).1)
+                };
+                if let Some(end) = expected {
+                    return end.accept(front.reply);
+                }
+                let pid = buffer[6] as u32;
+                display.waiting.push(Waiting { token, send: front.reply, pid, half: None });
+                if display.waiting.len() > MOST_WAITING {
+                    mach.drop_send(display.waiting.remove(0).send);
+                }
+                true
+            }
+            SUMMON => {
+                if let Some(client) = display.waiting.iter_mut().find(|client| client.token == token) {
+                    client.half = stand_in(&display.address, token)
+                        .inspect_err(|error| {
+                            report::warn(format_args!("a client that came over ports alone can't be served: {error}"));
+                        })
+                        .ok();
+                }
+                // The right came with it once more.
+                false
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Connects to the server's own socket under a client's name.
+fn stand_in(address: &SocketAddrUnix, token: [u8; TOKEN]) -> Result<OwnedFd, Errno> {
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    bind(&socket, &SocketAddrUnix::new_abstract_name(&name_of_ports(&token))?)?;
+    connect(&socket, address)?;
+    Ok(socket)
+}
+
+impl Office {
+    /// Serves a display whose server listens at `endpoint`, and registers it with the name server.
+    pub fn serve(&self, display: u32, endpoint: &Endpoint) {
+        let Some(address) = address(endpoint) else { return };
+        let mut displays = locked(&self.displays.list);
+        if let Some(known) = displays.iter_mut().find(|known| known.number == display) {
+            known.address = address;
+            return;
+        }
+        match self.mach.serve(&service(display)) {
+            Ok(port) => {
+                self.mach.widen(port);
+                self.mach.move_to(port, self.set);
+                displays.push(Display { number: display, port, address, waiting: Vec::new() });
+            }
+            Err(code) => {
+                let why = self.mach.describe(code);
+                report::warn(format_args!("display :{display} can't be had over Mach ports: service x11.{display}: {why}"));
+            }
+        }
+    }
+
+    /// The end of a connection that was just accepted as `fd`, and the client's process if it is known, if its client asked for one over ports.
+    pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>) -> Option<(Arc<End>, Option<u32>)> {
+        let address = SocketAddrUnix::try_from(getpeername(fd).ok()??).ok()?;
+        let token = token_of_ports(address.abstract_name()?)?;
+        let end = End::new(self).ok()?;
+        self.collect_all();
+        let mut displays = locked(&self.displays.list);
+        let client = displays.iter_mut().find_map(|display| {
+            let at = display.waiting.iter().position(|client| client.token == token)?;
+            Some(display.waiting.remove(at))
+        });
+        let Some(client) = client else {
+            let mut expected = locked(&self.displays.expected);
+            expected.retain(|(_, end)| !end.is_over());
+            expected.push((token, Arc::clone(&end)));
+            return Some((end, None));
+        };
+        if !end.accept(client.send) {
+            self.mach.drop_send(client.send);
+            end.close();
+            return None;
+        }
+        if let Some(half) = client.half {
+            end.keep(half);
+        }
+        Some((end, Some(client.pid)))
+    }
+}
+
+/// A client's connection to a display, before its socket is connected.
+#[derive(Debug)]
+pub struct Call {
+    office: Arc<Office>,
+    end: Arc<End>,
+    /// The right to the display's port.
+    display: Name,
+    token: [u8; TOKEN],
+}
+
+impl Call {
+    /// Asks the server of the display for a connection over ports for the socket `fd`, which is about to connect. None if
+    /// there is no such server.
+    pub fn begin(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Self> {
+        let number = endpoint.display()?;
+        let office = Office::get()?;
+        let display = held(&office, number).or_else(|| office.mach.look_up(&service(number)).ok())?;
+        let mut token = [0; TOKEN];
+        let random = rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).is_ok_and(|n| n == TOKEN);
+        let begun = random.then(|| End::new(&office).ok()).flatten().filter(|end| {
+            // In another network namespace than the server's the name doesn't matter.
+            let _ = SocketAddrUnix::new_abstract_name(&name_of_ports(&token)).and_then(|name| bind(fd, &name));
+            let asked = end.introduce(CONNECT, display, &body(token), PATIENCE);
+            if asked.is_err() {
+                end.close();
+            }
+            asked.is_ok()
+        });
+        let Some(end) = begun else {
+            office.mach.drop_send(display);
+            return None;
+        };
+        Some(Self { office, end, display, token })
+    }
+
+    /// The socket connected, or failed to with `error`: the client's end. None if the program is to be told of the failure.
+    pub fn connected(self, fd: BorrowedFd<'_>, error: Option<Errno>, nonblocking: bool) -> Option<Stream> {
+        let stream = match error {
+            None => self.stream(nonblocking),
+            Some(Errno::NOENT | Errno::CONNREFUSED | Errno::ACCESS | Errno::NOTDIR | Errno::PERM) => {
+                self.stand_in(fd, nonblocking)
+            }
+            Some(_) => None,
+        };
+        if stream.is_none() {
+            self.end.close();
+        }
+        self.office.mach.drop_send(self.display);
+        stream
+    }
+
+    fn stream(&self, nonblocking: bool) -> Option<Stream> {
+        Stream::over_ports(Role::Client, &self.end, 0, nonblocking, None, false).ok()
+    }
+
+    /// No socket of the display can be reached: the server makes a connection in this one's stead, and the program's descriptor
+    /// becomes half of a pair.
+    fn stand_in(&self, fd: BorrowedFd<'_>, nonblocking: bool) -> Option<Stream> {
+        let flags = if nonblocking { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
+        let (theirs, ours) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+        self.end.introduce(SUMMON, self.display, &body(self.token), PATIENCE).ok()?;
+        let cloexec = rustix::io::fcntl_getfd(fd).ok()?;
+        put_over(&theirs, fd).ok()?;
+        rustix::io::fcntl_setfd(fd, cloexec).ok()?;
+        rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).ok()?;
+        self.end.keep(ours);
+        self.stream(nonblocking)
+    }
+}
+
+/// dup2(2) onto a descriptor of the program's.
+fn put_over(from: &OwnedFd, to: BorrowedFd<'_>) -> Result<(), Errno> {
+    use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+    #[allow(unsafe_code, reason = "the program's descriptor keeps its number")]
+    // SAFETY: the number is open, and stays the program's: it is let go of again below.
+    let mut to = unsafe { OwnedFd::from_raw_fd(to.as_raw_fd()) };
+    let result = rustix::io::dup2(from, &mut to);
+    let _ = to.into_raw_fd();
+    result
+}
+
+/// The right to the display that the program inherited, if it did.
+fn held(office: &Office, display: u32) -> Option<Name> {
+    let mut parts = Settings::get().held.as_deref()?.splitn(3, ':');
+    let mut number = || parts.next()?.parse::<u64>().ok();
+    let (socket, inode) = (i32::try_from(number()?).ok()?, number()?);
+    if parts.next()?.strip_prefix(':')?.parse::<u32>() != Ok(display) {
+        return None;
+    }
+    #[allow(unsafe_code, reason = "the number of an inherited descriptor comes as text")]
+    // SAFETY: it is not -1, and is looked at only, with calls that fail if it is closed or another file's.
+    let socket = unsafe { BorrowedFd::borrow_raw(socket) };
+    // The program may have opened something else under the number.
+    rustix::fs::fstat(socket).ok().filter(|file| file.st_ino == inode)?;
+    let mut fds = Vec::new();
+    let packet = slipway_fabric::packet::peek(socket, &mut [0; 8], |fd| fds.push(fd)).ok()?;
+    let [sending, holder] = <[OwnedFd; 2]>::try_from(fds).ok().filter(|_| packet.len == 8)?;
+    office.mach.import(sending, holder).ok()
+}
