@@ -26,7 +26,8 @@ typedef int kern_return_t;
 #define KERN_MEMORY_FAILURE 9
 /* The memory object behind the address gave no data. */
 #define KERN_MEMORY_ERROR 10
-/* 11 is no longer used. */
+/* The port is in the set already. */
+#define KERN_ALREADY_IN_SET 11
 /* The port is in no port set. */
 #define KERN_NOT_IN_SET 12
 /* The name denotes a right already. */

@@ -36,6 +36,7 @@ codes! {
     RESOURCE_SHORTAGE = 6;
     NOT_RECEIVER = 7;
     NO_ACCESS = 8;
+    ALREADY_IN_SET = 11;
     NOT_IN_SET = 12;
     NAME_EXISTS = 13;
     ABORTED = 14;

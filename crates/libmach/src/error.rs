@@ -23,6 +23,7 @@ pub(crate) fn text(code: Return) -> Option<&'static CStr> {
         8 => c"access is restricted",
         9 => c"the memory object was destroyed",
         10 => c"the memory object gave no data",
+        11 => c"the port is in the set already",
         12 => c"the port is in no port set",
         13 => c"the name denotes a right already",
         14 => c"the operation was aborted",

@@ -5,11 +5,12 @@
 //!
 //! * [`message`]: `mach_msg`; [`buffer`]: the memory that it is given; [`destroy`]: `mach_msg_destroy`;
 //!   [`server`]: `mach_msg_server`.
-//! * [`names`], [`rights`], [`transfer`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
+//! * [`names`], [`rights`], [`transfer`], [`attributes`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
 //! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
 //! * [`domain`]: for the host of several tasks. * [`rust`]: for `slipway-mach`.
 
+pub mod attributes;
 pub mod bootstrap;
 pub mod buffer;
 pub mod call;

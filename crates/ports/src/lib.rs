@@ -9,13 +9,14 @@
 //! * [`lock`]: the process's one lock. * [`wait`]: waiting, which releases it; `watcher`: the library's own thread.
 //! * [`msg`]: `mach_msg`. * [`trap`]: calls in place of messages, between tasks of one process.
 //! * [`process`]: start, fork and exit.
-//! * [`task`]: the calls of a task; [`special`]: its special ports, and those of its threads and the host; `traps`: its routines.
+//! * [`task`]: the calls of a task; [`attributes`]: contexts, guards; [`special`]: its special ports, and those of its threads and the host; `traps`: its routines.
 //!
 //! Programs don't use this crate: they call it through libmach, in C or by `slipway-mach`. There is one copy of it in a process.
 
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
 pub mod account;
+pub mod attributes;
 mod closer;
 pub mod dispatch;
 pub mod inspect;

@@ -66,10 +66,26 @@ pub struct Local {
     pub pdrequest: Right,
     /// Replaces the local port in received messages.
     pub payload: Option<u64>,
+    /// A word of the program's, which is the guard while there is one.
+    pub context: u64,
+    /// Whether the context guards the receive right.
+    pub guard: Guard,
     /// What the library itself answers for, if it does.
     pub kernel: Kernel,
     /// The routines that it has registered.
     pub traps: Option<Box<Traps>>,
+}
+
+/// Whether only who knows a port's context may end its receive right.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Guard {
+    /// Anybody may.
+    #[default]
+    No,
+    /// As long as the receive right stays: a message takes it away without its guard.
+    Loose,
+    /// The receive right can't be moved, either.
+    Strict,
 }
 
 /// What a port that the library itself serves stands for.
@@ -114,6 +130,8 @@ impl Default for Local {
             nsrequest: Right::Null,
             pdrequest: Right::Null,
             payload: None,
+            context: 0,
+            guard: Guard::No,
             kernel: Kernel::No,
             traps: None,
         }
