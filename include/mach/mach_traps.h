@@ -20,6 +20,9 @@ extern mach_port_t mach_thread_self(void);
 /* This host. Each call gives one user reference, to be deallocated. */
 extern mach_port_t mach_host_self(void);
 
+/* Writes a text to standard error. */
+extern void mach_print(const char *text);
+
 #ifdef __cplusplus
 }
 #endif

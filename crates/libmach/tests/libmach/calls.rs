@@ -12,3 +12,8 @@ fn passes(name: &str) {
 fn attributes_of_receive_rights() {
     passes("attributes");
 }
+
+#[test]
+fn host_task_threads_and_memory() {
+    passes("kernel");
+}

@@ -156,7 +156,7 @@ impl Inner {
             serves: match local.kernel {
                 Kernel::No => None,
                 Kernel::Task(_) => Some(Serves::Task),
-                Kernel::Thread => Some(Serves::Thread),
+                Kernel::Thread(_) => Some(Serves::Thread),
                 Kernel::Host => Some(Serves::Host),
             },
             holders: exported.map_or_else(Vec::new, |exported| budget.parts(self.holders(id, exported))),

@@ -34,6 +34,23 @@ impl State {
         port
     }
 
+    /// The port of a thread of this process.
+    pub(crate) fn thread_port(&mut self, thread: u32) -> PortId {
+        if let Some(port) = self.threads.get(&thread) {
+            return *port;
+        }
+        let port = self.new_kernel_port(Kernel::Thread(thread));
+        self.threads.insert(thread, port);
+        port
+    }
+
+    /// The thread has ended, and its port with it.
+    pub(crate) fn end_thread(&mut self, thread: u32) {
+        if let Some(port) = self.threads.remove(&thread) {
+            self.destroy_right(Right::Receive(port));
+        }
+    }
+
     /// A send right in a space to such a port: its name, null if there is none.
     pub(crate) fn name_kernel_port(&mut self, space: SpaceId, port: PortId) -> u32 {
         let Some(right) = self.make_send(port) else { return abi::NULL };

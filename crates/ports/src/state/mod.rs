@@ -29,6 +29,7 @@ use message::{Message, Origin};
 pub use port::Home;
 use port::{Port, Set};
 pub use right::Right;
+use rustc_hash::FxHashMap;
 use slab::Slab;
 use space::Space;
 use std::collections::VecDeque;
@@ -87,6 +88,8 @@ pub struct State {
     once_names: Vec<(SpaceId, u32)>,
     /// Requests to be told when a message is received.
     acceptances: Slab<Acceptance>,
+    /// The ports of this process's threads, by the threads' numbers in the system.
+    pub(crate) threads: FxHashMap<u32, PortId>,
     /// Calls to ports of this process.
     pub turns: call_entry::Turns,
     /// What the caller still has to do.

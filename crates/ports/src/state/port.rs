@@ -95,8 +95,8 @@ pub enum Kernel {
     No,
     /// A task: calls on it work on its space.
     Task(SpaceId),
-    /// A thread of this process.
-    Thread,
+    /// A thread of this process, by its number in the system.
+    Thread(u32),
     /// The host.
     Host,
 }
