@@ -6,13 +6,13 @@
 
 #include <stdint.h>
 
-struct mach_timebase_info {
+struct mach_timebase {
     uint32_t numer; /* a unit of the clock is numer / denom nanoseconds */
     uint32_t denom;
 };
 
-typedef struct mach_timebase_info mach_timebase_info_data_t;
-typedef struct mach_timebase_info *mach_timebase_info_t;
+typedef struct mach_timebase mach_timebase_info_data_t;
+typedef struct mach_timebase *mach_timebase_info_t;
 
 #ifdef __cplusplus
 extern "C" {
