@@ -400,6 +400,7 @@ pub extern "C-unwind" fn thread_terminate(of: Name) -> Return {
 pub extern "C" fn thread_switch(_new_thread: Name, option: c_int, time: u32) -> Return {
     match option {
         0 | SWITCH_DEPRESS => std::thread::yield_now(),
+        #[allow(clippy::disallowed_methods, reason = "the program asks for a time, and for no event")]
         SWITCH_WAIT => std::thread::sleep(Duration::from_millis(time.into())),
         _ => return Code::INVALID_ARGUMENT.0,
     }
