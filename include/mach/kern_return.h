@@ -60,5 +60,7 @@ typedef int kern_return_t;
 #define KERN_TIMEDOUT 27
 /* A signal came first. */
 #define KERN_INTERRUPTED 28
+/* The time of a semaphore's wait ran out, as Darwin tells it. */
+#define KERN_OPERATION_TIMED_OUT 49
 
 #endif

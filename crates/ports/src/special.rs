@@ -47,7 +47,7 @@ fn own_number() -> u32 {
 
 impl Task {
     /// What the port that `name` has a send right to stands for.
-    fn serves(&self, name: u32) -> Option<Kernel> {
+    pub(crate) fn serves(&self, name: u32) -> Option<Kernel> {
         let guard = self.lock();
         let port = guard.state.space(self.space()).get(name)?.port()?;
         guard.state.port(port).local().map(|local| local.kernel)

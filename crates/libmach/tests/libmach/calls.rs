@@ -17,3 +17,8 @@ fn attributes_of_receive_rights() {
 fn host_task_threads_and_memory() {
     passes("kernel");
 }
+
+#[test]
+fn semaphores_and_words() {
+    passes("sync");
+}

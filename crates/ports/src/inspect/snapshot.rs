@@ -158,6 +158,7 @@ impl Inner {
                 Kernel::Task(_) => Some(Serves::Task),
                 Kernel::Thread(_) => Some(Serves::Thread),
                 Kernel::Host => Some(Serves::Host),
+                Kernel::Semaphore(_) => Some(Serves::Semaphore),
             },
             holders: exported.map_or_else(Vec::new, |exported| budget.parts(self.holders(id, exported))),
         }

@@ -51,6 +51,19 @@ impl State {
         }
     }
 
+    /// Ends a semaphore: its waiters go, and names for it are dead.
+    pub(crate) fn end_semaphore(&mut self, index: usize) {
+        let (_, port, semaphore) = self.semaphores.remove(index);
+        semaphore.end();
+        self.destroy_right(Right::Receive(port));
+    }
+
+    /// Ends those that a task made.
+    pub(crate) fn end_semaphores(&mut self, of: SpaceId) {
+        let own: Vec<usize> = self.semaphores.iter().filter(|(_, it)| it.0 == of).map(|(index, _)| index).collect();
+        own.into_iter().for_each(|index| self.end_semaphore(index));
+    }
+
     /// A send right in a space to such a port: its name, null if there is none.
     pub(crate) fn name_kernel_port(&mut self, space: SpaceId, port: PortId) -> u32 {
         let Some(right) = self.make_send(port) else { return abi::NULL };

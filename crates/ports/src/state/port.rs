@@ -99,6 +99,8 @@ pub enum Kernel {
     Thread(u32),
     /// The host.
     Host,
+    /// A semaphore of a task, by its place among them.
+    Semaphore(u32),
 }
 
 /// A port set: receive from whichever member has a message.
