@@ -105,7 +105,7 @@ uninstall: ## remove what install put below PREFIX
 	rm -f $(DEST)/bin/slipway $(DEST)/bin/mig $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
 	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(LIB)/cmake/mach $(DEST)/share/doc/slipway
 	rm -f $(addprefix $(LIB)/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
-	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers 2>/dev/null
+	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers $(DEST)/include/device 2>/dev/null
 
 deb: ## make Debian packages in target/deb
 	@scripts/deb.sh

@@ -53,6 +53,10 @@ extern kern_return_t bootstrap_check_in(mach_port_t bp, const char *service_name
  */
 extern kern_return_t bootstrap_register(mach_port_t bp, const char *service_name, mach_port_t service_port);
 
+/* The same. No flag means anything here: KERN_INVALID_ARGUMENT if one is set. */
+extern kern_return_t bootstrap_register2(mach_port_t bp, const char *service_name, mach_port_t service_port,
+                                         uint64_t flags);
+
 /* A send right for a service. */
 extern kern_return_t bootstrap_look_up(mach_port_t bp, const char *service_name, mach_port_t *service_port);
 

@@ -26,7 +26,8 @@ typedef int kern_return_t;
 #define KERN_MEMORY_FAILURE 9
 /* The memory object behind the address gave no data. */
 #define KERN_MEMORY_ERROR 10
-/* 11 is no longer used. */
+/* The port is in the set already. */
+#define KERN_ALREADY_IN_SET 11
 /* The port is in no port set. */
 #define KERN_NOT_IN_SET 12
 /* The name denotes a right already. */
@@ -59,5 +60,7 @@ typedef int kern_return_t;
 #define KERN_TIMEDOUT 27
 /* A signal came first. */
 #define KERN_INTERRUPTED 28
+/* The time of a semaphore's wait ran out, as Darwin tells it. */
+#define KERN_OPERATION_TIMED_OUT 49
 
 #endif

@@ -3,6 +3,7 @@
 #define MACH_MACH_H
 
 #include <mach/mach_error.h>
+#include <mach/mach_host.h>
 #include <mach/mach_init.h>
 #include <mach/mach_param.h>
 #include <mach/mach_port.h>
@@ -12,6 +13,9 @@
 #include <mach/mig_errors.h>
 #include <mach/mig_support.h>
 #include <mach/notify.h>
+#include <mach/task_info.h>
+#include <mach/thread_info.h>
+#include <mach/thread_switch.h>
 #include <mach/vm_map.h>
 
 #endif

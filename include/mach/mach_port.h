@@ -97,6 +97,54 @@ extern kern_return_t mach_port_get_receive_status(ipc_space_t task, mach_port_na
                                                   mach_port_status_t *status);
 
 /*
+ * The same, or the limits, by flavor (MACH_PORT_LIMITS_INFO, _RECEIVE_STATUS): *count is the room in words, then what was
+ * written. Only limits can be set. KERN_FAILURE: too few words. KERN_INVALID_ARGUMENT: another flavor.
+ */
+extern kern_return_t mach_port_get_attributes(ipc_space_t task, mach_port_name_t name, mach_port_flavor_t flavor,
+                                              mach_port_info_t info, mach_msg_type_number_t *count);
+extern kern_return_t mach_port_set_attributes(ipc_space_t task, mach_port_name_t name, mach_port_flavor_t flavor,
+                                              mach_port_info_t info, mach_msg_type_number_t count);
+
+/* A new port with all that the options say (MPO_*), or none. KERN_INVALID_ARGUMENT: a flag that is not known here. */
+extern kern_return_t mach_port_construct(ipc_space_t task, mach_port_options_ptr_t options,
+                                         mach_port_context_t context, mach_port_name_t *name);
+
+/*
+ * Ends a receive right, and adds srdelta, at most 0, to the user references of the send right with the same name.
+ * KERN_INVALID_ARGUMENT: the receive right has another guard.
+ */
+extern kern_return_t mach_port_destruct(ipc_space_t task, mach_port_name_t name, mach_port_delta_t srdelta,
+                                        mach_port_context_t guard);
+
+/*
+ * A guarded receive right is ended by mach_port_destruct() with its guard only: other calls give KERN_INVALID_RIGHT. A
+ * message takes it away without the guard, or, if that is strict, not at all. KERN_INVALID_ARGUMENT: there is a guard or
+ * a context already; or, to take it away, it is another, or there is none.
+ */
+extern kern_return_t mach_port_guard(ipc_space_t task, mach_port_name_t name, mach_port_context_t guard,
+                                     boolean_t strict);
+extern kern_return_t mach_port_unguard(ipc_space_t task, mach_port_name_t name, mach_port_context_t guard);
+
+/* The context, 0 at first. One that is a guard is given as 0, and not set: KERN_INVALID_ARGUMENT. */
+extern kern_return_t mach_port_get_context(ipc_space_t task, mach_port_name_t name, mach_port_context_t *context);
+extern kern_return_t mach_port_set_context(ipc_space_t task, mach_port_name_t name, mach_port_context_t context);
+
+/*
+ * Looks at the message with the sequence number *seqno, or if that is 0 at the next one, and leaves it there. KERN_FAILURE:
+ * no such message waits. There are no trailers: trailer_type is 0, else KERN_INVALID_VALUE, and *trailer_count becomes 0.
+ */
+extern kern_return_t mach_port_peek(ipc_space_t task, mach_port_name_t name, unsigned int trailer_type,
+                                    mach_port_seqno_t *seqno, mach_msg_size_t *msg_size, mach_msg_id_t *msg_id,
+                                    char *trailer_info, mach_msg_type_number_t *trailer_count);
+
+/*
+ * Puts a port into a set, and takes it out of that set. KERN_ALREADY_IN_SET, KERN_NOT_IN_SET. A port is in one set at most:
+ * KERN_FAILURE if it is in another.
+ */
+extern kern_return_t mach_port_insert_member(ipc_space_t task, mach_port_name_t name, mach_port_name_t pset);
+extern kern_return_t mach_port_extract_member(ipc_space_t task, mach_port_name_t name, mach_port_name_t pset);
+
+/*
  * The payload is in msgh_protected_payload of the messages that come to the port, with the local type
  * MACH_MSG_TYPE_PROTECTED_PAYLOAD, in place of the port's name.
  */

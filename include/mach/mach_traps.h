@@ -13,10 +13,15 @@ extern "C" {
 extern mach_port_t mach_reply_port(void);
 /* The calling task. The right is the library's: it need not be deallocated. */
 extern mach_port_t mach_task_self(void);
+/* The same as a variable, for a task that has not renamed or given up its name for itself. */
+extern mach_port_t mach_task_self_;
 /* The calling thread. Each call gives one user reference, to be deallocated. */
 extern mach_port_t mach_thread_self(void);
 /* This host. Each call gives one user reference, to be deallocated. */
 extern mach_port_t mach_host_self(void);
+
+/* Writes a text to standard error. */
+extern void mach_print(const char *text);
 
 #ifdef __cplusplus
 }

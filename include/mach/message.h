@@ -223,6 +223,10 @@ extern mach_msg_return_t mach_msg_trap(mach_msg_header_t *msg, mach_msg_option_t
                                        mach_msg_size_t rcv_size, mach_port_name_t rcv_name,
                                        mach_msg_timeout_t timeout, mach_port_name_t notify);
 
+/* Sends a message of msgh_size bytes; receives one of at most msgh_size bytes at msgh_local_port. Neither has a time-out. */
+extern mach_msg_return_t mach_msg_send(mach_msg_header_t *msg);
+extern mach_msg_return_t mach_msg_receive(mach_msg_header_t *msg);
+
 /* Deallocates all rights and all out-of-line memory of a message that was received, or not sent. */
 extern void mach_msg_destroy(mach_msg_header_t *msg);
 
@@ -233,6 +237,11 @@ extern void mach_msg_destroy(mach_msg_header_t *msg);
  */
 extern mach_msg_return_t mach_msg_server(boolean_t (*demux)(mach_msg_header_t *request, mach_msg_header_t *reply),
                                          mach_msg_size_t max_size, mach_port_t rcv_name);
+/* The same with options that are added to those of mach_msg(), and a time-out for the ones that use it. */
+extern mach_msg_return_t mach_msg_server_timeout(boolean_t (*demux)(mach_msg_header_t *request,
+                                                                    mach_msg_header_t *reply),
+                                                 mach_msg_size_t max_size, mach_port_t rcv_name,
+                                                 mach_msg_option_t options, mach_msg_timeout_t timeout);
 /* The same for one request. The options are added to those of mach_msg(). */
 extern mach_msg_return_t mach_msg_server_once(boolean_t (*demux)(mach_msg_header_t *request,
                                                                  mach_msg_header_t *reply),

@@ -85,6 +85,36 @@ typedef struct mach_port_status {
 #define MACH_PORT_QLIMIT_DEFAULT ((mach_port_msgcount_t) 5)
 #define MACH_PORT_QLIMIT_MAX ((mach_port_msgcount_t) 1024)
 
+/* Flavors of mach_port_get_attributes() and what they give. */
+typedef int mach_port_flavor_t;
+typedef integer_t *mach_port_info_t;
+
+typedef struct mach_port_limits {
+    mach_port_msgcount_t mpl_qlimit; /* messages that wait before senders do */
+} mach_port_limits_t;
+
+#define MACH_PORT_LIMITS_INFO 1    /* mach_port_limits_t */
+#define MACH_PORT_RECEIVE_STATUS 2 /* mach_port_status_t */
+#define MACH_PORT_LIMITS_INFO_COUNT ((natural_t) (sizeof(mach_port_limits_t) / sizeof(natural_t)))
+#define MACH_PORT_RECEIVE_STATUS_COUNT ((natural_t) (sizeof(mach_port_status_t) / sizeof(natural_t)))
+
+/* A word that the program keeps with a receive right, and how mach_port_construct() makes one. */
+typedef vm_offset_t mach_port_context_t;
+
+#define MPO_CONTEXT_AS_GUARD 0x1   /* the context guards the receive right */
+#define MPO_QLIMIT 0x2             /* mpl has the queue limit */
+#define MPO_INSERT_SEND_RIGHT 0x10 /* there is a send right, too */
+#define MPO_STRICT 0x20            /* with a guard: the receive right can't be moved */
+
+typedef struct mach_port_options {
+    uint32_t flags;
+    mach_port_limits_t mpl;
+    uint64_t reserved[2];
+} mach_port_options_t;
+
+typedef mach_port_options_t *mach_port_options_ptr_t;
+
+MACH_LAYOUT(sizeof(mach_port_options_t) == 24, "mach_port_options_t has 24 bytes");
 MACH_LAYOUT(sizeof(mach_port_t) == 4, "mach_port_t has 4 bytes");
 MACH_LAYOUT(sizeof(mach_port_status_t) == 36, "mach_port_status_t has 36 bytes");
 

@@ -12,6 +12,13 @@ struct time_value {
 typedef struct time_value time_value_t;
 typedef struct time_value rpc_time_value_t;
 
+struct time_value64 {
+    int64_t seconds;
+    int64_t nanoseconds;
+};
+
+typedef struct time_value64 time_value64_t;
+
 #define TIME_MICROS_MAX 1000000
 
 #endif

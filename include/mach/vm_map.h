@@ -30,6 +30,14 @@ extern kern_return_t vm_map(vm_task_t target_task, vm_address_t *address, vm_siz
                             boolean_t anywhere, memory_object_t memory_object, vm_offset_t offset, boolean_t copy,
                             vm_prot_t cur_protection, vm_prot_t max_protection, vm_inherit_t inheritance);
 
+/*
+ * Maps memory of the task a second time, or with copy a copy of it as it is now, and tells the source's protection. Memory
+ * that can be shared is shared memory only (vm_map() with VM_INHERIT_SHARE, a file): KERN_INVALID_ARGUMENT for other.
+ */
+extern kern_return_t vm_remap(vm_task_t target_task, vm_address_t *address, vm_size_t size, vm_address_t mask,
+                              boolean_t anywhere, vm_task_t source_task, vm_address_t source_address, boolean_t copy,
+                              vm_prot_t *cur_protection, vm_prot_t *max_protection, vm_inherit_t inheritance);
+
 #ifdef __cplusplus
 }
 #endif

@@ -103,6 +103,29 @@ pub struct Status {
     pub nsrequest: c_int,
 }
 
+/// What `mach_port_construct` is told: `mach_port_options_t`.
+#[derive(Debug, Clone, Copy, Default)]
+#[repr(C)]
+pub struct PortOptions {
+    /// [`port_option`]s.
+    pub flags: u32,
+    /// The queue limit, with [`port_option::QLIMIT`].
+    pub limit: u32,
+    /// For what Darwin has more.
+    pub reserved: [u64; 2],
+}
+
+/// Flags of `mach_port_construct`, `MPO_*`.
+pub mod port_option {
+    #![allow(missing_docs, reason = "Darwin's own names")]
+    pub const CONTEXT_AS_GUARD: u32 = 0x1;
+    pub const QLIMIT: u32 = 0x2;
+    pub const INSERT_SEND_RIGHT: u32 = 0x10;
+    pub const STRICT: u32 = 0x20;
+    /// Those that mean something here.
+    pub const ALL: u32 = CONTEXT_AS_GUARD | QLIMIT | INSERT_SEND_RIGHT | STRICT;
+}
+
 /// A server's routine: the port's name in its space, the arguments as caller and server agreed, and the table's context.
 pub type Routine = unsafe extern "C-unwind" fn(u32, *mut c_void, *mut c_void) -> c_int;
 

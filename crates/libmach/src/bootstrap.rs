@@ -89,6 +89,19 @@ pub unsafe extern "C" fn bootstrap_register(bp: Name, service_name: *const c_cha
     })
 }
 
+/// As [`bootstrap_register`], with flags, of which none means anything here: `KERN_INVALID_ARGUMENT` if one is set.
+///
+/// # Safety
+/// As for [`bootstrap_register`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn bootstrap_register2(bp: Name, service_name: *const c_char, service_port: Name, flags: u64) -> Return {
+    if flags != 0 {
+        return Code::INVALID_ARGUMENT.0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { bootstrap_register(bp, service_name, service_port) }
+}
+
 /// A send right for a service.
 ///
 /// # Safety

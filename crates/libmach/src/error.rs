@@ -23,6 +23,7 @@ pub(crate) fn text(code: Return) -> Option<&'static CStr> {
         8 => c"access is restricted",
         9 => c"the memory object was destroyed",
         10 => c"the memory object gave no data",
+        11 => c"the port is in the set already",
         12 => c"the port is in no port set",
         13 => c"the name denotes a right already",
         14 => c"the operation was aborted",
@@ -39,6 +40,7 @@ pub(crate) fn text(code: Return) -> Option<&'static CStr> {
         26 => c"the object has ended",
         27 => c"the time ran out",
         28 => c"a signal came first",
+        49 => c"the time of the wait ran out",
         0x1000_0001 => c"send: in progress",
         0x1000_0002 => c"send: the message can't be read",
         0x1000_0003 => c"send: the destination is no send right, or its port is dead",
@@ -103,7 +105,7 @@ pub extern "C" fn mach_error_string(error_value: Return) -> *mut c_char {
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_error_type(error_value: Return) -> *mut c_char {
     let part = match error_value {
-        0..=28 => c"(os/kern)",
+        0..=28 | 49 => c"(os/kern)",
         0x1000_0000..=0x1000_3fff => c"(ipc/send)",
         0x1000_4000..=0x1000_7fff => c"(ipc/rcv)",
         -399..=-300 => c"(ipc/mig)",

@@ -5,11 +5,12 @@
 //!
 //! * [`message`]: `mach_msg`; [`buffer`]: the memory that it is given; [`destroy`]: `mach_msg_destroy`;
 //!   [`server`]: `mach_msg_server`.
-//! * [`names`], [`rights`], [`transfer`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`]: `vm_*`.
+//! * [`names`], [`rights`], [`transfer`], [`attributes`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`], [`mach_vm`]: `vm_*`. * [`semaphore`], [`gsync`]: waiting for each other. * [`kernel`]: the host, threads, times.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
 //! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
 //! * [`domain`]: for the host of several tasks. * [`rust`]: for `slipway-mach`.
 
+pub mod attributes;
 pub mod bootstrap;
 pub mod buffer;
 pub mod call;
@@ -17,14 +18,19 @@ pub mod cthreads;
 pub mod destroy;
 pub mod domain;
 pub mod error;
+pub mod gsync;
+pub mod kernel;
+pub mod mach_vm;
 pub mod memory;
 pub mod message;
 pub mod mig;
 pub mod names;
 pub mod netname;
 pub mod pollable;
+mod procfs;
 pub mod rights;
 pub mod rust;
+pub mod semaphore;
 pub mod server;
 pub mod task;
 pub mod transfer;

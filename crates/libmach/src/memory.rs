@@ -10,14 +10,14 @@ use crate::{
 use slipway_ports::{abi::Code, pages};
 use std::io;
 
-const PROT_READ: i32 = 1;
-const PROT_WRITE: i32 = 2;
-const PROT_EXECUTE: i32 = 4;
+pub(crate) const PROT_READ: i32 = 1;
+pub(crate) const PROT_WRITE: i32 = 2;
+pub(crate) const PROT_EXECUTE: i32 = 4;
 const PROT_ALL: i32 = PROT_READ | PROT_WRITE | PROT_EXECUTE;
 
-const INHERIT_SHARE: i32 = 0;
-const INHERIT_COPY: i32 = 1;
-const INHERIT_NONE: i32 = 2;
+pub(crate) const INHERIT_SHARE: i32 = 0;
+pub(crate) const INHERIT_COPY: i32 = 1;
+pub(crate) const INHERIT_NONE: i32 = 2;
 
 /// The pages that a range touches: where they begin, and their length, which is not 0.
 fn whole(address: usize, size: usize) -> Result<(usize, usize), Code> {
@@ -27,7 +27,7 @@ fn whole(address: usize, size: usize) -> Result<(usize, usize), Code> {
 }
 
 /// Why memory can't be read or written as the kernel was asked to.
-fn fault(at: usize, len: usize) -> Code {
+pub(crate) fn fault(at: usize, len: usize) -> Code {
     if pages::is_mapped(at, len) { Code::PROTECTION_FAILURE } else { Code::INVALID_ADDRESS }
 }
 
@@ -39,7 +39,7 @@ fn exhausted(error: &io::Error) -> Code {
 }
 
 /// `INVALID_ADDRESS` or `PROTECTION_FAILURE` unless all of the range can be read, or written.
-fn check(at: usize, len: usize, write: bool) -> Result<(), Code> {
+pub(crate) fn check(at: usize, len: usize, write: bool) -> Result<(), Code> {
     at.checked_add(len).ok_or(Code::INVALID_ADDRESS)?;
     if len == 0 || pages::populate(at, len, write).is_ok() { Ok(()) } else { Err(fault(at, len)) }
 }
@@ -48,7 +48,7 @@ fn check(at: usize, len: usize, write: bool) -> Result<(), Code> {
 ///
 /// # Safety
 /// Nothing but the program refers to what is written.
-unsafe fn copy(from: usize, to: usize, len: usize) -> Result<(), Code> {
+pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) -> Result<(), Code> {
     if from.abs_diff(to) >= len {
         // SAFETY: the caller's promise.
         return unsafe { pages::copy(from, to, len) }.map_err(|_| fault(to, len));
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn vm_protect(of: Name, address: usize, size: usize, set_m
 
 /// # Safety
 /// As for [`vm_protect`].
-unsafe fn protect(start: usize, len: usize, protection: i32) -> Result<(), Code> {
+pub(crate) unsafe fn protect(start: usize, len: usize, protection: i32) -> Result<(), Code> {
     let allows = |bit| protection & bit != 0;
     // SAFETY: the caller's promise.
     unsafe { pages::protect(start, len, allows(PROT_READ), allows(PROT_WRITE), allows(PROT_EXECUTE)) }.map_err(
@@ -218,16 +218,16 @@ pub unsafe extern "C" fn vm_map(
 }
 
 /// How new memory is to be.
-struct Map {
-    current: i32,
-    inherit: i32,
+pub(crate) struct Map {
+    pub(crate) current: i32,
+    pub(crate) inherit: i32,
 }
 
 /// Maps new memory at `*address` or anywhere, and sets `*address`. Nothing is 0 bytes of memory, at no address.
 ///
 /// # Safety
 /// `address` is null, or may be read and written with an address.
-unsafe fn map(address: *mut usize, size: usize, mask: usize, anywhere: bool, how: Map) -> Result<(), Code> {
+pub(crate) unsafe fn map(address: *mut usize, size: usize, mask: usize, anywhere: bool, how: Map) -> Result<(), Code> {
     // SAFETY: the caller's promise.
     let place = unsafe { Out::new(address)? };
     if size == 0 {

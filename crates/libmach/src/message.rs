@@ -81,6 +81,26 @@ pub unsafe extern "C" fn __mach_msg(
     unsafe { mach_msg(msg, option, send_size, rcv_size, rcv_name, timeout, notify) }
 }
 
+/// Sends a message of the size that its header says, and waits until that is done.
+///
+/// # Safety
+/// As for [`mach_msg`], and the header is there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_msg_send(msg: *mut Header) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { mach_msg(msg, option::SEND_MSG as i32, (*msg).size, 0, 0, 0, 0) }
+}
+
+/// Receives a message at the port and of at most the size that the header in the buffer says.
+///
+/// # Safety
+/// As for [`mach_msg_send`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_msg_receive(msg: *mut Header) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { mach_msg(msg, option::RCV_MSG as i32, 0, (*msg).size, (*msg).local as Name, 0, 0) }
+}
+
 /// `mach_msg` on a message that may not be there.
 ///
 /// # Safety

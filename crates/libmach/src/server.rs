@@ -52,13 +52,30 @@ impl Buffer {
 /// `demux` may be called with a request of at most `max_size` bytes and a buffer for a reply of as many.
 #[unsafe(no_mangle)]
 pub unsafe extern "C-unwind" fn mach_msg_server(demux: Option<Demux>, max_size: u32, rcv_name: Name) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { mach_msg_server_timeout(demux, max_size, rcv_name, 0, 0) }
+}
+
+/// As [`mach_msg_server`], with options for `mach_msg` and its time-out.
+///
+/// # Safety
+/// As for [`mach_msg_server`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C-unwind" fn mach_msg_server_timeout(
+    demux: Option<Demux>,
+    max_size: u32,
+    rcv_name: Name,
+    options: i32,
+    timeout: u32,
+) -> Return {
+    let options = options as u32 & !(option::SEND_MSG | option::RCV_MSG);
     let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
     let (mut request, mut reply) = (Buffer::new(max_size), Buffer::new(max_size));
     // The first request is received alone, each further one together with the reply before it.
     let mut replies = false;
     loop {
         // SAFETY: the buffers have the size that is told, and the bytes in them are a message that the demux made.
-        let code = unsafe { exchange(&mut reply, &mut request, replies, rcv_name, max_size, 0) };
+        let code = unsafe { exchange(&mut reply, &mut request, replies, Receive { name: rcv_name, max_size, options, timeout }) };
         replies = false;
         match Code(code) {
             // SAFETY: the caller's promise.
@@ -103,6 +120,15 @@ pub unsafe extern "C-unwind" fn mach_msg_server_once(
     code
 }
 
+/// Where and how a server receives.
+#[derive(Clone, Copy)]
+struct Receive {
+    name: Name,
+    max_size: u32,
+    options: u32,
+    timeout: u32,
+}
+
 /// Options to send a reply with. A send-once right never waits; for another a server doesn't wait either.
 fn send_options(reply: &Header, options: u32) -> u32 {
     let waits = reply.bits & REMOTE_MASK != types::MOVE_SEND_ONCE;
@@ -114,17 +140,18 @@ fn send_options(reply: &Header, options: u32) -> u32 {
 ///
 /// # Safety
 /// Both buffers have `max_size` bytes; the reply is a message.
-unsafe fn exchange(reply: &mut Buffer, request: &mut Buffer, replies: bool, name: Name, max_size: u32, options: u32) -> Return {
+unsafe fn exchange(reply: &mut Buffer, request: &mut Buffer, replies: bool, how: Receive) -> Return {
+    let Receive { name, max_size, options, timeout } = how;
     if !replies {
         // SAFETY: the caller's promise.
-        return unsafe { mach_msg(request.message(), (options | option::RCV_MSG) as i32, 0, max_size, name, 0, 0) };
+        return unsafe { mach_msg(request.message(), (options | option::RCV_MSG) as i32, 0, max_size, name, timeout, 0) };
     }
     // The reply's buffer becomes the request's.
     std::mem::swap(reply, request);
     let header = request.header();
     let options = send_options(&header, options) | option::RCV_MSG;
     // SAFETY: as above.
-    let code = unsafe { mach_msg(request.message(), options as i32, header.size.min(max_size), max_size, name, 0, 0) };
+    let code = unsafe { mach_msg(request.message(), options as i32, header.size.min(max_size), max_size, name, timeout, 0) };
     if matches!(Code(code), Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT) {
         std::mem::swap(reply, request);
     }

@@ -28,6 +28,11 @@ pub extern "C" fn mach_task_self() -> Name {
     name_or_null(|| Task::current().self_name())
 }
 
+/// The name that every task has for itself until it gives that name up or changes it: the first of a space.
+#[allow(non_upper_case_globals, reason = "the name that C programs know")]
+#[unsafe(no_mangle)]
+pub static mach_task_self_: Name = 0x101;
+
 /// The calling thread, with a user reference for the caller.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_thread_self() -> Name {

@@ -32,12 +32,62 @@ impl Drop for ThreadPort {
         if let Some(process) = Process::made()
             && let Some(port) = self.get(process)
         {
-            process.lock().state.destroy_right(Right::Receive(port));
+            let mut guard = process.lock();
+            if let Some(Kernel::Thread(thread)) = guard.state.port(port).local().map(|local| local.kernel) {
+                guard.state.end_thread(thread);
+            }
         }
     }
 }
 
+/// The calling thread's number in the system.
+fn own_number() -> u32 {
+    rustix::thread::gettid().as_raw_nonzero().get() as u32
+}
+
 impl Task {
+    /// What the port that `name` has a send right to stands for.
+    pub(crate) fn serves(&self, name: u32) -> Option<Kernel> {
+        let guard = self.lock();
+        let port = guard.state.space(self.space()).get(name)?.port()?;
+        guard.state.port(port).local().map(|local| local.kernel)
+    }
+
+    /// The number in the system of the thread of this process that `name` stands for.
+    pub fn thread_by_name(&self, name: u32) -> Option<u32> {
+        match self.serves(name)? {
+            Kernel::Thread(thread) => Some(thread),
+            _ => None,
+        }
+    }
+
+    /// Whether `name` stands for the host.
+    pub fn is_host(&self, name: u32) -> bool {
+        self.serves(name) == Some(Kernel::Host)
+    }
+
+    /// `task_threads`: names for the ports of the process's threads, each with a user reference more. `list` gives the threads'
+    /// numbers. Ports of threads that ended without ever asking for their own die here.
+    ///
+    /// # Errors
+    /// `RESOURCE_SHORTAGE` if there are no names left.
+    pub fn thread_names(&self, list: impl FnOnce() -> Vec<u32>) -> Result<Vec<u32>, Code> {
+        let mut guard = self.lock();
+        // A thread gives up its port, which takes the lock, before it is gone from the list.
+        let threads = list();
+        let gone: Vec<u32> = guard.state.threads.keys().filter(|thread| !threads.contains(thread)).copied().collect();
+        gone.into_iter().for_each(|thread| guard.state.end_thread(thread));
+        let mut names = Vec::with_capacity(threads.len());
+        for thread in threads {
+            let port = guard.state.thread_port(thread);
+            match guard.state.name_kernel_port(self.space(), port) {
+                abi::NULL => return Err(Code::RESOURCE_SHORTAGE),
+                name => names.push(name),
+            }
+        }
+        Ok(names)
+    }
+
     /// `mach_thread_self`: a name for the port of the calling thread, with a user reference more; null if there is none.
     /// The port dies when the thread ends.
     pub fn thread_name(&self) -> u32 {
@@ -46,7 +96,7 @@ impl Task {
         // A thread that is being taken down has lost its port.
         let port = THREAD.try_with(|thread| {
             thread.get(process).unwrap_or_else(|| {
-                let port = guard.state.new_kernel_port(Kernel::Thread);
+                let port = guard.state.thread_port(own_number());
                 thread.0.set(Some((process, port)));
                 port
             })

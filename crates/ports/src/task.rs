@@ -125,6 +125,7 @@ impl Task {
             let right = std::mem::take(place(which, guard.state.space_mut(self.space())));
             guard.state.destroy_right(right);
         }
+        guard.state.end_semaphores(self.space());
         guard.state.terminate(self.space());
     }
 

@@ -11,7 +11,7 @@ const SPREAD: Spread = Spread {
 
 /// The layers, from the lowest up: their names, and the files and folders that are in them.
 const LAYERS: [(&str, &[&str]); 16] = [
-    ("settings, signals", &["settings.rs", "signals.rs"]),
+    ("settings, semaphores, signals", &["settings.rs", "semaphore.rs", "signals.rs"]),
     ("state", &["state/"]),
     ("the kernel's objects", &["objects.rs", "closer.rs"]),
     ("what is held for others", &["account.rs"]),
@@ -26,7 +26,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("messages", &["msg/"]),
     ("calls in place of messages", &["trap/"]),
     ("the process", &["process.rs"]),
-    ("tasks", &["task.rs", "special.rs", "traps.rs"]),
+    ("tasks", &["task.rs", "special.rs", "traps.rs", "attributes.rs", "semaphores.rs"]),
 ];
 
 fn layer(file: &str) -> Option<usize> {

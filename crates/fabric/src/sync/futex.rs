@@ -12,6 +12,19 @@ pub struct FutexWord {
     queue: Queue,
 }
 
+/// How a sleep on a word ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Slept {
+    /// Somebody woke the sleeper.
+    Woken,
+    /// The word had another value.
+    Changed,
+    /// The time ran out.
+    TimedOut,
+    /// A signal was handled.
+    Interrupted,
+}
+
 impl std::ops::Deref for FutexWord {
     type Target = AtomicU32;
     fn deref(&self) -> &AtomicU32 {
@@ -68,6 +81,45 @@ impl FutexWord {
         let timeout =
             timeout_ns.map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
         let _ = futex::wait(&self.word, futex::Flags::empty(), expected, timeout.as_ref());
+    }
+
+    fn flags(shared: bool) -> rustix::thread::futex::Flags {
+        use rustix::thread::futex::Flags;
+        if shared { Flags::empty() } else { Flags::PRIVATE }
+    }
+
+    /// As [`FutexWord::wait_while`], and tells how it ended. `shared`: threads of other processes may wake the sleeper.
+    pub fn sleep(&self, expected: u32, timeout_ns: Option<u64>, shared: bool) -> Slept {
+        use rustix::{io::Errno, thread::futex};
+        let timeout =
+            timeout_ns.map(|ns| futex::Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 });
+        match futex::wait(&self.word, Self::flags(shared), expected, timeout.as_ref()) {
+            Ok(()) => Slept::Woken,
+            Err(Errno::TIMEDOUT) => Slept::TimedOut,
+            Err(Errno::INTR) => Slept::Interrupted,
+            Err(_) => Slept::Changed,
+        }
+    }
+
+    /// Wakes at most so many sleepers.
+    pub fn wake(&self, most: u32, shared: bool) {
+        let _ = rustix::thread::futex::wake(&self.word, Self::flags(shared), most.min(i32::MAX as u32));
+    }
+
+    /// Wakes at most so many sleepers, and has all others sleep on another word.
+    pub fn requeue(&self, most: u32, to: &Self, shared: bool) {
+        let most = most.min(i32::MAX as u32);
+        let _ = rustix::thread::futex::requeue(&self.word, Self::flags(shared), most, i32::MAX as u32, &to.word);
+    }
+
+    /// A program's own word.
+    ///
+    /// # Safety
+    /// It is aligned to 4 bytes, and there to be read and written for as long as the result is used.
+    #[allow(unsafe_code, reason = "an address that a program passed")]
+    pub unsafe fn at<'a>(address: usize) -> &'a Self {
+        // SAFETY: the caller's promise; any 4 bytes are such a word, which others may change at any time.
+        unsafe { &*std::ptr::with_exposed_provenance(address) }
     }
 
     /// Sleeps while each of the words has the value beside it; returns as [`FutexWord::wait`] does. At most 128

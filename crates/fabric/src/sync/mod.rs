@@ -17,7 +17,7 @@ mod mutex;
 pub mod pages;
 
 pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, full_fence, spin_loop};
-pub use futex::FutexWord;
+pub use futex::{FutexWord, Slept};
 pub use lock::{Guard, Lock};
 pub use mapping::{Bytes, Shared};
 #[cfg(not(loom))]

@@ -103,6 +103,21 @@ pub unsafe fn protect(at: usize, len: usize, read: bool, write: bool, run: bool)
     Ok(())
 }
 
+/// Has `len` bytes at `to` be the same memory as those at `from`. What is mapped at `to` goes.
+///
+/// # Errors
+/// As mremap(2): `EINVAL` for memory that belongs to this process alone, which can't be in two places.
+///
+/// # Safety
+/// Nothing refers to what was at `to`, and nothing but the program to what is written at either place.
+pub unsafe fn share(from: usize, to: usize, len: usize) -> io::Result<()> {
+    use rustix::mm::{MremapFlags, mremap_fixed};
+    let (from, to) = (std::ptr::without_provenance_mut(from), std::ptr::without_provenance_mut(to));
+    // SAFETY: the caller's promise. Of 0 bytes none are taken away from the old place.
+    unsafe { mremap_fixed(from, 0, len, MremapFlags::MAYMOVE, to)? };
+    Ok(())
+}
+
 /// Children made by fork don't get the memory.
 ///
 /// # Errors

@@ -18,7 +18,7 @@ use std::ptr;
 type Function = unsafe extern "C-unwind" fn(*mut c_void) -> *mut c_void;
 
 unsafe extern "C-unwind" {
-    fn pthread_exit(result: *mut c_void) -> !;
+    pub(crate) fn pthread_exit(result: *mut c_void) -> !;
 }
 
 /// Does nothing: all is set up on first use.

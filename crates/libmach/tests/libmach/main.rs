@@ -1,6 +1,7 @@
 //! libmach as C programs have it: each test compiles its program with the system's compilers and links it with the library of this
 //! build.
 
+mod calls;
 mod conformance;
 mod cthreads;
 mod edges;

@@ -177,6 +177,8 @@ pub enum Serves {
     Thread,
     /// The host.
     Host,
+    /// A semaphore.
+    Semaphore,
 }
 
 /// Rights that the other end of a line has to a port here.

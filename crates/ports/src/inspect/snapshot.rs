@@ -156,8 +156,9 @@ impl Inner {
             serves: match local.kernel {
                 Kernel::No => None,
                 Kernel::Task(_) => Some(Serves::Task),
-                Kernel::Thread => Some(Serves::Thread),
+                Kernel::Thread(_) => Some(Serves::Thread),
                 Kernel::Host => Some(Serves::Host),
+                Kernel::Semaphore(_) => Some(Serves::Semaphore),
             },
             holders: exported.map_or_else(Vec::new, |exported| budget.parts(self.holders(id, exported))),
         }

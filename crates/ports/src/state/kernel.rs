@@ -34,6 +34,36 @@ impl State {
         port
     }
 
+    /// The port of a thread of this process.
+    pub(crate) fn thread_port(&mut self, thread: u32) -> PortId {
+        if let Some(port) = self.threads.get(&thread) {
+            return *port;
+        }
+        let port = self.new_kernel_port(Kernel::Thread(thread));
+        self.threads.insert(thread, port);
+        port
+    }
+
+    /// The thread has ended, and its port with it.
+    pub(crate) fn end_thread(&mut self, thread: u32) {
+        if let Some(port) = self.threads.remove(&thread) {
+            self.destroy_right(Right::Receive(port));
+        }
+    }
+
+    /// Ends a semaphore: its waiters go, and names for it are dead.
+    pub(crate) fn end_semaphore(&mut self, index: usize) {
+        let (_, port, semaphore) = self.semaphores.remove(index);
+        semaphore.end();
+        self.destroy_right(Right::Receive(port));
+    }
+
+    /// Ends those that a task made.
+    pub(crate) fn end_semaphores(&mut self, of: SpaceId) {
+        let own: Vec<usize> = self.semaphores.iter().filter(|(_, it)| it.0 == of).map(|(index, _)| index).collect();
+        own.into_iter().for_each(|index| self.end_semaphore(index));
+    }
+
     /// A send right in a space to such a port: its name, null if there is none.
     pub(crate) fn name_kernel_port(&mut self, space: SpaceId, port: PortId) -> u32 {
         let Some(right) = self.make_send(port) else { return abi::NULL };

@@ -24,14 +24,16 @@ pub mod routines;
 pub mod space;
 pub mod traps;
 
+use crate::semaphore::Semaphore;
 pub use ids::{LineId, PortId, RemoteSendOnce, SetId, SpaceId};
 use message::{Message, Origin};
 pub use port::Home;
 use port::{Port, Set};
 pub use right::Right;
+use rustc_hash::FxHashMap;
 use slab::Slab;
 use space::Space;
-use std::collections::VecDeque;
+use std::{collections::VecDeque, sync::Arc};
 
 /// Something that must happen outside of the state. Effects are carried out in order, under the
 /// same lock, before it is released.
@@ -87,6 +89,10 @@ pub struct State {
     once_names: Vec<(SpaceId, u32)>,
     /// Requests to be told when a message is received.
     acceptances: Slab<Acceptance>,
+    /// The ports of this process's threads, by the threads' numbers in the system.
+    pub(crate) threads: FxHashMap<u32, PortId>,
+    /// The semaphores of this process's tasks, each with the task that made it and its port.
+    pub(crate) semaphores: Slab<(SpaceId, PortId, Arc<Semaphore>)>,
     /// Calls to ports of this process.
     pub turns: call_entry::Turns,
     /// What the caller still has to do.

@@ -66,10 +66,26 @@ pub struct Local {
     pub pdrequest: Right,
     /// Replaces the local port in received messages.
     pub payload: Option<u64>,
+    /// A word of the program's, which is the guard while there is one.
+    pub context: u64,
+    /// Whether the context guards the receive right.
+    pub guard: Guard,
     /// What the library itself answers for, if it does.
     pub kernel: Kernel,
     /// The routines that it has registered.
     pub traps: Option<Box<Traps>>,
+}
+
+/// Whether only who knows a port's context may end its receive right.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Guard {
+    /// Anybody may.
+    #[default]
+    No,
+    /// As long as the receive right stays: a message takes it away without its guard.
+    Loose,
+    /// The receive right can't be moved, either.
+    Strict,
 }
 
 /// What a port that the library itself serves stands for.
@@ -79,10 +95,12 @@ pub enum Kernel {
     No,
     /// A task: calls on it work on its space.
     Task(SpaceId),
-    /// A thread of this process.
-    Thread,
+    /// A thread of this process, by its number in the system.
+    Thread(u32),
     /// The host.
     Host,
+    /// A semaphore of a task, by its place among them.
+    Semaphore(u32),
 }
 
 /// A port set: receive from whichever member has a message.
@@ -114,6 +132,8 @@ impl Default for Local {
             nsrequest: Right::Null,
             pdrequest: Right::Null,
             payload: None,
+            context: 0,
+            guard: Guard::No,
             kernel: Kernel::No,
             traps: None,
         }

@@ -4,8 +4,9 @@
 //! the right `INVALID_RIGHT`; where several things are wrong, the code is the one that Mach gives.
 //!
 //! * here: names and user references. * `receive`: what a receive right or a port set has.
-//!   * `requests`: notifications. * `transfer`: rights put into and taken out of a space by name.
+//!   * `guard`: receive rights that only their guard's owner ends. * `requests`: notifications. * `transfer`: rights put into and taken out of a space by name.
 
+mod guard;
 mod receive;
 mod requests;
 mod transfer;
@@ -183,6 +184,7 @@ impl State {
     /// `mach_port_destroy`: every right that the name denotes is destroyed.
     pub fn port_destroy(&mut self, space: SpaceId, name: u32) -> Result<(), Code> {
         let entry = self.entry_of(space, name)?;
+        self.check_unguarded(&entry)?;
         self.destroy_entry(space, name, &entry);
         Ok(())
     }
@@ -296,6 +298,7 @@ impl State {
             (_, _) if delta == 0 => {}
             (_, _) if delta != -1 => return Err(Code::INVALID_VALUE),
             (right::RECEIVE, Object::Port(port)) => {
+                self.check_unguarded(&entry)?;
                 // A send right under the same name stays: if the port dies, it becomes a dead name.
                 let request = self.detach_receive(space, name, port);
                 self.destroy_right(Right::Receive(port));

@@ -126,6 +126,7 @@ fn rights(name: &Name, port: Option<&PortView>) -> String {
             Serves::Task => " (task)",
             Serves::Thread => " (thread)",
             Serves::Host => " (host)",
+            Serves::Semaphore => " (semaphore)",
         });
     }
     text

@@ -1,0 +1,87 @@
+//! `gsync_*`: sleeping on a word of memory, as GNU Mach has it.
+#![allow(unsafe_code, reason = "functions that C calls, with addresses that C passes")]
+
+use crate::{
+    call::{Name, Return, routine, task},
+    memory,
+};
+use slipway_ports::{FutexWord, Ordering, Slept, abi::Code};
+use std::ffi::c_int;
+
+const SHARED: c_int = 1;
+const TIMED: c_int = 4;
+const BROADCAST: c_int = 8;
+const MUTATE: c_int = 16;
+
+/// The word at an address: `INVALID_ADDRESS` if none can be there.
+///
+/// # Safety
+/// It stays there while the result is used.
+unsafe fn word<'a>(address: usize) -> Result<&'a FutexWord, Code> {
+    if !address.is_multiple_of(align_of::<u32>()) {
+        return Err(Code::INVALID_ADDRESS);
+    }
+    memory::check(address, size_of::<u32>(), true).map_err(|_| Code::INVALID_ADDRESS)?;
+    // SAFETY: it is aligned, and was found to be there; the rest is the caller's promise.
+    Ok(unsafe { FutexWord::at(address) })
+}
+
+/// `INVALID_ARGUMENT` for a flag that is not among `known`. That of two words (`GSYNC_QUAD`) is in none.
+fn check(flags: c_int, known: c_int) -> Result<(), Code> {
+    if flags & !known == 0 { Ok(()) } else { Err(Code::INVALID_ARGUMENT) }
+}
+
+/// Sleeps while the word has the value, until it is woken, for at most so many milliseconds with `GSYNC_TIMED`.
+///
+/// # Safety
+/// The word stays there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gsync_wait(of: Name, address: usize, value: u32, _second: u32, msec: u32, flags: c_int) -> Return {
+    routine(|| {
+        task(of)?;
+        check(flags, SHARED | TIMED)?;
+        let timeout = (flags & TIMED != 0).then_some(u64::from(msec) * 1_000_000);
+        // SAFETY: the caller's promise.
+        match unsafe { word(address)? }.sleep(value, timeout, flags & SHARED != 0) {
+            Slept::Woken => Ok(()),
+            Slept::Changed => Err(Code::INVALID_ARGUMENT),
+            Slept::TimedOut => Err(Code::TIMEDOUT),
+            Slept::Interrupted => Err(Code::INTERRUPTED),
+        }
+    })
+}
+
+/// Wakes one sleeper, or with `GSYNC_BROADCAST` all; with `GSYNC_MUTATE` it sets the word first.
+///
+/// # Safety
+/// The word stays there; with `GSYNC_MUTATE` it may be written.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gsync_wake(of: Name, address: usize, value: u32, flags: c_int) -> Return {
+    routine(|| {
+        task(of)?;
+        check(flags, SHARED | BROADCAST | MUTATE)?;
+        // SAFETY: the caller's promise.
+        let word = unsafe { word(address)? };
+        if flags & MUTATE != 0 {
+            word.store(value, Ordering::SeqCst);
+        }
+        word.wake(if flags & BROADCAST != 0 { u32::MAX } else { 1 }, flags & SHARED != 0);
+        Ok(())
+    })
+}
+
+/// Has the sleepers of one word sleep on another; with `wake_one` one of them is woken.
+///
+/// # Safety
+/// Both words stay there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gsync_requeue(of: Name, source: usize, destination: usize, wake_one: c_int, flags: c_int) -> Return {
+    routine(|| {
+        task(of)?;
+        check(flags, SHARED | BROADCAST)?;
+        // SAFETY: the caller's promise, for both.
+        let (from, to) = unsafe { (word(source)?, word(destination)?) };
+        from.requeue(u32::from(wake_one != 0), to, flags & SHARED != 0);
+        Ok(())
+    })
+}

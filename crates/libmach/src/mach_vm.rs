@@ -1,0 +1,213 @@
+//! `vm_remap`, and the `mach_vm_*` names of the `vm_*` calls: addresses have 64 bits in both.
+#![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
+
+use crate::{
+    call::{Name, Out, Return, routine, task},
+    memory::{
+        self, INHERIT_COPY, INHERIT_NONE, INHERIT_SHARE, Map, PROT_READ, PROT_WRITE, vm_allocate, vm_copy, vm_deallocate, vm_map,
+        vm_protect, vm_read, vm_write,
+    },
+    procfs,
+};
+use slipway_ports::{abi::Code, pages};
+
+/// `VM_FLAGS_ANYWHERE`, the only flag.
+const ANYWHERE: i32 = 1;
+
+/// What `vm_remap` is asked for.
+struct Remap {
+    size: usize,
+    mask: usize,
+    anywhere: bool,
+    source: usize,
+    copy: bool,
+    inherit: i32,
+}
+
+/// Memory that is the same as, or a copy of, other memory; the protection of that.
+///
+/// # Safety
+/// The address is null or has a place.
+unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
+    let page = pages::page_size();
+    if how.source & (page - 1) != 0 || !matches!(how.inherit, INHERIT_SHARE | INHERIT_COPY | INHERIT_NONE) {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    let len = pages::whole_pages(how.size).filter(|len| *len > 0).ok_or(Code::INVALID_ARGUMENT)?;
+    how.source.checked_add(len).filter(|_| pages::is_mapped(how.source, len)).ok_or(Code::INVALID_ADDRESS)?;
+    let protection = procfs::protection(how.source).ok_or(Code::INVALID_ADDRESS)?;
+    let both = PROT_READ | PROT_WRITE;
+    let place = Map { current: both, inherit: if how.copy { how.inherit } else { INHERIT_COPY } };
+    // SAFETY: the caller's promise.
+    unsafe { memory::map(address, how.size, how.mask, how.anywhere, place)? };
+    // SAFETY: the place was just written.
+    let at = unsafe { address.read_unaligned() };
+    let arranged = if how.copy {
+        memory::check(how.source, len, false).and_then(|()| {
+            // SAFETY: the memory was just made, and nobody has its address.
+            unsafe { memory::copy(how.source, at, len)? };
+            // SAFETY: as above.
+            if protection == both { Ok(()) } else { unsafe { memory::protect(at, len, protection) } }
+        })
+    } else {
+        // SAFETY: as above; that its two places are the same memory is what the program asks for.
+        unsafe { pages::share(how.source, at, len) }.map_err(|_| Code::INVALID_ARGUMENT).and_then(|()| match how.inherit {
+            // SAFETY: as above.
+            INHERIT_NONE => unsafe { pages::keep_from_children(at, len) }.map_err(|_| Code::RESOURCE_SHORTAGE),
+            INHERIT_COPY | INHERIT_SHARE => Ok(()),
+            _ => Err(Code::INVALID_ARGUMENT),
+        })
+    };
+    // SAFETY: as above.
+    arranged.inspect_err(|_| drop(unsafe { pages::deallocate(at, len) }))?;
+    Ok(protection)
+}
+
+/// Maps memory of the task a second time, or a copy of it. Memory that only this process has can be copied, and not shared with
+/// itself: `KERN_INVALID_ARGUMENT`.
+///
+/// # Safety
+/// The address and the protections have places.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn vm_remap(
+    of: Name,
+    address: *mut usize,
+    size: usize,
+    mask: usize,
+    anywhere: i32,
+    source_task: Name,
+    source_address: usize,
+    copy: i32,
+    cur_protection: *mut i32,
+    max_protection: *mut i32,
+    inheritance: i32,
+) -> Return {
+    routine(|| {
+        task(of)?;
+        task(source_task)?;
+        // SAFETY: the caller's promise, for both.
+        let (current, most) = unsafe { (Out::new(cur_protection)?, Out::new(max_protection)?) };
+        let anywhere = anywhere & ANYWHERE != 0;
+        let how = Remap { size, mask, anywhere, source: source_address, copy: copy != 0, inherit: inheritance };
+        // SAFETY: the caller's promise.
+        let protection = unsafe { remap(address, &how)? };
+        current.set(protection);
+        // Linux keeps no highest protection.
+        most.set(PROT_READ | PROT_WRITE | memory::PROT_EXECUTE);
+        Ok(())
+    })
+}
+
+/// As [`vm_remap`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_remap(
+    of: Name,
+    address: *mut usize,
+    size: usize,
+    mask: usize,
+    flags: i32,
+    source_task: Name,
+    source_address: usize,
+    copy: i32,
+    cur_protection: *mut i32,
+    max_protection: *mut i32,
+    inheritance: i32,
+) -> Return {
+    if flags & !ANYWHERE != 0 {
+        return Code::INVALID_ARGUMENT.0;
+    }
+    let (current, most) = (cur_protection, max_protection);
+    // SAFETY: the caller's promise.
+    unsafe { vm_remap(of, address, size, mask, flags, source_task, source_address, copy, current, most, inheritance) }
+}
+
+/// As [`vm_allocate`]. `KERN_INVALID_ARGUMENT` for a flag other than `VM_FLAGS_ANYWHERE`.
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_allocate(of: Name, address: *mut usize, size: usize, flags: i32) -> Return {
+    if flags & !ANYWHERE != 0 {
+        return Code::INVALID_ARGUMENT.0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { vm_allocate(of, address, size, flags) }
+}
+
+/// As [`vm_deallocate`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_deallocate(of: Name, address: usize, size: usize) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { vm_deallocate(of, address, size) }
+}
+
+/// As [`vm_read`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_read(of: Name, address: usize, size: usize, data: *mut usize, count: *mut u32) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { vm_read(of, address, size, data, count) }
+}
+
+/// As [`vm_write`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_write(of: Name, address: usize, data: usize, data_count: u32) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { vm_write(of, address, data, data_count) }
+}
+
+/// As [`vm_copy`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_copy(of: Name, source_address: usize, size: usize, dest_address: usize) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { vm_copy(of, source_address, size, dest_address) }
+}
+
+/// As [`vm_protect`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_protect(of: Name, address: usize, size: usize, set_maximum: i32, protection: i32) -> Return {
+    // SAFETY: the caller's promise.
+    unsafe { vm_protect(of, address, size, set_maximum, protection) }
+}
+
+/// As [`vm_map`], with flags: see [`mach_vm_allocate`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_map(
+    of: Name,
+    address: *mut usize,
+    size: usize,
+    mask: usize,
+    flags: i32,
+    object: Name,
+    offset: usize,
+    copy: i32,
+    cur_protection: i32,
+    max_protection: i32,
+    inheritance: i32,
+) -> Return {
+    if flags & !ANYWHERE != 0 {
+        return Code::INVALID_ARGUMENT.0;
+    }
+    // SAFETY: the caller's promise.
+    unsafe { vm_map(of, address, size, mask, flags, object, offset, copy, cur_protection, max_protection, inheritance) }
+}
