@@ -184,7 +184,7 @@ fn crowd(kind: Limit, waits_in_epoll: bool, how: How) {
     let served = waiting.len().min(capacity.div_ceil(7));
     waiting[..served].iter().for_each(|fd| ask(*fd, 2));
     let newcomer = server.connect();
-    ask(newcomer, 1);
+    ask(newcomer, 3);
     // Until the server has heard that those are gone.
     let left = waiting.len() + 1 + capacity.div_ceil(7).saturating_sub(waiting.len());
     while server.ask().expect("an answer").connections.len() != left {}
