@@ -338,7 +338,6 @@ impl View {
             self.set(path, Node::Whiteout);
             return Ok(());
         }
-        let gone = self.at(Place::Layer(top), path).stat()?;
         let temporary = self.layers[top].temporary();
         if self.shows_below(path) {
             let layer = &self.layers[top];
@@ -349,8 +348,31 @@ impl View {
             renameat(&self.layers[top].files, path.relative(), &self.layers[top].work, &*temporary)?;
             self.layers[top].tree.take(path);
         }
-        self.forget_copy(&gone)?;
-        remove_tree(At { dir: self.layers[top].work.as_fd(), name: &temporary })
+        self.retire(&temporary)
+    }
+
+    /// Removes what was moved to `work`, and forgets whose copies its files were: their numbers are free for others.
+    fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
+        let work = self.layers[self.top_index()?].work.try_clone().map_err(log_error)?;
+        let at = At { dir: work.as_fd(), name: temporary };
+        self.forget_below(at)?;
+        remove_tree(at)
+    }
+
+    fn forget_below(&mut self, at: At<'_>) -> Result<(), Errno> {
+        let stat = at.stat()?;
+        self.forget_copy(&stat)?;
+        if file_type(&stat) == FileType::Directory {
+            let dir = match open_dir(at.dir, at.name) {
+                // Its owner took the right away; removing it gives it back.
+                Err(Errno::ACCESS) => return Ok(()),
+                dir => dir?,
+            };
+            for name in copy::names(&dir)? {
+                self.forget_below(At { dir: dir.as_fd(), name: &name })?;
+            }
+        }
+        Ok(())
     }
 
     /// A file of the layer loses a name: with the last one its number is free for another file.
@@ -487,16 +509,16 @@ impl View {
             let layer = &self.layers[top];
             renameat_with(&layer.files, from.relative(), &layer.files, to.relative(), RenameFlags::EXCHANGE)?;
             renameat(&layer.files, from.relative(), &layer.work, &*temporary)?;
-            remove_tree(At { dir: layer.work.as_fd(), name: &temporary })?;
+            self.retire(&temporary)?;
         } else {
             let layer = &self.layers[top];
             renameat(&layer.files, from.relative(), &layer.files, to.relative())?;
+            if let Some(replaced) = replaced {
+                self.forget_copy(&replaced)?;
+            }
         }
         if let Some(node) = self.layers[top].tree.take(from) {
             self.set(to, node);
-        }
-        if let Some(replaced) = replaced {
-            self.forget_copy(&replaced)?;
         }
         if hides {
             symlinkat(WHITEOUT, &self.layers[top].files, from.relative())?;
@@ -537,7 +559,7 @@ impl View {
         let layer = &self.layers[top];
         if layer.tree.look(&found.path).node.is_some() {
             renameat_with(&layer.work, temporary.relative(), &layer.files, found.path.relative(), RenameFlags::EXCHANGE)?;
-            remove_tree(At { dir: layer.work.as_fd(), name: temporary.relative() })?;
+            self.retire(temporary.relative())?;
         } else {
             renameat(&layer.work, temporary.relative(), &layer.files, found.path.relative())?;
         }

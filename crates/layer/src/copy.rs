@@ -9,7 +9,7 @@ use rustix::{
     },
     io::Errno,
 };
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// A name relative to a descriptor.
 #[derive(Debug, Clone, Copy)]
@@ -94,14 +94,22 @@ pub(crate) fn set_mode(at: At<'_>, mode: Mode) -> Result<(), Errno> {
 
 /// As many as this user may set.
 fn copy_xattrs(from: &[u8], to: &[u8]) {
-    let mut names = vec![0_u8; 64 << 10];
-    let Ok(len) = fs::llistxattr(from, &mut names[..]) else { return };
-    for name in names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty()) {
-        let mut value = vec![0_u8; 64 << 10];
-        if let Ok(len) = fs::lgetxattr(from, name, &mut value[..]) {
-            let _ = fs::lsetxattr(to, name, &value[..len], XattrFlags::empty());
-        }
+    for (name, value) in xattrs(from) {
+        let _ = fs::lsetxattr(to, name, &value, XattrFlags::empty());
     }
+}
+
+/// The extended attributes that this user may read.
+pub(crate) fn xattrs(path: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut names = vec![0_u8; 64 << 10];
+    let len = fs::llistxattr(path, &mut names[..]).unwrap_or(0);
+    let names = names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let read = |name: &[u8]| {
+        let mut value = vec![0_u8; 64 << 10];
+        let len = fs::lgetxattr(path, name, &mut value[..]).ok()?;
+        Some((name.to_vec(), value[..len].to_vec()))
+    };
+    names.filter_map(read).collect()
 }
 
 /// Shares the blocks where the file system can, else copies what is no hole.

@@ -1,7 +1,7 @@
 //! What the topmost layer changes.
 
 use crate::{
-    copy::file_type,
+    copy::{self, file_type},
     path::TreePath,
     tree::Node,
     view::{Found, Place, View},
@@ -48,13 +48,13 @@ impl View {
         let mut changes = Vec::new();
         if let Some(top) = self.layers.last() {
             for (name, node) in &top.tree.entries {
-                self.change(&TreePath::root().join(name), node, &mut changes)?;
+                self.change(&TreePath::root().join(name), node, false, &mut changes)?;
             }
         }
         Ok(changes)
     }
 
-    fn change(&self, path: &TreePath, node: &Node, changes: &mut Vec<Change>) -> Result<(), Errno> {
+    fn change(&self, path: &TreePath, node: &Node, covered: bool, changes: &mut Vec<Change>) -> Result<(), Errno> {
         let before = match self.find_below_top(path) {
             Err(Errno::NOENT | Errno::NOTDIR) => None,
             before => Some(before?),
@@ -66,7 +66,9 @@ impl View {
             Node::Dir(dir) => Some(dir),
         };
         let after = Found { path: path.clone(), place: top, stat: self.at(top, path).stat()? };
-        let has_own = dir.is_none_or(|dir| dir.own || dir.opaque);
+        // In a directory that hides what is below it, every directory does.
+        let hides = covered || dir.is_some_and(|dir| dir.opaque);
+        let has_own = hides || dir.is_none_or(|dir| dir.own);
         let kind = match &before {
             None => Some(Kind::Created),
             Some(before) if has_own || before.kind() != after.kind() => self.compare(before, &after)?,
@@ -74,7 +76,7 @@ impl View {
         };
         let hidden = match (&before, dir) {
             (Some(before), None) if before.kind() == FileType::Directory => self.list_below(path)?,
-            (Some(before), Some(dir)) if before.kind() == FileType::Directory && dir.opaque => {
+            (Some(before), Some(dir)) if before.kind() == FileType::Directory && hides => {
                 let mut names = self.list_below(path)?;
                 names.retain(|name| !dir.entries.contains_key(name));
                 names
@@ -88,7 +90,7 @@ impl View {
             self.deleted(self.find_below_top(&path.join(&name))?, changes)?;
         }
         for (name, node) in dir.iter().flat_map(|dir| &dir.entries) {
-            self.change(&path.join(name), node, changes)?;
+            self.change(&path.join(name), node, hides, changes)?;
         }
         Ok(())
     }
@@ -113,7 +115,13 @@ impl View {
         let attributes = (old.st_mode, old.st_uid, old.st_gid) != (new.st_mode, new.st_uid, new.st_gid);
         let has_time = kind != FileType::Directory && kind != FileType::Symlink;
         let times = has_time && (old.st_mtime, old.st_mtime_nsec) != (new.st_mtime, new.st_mtime_nsec);
-        Ok((attributes || times).then_some(Kind::Attributes))
+        // A name more makes one file of several, which a copy of the other names alone would not.
+        let links = kind == FileType::RegularFile && old.st_nlink == 1 && new.st_nlink > 1;
+        let extended = || {
+            copy::xattrs(&self.at(before.place, &before.path).by_proc())
+                != copy::xattrs(&self.at(after.place, &after.path).by_proc())
+        };
+        Ok((attributes || times || links || extended()).then_some(Kind::Attributes))
     }
 
     fn same_contents(&self, before: &Found, after: &Found, kind: FileType) -> Result<bool, Errno> {

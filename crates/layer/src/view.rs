@@ -241,8 +241,8 @@ impl View {
     /// its parts.
     pub fn shown(&self, found: &Found) -> Stat {
         let mut stat = found.stat;
-        if let Place::Layer(_) = found.place {
-            self.as_original(&mut stat);
+        if let Place::Layer(index) = found.place {
+            as_original_in(&self.layers[index], &mut stat);
         }
         if found.kind() == FileType::Directory && self.sources(&found.path).first() != Some(&found.place) {
             for place in self.sources(&found.path) {
@@ -260,16 +260,11 @@ impl View {
     }
 
     /// Gives a file of a layer the number of that whose copy it is, if it is one.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
     pub fn as_original(&self, stat: &mut Stat) {
-        for layer in self.layers.iter().rev() {
-            if let Some((dev, ino)) = layer.log.copies.get(&stat.st_ino)
-                && fstat(&layer.files).is_ok_and(|files| files.st_dev == stat.st_dev)
-                && let Ok(dev) = (*dev).try_into()
-            {
-                (stat.st_dev, stat.st_ino) = (dev, *ino);
-                return;
-            }
+        let of_layer = |layer: &&Layer| fstat(&layer.files).is_ok_and(|files| files.st_dev == stat.st_dev);
+        if let Some(layer) = self.layers.iter().rev().find(|layer| layer.log.copies.contains_key(&stat.st_ino) && of_layer(layer))
+        {
+            as_original_in(layer, stat);
         }
     }
 
@@ -410,6 +405,15 @@ impl View {
             must_be_dir,
             is_magic: false,
         })
+    }
+}
+
+#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+fn as_original_in(layer: &Layer, stat: &mut Stat) {
+    if let Some((dev, ino)) = layer.log.copies.get(&stat.st_ino)
+        && let Ok(dev) = (*dev).try_into()
+    {
+        (stat.st_dev, stat.st_ino) = (dev, *ino);
     }
 }
 

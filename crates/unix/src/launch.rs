@@ -28,6 +28,12 @@ pub struct Program<'a> {
     pub network: bool,
 }
 
+/// What to run, and the signals that wait in it as in this process when it began.
+pub(crate) struct Started<'a> {
+    pub(crate) program: &'a Program<'a>,
+    pub(crate) signals: libc::sigset_t,
+}
+
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
@@ -54,6 +60,7 @@ pub(crate) enum Report {
 /// A command that runs.
 #[derive(Debug)]
 pub struct Running {
+    kernel_dir: std::path::PathBuf,
     reports: BufReader<File>,
     signals: rustix::fd::OwnedFd,
     command: Option<Pid>,
@@ -81,8 +88,9 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     if sys::fork()?.is_some() {
         // The server's process removes it.
-        let _ = kernel_dir.keep();
+        let kernel_dir = kernel_dir.keep();
         return Ok(Running {
+            kernel_dir,
             reports: BufReader::new(File::from(read)),
             signals,
             command: None,
@@ -92,9 +100,9 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
         });
     }
     drop((read, signals));
-    let served = Server::new(view, name(store), cwd, execs)
-        .map_err(|_| Errno::IO)
-        .and_then(|server| supervise(server, program, kernel_dir.path(), record, File::from(write)));
+    let served = Server::new(view, name(store), cwd, execs).map_err(|_| Errno::IO).and_then(|server| {
+        supervise(server, &Started { program, signals: old_mask }, kernel_dir.path(), record, File::from(write))
+    });
     drop(kernel_dir);
     if let Err(error) = served {
         eprintln!("slipway: unix: the server of names: {}", io::Error::from(error));
@@ -126,7 +134,11 @@ impl Running {
             }
         }
         sys::mask_signals(Some(&self.old_mask));
-        let outcome = self.outcome.ok_or_else(|| io::Error::other("the server of names ended before the command"))?;
+        let outcome = self.outcome.ok_or_else(|| {
+            // What it would have removed.
+            let _ = std::fs::remove_dir_all(&self.kernel_dir);
+            io::Error::other("the server of names ended before the command")
+        })?;
         Ok((outcome, self.goes_on))
     }
 

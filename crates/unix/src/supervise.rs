@@ -4,7 +4,7 @@
 use crate::{
     calls::{Answer, Reply, Server},
     filter,
-    launch::{Program, Report},
+    launch::{Report, Started},
     sys::{self, Ended},
 };
 use rustix::{
@@ -46,7 +46,7 @@ struct Supervisor {
 /// Starts the program and serves it to the end. `front` gets the reports.
 pub(crate) fn supervise(
     server: Server,
-    program: &Program<'_>,
+    program: &Started<'_>,
     kernel_dir: &Path,
     record: Option<&Path>,
     front: File,
@@ -88,14 +88,14 @@ pub(crate) fn supervise(
 }
 
 /// The command's process: into the net, then the program.
-fn become_command(program: &Program<'_>, kernel_dir: &Path, to: &std::os::unix::net::UnixStream, mut failure: File) -> ! {
+fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::net::UnixStream, mut failure: File) -> ! {
     let run = || -> std::io::Error {
         let prepared = (|| {
             // Without the server nothing is safe.
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             rustix::process::chdir(kernel_dir)?;
             rustix::thread::set_no_new_privs(true)?;
-            let listener = sys::install_filter(&filter::filter(program.network))?;
+            let listener = sys::install_filter(&filter::filter(program.program.network))?;
             let listeners = [listener.as_fd()];
             let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut message = rustix::net::SendAncillaryBuffer::new(&mut space);
@@ -104,7 +104,10 @@ fn become_command(program: &Program<'_>, kernel_dir: &Path, to: &std::os::unix::
         })();
         match prepared {
             Err(error) => error.into(),
-            Ok(_) => process::Command::new(program.name).args(program.args).exec(),
+            Ok(_) => {
+                sys::mask_signals(Some(&program.signals));
+                process::Command::new(program.program.name).args(program.program.args).exec()
+            }
         }
     };
     let error = run();

@@ -118,9 +118,9 @@ impl Tree {
         let node = self.get(from)?.clone();
         self.free(to)?;
         match node {
+            Node::File(number) => self.set(to, Node::File(number)),
             Node::Dir { .. } => return Err(Errno::PERM),
-            // Two names of one link are not told from two links.
-            node => self.set(to, node),
+            Node::Link(_) => return Err(Errno::LOOP),
         }
         Ok(())
     }

@@ -96,7 +96,13 @@ fn line(view: &View, change: &Change) -> String {
         if (old.st_uid, old.st_gid) != (new.st_uid, new.st_gid) {
             let _ = write!(text, "  owner {}:{} -> {}:{}", old.st_uid, old.st_gid, new.st_uid, new.st_gid);
         }
-        if change.kind == Kind::Attributes && (old.st_mtime, old.st_mtime_nsec) != (new.st_mtime, new.st_mtime_nsec) {
+        if change.kind == Kind::Attributes && old.st_nlink < new.st_nlink && after.kind() != FileType::Directory {
+            let _ = write!(text, "  names {} -> {}", old.st_nlink, new.st_nlink);
+        }
+        if change.kind == Kind::Attributes
+            && after.kind() != FileType::Directory
+            && (old.st_mtime, old.st_mtime_nsec) != (new.st_mtime, new.st_mtime_nsec)
+        {
             text.push_str("  time");
         }
     }

@@ -38,15 +38,15 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
     }
     let ran = run_over(store, options, &below, top.as_deref(), &Program { name: command, args, network: !options.no_network });
     let Some(top) = top else { return end(ran?.0, command) };
-    let discards = is_new && (options.discard || ran.is_err());
-    let (outcome, goes_on) = match ran {
-        Ok(ran) => ran,
-        Err(failure) => {
+    let is_empty = || store.look_at(&top).is_ok_and(|layer| layer.is_empty());
+    let (outcome, goes_on) = ran.inspect_err(|_| {
+        // What was changed until then is worth a look.
+        if is_new && is_empty() {
             let _ = store.discard(&top);
-            return Err(failure);
         }
-    };
-    if discards || is_new && !goes_on && store.look_at(&top).map_err(own)?.is_empty() {
+    })?;
+    let discards = is_new && options.discard;
+    if discards || is_new && !goes_on && is_empty() {
         store.discard(&top).map_err(own)?;
         if !discards && !options.quiet && !matches!(outcome, Outcome::NotRun(_)) {
             eprintln!("slipway: nothing was changed");
