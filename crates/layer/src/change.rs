@@ -83,6 +83,10 @@ impl View {
         !covered && self.find_below_top(path).is_ok()
     }
 
+    fn user(&self) -> u32 {
+        self.caller.as_ref().map_or_else(rustix::process::geteuid, |caller| caller.owner().0).as_raw()
+    }
+
     /// Whether this user may add and remove names in a directory.
     fn may_change_dir(&self, dir: &TreePath) -> Result<(), Errno> {
         let found = self.find(dir)?;
@@ -96,7 +100,7 @@ impl View {
     fn may_remove(&self, found: &Found) -> Result<(), Errno> {
         let dir = found.path.parent();
         self.may_change_dir(&dir)?;
-        let (dir, user) = (self.find(&dir)?.stat, rustix::process::geteuid().as_raw());
+        let (dir, user) = (self.find(&dir)?.stat, self.user());
         let is_sticky = dir.st_mode & 0o1000 != 0;
         if is_sticky && user != 0 && dir.st_uid != user && found.stat.st_uid != user { Err(Errno::PERM) } else { Ok(()) }
     }
@@ -108,6 +112,7 @@ impl View {
             return Err(Errno::INVAL);
         }
         self.may_change_dir(&path.parent())?;
+        let _up = self.elevate();
         self.scaffold(&path.parent())?;
         self.note_base(path)?;
         Ok(top)
@@ -119,6 +124,7 @@ impl View {
     /// EROFS, and those of mkdir.
     pub fn scaffold(&mut self, path: &TreePath) -> Result<(), Errno> {
         let top = self.top_index()?;
+        let _up = self.elevate();
         if path.is_root() || matches!(self.in_top(path), Some(Node::Dir(_))) {
             return Ok(());
         }
@@ -154,6 +160,7 @@ impl View {
     /// EROFS, and those of reading and writing files.
     pub fn copy_up(&mut self, found: &Found, is_empty: bool) -> Result<(), Errno> {
         let top = self.top_index()?;
+        let _up = self.elevate();
         let path = &found.path;
         if found.kind() == FileType::Directory {
             self.scaffold(path)?;
@@ -189,20 +196,37 @@ impl View {
         Ok(())
     }
 
+    /// Gives what was made to the caller; to the group of its directory where that is asked for.
+    fn give(&self, at: At<'_>, path: &TreePath) -> Result<(), Errno> {
+        let Some(caller) = &self.caller else { return Ok(()) };
+        let (uid, gid) = caller.owner();
+        let inherits = self.find(&path.parent())?.stat.st_mode & 0o2000 != 0;
+        // A file with several names has its owner already.
+        if at.stat()?.st_nlink > 1 && file_type(&at.stat()?) != FileType::Directory {
+            return Ok(());
+        }
+        fs::chownat(at.dir, at.name, Some(uid), (!inherits).then_some(gid), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
     /// Makes something at a free name: `make` makes it at the name that it is given.
     fn place<T>(&mut self, path: &TreePath, node: Node, make: impl FnOnce(At<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
         if self.is_through(path) {
             return make(self.at(Place::Host, path));
         }
         let top = self.prepare(path)?;
+        let _up = self.elevate();
         let made = if matches!(self.in_top(path), Some(Node::Whiteout)) {
             let temporary = self.layers[top].temporary();
             let layer = &self.layers[top];
-            let made = make(At { dir: layer.work.as_fd(), name: &temporary })?;
+            let at = At { dir: layer.work.as_fd(), name: &temporary };
+            let made = make(at)?;
+            self.give(at, path)?;
             renameat(&layer.work, temporary, &layer.files, path.relative())?;
             made
         } else {
-            make(self.at(Place::Layer(top), path))?
+            let made = make(self.at(Place::Layer(top), path))?;
+            self.give(self.at(Place::Layer(top), path), path)?;
+            made
         };
         self.set(path, node);
         Ok(made)
@@ -257,6 +281,7 @@ impl View {
             return mkdirat(&self.host, path.relative(), mode);
         }
         let top = self.prepare(path)?;
+        let _up = self.elevate();
         let mut dir = Dir { own: true, ..Dir::default() };
         if matches!(self.in_top(path), Some(Node::Whiteout)) {
             dir.opaque = true;
@@ -264,10 +289,12 @@ impl View {
             let layer = &self.layers[top];
             mkdirat(&layer.work, &*temporary, mode)?;
             mark(&layer.work, &TreePath::literal(&temporary), OPAQUE)?;
+            self.give(At { dir: layer.work.as_fd(), name: &temporary }, path)?;
             renameat_with(&layer.work, &*temporary, &layer.files, path.relative(), RenameFlags::EXCHANGE)?;
             unlinkat(&layer.work, temporary, AtFlags::empty())?;
         } else {
             mkdirat(&self.layers[top].files, path.relative(), mode)?;
+            self.give(self.at(Place::Layer(top), path), path)?;
         }
         self.set(path, Node::Dir(dir));
         Ok(())
@@ -331,6 +358,7 @@ impl View {
     /// Removes a name with all that is below it.
     fn drop_name(&mut self, path: &TreePath) -> Result<(), Errno> {
         let top = self.top_index()?;
+        let _up = self.elevate();
         self.note_base(path)?;
         if self.in_top(path).is_none() {
             self.scaffold(&path.parent())?;
@@ -415,7 +443,7 @@ impl View {
 
     /// What the host would refuse, and doesn't for a copy that belongs to this user.
     fn may_set(&self, found: &Found, attribute: &Attribute<'_>) -> Result<(), Errno> {
-        let (user, owner) = (rustix::process::geteuid().as_raw(), found.stat.st_uid);
+        let (user, owner) = (self.user(), found.stat.st_uid);
         let at = self.at(found.place, &found.path);
         let writable = || accessat(at.dir, at.name, Access::WRITE_OK, AtFlags::EACCESS);
         match attribute {
@@ -477,6 +505,7 @@ impl View {
                 }
             }
         }
+        let _up = self.elevate();
         self.scaffold(&to.parent())?;
         self.make_movable(from)?;
         self.note_base(to)?;

@@ -26,4 +26,4 @@ pub use list::Entry;
 pub use log::{Stamp, escaped, unescaped};
 pub use path::TreePath;
 pub use store::{About, Error, Layer, Store};
-pub use view::{Found, Links, Place, PlainLinks, Resolved, Rules, Target, View};
+pub use view::{Elevated, Found, Identity, Links, Place, PlainLinks, Resolved, Rules, Target, View};

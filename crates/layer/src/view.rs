@@ -8,9 +8,10 @@ use crate::{
 };
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{FileType, Mode, OFlags, ResolveFlags, Stat, fstat, openat2, readlinkat},
+    fs::{FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, fstat, openat2, readlinkat},
     io::Errno,
 };
+use std::rc::Rc;
 
 /// Rules for names.
 #[derive(Debug, Clone, Default)]
@@ -88,6 +89,26 @@ impl Links for PlainLinks {
     }
 }
 
+/// Whom the tree is changed for, where that is not this process's user: it acts with that one's rights, except while it is elevated.
+pub trait Identity: std::fmt::Debug {
+    /// Takes this process's own rights.
+    fn elevate(&self);
+    /// Gives them up again, as many times as they were taken.
+    fn lower(&self);
+    /// To whom new files belong.
+    fn owner(&self) -> (Uid, Gid);
+}
+
+/// This process's own rights, until it is dropped.
+#[derive(Debug)]
+pub struct Elevated(Option<Rc<dyn Identity>>);
+
+impl Drop for Elevated {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|identity| identity.lower());
+    }
+}
+
 /// A path is no longer, with the zero at its end.
 const PATH_MAX: usize = 4096;
 /// A name is no longer.
@@ -103,6 +124,8 @@ pub struct View {
     pub(crate) layers: Vec<Layer>,
     /// See [`Rules`].
     pub rules: Rules,
+    /// See [`Identity`]; none: this process's user.
+    pub caller: Option<Rc<dyn Identity>>,
 }
 
 impl View {
@@ -112,7 +135,13 @@ impl View {
     /// The directory can't be opened.
     pub fn new(host: &std::path::Path, layers: Vec<Layer>, rules: Rules) -> Result<Self, Errno> {
         let host = open_dir(rustix::fs::CWD, host.as_os_str().as_encoded_bytes())?;
-        Ok(Self { host, layers, rules })
+        Ok(Self { host, layers, rules, caller: None })
+    }
+
+    /// This process's own rights, for what the layers need.
+    pub fn elevate(&self) -> Elevated {
+        self.caller.iter().for_each(|identity| identity.elevate());
+        Elevated(self.caller.clone())
     }
 
     /// The layer that is changed.

@@ -135,6 +135,17 @@ fn signals_reach_the_command() {
 }
 
 #[test]
+fn a_terminal_has_jobs() {
+    let bench = Bench::new();
+    let mut command = Command::new("/usr/bin/python3");
+    command.arg(harness::build::asset("py/jobs.py")).arg(SLIPWAY).current_dir(bench.path("work"));
+    clean(&mut command);
+    command.env("XDG_STATE_HOME", bench.path("state"));
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "done\n"), "{ran:?}");
+}
+
+#[test]
 fn names_are_those_of_the_layer() {
     let bench = Bench::new();
     let work = bench.work("").display().to_string();
@@ -391,6 +402,28 @@ fn whoever_is_killed_the_files_stay() {
     slipway_test_support::until("the layer is free", || bench.run(&["--layer", "l", "-q", "--", "true"]).status.success());
     assert_eq!(bench.say(&["check", "l"]), "");
     assert_eq!(bench.run(&["--layer", "l", "-q", "--", "cat", "file"]).stdout, "new\n");
+}
+
+#[test]
+fn root_that_becomes_another_user_has_that_ones_rights() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else can.
+        return;
+    }
+    let dir = tempfile::tempdir().expect("directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("chmod");
+    let script = "mkdir -m 777 open; echo secret >closed; chmod 600 closed
+        setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'cat closed; touch new; echo hi >open/f; mkdir open/d; chown 0 open/f; mv open/f open/g; rm -f closed'
+        stat -c '%n %u %g' open/*; cat closed";
+    let mut command = Command::new(SLIPWAY);
+    command
+        .args(["unix", "-q", "--discard", "--", "sh", "-c", script])
+        .current_dir(dir.path())
+        .env("XDG_STATE_HOME", dir.path().join("state"));
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!(ran.stdout, "open/d 65534 65534\nopen/g 65534 65534\nsecret\n", "{ran:?}");
+    assert_eq!((ran.stderr.matches("ermission denied").count(), ran.stderr.matches("not permitted").count()), (3, 1), "{ran:?}");
 }
 
 #[test]

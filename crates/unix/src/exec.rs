@@ -62,7 +62,9 @@ impl Execs {
     pub(crate) fn new(dir: &Path) -> io::Result<Self> {
         fs::create_dir(dir.join(LINKS))?;
         fs::write(dir.join(STUB), stub::program())?;
-        fs::set_permissions(dir.join(STUB), fs::Permissions::from_mode(0o755))?;
+        for (path, mode) in [(dir.join(STUB), 0o755), (dir.join(LINKS), 0o711), (dir.to_owned(), 0o711)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        }
         let mut execs = Self { dir: dir.to_owned(), is_told: true, runs: HashMap::new() };
         let link = dir.join(LINKS).join("try");
         execs.link(&link, dir.join(STUB).as_os_str())?;
@@ -197,6 +199,7 @@ impl Server {
             short = name[..name.len().min(path.len())].to_vec();
         }
         let link = self.execs.dir.join(OsStr::from_bytes(&short));
+        let _up = self.view.elevate();
         self.execs.link(&link, OsStr::from_bytes(real)).map_err(|_| Errno::ACCESS)?;
         let with_zero = [short.as_slice(), b"\0"].concat();
         force_memory(caller.tid, address, &with_zero).map_err(|_| Errno::ACCESS)?;

@@ -80,6 +80,23 @@ pub(crate) const CAUGHT_OLD: &[c_long] = &[
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const CAUGHT_OLD: &[c_long] = &[libc::SYS_renameat];
 
+/// Calls that the kernel carries out, and the server has to know of: what a process may do changes with its user.
+const USERS: &[c_long] = &[
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setfsuid,
+    libc::SYS_setfsgid,
+    libc::SYS_setgroups,
+];
+
+pub(crate) fn is_change_of_user(number: i32) -> bool {
+    USERS.contains(&number.into())
+}
+
 pub(crate) const FCHMODAT2: c_long = 452;
 
 /// Calls of newer kernels, the same numbers on all machines: as if the kernel didn't have them, so that programs use the older ones.
@@ -180,7 +197,7 @@ pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
     program.push(load(NUMBER));
     // x32's have a high bit; what is newer than this filter may name files.
     program.extend(when(libc::BPF_JGT, LAST_KNOWN, refuse(libc::ENOSYS)));
-    for number in CAUGHT.iter().chain(CAUGHT_OLD) {
+    for number in CAUGHT.iter().chain(CAUGHT_OLD).chain(USERS) {
         program.extend(when(equal, *number as u32, NOTIFY));
     }
     for number in UNKNOWN {

@@ -15,6 +15,7 @@ mod stub;
 mod supervise;
 mod sys;
 mod tasks;
+mod user;
 
 pub use launch::{Outcome, Program, Running, start};
 pub use record::Record;

@@ -263,6 +263,20 @@ pub(crate) fn has_children() -> bool {
     waited == 0
 }
 
+/// Has this thread act on files as a user and a group.
+pub(crate) fn set_file_user(uid: rustix::fs::Uid, gid: rustix::fs::Gid) {
+    // SAFETY: numbers only. Back to root the user comes first, which has the right to change the group.
+    unsafe {
+        if uid.is_root() {
+            libc::setfsuid(uid.as_raw());
+            libc::setfsgid(gid.as_raw());
+        } else {
+            libc::setfsgid(gid.as_raw());
+            libc::setfsuid(uid.as_raw());
+        }
+    }
+}
+
 /// inotify_add_watch(2).
 pub(crate) fn add_watch(fd: BorrowedFd<'_>, path: &CStr, mask: u32) -> Result<i64, Errno> {
     // SAFETY: reads the path.

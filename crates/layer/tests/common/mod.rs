@@ -26,6 +26,9 @@ pub enum Node {
     File(usize),
 }
 
+/// A file's mode, contents, and first name.
+type Contents = (u32, Vec<u8>, TreePath);
+
 /// A tree; two are equal if names, types, modes, contents are, and which names are of one file.
 #[derive(Debug, Clone, Default)]
 pub struct Tree {
@@ -43,7 +46,7 @@ impl PartialEq for Tree {
 
 impl Tree {
     /// Names, with the contents and the first name of the file that each is of.
-    fn flat(&self) -> Vec<(TreePath, Node, Option<(u32, Vec<u8>, TreePath)>)> {
+    fn flat(&self) -> Vec<(TreePath, Node, Option<Contents>)> {
         let mut first: HashMap<usize, TreePath> = HashMap::new();
         let mut flat = Vec::new();
         for (path, node) in &self.nodes {

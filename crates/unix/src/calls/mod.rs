@@ -9,13 +9,15 @@ mod sockets;
 
 use crate::{
     exec::Execs,
-    filter::FCHMODAT2,
+    filter::{FCHMODAT2, is_change_of_user},
     record::Record,
     sys::Notification,
-    tasks::{Caller, Tasks},
+    tasks::Tasks,
+    user::User,
 };
 use rustix::{fd::OwnedFd, io::Errno};
-use slipway_layer::{Error, TreePath, View};
+use slipway_layer::{Error, Identity, TreePath, View};
+use std::rc::Rc;
 
 /// How a call is answered.
 pub(crate) enum Answer {
@@ -44,6 +46,8 @@ pub(crate) struct Server {
     /// Where the layers are: no program sees that.
     pub(crate) store: TreePath,
     pub(crate) listings: directories::Listings,
+    /// A process of the command changed its user or groups: each caller's are looked at.
+    users_vary: bool,
 }
 
 /// The argument as a C int.
@@ -68,11 +72,25 @@ impl Server {
             execs,
             store,
             listings: directories::Listings::default(),
+            users_vary: false,
         })
     }
 
     /// Answers a call. One of a thread that is gone needs no answer.
     pub(crate) fn answer(&mut self, call: &Notification) -> Reply {
+        if is_change_of_user(call.number) {
+            self.users_vary = true;
+            return Ok(Answer::Continue);
+        }
+        let user = self.users_vary.then(|| User::of(call.tid)).flatten();
+        self.view.caller = user.map(|user| Rc::new(user) as Rc<dyn Identity>);
+        let reply = self.answer_as(call);
+        // The server is itself again.
+        self.view.caller = None;
+        reply
+    }
+
+    fn answer_as(&mut self, call: &Notification) -> Reply {
         let caller = self.tasks.caller(call.tid)?;
         let a = call.args;
         #[cfg(target_arch = "x86_64")]
@@ -133,7 +151,7 @@ impl Server {
 
     /// The calls that later ones replaced.
     #[cfg(target_arch = "x86_64")]
-    fn answer_old(&mut self, caller: Caller, call: &Notification) -> Option<Reply> {
+    fn answer_old(&mut self, caller: crate::tasks::Caller, call: &Notification) -> Option<Reply> {
         const CWD: i32 = libc::AT_FDCWD;
         let a = call.args;
         Some(match i64::from(call.number) {
