@@ -65,7 +65,6 @@ fn a_client_that_is_killed_is_gone_and_one_whose_server_is_killed_ends() {
     Running::start(kill).succeed();
     assert!(!server.ends());
     assert!(!stays.ends().success(), "it has lost its display");
-    std::mem::forget(server);
 }
 
 /// A sandbox with no network, no other processes, and nothing of the runtime directory or of /tmp.
