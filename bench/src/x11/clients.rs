@@ -110,7 +110,7 @@ fn munch(canvas: &Canvas<'_>, length: Duration) -> anyhow::Result<Found> {
             let start = Instant::now();
             for _ in 0..CHUNK {
                 let begun = Instant::now();
-                let points: Vec<Point> = (0..SIDE).map(|x| Point { x: x as i16, y: (x ^ number % SIDE) as i16 }).collect();
+                let points: Vec<Point> = (0..SIDE).map(|x| Point { x: x as i16, y: (x ^ (number % SIDE)) as i16 }).collect();
                 for _ in 0..times_each {
                     canvas.x.poly_point(CoordMode::ORIGIN, canvas.window, canvas.invert, &points)?;
                 }
