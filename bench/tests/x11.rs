@@ -61,7 +61,9 @@ fn a_baseline_measures_and_writes_its_files() {
 
 #[test]
 fn the_programs_of_the_seed_are_measured_over_all_three() {
-    ["libslipway_preload.so", "libmach.so", "slipway-bootstrap"].map(built);
+    for part in ["libslipway_preload.so", "libmach.so", "slipway-bootstrap"] {
+        built(part);
+    }
     let dir = tempfile::tempdir().unwrap();
     let json = dir.path().join("out.json");
     let output = bench(&format!("--table seed --placement free --repeat 1 --seconds 0.1 --json {}", json.display()));
