@@ -120,6 +120,14 @@ need_for_bench() {
 
 need_for_long() {
     need_for_test
+    need mariadb-server test -x /usr/sbin/mariadbd
+    need mariadb-client on_path mariadb mariadb-dump
+    need weston on_path weston weston-simple-shm
+    need python3-grpcio /usr/bin/python3 -c 'import grpc'
+    need php-fpm compgen -G '/usr/sbin/php-fpm*'
+    need pulseaudio on_path pulseaudio
+    need pulseaudio-utils on_path pactl pacat
+    need openssh-client on_path ssh-agent ssh-add ssh-keygen
     need_for_deb
     need_for_aarch64
 }
