@@ -108,7 +108,9 @@ impl ServerSocket {
                         return;
                     }
                     eprintln!("slipway-bootstrap: a client was turned away: no descriptors left (ulimit -n)");
-                    drop(accept_with(&self.listener, SocketFlags::CLOEXEC));
+                    if let Ok(connection) = accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                        contact::refuse(connection.as_fd());
+                    }
                     self.reserve = reserve();
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}

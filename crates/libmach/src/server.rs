@@ -135,23 +135,33 @@ fn send_options(reply: &Header, options: u32) -> u32 {
     options | option::SEND_MSG | if waits { option::SEND_TIMEOUT } else { 0 }
 }
 
-/// Sends the reply, if there is one, and receives the next request, in one call where it is of no matter which
-/// buffer that uses.
+/// Sends the reply, if there is one, and receives the next request: in one call, or in two if the reply could wait, as the time-out is the
+/// receive's, and none for the reply: a client that does not take it holds no server.
 ///
 /// # Safety
 /// Both buffers have `max_size` bytes; the reply is a message.
 unsafe fn exchange(reply: &mut Buffer, request: &mut Buffer, replies: bool, how: Receive) -> Return {
     let Receive { name, max_size, options, timeout } = how;
-    if !replies {
+    let header = reply.header();
+    let send = send_options(&header, options);
+    let waits = send & option::SEND_TIMEOUT != 0;
+    if replies && waits {
+        // SAFETY: the caller's promise.
+        let code = unsafe { mach_msg(reply.message(), send as i32, header.size.min(max_size), 0, 0, 0, 0) };
+        if code != 0 {
+            return code;
+        }
+    }
+    if !replies || waits {
         // SAFETY: the caller's promise.
         return unsafe { mach_msg(request.message(), (options | option::RCV_MSG) as i32, 0, max_size, name, timeout, 0) };
     }
     // The reply's buffer becomes the request's.
     std::mem::swap(reply, request);
-    let header = request.header();
-    let options = send_options(&header, options) | option::RCV_MSG;
     // SAFETY: as above.
-    let code = unsafe { mach_msg(request.message(), options as i32, header.size.min(max_size), max_size, name, timeout, 0) };
+    let code = unsafe {
+        mach_msg(request.message(), (send | option::RCV_MSG) as i32, header.size.min(max_size), max_size, name, timeout, 0)
+    };
     if matches!(Code(code), Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT) {
         std::mem::swap(reply, request);
     }
