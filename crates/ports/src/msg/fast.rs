@@ -5,7 +5,7 @@
 //! return; and a commit that can't fail.
 
 use super::{
-    format::{Delivered, Format, Header, Local as Destination},
+    format::{Delivered, Format, Header, Local as Destination, Origin},
     typed,
 };
 use crate::{
@@ -315,7 +315,7 @@ pub(super) struct Taken {
 #[inline(always)]
 fn fits<F: Format>(record: &Record, bytes: &[u8], tail: F::Tail) -> bool {
     let flags = if F::SHORT { record.flags & !flag::SHORT } else { record.flags };
-    let plain = flags == 0 && record.fds == 0 && record.items == 0;
+    let plain = flags == 0 && record.fds == 0 && record.items == 0 && !F::asks_for_context(tail);
     plain && !(F::SHORT && record.body == 0 && record.flags != 0) && F::HEADER + len::<F>(record) + F::room(tail) <= bytes.len()
 }
 
@@ -428,7 +428,7 @@ fn deliver<F: Format>(
     let size = F::settle(bytes, record.id, len::<F>(record));
     let message = Delivered { size, id: record.id, complex: false, dest_type: taken.dest_type, reply, reply_type };
     let sender = || inner.lines.get(number).map_or(Sender::UNKNOWN, |line| line.peer.sender());
-    F::write(bytes, &message, &taken.at, tail, sender);
+    F::write(bytes, &message, &taken.at, tail, || Origin { sender: sender(), context: 0 });
 }
 
 /// The reply right is none that the peer could give: the line ends.

@@ -60,6 +60,15 @@ pub struct Local {
     pub seqno: u32,
 }
 
+/// Where a message comes from and came to, for a [tail](Format::Tail).
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Origin {
+    /// The process that sent it.
+    pub sender: Sender,
+    /// The context of the port, if that is [asked for](Format::asks_for_context).
+    pub context: u64,
+}
+
 /// A body between sender and receiver.
 #[derive(Debug, Default)]
 pub struct Body {
@@ -87,6 +96,9 @@ pub trait Format: Copy {
 
     /// The room that it takes, in bytes.
     fn room(tail: Self::Tail) -> usize;
+
+    /// Whether it has the port's context.
+    fn asks_for_context(tail: Self::Tail) -> bool;
 
     /// The dialect, for what is not compiled for each.
     fn dialect(tail: Self::Tail) -> Dialect;
@@ -122,12 +134,12 @@ pub trait Format: Copy {
     fn put_header(buffer: &mut [u8], message: &Delivered, local: &Local);
 
     /// Writes what comes behind a message of `size` bytes.
-    fn put_tail(buffer: &mut [u8], size: usize, seqno: u32, tail: Self::Tail, sender: impl FnOnce() -> Sender);
+    fn put_tail(buffer: &mut [u8], size: usize, seqno: u32, tail: Self::Tail, origin: impl FnOnce() -> Origin);
 
     /// Writes header and tail of a message whose body is in the buffer.
     #[inline(always)]
-    fn write(buffer: &mut [u8], message: &Delivered, local: &Local, tail: Self::Tail, sender: impl FnOnce() -> Sender) {
+    fn write(buffer: &mut [u8], message: &Delivered, local: &Local, tail: Self::Tail, origin: impl FnOnce() -> Origin) {
         Self::put_header(buffer, message, local);
-        Self::put_tail(buffer, message.size, local.seqno, tail, sender);
+        Self::put_tail(buffer, message.size, local.seqno, tail, origin);
     }
 }

@@ -6,7 +6,7 @@
 use super::{
     fast::{Taken, reply_port},
     darwin::Darwin,
-    format::{Delivered, Format, Header},
+    format::{Delivered, Format, Header, Origin},
     header::Typed,
     typed,
 };
@@ -15,7 +15,7 @@ use crate::{
     dialect::Dialect,
     dispatch::Inner,
     lock::Guard,
-    state::{PortId, Right, SpaceId, message::Sender, port::Kernel, space::Object},
+    state::{PortId, Right, SpaceId, port::Kernel, space::Object},
     waiting::{HANDED, receivers},
 };
 
@@ -84,6 +84,7 @@ fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Opti
 fn size(dialect: Dialect, body: &[u8]) -> usize {
     match dialect {
         Dialect::Typed => Typed::HEADER + body.len().next_multiple_of(Typed::UNIT),
+        Dialect::Darwin(tail) if Darwin::asks_for_context(tail) => usize::MAX,
         Dialect::Darwin(tail) => Darwin::HEADER + body.len() + Darwin::room(tail),
     }
 }
@@ -94,5 +95,5 @@ fn write<F: Format>(bytes: &mut [u8], body: &[u8], message: Delivered, taken: &T
     bytes[F::HEADER..F::HEADER + body.len()].copy_from_slice(body);
     bytes[F::HEADER + body.len()..F::HEADER + len].fill(0);
     let message = Delivered { size: F::settle(bytes, message.id, len), ..message };
-    F::write(bytes, &message, &taken.at, tail, Sender::default);
+    F::write(bytes, &message, &taken.at, tail, Origin::default);
 }

@@ -1,7 +1,7 @@
 //! The typed dialect's messages: a header of 32 bytes, read and written at fixed places, and a body that [describes itself](super::typed).
 
 use super::{
-    format::{Body, Delivered, Format, Header, Local},
+    format::{Body, Delivered, Format, Header, Local, Origin},
     typed,
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     dispatch::Inner,
     state::{
         PortId, SpaceId,
-        message::{Message, Sender},
+        message::Message,
     },
 };
 
@@ -46,6 +46,11 @@ impl Format for Typed {
     #[inline(always)]
     fn room((): ()) -> usize {
         0
+    }
+
+    #[inline(always)]
+    fn asks_for_context((): ()) -> bool {
+        false
     }
 
     #[inline(always)]
@@ -96,7 +101,7 @@ impl Format for Typed {
     }
 
     #[inline(always)]
-    fn put_tail(_: &mut [u8], _: usize, _: u32, (): (), _: impl FnOnce() -> Sender) {}
+    fn put_tail(_: &mut [u8], _: usize, _: u32, (): (), _: impl FnOnce() -> Origin) {}
 
     #[inline(always)]
     fn put_header(buffer: &mut [u8], message: &Delivered, local: &Local) {

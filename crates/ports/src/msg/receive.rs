@@ -2,7 +2,7 @@
 
 use super::{
     fast::{self, Buffer, Short, receivable},
-    format::{Body, Delivered, Format},
+    format::{Body, Delivered, Format, Origin},
     header,
     request::{INTERRUPTS, Request, deadline},
     typed,
@@ -247,7 +247,12 @@ fn from_queue<F: Format>(inner: &mut Inner, space: SpaceId, port: PortId, bytes:
     let reply = typed::place_right(inner, space, reply, &mut lost, 0x2000);
     let given = F::give(inner, space, id, complex, Body { bytes: body, short, items }, bytes);
     let local = header::arrived(inner, port, dest_type);
-    F::write(bytes, &Delivered { size, id, complex, dest_type, reply, reply_type }, &local, tail, || sender);
+    let context = match F::asks_for_context(tail) {
+        true => inner.state.port(port).local().map_or(0, |local| local.context),
+        false => 0,
+    };
+    let delivered = Delivered { size, id, complex, dest_type, reply, reply_type };
+    F::write(bytes, &delivered, &local, tail, || Origin { sender, context });
     finish_dest(inner, dest);
     given.err().unwrap_or(Code::SUCCESS)
 }

@@ -9,7 +9,7 @@ use super::super::{
 use crate::{
     abi::{self, Code, types},
     dispatch::Inner,
-    state::{SpaceId, message::Item},
+    state::{SpaceId, message::{Item, Memory}},
 };
 use slipway_abi::typed::{DEALLOCATE, Field, INLINE, type_word};
 use smallvec::smallvec;
@@ -167,8 +167,12 @@ pub fn give(inner: &mut Inner, space: SpaceId, body: &[u8], items: Items, to: &m
                 (at, count) = (at + OUT_OF_LINE, count + 1);
             }
             Some(Item::Memory { memory, .. }) => {
+                // What has no size here has no place.
+                let size = u32::try_from(field.of.size());
+                let memory = if size.is_ok() { memory } else { Memory::Lost(field.of.size()) };
                 let address = typed::place_memory(&memory, &mut lost);
-                describe(&mut to[at..at + OUT_OF_LINE], address, [1, VIRTUAL_COPY, 0, kind::OOL], field.of.size() as u32);
+                let how = [1, VIRTUAL_COPY, 0, kind::OOL];
+                describe(&mut to[at..at + OUT_OF_LINE], address, how, size.unwrap_or(0));
                 (at, count) = (at + OUT_OF_LINE, count + 1);
             }
             None => break,

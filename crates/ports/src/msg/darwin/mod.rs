@@ -6,7 +6,7 @@ mod body;
 mod trailer;
 
 use super::{
-    format::{Body, Delivered, Format, Header, Local},
+    format::{Body, Delivered, Format, Header, Local, Origin},
     header::sensible,
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     dispatch::Inner,
     state::{
         SpaceId,
-        message::{Message, Sender},
+        message::Message,
         notify::type_word,
     },
 };
@@ -54,6 +54,11 @@ impl Format for Darwin {
     #[inline(always)]
     fn room(tail: Trailer) -> usize {
         tail.size()
+    }
+
+    #[inline(always)]
+    fn asks_for_context(tail: Trailer) -> bool {
+        tail.0 >= 4
     }
 
     #[inline(always)]
@@ -135,11 +140,11 @@ impl Format for Darwin {
     }
 
     #[inline(always)]
-    fn put_tail(buffer: &mut [u8], size: usize, seqno: u32, tail: Trailer, sender: impl FnOnce() -> Sender) {
+    fn put_tail(buffer: &mut [u8], size: usize, seqno: u32, tail: Trailer, origin: impl FnOnce() -> Origin) {
         let Some(behind) = buffer.get_mut(size..) else { return };
         match (tail, behind.first_chunk_mut::<8>()) {
             (Trailer::NONE, Some(place)) => *place = trailer::FRONT,
-            _ => trailer::write(behind, tail, seqno, sender()),
+            _ => trailer::write(behind, tail, seqno, origin()),
         }
     }
 }

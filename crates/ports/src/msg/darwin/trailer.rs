@@ -1,5 +1,6 @@
 //! What is behind a received message: its number, and the kernel's word on its sender.
 
+use super::super::format::Origin;
 use crate::{dialect::Trailer, state::message::Sender};
 
 /// A trailer of type 0 and of eight bytes: all that was asked for is that there is one.
@@ -31,8 +32,8 @@ impl Tokens {
 
 /// Writes a trailer to the front of `place`, as much of it as was asked for.
 #[cold]
-pub fn write(place: &mut [u8], asked: Trailer, seqno: u32, sender: Sender) {
-    let it = Tokens::of(sender);
+pub fn write(place: &mut [u8], asked: Trailer, seqno: u32, origin: Origin) {
+    let it = Tokens::of(origin.sender);
     let mut words = [0; 17];
     words[1] = asked.size() as u32;
     words[2] = seqno;
@@ -40,6 +41,7 @@ pub fn write(place: &mut [u8], asked: Trailer, seqno: u32, sender: Sender) {
     (words[3], words[4]) = (it.euid, it.egid);
     // The audit token: audit user, user and group in effect, the real ones, process, session and the process number's version.
     words[5..13].copy_from_slice(&[it.uid, it.euid, it.egid, it.uid, it.gid, it.pid, 0, 0]);
+    (words[13], words[14]) = (origin.context as u32, (origin.context >> 32) as u32);
     for (place, word) in place.chunks_exact_mut(4).zip(words).take(asked.size() / 4) {
         place.copy_from_slice(&word.to_le_bytes());
     }
