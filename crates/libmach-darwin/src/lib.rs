@@ -52,10 +52,37 @@ names! {
     "C" fn mach_port_get_attributes = slipway_darwin_port_get_attributes(
         of: Name, name: Name, flavor: c_int, info: *mut c_int, info_count: *mut u32,
     ) -> Return;
+    "C" fn vm_remap = slipway_darwin_vm_remap(
+        of: Name, address: *mut usize, size: usize, mask: usize, flags: c_int, source_task: Name, source: usize, copy: c_int,
+        cur_protection: *mut c_int, max_protection: *mut c_int, inheritance: c_int,
+    ) -> Return;
     "C" fn mig_strncpy = slipway_darwin_strncpy(destination: *mut c_char, source: *const c_char, len: c_int) -> c_int;
     "C" fn mig_strncpy_zerofill = slipway_darwin_strncpy_zerofill(
         destination: *mut c_char, source: *const c_char, len: c_int,
     ) -> c_int;
+}
+
+/// As [`vm_remap`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn mach_vm_remap(
+    of: Name,
+    address: *mut usize,
+    size: usize,
+    mask: usize,
+    flags: c_int,
+    source_task: Name,
+    source: usize,
+    copy: c_int,
+    cur_protection: *mut c_int,
+    max_protection: *mut c_int,
+    inheritance: c_int,
+) -> Return {
+    let (current, most) = (cur_protection, max_protection);
+    // SAFETY: the caller's promise.
+    unsafe { vm_remap(of, address, size, mask, flags, source_task, source, copy, current, most, inheritance) }
 }
 
 /// `NDR_record`: how this machine has numbers, texts and floating point; the integers' bytes begin with the lowest.

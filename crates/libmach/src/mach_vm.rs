@@ -10,25 +10,28 @@ use crate::{
     procfs,
 };
 use slipway_ports::{abi::Code, pages};
+use std::os::fd::AsFd;
 
 /// `VM_FLAGS_ANYWHERE`, the only flag.
-const ANYWHERE: i32 = 1;
+pub(crate) const ANYWHERE: i32 = 1;
 
 /// What `vm_remap` is asked for.
-struct Remap {
-    size: usize,
-    mask: usize,
-    anywhere: bool,
-    source: usize,
-    copy: bool,
-    inherit: i32,
+pub(crate) struct Remap {
+    pub size: usize,
+    pub mask: usize,
+    pub anywhere: bool,
+    pub source: usize,
+    pub copy: bool,
+    pub inherit: i32,
+    /// Whether memory that only this process has becomes shared memory for it.
+    pub converts: bool,
 }
 
 /// Memory that is the same as, or a copy of, other memory; the protection of that.
 ///
 /// # Safety
 /// The address is null or has a place.
-unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
+pub(crate) unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
     let page = pages::page_size();
     if how.source & (page - 1) != 0 || !matches!(how.inherit, INHERIT_SHARE | INHERIT_COPY | INHERIT_NONE) {
         return Err(Code::INVALID_ARGUMENT);
@@ -51,7 +54,12 @@ unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
         })
     } else {
         // SAFETY: as above; that its two places are the same memory is what the program asks for.
-        unsafe { pages::share(how.source, at, len) }.map_err(|_| Code::INVALID_ARGUMENT).and_then(|()| match how.inherit {
+        let shared = unsafe { pages::share(how.source, at, len) }.or_else(|_| match how.converts && protection == both {
+            // SAFETY: as above; that nothing writes it now, too.
+            true => unsafe { convert(how.source, at, len) },
+            false => Err(std::io::ErrorKind::InvalidInput.into()),
+        });
+        shared.map_err(|_| Code::INVALID_ARGUMENT).and_then(|()| match how.inherit {
             // SAFETY: as above.
             INHERIT_NONE => unsafe { pages::keep_from_children(at, len) }.map_err(|_| Code::RESOURCE_SHORTAGE),
             INHERIT_COPY | INHERIT_SHARE => Ok(()),
@@ -61,6 +69,19 @@ unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
     // SAFETY: as above.
     arranged.inspect_err(|_| drop(unsafe { pages::deallocate(at, len) }))?;
     Ok(protection)
+}
+
+/// Makes private memory shared, and maps it a second time.
+///
+/// # Safety
+/// As for [`pages::make_sharable`] and [`pages::share`].
+unsafe fn convert(from: usize, to: usize, len: usize) -> std::io::Result<()> {
+    let file = slipway_ports::objects::memory_file(len as u64)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        pages::make_sharable(file.as_fd(), from, len)?;
+        pages::share(from, to, len)
+    }
 }
 
 /// Maps memory of the task a second time, or a copy of it. Memory that only this process has can be copied, and not shared with
@@ -82,15 +103,29 @@ pub unsafe extern "C" fn vm_remap(
     max_protection: *mut i32,
     inheritance: i32,
 ) -> Return {
+    let (copy, anywhere) = (copy != 0, anywhere & ANYWHERE != 0);
+    let how = Remap { size, mask, anywhere, source: source_address, copy, inherit: inheritance, converts: false };
+    // SAFETY: the caller's promise.
+    unsafe { remap_of([of, source_task], address, &how, cur_protection, max_protection) }
+}
+
+/// [`vm_remap`], as it is asked for.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn remap_of(
+    tasks: [Name; 2],
+    address: *mut usize,
+    how: &Remap,
+    cur_protection: *mut i32,
+    max_protection: *mut i32,
+) -> Return {
     routine(|| {
-        task(of)?;
-        task(source_task)?;
+        tasks.into_iter().try_for_each(|of| task(of).map(drop))?;
         // SAFETY: the caller's promise, for both.
         let (current, most) = unsafe { (Out::new(cur_protection)?, Out::new(max_protection)?) };
-        let anywhere = anywhere & ANYWHERE != 0;
-        let how = Remap { size, mask, anywhere, source: source_address, copy: copy != 0, inherit: inheritance };
         // SAFETY: the caller's promise.
-        let protection = unsafe { remap(address, &how)? };
+        let protection = unsafe { remap(address, how)? };
         current.set(protection);
         // Linux keeps no highest protection.
         most.set(PROT_READ | PROT_WRITE | memory::PROT_EXECUTE);

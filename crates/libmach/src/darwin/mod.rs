@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 pub mod destroy;
+pub mod memory;
 mod option;
 pub mod status;
 pub mod stubs;
