@@ -12,7 +12,13 @@ fn main() {
     cc.args(["-shared", "-nostdlib", "-Wl,-soname,libmach.so.1", "-o"]).arg(&library).arg(&source);
     assert!(cc.status().is_ok_and(|status| status.success()), "can't make {}: {cc:?}", library.display());
     // libmach.so is beside it.
-    for argument in ["-Wl,-soname,libmach-darwin.so.1", "-Wl,-rpath,$ORIGIN", "-Wl,--no-as-needed", &library.display().to_string(), "-Wl,--as-needed"] {
+    for argument in [
+        "-Wl,-soname,libmach-darwin.so.1",
+        "-Wl,-rpath,$ORIGIN",
+        "-Wl,--no-as-needed",
+        &library.display().to_string(),
+        "-Wl,--as-needed",
+    ] {
         println!("cargo:rustc-cdylib-link-arg={argument}");
     }
 }

@@ -41,8 +41,7 @@ pub unsafe extern "C" fn slipway_darwin_msg(
         timeout,
         notify,
     };
-    let panicked =
-        if request.option & abi::option::SEND_MSG != 0 { Code::SEND_NO_BUFFER } else { Code::RCV_HEADER_ERROR };
+    let panicked = if request.option & abi::option::SEND_MSG != 0 { Code::SEND_NO_BUFFER } else { Code::RCV_HEADER_ERROR };
     // SAFETY: the caller's promise.
     guarded(panicked, || unsafe { exchange::<Darwin>(msg, &request) })
 }

@@ -5,7 +5,7 @@ use slipway_test_support::{NameServer, built, repository, symlink};
 use std::{
     fs,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, ExitCode},
     sync::OnceLock,
 };
 
@@ -37,6 +37,26 @@ fn layouts_and_values() {
 #[test]
 fn messages() {
     support::run(&mut Command::new(compile("darwin-messages", &["darwin/messages.c", "check.c"])));
+}
+
+/// What `mig --dialect darwin` makes of an interface with every kind of argument: a client and a server of it.
+#[test]
+fn stubs() {
+    let directory = support::program("stubs-darwin");
+    fs::create_dir_all(&directory).expect("make a directory");
+    let file = |name: &str| directory.join(name).display().to_string();
+    let outputs = [("-user", "all_user.c"), ("-server", "all_server.c"), ("-header", "all.h"), ("-sheader", "all_server.h")];
+    let outputs = outputs.iter().flat_map(|(option, name)| [(*option).to_owned(), file(name)]);
+    let words = ["--dialect", "darwin", "-I"].map(str::to_owned).into_iter().chain([repository("include").display().to_string()]);
+    let words = words.chain(outputs).chain([support::source("darwin/all.defs").display().to_string()]);
+    assert!(slipway_mig::cli::run(words.map(Into::into)) == ExitCode::SUCCESS, "mig refuses all.defs");
+    let own = support::source("darwin").display().to_string();
+    let mut arguments = vec!["-I".to_owned(), directory.display().to_string(), "-I".to_owned(), own];
+    arguments.extend([file("all_user.c"), file("all_server.c"), "-lpthread".to_owned()]);
+    arguments.extend_from_slice(flags());
+    let arguments: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let program = support::link_with(HEADERS_OF_DARWIN, "darwin-stubs", &["darwin/all_main.c", "check.c"], &arguments);
+    support::run(&mut Command::new(program));
 }
 
 /// Messages that both dialects can say cross in both directions.

@@ -4,8 +4,8 @@
 //! lock and what it guards stay on the processor where they are. As in the [fast path](super::fast), guards come first.
 
 use super::{
-    fast::{Taken, reply_port},
     darwin::Darwin,
+    fast::{Taken, reply_port},
     format::{Delivered, Format, Header, Origin},
     header::Typed,
     typed,

@@ -8,10 +8,7 @@ use crate::{
     abi::{COMPLEX, Code, HEADER, LOCAL_MASK, REMOTE_MASK, SLOT, types},
     dialect::Dialect,
     dispatch::Inner,
-    state::{
-        PortId, SpaceId,
-        message::Message,
-    },
+    state::{PortId, SpaceId, message::Message},
 };
 
 /// The typed dialect.

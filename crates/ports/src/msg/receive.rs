@@ -123,7 +123,12 @@ fn receive_slowly<F: Format>(
             return finish(guard, what, code);
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
-        (guard, ended) = match turn::for_message(guard, what, deadline, Hands { space, bytes, dialect: F::dialect(F::tail(request.option)) }) {
+        (guard, ended) = match turn::for_message(
+            guard,
+            what,
+            deadline,
+            Hands { space, bytes, dialect: F::dialect(F::tail(request.option)) },
+        ) {
             Ok(waited) => waited,
             Err(HasMessage) => return Code::SUCCESS,
         };

@@ -17,7 +17,13 @@ use crate::{
 
 /// Sends a message that was refused for want of room, on the terms of `MACH_SEND_NOTIFY`: `SEND_WILL_NOTIFY`, or
 /// the message comes back.
-pub(super) fn send<'a, F: Format>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, buffer: &mut [u8], request: &Request) -> Step<'a> {
+pub(super) fn send<'a, F: Format>(
+    mut guard: Guard<'a>,
+    space: SpaceId,
+    refused: Refused,
+    buffer: &mut [u8],
+    request: &Request,
+) -> Step<'a> {
     let (line, message) = match refused {
         Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
         Refused::Socket(_, message) => return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY),

@@ -252,7 +252,8 @@ impl Parser<'_> {
         }
         let complex = record.flags & flag::COMPLEX != 0;
         let short = record.flags & flag::SHORT != 0;
-        let consistent = if complex { describes(&body, &parsed) && !short } else { parsed.is_empty() && !(short && body.is_empty()) };
+        let consistent =
+            if complex { describes(&body, &parsed) && !short } else { parsed.is_empty() && !(short && body.is_empty()) };
         if !consistent {
             return Err(wrong("body"));
         }

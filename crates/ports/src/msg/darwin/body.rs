@@ -9,7 +9,10 @@ use super::super::{
 use crate::{
     abi::{self, Code, types},
     dispatch::Inner,
-    state::{SpaceId, message::{Item, Memory}},
+    state::{
+        SpaceId,
+        message::{Item, Memory},
+    },
 };
 use slipway_abi::typed::{DEALLOCATE, Field, INLINE, type_word};
 use smallvec::smallvec;

@@ -13,11 +13,7 @@ use crate::{
     abi::{self, COMPLEX, Code, notify, types},
     dialect::{Dialect, Trailer},
     dispatch::Inner,
-    state::{
-        SpaceId,
-        message::Message,
-        notify::type_word,
-    },
+    state::{SpaceId, message::Message, notify::type_word},
 };
 use slipway_abi::typed::word;
 
