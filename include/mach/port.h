@@ -115,7 +115,7 @@ typedef vm_offset_t mach_port_context_t;
 #define MPO_CONTEXT_AS_GUARD 0x1   /* the context guards the receive right */
 #define MPO_QLIMIT 0x2             /* mpl has the queue limit */
 #define MPO_INSERT_SEND_RIGHT 0x10 /* there is a send right, too */
-#define MPO_STRICT 0x20            /* with a guard: the receive right can't be moved */
+#define MPO_STRICT 0x20            /* with a guard: it is neither told nor changed */
 
 typedef struct mach_port_options {
     uint32_t flags;

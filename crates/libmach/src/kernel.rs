@@ -274,9 +274,10 @@ pub unsafe extern "C" fn mach_timebase_info(info: *mut Timebase) -> Return {
 }
 
 /// The ticks that the living threads ran, in user mode and in the kernel.
-fn live_times() -> (u64, u64) {
-    let stats = procfs::threads().into_iter().filter_map(Stat::of_thread);
-    stats.fold((0, 0), |(user, system), stat| (user + stat.user, system + stat.system))
+fn live_times() -> Result<(u64, u64), Code> {
+    let threads = procfs::threads().map_err(|_| Code::RESOURCE_SHORTAGE)?;
+    let stats = threads.into_iter().filter_map(Stat::of_thread);
+    Ok(stats.fold((0, 0), |(user, system), stat| (user + stat.user, system + stat.system)))
 }
 
 /// What is known of a task of this process: all of them have the process's threads and memory.
@@ -287,9 +288,9 @@ fn live_times() -> (u64, u64) {
 pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, info_count: *mut u32) -> Return {
     routine(|| {
         task(of)?;
-        let (user, system) = live_times();
         match flavor {
             TASK_BASIC_INFO => {
+                let (user, system) = live_times()?;
                 let all = Stat::of_process().ok_or(Code::FAILURE)?;
                 let answer = TaskBasic {
                     suspend_count: 0,
@@ -305,6 +306,7 @@ pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, in
                 unsafe { give(info, info_count, answer) }
             }
             TASK_THREAD_TIMES_INFO => {
+                let (user, system) = live_times()?;
                 let answer = ThreadTimes { user_time: TimeValue::of_ticks(user), system_time: TimeValue::of_ticks(system) };
                 // SAFETY: the caller's promise.
                 unsafe { give(info, info_count, answer) }
@@ -324,9 +326,16 @@ pub unsafe extern "C" fn task_threads(of: Name, threads: *mut *mut u32, threads_
         task(of)?;
         // SAFETY: the caller's promise, for both.
         let (threads, threads_count) = unsafe { (Out::new(threads)?, Out::new(threads_count)?) };
-        let all = Task::current().thread_names(procfs::threads)?;
-        let n = count(all.len())?;
-        threads.set(array(&all)?);
+        let current = Task::current();
+        let all = current.thread_names(procfs::threads, procfs::has_ended)?;
+        let given = count(all.len()).and_then(|n| Ok((array(&all)?, n)));
+        // The program gets no name, so it can't be in the way.
+        let (at, n) = given.inspect_err(|_| {
+            for name in &all {
+                let _ = current.deallocate(*name);
+            }
+        })?;
+        threads.set(at);
         threads_count.set(n);
         Ok(())
     })
@@ -384,12 +393,13 @@ pub extern "C" fn thread_abort(of: Name) -> Return {
     routine(|| if is_self(thread(of)?) { Ok(()) } else { Err(Code::FAILURE) })
 }
 
-/// Ends the calling thread, as `pthread_exit` does; another is not ended: `KERN_FAILURE`.
+/// Ends the calling thread, as `pthread_exit` does; another is not ended: `KERN_FAILURE`. In a routine that the library called (the
+/// demultiplexer of `mach_msg_server`) it unwinds the library's frame, too, as `cthread_exit` does.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn thread_terminate(of: Name) -> Return {
     let code = routine(|| if is_self(thread(of)?) { Ok(()) } else { Err(Code::FAILURE) });
     if code == 0 {
-        // SAFETY: no frame of the library is left with anything to be dropped.
+        // SAFETY: this call's frame has nothing left to be dropped, and those of the library's functions that call the program's unwind.
         unsafe { pthread_exit(std::ptr::null_mut()) };
     }
     code

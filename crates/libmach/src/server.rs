@@ -184,15 +184,23 @@ fn send_options<F: Face>(reply: &Buffer<F>, options: u32) -> u32 {
     options | option::SEND_MSG | if waits { option::SEND_TIMEOUT } else { 0 }
 }
 
-/// Sends the reply, if there is one, and receives the next request, in one call where it is of no matter which
-/// buffer that uses.
+/// Sends the reply, if there is one, and receives the next request: in one call, or in two if the reply could wait, as the time-out is the
+/// receive's, and none for the reply: a client that does not take it holds no server.
 fn exchange<F: Face>(reply: &mut Buffer<F>, request: &mut Buffer<F>, replies: bool, how: Receive) -> Return {
-    if !replies {
+    let send = send_options(reply, how.options);
+    let waits = send & option::SEND_TIMEOUT != 0;
+    if replies && waits {
+        let code = reply.exchange(send, reply.size(), Receive { timeout: 0, ..how });
+        if code != 0 {
+            return code;
+        }
+    }
+    if !replies || waits {
         return request.exchange(how.options | option::RCV_MSG, 0, how);
     }
     // The reply's buffer becomes the request's.
     std::mem::swap(reply, request);
-    let code = request.exchange(send_options(request, how.options) | option::RCV_MSG, request.size(), how);
+    let code = request.exchange(send | option::RCV_MSG, request.size(), how);
     if matches!(Code(code), Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT) {
         std::mem::swap(reply, request);
     }

@@ -232,6 +232,8 @@ fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
         Ok(hub) => {
             if hubs.is_empty() {
                 begin();
+                // Its connections over ports have no segment. A server may wait for all, and a signal that comes while the wait looks ends it.
+                crate::signals::watch();
                 crate::process::at_exit(close_hubs);
             }
             DISPLAY.fetch_or(u32::from(hub.display().is_some()), Relaxed);

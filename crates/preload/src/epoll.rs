@@ -177,7 +177,7 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
             };
             match (operation, slot.as_deref(), wanted) {
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
-                    match set_or_new(epfd).filter(|set| !set.is_nested()).map(|set| set.add(fd, stream, events, data)) {
+                    match set_or_new(epfd).filter(|set| set.takes(stream)).map(|set| set.add(fd, stream, events, data)) {
                         Some(Ok(())) => 0,
                         Some(Err(error)) if error != Errno::MFILE => fail(error),
                         _ => {

@@ -14,6 +14,7 @@ use slipway_transport::{
     descriptor::Reserved,
     epoll::EpollSet,
     hub::Hub,
+    ports::office::Office,
     stream::Stream,
     wait::{Member, PollEntry, wait},
 };
@@ -127,6 +128,22 @@ pub fn serving(
     }
 }
 
+/// A thread that may sleep until messages come to the process's ports.
+struct Asleep(Option<Arc<Office>>);
+
+impl Asleep {
+    fn new(office: Option<Arc<Office>>) -> Self {
+        office.iter().for_each(|office| office.lie_down());
+        Self(office)
+    }
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|office| office.get_up());
+    }
+}
+
 /// A descriptor among those waited for that is not the kernel's alone.
 enum Ours {
     Stream(Arc<Stream>),
@@ -171,6 +188,15 @@ fn poll_mixed(entries: &mut [PollEntry], timeout: Option<Duration>, mask: Option
             Ours::Set(_) | Ours::Hub(_) => None,
         })
         .collect();
+    // Messages at ports stir a set, too, as long as a thread is known to sleep.
+    let offices: Vec<_> = entries
+        .iter()
+        .filter_map(|entry| match ours(entry.fd)? {
+            Ours::Set(set) => set.office(),
+            _ => None,
+        })
+        .collect();
+    let _asleep = Asleep::new(offices.into_iter().next());
     // A set is ready when something in it is; looking arms its streams, so that a bell shows in the
     // kernel's set.
     let sets: Vec<usize> = (0..entries.len())

@@ -4,6 +4,9 @@
 //! So the handlers of a program that has a line, or may get one, are called by one of ours, which counts for its thread: those
 //! that are there when it begins, and those that it sets by sigaction(2) and signal(2) from then on. A program that asks for the handler is told
 //! the program's. Handlers that are set later in other ways are not counted. In all other programs nothing is touched.
+//!
+//! Between the last look at the count and the kernel's call there are a few instructions in which a signal is not seen. A program has the same window between its
+//! own look at what a handler notes and its call; one that must not have it blocks the signal and passes a mask, and then the signal comes in the kernel's call.
 
 use crate::{real::real, timer};
 use libc::{SIG_DFL, SIG_ERR, SIG_IGN, SIGALRM, sighandler_t, siginfo_t};

@@ -103,15 +103,17 @@ pub fn wait(
     }
 }
 
-/// Waits for ports, if all members go over them and the deadline is not near. True when something stirs.
+/// Waits for ports for a moment, if all members go over them and the deadline is not near. True when something stirs. A busy connection that
+/// nobody waits for here does not keep the thread from its deadline and its signals.
 fn wait_directly(members: &[Member<'_>], deadline: Option<u64>) -> bool {
     let Some(office) = members.first().and_then(|member| member.stream.office()) else { return false };
-    let far = deadline.is_none_or(|deadline| deadline > now() + DIRECTLY.as_nanos() as u64);
+    let until = now() + DIRECTLY.as_nanos() as u64;
+    let far = deadline.is_none_or(|deadline| deadline > until);
     if !far || members.iter().any(|member| member.stream.office().is_none()) {
         return false;
     }
     while !members.iter().any(|member| member.stream.stirs(member.want)) {
-        if !office.wait() {
+        if now() >= until || !office.wait() {
             return false;
         }
     }

@@ -118,9 +118,12 @@ fn receive_slowly<F: Format>(
         if asked && request.timeout == 0 {
             // A message that was sent before this call may lie in a line whose bell the watcher has yet to hear.
             guard.catch_up();
-            let code = try_receive::<F>(&mut guard, space, what, bytes, request.option).unwrap_or(Code::RCV_TIMED_OUT);
-            guard.waiting.quiet(what);
-            return finish(guard, what, code);
+            let code = try_receive::<F>(&mut guard, space, what, bytes, request.option);
+            // Only what found nothing lets those that poll wait: behind a message that came may lie more, of which nobody is told again.
+            if code.is_none() {
+                guard.waiting.quiet(what);
+            }
+            return finish(guard, what, code.unwrap_or(Code::RCV_TIMED_OUT));
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
         (guard, ended) = match turn::for_message(

@@ -208,6 +208,14 @@ pub struct Pollable {
     pub event: Reserved,
     /// Whether nobody polls it for now: lines need not ring their bells for it.
     pub rests: bool,
+    /// Whether it is a port in a set: its messages come to the set's receivers alone.
+    pub in_set: bool,
+}
+
+impl Pollable {
+    fn hears(&self) -> bool {
+        !self.rests && !self.in_set
+    }
 }
 
 /// The threads that wait.
@@ -327,7 +335,7 @@ impl Waiting {
     /// Whether a program polls for messages, and does not look for them itself.
     #[inline(always)]
     fn is_polled(&self) -> bool {
-        self.pollables.iter().any(|pollable| !pollable.rests)
+        self.pollables.iter().any(Pollable::hears)
     }
 
     /// Everything that is waited or polled for.

@@ -5,7 +5,7 @@ use super::{
     message::{ACCEPT, BEFORE, DATA, END, Front, INLINE, ITEM, OUTLINE, REGION, write_item},
     office::Office,
 };
-use crate::stream::locked;
+use crate::{descriptor::Reserved, stream::locked};
 use rustix::io::Errno;
 use slipway_abi::{
     Code, HEADER, option,
@@ -18,7 +18,6 @@ use slipway_fabric::sync::{
 use std::{
     collections::VecDeque,
     io::{IoSlice, IoSliceMut},
-    os::fd::OwnedFd,
     sync::{Arc, Mutex},
 };
 use zerocopy::IntoBytes;
@@ -51,12 +50,12 @@ pub struct End {
     over: AtomicU32,
     /// 1: nobody receives what is sent.
     deaf: AtomicU32,
-    /// 1: this process gave the connection up, or is a child of the one that has it.
+    /// 1: this process gave the connection up.
     closed: AtomicU32,
     /// The message to be sent, with room for the largest inline one.
     outgoing: Mutex<Vec<u64>>,
     /// The other half of the descriptor that the program has, where that leads to no socket of the peer's.
-    half: Mutex<Option<OwnedFd>>,
+    half: Mutex<Option<Reserved>>,
 }
 
 #[derive(Debug, Default)]
@@ -161,7 +160,7 @@ impl End {
     }
 
     /// Keeps the other half of the program's descriptor as long as the other end lives.
-    pub fn keep(&self, half: OwnedFd) {
+    pub fn keep(&self, half: Reserved) {
         *locked(&self.half) = Some(half);
     }
 
@@ -267,7 +266,7 @@ impl End {
     }
 
     fn is_closed(&self) -> bool {
-        self.closed.load(Relaxed) != 0
+        self.closed.load(Relaxed) != 0 || self.office.is_lost()
     }
 
     /// Copies what has come; how many bytes. `take`: and takes it out.
@@ -407,7 +406,7 @@ impl End {
 
     /// Gives the connection up.
     pub fn close(&self) {
-        if self.closed.swap(1, SeqCst) == 0 {
+        if self.closed.swap(1, SeqCst) == 0 && !self.office.is_lost() {
             self.office.leave(self.receive);
             self.office.mach.drop_receive(self.receive);
             if self.has_met() {
@@ -415,10 +414,5 @@ impl End {
             }
             *locked(&self.half) = None;
         }
-    }
-
-    /// This process was forked: the rights are its parent's.
-    pub fn orphan(&self) {
-        self.closed.store(1, SeqCst);
     }
 }

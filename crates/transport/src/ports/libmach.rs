@@ -5,7 +5,7 @@ use crate::settings::Settings;
 use slipway_abi::{
     Code,
     call::Header,
-    notify, option, right,
+    kind, notify, option, right,
     types::{MAKE_SEND, MAKE_SEND_ONCE},
 };
 use std::{
@@ -53,6 +53,7 @@ functions! {
     fn mach_task_self() -> Name;
     fn mach_port_allocate(Name, u32, *mut Name) -> c_int;
     fn mach_port_deallocate(Name, Name) -> c_int;
+    fn mach_port_type(Name, Name, *mut u32) -> c_int;
     fn mach_port_mod_refs(Name, Name, u32, c_int) -> c_int;
     fn mach_port_move_member(Name, Name, Name) -> c_int;
     fn mach_port_set_qlimit(Name, Name, u32) -> c_int;
@@ -180,6 +181,13 @@ impl Mach {
     pub fn drop_send(&self, name: Name) {
         // SAFETY: no pointers.
         unsafe { (self.0.mach_port_deallocate)(self.task(), name) };
+    }
+
+    /// Whether the port of a send right is gone.
+    pub fn is_dead(&self, name: Name) -> bool {
+        // SAFETY: the result has a place.
+        self.get(|task, found| unsafe { (self.0.mach_port_type)(task, name, found) })
+            .is_ok_and(|found| found & kind::DEAD_NAME != 0)
     }
 
     /// Asks for a message to the port itself when its last send right is gone, of which there was one at least.
