@@ -229,7 +229,8 @@ mod tests {
         let file = std::fs::File::open("/dev/null").expect("a file");
         let ask = |fd, events| PollEntry { fd, events, revents: 0 };
         let (r, w) = (reading.as_raw_fd(), writing.as_raw_fd());
-        let mut entries = [ask(r, POLLIN), ask(w, POLLOUT), ask(-1, POLLIN), ask(9999, POLLIN), ask(file.as_raw_fd(), POLLIN), ask(r, 0)];
+        let mut entries =
+            [ask(r, POLLIN), ask(w, POLLOUT), ask(-1, POLLIN), ask(9999, POLLIN), ask(file.as_raw_fd(), POLLIN), ask(r, 0)];
         assert_eq!(poll(&mut entries, &[], None, &mut Small), Ok(3));
         assert_eq!(entries.map(|entry| entry.revents), [0, POLLOUT, 0, POLLNVAL, POLLIN, 0]);
         rustix::io::write(&writing, b"x").expect("room");
