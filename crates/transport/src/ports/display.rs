@@ -21,7 +21,9 @@ use crate::{
 };
 use rustix::{
     io::Errno,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, getsockname, socket_with, socketpair},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, getsockname, socket_with, socketpair,
+    },
 };
 use slipway_abi::HEADER;
 use std::{

@@ -186,7 +186,8 @@ impl Mach {
     /// Whether the port of a send right is gone.
     pub fn is_dead(&self, name: Name) -> bool {
         // SAFETY: the result has a place.
-        self.get(|task, found| unsafe { (self.0.mach_port_type)(task, name, found) }).is_ok_and(|found| found & kind::DEAD_NAME != 0)
+        self.get(|task, found| unsafe { (self.0.mach_port_type)(task, name, found) })
+            .is_ok_and(|found| found & kind::DEAD_NAME != 0)
     }
 
     /// Asks for a message to the port itself when its last send right is gone, of which there was one at least.
