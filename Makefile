@@ -23,7 +23,7 @@ X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
 export SLIPWAY_PARTS ?= beside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-long lint demo demo-kv demo-colocate system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
+.PHONY: help setup build test test-long lint demo demo-kv demo-colocate demo-ports system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -67,6 +67,10 @@ demo-kv: system ## the key-value service of examples/kv, used by its client in C
 demo-colocate: system ## the store of examples/store and its load: in two processes, in one, and as a supervised system
 	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
 	$(MAKE) --no-print-directory -C examples/store all && examples/store/demo.sh
+
+demo-ports: system ## an X display over Mach ports: started by its first client, and reached from a sandbox by a right alone
+	@scripts/setup.sh ports
+	@PATH=$(abspath $(TARGET))/stage/bin:$$PATH examples/display/demo.sh
 
 sanitize: ## calls by trap with libmach, stubs and C programs under the thread sanitizer, then under the address sanitizer
 	@scripts/sanitize.sh thread && scripts/sanitize.sh address

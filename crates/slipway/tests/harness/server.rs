@@ -103,6 +103,11 @@ impl Server {
         self.running.ends().success()
     }
 
+    /// Gives it a line of input.
+    pub fn say(&mut self, line: &str) {
+        self.running.say(line);
+    }
+
     /// What it, or its hooks, printed to standard error.
     pub fn errors(&mut self) -> &str {
         self.running.errors()

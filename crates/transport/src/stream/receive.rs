@@ -49,7 +49,7 @@ pub struct Received {
 impl Stream {
     /// Receives what is there without blocking; `WOULDBLOCK` (AGAIN) if nothing is.
     pub fn receive(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return self.receive_message(end, fd, to, how);
         }
         let result = self.receive_locked(fd, to, how);
@@ -426,7 +426,7 @@ impl Stream {
     /// Bytes that can be read without blocking (FIONREAD), beside `on_socket`, what the kernel says
     /// of the socket.
     pub fn readable_bytes(&self, on_socket: usize) -> usize {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             end.office().collect();
             return usize::try_from(end.unread()).unwrap_or(usize::MAX);
         }
