@@ -86,3 +86,4 @@ done | sort
 if [ -s "$work/failures" ]; then echo "What failed is in $work/failures."; fi
 
 scripts/suite-ipc-channel.sh
+scripts/suite-ipc-channel-darwin.sh

@@ -268,6 +268,16 @@ impl Ring {
         Ok(())
     }
 
+    /// As [`Ring::fill_headed`], with four bytes of zeroes behind `rest`, which has at least four.
+    #[inline(always)]
+    pub fn fill_headed_short<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8]) -> Result<(), Corrupt> {
+        let Some((front, last)) = rest.split_last_chunk::<4>() else { return self.fill_headed(tx, head, rest) };
+        self.fill_headed(tx, head, front)?;
+        self.bytes.store(tx.tail.wrapping_sub(tx.base), [u64::from(u32::from_ne_bytes(*last))]);
+        tx.tail += 8;
+        Ok(())
+    }
+
     /// Begins at the front of the area again if the ring is empty and light traffic has come far enough.
     #[inline(always)]
     fn rewind(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {

@@ -10,26 +10,28 @@ use crate::{
     procfs,
 };
 use slipway_ports::{abi::Code, pages};
-use std::ops::Range;
+use std::{ops::Range, os::fd::AsFd};
 
 /// `VM_FLAGS_ANYWHERE`, the only flag.
-const ANYWHERE: i32 = 1;
+pub(crate) const ANYWHERE: i32 = 1;
 
 /// What `vm_remap` is asked for.
-struct Remap {
-    size: usize,
-    mask: usize,
-    anywhere: bool,
-    source: usize,
-    copy: bool,
-    inherit: i32,
+pub(crate) struct Remap {
+    pub size: usize,
+    pub mask: usize,
+    pub anywhere: bool,
+    pub source: usize,
+    pub copy: bool,
+    pub inherit: i32,
+    /// Whether memory that only this process has becomes shared memory for it.
+    pub converts: bool,
 }
 
 /// Memory that is the same as, or a copy of, other memory; the protection that all of that has. The address is set if it succeeds.
 ///
 /// # Safety
 /// The address is null or has a place.
-unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
+pub(crate) unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
     let page = pages::page_size();
     if how.source & (page - 1) != 0 || !matches!(how.inherit, INHERIT_SHARE | INHERIT_COPY | INHERIT_NONE) {
         return Err(Code::INVALID_ARGUMENT);
@@ -71,13 +73,32 @@ unsafe fn fill(at: usize, (range, protection): &(Range<usize>, i32), how: &Remap
     let (to, len) = (at + (range.start - how.source), range.len());
     if !how.copy {
         // SAFETY: the caller's promise; that its two places are the same memory is what the program asks for.
-        return unsafe { pages::share(range.start, to, len) }.map_err(|_| Code::INVALID_ARGUMENT);
+        let shared = unsafe { pages::share(range.start, to, len) };
+        let shared = shared.or_else(|error| match how.converts && *protection == PROT_READ | PROT_WRITE {
+            // SAFETY: as above; that nothing writes it now, too.
+            true => unsafe { convert(range.start, to, len) },
+            false => Err(error),
+        });
+        return shared.map_err(|_| Code::INVALID_ARGUMENT);
     }
     memory::check(range.start, len, false)?;
     // SAFETY: the caller's promise.
     unsafe { memory::copy(range.start, to, len)? };
     // SAFETY: as above.
     if *protection == PROT_READ | PROT_WRITE { Ok(()) } else { unsafe { memory::protect(to, len, *protection) } }
+}
+
+/// Makes private memory shared, and maps it a second time.
+///
+/// # Safety
+/// As for [`pages::make_sharable`] and [`pages::share`].
+unsafe fn convert(from: usize, to: usize, len: usize) -> std::io::Result<()> {
+    let file = slipway_ports::objects::memory_file(len as u64)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        pages::make_sharable(file.as_fd(), from, len)?;
+        pages::share(from, to, len)
+    }
 }
 
 /// Maps memory of the task a second time, or a copy of it. Memory that only this process has can be copied, and not shared with
@@ -99,14 +120,29 @@ pub unsafe extern "C" fn vm_remap(
     max_protection: *mut i32,
     inheritance: i32,
 ) -> Return {
+    let (copy, anywhere) = (copy != 0, anywhere != 0);
+    let how = Remap { size, mask, anywhere, source: source_address, copy, inherit: inheritance, converts: false };
+    // SAFETY: the caller's promise.
+    unsafe { remap_of([of, source_task], address, &how, cur_protection, max_protection) }
+}
+
+/// [`vm_remap`], as it is asked for.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn remap_of(
+    tasks: [Name; 2],
+    address: *mut usize,
+    how: &Remap,
+    cur_protection: *mut i32,
+    max_protection: *mut i32,
+) -> Return {
     routine(|| {
-        task(of)?;
-        task(source_task)?;
+        tasks.into_iter().try_for_each(|of| task(of).map(drop))?;
         // SAFETY: the caller's promise, for both.
         let (current, most) = unsafe { (Out::new(cur_protection)?, Out::new(max_protection)?) };
-        let how = Remap { size, mask, anywhere: anywhere != 0, source: source_address, copy: copy != 0, inherit: inheritance };
         // SAFETY: the caller's promise.
-        let protection = unsafe { remap(address, &how)? };
+        let protection = unsafe { remap(address, how)? };
         current.set(protection);
         // Linux keeps no highest protection.
         most.set(PROT_READ | PROT_WRITE | memory::PROT_EXECUTE);

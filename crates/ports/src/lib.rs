@@ -2,7 +2,7 @@
 //!
 //! The modules are layers, each of which knows those before it (`tests/layers` holds that):
 //!
-//! * [`abi`]: what libmach and its callers agree on; [`settings`]; [`semaphore`].
+//! * [`abi`]: what libmach and its callers agree on; [`settings`]; [`dialect`]; [`semaphore`].
 //! * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
 //! * [`objects`]: the kernel's objects behind rights; [`account`]: what is held for a peer. * [`wire`]: what travels. * [`mod@line`]: one line. * [`routes`]: ports
 //!   between processes. * [`waiting`]: which threads wait. * [`dispatch`]: what arrives. * [`inspect`]: what a process tells of its ports.
@@ -18,6 +18,7 @@
 pub mod account;
 pub mod attributes;
 mod closer;
+pub mod dialect;
 pub mod dispatch;
 pub mod inspect;
 pub mod line;

@@ -267,6 +267,14 @@ impl Line {
         Ok(())
     }
 
+    /// As [`Line::write_plain`], with four bytes to be filled up behind the body.
+    #[inline(always)]
+    pub fn write_short(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
+        self.segment.tx.fill_headed_short(&mut self.tx, record.words(), body)?;
+        self.publish();
+        Ok(())
+    }
+
     #[inline(always)]
     pub(super) fn publish(&mut self) {
         self.segment.tx.publish(&self.tx);

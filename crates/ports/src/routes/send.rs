@@ -80,6 +80,8 @@ impl Routes {
             dest: reply,
             reply: Right::Null,
             body,
+            short: false,
+            sender: Default::default(),
             items: Default::default(),
             origin: None,
             charge: Default::default(),

@@ -82,7 +82,11 @@ impl Mach {
     /// # Errors
     /// Why it can't be loaded, for a person.
     pub fn find() -> Result<Self, String> {
-        if let Some(functions) = Functions::find(libc::RTLD_DEFAULT) {
+        // The library's own, where there is one: a program may have functions of another dialect in front of them.
+        // SAFETY: the name is a string; nothing is loaded.
+        let loaded = unsafe { libc::dlopen(c"libmach.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        let known = if loaded.is_null() { libc::RTLD_DEFAULT } else { loaded };
+        if let Some(functions) = Functions::find(known) {
             return Ok(Self(functions));
         }
         let path = Settings::get()
