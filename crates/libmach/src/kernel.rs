@@ -2,9 +2,10 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
-    call::{Name, Out, Return, array, count, routine, task},
+    call::{Name, Out, Return, array, count, routine},
     cthreads::pthread_exit,
     procfs::{self, Stat, configured, microseconds},
+    tasks::{ask, memory::Mach},
 };
 use slipway_ports::{abi::Code, task::Task};
 use std::{
@@ -286,8 +287,24 @@ fn live_times() -> Result<(u64, u64), Code> {
 /// The count has a place, and `info` as many words as it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, info_count: *mut u32) -> Return {
+    let there = |there: &Mach| {
+        // SAFETY: the caller's promise.
+        let room = if info_count.is_null() { 0 } else { unsafe { info_count.read_unaligned() } };
+        there.task_info(flavor, room).map(Some)
+    };
     routine(|| {
-        task(of)?;
+        if let Some(answer) = ask::memory(of, |_| Ok(None), there)? {
+            if info.is_null() || info_count.is_null() {
+                return Err(Code::INVALID_ARGUMENT);
+            }
+            for (i, word) in answer.iter().enumerate() {
+                // SAFETY: the caller's promise: there were no more words than there is room for.
+                unsafe { info.add(i).write_unaligned(*word) };
+            }
+            // SAFETY: as above.
+            unsafe { info_count.write_unaligned(count(answer.len())?) };
+            return Ok(());
+        }
         match flavor {
             TASK_BASIC_INFO => {
                 let (user, system) = live_times()?;
@@ -323,11 +340,11 @@ pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn task_threads(of: Name, threads: *mut *mut u32, threads_count: *mut u32) -> Return {
     routine(|| {
-        task(of)?;
         // SAFETY: the caller's promise, for both.
         let (threads, threads_count) = unsafe { (Out::new(threads)?, Out::new(threads_count)?) };
         let current = Task::current();
-        let all = current.thread_names(procfs::threads, procfs::has_ended)?;
+        let there = |there: &Mach| Ok(there.task_threads()?.into_iter().map(ask::name_of).collect());
+        let all: Vec<Name> = ask::memory(of, |_| current.thread_names(procfs::threads, procfs::has_ended), there)?;
         let given = count(all.len()).and_then(|n| Ok((array(&all)?, n)));
         // The program gets no name, so it can't be in the way.
         let (at, n) = given.inspect_err(|_| {

@@ -5,7 +5,7 @@
 //!
 //! * [`message`]: `mach_msg`; [`buffer`]: the memory that it is given; [`destroy`]: `mach_msg_destroy`;
 //!   [`server`]: `mach_msg_server`.
-//! * [`names`], [`rights`], [`transfer`], [`attributes`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`], [`mach_vm`]: `vm_*`. * [`semaphore`], [`gsync`]: waiting for each other. * [`kernel`]: the host, threads, times.
+//! * [`names`], [`rights`], [`transfer`], [`attributes`]: `mach_port_*`. * [`task`]: a task's own and special ports; [`tasks`]: those of other processes. * [`memory`], [`mach_vm`]: `vm_*`. * [`semaphore`], [`gsync`]: waiting for each other. * [`kernel`]: the host, threads, times.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
 //! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
 //! * [`darwin`]: Darwin's dialect; `face`: what differs between the dialects.
@@ -36,5 +36,6 @@ pub mod rust;
 pub mod semaphore;
 pub mod server;
 pub mod task;
+pub mod tasks;
 pub mod transfer;
 pub mod trap;

@@ -1,11 +1,11 @@
 //! The ports that stand for a task, its threads and the host, and those that a task keeps for its special purposes.
 
 use crate::{
-    abi::{self, Code, types},
+    abi::{self, Code, kind, types},
     dispatch::Inner,
     lock::Process,
     state::{
-        Right, SpaceId,
+        Home, Right, SpaceId,
         kernel::{Special, place},
         port::Kernel,
     },
@@ -41,6 +41,13 @@ impl Task {
     /// What the port that `name` has a send right to stands for.
     pub(crate) fn serves(&self, name: u32) -> Option<Kernel> {
         self.lock().state.kernel_behind(self.space(), name)
+    }
+
+    /// Whether `name` is a send right to a port of another process.
+    pub fn leads_elsewhere(&self, name: u32) -> bool {
+        let guard = self.lock();
+        let entry = guard.state.space(self.space()).get(name).filter(|entry| entry.has(kind::SEND));
+        entry.and_then(|entry| entry.port()).is_some_and(|port| matches!(guard.state.port(port).home, Home::Remote))
     }
 
     /// The number in the system of the thread of this process that `name` stands for.
@@ -151,11 +158,22 @@ impl Task {
     /// # Errors
     /// `RESOURCE_SHORTAGE` if there are no names left.
     pub fn special(&self, which: Special) -> Result<u32, Code> {
+        self.special_for(which, *self)
+    }
+
+    /// As [`Self::special`], for another task of the process: the name there.
+    ///
+    /// # Errors
+    /// As there; `INVALID_TASK` if this task has ended.
+    pub fn special_for(&self, which: Special, to: Self) -> Result<u32, Code> {
         let mut guard = self.lock();
+        if guard.state.space(self.space()).dead {
+            return Err(Code::INVALID_TASK);
+        }
         let Right::Send(port) = *place(which, guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
         guard.refresh_remote(port);
         guard.state.port_mut(port).srights += 1;
-        give(&mut guard, self.space(), Right::Send(port))
+        give(&mut guard, to.space(), Right::Send(port))
     }
 
     /// Makes the port that `name` has a send right to a special port of the task, in place of the one before; null for
@@ -164,8 +182,19 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
     pub fn set_special(&self, which: Special, name: u32) -> Result<(), Code> {
+        self.set_special_from(which, *self, name)
+    }
+
+    /// As [`Self::set_special`], with a name of another task of the process.
+    ///
+    /// # Errors
+    /// As there; `INVALID_TASK` if this task has ended.
+    pub fn set_special_from(&self, which: Special, from: Self, name: u32) -> Result<(), Code> {
         let mut guard = self.lock();
-        let new = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
+        if guard.state.space(self.space()).dead {
+            return Err(Code::INVALID_TASK);
+        }
+        let new = guard.state.copyin(from.space(), name, types::COPY_SEND)?;
         let old = std::mem::replace(place(which, guard.state.space_mut(self.space())), new);
         guard.state.destroy_right(old);
         Ok(())

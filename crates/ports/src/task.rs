@@ -98,6 +98,16 @@ impl Task {
         Self { process: Process::get().address(), space: SpaceId(number) }
     }
 
+    /// Whether the process began as this task.
+    pub fn is_first(&self) -> bool {
+        self.space() == Process::get().first_space()
+    }
+
+    /// Whether the task has been [terminated](Self::terminate).
+    pub fn has_ended(&self) -> bool {
+        self.lock().state.space(self.space()).dead
+    }
+
     /// Names the task, for those that inspect the process.
     pub fn set_label(&self, label: &str) {
         self.lock().state.space_mut(self.space()).label = label.into();

@@ -1,12 +1,14 @@
 //! Waiting on streams among other descriptors, as poll(2) does: look, spin, sleep.
 
 use crate::{
+    epoll::Event,
     ports::office::DIRECTLY,
     settings::Settings,
     stream::{OUTPUT, Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
+use smallvec::SmallVec;
 use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd},
     time::Duration,
@@ -37,7 +39,23 @@ pub struct Member<'a> {
     pub got: PollFlags,
 }
 
-/// poll(2) itself, as the caller wants it done (with its signal mask, as a cancellation point).
+/// What only the process that waits can do: the kernel's own waits, with the program's signal mask and as cancellation points. They fail with
+/// `INTR`, where they would sleep, if a signal was handled since the wait began.
+pub trait Kernel {
+    /// poll(2): how many entries are ready within `timeout`; None waits for ever.
+    ///
+    /// # Errors
+    /// As poll(2).
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno>;
+
+    /// epoll_wait(2): appends at most so many events to `out`.
+    ///
+    /// # Errors
+    /// As epoll_wait(2).
+    fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno>;
+}
+
+/// poll(2) itself, as [`Kernel::poll`].
 pub type Poller<'p> = &'p mut dyn FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno>;
 
 /// Between two looks at plain descriptors while spinning, in nanoseconds.
@@ -138,11 +156,12 @@ fn space_wait(members: &[Member<'_>]) -> Option<Duration> {
     waits.min_by_key(|wait| wait.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
 }
 
-/// Looks at every member; `kernel` has what the kernel said of each, if it was asked.
-fn look(members: &mut [Member<'_>], kernel: Option<&[PollFlags]>) -> usize {
+/// Looks at every member; `kernel` has the kernel's answers, of each to its socket and to its line's, if it was asked.
+fn look(members: &mut [Member<'_>], kernel: Option<&[PollEntry]>) -> usize {
     let mut ready = 0;
     for (i, member) in members.iter_mut().enumerate() {
-        member.got = member.stream.look(member.fd, member.want, kernel.map(|k| k[i]));
+        let kernel = kernel.map(|answers| PollFlags::from_bits_retain(answers[2 * i].revents as u16));
+        member.got = member.stream.look(member.fd, member.want, kernel);
         ready += usize::from(!member.got.is_empty());
     }
     ready
@@ -200,9 +219,9 @@ fn sleep(
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
     let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
-    let mut entries = Vec::with_capacity(others.len() + 2 * members.len());
+    let mut entries: SmallVec<[PollEntry; 8]> = SmallVec::with_capacity(others.len() + 2 * members.len());
     entries.extend_from_slice(others);
-    let lines: Vec<_> = members.iter().map(|member| member.stream.line_socket()).collect();
+    let lines: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.line_borrowed()).collect();
     for (member, line) in members.iter().zip(&lines) {
         let ask =
             |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
@@ -220,12 +239,11 @@ fn sleep(
         member.stream.get_up(result.is_ok() && answer[1].revents != 0);
     }
     result?;
-    let kernel: Vec<_> = answers.chunks_exact(2).map(|a| PollFlags::from_bits_retain(a[0].revents as u16)).collect();
     let mut count = 0;
     for (other, entry) in others.iter_mut().zip(&entries) {
         other.revents = entry.revents;
         count += usize::from(entry.revents != 0);
     }
-    look(members, Some(&kernel));
+    look(members, Some(answers));
     Ok(count)
 }

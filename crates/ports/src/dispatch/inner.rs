@@ -1,6 +1,6 @@
 //! What the lock guards, and waking the threads that wait for it to change.
 
-use super::shortcuts::Shortcuts;
+use super::{served::Served, shortcuts::Shortcuts};
 use crate::{
     routes::Routes,
     state::{Home, LineId, PortId, SetId},
@@ -15,6 +15,8 @@ pub struct Inner {
     pub routes: Routes,
     /// The threads that wait.
     pub waiting: Waiting,
+    /// The library's own task.
+    pub served: Served,
     /// Messages received by this process.
     pub received: u64,
     /// Where the last messages went and came from.

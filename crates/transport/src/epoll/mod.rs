@@ -62,7 +62,7 @@ enum Tag {
 }
 
 /// Runs `f` with the program's descriptor.
-fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+pub(crate) fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
     #[allow(unsafe_code, reason = "the program's descriptors come as numbers")]
     // SAFETY: used for system calls during `f` only; should the program close it meanwhile, they fail
     // with EBADF or act as the program's own call would.

@@ -59,7 +59,6 @@ functions! {
     fn mach_port_set_qlimit(Name, Name, u32) -> c_int;
     fn mach_port_insert_right(Name, Name, Name, u32) -> c_int;
     fn mach_port_request_notification(Name, Name, c_int, u32, Name, u32, *mut Name) -> c_int;
-    fn vm_deallocate(Name, usize, usize) -> c_int;
     fn bootstrap_look_up(Name, *const c_char, *mut Name) -> c_int;
     fn bootstrap_check_in(Name, *const c_char, *mut Name) -> c_int;
     fn bootstrap_register(Name, *const c_char, Name) -> c_int;
@@ -120,7 +119,7 @@ impl Mach {
     /// The code.
     ///
     /// # Safety
-    /// The buffer has room for what is sent and for what may be received. Memory out of line of the message can be read until the call returns.
+    /// The buffer has room for what is sent and for what may be received.
     pub unsafe fn message(
         &self,
         buffer: &mut [u64],
@@ -203,12 +202,6 @@ impl Mach {
             let (request, once) = (self.0.mach_port_request_notification, MAKE_SEND_ONCE);
             request(task, name, notify::NO_SENDERS, 1, name, once, &raw mut previous);
         }
-    }
-
-    /// Gives up memory that came out of line.
-    pub fn free(&self, address: usize, bytes: usize) {
-        // SAFETY: the caller's own memory, which it does not use any more.
-        unsafe { (self.0.vm_deallocate)(self.task(), address, bytes) };
     }
 
     /// A send right for a service.

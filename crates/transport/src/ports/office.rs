@@ -2,9 +2,9 @@
 
 use super::{
     display::Displays,
-    end::{End, Region},
+    end::End,
     libmach::{Mach, Name},
-    message::{ACCEPT, BEFORE, DATA, END, OUTLINE, REGION, Received, WORDS, read_item},
+    message::{ACCEPT, BEFORE, DATA, END, Received, WORDS},
 };
 use crate::{descriptor::Reserved, report, settings::Settings, stream::locked};
 use rustix::event::{EventfdFlags, epoll, eventfd};
@@ -287,12 +287,6 @@ impl Office {
                 let body = buffer[BEFORE / 8..].as_bytes();
                 match usize::try_from(buffer[HEADER / 8]).ok().filter(|n| *n <= front.size - BEFORE).and_then(|n| body.get(..n)) {
                     Some(bytes) => end.deliver(bytes),
-                    None => return false,
-                }
-            }
-            REGION if front.complex && front.reply == 0 => {
-                match read_item(buffer, front.size).filter(|(_, bytes)| *bytes <= OUTLINE) {
-                    Some(item) => end.deliver_region(Region::new(self.mach, item)),
                     None => return false,
                 }
             }

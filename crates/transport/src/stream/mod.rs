@@ -6,6 +6,8 @@
 mod give_back;
 mod grant;
 mod lock;
+#[cfg(test)]
+pub(crate) mod pair;
 mod port;
 mod ready;
 mod receive;
@@ -256,6 +258,11 @@ impl Stream {
     pub fn set_timeout(&self, receive: bool, micros: u64) {
         let common = &self.state.common;
         if receive { &common.receive_timeout } else { &common.send_timeout }.store(micros, Relaxed);
+    }
+
+    /// The line's socket, for the length of a call.
+    pub(crate) fn line_borrowed(&self) -> arc_swap::Guard<Arc<Reserved>> {
+        self.socket.load()
     }
 
     /// The line's socket, for the threads that sleep on it.
