@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Which crates of the workspace each crate may use, and which its tests, examples and build script may use beside.
-const ALLOWED: [(&str, &[&str], &[&str]); 15] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 19] = [
     ("slipway-abi", &[], &[]),
     ("slipway-fabric", &[], &[]),
     ("slipway-ports", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
