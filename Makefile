@@ -7,7 +7,7 @@ REL    := $(TARGET)/release
 LIBDIR ?= lib
 # Programs that other programs start.
 LIBEXEC ?= slipway-bench slipway-bootstrap slipway-domain
-BUILT  := $(addprefix $(REL)/,slipway mig libslipway_preload.so libmach.so libmach.a $(LIBEXEC))
+BUILT  := $(addprefix $(REL)/,slipway mig libslipway_preload.so libmach.so libmach.a libmach_darwin.so $(LIBEXEC))
 MAN    := $(wildcard docs/man/*.1)
 HEADERS := $(shell cd include && find * -name '*.h' -o -name '*.defs')
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -15,7 +15,7 @@ DEST    = $(DESTDIR)$(PREFIX)
 LIB     = $(DEST)/$(LIBDIR)
 # What the demos of Mach IPC run. Where the bench is built already, so are they mostly, and a choice would have cargo choose
 # their dependencies' features anew.
-SYSTEM  = $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway $(addprefix -p slipway,-preload -mig -bootstrap -domain -libmach -mach))
+SYSTEM  = $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway $(addprefix -p slipway,-preload -mig -bootstrap -domain -libmach -libmach-darwin -mach))
 # The demo of X11 runs what `make build` has built, or builds what it needs, in a directory of its own: that bench has no other part.
 DEMO    = $(if $(wildcard $(REL)/slipway-bench),$(REL),$(TARGET)/demo/release)
 X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
@@ -23,7 +23,7 @@ X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
 export SLIPWAY_PARTS ?= beside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-long lint demo demo-kv demo-colocate demo-unix system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
+.PHONY: help setup build test test-long lint demo demo-kv demo-colocate demo-ports demo-unix system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -68,6 +68,10 @@ demo-colocate: system ## the store of examples/store and its load: in two proces
 	@export PKG_CONFIG_PATH=$(abspath $(TARGET))/stage/lib/pkgconfig PATH=$(abspath $(TARGET))/stage/bin:$$PATH && \
 	$(MAKE) --no-print-directory -C examples/store all && examples/store/demo.sh
 
+demo-ports: system ## an X display over Mach ports: started by its first client, and reached from a sandbox by a right alone
+	@scripts/setup.sh ports
+	@PATH=$(abspath $(TARGET))/stage/bin:$$PATH examples/display/demo.sh
+
 demo-unix: ## a package is built and installed in a layer, looked at and kept; a second command is discarded
 	@scripts/setup.sh build
 	$(CARGO) build --release --locked $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway)
@@ -89,14 +93,17 @@ install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -D -m 755 $(REL)/libmach.so $(LIB)/libmach.so.1
 	ln -sf libmach.so.1 $(LIB)/libmach.so
 	install -D -m 644 $(REL)/libmach.a $(LIB)/libmach.a
+	install -D -m 755 $(REL)/libmach_darwin.so $(LIB)/libmach-darwin.so.1
+	install -D -m 644 scripts/libmach-darwin.so.in $(LIB)/libmach-darwin.so
 	for header in $(HEADERS); do install -D -m 644 include/$$header $(DEST)/include/$$header || exit 1; done
 	install -d $(LIB)/pkgconfig $(LIB)/cmake/mach
-	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|^libdir=.*|libdir=$${prefix}/$(LIBDIR)|' \
-	    scripts/mach.pc.in >$(LIB)/pkgconfig/mach.pc
+	for name in mach mach-darwin; do \
+	    sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|^libdir=.*|libdir=$${prefix}/$(LIBDIR)|' \
+	        scripts/$$name.pc.in >$(LIB)/pkgconfig/$$name.pc && chmod 644 $(LIB)/pkgconfig/$$name.pc || exit 1; done
 	sed -e '/_mach_prefix/s|\.\./\.\./\.\.|$(shell realpath -m --relative-to=/$(LIBDIR)/cmake/mach /)|' \
 	    scripts/cmake/mach-config.cmake >$(LIB)/cmake/mach/mach-config.cmake
 	sed -e 's|@VERSION@|$(VERSION)|' scripts/cmake/mach-config-version.cmake.in >$(LIB)/cmake/mach/mach-config-version.cmake
-	chmod 644 $(LIB)/pkgconfig/mach.pc $(LIB)/cmake/mach/*.cmake
+	chmod 644 $(LIB)/cmake/mach/*.cmake
 	install -d $(DEST)/share/doc/slipway/docs/measurements
 	install -m 644 README.md CONTRIBUTING.md LICENSE-MIT LICENSE-APACHE $(DEST)/share/doc/slipway
 	install -m 644 $(wildcard docs/*.md docs/*.svg) $(DEST)/share/doc/slipway/docs
@@ -109,8 +116,9 @@ $(BUILT):
 uninstall: ## remove what install put below PREFIX
 	rm -f $(DEST)/bin/slipway $(DEST)/bin/mig $(addprefix $(DEST)/share/man/man1/,$(notdir $(MAN)))
 	rm -rf $(DEST)/libexec/slipway $(DEST)/lib/slipway $(LIB)/cmake/mach $(DEST)/share/doc/slipway
-	rm -f $(addprefix $(LIB)/,libmach.so libmach.so.1 libmach.a pkgconfig/mach.pc) $(addprefix $(DEST)/include/,$(HEADERS))
-	-rmdir --ignore-fail-on-non-empty $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers $(DEST)/include/device 2>/dev/null
+	rm -f $(addprefix $(LIB)/,libmach.so libmach.so.1 libmach.a libmach-darwin.so libmach-darwin.so.1 pkgconfig/mach.pc pkgconfig/mach-darwin.pc)
+	rm -f $(addprefix $(DEST)/include/,$(HEADERS))
+	-rmdir --ignore-fail-on-non-empty $(DEST)/include/darwin/mach $(DEST)/include/darwin $(DEST)/include/mach/machine $(DEST)/include/mach $(DEST)/include/servers $(DEST)/include/device 2>/dev/null
 
 deb: ## make Debian packages in target/deb
 	@scripts/deb.sh
@@ -121,7 +129,7 @@ test-deb: ## make the Debian packages, install them in a root of their own, use 
 test-install: ## install slipway by cargo, from the workspace and as from a registry, and use it
 	@scripts/test-install.sh
 
-suites: ## run mig over the interfaces of GNU Mach and the Hurd, and ipc-channel's tests over slipway-ipc-channel
+suites: ## run mig over the interfaces of GNU Mach and the Hurd, and ipc-channel's tests over slipway-ipc-channel and over Darwin's dialect
 	@scripts/suites.sh
 
 test-aarch64: ## cross-compile for AArch64, and run under QEMU the tests that can be

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Brings this machine to where what is named works: `setup.sh build` (slipway and the demos in C), demo (X11), test (everything that
+# Brings this machine to where what is named works: `setup.sh build` (slipway and the demos in C), demo (X11), ports (X11 over ports), test (everything that
 # `make test` runs), bench (what `slipway bench` measures), deb (Debian packages), aarch64 (cross-compiled tests) or long (everything that `make test-long` runs); without a
 # name, test.
 # Costs nothing, and no network, when nothing is missing.
@@ -50,6 +50,12 @@ need_for_demo() {
     need x11-apps on_path x11perf
 }
 
+need_for_ports() {
+    need_for_demo
+    need x11-utils on_path xdpyinfo
+    need bubblewrap on_path bwrap
+}
+
 need_for_deb() {
     need debhelper on_path dh
     need dpkg-dev on_path dpkg-shlibdeps
@@ -65,7 +71,7 @@ need_for_aarch64() {
 }
 
 need_for_test() {
-    need_for_demo
+    need_for_ports
     need git on_path git
     need python3 test -x /usr/bin/python3
     need tar on_path tar
@@ -102,6 +108,7 @@ need_for_test() {
 
 need_for_bench() {
     need_for_demo
+    need xterm on_path xterm
     need valgrind on_path valgrind
     need redis-server on_path redis-server
     need redis-tools on_path redis-benchmark
@@ -116,6 +123,14 @@ need_for_bench() {
 
 need_for_long() {
     need_for_test
+    need mariadb-server test -x /usr/sbin/mariadbd
+    need mariadb-client on_path mariadb mariadb-dump
+    need weston on_path weston weston-simple-shm
+    need python3-grpcio /usr/bin/python3 -c 'import grpc'
+    need php-fpm compgen -G '/usr/sbin/php-fpm*'
+    need pulseaudio on_path pulseaudio
+    need pulseaudio-utils on_path pactl pacat
+    need openssh-client on_path ssh-agent ssh-add ssh-keygen
     need_for_deb
     need_for_aarch64
 }
@@ -125,8 +140,8 @@ find_missing() {
     need_for_build
     case $purpose in
         build) ;;
-        demo | test | bench | deb | aarch64 | long) "need_for_$purpose" ;;
-        *) echo "usage: $0 [build|demo|test|bench|deb|aarch64|long]" >&2; exit 1 ;;
+        demo | ports | test | bench | deb | aarch64 | long) "need_for_$purpose" ;;
+        *) echo "usage: $0 [build|demo|ports|test|bench|deb|aarch64|long]" >&2; exit 1 ;;
     esac
 }
 

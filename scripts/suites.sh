@@ -86,3 +86,5 @@ done | sort
 if [ -s "$work/failures" ]; then echo "What failed is in $work/failures."; fi
 
 scripts/suite-ipc-channel.sh
+scripts/suite-ipc-channel-darwin.sh
+scripts/suite-mach2.sh

@@ -113,6 +113,20 @@ MACH_TASK_MAIN(argc, argv) {
     return printf("%s: %s\n", argc > 1 ? argv[1] : "none", mach_error_string(code)) < 0 || code != KERN_SUCCESS;
 }
 C
+read -ra darwin < <(pkg-config --cflags --libs mach-darwin)
+cat >"$root/test/darwin.c" <<'C'
+#include <mach/mach.h>
+int main(void) {
+    mach_port_t port;
+    mach_msg_empty_t message = {.send = {.header = {.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MAKE_SEND, 0), .msgh_id = 7}}};
+    mach_port_allocate(mach_task_self(), MACH_PORT_RIGHT_RECEIVE, &port);
+    message.send.header.msgh_remote_port = port;
+    int code = mach_msg(&message.send.header, MACH_SEND_MSG | MACH_RCV_MSG, sizeof message.send, sizeof message, port, 0, 0);
+    return code != MACH_MSG_SUCCESS || message.rcv.header.msgh_id != 7 || message.rcv.trailer.msgh_trailer_size != 8;
+}
+C
+cc -o "$root/test/darwin" "$root/test/darwin.c" "${darwin[@]}"
+inside /test/darwin
 cc -shared -fPIC -o "$root/test/task.so" "$root/test/task.c" "${flags[@]}"
 cc -DMACH_TASK_EXECUTABLE -o "$root/test/task" "$root/test/task.c" "${flags[@]}"
 inside /test/task program | grep '^program: '

@@ -23,6 +23,9 @@ step "what the tests run" cargo build --workspace --all-targets --locked
 # A test that is run without this script builds what it needs.
 SLIPWAY_TESTS_BUILT=$(realpath "$target/debug")
 export SLIPWAY_TESTS_BUILT
+triple=$(rustc -vV | sed -n 's/^host: //p')
+runner=CARGO_TARGET_$(tr 'a-z-' 'A-Z_' <<<"$triple")_RUNNER
+export "$runner=$PWD/scripts/test-runner.sh"
 
 case $kind in
 short)

@@ -83,6 +83,13 @@ enum Command {
         /// How many
         count: u32,
     },
+    /// Runs a program of the seed's table on DISPLAY, and prints what it found as JSON
+    #[command(hide = true, name = "x11-client")]
+    X11Client {
+        program: x11::Program,
+        /// How long, seconds
+        seconds: f64,
+    },
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
     Hog,
@@ -103,6 +110,7 @@ fn main() -> ExitCode {
         Command::Sockets(args) => sockets::run(&args),
         Command::Peer { job } => job::run(&job),
         Command::Connect { count } => x11::connect(count),
+        Command::X11Client { program, seconds } => x11::client(program, seconds),
         Command::Hog => job::hog(),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

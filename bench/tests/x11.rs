@@ -1,4 +1,4 @@
-//! One test, both sides plain, end to end: real servers, real x11perf, the files that are written.
+//! Tests end to end: real servers, real programs, the files that are written.
 
 use serde_json::Value;
 use slipway_test_support::built;
@@ -57,6 +57,27 @@ fn a_baseline_measures_and_writes_its_files() {
     roxmltree::Document::parse(&chart).unwrap();
     let table = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(table.contains("geometric mean: all x"), "{table}");
+}
+
+#[test]
+fn the_programs_of_the_seed_are_measured_over_all_three() {
+    for part in ["libslipway_preload.so", "libmach.so", "slipway-bootstrap"] {
+        built(part);
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let json = dir.path().join("out.json");
+    let output = bench(&format!("--table seed --placement free --repeat 1 --seconds 0.1 --json {}", json.display()));
+    assert!(output.status.success(), "{}", said(&output));
+    let value: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
+    let rows = value["rows"].as_array().unwrap();
+    let whole: Vec<_> = rows.iter().filter(|row| row["whole"] == true).collect();
+    assert_eq!(whole.len(), 3, "{value}");
+    for row in whole {
+        let us: Vec<f64> = row["us"].as_array().unwrap().iter().map(|us| us.as_f64().unwrap()).collect();
+        assert!(us.len() == 3 && us.iter().all(|us| *us > 0.0), "{row}");
+    }
+    let table = String::from_utf8_lossy(&output.stdout).into_owned();
+    assert!(table.contains("Mach Communication Primitives"), "{table}");
 }
 
 #[test]

@@ -7,6 +7,7 @@
 #ifndef MACH_MACH_PORT_H
 #define MACH_MACH_PORT_H
 
+#include <mach/dialect.h>
 #include <mach/mach_types.h>
 #include <mach/message.h>
 #include <mach/port.h>
@@ -144,6 +145,7 @@ extern kern_return_t mach_port_peek(ipc_space_t task, mach_port_name_t name, uns
 extern kern_return_t mach_port_insert_member(ipc_space_t task, mach_port_name_t name, mach_port_name_t pset);
 extern kern_return_t mach_port_extract_member(ipc_space_t task, mach_port_name_t name, mach_port_name_t pset);
 
+#ifndef MACH_DARWIN
 /*
  * The payload is in msgh_protected_payload of the messages that come to the port, with the local type
  * MACH_MSG_TYPE_PROTECTED_PAYLOAD, in place of the port's name.
@@ -151,6 +153,7 @@ extern kern_return_t mach_port_extract_member(ipc_space_t task, mach_port_name_t
 extern kern_return_t mach_port_set_protected_payload(ipc_space_t task, mach_port_name_t name,
                                                      rpc_uintptr_t payload);
 extern kern_return_t mach_port_clear_protected_payload(ipc_space_t task, mach_port_name_t name);
+#endif
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #define MACH_PORT_H
 
 #include <mach/boolean.h>
+#include <mach/dialect.h>
 #include <mach/machine/vm_types.h>
 
 /*
@@ -35,7 +36,12 @@ typedef natural_t mach_port_right_t;
 #define MACH_PORT_RIGHT_SEND_ONCE ((mach_port_right_t) 2)
 #define MACH_PORT_RIGHT_PORT_SET ((mach_port_right_t) 3)
 #define MACH_PORT_RIGHT_DEAD_NAME ((mach_port_right_t) 4)
+#ifdef MACH_DARWIN
+#define MACH_PORT_RIGHT_LABELH ((mach_port_right_t) 5) /* no name has one here */
+#define MACH_PORT_RIGHT_NUMBER ((mach_port_right_t) 6)
+#else
 #define MACH_PORT_RIGHT_NUMBER ((mach_port_right_t) 5)
+#endif
 
 /* All that a name denotes: one bit for each kind. */
 typedef natural_t mach_port_type_t;
@@ -80,10 +86,20 @@ typedef struct mach_port_status {
     boolean_t mps_srights;             /* are there send rights? */
     boolean_t mps_pdrequest;           /* is a port-destroyed notification asked for? */
     boolean_t mps_nsrequest;           /* is a no-senders notification asked for? */
+#ifdef MACH_DARWIN
+    natural_t mps_flags;               /* 0: nothing that they say can be here */
+#endif
 } mach_port_status_t;
 
 #define MACH_PORT_QLIMIT_DEFAULT ((mach_port_msgcount_t) 5)
 #define MACH_PORT_QLIMIT_MAX ((mach_port_msgcount_t) 1024)
+#ifdef MACH_DARWIN
+#define MACH_PORT_QLIMIT_ZERO ((mach_port_msgcount_t) 0)
+#define MACH_PORT_QLIMIT_BASIC ((mach_port_msgcount_t) 5)
+#define MACH_PORT_QLIMIT_SMALL ((mach_port_msgcount_t) 16)
+#define MACH_PORT_QLIMIT_LARGE ((mach_port_msgcount_t) 1024)
+#define MACH_PORT_QLIMIT_MIN MACH_PORT_QLIMIT_ZERO
+#endif
 
 /* Flavors of mach_port_get_attributes() and what they give. */
 typedef int mach_port_flavor_t;
@@ -104,7 +120,7 @@ typedef vm_offset_t mach_port_context_t;
 #define MPO_CONTEXT_AS_GUARD 0x1   /* the context guards the receive right */
 #define MPO_QLIMIT 0x2             /* mpl has the queue limit */
 #define MPO_INSERT_SEND_RIGHT 0x10 /* there is a send right, too */
-#define MPO_STRICT 0x20            /* with a guard: the receive right can't be moved */
+#define MPO_STRICT 0x20            /* with a guard: it is neither told nor changed */
 
 typedef struct mach_port_options {
     uint32_t flags;
@@ -116,6 +132,10 @@ typedef mach_port_options_t *mach_port_options_ptr_t;
 
 MACH_LAYOUT(sizeof(mach_port_options_t) == 24, "mach_port_options_t has 24 bytes");
 MACH_LAYOUT(sizeof(mach_port_t) == 4, "mach_port_t has 4 bytes");
+#ifdef MACH_DARWIN
+MACH_LAYOUT(sizeof(mach_port_status_t) == 40, "mach_port_status_t has 40 bytes");
+#else
 MACH_LAYOUT(sizeof(mach_port_status_t) == 36, "mach_port_status_t has 36 bytes");
+#endif
 
 #endif

@@ -65,6 +65,7 @@ extern kern_return_t task_info(task_t task, int flavor, task_info_t info, mach_m
  * The process's threads, those of the library among them: one user reference of each, in an array that is to be given to
  * vm_deallocate(). The port of a thread that never asked for it dies with the next call after the thread's end.
  */
+extern kern_return_t task_terminate(task_t task);
 extern kern_return_t task_threads(task_t task, thread_array_t *threads, mach_msg_type_number_t *count);
 
 #ifdef __cplusplus

@@ -4,12 +4,14 @@
 //! counters of the scheduler), less what a client's start and end cost. The number of repetitions inside a run is found
 //! before measuring, for each side by itself.
 
+mod clients;
 mod cost;
 mod figures;
 mod floor;
 mod measure;
 mod plan;
 mod report;
+mod seed;
 mod server;
 mod x11perf;
 
@@ -22,6 +24,7 @@ use crate::harness::process::{Interrupt, find_program, find_slipway, hogs};
 use crate::harness::progress::Progress;
 use crate::harness::results::Missing;
 use clap::builder::RangedU64ValueParser;
+pub use clients::{Program, run as client};
 pub use cost::connect;
 use measure::{Outcome, Phase};
 use plan::{Catalog, Stage};
@@ -48,6 +51,9 @@ pub struct Args {
     /// Only what it costs to start a program and to make a connection, about ten seconds (the other sets but --tests have it, too)
     #[arg(long, group = "set")]
     costs: bool,
+    /// Instead of x11perf the three programs of the paper on X11 and Mach, over the socket, Mach ports and shared memory
+    #[arg(long, group = "set", value_enum)]
+    table: Option<Table>,
     /// These tests: x11perf's options without the dash; "move:16" for 16 sub-windows
     #[arg(long, group = "set", value_name = "A,B,C", value_delimiter = ',')]
     tests: Vec<String>,
@@ -85,10 +91,16 @@ pub struct Args {
     baseline: bool,
 }
 
+/// A table of other programs than x11perf.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
+enum Table {
+    /// Using the Mach Communication Primitives in X11
+    Seed,
+}
+
 /// Measures what `args` ask for and reports it. Tests that failed on the hooked side only are an error too, after the
 /// report.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let x11perf = find_program("x11perf", "x11-apps")?;
     let command = shlex::split(&args.server_command)
         .filter(|words| !words.is_empty())
         .ok_or_else(|| Failure::Usage(format!("no command: '{}'", args.server_command)))?;
@@ -100,6 +112,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     // What the sides after the plain one have; one plain side for a baseline.
     let stages = if args.baseline { vec![None] } else { distinct(args.stage.iter().copied().map(Some)) };
     let cores = Cores::choose()?;
+    if args.table.is_some() {
+        return seed::run(args, &setup, &cores, &Interrupt::install()?);
+    }
+    let x11perf = find_program("x11perf", "x11-apps")?;
     let catalog = Catalog::read(&x11perf)?;
     let phases = if args.costs { Vec::new() } else { plan::phases(args, &catalog, &cores)? };
     let noop = catalog.find("noop")?;

@@ -7,6 +7,7 @@ use crate::harness::placement::name_of;
 use anyhow::{Context, bail};
 use rustix::net::sockopt::socket_peercred;
 use slipway_transport::status::{self, Transport};
+use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -20,7 +21,7 @@ const SCREEN: &str = "1280x1024x24";
 
 /// What is run in a session: it says how clients connect, and keeps the session until its standard input ends, at the latest
 /// with this process.
-const KEEPER: &str = "printenv DISPLAY XAUTHORITY LD_PRELOAD; echo; exec cat";
+const KEEPER: &str = "env | grep -E '^(DISPLAY|XAUTHORITY|LD_PRELOAD|SLIPWAY_[A-Z0-9_]*)='; echo; exec cat";
 
 /// What all servers of a run have in common.
 pub struct Setup {
@@ -39,10 +40,11 @@ pub struct Server {
     session: Child,
     pub pid: u32,
     pub display: u32,
-    authority: String,
+    /// The session's variables.
+    variables: HashMap<String, String>,
     /// LD_PRELOAD of it and of clients with the hooks.
     pub preload: Option<String>,
-    /// How its hooks wait; none: it has no hooks.
+    /// How its hooks wait on rings; none: it has none.
     pub stage: Option<Stage>,
 }
 
@@ -50,12 +52,31 @@ impl Server {
     /// Starts server number `index` of a run and waits until it takes connections.
     pub fn start(setup: &Setup, index: u32, cpu: Option<usize>, stage: Option<Stage>) -> anyhow::Result<Self> {
         let mut command = Command::new(&setup.slipway);
-        command.env("SLIPWAY_X11", "on").args(["x11", "--server", &setup.command[0]]);
-        command.args(["--server-timeout", START_LIMIT]);
+        command.arg("x11");
         match stage {
             Some(stage) => command.args(["--stage", &name_of(stage)]),
             None => command.arg("--off"),
         };
+        Self::start_as(command, setup, index, cpu, stage)
+    }
+
+    /// As [`Server::start`], over Mach ports, with a name server of its own.
+    pub fn start_over_ports(setup: &Setup, index: u32, cpu: Option<usize>) -> anyhow::Result<Self> {
+        let mut command = Command::new(&setup.slipway);
+        command.args(["run", "--private", "--"]).arg(&setup.slipway).args(["x11", "--over", "ports"]);
+        let server = Self::start_as(command, setup, index, cpu, None)?;
+        server.check_hub()?;
+        Ok(server)
+    }
+
+    fn start_as(
+        mut command: Command,
+        setup: &Setup,
+        index: u32,
+        cpu: Option<usize>,
+        stage: Option<Stage>,
+    ) -> anyhow::Result<Self> {
+        command.env("SLIPWAY_X11", "on").args(["--server", &setup.command[0], "--server-timeout", START_LIMIT]);
         if let Some(display) = setup.display {
             command.args(["--display", &(display + index).to_string()]);
         }
@@ -65,16 +86,18 @@ impl Server {
         command.envs(setup.preload.iter().map(|path| ("SLIPWAY_PRELOAD", path)));
         command.args(["--", "sh", "-c", KEEPER]).stdin(Stdio::piped()).stdout(Stdio::piped());
         let session = placed(cpu, || command.spawn())?.context("can't start slipway")?;
-        let mut server = Self { session, pid: 0, display: 0, authority: String::new(), preload: None, stage };
+        let mut server = Self { session, pid: 0, display: 0, variables: HashMap::new(), preload: None, stage };
         let stdout = BufReader::new(server.session.stdout.take().context("standard output")?);
         // To its end: a keeper that can't write the rest would end, and the server with it.
-        let said: Vec<String> = stdout.lines().map_while(Result::ok).take_while(|line| !line.is_empty()).collect();
+        let said = stdout.lines().map_while(Result::ok).take_while(|line| !line.is_empty());
+        let variable = |line: String| line.split_once('=').map(|(name, value)| (name.to_owned(), value.to_owned()));
+        server.variables = said.filter_map(variable).collect();
         // `slipway` ends by itself when the server takes too long.
-        let [display, authority, preload @ ..] = &said[..] else {
+        let Some(display) = server.variables.get("DISPLAY") else {
             bail!("'{}' did not start, as slipway says", setup.command.join(" "));
         };
         server.display = display.trim_start_matches(':').parse().with_context(|| format!("display '{display}'"))?;
-        (server.authority, server.preload) = (authority.clone(), preload.first().cloned());
+        server.preload = server.variables.get("LD_PRELOAD").cloned();
         let listener = socket_peercred(server.connect().context("the server's socket")?).context("SO_PEERCRED")?;
         server.pid = listener.pid.as_raw_nonzero().get() as u32;
         if stage.is_some() {
@@ -104,8 +127,16 @@ impl Server {
 
     /// Whether the client `pid` of this hooked server is on shared memory.
     pub fn on_ring(&self, pid: u32) -> anyhow::Result<bool> {
-        let status = status::query(self.display)?;
-        Ok(status.connections.iter().any(|client| client.pid == pid && client.transport == Transport::Ring))
+        Ok(self.transport(pid)? == Some(Transport::Ring))
+    }
+
+    /// What a connection of the client `pid` goes over; None if it has none yet. Without hooks it is the socket.
+    pub fn transport(&self, pid: u32) -> anyhow::Result<Option<Transport>> {
+        if self.preload.is_none() {
+            return Ok(Some(Transport::Socket));
+        }
+        let connections = status::query(self.display)?.connections;
+        Ok(connections.iter().find(|client| client.pid == pid).map(|client| client.transport))
     }
 
     pub fn is_running(&self) -> bool {
@@ -114,9 +145,11 @@ impl Server {
 
     /// The environment of a client, with the hooks that the server has or without.
     pub fn environment(&self, command: &mut Command, hooked: bool) {
-        command.env("DISPLAY", format!(":{}", self.display)).env("XAUTHORITY", &self.authority);
-        if let (true, Some(preload), Some(stage)) = (hooked, &self.preload, self.stage) {
-            command.envs([("LD_PRELOAD", preload), ("SLIPWAY_X11", &"on".to_owned()), ("SLIPWAY_X11_STAGE", &name_of(stage))]);
+        let is_hooks = |name: &str| !matches!(name, "DISPLAY" | "XAUTHORITY");
+        let given = hooked && self.preload.is_some();
+        command.envs(self.variables.iter().filter(|(name, _)| given || !is_hooks(name)));
+        if given {
+            command.env("SLIPWAY_X11", "on");
         }
     }
 }

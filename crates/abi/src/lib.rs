@@ -161,6 +161,8 @@ pub mod option {
     pub const RCV_NOTIFY: u32 = 0x200;
     pub const RCV_INTERRUPT: u32 = 0x400;
     pub const RCV_LARGE: u32 = 0x800;
+    /// The name of the port is told with a message that is too large: Darwin's, by another number.
+    pub const RCV_LARGE_IDENTITY: u32 = 0x1000;
 }
 
 /// Right numbers, `MACH_PORT_RIGHT_*`.

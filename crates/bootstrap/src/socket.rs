@@ -44,21 +44,23 @@ impl ServerSocket {
     pub fn take(path: &Path) -> Result<Option<Self>> {
         let shown = path.display();
         let dir = path.parent().filter(|dir| !dir.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        // The watch comes first: whatever the other server does after a look is seen.
-        let news = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).context("inotify")?;
-        let events = inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::CLOSE_WRITE;
-        inotify::add_watch(&news, dir, events).with_context(|| format!("{}", dir.display()))?;
+        let mut news = None;
         let deadline = Instant::now() + PATIENCE;
         loop {
             if let Some(lock) = lock(&beside(path, ".lock"))? {
                 return Self::open(path, lock).map(Some).with_context(|| format!("{shown}"));
             }
+            // Whatever the other server does after a look is seen: the next look comes after the watch.
+            let Some(news) = &news else {
+                news = Some(watch(dir));
+                continue;
+            };
             match contact::greet(path) {
                 Ok(_) => return Ok(None),
                 Err(Failed::Nobody) => {}
                 Err(error) => bail!("{shown}: another server has the lock, but {error}"),
             }
-            if !next(&news, deadline)? {
+            if !next(news.as_ref(), deadline)? {
                 bail!("{shown}: another server has the lock, but does not listen within {} seconds", PATIENCE.as_secs());
             }
         }
@@ -106,7 +108,9 @@ impl ServerSocket {
                         return;
                     }
                     eprintln!("slipway-bootstrap: a client was turned away: no descriptors left (ulimit -n)");
-                    drop(accept_with(&self.listener, SocketFlags::CLOEXEC));
+                    if let Ok(connection) = accept_with(&self.listener, SocketFlags::CLOEXEC | SocketFlags::NONBLOCK) {
+                        contact::refuse(connection.as_fd());
+                    }
                     self.reserve = reserve();
                 }
                 Err(Errno::INTR | Errno::CONNABORTED) => {}
@@ -141,9 +145,24 @@ fn lock(path: &Path) -> Result<Option<OwnedFd>> {
     }
 }
 
-/// Waits until something happened in the directory; false at the deadline.
-fn next(news: &OwnedFd, deadline: Instant) -> Result<bool> {
+/// Tells what happens in the directory. None if the user has no watches left.
+fn watch(dir: &Path) -> Option<OwnedFd> {
+    let news = inotify::init(inotify::CreateFlags::CLOEXEC | inotify::CreateFlags::NONBLOCK).ok()?;
+    inotify::add_watch(&news, dir, inotify::WatchFlags::MOVED_TO | inotify::WatchFlags::CLOSE_WRITE).ok()?;
+    Some(news)
+}
+
+/// Between two looks without a watch.
+const GLANCE: Duration = Duration::from_millis(10);
+
+/// Waits until something happened in the directory, or for a moment without a watch; false at the deadline.
+fn next(news: Option<&OwnedFd>, deadline: Instant) -> Result<bool> {
     let left = deadline.saturating_duration_since(Instant::now());
+    let Some(news) = news else {
+        #[allow(clippy::disallowed_methods, reason = "there is nothing that could tell")]
+        std::thread::sleep(left.min(GLANCE));
+        return Ok(!left.is_zero());
+    };
     let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
     match rustix::event::poll(&mut [PollFd::new(news, PollFlags::IN)], Some(&timeout)) {
         Ok(0) => return Ok(false),

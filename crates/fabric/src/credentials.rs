@@ -16,6 +16,8 @@ pub struct Credentials {
     pub pid: Option<u32>,
     /// Its effective user at that time.
     pub uid: u32,
+    /// Its effective group at that time.
+    pub gid: u32,
 }
 
 /// An end of a connected socket.
@@ -58,5 +60,5 @@ pub fn peer(socket: impl AsFd) -> io::Result<Credentials> {
     if done != 0 {
         return Err(io::Error::last_os_error());
     }
-    Ok(Credentials { pid: u32::try_from(found.pid).ok().filter(|pid| *pid != 0), uid: found.uid })
+    Ok(Credentials { pid: u32::try_from(found.pid).ok().filter(|pid| *pid != 0), uid: found.uid, gid: found.gid })
 }

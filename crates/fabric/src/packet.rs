@@ -103,7 +103,11 @@ fn receive_as(how: i32, socket: BorrowedFd<'_>, to: &mut [u8], mut take: impl Fn
                     .for_each(|i| take(OwnedFd::from_raw_fd(data.cast::<RawFd>().add(i).read_unaligned()))),
                 (libc::SOL_SOCKET, libc::SCM_CREDENTIALS) if size >= size_of::<libc::ucred>() => {
                     let from = data.cast::<libc::ucred>().read_unaligned();
-                    sender = Some(Credentials { pid: u32::try_from(from.pid).ok().filter(|pid| *pid != 0), uid: from.uid });
+                    sender = Some(Credentials {
+                        pid: u32::try_from(from.pid).ok().filter(|pid| *pid != 0),
+                        uid: from.uid,
+                        gid: from.gid,
+                    });
                 }
                 (libc::SOL_SOCKET, SCM_PIDFD) if size >= size_of::<RawFd>() => {
                     let fd = data.cast::<RawFd>().read_unaligned();

@@ -7,9 +7,10 @@ use crate::{
 };
 use crossbeam_channel::{Receiver, Sender};
 use serde::{Deserialize, Serialize};
+use slipway_fabric::sync::{AtomicBool, Ordering};
 use std::{
     collections::HashMap,
-    sync::{LazyLock, Mutex, PoisonError, mpsc},
+    sync::{Arc, LazyLock, Mutex, PoisonError, mpsc},
     thread::{self, JoinHandle},
 };
 
@@ -40,6 +41,9 @@ enum Order {
 /// A router's thread, as long as it runs.
 struct Running {
     orders: mpsc::Sender<Order>,
+    /// Whether a message is on its way, for which the thread has yet to look at the orders: one at a time, so that whoever gives an
+    /// order, be it a function that the thread calls, never waits for a place at the thread's port.
+    waking: Arc<AtomicBool>,
     wake: IpcSender<()>,
     thread: JoinHandle<()>,
 }
@@ -60,8 +64,10 @@ impl RouterProxy {
         let (wake, woken) = ipc::channel().expect("a channel");
         let mut receivers = IpcReceiverSet::new().expect("a set of receivers");
         let woken = receivers.add(woken).expect("a receiver in the set");
-        let thread = thread::Builder::new().name("router-proxy".into()).spawn(move || route(&ordered, woken, receivers));
-        let running = Running { orders, wake, thread: thread.expect("a thread for the router") };
+        let waking = Arc::new(AtomicBool::new(false));
+        let ordered = Ordered { orders: ordered, waking: waking.clone(), woken };
+        let thread = thread::Builder::new().name("router-proxy".into()).spawn(move || route(&ordered, receivers));
+        let running = Running { orders, waking, wake, thread: thread.expect("a thread for the router") };
         Self { running: Mutex::new(Some(running)) }
     }
 
@@ -73,8 +79,9 @@ impl RouterProxy {
 
     fn order(&self, order: Order) {
         let running = self.running.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(Running { orders, wake, .. }) = &*running
+        if let Some(Running { orders, waking, wake, .. }) = &*running
             && orders.send(order).is_ok()
+            && !waking.swap(true, Ordering::AcqRel)
         {
             // Whether the thread still runs was just asked; it may end now.
             let _ = wake.send(());
@@ -143,21 +150,35 @@ impl Drop for RouterProxy {
     }
 }
 
-/// What a router's thread does; `woken` is the number of the channel that tells of orders.
-fn route(orders: &mpsc::Receiver<Order>, woken: u64, mut receivers: IpcReceiverSet) {
+/// The thread's end of the orders.
+struct Ordered {
+    orders: mpsc::Receiver<Order>,
+    waking: Arc<AtomicBool>,
+    /// The number of the channel that tells of them.
+    woken: u64,
+}
+
+/// What a router's thread does.
+fn route(Ordered { orders, waking, woken }: &Ordered, mut receivers: IpcReceiverSet) {
+    let woken = *woken;
     let mut handlers = HashMap::new();
     while let Ok(results) = receivers.select() {
         for result in results {
             match result {
-                IpcSelectionResult::MessageReceived(id, _) if id == woken => match orders.try_recv() {
-                    Ok(Order::Add(receiver, handler)) => {
-                        if let Ok(id) = receivers.add_opaque(receiver) {
-                            handlers.insert(id, handler);
+                IpcSelectionResult::MessageReceived(id, _) if id == woken => {
+                    // First: an order that is given from here on sends a message again.
+                    waking.swap(false, Ordering::AcqRel);
+                    for order in orders.try_iter() {
+                        match order {
+                            Order::Add(receiver, handler) => {
+                                if let Ok(id) = receivers.add_opaque(receiver) {
+                                    handlers.insert(id, handler);
+                                }
+                            }
+                            Order::End => return,
                         }
                     }
-                    Ok(Order::End) => return,
-                    Err(_) => {}
-                },
+                }
                 IpcSelectionResult::MessageReceived(id, message) => match handlers.get_mut(&id) {
                     Some(Handler::Multi(handler)) => handler(message),
                     Some(Handler::Once(handler)) => {

@@ -1,9 +1,10 @@
 //! Channels within a process: errors, sets, servers, routers, and what another program may send.
 
 use serde::{Deserialize, Serialize, Serializer, ser::Error};
+use slipway_fabric::sync::{AtomicBool, Ordering};
 use slipway_ipc_channel::{
     IpcError, TryRecvError, TrySelectError,
-    ipc::{self, IpcOneShotServer, IpcReceiverSet, IpcSelectionResult, IpcSender, IpcSharedMemory},
+    ipc::{self, IpcOneShotServer, IpcReceiver, IpcReceiverSet, IpcSelectionResult, IpcSender, IpcSharedMemory},
     platform::{self, OsIpcSender},
     router::RouterProxy,
 };
@@ -13,7 +14,7 @@ use slipway_mach::{
     task::Task,
 };
 use slipway_test_support::{WATCHDOG, watchdog};
-use std::{io, path::Path, time::Duration};
+use std::{io, path::Path, sync::Arc, thread, time::Duration};
 
 fn kind<T: std::fmt::Debug>(result: Result<T, IpcError>) -> io::ErrorKind {
     match result {
@@ -176,4 +177,98 @@ fn a_router_that_ended_takes_nothing() {
     assert!(routed.recv().is_err() && sender.send(4).is_err());
     let (_sender, receiver) = ipc::channel::<u8>().expect("a channel");
     assert!(router.route_ipc_receiver_to_new_crossbeam_receiver(receiver).recv().is_err());
+}
+
+/// More orders than messages wait at a port, from a function that the router's own thread calls.
+#[test]
+fn a_router_takes_any_number_of_orders() {
+    let _watchdog = watchdog("a router", WATCHDOG);
+    let router = Arc::new(RouterProxy::new());
+    let (count, counted) = crossbeam_channel::unbounded();
+    let (sender, receiver) = ipc::channel::<u32>().expect("a channel");
+    let orders = router.clone();
+    let give = move |number: Result<u32, _>| {
+        for i in 0..number.expect("a number") {
+            let (sender, receiver) = ipc::channel::<u32>().expect("a channel");
+            let count = count.clone();
+            orders
+                .add_typed_route(receiver, Box::new(move |number| count.send(number.expect("a number")).expect("it is counted")));
+            sender.send(i).expect("it is received");
+        }
+    };
+    router.add_typed_route(receiver, Box::new(give));
+    sender.send(2500).expect("it is received");
+    let mut got: Vec<u32> = counted.iter().take(2500).collect();
+    got.sort_unstable();
+    assert!(got.into_iter().eq(0..2500));
+    router.shutdown();
+}
+
+/// What waits for no message ends, whatever else somebody sends.
+#[test]
+fn parts_without_end_do_not_keep_a_receiver() {
+    let _watchdog = watchdog("a receiver", WATCHDOG);
+    let (server, name) = IpcOneShotServer::<u8>::new().expect("a server");
+    let (sending, holder) = contact::greet(Path::new(&name)).expect("it listens");
+    let task = Task::current();
+    let right = SendRight::from_name(task, task.import(sending, holder).expect("a right"));
+    let part = |key| Outgoing::new(0x6970_6302).longs(&[key, 100]).bytes(b"part");
+    right.send(Outgoing::new(0x6970_6300).bytes(&[9]), None).expect("it is received");
+    let (receiver, first) = server.accept().expect("the message");
+    assert_eq!(first, 9);
+    let go_on = AtomicBool::new(true);
+    let (begun, sees) = crossbeam_channel::bounded(1);
+    thread::scope(|threads| {
+        threads.spawn(|| {
+            for key in 0.. {
+                if key == 2000 {
+                    begun.send(()).expect("it is seen");
+                }
+                if right.send(part(key), None).is_err() || !go_on.load(Ordering::Relaxed) {
+                    return;
+                }
+            }
+        });
+        // Until the sender sends all the time.
+        while sees.try_recv().is_err() {
+            assert!(matches!(receiver.try_recv(), Err(TryRecvError::Empty)));
+        }
+        assert!(matches!(receiver.try_recv(), Err(TryRecvError::Empty)));
+        assert!(matches!(receiver.try_recv_timeout(Duration::from_millis(1)), Err(TryRecvError::Empty)));
+        let mut set = IpcReceiverSet::new().expect("a set");
+        set.add(receiver).expect("it is in the set");
+        assert!(matches!(set.try_select(), Err(TrySelectError::Empty)));
+        go_on.store(false, Ordering::Relaxed);
+        // The sender may wait for a place.
+        let _ = set.try_select();
+        drop(set);
+    });
+}
+
+/// A value needs all of its bytes, or none is told.
+#[test]
+fn lost_bytes_are_an_error() {
+    let _watchdog = watchdog("lost bytes", WATCHDOG);
+    let (server, name) = IpcOneShotServer::<()>::new().expect("a server");
+    let (sending, holder) = contact::greet(Path::new(&name)).expect("it listens");
+    let task = Task::current();
+    let right = SendRight::from_name(task, task.import(sending, holder).expect("a right"));
+    right.send(Outgoing::new(0x6970_6300).bytes(&[]), None).expect("it is received");
+    let (receiver, ()) = server.accept().expect("the message");
+    // The last part of a message of which no other came, in both forms; memory that is none; another program's message.
+    let last = || Outgoing::new(0x6970_6303).longs(&[1, 100]).bytes(b"last");
+    for message in [last(), last().no_right(), Outgoing::new(0x6970_6301), Outgoing::new(5)] {
+        right.send(message, None).expect("it is received");
+        assert!(matches!(receiver.recv(), Err(IpcError::SerializationError(_))));
+    }
+    let bytes = ipc::bytes_channel().expect("a channel");
+    let (carrier, carried) = ipc::channel().expect("a channel");
+    carrier.send(bytes.1).expect("it is received");
+    let bytes_receiver: ipc::IpcBytesReceiver = carried.recv().expect("the receiver");
+    bytes.0.send(b"x").expect("it is received");
+    assert_eq!(bytes_receiver.recv().expect("bytes"), b"x");
+    right.send(last(), None).expect("it is received");
+    let as_bytes: IpcReceiver<ipc::IpcBytesReceiver> = carried.to_opaque().to();
+    carrier.to_opaque().to::<IpcReceiver<()>>().send(receiver).expect("it is received");
+    assert_eq!(kind(as_bytes.recv().expect("the receiver").recv()), io::ErrorKind::InvalidData);
 }

@@ -4,6 +4,7 @@
 //! Mach, which wrote results in the caller's own address space, a call faults where such a pointer is wrong.
 #![allow(unsafe_code, reason = "pointers that C passes")]
 
+use slipway_abi::call::TaskId;
 use slipway_ports::{
     abi::{Code, types},
     pages,
@@ -32,11 +33,20 @@ pub(crate) fn guarded(panicked: Code, run: impl FnOnce() -> Code) -> Return {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(panicked).0
 }
 
-/// The task that a call's first argument names: `INVALID_TASK` if it is none of this process. The port of a task in
-/// another process is a port like any other here, and such a task can't be acted upon.
+/// The task that a call's first argument names: `INVALID_TASK` if it is none of this process.
 #[inline]
 pub(crate) fn task(name: Name) -> Result<Task, Code> {
     Task::current().named(name).ok_or(Code::INVALID_TASK)
+}
+
+/// The task as `slipway-mach` has it.
+pub(crate) fn shared(task: Task) -> slipway_mach::task::Task {
+    TaskId::from(task).into()
+}
+
+/// `INVALID_VALUE` for what is no way to pass a right.
+pub(crate) fn passes(disposition: u32) -> Result<u32, Code> {
+    if (types::MOVE_RECEIVE..=types::MAKE_SEND_ONCE).contains(&disposition) { Ok(disposition) } else { Err(Code::INVALID_VALUE) }
 }
 
 /// A place for a result, as C passed it.

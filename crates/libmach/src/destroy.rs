@@ -83,17 +83,26 @@ unsafe fn destroy_memory(task: Task, at: usize, len: usize, item: &Descriptor) {
         }
     }
     if item.deallocate {
-        buffer::forget();
-        let start = at & !(pages::page_size() - 1);
-        if let Some(len) = at.checked_add(len).and_then(|end| pages::whole_pages(end - start)) {
-            // SAFETY: the caller's promise.
-            let _ = unsafe { pages::deallocate(start, len) };
-        }
+        // SAFETY: the caller's promise.
+        unsafe { free(at, len) };
+    }
+}
+
+/// Gives up the pages of a message's memory.
+///
+/// # Safety
+/// Nothing refers to them any more.
+pub(crate) unsafe fn free(at: usize, len: usize) {
+    buffer::forget();
+    let start = at & !(pages::page_size() - 1);
+    if let Some(len) = at.checked_add(len).and_then(|end| pages::whole_pages(end - start)).filter(|len| *len > 0) {
+        // SAFETY: the caller's promise.
+        let _ = unsafe { pages::deallocate(start, len) };
     }
 }
 
 /// Gives up a right that a message has, or would have made.
-fn give_up(task: Task, name: Name, how: u32) {
+pub(crate) fn give_up(task: Task, name: Name, how: u32) {
     // A right that is not there is the program's mistake, and it has nothing to lose by it.
     let _ = match how {
         types::MOVE_SEND | types::MOVE_SEND_ONCE => task.deallocate(name),

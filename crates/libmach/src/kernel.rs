@@ -2,9 +2,10 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
-    call::{Name, Out, Return, array, count, routine, task},
+    call::{Name, Out, Return, array, count, routine},
     cthreads::pthread_exit,
     procfs::{self, Stat, configured, microseconds},
+    tasks::{ask, memory::Mach},
 };
 use slipway_ports::{abi::Code, task::Task};
 use std::{
@@ -274,9 +275,10 @@ pub unsafe extern "C" fn mach_timebase_info(info: *mut Timebase) -> Return {
 }
 
 /// The ticks that the living threads ran, in user mode and in the kernel.
-fn live_times() -> (u64, u64) {
-    let stats = procfs::threads().into_iter().filter_map(Stat::of_thread);
-    stats.fold((0, 0), |(user, system), stat| (user + stat.user, system + stat.system))
+fn live_times() -> Result<(u64, u64), Code> {
+    let threads = procfs::threads().map_err(|_| Code::RESOURCE_SHORTAGE)?;
+    let stats = threads.into_iter().filter_map(Stat::of_thread);
+    Ok(stats.fold((0, 0), |(user, system), stat| (user + stat.user, system + stat.system)))
 }
 
 /// What is known of a task of this process: all of them have the process's threads and memory.
@@ -285,11 +287,27 @@ fn live_times() -> (u64, u64) {
 /// The count has a place, and `info` as many words as it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, info_count: *mut u32) -> Return {
+    let there = |there: &Mach| {
+        // SAFETY: the caller's promise.
+        let room = if info_count.is_null() { 0 } else { unsafe { info_count.read_unaligned() } };
+        there.task_info(flavor, room).map(Some)
+    };
     routine(|| {
-        task(of)?;
-        let (user, system) = live_times();
+        if let Some(answer) = ask::memory(of, |_| Ok(None), there)? {
+            if info.is_null() || info_count.is_null() {
+                return Err(Code::INVALID_ARGUMENT);
+            }
+            for (i, word) in answer.iter().enumerate() {
+                // SAFETY: the caller's promise: there were no more words than there is room for.
+                unsafe { info.add(i).write_unaligned(*word) };
+            }
+            // SAFETY: as above.
+            unsafe { info_count.write_unaligned(count(answer.len())?) };
+            return Ok(());
+        }
         match flavor {
             TASK_BASIC_INFO => {
+                let (user, system) = live_times()?;
                 let all = Stat::of_process().ok_or(Code::FAILURE)?;
                 let answer = TaskBasic {
                     suspend_count: 0,
@@ -305,6 +323,7 @@ pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, in
                 unsafe { give(info, info_count, answer) }
             }
             TASK_THREAD_TIMES_INFO => {
+                let (user, system) = live_times()?;
                 let answer = ThreadTimes { user_time: TimeValue::of_ticks(user), system_time: TimeValue::of_ticks(system) };
                 // SAFETY: the caller's promise.
                 unsafe { give(info, info_count, answer) }
@@ -321,12 +340,19 @@ pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, in
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn task_threads(of: Name, threads: *mut *mut u32, threads_count: *mut u32) -> Return {
     routine(|| {
-        task(of)?;
         // SAFETY: the caller's promise, for both.
         let (threads, threads_count) = unsafe { (Out::new(threads)?, Out::new(threads_count)?) };
-        let all = Task::current().thread_names(procfs::threads)?;
-        let n = count(all.len())?;
-        threads.set(array(&all)?);
+        let current = Task::current();
+        let there = |there: &Mach| Ok(there.task_threads()?.into_iter().map(ask::name_of).collect());
+        let all: Vec<Name> = ask::memory(of, |_| current.thread_names(procfs::threads, procfs::has_ended), there)?;
+        let given = count(all.len()).and_then(|n| Ok((array(&all)?, n)));
+        // The program gets no name, so it can't be in the way.
+        let (at, n) = given.inspect_err(|_| {
+            for name in &all {
+                let _ = current.deallocate(*name);
+            }
+        })?;
+        threads.set(at);
         threads_count.set(n);
         Ok(())
     })
@@ -384,12 +410,13 @@ pub extern "C" fn thread_abort(of: Name) -> Return {
     routine(|| if is_self(thread(of)?) { Ok(()) } else { Err(Code::FAILURE) })
 }
 
-/// Ends the calling thread, as `pthread_exit` does; another is not ended: `KERN_FAILURE`.
+/// Ends the calling thread, as `pthread_exit` does; another is not ended: `KERN_FAILURE`. In a routine that the library called (the
+/// demultiplexer of `mach_msg_server`) it unwinds the library's frame, too, as `cthread_exit` does.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn thread_terminate(of: Name) -> Return {
     let code = routine(|| if is_self(thread(of)?) { Ok(()) } else { Err(Code::FAILURE) });
     if code == 0 {
-        // SAFETY: no frame of the library is left with anything to be dropped.
+        // SAFETY: this call's frame has nothing left to be dropped, and those of the library's functions that call the program's unwind.
         unsafe { pthread_exit(std::ptr::null_mut()) };
     }
     code

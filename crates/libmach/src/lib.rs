@@ -5,9 +5,10 @@
 //!
 //! * [`message`]: `mach_msg`; [`buffer`]: the memory that it is given; [`destroy`]: `mach_msg_destroy`;
 //!   [`server`]: `mach_msg_server`.
-//! * [`names`], [`rights`], [`transfer`], [`attributes`]: `mach_port_*`. * [`task`]: a task's own and special ports. * [`memory`], [`mach_vm`]: `vm_*`. * [`semaphore`], [`gsync`]: waiting for each other. * [`kernel`]: the host, threads, times.
+//! * [`names`], [`rights`], [`transfer`], [`attributes`]: `mach_port_*`. * [`task`]: a task's own and special ports; [`tasks`]: those of other processes. * [`memory`], [`mach_vm`]: `vm_*`. * [`semaphore`], [`gsync`]: waiting for each other. * [`kernel`]: the host, threads, times.
 //! * [`bootstrap`], [`netname`]: services by name. * [`mig`]: what generated stubs call. * [`error`]: texts for codes. * [`pollable`]: what is not Mach's.
 //! * [`cthreads`]: C Threads. * [`trap`]: calls in place of messages.
+//! * [`darwin`]: Darwin's dialect; `face`: what differs between the dialects.
 //! * [`domain`]: for the host of several tasks. * [`rust`]: for `slipway-mach`.
 
 pub mod attributes;
@@ -15,9 +16,11 @@ pub mod bootstrap;
 pub mod buffer;
 pub mod call;
 pub mod cthreads;
+pub mod darwin;
 pub mod destroy;
 pub mod domain;
 pub mod error;
+mod face;
 pub mod gsync;
 pub mod kernel;
 pub mod mach_vm;
@@ -33,5 +36,6 @@ pub mod rust;
 pub mod semaphore;
 pub mod server;
 pub mod task;
+pub mod tasks;
 pub mod transfer;
 pub mod trap;

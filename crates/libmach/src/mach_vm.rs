@@ -10,57 +10,95 @@ use crate::{
     procfs,
 };
 use slipway_ports::{abi::Code, pages};
+use std::{ops::Range, os::fd::AsFd};
 
 /// `VM_FLAGS_ANYWHERE`, the only flag.
-const ANYWHERE: i32 = 1;
+pub(crate) const ANYWHERE: i32 = 1;
 
 /// What `vm_remap` is asked for.
-struct Remap {
-    size: usize,
-    mask: usize,
-    anywhere: bool,
-    source: usize,
-    copy: bool,
-    inherit: i32,
+pub(crate) struct Remap {
+    pub size: usize,
+    pub mask: usize,
+    pub anywhere: bool,
+    pub source: usize,
+    pub copy: bool,
+    pub inherit: i32,
+    /// Whether memory that only this process has becomes shared memory for it.
+    pub converts: bool,
 }
 
-/// Memory that is the same as, or a copy of, other memory; the protection of that.
+/// Memory that is the same as, or a copy of, other memory; the protection that all of that has. The address is set if it succeeds.
 ///
 /// # Safety
 /// The address is null or has a place.
-unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
+pub(crate) unsafe fn remap(address: *mut usize, how: &Remap) -> Result<i32, Code> {
     let page = pages::page_size();
     if how.source & (page - 1) != 0 || !matches!(how.inherit, INHERIT_SHARE | INHERIT_COPY | INHERIT_NONE) {
         return Err(Code::INVALID_ARGUMENT);
     }
     let len = pages::whole_pages(how.size).filter(|len| *len > 0).ok_or(Code::INVALID_ARGUMENT)?;
-    how.source.checked_add(len).filter(|_| pages::is_mapped(how.source, len)).ok_or(Code::INVALID_ADDRESS)?;
-    let protection = procfs::protection(how.source).ok_or(Code::INVALID_ADDRESS)?;
-    let both = PROT_READ | PROT_WRITE;
-    let place = Map { current: both, inherit: if how.copy { how.inherit } else { INHERIT_COPY } };
+    let end = how.source.checked_add(len).ok_or(Code::INVALID_ADDRESS)?;
+    let mappings = procfs::mappings(&(how.source..end)).map_err(|_| Code::RESOURCE_SHORTAGE)?;
+    if mappings.iter().map(|(range, _)| range.len()).sum::<usize>() != len {
+        return Err(Code::INVALID_ADDRESS);
+    }
+    let place = Map { current: PROT_READ | PROT_WRITE, inherit: if how.copy { how.inherit } else { INHERIT_COPY } };
+    if address.is_null() {
+        return Err(Code::INVALID_ARGUMENT);
+    }
     // SAFETY: the caller's promise.
-    unsafe { memory::map(address, how.size, how.mask, how.anywhere, place)? };
-    // SAFETY: the place was just written.
-    let at = unsafe { address.read_unaligned() };
-    let arranged = if how.copy {
-        memory::check(how.source, len, false).and_then(|()| {
-            // SAFETY: the memory was just made, and nobody has its address.
-            unsafe { memory::copy(how.source, at, len)? };
-            // SAFETY: as above.
-            if protection == both { Ok(()) } else { unsafe { memory::protect(at, len, protection) } }
-        })
-    } else {
-        // SAFETY: as above; that its two places are the same memory is what the program asks for.
-        unsafe { pages::share(how.source, at, len) }.map_err(|_| Code::INVALID_ARGUMENT).and_then(|()| match how.inherit {
-            // SAFETY: as above.
-            INHERIT_NONE => unsafe { pages::keep_from_children(at, len) }.map_err(|_| Code::RESOURCE_SHORTAGE),
-            INHERIT_COPY | INHERIT_SHARE => Ok(()),
-            _ => Err(Code::INVALID_ARGUMENT),
-        })
-    };
+    let mut at = unsafe { address.read_unaligned() };
+    // SAFETY: a place of this call's own.
+    unsafe { memory::map(&raw mut at, how.size, how.mask, how.anywhere, place)? };
+    // SAFETY: the memory was just made, and nobody has its address.
+    let arranged = mappings.iter().try_for_each(|mapping| unsafe { fill(at, mapping, how) });
+    let arranged = arranged.and_then(|()| match how.inherit {
+        // SAFETY: as above.
+        INHERIT_NONE => unsafe { pages::keep_from_children(at, len) }.map_err(|_| Code::RESOURCE_SHORTAGE),
+        _ => Ok(()),
+    });
     // SAFETY: as above.
     arranged.inspect_err(|_| drop(unsafe { pages::deallocate(at, len) }))?;
-    Ok(protection)
+    // SAFETY: the caller's promise.
+    unsafe { address.write_unaligned(at) };
+    Ok(mappings.iter().fold(PROT_READ | PROT_WRITE | memory::PROT_EXECUTE, |all, (_, protection)| all & protection))
+}
+
+/// Makes fresh memory the same as one mapping of the source, or a copy of it. Each mapping has a protection of its own, and the kernel takes
+/// one at a time.
+///
+/// # Safety
+/// Nobody has the address of the memory at `at`, where the source's first byte goes.
+unsafe fn fill(at: usize, (range, protection): &(Range<usize>, i32), how: &Remap) -> Result<(), Code> {
+    let (to, len) = (at + (range.start - how.source), range.len());
+    if !how.copy {
+        // SAFETY: the caller's promise; that its two places are the same memory is what the program asks for.
+        let shared = unsafe { pages::share(range.start, to, len) };
+        let shared = shared.or_else(|error| match how.converts && *protection == PROT_READ | PROT_WRITE {
+            // SAFETY: as above; that nothing writes it now, too.
+            true => unsafe { convert(range.start, to, len) },
+            false => Err(error),
+        });
+        return shared.map_err(|_| Code::INVALID_ARGUMENT);
+    }
+    memory::check(range.start, len, false)?;
+    // SAFETY: the caller's promise.
+    unsafe { memory::copy(range.start, to, len)? };
+    // SAFETY: as above.
+    if *protection == PROT_READ | PROT_WRITE { Ok(()) } else { unsafe { memory::protect(to, len, *protection) } }
+}
+
+/// Makes private memory shared, and maps it a second time.
+///
+/// # Safety
+/// As for [`pages::make_sharable`] and [`pages::share`].
+unsafe fn convert(from: usize, to: usize, len: usize) -> std::io::Result<()> {
+    let file = slipway_ports::objects::memory_file(len as u64)?;
+    // SAFETY: the caller's promise.
+    unsafe {
+        pages::make_sharable(file.as_fd(), from, len)?;
+        pages::share(from, to, len)
+    }
 }
 
 /// Maps memory of the task a second time, or a copy of it. Memory that only this process has can be copied, and not shared with
@@ -82,15 +120,29 @@ pub unsafe extern "C" fn vm_remap(
     max_protection: *mut i32,
     inheritance: i32,
 ) -> Return {
+    let (copy, anywhere) = (copy != 0, anywhere != 0);
+    let how = Remap { size, mask, anywhere, source: source_address, copy, inherit: inheritance, converts: false };
+    // SAFETY: the caller's promise.
+    unsafe { remap_of([of, source_task], address, &how, cur_protection, max_protection) }
+}
+
+/// [`vm_remap`], as it is asked for.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn remap_of(
+    tasks: [Name; 2],
+    address: *mut usize,
+    how: &Remap,
+    cur_protection: *mut i32,
+    max_protection: *mut i32,
+) -> Return {
     routine(|| {
-        task(of)?;
-        task(source_task)?;
+        tasks.into_iter().try_for_each(|of| task(of).map(drop))?;
         // SAFETY: the caller's promise, for both.
         let (current, most) = unsafe { (Out::new(cur_protection)?, Out::new(max_protection)?) };
-        let anywhere = anywhere & ANYWHERE != 0;
-        let how = Remap { size, mask, anywhere, source: source_address, copy: copy != 0, inherit: inheritance };
         // SAFETY: the caller's promise.
-        let protection = unsafe { remap(address, &how)? };
+        let protection = unsafe { remap(address, how)? };
         current.set(protection);
         // Linux keeps no highest protection.
         most.set(PROT_READ | PROT_WRITE | memory::PROT_EXECUTE);

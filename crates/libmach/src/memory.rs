@@ -1,4 +1,4 @@
-//! `vm_*`: memory of the calling process, which is what every task here has.
+//! `vm_*`: memory of the calling process, which is what every task here has; of another process, by its task's port.
 //!
 //! Linux keeps no highest protection of memory: to set one is refused, and that of `vm_map` only bounds the current one.
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
@@ -6,7 +6,9 @@
 use crate::{
     buffer,
     call::{Name, Out, Return, count, routine, task},
+    tasks::{ask, memory::Mach},
 };
+use slipway_mach::mig;
 use slipway_ports::{abi::Code, pages};
 use std::io;
 
@@ -70,10 +72,22 @@ pub(crate) unsafe fn copy(from: usize, to: usize, len: usize) -> Result<(), Code
 /// The address has a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vm_allocate(of: Name, address: *mut usize, size: usize, anywhere: i32) -> Return {
-    // SAFETY: the caller's promise.
-    routine(|| unsafe {
-        task(of)?;
-        map(address, size, 0, anywhere != 0, Map { current: PROT_READ | PROT_WRITE, inherit: INHERIT_COPY })
+    let how = Map { current: PROT_READ | PROT_WRITE, inherit: INHERIT_COPY };
+    routine(|| {
+        if address.is_null() {
+            return Err(Code::INVALID_ARGUMENT);
+        }
+        // SAFETY: the caller's promise, for both.
+        let (place, wanted) = unsafe { (Out::new(address)?, address.read_unaligned()) };
+        let here = |_| {
+            let mut at = wanted;
+            // SAFETY: a place of this call's own.
+            unsafe { map(&raw mut at, size, 0, anywhere != 0, how)? };
+            Ok(at)
+        };
+        let there = |there: &Mach| there.vm_allocate(wanted as u64, size as u64, anywhere != 0).map(|at| at as usize);
+        place.set(ask::memory(of, here, there)?);
+        Ok(())
     })
 }
 
@@ -83,8 +97,7 @@ pub unsafe extern "C" fn vm_allocate(of: Name, address: *mut usize, size: usize,
 /// Nothing refers to them any more.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vm_deallocate(of: Name, address: usize, size: usize) -> Return {
-    routine(|| {
-        task(of)?;
+    let here = |_| {
         if size == 0 {
             return Ok(());
         }
@@ -92,7 +105,8 @@ pub unsafe extern "C" fn vm_deallocate(of: Name, address: usize, size: usize) ->
         buffer::forget();
         // SAFETY: the caller's promise.
         unsafe { pages::deallocate(start, len) }.map_err(|_| Code::INVALID_ARGUMENT)
-    })
+    };
+    routine(|| ask::memory(of, here, |there| there.vm_deallocate(address as u64, size as u64)))
 }
 
 /// Copies memory into new memory of the caller's.
@@ -102,26 +116,35 @@ pub unsafe extern "C" fn vm_deallocate(of: Name, address: usize, size: usize) ->
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vm_read(of: Name, address: usize, size: usize, data: *mut usize, data_count: *mut u32) -> Return {
     routine(|| {
-        task(of)?;
         // SAFETY: the caller's promise, for both.
         let (data, data_count) = unsafe { (Out::new(data)?, Out::new(data_count)?) };
         let n = count(size).map_err(|_| Code::INVALID_ARGUMENT)?;
-        check(address, size, false)?;
-        let mut at = 0;
-        if size > 0 {
-            let len = pages::whole_pages(size).ok_or(Code::INVALID_ARGUMENT)?;
-            at = pages::allocate(None, len).map_err(|error| exhausted(&error))?;
-            // SAFETY: it was just made, and nobody else has its address.
-            if unsafe { pages::copy(address, at, size) }.is_err() {
-                // SAFETY: as above.
-                let _ = unsafe { pages::deallocate(at, len) };
-                return Err(fault(address, size));
-            }
-        }
-        data.set(at);
+        let there = |there: &Mach| there.vm_read(address as u64, size as u64).map(Some);
+        let read = ask::memory(of, |_| check(address, size, false).map(|()| None), there)?;
+        let (from, n) = match &read {
+            Some(bytes) => (bytes.as_ptr().addr(), count(bytes.len())?),
+            None => (address, n),
+        };
+        data.set(copied(from, n as usize)?);
         data_count.set(n);
         Ok(())
     })
+}
+
+/// A copy of memory in pages of its own: its address; 0 for no bytes.
+fn copied(from: usize, size: usize) -> Result<usize, Code> {
+    if size == 0 {
+        return Ok(0);
+    }
+    let len = pages::whole_pages(size).ok_or(Code::INVALID_ARGUMENT)?;
+    let at = pages::allocate(None, len).map_err(|error| exhausted(&error))?;
+    // SAFETY: it was just made, and nobody else has its address.
+    if unsafe { pages::copy(from, at, size) }.is_err() {
+        // SAFETY: as above.
+        let _ = unsafe { pages::deallocate(at, len) };
+        return Err(fault(from, size));
+    }
+    Ok(at)
 }
 
 /// Writes memory: all of it, or on an error none.
@@ -130,8 +153,29 @@ pub unsafe extern "C" fn vm_read(of: Name, address: usize, size: usize, data: *m
 /// Nothing but the program refers to what is written.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vm_write(of: Name, address: usize, data: usize, data_count: u32) -> Return {
+    let size = data_count as usize;
     // SAFETY: the caller's promise.
-    unsafe { vm_copy(of, data, data_count as usize, address) }
+    let here = |_| unsafe { write(data, size, address) };
+    let there = |there: &Mach| {
+        let fails = |code| mig::Error { tried: "mach.vm_write", code };
+        check(data, size, false).map_err(fails)?;
+        // Copied by the kernel, which says if it is not there any more.
+        let mut bytes = vec![0; size];
+        pages::read(data, &mut bytes).map_err(|_| fails(fault(data, size)))?;
+        there.vm_write(address as u64, &bytes)
+    };
+    routine(|| ask::memory(of, here, there))
+}
+
+/// Copies memory: all of it, or on an error none.
+///
+/// # Safety
+/// As for [`vm_write`].
+unsafe fn write(from: usize, size: usize, to: usize) -> Result<(), Code> {
+    check(from, size, false)?;
+    check(to, size, true)?;
+    // SAFETY: the caller's promise.
+    unsafe { copy(from, to, size) }
 }
 
 /// Copies memory: all of it, or on an error none.
@@ -140,13 +184,10 @@ pub unsafe extern "C" fn vm_write(of: Name, address: usize, data: usize, data_co
 /// As for [`vm_write`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vm_copy(of: Name, source_address: usize, size: usize, dest_address: usize) -> Return {
-    routine(|| {
-        task(of)?;
-        check(source_address, size, false)?;
-        check(dest_address, size, true)?;
-        // SAFETY: the caller's promise.
-        unsafe { copy(source_address, dest_address, size) }
-    })
+    // SAFETY: the caller's promise.
+    let here = |_| unsafe { write(source_address, size, dest_address) };
+    let there = |there: &Mach| there.vm_copy(source_address as u64, size as u64, dest_address as u64);
+    routine(|| ask::memory(of, here, there))
 }
 
 /// Sets whether memory can be read, written and run.
@@ -155,8 +196,7 @@ pub unsafe extern "C" fn vm_copy(of: Name, source_address: usize, size: usize, d
 /// What refers to it does not count on more than is allowed from now on.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn vm_protect(of: Name, address: usize, size: usize, set_maximum: i32, new_protection: i32) -> Return {
-    routine(|| {
-        task(of)?;
+    let here = |_| {
         if set_maximum != 0 || new_protection & !PROT_ALL != 0 {
             return Err(Code::INVALID_ARGUMENT);
         }
@@ -167,7 +207,9 @@ pub unsafe extern "C" fn vm_protect(of: Name, address: usize, size: usize, set_m
         buffer::forget();
         // SAFETY: the caller's promise.
         unsafe { protect(start, len, new_protection) }
-    })
+    };
+    let there = |there: &Mach| there.vm_protect(address as u64, size as u64, set_maximum != 0, new_protection);
+    routine(|| ask::memory(of, here, there))
 }
 
 /// # Safety

@@ -4,10 +4,11 @@
 use crate::{
     buffer,
     call::{Name, Return, guarded},
+    face::Face,
 };
 use slipway_ports::{
-    abi::{self, Code, HEADER, SLOT, option},
-    msg::Request,
+    abi::{self, Code, option},
+    msg::{Request, header::Typed},
     task::Task,
 };
 use std::slice;
@@ -41,7 +42,7 @@ pub unsafe extern "C" fn mach_msg(
     };
     let panicked = if request.option & option::SEND_MSG != 0 { Code::SEND_NO_BUFFER } else { Code::RCV_HEADER_ERROR };
     // SAFETY: the caller's promise.
-    guarded(panicked, || unsafe { exchange(msg, &request) })
+    guarded(panicked, || unsafe { exchange::<Typed>(msg.cast(), &request) })
 }
 
 /// As [`mach_msg`]; a signal ends a wait with `MACH_SEND_INTERRUPTED` or `MACH_RCV_INTERRUPTED`.
@@ -106,18 +107,18 @@ pub unsafe extern "C" fn mach_msg_receive(msg: *mut Header) -> Return {
 /// # Safety
 /// As for [`mach_msg`].
 #[inline]
-unsafe fn exchange(msg: *mut Header, request: &Request) -> Code {
+pub(crate) unsafe fn exchange<F: Face>(msg: *mut u8, request: &Request) -> Code {
     let sends = request.option & option::SEND_MSG != 0;
     let receives = request.option & option::RCV_MSG != 0;
     let (out, into) = (if sends { request.send_size } else { 0 }, if receives { request.receive_size } else { 0 });
     let look = out.max(into.min(buffer::LOOKED_AT));
     if request.option & NOTIFIES != 0 || buffer::reach(msg.addr(), look, true) < look {
         // SAFETY: the caller's promise.
-        return unsafe { unusual(msg, request, sends, receives) };
+        return unsafe { unusual::<F>(msg, request, sends, receives) };
     }
     // SAFETY: all of it was found to be there to be read and written, and is the caller's to lend.
     let bytes = unsafe { bytes(msg, out.max(into)) };
-    Task::current().mach_msg(bytes, request)
+    Task::current().mach_msg_as::<F>(bytes, request)
 }
 
 /// The message as bytes.
@@ -125,12 +126,12 @@ unsafe fn exchange(msg: *mut Header, request: &Request) -> Code {
 /// # Safety
 /// `len` bytes from `msg` on can be read and written, and nobody else touches them.
 #[inline]
-unsafe fn bytes<'a>(msg: *mut Header, len: usize) -> &'a mut [u8] {
+unsafe fn bytes<'a>(msg: *mut u8, len: usize) -> &'a mut [u8] {
     if len == 0 {
         return &mut [];
     }
     // SAFETY: the caller's promise; a byte has no alignment.
-    unsafe { slice::from_raw_parts_mut(msg.cast(), len) }
+    unsafe { slice::from_raw_parts_mut(msg, len) }
 }
 
 /// A call with options that are rarely used, or with a buffer that is not all there to be read and written.
@@ -138,7 +139,7 @@ unsafe fn bytes<'a>(msg: *mut Header, len: usize) -> &'a mut [u8] {
 /// # Safety
 /// As for [`mach_msg`].
 #[cold]
-unsafe fn unusual(msg: *mut Header, request: &Request, sends: bool, receives: bool) -> Code {
+unsafe fn unusual<F: Face>(msg: *mut u8, request: &Request, sends: bool, receives: bool) -> Code {
     let task = Task::current();
     if sends && request.option & option::SEND_CANCEL != 0 && !receiver(task, request.notify) {
         return Code::SEND_INVALID_NOTIFY;
@@ -146,7 +147,7 @@ unsafe fn unusual(msg: *mut Header, request: &Request, sends: bool, receives: bo
     let mut request = *request;
     if sends {
         // SAFETY: the caller's promise.
-        let code = unsafe { send(task, msg, &request) };
+        let code = unsafe { send::<F>(task, msg, &request) };
         if code != Code::SUCCESS || !receives {
             return code;
         }
@@ -161,7 +162,7 @@ unsafe fn unusual(msg: *mut Header, request: &Request, sends: bool, receives: bo
     let there = buffer::reach(msg.addr(), look, true);
     let size = if there == look { request.receive_size } else { there };
     // SAFETY: so many bytes were found to be there, and are the caller's to lend.
-    let code = task.mach_msg(unsafe { bytes(msg, size) }, &request);
+    let code = task.mach_msg_as::<F>(unsafe { bytes(msg, size) }, &request);
     // A message that fits into the buffer by its size, but not into the part of it that is there.
     let kept = request.option & option::RCV_LARGE != 0;
     if code == Code::RCV_TOO_LARGE && size < request.receive_size && !kept { Code::RCV_INVALID_DATA } else { code }
@@ -176,10 +177,10 @@ fn receiver(task: Task, name: Name) -> bool {
 ///
 /// # Safety
 /// As for [`mach_msg`].
-unsafe fn send(task: Task, msg: *mut Header, request: &Request) -> Code {
+unsafe fn send<F: Face>(task: Task, msg: *mut u8, request: &Request) -> Code {
     let request = Request { option: request.option & !option::RCV_MSG, ..*request };
     let len = request.send_size;
-    if len < HEADER || !len.is_multiple_of(SLOT) {
+    if len < F::HEADER || !len.is_multiple_of(F::UNIT) {
         return Code::SEND_MSG_TOO_SMALL;
     }
     if len > abi::MESSAGE_MAX {
@@ -187,18 +188,18 @@ unsafe fn send(task: Task, msg: *mut Header, request: &Request) -> Code {
     }
     if buffer::reach(msg.addr(), len, true) == len {
         // SAFETY: all of it was found to be there to be read and written.
-        return task.mach_msg(unsafe { bytes(msg, len) }, &request);
+        return task.mach_msg_as::<F>(unsafe { bytes(msg, len) }, &request);
     }
     if buffer::reach(msg.addr(), len, false) < len {
         return Code::SEND_INVALID_DATA;
     }
     // SAFETY: all of it was found to be there to be read.
-    let mut copy = unsafe { slice::from_raw_parts(msg.cast::<u8>(), len) }.to_vec();
-    let code = task.mach_msg(&mut copy, &request);
+    let mut copy = unsafe { slice::from_raw_parts(msg, len) }.to_vec();
+    let code = task.mach_msg_as::<F>(&mut copy, &request);
     if code == Code::SEND_TIMED_OUT || code == Code::SEND_INTERRUPTED {
         // What would be back in the buffer has no place there.
         // SAFETY: the core wrote a whole message into the copy.
-        unsafe { crate::destroy::destroy(copy.as_mut_ptr().cast()) };
+        unsafe { F::destroy(copy.as_mut_ptr()) };
     }
     code
 }

@@ -1,8 +1,11 @@
 //! `mach_port_*` on names: what they denote, how they come and go, their user references.
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
-use crate::call::{Name, Out, Return, array, count, routine, task};
-use slipway_ports::{abi::Code, pages};
+use crate::{
+    call::{Name, Out, Return, array, count, routine, task},
+    tasks::{ask, serve},
+};
+use slipway_ports::{abi::Code, pages, task::Task};
 
 /// All names of a task and their types, in two arrays of as many elements, which are the caller's.
 ///
@@ -17,12 +20,14 @@ pub unsafe extern "C" fn mach_port_names(
     types_count: *mut u32,
 ) -> Return {
     routine(|| {
-        let task = task(of)?;
         // SAFETY: the caller's promise, for all four.
         let (names, names_count, types, types_count) =
             unsafe { (Out::new(names)?, Out::new(names_count)?, Out::new(types)?, Out::new(types_count)?) };
-        let (all, kinds): (Vec<u32>, Vec<u32>) = task.names()?.into_iter().unzip();
-        let n = count(all.len())?;
+        let here = |task: Task| Ok(task.names()?.into_iter().unzip());
+        let (all, kinds): (Vec<u32>, Vec<u32>) =
+            ask::names(of, here, |names| names.mach_port_names().map(|got| (got.names.into_vec(), got.types.into_vec())))?;
+        // Another process may say anything.
+        let n = count(all.len()).and_then(|n| if kinds.len() == all.len() { Ok(n) } else { Err(Code::FAILURE) })?;
         let first = array(&all)?;
         // SAFETY: nobody has the first yet.
         let second = array(&kinds).inspect_err(|_| unsafe { give_back(first, all.len()) })?;
@@ -50,10 +55,9 @@ unsafe fn give_back(array: *mut u32, len: usize) {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mach_port_type(of: Name, name: Name, port_type: *mut u32) -> Return {
     routine(|| {
-        let task = task(of)?;
         // SAFETY: the caller's promise.
         let port_type = unsafe { Out::new(port_type)? };
-        port_type.set(task.kind(name)?);
+        port_type.set(ask::names(of, |task| task.kind(name), |names| names.mach_port_type(name))?);
         Ok(())
     })
 }
@@ -77,10 +81,10 @@ pub extern "C" fn mach_port_allocate_name(of: Name, right: u32, name: Name) -> R
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mach_port_allocate(of: Name, right: u32, name: *mut Name) -> Return {
     routine(|| {
-        let task = task(of)?;
+        serve::begin();
         // SAFETY: the caller's promise.
         let name = unsafe { Out::new(name)? };
-        name.set(task.allocate(right)?);
+        name.set(ask::names(of, |task| task.allocate(right), |names| names.mach_port_allocate(right))?);
         Ok(())
     })
 }
@@ -88,13 +92,13 @@ pub unsafe extern "C" fn mach_port_allocate(of: Name, right: u32, name: *mut Nam
 /// Destroys all rights of a name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_destroy(of: Name, name: Name) -> Return {
-    routine(|| task(of)?.destroy(name))
+    routine(|| ask::names(of, |task| task.destroy(name), |names| names.mach_port_destroy(name)))
 }
 
 /// Gives up one user reference of a send right, send-once right or dead name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_deallocate(of: Name, name: Name) -> Return {
-    routine(|| task(of)?.deallocate(name))
+    routine(|| ask::names(of, |task| task.deallocate(name), |names| names.mach_port_deallocate(name)))
 }
 
 /// The user references of one right of a name.
@@ -104,10 +108,9 @@ pub extern "C" fn mach_port_deallocate(of: Name, name: Name) -> Return {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mach_port_get_refs(of: Name, name: Name, right: u32, refs: *mut u32) -> Return {
     routine(|| {
-        let task = task(of)?;
         // SAFETY: the caller's promise.
         let refs = unsafe { Out::new(refs)? };
-        refs.set(task.get_refs(name, right)?);
+        refs.set(ask::names(of, |task| task.get_refs(name, right), |names| names.mach_port_get_refs(name, right))?);
         Ok(())
     })
 }
@@ -115,7 +118,7 @@ pub unsafe extern "C" fn mach_port_get_refs(of: Name, name: Name, right: u32, re
 /// Changes the user references of one right of a name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_mod_refs(of: Name, name: Name, right: u32, delta: i32) -> Return {
-    routine(|| task(of)?.mod_refs(name, right, delta))
+    routine(|| ask::names(of, |task| task.mod_refs(name, right, delta), |names| names.mach_port_mod_refs(name, right, delta)))
 }
 
 /// A new port for replies; null if there is none.
@@ -123,7 +126,8 @@ pub extern "C" fn mach_port_mod_refs(of: Name, name: Name, right: u32, delta: i3
 pub extern "C" fn mach_reply_port() -> Name {
     let mut name = 0;
     routine(|| {
-        name = slipway_ports::task::Task::current().reply_port()?;
+        serve::begin();
+        name = Task::current().reply_port()?;
         Ok::<(), Code>(())
     });
     name

@@ -1,6 +1,6 @@
 //! What the system tells of this process: its threads, their times, its memory.
 
-use std::{fs, str::FromStr, sync::LazyLock};
+use std::{fs, io, ops::Range, str::FromStr, sync::LazyLock};
 
 /// What a `stat` file tells of a process or a thread. Times are in ticks.
 #[derive(Debug, Clone, Copy, Default)]
@@ -21,13 +21,18 @@ pub struct Stat {
     pub resident: u64,
 }
 
+/// What a file says. A thread's name may be cut within a character, and a mapped file's path may have any bytes.
+fn text(path: &str) -> io::Result<String> {
+    Ok(String::from_utf8_lossy(&fs::read(path)?).into_owned())
+}
+
 impl Stat {
     fn read(path: &str) -> Option<Self> {
         fn field<T: FromStr>(fields: &[&str], number: usize) -> Option<T> {
             // As proc(5) numbers them; the first two are before the name's end.
             fields.get(number - 3)?.parse().ok()
         }
-        let text = fs::read_to_string(path).ok()?;
+        let text = text(path).ok()?;
         // A name may have blanks and parentheses in it.
         let fields: Vec<&str> = text.rsplit_once(')')?.1.split_whitespace().collect();
         Some(Self {
@@ -52,22 +57,40 @@ impl Stat {
     }
 }
 
-/// The numbers of this process's threads.
-pub fn threads() -> Vec<u32> {
-    let entries = fs::read_dir("/proc/self/task").into_iter().flatten().flatten();
-    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect()
+/// The numbers of this process's threads. If threads start and end meanwhile, others may be missing, too.
+///
+/// # Errors
+/// As readdir(3).
+pub fn threads() -> io::Result<Vec<u32>> {
+    let mut threads = Vec::new();
+    for entry in fs::read_dir("/proc/self/task")? {
+        threads.extend(entry?.file_name().to_str().and_then(|name| name.parse::<u32>().ok()));
+    }
+    Ok(threads)
 }
 
-/// How memory at an address can be used: 1 to read, 2 to write, 4 to run. None if nothing is there.
-pub fn protection(at: usize) -> Option<i32> {
-    let maps = fs::read_to_string("/proc/self/maps").ok()?;
-    maps.lines().find_map(|line| {
+/// Whether the process has no thread of that number.
+pub fn has_ended(thread: u32) -> bool {
+    fs::metadata(format!("/proc/self/task/{thread}")).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)
+}
+
+/// The mappings of a range, each cut to what of it is in the range, and how it can be used: 1 to read, 2 to write, 4 to run.
+///
+/// # Errors
+/// As read(2).
+pub fn mappings(of: &Range<usize>) -> io::Result<Vec<(Range<usize>, i32)>> {
+    let maps = text("/proc/self/maps")?;
+    let mapping = |line: &str| {
         let mut words = line.split_whitespace();
         let (start, end) = words.next()?.split_once('-')?;
-        let range = usize::from_str_radix(start, 16).ok()?..usize::from_str_radix(end, 16).ok()?;
-        let may = words.next().filter(|_| range.contains(&at))?;
-        Some([('r', 1), ('w', 2), ('x', 4)].into_iter().filter(|(letter, _)| may.contains(*letter)).map(|(_, bit)| bit).sum())
-    })
+        let [start, end] = [start, end].map(|address| usize::from_str_radix(address, 16).ok());
+        let range = start?.max(of.start)..end?.min(of.end);
+        let may = words.next().filter(|_| !range.is_empty())?;
+        let protection =
+            [('r', 1), ('w', 2), ('x', 4)].into_iter().filter(|(letter, _)| may.contains(*letter)).map(|(_, bit)| bit);
+        Some((range, protection.sum()))
+    };
+    Ok(maps.lines().filter_map(mapping).collect())
 }
 
 /// Microseconds of a number of ticks.

@@ -2,12 +2,15 @@
 #![allow(unsafe_code, reason = "functions that C calls, with functions that C passes")]
 
 use crate::{
-    call::{Name, Return},
-    destroy::mach_msg_destroy,
-    message::{Header, mach_msg},
+    call::{Name, Return, guarded},
+    face::Face,
+    message::{self, Header},
 };
-use slipway_ports::abi::{COMPLEX, Code, HEADER, REMOTE_MASK, option, types};
-use std::ffi::c_int;
+use slipway_ports::{
+    abi::{COMPLEX, Code, REMOTE_MASK, option, types},
+    msg::{Request, header::Typed},
+};
+use std::{ffi::c_int, marker::PhantomData};
 
 /// A server's routine: the request, and the reply that it makes. It may unwind, as `pthread_exit` does.
 pub type Demux = unsafe extern "C-unwind" fn(*mut Header, *mut Header) -> c_int;
@@ -15,34 +18,67 @@ pub type Demux = unsafe extern "C-unwind" fn(*mut Header, *mut Header) -> c_int;
 const MIG_NO_REPLY: i32 = -305;
 const MIG_DESTROY_REQUEST: i32 = -309;
 
-/// The size of `mig_reply_header_t`, and where its return code is, in bytes.
-const REPLY: usize = 48;
-const RETURN_CODE: usize = 40;
+/// A buffer for one message of at most `most` bytes.
+struct Buffer<F> {
+    words: Vec<u64>,
+    most: usize,
+    of: PhantomData<F>,
+}
 
-/// A buffer for one message.
-struct Buffer(Vec<u64>);
-
-impl Buffer {
+impl<F: Face> Buffer<F> {
     fn new(size: u32) -> Self {
-        Self(vec![0; (size as usize).max(REPLY).div_ceil(8)])
+        let most = size as usize + F::BEHIND;
+        Self { words: vec![0; most.max(F::REPLY).div_ceil(8)], most, of: PhantomData }
     }
 
-    fn message(&mut self) -> *mut Header {
-        self.0.as_mut_ptr().cast()
+    fn message(&mut self) -> *mut u8 {
+        self.words.as_mut_ptr().cast()
+    }
+
+    fn number(&self, at: usize) -> u32 {
+        (self.words[at / 8] >> (at % 8 * 8)) as u32
     }
 
     /// The return code of a reply.
     fn code(&self) -> i32 {
-        self.0[RETURN_CODE / 8] as i32
+        self.number(F::RETURN_CODE) as i32
     }
 
-    fn header(&self) -> Header {
-        // SAFETY: the buffer is larger than a header, which any bytes are.
-        unsafe { self.0.as_ptr().cast::<Header>().read() }
+    fn bits(&self) -> u32 {
+        self.number(0)
     }
 
-    fn set_remote(&mut self, name: Name) {
-        self.0[1] = u64::from(name);
+    fn size(&self) -> usize {
+        self.number(4) as usize
+    }
+
+    fn remote(&self) -> Name {
+        self.number(8)
+    }
+
+    fn clear_remote(&mut self) {
+        self.words[1] &= !u64::from(u32::MAX);
+    }
+
+    /// Sends or receives, or does both.
+    fn exchange(&mut self, option: u32, send_size: usize, how: Receive) -> Return {
+        let Receive { name, timeout, .. } = how;
+        let (send_size, receive_size) = (send_size.min(self.most), self.most);
+        let request = Request { option, send_size, receive_size, receive_name: name, timeout, notify: 0 };
+        // SAFETY: the buffer is larger than the sizes that are told, and what is sent is a message that the demux made.
+        guarded(Code::RCV_HEADER_ERROR, || unsafe { message::exchange::<F>(self.message(), &request) })
+    }
+
+    /// Gives up what the message carries.
+    ///
+    /// # Safety
+    /// It is a message.
+    unsafe fn destroy(&mut self) {
+        guarded(Code::FAILURE, || {
+            // SAFETY: the caller's promise.
+            unsafe { F::destroy(self.message()) };
+            Code::SUCCESS
+        });
     }
 }
 
@@ -69,24 +105,8 @@ pub unsafe extern "C-unwind" fn mach_msg_server_timeout(
     timeout: u32,
 ) -> Return {
     let options = options as u32 & !(option::SEND_MSG | option::RCV_MSG);
-    let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
-    let (mut request, mut reply) = (Buffer::new(max_size), Buffer::new(max_size));
-    // The first request is received alone, each further one together with the reply before it.
-    let mut replies = false;
-    loop {
-        // SAFETY: the buffers have the size that is told, and the bytes in them are a message that the demux made.
-        let code = unsafe { exchange(&mut reply, &mut request, replies, Receive { name: rcv_name, max_size, options, timeout }) };
-        replies = false;
-        match Code(code) {
-            // SAFETY: the caller's promise.
-            Code::SUCCESS => replies = unsafe { serve(demux, &mut request, &mut reply) },
-            // The reply can't be delivered, which is its receiver's matter.
-            // SAFETY: the reply is back in its buffer.
-            Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT => unsafe { mach_msg_destroy(reply.message()) },
-            Code::RCV_TOO_LARGE => {}
-            _ => return code,
-        }
-    }
+    // SAFETY: the caller's promise.
+    unsafe { serve_on::<Typed>(demux, max_size, Receive { name: rcv_name, options, timeout }) }
 }
 
 /// Receives one request and answers it.
@@ -100,58 +120,87 @@ pub unsafe extern "C-unwind" fn mach_msg_server_once(
     rcv_name: Name,
     options: i32,
 ) -> Return {
-    let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
-    let (mut request, mut reply) = (Buffer::new(max_size), Buffer::new(max_size));
     let options = options as u32 & !(option::SEND_MSG | option::RCV_MSG);
-    // SAFETY: as in `mach_msg_server`.
-    let code = unsafe { mach_msg(request.message(), (options | option::RCV_MSG) as i32, 0, max_size, rcv_name, 0, 0) };
+    // SAFETY: the caller's promise.
+    unsafe { serve_once::<Typed>(demux, max_size, Receive { name: rcv_name, options, timeout: 0 }) }
+}
+
+/// Where and how a server receives.
+#[derive(Clone, Copy)]
+pub(crate) struct Receive {
+    pub name: Name,
+    pub options: u32,
+    pub timeout: u32,
+}
+
+/// Receives requests and answers them, until an error.
+///
+/// # Safety
+/// As for [`mach_msg_server`].
+pub(crate) unsafe fn serve_on<F: Face>(demux: Option<Demux>, max_size: u32, how: Receive) -> Return {
+    let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
+    let (mut request, mut reply) = (Buffer::<F>::new(max_size), Buffer::<F>::new(max_size));
+    // The first request is received alone, each further one together with the reply before it.
+    let mut replies = false;
+    loop {
+        let code = exchange(&mut reply, &mut request, replies, how);
+        replies = false;
+        match Code(code) {
+            // SAFETY: the caller's promise.
+            Code::SUCCESS => replies = unsafe { serve(demux, &mut request, &mut reply) },
+            // The reply can't be delivered, which is its receiver's matter.
+            // SAFETY: the reply is back in its buffer.
+            Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT => unsafe { reply.destroy() },
+            Code::RCV_TOO_LARGE => {}
+            _ => return code,
+        }
+    }
+}
+
+/// Receives one request and answers it.
+///
+/// # Safety
+/// As for [`mach_msg_server`].
+pub(crate) unsafe fn serve_once<F: Face>(demux: Option<Demux>, max_size: u32, how: Receive) -> Return {
+    let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
+    let (mut request, mut reply) = (Buffer::<F>::new(max_size), Buffer::<F>::new(max_size));
+    let code = request.exchange(how.options | option::RCV_MSG, 0, how);
     // SAFETY: the caller's promise.
     if code != 0 || !unsafe { serve(demux, &mut request, &mut reply) } {
         return code;
     }
-    let header = reply.header();
-    // SAFETY: the demux made the reply, in a buffer of this size.
-    let code = unsafe { mach_msg(reply.message(), send_options(&header, options) as i32, header.size.min(max_size), 0, 0, 0, 0) };
+    let code = reply.exchange(send_options(&reply, how.options), reply.size(), how);
     if matches!(Code(code), Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT) {
         // SAFETY: the reply is back in its buffer.
-        unsafe { mach_msg_destroy(reply.message()) };
+        unsafe { reply.destroy() };
         return 0;
     }
     code
 }
 
-/// Where and how a server receives.
-#[derive(Clone, Copy)]
-struct Receive {
-    name: Name,
-    max_size: u32,
-    options: u32,
-    timeout: u32,
-}
-
 /// Options to send a reply with. A send-once right never waits; for another a server doesn't wait either.
-fn send_options(reply: &Header, options: u32) -> u32 {
-    let waits = reply.bits & REMOTE_MASK != types::MOVE_SEND_ONCE;
+fn send_options<F: Face>(reply: &Buffer<F>, options: u32) -> u32 {
+    let waits = reply.bits() & REMOTE_MASK != types::MOVE_SEND_ONCE;
     options | option::SEND_MSG | if waits { option::SEND_TIMEOUT } else { 0 }
 }
 
-/// Sends the reply, if there is one, and receives the next request, in one call where it is of no matter which
-/// buffer that uses.
-///
-/// # Safety
-/// Both buffers have `max_size` bytes; the reply is a message.
-unsafe fn exchange(reply: &mut Buffer, request: &mut Buffer, replies: bool, how: Receive) -> Return {
-    let Receive { name, max_size, options, timeout } = how;
-    if !replies {
-        // SAFETY: the caller's promise.
-        return unsafe { mach_msg(request.message(), (options | option::RCV_MSG) as i32, 0, max_size, name, timeout, 0) };
+/// Sends the reply, if there is one, and receives the next request: in one call, or in two if the reply could wait, as the time-out is the
+/// receive's, and none for the reply: a client that does not take it holds no server.
+fn exchange<F: Face>(reply: &mut Buffer<F>, request: &mut Buffer<F>, replies: bool, how: Receive) -> Return {
+    let send = send_options(reply, how.options);
+    let waits = send & option::SEND_TIMEOUT != 0;
+    if replies && waits {
+        let code = reply.exchange(send, reply.size(), Receive { timeout: 0, ..how });
+        if code != 0 {
+            return code;
+        }
+    }
+    if !replies || waits {
+        return request.exchange(how.options | option::RCV_MSG, 0, how);
     }
     // The reply's buffer becomes the request's.
     std::mem::swap(reply, request);
-    let header = request.header();
-    let options = send_options(&header, options) | option::RCV_MSG;
-    // SAFETY: as above.
-    let code = unsafe { mach_msg(request.message(), options as i32, header.size.min(max_size), max_size, name, timeout, 0) };
+    let code = request.exchange(send | option::RCV_MSG, request.size(), how);
     if matches!(Code(code), Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT) {
         std::mem::swap(reply, request);
     }
@@ -162,30 +211,29 @@ unsafe fn exchange(reply: &mut Buffer, request: &mut Buffer, replies: bool, how:
 ///
 /// # Safety
 /// As for [`mach_msg_server`], and the request was just received.
-unsafe fn serve(demux: Demux, request: &mut Buffer, reply: &mut Buffer) -> bool {
-    reply.0[..REPLY / 8].fill(0);
+unsafe fn serve<F: Face>(demux: Demux, request: &mut Buffer<F>, reply: &mut Buffer<F>) -> bool {
+    reply.words[..F::REPLY.div_ceil(8)].fill(0);
     // SAFETY: the caller's promise. Whether it knows the request is told by the code in its reply, too.
-    unsafe { demux(request.message(), reply.message()) };
-    let code = if reply.header().bits & COMPLEX == 0 { reply.code() } else { 0 };
+    unsafe { demux(request.message().cast(), reply.message().cast()) };
+    let code = if reply.bits() & COMPLEX == 0 { reply.code() } else { 0 };
     match code {
         0 => {}
-        MIG_NO_REPLY => reply.set_remote(0),
+        MIG_NO_REPLY => reply.clear_remote(),
         _ => {
             // The rights in the request are given up, the reply right goes with the reply.
-            if code == MIG_DESTROY_REQUEST {
-                reply.set_remote(0);
+            if F::DESTROYS && code == MIG_DESTROY_REQUEST {
+                reply.clear_remote();
             } else {
-                request.set_remote(0);
+                request.clear_remote();
             }
             // SAFETY: a request that failed has left its rights and memory to its caller.
-            unsafe { mach_msg_destroy(request.message()) };
+            unsafe { request.destroy() };
         }
     }
-    let header = reply.header();
-    if header.remote as Name == 0 {
-        if header.bits & COMPLEX != 0 && header.size as usize >= HEADER {
+    if reply.remote() == 0 {
+        if reply.bits() & COMPLEX != 0 && reply.size() >= F::HEADER {
             // SAFETY: the demux made a message that nobody gets.
-            unsafe { mach_msg_destroy(reply.message()) };
+            unsafe { reply.destroy() };
         }
         return false;
     }

@@ -1,14 +1,17 @@
 //! A task's own port, its threads', the host's, and its special ports.
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
-use crate::call::{Name, Out, Return, routine, task};
+use crate::{
+    call::{Name, Out, Return, routine, shared},
+    tasks::{ask, serve},
+};
 use slipway_abi::{
     Code,
     call::{KERNEL_PORT, Special},
 };
-use slipway_mach::bootstrap;
+use slipway_mach::{bootstrap, rights::SendRight};
 use slipway_ports::task::Task;
-use std::ffi::c_int;
+use std::{ffi::c_int, mem::ManuallyDrop};
 
 const BOOTSTRAP_PORT: c_int = Special::Bootstrap as c_int;
 
@@ -25,6 +28,7 @@ fn name_or_null(get: impl FnOnce() -> Name) -> Name {
 /// The calling task. The right is the library's.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_task_self() -> Name {
+    serve::begin();
     name_or_null(|| Task::current().self_name())
 }
 
@@ -45,11 +49,6 @@ pub extern "C" fn mach_host_self() -> Name {
     name_or_null(|| Task::current().host_name())
 }
 
-/// The task as `slipway-mach` has it.
-pub(crate) fn shared(task: Task) -> slipway_mach::task::Task {
-    slipway_abi::call::TaskId::from(task).into()
-}
-
 fn special(which: c_int) -> Result<Special, Code> {
     Special::by_number(which).ok_or(Code::INVALID_ARGUMENT)
 }
@@ -61,19 +60,18 @@ fn special(which: c_int) -> Result<Special, Code> {
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn task_get_special_port(of: Name, which_port: c_int, special_port: *mut Name) -> Return {
     routine(|| {
-        let task = task(of)?;
         // SAFETY: the caller's promise.
         let place = unsafe { Out::new(special_port)? };
-        let name = match which_port {
-            KERNEL_PORT => task.self_right()?,
+        let here = |task: Task| match which_port {
+            KERNEL_PORT => task.self_right_for(Task::current()),
             // Without one that was set or inherited it is the port of the user's name server.
-            BOOTSTRAP_PORT => bootstrap::port(shared(task)).or_else(|error| match error {
+            BOOTSTRAP_PORT if task.is_current() => bootstrap::port(shared(task)).or_else(|error| match error {
                 bootstrap::Error::Unreachable(_) => Ok(slipway_abi::NULL),
                 bootstrap::Error::Code(code) => Err(code),
-            })?,
-            _ => task.special(special(which_port)?)?,
+            }),
+            _ => task.special_for(special(which_port)?, Task::current()),
         };
-        place.set(name);
+        place.set(ask::memory(of, here, |there| there.task_get_special_port(which_port).map(ask::name_of))?);
         Ok(())
     })
 }
@@ -82,5 +80,24 @@ pub unsafe extern "C" fn task_get_special_port(of: Name, which_port: c_int, spec
 /// the place of.
 #[unsafe(no_mangle)]
 pub extern "C" fn task_set_special_port(of: Name, which_port: c_int, special_port: Name) -> Return {
-    routine(|| task(of)?.set_special(special(which_port)?, special_port))
+    routine(|| {
+        let here = |task: Task| task.set_special_from(special(which_port)?, Task::current(), special_port);
+        let port = (special_port != slipway_abi::NULL).then(|| SendRight::from_name(shared(Task::current()), special_port));
+        // The right stays the caller's.
+        let port = ManuallyDrop::new(port);
+        ask::memory(of, here, |there| there.task_set_special_port(which_port, port.as_ref()))
+    })
+}
+
+/// Ends a task: of the task that a process began as, the process.
+#[unsafe(no_mangle)]
+pub extern "C" fn task_terminate(of: Name) -> Return {
+    let here = |task: Task| {
+        if task.is_first() {
+            serve::end_process();
+        }
+        task.terminate();
+        Ok(())
+    };
+    routine(|| ask::memory(of, here, |there| there.task_terminate()))
 }

@@ -182,7 +182,7 @@ mod tests {
     use super::*;
 
     fn sender(pid: u32, uid: u32) -> Option<Credentials> {
-        Some(Credentials { pid: Some(pid), uid })
+        Some(Credentials { pid: Some(pid), uid, gid: 0 })
     }
 
     /// As many pieces as an account gets.

@@ -1,10 +1,6 @@
 //! `mach_port_*` calls on receive rights beyond Mach 3.0's: contexts, guards, looking at what waits.
 
-use crate::{
-    abi::{self, Code, option},
-    msg::Request,
-    task::Task,
-};
+use crate::{abi::Code, task::Task};
 
 /// What [`Task::peek`] tells of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,7 +14,7 @@ pub struct Waiting {
 }
 
 impl Task {
-    /// `mach_port_get_context`: 0 while it is a guard.
+    /// `mach_port_get_context`: 0 while it is a strict guard.
     ///
     /// # Errors
     /// `INVALID_NAME`, `INVALID_RIGHT` if the name has no receive right.
@@ -29,13 +25,13 @@ impl Task {
     /// `mach_port_set_context`.
     ///
     /// # Errors
-    /// As [`Self::context`]; `INVALID_ARGUMENT` if the context is a guard.
+    /// As [`Self::context`]; `INVALID_ARGUMENT` if the context is a strict guard.
     pub fn set_context(&self, name: u32, context: u64) -> Result<(), Code> {
         self.lock().state.port_set_context(self.space(), name, context)
     }
 
-    /// `mach_port_guard`: from now on only [`Self::destruct`] and [`Self::unguard`] with the guard end the receive right or its guard.
-    /// `strict`: nor can it be moved.
+    /// `mach_port_guard`: from now on only [`Self::destruct`] and [`Self::unguard`] with the guard end the receive right or its guard, or its
+    /// move to another task. `strict`: the guard, which is the context, is neither told nor changed.
     ///
     /// # Errors
     /// As [`Self::context`]; `INVALID_ARGUMENT` if it has a guard or a context.
@@ -59,23 +55,12 @@ impl Task {
         self.lock().state.port_destruct(self.space(), name, delta, guard)
     }
 
-    /// The set that `name` receives for now, and whether `set` names it.
-    fn membership(&self, name: u32, set: u32) -> Result<(u32, bool), Code> {
-        let now = self.receive_status(name)?.pset;
-        self.set_status(set)?;
-        Ok((now, now == set))
-    }
-
     /// `mach_port_insert_member`: puts a port that is in no set into one.
     ///
     /// # Errors
     /// As [`Self::context`], for both names; `ALREADY_IN_SET`; `FAILURE` if it is in another set: a port is in one at most.
     pub fn insert_member(&self, name: u32, set: u32) -> Result<(), Code> {
-        match self.membership(name, set)? {
-            (_, true) => Err(Code::ALREADY_IN_SET),
-            (abi::NULL, _) => self.move_member(name, set),
-            _ => Err(Code::FAILURE),
-        }
+        self.lock().state.port_insert_member(self.space(), name, set)
     }
 
     /// `mach_port_extract_member`.
@@ -83,10 +68,7 @@ impl Task {
     /// # Errors
     /// As [`Self::context`], for both names; `NOT_IN_SET` if the port is not in that set.
     pub fn extract_member(&self, name: u32, set: u32) -> Result<(), Code> {
-        match self.membership(name, set)? {
-            (_, true) => self.move_member(name, abi::NULL),
-            _ => Err(Code::NOT_IN_SET),
-        }
+        self.lock().state.port_extract_member(self.space(), name, set)
     }
 
     /// `mach_port_peek`: the message with the number `seqno`, or for 0 the next one.
@@ -94,12 +76,9 @@ impl Task {
     /// # Errors
     /// As [`Self::context`]; `FAILURE` if no such message waits.
     pub fn peek(&self, name: u32, seqno: u32) -> Result<Waiting, Code> {
-        // What lies in a line is told from here on: a receive without room for it puts it into the queue.
-        let set = self.receive_status(name)?.pset;
-        let receive_name = if set == abi::NULL { name } else { set };
-        let option = option::RCV_MSG | option::RCV_TIMEOUT | option::RCV_LARGE;
-        self.mach_msg(&mut [], &Request { option, receive_name, ..Request::default() });
-        let guard = self.lock();
+        let mut guard = self.lock();
+        // What lies in lines goes to the queues.
+        guard.catch_up();
         let port = guard.state.receive_of(self.space(), name)?;
         let local = guard.state.port(port).local().ok_or(Code::INVALID_RIGHT)?;
         let index = if seqno == 0 { 0 } else { seqno.wrapping_sub(local.seqno) };

@@ -2,7 +2,7 @@
 //!
 //! The modules are layers, each of which knows those before it (`tests/layers` holds that):
 //!
-//! * [`abi`]: what libmach and its callers agree on; [`settings`]; [`semaphore`].
+//! * [`abi`]: what libmach and its callers agree on; [`settings`]; [`dialect`]; [`semaphore`].
 //! * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
 //! * [`objects`]: the kernel's objects behind rights; [`account`]: what is held for a peer. * [`wire`]: what travels. * [`mod@line`]: one line. * [`routes`]: ports
 //!   between processes. * [`waiting`]: which threads wait. * [`dispatch`]: what arrives. * [`inspect`]: what a process tells of its ports.
@@ -16,8 +16,10 @@
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
 pub mod account;
+mod at_end;
 pub mod attributes;
 mod closer;
+pub mod dialect;
 pub mod dispatch;
 pub mod inspect;
 pub mod line;

@@ -11,12 +11,15 @@ use crate::{
     },
     trap, wait, watcher,
 };
-use slipway_fabric::descriptor::{Reserved, close_in_child};
+use slipway_fabric::{
+    descriptor::{Reserved, close_in_child},
+    sync::FutexWord,
+};
 use std::{
     cell::RefCell,
     io,
     os::fd::{AsFd, OwnedFd},
-    sync::{Arc, Once},
+    sync::{Arc, Once, OnceLock},
     thread::Builder,
 };
 
@@ -26,6 +29,24 @@ type Pair = (OwnedFd, OwnedFd);
 type Heirlooms = [Option<Pair>; 2];
 
 static START: Once = Once::new();
+
+/// What the thread does that serves the tasks' ports: the number of its task, the name of its set there, and the word that changes for each message.
+pub type Serve = fn(u32, u32, Arc<FutexWord>);
+
+static SERVE: OnceLock<Serve> = OnceLock::new();
+
+/// Has the tasks' ports served. Done again, it does nothing.
+#[inline]
+pub fn serve_tasks(serve: Serve) {
+    if SERVE.get().is_none() {
+        let _ = SERVE.set(serve);
+    }
+}
+
+fn start_server(space: SpaceId, set: u32, news: Arc<FutexWord>) -> io::Result<()> {
+    let serve = *SERVE.get().ok_or(io::ErrorKind::Unsupported)?;
+    spawn(Builder::new().name("slipway-tasks".into()).stack_size(256 << 10), Box::new(move || serve(space.0, set, news)))
+}
 
 impl Process {
     /// This process's. The first call makes it.
@@ -59,6 +80,7 @@ fn spawn(thread: Builder, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
 fn install(heirlooms: Heirlooms, forked: bool) {
     let mut inner = Inner::default();
     inner.routes.watch.start = Some(|set| watcher::start(set, spawn));
+    inner.served.start = Some(start_server);
     let first = inner.state.new_task();
     let ended = forked.then(|| inner.state.new_space());
     ended.iter().for_each(|space| inner.state.terminate(*space));
@@ -82,6 +104,8 @@ extern "C" fn at_exit() {
 
 extern "C" fn before_fork() {
     let process = Process::get();
+    // Before the lock is taken: see `at_end`.
+    FORKING.with(|_| ());
     let mut guard = process.lock();
     // The task that forks is the one that its thread works for.
     let space = trap::current().unwrap_or(process.first_space());

@@ -1,41 +1,33 @@
 //! The ports that stand for a task, its threads and the host, and those that a task keeps for its special purposes.
 
 use crate::{
-    abi::{self, Code, types},
+    abi::{self, Code, kind, types},
     dispatch::Inner,
     lock::Process,
     state::{
-        PortId, Right, SpaceId,
+        Home, Right, SpaceId,
         kernel::{Special, place},
         port::Kernel,
     },
     task::Task,
 };
-use std::cell::Cell;
+use std::{cell::Cell, io};
 
-/// The port of the calling thread, which dies with it.
-struct ThreadPort(Cell<Option<(&'static Process, PortId)>>);
+/// The calling thread, in the process in which it asked for its port, which dies with it. The port itself is only in the state: it may
+/// have ended there before, and its number may be another port's.
+struct ThreadPort(Cell<Option<(&'static Process, u32)>>);
 
 thread_local! {
     static THREAD: ThreadPort = const { ThreadPort(Cell::new(None)) };
 }
 
-impl ThreadPort {
-    /// The port, if it was made in this process: fork copies the thread, and not its port.
-    fn get(&self, process: &'static Process) -> Option<PortId> {
-        self.0.get().filter(|(maker, _)| std::ptr::eq(*maker, process)).map(|(_, port)| port)
-    }
-}
-
 impl Drop for ThreadPort {
     fn drop(&mut self) {
-        if let Some(process) = Process::made()
-            && let Some(port) = self.get(process)
+        // Fork copies the thread, and not its port.
+        if let (Some(process), Some((asked, thread))) = (Process::made(), self.0.get())
+            && std::ptr::eq(asked, process)
         {
-            let mut guard = process.lock();
-            if let Some(Kernel::Thread(thread)) = guard.state.port(port).local().map(|local| local.kernel) {
-                guard.state.end_thread(thread);
-            }
+            process.lock().state.end_thread(thread);
         }
     }
 }
@@ -48,9 +40,14 @@ fn own_number() -> u32 {
 impl Task {
     /// What the port that `name` has a send right to stands for.
     pub(crate) fn serves(&self, name: u32) -> Option<Kernel> {
+        self.lock().state.kernel_behind(self.space(), name)
+    }
+
+    /// Whether `name` is a send right to a port of another process.
+    pub fn leads_elsewhere(&self, name: u32) -> bool {
         let guard = self.lock();
-        let port = guard.state.space(self.space()).get(name)?.port()?;
-        guard.state.port(port).local().map(|local| local.kernel)
+        let entry = guard.state.space(self.space()).get(name).filter(|entry| entry.has(kind::SEND));
+        entry.and_then(|entry| entry.port()).is_some_and(|port| matches!(guard.state.port(port).home, Home::Remote))
     }
 
     /// The number in the system of the thread of this process that `name` stands for.
@@ -67,21 +64,33 @@ impl Task {
     }
 
     /// `task_threads`: names for the ports of the process's threads, each with a user reference more. `list` gives the threads'
-    /// numbers. Ports of threads that ended without ever asking for their own die here.
+    /// numbers, some of which it may miss; `has_ended` says whether one is the number of no thread any more. Ports of threads that
+    /// ended without ever asking for their own die here.
     ///
     /// # Errors
-    /// `RESOURCE_SHORTAGE` if there are no names left.
-    pub fn thread_names(&self, list: impl FnOnce() -> Vec<u32>) -> Result<Vec<u32>, Code> {
+    /// `RESOURCE_SHORTAGE` if there is no list, or no names are left: no reference is given then.
+    pub fn thread_names(
+        &self,
+        list: impl FnOnce() -> io::Result<Vec<u32>>,
+        has_ended: impl Fn(u32) -> bool,
+    ) -> Result<Vec<u32>, Code> {
         let mut guard = self.lock();
-        // A thread gives up its port, which takes the lock, before it is gone from the list.
-        let threads = list();
-        let gone: Vec<u32> = guard.state.threads.keys().filter(|thread| !threads.contains(thread)).copied().collect();
+        // With the lock held: a thread of the list that ends gives up its port later, or it is found to be gone by the next call.
+        let threads = list().map_err(|_| Code::RESOURCE_SHORTAGE)?;
+        let missing = guard.state.threads.keys().filter(|thread| !threads.contains(thread));
+        let gone: Vec<u32> = missing.copied().filter(|thread| has_ended(*thread)).collect();
         gone.into_iter().for_each(|thread| guard.state.end_thread(thread));
         let mut names = Vec::with_capacity(threads.len());
         for thread in threads {
             let port = guard.state.thread_port(thread);
             match guard.state.name_kernel_port(self.space(), port) {
-                abi::NULL => return Err(Code::RESOURCE_SHORTAGE),
+                abi::NULL => {
+                    // They were just made: nothing is in the way of their end.
+                    for name in names {
+                        let _ = guard.state.port_deallocate(self.space(), name);
+                    }
+                    return Err(Code::RESOURCE_SHORTAGE);
+                }
                 name => names.push(name),
             }
         }
@@ -92,16 +101,17 @@ impl Task {
     /// The port dies when the thread ends.
     pub fn thread_name(&self) -> u32 {
         let process = Process::get();
-        let mut guard = self.lock();
-        // A thread that is being taken down has lost its port.
-        let port = THREAD.try_with(|thread| {
-            thread.get(process).unwrap_or_else(|| {
-                let port = guard.state.thread_port(own_number());
-                thread.0.set(Some((process, port)));
-                port
-            })
+        // A thread that is being taken down has lost its port. Before the lock is taken: see `at_end`.
+        let thread = THREAD.try_with(|thread| {
+            let asked = thread.0.get().filter(|(asked, _)| std::ptr::eq(*asked, process));
+            let (_, number) = asked.unwrap_or_else(|| (process, own_number()));
+            thread.0.set(Some((process, number)));
+            number
         });
-        port.map_or(abi::NULL, |port| guard.state.name_kernel_port(self.space(), port))
+        let Ok(thread) = thread else { return abi::NULL };
+        let mut guard = self.lock();
+        let port = guard.state.thread_port(thread);
+        guard.state.name_kernel_port(self.space(), port)
     }
 
     /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.
@@ -148,11 +158,22 @@ impl Task {
     /// # Errors
     /// `RESOURCE_SHORTAGE` if there are no names left.
     pub fn special(&self, which: Special) -> Result<u32, Code> {
+        self.special_for(which, *self)
+    }
+
+    /// As [`Self::special`], for another task of the process: the name there.
+    ///
+    /// # Errors
+    /// As there; `INVALID_TASK` if this task has ended.
+    pub fn special_for(&self, which: Special, to: Self) -> Result<u32, Code> {
         let mut guard = self.lock();
+        if guard.state.space(self.space()).dead {
+            return Err(Code::INVALID_TASK);
+        }
         let Right::Send(port) = *place(which, guard.state.space_mut(self.space())) else { return Ok(abi::NULL) };
         guard.refresh_remote(port);
         guard.state.port_mut(port).srights += 1;
-        give(&mut guard, self.space(), Right::Send(port))
+        give(&mut guard, to.space(), Right::Send(port))
     }
 
     /// Makes the port that `name` has a send right to a special port of the task, in place of the one before; null for
@@ -161,8 +182,19 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` or `INVALID_RIGHT` if there is no such right.
     pub fn set_special(&self, which: Special, name: u32) -> Result<(), Code> {
+        self.set_special_from(which, *self, name)
+    }
+
+    /// As [`Self::set_special`], with a name of another task of the process.
+    ///
+    /// # Errors
+    /// As there; `INVALID_TASK` if this task has ended.
+    pub fn set_special_from(&self, which: Special, from: Self, name: u32) -> Result<(), Code> {
         let mut guard = self.lock();
-        let new = guard.state.copyin(self.space(), name, types::COPY_SEND)?;
+        if guard.state.space(self.space()).dead {
+            return Err(Code::INVALID_TASK);
+        }
+        let new = guard.state.copyin(from.space(), name, types::COPY_SEND)?;
         let old = std::mem::replace(place(which, guard.state.space_mut(self.space())), new);
         guard.state.destroy_right(old);
         Ok(())

@@ -4,7 +4,7 @@ use crate::{
     abi::{Code, call::Status, kind, notify},
     dispatch::Inner,
     lock::{Guard, Process},
-    msg::{self, Request},
+    msg::{self, Request, format::Format, header::Typed},
     state::{
         PortId, SpaceId,
         kernel::{Special, place},
@@ -98,6 +98,16 @@ impl Task {
         Self { process: Process::get().address(), space: SpaceId(number) }
     }
 
+    /// Whether the process began as this task.
+    pub fn is_first(&self) -> bool {
+        self.space() == Process::get().first_space()
+    }
+
+    /// Whether the task has been [terminated](Self::terminate).
+    pub fn has_ended(&self) -> bool {
+        self.lock().state.space(self.space()).dead
+    }
+
     /// Names the task, for those that inspect the process.
     pub fn set_label(&self, label: &str) {
         self.lock().state.space_mut(self.space()).label = label.into();
@@ -158,17 +168,23 @@ impl Task {
     /// `mach_msg`: see [`msg::mach_msg`].
     #[inline]
     pub fn mach_msg(&self, buffer: &mut [u8], request: &Request) -> Code {
+        self.mach_msg_as::<Typed>(buffer, request)
+    }
+
+    /// As [`Self::mach_msg`], on a message in another dialect's format.
+    #[inline]
+    pub fn mach_msg_as<F: Format>(&self, buffer: &mut [u8], request: &Request) -> Code {
         match Process::made().filter(|process| process.address() == self.process) {
-            Some(process) => msg::mach_msg(process, self.space, buffer, request),
-            None => self.mach_msg_of_ended(buffer, request),
+            Some(process) => msg::mach_msg::<F>(process, self.space, buffer, request),
+            None => self.mach_msg_of_ended::<F>(buffer, request),
         }
     }
 
     /// As [`Self::mach_msg`], for a task of a parent that fork left. Apart, so that the usual way saves no registers for it.
     #[cold]
     #[inline(never)]
-    fn mach_msg_of_ended(&self, buffer: &mut [u8], request: &Request) -> Code {
-        msg::mach_msg(Process::get(), self.space(), buffer, request)
+    fn mach_msg_of_ended<F: Format>(&self, buffer: &mut [u8], request: &Request) -> Code {
+        msg::mach_msg::<F>(Process::get(), self.space(), buffer, request)
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.

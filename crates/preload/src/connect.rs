@@ -3,6 +3,7 @@
 use crate::{
     descriptor::follow_signals,
     epoll::early,
+    kernel::Process,
     real::{fail, last_error, real, shield},
     room::{self, made},
     table::{self, Slot},
@@ -14,19 +15,18 @@ use libc::{
 use rustix::io::Errno;
 use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
+    call::{await_client as await_client_of, is_there},
     endpoint::Endpoint,
     hub::{Accepted, Hub},
     ports::{display::Call, office::Office},
     rendezvous::{PREFIX, offer},
     report,
     settings::Settings,
-    wait::PollEntry,
 };
 use std::{
     ffi::{OsStr, c_int, c_void},
     os::unix::ffi::OsStrExt,
     sync::{Arc, Mutex, PoisonError, Weak},
-    time::Duration,
 };
 
 real! {
@@ -232,6 +232,8 @@ fn hub(endpoint: &Endpoint, inherited: bool) -> Option<Arc<Hub>> {
         Ok(hub) => {
             if hubs.is_empty() {
                 begin();
+                // Its connections over ports have no segment. A server may wait for all, and a signal that comes while the wait looks ends it.
+                crate::signals::watch();
                 crate::process::at_exit(close_hubs);
             }
             DISPLAY.fetch_or(u32::from(hub.display().is_some()), Relaxed);
@@ -327,20 +329,11 @@ fn await_client(fd: c_int) -> bool {
         _ => return true,
     };
     // Mostly the program has waited for it in another way.
-    let mut entries = [PollEntry { fd, events: libc::POLLIN, revents: 0 }];
-    let waits = crate::poll::real_poller(None)(&mut entries, Some(Duration::ZERO)) == Ok(0);
-    if !waits || flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
+    let there = table::borrowed(fd, |fd| is_there(fd, &Process));
+    if there || flags(fd) & O_NONBLOCK != 0 || timeout(fd, libc::SO_RCVTIMEO) != 0 {
         return true;
     }
-    let mut poller = crate::poll::serving(vec![hub], crate::poll::real_poller(None));
-    loop {
-        let mut entries = [PollEntry { fd, events: libc::POLLIN, revents: 0 }];
-        match poller(&mut entries, None) {
-            Err(Errno::INTR) if !crate::message::handlers_restart() => return false,
-            Err(Errno::INTR) => {}
-            _ => return true,
-        }
-    }
+    table::borrowed(fd, |fd| await_client_of(fd, &hub, &Process)) != Err(Errno::INTR)
 }
 
 /// After the real accept gave `new` from `fd`.

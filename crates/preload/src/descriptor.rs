@@ -180,16 +180,21 @@ fn controlled(fd: c_int, command: c_int, argument: usize, result: c_int) -> c_in
 // fcntl and ioctl have variable arguments in C. On the supported processors one more argument, if it
 // was passed, is in the next register, and if it wasn't, the register is passed on unread.
 
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(fd: c_int, command: c_int, argument: usize) -> c_int {
-    // SAFETY: the caller's contract is fcntl(2)'s.
-    controlled(fd, command, argument, made(|| unsafe { next::fcntl(fd, command, argument) }))
+/// Only these commands make a descriptor: what others return are flags, sizes and process numbers.
+fn command(command: c_int, call: impl Fn() -> c_int) -> c_int {
+    if matches!(command, F_DUPFD | F_DUPFD_CLOEXEC) { made(call) } else { call() }
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(fd: c_int, command: c_int, argument: usize) -> c_int {
+unsafe extern "C" fn fcntl(fd: c_int, operation: c_int, argument: usize) -> c_int {
     // SAFETY: the caller's contract is fcntl(2)'s.
-    controlled(fd, command, argument, made(|| unsafe { next::fcntl64(fd, command, argument) }))
+    controlled(fd, operation, argument, command(operation, || unsafe { next::fcntl(fd, operation, argument) }))
+}
+
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(fd: c_int, operation: c_int, argument: usize) -> c_int {
+    // SAFETY: the caller's contract is fcntl(2)'s.
+    controlled(fd, operation, argument, command(operation, || unsafe { next::fcntl64(fd, operation, argument) }))
 }
 
 #[unsafe(no_mangle)]

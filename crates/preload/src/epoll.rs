@@ -2,9 +2,9 @@
 
 use crate::{
     connect::{adopt, may_connect},
+    kernel::Waiting,
     real::{fail, last_error, real, shield},
     room::made,
-    signals::Mark,
     table::{self, Slot},
 };
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
@@ -12,6 +12,7 @@ use rustix::io::Errno;
 use slipway_transport::{
     epoll::{EpollSet, Event},
     stream::Stream,
+    wait::Kernel,
 };
 use std::{
     cell::RefCell,
@@ -177,7 +178,7 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
             };
             match (operation, slot.as_deref(), wanted) {
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
-                    match set_or_new(epfd).filter(|set| !set.is_nested()).map(|set| set.add(fd, stream, events, data)) {
+                    match set_or_new(epfd).filter(|set| set.takes(stream)).map(|set| set.add(fd, stream, events, data)) {
                         Some(Ok(())) => 0,
                         Some(Err(error)) if error != Errno::MFILE => fail(error),
                         _ => {
@@ -230,42 +231,17 @@ thread_local! {
     static BUFFERS: RefCell<(Vec<Event>, Vec<epoll_event>)> = const { RefCell::new((Vec::new(), Vec::new())) };
 }
 
-/// Time-outs below this are kept to the nanosecond; above it, milliseconds do.
-const FINE: Duration = Duration::from_millis(2);
-
 fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Duration>, mask: *const sigset_t) -> c_int {
     let max = usize::try_from(max).unwrap_or(0).min(4096);
     // A signal handler that waits too finds the buffers taken and uses its own.
-    let (mut out, mut raw) = BUFFERS.with(|b| b.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
+    let (mut out, raw) = BUFFERS.with(|b| b.try_borrow_mut().map(|mut b| std::mem::take(&mut *b)).unwrap_or_default());
     out.clear();
-    let mark = Mark::set();
-    let epfd_wait = |found: &mut Vec<Event>, capacity: usize, time: Option<Duration>| -> Result<(), Errno> {
-        // As it would have ended the kernel's wait.
-        if mark.is_past() && time != Some(Duration::ZERO) {
-            return Err(Errno::INTR);
-        }
+    let mut kernel = Waiting::new(mask);
+    kernel.raw = raw;
+    let result = table::borrowed(set.descriptor(), |epfd| {
         // Events for ourselves come among the program's, so there is space for more than it asked.
-        let capacity = capacity.max(1) + 16;
-        raw.resize(capacity, epoll_event { events: 0, u64: 0 });
-        let n = match time {
-            // A timed wait is shorter than the milliseconds that epoll_pwait counts in.
-            Some(time) if time < FINE && !time.is_zero() => {
-                let time = timespec { tv_sec: 0, tv_nsec: time.subsec_nanos().into() };
-                // SAFETY: as below.
-                unsafe { next::epoll_pwait2(set.descriptor(), raw.as_mut_ptr(), capacity as c_int, &raw const time, mask) }
-            }
-            _ => {
-                let ms = time.map_or(-1, |t| c_int::try_from(t.as_nanos().div_ceil(1_000_000)).unwrap_or(c_int::MAX));
-                // SAFETY: `raw` has `capacity` entries; the mask is the program's own argument.
-                unsafe { next::epoll_pwait(set.descriptor(), raw.as_mut_ptr(), capacity as c_int, ms, mask) }
-            }
-        };
-        let n = usize::try_from(n).map_err(|_| last_error())?;
-        found.extend(raw[..n].iter().map(|e| Event { events: e.events, data: e.u64 }));
-        Ok(())
-    };
-    let mut epfd_wait = epfd_wait;
-    let result = set.wait(&mut out, max, timeout, &mut epfd_wait);
+        set.wait(&mut out, max, timeout, &mut |found, most, time| kernel.epoll(epfd, found, most.max(1) + 16, time))
+    });
     let answer = match result {
         Err(error) => fail(error),
         Ok(()) => {
@@ -278,7 +254,7 @@ fn wait(set: &EpollSet, events: *mut epoll_event, max: c_int, timeout: Option<Du
     };
     BUFFERS.with(|b| {
         if let Ok(mut buffers) = b.try_borrow_mut() {
-            *buffers = (out, raw);
+            *buffers = (out, kernel.raw);
         }
     });
     answer

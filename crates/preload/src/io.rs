@@ -2,13 +2,19 @@
 
 use crate::{
     connect::{capacity, hide_name, sender},
-    message::{self, Direction, borrowed_slices, receive},
-    real::{fail, give, real, shield},
+    kernel::Process,
+    message::{Direction, borrowed_slices, with_slices},
+    real::{fail, real, shield},
     table::{self, Slot},
 };
 use libc::{iovec, off_t, size_t, sockaddr, socklen_t, ssize_t};
 use rustix::io::Errno;
-use std::ffi::{c_char, c_int, c_void};
+use slipway_transport::{call, stream::Stream};
+use smallvec::SmallVec;
+use std::{
+    ffi::{c_char, c_int, c_void},
+    os::fd::BorrowedFd,
+};
 
 real! {
     fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t;
@@ -30,18 +36,19 @@ real! {
 pub fn on_stream(
     fd: c_int,
     direction: Direction,
-    work: impl FnOnce(&slipway_transport::stream::Stream) -> ssize_t,
+    work: impl FnOnce(&Stream, BorrowedFd<'_>) -> ssize_t,
     real: impl Fn() -> ssize_t,
 ) -> ssize_t {
     shield(
         || {
-            if let Some(stream) = table::stream(fd) {
-                return work(&stream);
+            let Some(found) = table::find(fd) else { return real() };
+            if let Some(stream) = found.stream() {
+                return table::borrowed(fd, |fd| work(stream, fd));
             }
             let n = real();
             if n > 0 {
                 let (received, sent) = if direction == Direction::In { (n as u64, 0) } else { (0, n as u64) };
-                match table::get(fd).as_deref() {
+                match found.slot() {
                     Some(Slot::Plain(client)) => client.count(received, sent),
                     Some(Slot::Stream(stream)) => stream.count(received, sent),
                     _ => {}
@@ -55,15 +62,14 @@ pub fn on_stream(
 
 /// # Safety
 /// `to` describes memory that the program lets us write.
-unsafe fn reading(fd: c_int, to: iovec, flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
+unsafe fn reading(fd: c_int, to: &mut [iovec], flags: c_int, real: impl Fn() -> ssize_t) -> ssize_t {
     on_stream(
         fd,
         Direction::In,
-        |stream| {
-            let mut list = [to];
+        |stream, fd| {
             // SAFETY: the caller's promise.
-            let slices = unsafe { borrowed_slices(&mut list) };
-            match receive(stream, fd, slices, flags, false) {
+            let slices = unsafe { borrowed_slices(to) };
+            match call::receive(stream, fd, slices, flags, false, &Process) {
                 Ok(Some(got)) => got.bytes as ssize_t,
                 Ok(None) => real(),
                 Err(error) => fail(error) as ssize_t,
@@ -80,10 +86,10 @@ unsafe fn writing(fd: c_int, from: &[iovec], flags: c_int, real: impl Fn() -> ss
         fd,
         Direction::Out,
         // SAFETY: the caller's promise.
-        |stream| match unsafe { message::send(stream, fd, from, &[], flags) } {
+        |stream, fd| match unsafe { with_slices(from, |from| call::send(stream, fd, from, &[], flags, &Process)) } {
             Ok(None) => real(),
             Ok(Some(n)) => n as ssize_t,
-            Err(error) => give::<isize>(Err(error)),
+            Err(error) => fail(error) as ssize_t,
         },
         &real,
     )
@@ -98,7 +104,7 @@ unsafe extern "C" fn read(fd: c_int, to: *mut c_void, length: size_t) -> ssize_t
         return real();
     }
     // SAFETY: the caller's contract, for its buffers.
-    unsafe { reading(fd, iovec { iov_base: to, iov_len: length }, 0, real) }
+    unsafe { reading(fd, &mut [iovec { iov_base: to, iov_len: length }], 0, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -118,7 +124,7 @@ unsafe extern "C" fn recv(fd: c_int, to: *mut c_void, length: size_t, flags: c_i
         return real();
     }
     // SAFETY: the caller's contract, for its buffers.
-    unsafe { reading(fd, iovec { iov_base: to, iov_len: length }, flags, real) }
+    unsafe { reading(fd, &mut [iovec { iov_base: to, iov_len: length }], flags, real) }
 }
 
 #[unsafe(no_mangle)]
@@ -152,8 +158,8 @@ unsafe extern "C" fn recvfrom(
         return real();
     }
     // SAFETY: the caller's contract, for its buffers.
-    let n = unsafe { reading(fd, iovec { iov_base: to, iov_len: length }, flags, real) };
-    if n >= 0 && table::stream(fd).is_some() {
+    let n = unsafe { reading(fd, &mut [iovec { iov_base: to, iov_len: length }], flags, real) };
+    if n >= 0 && !from.is_null() && table::find(fd).is_some_and(|found| found.stream().is_some()) {
         // SAFETY: the caller's out parameters.
         unsafe { sender(fd, n, from, space) };
     }
@@ -199,21 +205,9 @@ unsafe extern "C" fn readv(fd: c_int, to: *const iovec, count: c_int) -> ssize_t
     if list.iter().all(|entry| entry.iov_len == 0) {
         return real();
     }
-    on_stream(
-        fd,
-        Direction::In,
-        |stream| {
-            let mut list = list.to_vec();
-            // SAFETY: the program's buffers.
-            let slices = unsafe { borrowed_slices(&mut list) };
-            match receive(stream, fd, slices, 0, false) {
-                Ok(Some(got)) => got.bytes as ssize_t,
-                Ok(None) => real(),
-                Err(error) => fail(error) as ssize_t,
-            }
-        },
-        real,
-    )
+    let mut list: SmallVec<[iovec; 8]> = SmallVec::from_slice(list);
+    // SAFETY: the program's buffers.
+    unsafe { reading(fd, &mut list, 0, real) }
 }
 
 #[unsafe(no_mangle)]

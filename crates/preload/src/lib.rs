@@ -4,6 +4,8 @@
 //! [`table`] whether a descriptor is one of ours; if not, which is nearly always, it calls the real
 //! function at once. On any doubt a connection goes back to its socket and the real function is called.
 //!
+//! What a call does on a stream, and how long it waits, is decided in `slipway-transport`; here are the C functions and their arguments.
+//!
 //! * [`real`]: the functions that the hooks stand before, and the shield against our own faults.
 //! * [`table`]: which descriptors are streams, epoll sets, listening sockets.
 //! * [`connect`]: connect, listen, accept, names and options of sockets.
@@ -11,6 +13,7 @@
 //! * [`poll`], [`epoll`]: waiting.
 //! * [`descriptor`]: close, dup, fcntl, ioctl, shutdown.
 //! * [`room`]: descriptors for the program, when there are few.
+//! * [`kernel`]: what the transport has this process do: the kernel's own waits, and signals.
 //! * [`process`]: fork and exec, after which others may hold the connection.
 //! * [`signals`]: whether a signal came while a wait looked. * [`timer`]: a server's interval timer, set lazily.
 
@@ -21,6 +24,7 @@ mod connect;
 mod descriptor;
 mod epoll;
 mod io;
+mod kernel;
 mod message;
 mod poll;
 mod process;

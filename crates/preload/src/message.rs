@@ -1,28 +1,20 @@
-//! Sending and receiving for all hooks: waiting where the program's socket would, and the hooks with
-//! control messages.
+//! Hooks on sending and receiving with control messages, and the program's buffers for all hooks.
 
 use crate::{
     connect::{hide_name, sender},
     io::{on_stream, vector},
-    poll::real_poller,
+    kernel::Process,
     real::{fail, real},
-    signals::FAULTS,
     table,
 };
-use libc::{
-    MSG_CMSG_CLOEXEC, MSG_CTRUNC, MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, SCM_RIGHTS,
-    SOL_SOCKET, cmsghdr, iovec, msghdr, ssize_t,
-};
-use rustix::{event::PollFlags, io::Errno};
-use slipway_transport::{
-    stream::{How, Received, Stream},
-    wait::{Member, wait},
-};
+use libc::{MSG_CMSG_CLOEXEC, MSG_CTRUNC, SCM_RIGHTS, SOL_SOCKET, cmsghdr, iovec, msghdr, ssize_t};
+use rustix::io::Errno;
+use slipway_transport::call;
+use smallvec::SmallVec;
 use std::{
     ffi::{c_int, c_uint},
     io::{IoSlice, IoSliceMut},
     os::fd::{BorrowedFd, IntoRawFd, OwnedFd, RawFd},
-    time::Duration,
 };
 
 real! {
@@ -55,146 +47,18 @@ pub unsafe fn borrowed_slices(list: &mut [iovec]) -> &mut [IoSliceMut<'_>] {
     unsafe { std::slice::from_raw_parts_mut(list.as_mut_ptr().cast(), list.len()) }
 }
 
-/// Waits until `stream` is ready for `want`: as a blocking call on its socket would.
-fn block(stream: &Stream, fd: c_int, want: PollFlags, timeout_us: u64) -> Result<(), Errno> {
-    let timeout = (timeout_us != 0).then(|| Duration::from_micros(timeout_us));
-    loop {
-        let result = table::borrowed(fd, |x| {
-            let mut members = [Member { stream, fd: x, want, got: PollFlags::empty() }];
-            wait(&mut members, &mut [], timeout, &mut real_poller(None))
-        });
-        match result {
-            Ok(0) => return Err(Errno::AGAIN),
-            Ok(_) => return Ok(()),
-            // A blocking read or write goes on after a handler with SA_RESTART; poll(2) never does.
-            Err(Errno::INTR) if timeout.is_none() && handlers_restart() => {}
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Whether every signal handler of the program was set up to restart interrupted calls.
-pub fn handlers_restart() -> bool {
-    (1..=64).filter(|signal| !FAULTS.contains(signal)).all(|signal| {
-        let mut action = std::mem::MaybeUninit::<libc::sigaction>::zeroed();
-        // SAFETY: asks only; the out parameter is zeroed.
-        unsafe {
-            libc::sigaction(signal, std::ptr::null(), action.as_mut_ptr()) != 0 || {
-                let action = action.assume_init();
-                matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) || action.sa_flags & libc::SA_RESTART != 0
-            }
-        }
-    })
-}
-
-/// Receives as recvmsg(2) does on the socket. None: the kernel must do it, on the socket.
-pub fn receive(
-    stream: &Stream,
-    fd: c_int,
-    slices: &mut [IoSliceMut<'_>],
-    flags: c_int,
-    descriptors: bool,
-) -> Result<Option<Received>, Errno> {
-    if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
-        if flags & MSG_OOB != 0 {
-            table::give_back(fd, stream);
-        }
-        return Ok(None);
-    }
-    let how = How { peek: flags & MSG_PEEK != 0, descriptors };
-    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
-    let all = flags & MSG_WAITALL != 0 && !how.peek;
-    let want: usize = slices.iter().map(|s| s.len()).sum();
-    let mut total = Received::default();
-    let mut rest = slices;
-    loop {
-        match table::borrowed(fd, |x| stream.receive(x, rest, how)) {
-            Ok(got) => {
-                let over = got.bytes == 0 || !got.descriptors.is_empty() || got.dropped;
-                total.bytes += got.bytes;
-                total.dropped |= got.dropped;
-                total.descriptors.extend(got.descriptors);
-                if over || !all || total.bytes >= want {
-                    return Ok(Some(total));
-                }
-                IoSliceMut::advance_slices(&mut rest, got.bytes);
-            }
-            Err(Errno::AGAIN) if waits => {
-                let result = block(stream, fd, PollFlags::IN, stream.timeouts().0);
-                if let Err(error) = result {
-                    return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };
-                }
-            }
-            Err(_) if total.bytes > 0 => return Ok(Some(total)),
-            Err(error) => return Err(error),
-        }
-    }
-}
-
-/// Sends as sendmsg(2) does on the socket. None: the kernel must do it, on the socket.
+/// The program's buffers to be sent, as Rust takes them, for the length of `act`.
 ///
 /// # Safety
-/// Each entry of `from` describes memory that the program lets us read.
-pub unsafe fn send(
-    stream: &Stream,
-    fd: c_int,
-    from: &[iovec],
-    descriptors: &[BorrowedFd<'_>],
-    flags: c_int,
-) -> Result<Option<usize>, Errno> {
-    if flags & MSG_OOB != 0 {
-        table::give_back(fd, stream);
-        return Ok(None);
-    }
-    let mut few = [IoSlice::new(&[]); 8];
-    let mut many;
-    let mut rest = match few.get_mut(..from.len()) {
-        Some(few) => few,
-        None => {
-            many = vec![IoSlice::new(&[]); from.len()];
-            &mut many[..]
-        }
-    };
-    for (slice, entry) in rest.iter_mut().zip(from) {
-        if !entry.iov_base.is_null() && entry.iov_len != 0 {
-            // SAFETY: the caller's promise.
-            *slice = IoSlice::new(unsafe { std::slice::from_raw_parts(entry.iov_base.cast(), entry.iov_len) });
-        }
-    }
-    let want: usize = from.iter().map(|entry| entry.iov_len).sum();
-    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
-    let mut sent = 0;
-    let result = loop {
-        // Descriptors went with the first byte.
-        let with: &[BorrowedFd<'_>] = if sent == 0 { descriptors } else { &[] };
-        match table::borrowed(fd, |x| stream.send(x, rest, with)) {
-            Ok(n) => {
-                sent += n;
-                if sent >= want || !waits {
-                    break Ok(sent);
-                }
-                IoSlice::advance_slices(&mut rest, n);
-            }
-            Err(Errno::AGAIN) if waits => {
-                if let Err(error) = block(stream, fd, PollFlags::OUT, stream.timeouts().1) {
-                    break Err(error);
-                }
-            }
-            Err(error) => break Err(error),
-        }
-    };
-    match result {
-        Err(_) if sent > 0 => Ok(Some(sent)),
-        Err(Errno::PIPE) => {
-            if flags & MSG_NOSIGNAL == 0 {
-                // SAFETY: raises SIGPIPE in this thread, as write(2) does.
-                unsafe { libc::raise(libc::SIGPIPE) };
-            }
-            Err(Errno::PIPE)
-        }
-        Err(error) => Err(error),
-        Ok(n) => Ok(Some(n)),
-    }
+/// Each entry describes memory that the program lets us read.
+pub unsafe fn with_slices<T>(from: &[iovec], act: impl FnOnce(&mut [IoSlice<'_>]) -> T) -> T {
+    let mut slices: SmallVec<[IoSlice<'_>; 8]> = SmallVec::new();
+    slices.extend(from.iter().map(|entry| match entry.iov_base.is_null() || entry.iov_len == 0 {
+        true => IoSlice::new(&[]),
+        // SAFETY: the caller's promise.
+        false => IoSlice::new(unsafe { std::slice::from_raw_parts(entry.iov_base.cast(), entry.iov_len) }),
+    }));
+    act(&mut slices)
 }
 
 /// Writes received descriptors into the program's control buffer, as many as fit.
@@ -253,23 +117,16 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
     on_stream(
         fd,
         Direction::In,
-        |stream| {
+        |stream, x| {
             // SAFETY: the caller's header.
             let header = unsafe { &mut *message };
             // SAFETY: its list of buffers.
             let Some(list) = (unsafe { vector(header.msg_iov, header.msg_iovlen as c_int) }) else { return real() };
-            let (mut one, mut many);
-            let list = if let [only] = list {
-                one = [*only];
-                &mut one[..]
-            } else {
-                many = list.to_vec();
-                &mut many[..]
-            };
+            let mut list: SmallVec<[iovec; 8]> = SmallVec::from_slice(list);
             // SAFETY: the program's buffers.
-            let slices = unsafe { borrowed_slices(list) };
+            let slices = unsafe { borrowed_slices(&mut list) };
             let has_control = !header.msg_control.is_null() && header.msg_controllen > 0;
-            match receive(stream, fd, slices, flags, has_control) {
+            match call::receive(stream, x, slices, flags, has_control, &Process) {
                 Ok(None) => real(),
                 Ok(Some(got)) => {
                     let bytes = got.bytes as ssize_t;
@@ -330,7 +187,7 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
     on_stream(
         fd,
         Direction::Out,
-        |stream| {
+        |stream, x| {
             // SAFETY: as above.
             let passed = if controlled { unsafe { descriptors(header) } } else { Some(Vec::new()) };
             // SAFETY: the caller's list of buffers.
@@ -350,7 +207,7 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
             // SAFETY: open just now, and the program's to keep open during its call.
             let borrowed: Vec<_> = passed.iter().map(|fd| unsafe { BorrowedFd::borrow_raw(*fd) }).collect();
             // SAFETY: the program's buffers, as its call gave them.
-            match unsafe { send(stream, fd, list, &borrowed, flags) } {
+            match unsafe { with_slices(list, |list| call::send(stream, x, list, &borrowed, flags, &Process)) } {
                 Ok(None) => real(),
                 Ok(Some(n)) => n as ssize_t,
                 Err(error) => fail(error) as ssize_t,

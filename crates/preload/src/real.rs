@@ -74,14 +74,6 @@ pub fn fail(error: Errno) -> c_int {
     -1
 }
 
-/// A result as C functions give it.
-pub fn give<T: TryInto<isize>>(result: Result<T, Errno>) -> isize {
-    match result {
-        Ok(value) => value.try_into().unwrap_or(isize::MAX),
-        Err(error) => fail(error) as isize,
-    }
-}
-
 /// The error of the real function that just returned -1.
 pub fn last_error() -> Errno {
     // SAFETY: errno of this thread.

@@ -4,12 +4,13 @@
 //! as counted references: another thread may close the descriptor meanwhile.
 
 use crate::epoll::Early;
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwapOption, Guard};
 use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
     epoll::EpollSet,
     hub::{Hub, PlainClient},
     stream::Stream,
+    wait::Ours,
 };
 use std::{
     os::fd::{BorrowedFd, RawFd},
@@ -54,6 +55,40 @@ pub fn look(fd: RawFd) -> bool {
     USED.get(fd as usize).is_some_and(|used| used.compare_exchange(0, KNOWN, Relaxed, Relaxed).is_ok())
 }
 
+/// What `fd` is, for the length of a call: found once and handed on.
+pub struct Found(Guard<Option<Arc<Slot>>>);
+
+impl Found {
+    /// The slot.
+    pub fn slot(&self) -> Option<&Slot> {
+        self.0.as_deref()
+    }
+
+    /// The stream, unless it is on its socket for good.
+    pub fn stream(&self) -> Option<&Stream> {
+        match self.slot() {
+            Some(Slot::Stream(stream)) if !stream.is_plain() => Some(stream),
+            _ => None,
+        }
+    }
+
+    /// What a wait has to know of it, if it is not the kernel's alone.
+    pub fn ours(&self) -> Option<Ours<'_>> {
+        match self.slot()? {
+            Slot::Stream(stream) if !stream.is_plain() => Some(Ours::Stream(stream)),
+            Slot::Set(set) => Some(Ours::Set(set)),
+            Slot::Listener(hub) => Some(Ours::Hub(hub)),
+            _ => None,
+        }
+    }
+}
+
+/// Looks `fd` up.
+#[inline]
+pub fn find(fd: RawFd) -> Option<Found> {
+    is_used(fd).then(|| Found(TABLE[fd as usize].load()))
+}
+
 /// The slot of `fd`.
 pub fn get(fd: RawFd) -> Option<Arc<Slot>> {
     if is_used(fd) { TABLE[fd as usize].load_full() } else { None }
@@ -62,12 +97,8 @@ pub fn get(fd: RawFd) -> Option<Arc<Slot>> {
 /// The stream that `fd` is, unless it is on its socket for good.
 #[inline]
 pub fn stream(fd: RawFd) -> Option<Arc<Stream>> {
-    if is_used(fd) { tracked(fd) } else { None }
-}
-
-fn tracked(fd: RawFd) -> Option<Arc<Stream>> {
-    match &**TABLE[fd as usize].load().as_ref()? {
-        Slot::Stream(stream) if !stream.is_plain() => Some(Arc::clone(stream)),
+    match find(fd)?.slot() {
+        Some(Slot::Stream(stream)) if !stream.is_plain() => Some(Arc::clone(stream)),
         _ => None,
     }
 }

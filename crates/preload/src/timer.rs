@@ -1,17 +1,13 @@
-//! An X server's interval timer, set lazily.
-//!
-//! The server stops its scheduling timer before each wait and starts it after: two system calls for
-//! each request of a client in a hurry. Here a stop is remembered, and the next tick does it; a start
-//! that finds the timer still running only moves the time at which it is due. Ticks that come while
-//! the timer is stopped, or early, never reach the server's handler: ours stands before it. So the
-//! handler runs when it would have run, and never when it would not have. What remains visible is
-//! that the first tick after a stop, at most one interval later, can interrupt a wait (EINTR) once.
+//! Hooks on an X server's interval timer, which is set lazily (`transport/lazy_timer.rs`). Ours stands before the server's handler.
 
 use crate::{connect::is_display, real::real};
 use libc::{ITIMER_REAL, SA_SIGINFO, SIGALRM, itimerval, siginfo_t, timeval};
 use slipway_fabric::spin::{coarse_now, coarseness, now};
-use slipway_fabric::sync::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
-use slipway_transport::settings::Settings;
+use slipway_fabric::sync::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use slipway_transport::{
+    lazy_timer::{LazyTimer, Tick},
+    settings::Settings,
+};
 use std::{
     ffi::{c_int, c_void},
     sync::LazyLock,
@@ -24,11 +20,7 @@ real! {
     fn alarm(seconds: u32) -> u32;
 }
 
-/// The kernel's timer runs, with `INTERVAL` between ticks.
-static RUNNING: AtomicBool = AtomicBool::new(false);
-static INTERVAL: AtomicU64 = AtomicU64::new(0);
-/// When the program's timer ticks next, in nanoseconds of the monotonic clock; 0 is never.
-static DUE: AtomicU64 = AtomicU64::new(0);
+static TIMER: LazyTimer = LazyTimer::new();
 /// By how much a start may be later than [`coarse_now`] says: a tick comes late by that much, and never early.
 static COARSENESS: LazyLock<u64> = LazyLock::new(coarseness);
 /// The program's handler, and whether it takes three arguments; 0 is none.
@@ -36,9 +28,6 @@ static HANDLER: AtomicUsize = AtomicUsize::new(0);
 static LONG: AtomicBool = AtomicBool::new(false);
 /// Our handler stands before the program's.
 static STANDING: AtomicBool = AtomicBool::new(false);
-
-/// A tick this little early counts as in time, in nanoseconds: the kernel's own timers are not finer.
-const SLACK: u64 = 50_000;
 
 const OFF: itimerval = itimerval { it_interval: timeval { tv_sec: 0, tv_usec: 0 }, it_value: timeval { tv_sec: 0, tv_usec: 0 } };
 
@@ -100,7 +89,7 @@ pub fn step_aside() {
 
 /// Makes the kernel's timer what the program thinks it is, as far as it is stopped.
 fn settle() {
-    if DUE.load(Relaxed) == 0 && RUNNING.swap(false, Relaxed) {
+    if TIMER.settle() {
         set_kernel(&OFF);
     }
 }
@@ -109,22 +98,15 @@ fn settle() {
 extern "C" fn tick(signal: c_int, info: *mut siginfo_t, context: *mut c_void) {
     // SAFETY: the kernel's argument; errno is the interrupted code's.
     let (code, errno) = unsafe { ((*info).si_code, *libc::__errno_location()) };
-    if code == libc::SI_KERNEL {
-        let due = DUE.load(Relaxed);
-        let time = now();
-        if due == 0 {
-            settle();
-        } else if time.saturating_add(SLACK) < due {
-            let wait = (due - time).div_ceil(1000);
+    match if code == libc::SI_KERNEL { TIMER.tick(now()) } else { Tick::Call } {
+        Tick::Nothing => {}
+        Tick::Stop => _ = set_kernel(&OFF),
+        Tick::Later { first, interval } => {
             let split =
                 |us: u64| timeval { tv_sec: (us / 1_000_000) as libc::time_t, tv_usec: (us % 1_000_000) as libc::suseconds_t };
-            set_kernel(&itimerval { it_interval: split(INTERVAL.load(Relaxed) / 1000), it_value: split(wait) });
-        } else {
-            DUE.store(time.saturating_add(INTERVAL.load(Relaxed)), Relaxed);
-            call(signal, info, context);
+            set_kernel(&itimerval { it_interval: split(interval / 1000), it_value: split(first.div_ceil(1000)) });
         }
-    } else {
-        call(signal, info, context);
+        Tick::Call => call(signal, info, context),
     }
     // SAFETY: errno of this thread.
     unsafe { *libc::__errno_location() = errno };
@@ -168,22 +150,14 @@ unsafe extern "C" fn setitimer(which: c_int, new: *const itimerval, old: *mut it
         if !STANDING.load(Relaxed) {
             return real();
         }
-        DUE.store(0, Relaxed);
+        TIMER.stop();
         return 0;
     }
-    // Only a timer that ticks on can be left running, and only one whose next tick can't be late.
-    if first != interval || !stand_before() {
+    if !LazyTimer::suits(first, interval) || !stand_before() {
         step_aside();
         return real();
     }
-    let kept = RUNNING.load(Relaxed) && INTERVAL.load(Relaxed) == interval;
-    DUE.store(coarse_now().saturating_add(*COARSENESS).saturating_add(first), Relaxed);
-    if kept {
-        return 0;
-    }
-    INTERVAL.store(interval, Relaxed);
-    RUNNING.store(true, Relaxed);
-    set_kernel(&value)
+    if TIMER.start(coarse_now().saturating_add(*COARSENESS), interval) { set_kernel(&value) } else { 0 }
 }
 
 #[unsafe(no_mangle)]

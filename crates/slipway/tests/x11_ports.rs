@@ -10,9 +10,10 @@ use slipway_mach::abi::{HEADER, option, types};
 use slipway_mach::rights::{Outgoing, ReceiveRight, SendRight};
 use slipway_mach::task::Task;
 use slipway_mach::{Request, bootstrap};
-use slipway_test_support::{built, until};
+use slipway_test_support::{NameServer, built, until};
 use std::fs;
 use std::os::unix::fs::FileTypeExt;
+use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
@@ -65,7 +66,6 @@ fn a_client_that_is_killed_is_gone_and_one_whose_server_is_killed_ends() {
     Running::start(kill).succeed();
     assert!(!server.ends());
     assert!(!stays.ends().success(), "it has lost its display");
-    std::mem::forget(server);
 }
 
 /// A sandbox with no network, no other processes, and nothing of the runtime directory or of /tmp.
@@ -175,8 +175,54 @@ fn a_peer_that_lies_harms_itself_only() {
 fn clients_wait_in_poll_select_and_epoll() {
     let server = Server::start(Mode::Ports);
     let script = asset("x11_waits.py");
-    for how in ["poll", "select", "epoll", "blocking"] {
+    for how in ["poll", "select", "epoll", "blocking", "within", "nested"] {
         let printed = server.output(Mode::Ports, "/usr/bin/python3", &[script.to_str().expect("UTF-8"), how]);
         assert_eq!(printed.trim(), "2000 answers, 2000 wake-ups of the pipe", "{how}");
     }
+}
+
+/// Several at once, of which none takes another's news; and children that have none of it.
+#[test]
+fn threads_wait_beside_each_other() {
+    let server = Server::start(Mode::Ports);
+    let script = asset("x11_threads.py");
+    let printed = server.output(Mode::Ports, "/usr/bin/python3", &[script.to_str().expect("UTF-8")]);
+    assert_eq!(printed.trim(), "8 threads were answered");
+}
+
+/// A client whose connect(2) fails and is tried once more, with the name that its socket has from before.
+#[test]
+fn a_client_that_tries_once_more_is_answered() {
+    let script = asset("x11_connects.py");
+    let dir = scratch();
+    let names = NameServer::start(&dir.path().join("names"));
+    let command = |mode: Mode, role: &str, display: &str| {
+        let mut command = mode.command("/usr/bin/python3");
+        command.arg(&script).args([role, display]);
+        names.used_by(&mut command);
+        command
+    };
+    let mut server = Server::try_displays(|number| command(Mode::Ports, "serve", &format!(":{number}")));
+    let filler = UnixStream::connect(format!("/tmp/.X11-unix/X{}", server.number())).expect("the queue takes one");
+    let mut client = command(Mode::Ports, "retry", &server.display());
+    server.address(&mut client);
+    let mut client = Running::start(client);
+    client.wait_line("full");
+    server.say("accept");
+    client.say("");
+    client.wait_line("answered");
+    server.expect_ports(&mut client, "python3");
+    client.say("");
+    client.succeed();
+    drop(filler);
+    assert!(server.ends());
+}
+
+/// A server that waits for a message which the name of a client's socket promised finds the client on the socket.
+#[test]
+fn a_name_without_a_message_is_a_client_on_its_socket() {
+    let server = Server::start(Mode::Ports);
+    let script = asset("x11_connects.py");
+    let printed = server.output(Mode::Plain, "/usr/bin/python3", &[script.to_str().expect("UTF-8"), "named", &server.display()]);
+    assert_eq!(printed.trim(), "answered");
 }

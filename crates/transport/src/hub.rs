@@ -85,6 +85,11 @@ impl Gate {
         Ok(Self { set, listening, file, pool: OnceLock::new() })
     }
 
+    /// Has it a pool from here on; false if there are no descriptors for one.
+    fn pool(&self) -> bool {
+        self.pool.get().is_some() || Pool::new().is_ok_and(|pool| self.pool.set(pool).is_ok())
+    }
+
     /// Puts a socket, and what was heard from it, where any process of the server finds it.
     fn park(&self, line: Reserved, token: [u8; TOKEN], ring: u64) {
         let _ = epoll::delete(&self.set, &line);
@@ -192,12 +197,16 @@ impl Hub {
         }
     }
 
-    /// Opens the gate again, if it was closed and no other process of the server has one.
+    /// Opens the gate again, if it was closed and no other process of the server may have one.
     fn reopen(&self) {
-        if self.gate.load().is_some() || self.ledger.is_shared() {
+        if self.gate.load().is_some() || (self.ledger.is_shared() && !self.ledger.is_over()) {
             return;
         }
         let Ok(gate) = Gate::open(&self.path, self.inherited) else { return };
+        // Where the family is said to share it, offers are looked for in its pool.
+        if self.ledger.is_shared() && !gate.pool() {
+            return;
+        }
         let gate = Arc::new(gate);
         self.gate.store(Some(Arc::clone(&gate)));
         let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
@@ -253,11 +262,7 @@ impl Hub {
     pub fn before_fork(&self) {
         self.ledger.before_fork();
         let Some(gate) = self.gate() else { return };
-        if gate.pool.get().is_none()
-            && let Ok(pool) = Pool::new()
-        {
-            let _ = gate.pool.set(pool);
-        }
+        gate.pool();
         if let Ok(mut state) = self.state.try_lock() {
             Self::park(&gate, &mut state);
         }
@@ -297,7 +302,8 @@ impl Hub {
                 Ok(fd) => newcomers.push(fd),
                 Err(Some(Errno::INTR | Errno::CONNABORTED)) => {}
                 Err(error) => {
-                    served = error == Some(Errno::AGAIN);
+                    // Anything else passes, or keeps the program's own accept from working, too.
+                    served = error != Some(Errno::MFILE);
                     break;
                 }
             }

@@ -231,10 +231,13 @@ pub fn hubs() -> Vec<String> {
         .filter_map(|entry| entry.file_name().into_string().ok().filter(|name| is_hub_name(name)))
         .filter(|hub| {
             let path = dir.join(hub);
+            let file = |path| rustix::fs::stat(path).map(|file| (file.st_dev, file.st_ino)).ok();
+            let before = file(&path);
             let dead = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .and_then(|socket| connect(&socket, &SocketAddrUnix::new(&path)?))
                 == Err(rustix::io::Errno::CONNREFUSED);
-            if dead {
+            // A new server may have put its own there meanwhile.
+            if dead && before.is_some() && file(&path) == before {
                 let _ = std::fs::remove_file(&path);
             }
             !dead

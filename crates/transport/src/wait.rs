@@ -1,14 +1,19 @@
 //! Waiting on streams among other descriptors, as poll(2) does: look, spin, sleep.
 
 use crate::{
-    ports::office::DIRECTLY,
+    epoll::{EpollSet, Event},
+    hub::Hub,
+    ports::office::{DIRECTLY, Office},
+    serving::poll_serving,
     settings::Settings,
     stream::{OUTPUT, Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
+use smallvec::SmallVec;
 use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd},
+    sync::Arc,
     time::Duration,
 };
 
@@ -37,8 +42,126 @@ pub struct Member<'a> {
     pub got: PollFlags,
 }
 
-/// poll(2) itself, as the caller wants it done (with its signal mask, as a cancellation point).
+/// What only the process that waits can do: the kernel's own waits, with the program's signal mask and as cancellation points. They fail with
+/// `INTR`, where they would sleep, if a signal was handled since the wait began.
+pub trait Kernel {
+    /// poll(2): how many entries are ready within `timeout`; None waits for ever.
+    ///
+    /// # Errors
+    /// As poll(2).
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno>;
+
+    /// epoll_wait(2): appends at most so many events to `out`.
+    ///
+    /// # Errors
+    /// As epoll_wait(2).
+    fn epoll(&mut self, set: BorrowedFd<'_>, out: &mut Vec<Event>, most: usize, timeout: Option<Duration>) -> Result<(), Errno>;
+}
+
+/// poll(2) itself, as [`Kernel::poll`].
 pub type Poller<'p> = &'p mut dyn FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno>;
+
+/// What a descriptor is that is not the kernel's alone.
+#[derive(Debug, Clone, Copy)]
+pub enum Ours<'a> {
+    /// A connection.
+    Stream(&'a Stream),
+    /// A set, with streams or hubs in it.
+    Set(&'a EpollSet),
+    /// A listening socket's hub, which is served while the program waits for the socket.
+    Hub(&'a Hub),
+}
+
+/// poll(2) over entries of which some are `ours`: these by their places, in ascending order.
+///
+/// # Errors
+/// As poll(2).
+pub fn poll(
+    entries: &mut [PollEntry],
+    ours: &[(usize, Ours<'_>)],
+    timeout: Option<Duration>,
+    kernel: &mut impl Kernel,
+) -> Result<usize, Errno> {
+    // The commonest case by far: one connection and nothing else.
+    if let ([entry], [(_, Ours::Stream(stream))]) = (&mut *entries, ours) {
+        let mut members = [member(stream, entry)];
+        let count = wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout))?;
+        entry.revents = members[0].got.bits() as i16;
+        return Ok(count);
+    }
+    let streams = || {
+        ours.iter().filter_map(|(at, it)| match it {
+            Ours::Stream(stream) => Some((*at, *stream)),
+            _ => None,
+        })
+    };
+    let sets = || {
+        ours.iter().filter_map(|(at, it)| match it {
+            Ours::Set(set) => Some((*at, *set)),
+            _ => None,
+        })
+    };
+    let hubs: SmallVec<[&Hub; 1]> = ours
+        .iter()
+        .filter_map(|(_, it)| match it {
+            Ours::Hub(hub) => Some(*hub),
+            _ => None,
+        })
+        .collect();
+    // Messages at ports stir a set, too, as long as a thread is known to sleep.
+    let _asleep = Asleep::new(sets().find_map(|(_, set)| set.office()));
+    // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
+    let ready: SmallVec<[usize; 4]> =
+        sets().filter(|(at, set)| entries[*at].events & libc::POLLIN != 0 && set.ready_within()).map(|(at, _)| at).collect();
+    let timeout = if ready.is_empty() { timeout } else { Some(Duration::ZERO) };
+    let mut members: SmallVec<[Member<'_>; 4]> = streams().map(|(at, stream)| member(stream, &entries[at])).collect();
+    let mut others: SmallVec<[PollEntry; 8]> = SmallVec::new();
+    let mut next = streams().map(|(at, _)| at).peekable();
+    for (i, entry) in entries.iter().enumerate() {
+        if next.next_if_eq(&i).is_none() {
+            others.push(PollEntry { revents: 0, ..*entry });
+        }
+    }
+    let mut poller = |entries: &mut [PollEntry], timeout: Option<Duration>| poll_serving(&hubs, entries, timeout, kernel);
+    if members.is_empty() { poller(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut poller) }?;
+    let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
+    let mut others = others.iter();
+    let mut count = 0;
+    for (i, entry) in entries.iter_mut().enumerate() {
+        entry.revents = match next.next_if(|(at, _)| *at == i) {
+            Some((_, member)) => member.got.bits() as i16,
+            None => others.next().map_or(0, |other| other.revents),
+        };
+        if ready.contains(&i) {
+            entry.revents |= libc::POLLIN;
+        }
+        count += usize::from(entry.revents != 0);
+    }
+    Ok(count)
+}
+
+fn member<'a>(stream: &'a Stream, entry: &PollEntry) -> Member<'a> {
+    #[allow(unsafe_code, reason = "the program's descriptors come as numbers")]
+    // SAFETY: the program's descriptor, used for system calls for the length of its own call.
+    let fd = unsafe { BorrowedFd::borrow_raw(entry.fd) };
+    Member { stream, fd, want: PollFlags::from_bits_retain(entry.events as u16), got: PollFlags::empty() }
+}
+
+/// A thread that may sleep until messages come to the process's ports.
+struct Asleep(Option<Arc<Office>>);
+
+impl Asleep {
+    fn new(office: Option<Arc<Office>>) -> Self {
+        office.iter().for_each(|office| office.lie_down());
+        Self(office)
+    }
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|office| office.get_up());
+    }
+}
 
 /// Between two looks at plain descriptors while spinning, in nanoseconds.
 const GLANCE: u64 = 4_000;
@@ -103,15 +226,17 @@ pub fn wait(
     }
 }
 
-/// Waits for ports, if all members go over them and the deadline is not near. True when something stirs.
+/// Waits for ports for a moment, if all members go over them and the deadline is not near. True when something stirs. A busy connection that
+/// nobody waits for here does not keep the thread from its deadline and its signals.
 fn wait_directly(members: &[Member<'_>], deadline: Option<u64>) -> bool {
     let Some(office) = members.first().and_then(|member| member.stream.office()) else { return false };
-    let far = deadline.is_none_or(|deadline| deadline > now() + DIRECTLY.as_nanos() as u64);
+    let until = now() + DIRECTLY.as_nanos() as u64;
+    let far = deadline.is_none_or(|deadline| deadline > until);
     if !far || members.iter().any(|member| member.stream.office().is_none()) {
         return false;
     }
     while !members.iter().any(|member| member.stream.stirs(member.want)) {
-        if !office.wait() {
+        if now() >= until || !office.wait() {
             return false;
         }
     }
@@ -136,11 +261,12 @@ fn space_wait(members: &[Member<'_>]) -> Option<Duration> {
     waits.min_by_key(|wait| wait.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
 }
 
-/// Looks at every member; `kernel` has what the kernel said of each, if it was asked.
-fn look(members: &mut [Member<'_>], kernel: Option<&[PollFlags]>) -> usize {
+/// Looks at every member; `kernel` has the kernel's answers, of each to its socket and to its line's, if it was asked.
+fn look(members: &mut [Member<'_>], kernel: Option<&[PollEntry]>) -> usize {
     let mut ready = 0;
     for (i, member) in members.iter_mut().enumerate() {
-        member.got = member.stream.look(member.fd, member.want, kernel.map(|k| k[i]));
+        let kernel = kernel.map(|answers| PollFlags::from_bits_retain(answers[2 * i].revents as u16));
+        member.got = member.stream.look(member.fd, member.want, kernel);
         ready += usize::from(!member.got.is_empty());
     }
     ready
@@ -198,9 +324,9 @@ fn sleep(
     // What the peer wants back is done before sleeping: the bell for it may have been another's.
     let stirring = members.iter().any(|m| m.stream.stirs(m.want) || m.stream.is_wanted_back());
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
-    let mut entries = Vec::with_capacity(others.len() + 2 * members.len());
+    let mut entries: SmallVec<[PollEntry; 8]> = SmallVec::with_capacity(others.len() + 2 * members.len());
     entries.extend_from_slice(others);
-    let lines: Vec<_> = members.iter().map(|member| member.stream.line_socket()).collect();
+    let lines: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.line_borrowed()).collect();
     for (member, line) in members.iter().zip(&lines) {
         let ask =
             |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
@@ -218,12 +344,11 @@ fn sleep(
         member.stream.get_up(result.is_ok() && answer[1].revents != 0);
     }
     result?;
-    let kernel: Vec<_> = answers.chunks_exact(2).map(|a| PollFlags::from_bits_retain(a[0].revents as u16)).collect();
     let mut count = 0;
     for (other, entry) in others.iter_mut().zip(&entries) {
         other.revents = entry.revents;
         count += usize::from(entry.revents != 0);
     }
-    look(members, Some(&kernel));
+    look(members, Some(answers));
     Ok(count)
 }

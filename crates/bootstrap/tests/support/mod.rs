@@ -6,7 +6,11 @@
 
 use rustix::{
     event::{PollFd, PollFlags, Timespec},
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with, sockopt::socket_peercred},
+    fs::{FlockOperation, flock},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with,
+        sockopt::{Timeout, set_socket_timeout, socket_peercred},
+    },
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use slipway_mach::{
@@ -18,14 +22,14 @@ use slipway_mach::{
 use slipway_test_support::Msg;
 use std::{
     fs,
-    io::{BufRead, BufReader, Write},
+    io::{Read, Write},
     os::{
         fd::{AsFd, OwnedFd},
         unix::fs::PermissionsExt,
     },
     path::PathBuf,
     process::{Child, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 /// When a wait has failed: many times what it takes on a busy machine.
@@ -109,6 +113,8 @@ impl User {
     /// The process that listens at the socket.
     pub fn server(&self) -> Option<Pid> {
         let socket = socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+        // A server that is stopped fills its backlog, and connect(2) waits then.
+        set_socket_timeout(&socket, Timeout::Send, Some(PATIENCE)).expect("a time-out");
         connect(&socket, &SocketAddrUnix::new(self.socket()).expect("a path")).ok()?;
         Some(socket_peercred(&socket).expect("the peer").pid)
     }
@@ -130,23 +136,43 @@ impl User {
 
 impl Drop for User {
     fn drop(&mut self) {
-        if let Some(pid) = self.server()
-            && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
-        {
-            let _ = pidfd_send_signal(&pidfd, Signal::KILL);
-            readable(&pidfd);
+        let start = Instant::now();
+        // A server that has the lock listens soon. Once the lock is ours none begins to, until the directory is gone.
+        let lock = fs::File::create(self.dir.path().join("bootstrap.lock"));
+        let held = || lock.as_ref().is_ok_and(|lock| flock(lock, FlockOperation::NonBlockingLockExclusive).is_err());
+        while held() && start.elapsed() < PATIENCE {
+            if let Some(pid) = self.server()
+                && let Ok(pidfd) = pidfd_open(pid, PidfdFlags::empty())
+            {
+                let _ = pidfd_send_signal(&pidfd, Signal::KILL);
+                readable(&pidfd);
+            }
         }
         if std::thread::panicking()
             && let Ok(log) = fs::read_to_string(self.dir.path().join("bootstrap.log"))
         {
             eprintln!("the server's log:\n{log}");
         }
+        let _ = fs::remove_dir_all(self.dir.path());
     }
 }
 
 fn readable(fd: impl AsFd) -> bool {
-    let timeout = Timespec { tv_sec: PATIENCE.as_secs() as i64, tv_nsec: 0 };
+    readable_until(fd, Instant::now() + PATIENCE)
+}
+
+fn readable_until(fd: impl AsFd, deadline: Instant) -> bool {
+    let left = deadline.saturating_duration_since(Instant::now());
+    let timeout = Timespec { tv_sec: left.as_secs() as i64, tv_nsec: i64::from(left.subsec_nanos()) };
     rustix::event::poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&timeout)).is_ok_and(|n| n > 0)
+}
+
+/// Asks until it is so.
+pub fn eventually(what: &str, mut is: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !is() {
+        assert!(start.elapsed() < PATIENCE, "not within {} seconds: {what}", PATIENCE.as_secs());
+    }
 }
 
 /// A task that runs. It is killed when this is dropped.
@@ -154,7 +180,9 @@ pub struct Running {
     child: Child,
     pidfd: OwnedFd,
     stdin: Option<ChildStdin>,
-    stdout: BufReader<ChildStdout>,
+    stdout: ChildStdout,
+    /// What it said of lines that were not asked for yet.
+    said: Vec<u8>,
 }
 
 impl Running {
@@ -162,18 +190,31 @@ impl Running {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().expect("the task starts");
         let pidfd = pidfd_open(Pid::from_child(&child), PidfdFlags::empty()).expect("a process");
         let stdin = child.stdin.take();
-        let stdout = BufReader::new(child.stdout.take().expect("a pipe"));
-        Self { child, pidfd, stdin, stdout }
+        let stdout = child.stdout.take().expect("a pipe");
+        Self { child, pidfd, stdin, stdout, said: Vec::new() }
+    }
+
+    /// The next line of its output, with its end; empty at the end of the output.
+    fn read_line(&mut self) -> String {
+        let deadline = Instant::now() + PATIENCE;
+        let mut some = [0; 4096];
+        loop {
+            if let Some(at) = self.said.iter().position(|byte| *byte == b'\n') {
+                return String::from_utf8(self.said.drain(..=at).collect()).expect("text");
+            }
+            assert!(readable_until(&self.stdout, deadline), "the task says nothing, or half a line");
+            match self.stdout.read(&mut some).expect("output") {
+                0 => return String::from_utf8(std::mem::take(&mut self.said)).expect("text"),
+                n => self.said.extend(&some[..n]),
+            }
+        }
     }
 
     /// The next thing that the task says; None at its end.
     pub fn try_hear(&mut self) -> Option<String> {
         loop {
-            if self.stdout.buffer().is_empty() {
-                assert!(readable(self.stdout.get_ref()), "the task says nothing");
-            }
-            let mut line = String::new();
-            if self.stdout.read_line(&mut line).expect("a line") == 0 {
+            let line = self.read_line();
+            if line.is_empty() {
                 return None;
             }
             // The harness prints the test's name without a line's end first.
@@ -185,10 +226,7 @@ impl Running {
 
     /// The next line of a program that is no task.
     pub fn line(&mut self) -> String {
-        assert!(!self.stdout.buffer().is_empty() || readable(self.stdout.get_ref()), "the program says nothing");
-        let mut line = String::new();
-        self.stdout.read_line(&mut line).expect("a line");
-        line.trim_end().to_owned()
+        self.read_line().trim_end().to_owned()
     }
 
     pub fn hear(&mut self) -> String {

@@ -19,6 +19,8 @@ pub enum Slept {
     Woken,
     /// The word had another value.
     Changed,
+    /// No word is there.
+    Gone,
     /// The time ran out.
     TimedOut,
     /// A signal was handled.
@@ -97,19 +99,26 @@ impl FutexWord {
             Ok(()) => Slept::Woken,
             Err(Errno::TIMEDOUT) => Slept::TimedOut,
             Err(Errno::INTR) => Slept::Interrupted,
+            Err(Errno::FAULT) => Slept::Gone,
             Err(_) => Slept::Changed,
         }
     }
 
-    /// Wakes at most so many sleepers.
-    pub fn wake(&self, most: u32, shared: bool) {
-        let _ = rustix::thread::futex::wake(&self.word, Self::flags(shared), most.min(i32::MAX as u32));
+    /// Wakes at most so many sleepers: how many.
+    ///
+    /// # Errors
+    /// `EFAULT` if no word is there.
+    pub fn wake(&self, most: u32, shared: bool) -> std::io::Result<usize> {
+        Ok(rustix::thread::futex::wake(&self.word, Self::flags(shared), most.min(i32::MAX as u32))?)
     }
 
-    /// Wakes at most so many sleepers, and has all others sleep on another word.
-    pub fn requeue(&self, most: u32, to: &Self, shared: bool) {
-        let most = most.min(i32::MAX as u32);
-        let _ = rustix::thread::futex::requeue(&self.word, Self::flags(shared), most, i32::MAX as u32, &to.word);
+    /// Wakes at most `wake` sleepers, and has at most `most` others sleep on another word: how many both are.
+    ///
+    /// # Errors
+    /// `EFAULT` if one of the words is not there.
+    pub fn requeue(&self, wake: u32, most: u32, to: &Self, shared: bool) -> std::io::Result<usize> {
+        let [wake, most] = [wake, most].map(|n| n.min(i32::MAX as u32));
+        Ok(rustix::thread::futex::requeue(&self.word, Self::flags(shared), wake, most, &to.word)?)
     }
 
     /// A program's own word.

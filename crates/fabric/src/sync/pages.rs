@@ -73,6 +73,22 @@ pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
     Ok(start as usize)
 }
 
+/// Puts `len` bytes of a file where there is memory of this process alone, with the same bytes in it, so that it can be [shared](share). They can be
+/// read and written.
+///
+/// # Errors
+/// As pwrite(2) and mmap(2).
+///
+/// # Safety
+/// `at` and `len` are whole pages of the program's own, which nothing writes meanwhile.
+pub unsafe fn make_sharable(file: BorrowedFd<'_>, at: usize, len: usize) -> io::Result<()> {
+    write_to_file(file, 0, at, len)?;
+    let prot = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the caller's promise: the bytes are the same.
+    unsafe { mmap(std::ptr::without_provenance_mut(at), len, prot, MapFlags::SHARED | MapFlags::FIXED, file, 0)? };
+    Ok(())
+}
+
 /// Gives memory back.
 ///
 /// # Errors

@@ -28,10 +28,10 @@ impl IpcBytesReceiver {
     /// Waits for a message.
     ///
     /// # Errors
-    /// `Disconnected` once all senders are gone and all that they sent was received.
+    /// `Disconnected` once all senders are gone and all that they sent was received; `InvalidData` for a message that lost its bytes.
     #[inline]
     pub fn recv(&self) -> Result<Vec<u8>, IpcError> {
-        Ok(self.os_receiver.recv()?.data)
+        Ok(self.os_receiver.recv()?.into_data()?)
     }
 
     /// A message that is there.
@@ -39,7 +39,7 @@ impl IpcBytesReceiver {
     /// # Errors
     /// `Empty`; as [`Self::recv`].
     pub fn try_recv(&self) -> Result<Vec<u8>, TryRecvError> {
-        Ok(self.os_receiver.try_recv()?.data)
+        Ok(self.os_receiver.try_recv()?.into_data().map_err(IpcError::from)?)
     }
 }
 

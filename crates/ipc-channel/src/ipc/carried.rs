@@ -56,13 +56,17 @@ impl IpcMessage {
     ///
     /// # Errors
     /// It has none of that type.
-    pub fn to<T>(self) -> Result<T, SerDeError>
+    pub fn to<T>(mut self) -> Result<T, SerDeError>
     where
         T: for<'de> Deserialize<'de> + Serialize,
     {
-        let regions = self.os_ipc_shared_memory_regions.into_iter().map(Some).collect();
-        let _outer = Restore::new(&INCOMING, Incoming { channels: self.os_ipc_channels, regions });
-        Ok(postcard::from_bytes(&self.data)?)
+        // Memory that is empty was lost: what has no bytes is not sent as memory.
+        let regions = std::mem::take(&mut self.os_ipc_shared_memory_regions);
+        let regions = regions.into_iter().map(|region| Some(region).filter(|region| !region.is_empty())).collect();
+        let channels = std::mem::take(&mut self.os_ipc_channels);
+        let _outer = Restore::new(&INCOMING, Incoming { channels, regions });
+        let data = self.into_data().map_err(postcard::Error::custom)?;
+        Ok(postcard::from_bytes(&data)?)
     }
 }
 

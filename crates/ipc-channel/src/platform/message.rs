@@ -6,7 +6,7 @@
 
 use super::{
     memory::OsIpcSharedMemory,
-    parts::{self, Mark, PART, PARTS_MAX, Unfinished},
+    parts::{self, KEPT_MAX, Mark, PART, PARTS_MAX, Unfinished},
     receiver::OsIpcReceiver,
     sender::OsIpcSender,
 };
@@ -14,7 +14,7 @@ use slipway_mach::{
     abi::typed::Field,
     rights::{Error, Outgoing, Part, Plain, Received, Region, SendRight},
 };
-use std::{fmt, sync::Arc};
+use std::{fmt, io, sync::Arc};
 
 /// `msgh_id` of a message whose bytes are inline.
 const INLINE: i32 = 0x6970_6300;
@@ -67,7 +67,9 @@ impl OsOpaqueIpcChannel {
 
 /// A message as it was received, not yet deserialized.
 pub struct IpcMessage {
+    /// The bytes; none if they are lost.
     pub(crate) data: Vec<u8>,
+    lost: bool,
     pub(crate) os_ipc_channels: Vec<OsOpaqueIpcChannel>,
     pub(crate) os_ipc_shared_memory_regions: Vec<OsIpcSharedMemory>,
 }
@@ -75,28 +77,47 @@ pub struct IpcMessage {
 impl IpcMessage {
     /// A message of bytes alone.
     pub fn from_data(data: Vec<u8>) -> Self {
-        Self { data, os_ipc_channels: Vec::new(), os_ipc_shared_memory_regions: Vec::new() }
+        Self { data, lost: false, os_ipc_channels: Vec::new(), os_ipc_shared_memory_regions: Vec::new() }
     }
 
-    /// What a message of Mach carries beside plain data. One of another form, which only another program can have sent, is empty.
+    /// One without anything else, of which the bytes may be lost.
+    fn with_data(data: Option<Vec<u8>>) -> Self {
+        Self { lost: data.is_none(), ..Self::from_data(data.unwrap_or_default()) }
+    }
+
+    /// The message's bytes.
+    ///
+    /// # Errors
+    /// They are lost: the receiver had no memory for them, or their sender was killed before it had sent all.
+    pub(crate) fn into_data(self) -> io::Result<Vec<u8>> {
+        let lost = "the message's bytes are lost, or it is no message of a channel";
+        if self.lost { Err(io::Error::new(io::ErrorKind::InvalidData, lost)) } else { Ok(self.data) }
+    }
+
+    /// What a message of Mach carries beside plain data. One of another form, which only another program can have sent, has no bytes.
     pub(super) fn from_received(mut received: Received, unfinished: &mut Unfinished) -> Self {
         let mut message = Self::from_data(Vec::new());
+        let mut data = None;
+        let mut room = KEPT_MAX;
         let id = received.id();
         match id {
-            INLINE => message.data = received.next_bytes().unwrap_or_default(),
+            INLINE => data = received.next_bytes(),
             LAST => {
                 let mark = received.next_bytes().and_then(|mark| Mark::from_words(&mark));
                 let last = received.next_bytes();
-                message.data = mark.zip(last).and_then(|(mark, last)| unfinished.finish(mark, &last)).unwrap_or_default();
+                data = mark.zip(last).and_then(|(mark, last)| unfinished.finish(mark, &last));
             }
             OUT_OF_LINE => {}
-            _ => return message,
+            _ => return Self::with_data(None),
         }
         let mut key = 0;
         while let Some(part) = received.next_part() {
             match (part, message.os_ipc_channels.last()) {
                 (Part::Memory(_, region), Some(OsOpaqueIpcChannel(Some(OsIpcChannel::Receiver(receiver))))) if key != 0 => {
-                    receiver.has_part(std::mem::take(&mut key), &region);
+                    // All receivers of a message together have as much as one may.
+                    let part = region.get(..region.len().min(room)).unwrap_or_default();
+                    room -= part.len();
+                    receiver.has_part(std::mem::take(&mut key), part);
                 }
                 (Part::Memory(_, region), _) => message.os_ipc_shared_memory_regions.push(OsIpcSharedMemory(Arc::new(region))),
                 (Part::Send(right), _) => message.push(OsIpcChannel::Sender(right.map(OsIpcSender::new).unwrap_or_default())),
@@ -111,9 +132,11 @@ impl IpcMessage {
             }
         }
         if id == OUT_OF_LINE {
-            message.data = message.os_ipc_shared_memory_regions.pop().map_or_else(Vec::new, |region| region.to_vec());
+            // Bytes out of line are many: if there are none, there was no memory for them.
+            let region = message.os_ipc_shared_memory_regions.pop().filter(|region| !region.is_empty());
+            data = region.map(|region| region.to_vec());
         }
-        message
+        Self { lost: data.is_none(), data: data.unwrap_or_default(), ..message }
     }
 
     /// As [`Self::from_received`], for plain data; None if it is a part that others follow.
@@ -138,7 +161,7 @@ impl IpcMessage {
             }
             _ => None,
         };
-        Some(Self::from_data(data.unwrap_or_default()))
+        Some(Self::with_data(data))
     }
 
     fn push(&mut self, channel: OsIpcChannel) {

@@ -54,6 +54,9 @@ impl Incoming {
     }
 }
 
+/// How many messages of no interest a receive that has nothing left to wait for takes off a port.
+const OTHERS_MAX: u32 = 1024;
+
 /// How long a wait goes on.
 pub(super) enum Patience {
     Endless,
@@ -69,6 +72,11 @@ impl Patience {
             Some(timeout) => Instant::now().checked_add(timeout).map_or(Self::Endless, Self::Until),
             None => Self::Endless,
         }
+    }
+
+    /// Whether a receive that found no message `others` times ends: time-outs hold against a sender of parts without end.
+    pub(super) fn is_over(&self, others: u32) -> bool {
+        others >= OTHERS_MAX && self.left() == Some(Duration::ZERO)
     }
 
     /// What is left, in whole milliseconds, as a receive takes it.
@@ -109,7 +117,7 @@ impl OsIpcReceiver {
         self.ended.set(true);
     }
 
-    /// Whoever had the right before had this much of a message.
+    /// The task that had the right before had this much of a message.
     pub(super) fn has_part(&self, key: u64, part: &[u8]) {
         self.unfinished.borrow_mut().add(Mark { key, total: part.len() as u64 }, part);
     }
@@ -153,6 +161,7 @@ impl OsIpcReceiver {
     }
 
     fn receive(&self, timeout: Option<Duration>) -> Result<IpcMessage, OsError> {
+        let mut others = 0;
         let right = self.right.borrow();
         let Some(right) = &*right else {
             return Err(if self.ended.get() { OsError::Disconnected } else { OsError::moved() });
@@ -162,11 +171,22 @@ impl OsIpcReceiver {
             if self.ended.get() {
                 patience = Patience::Over;
             }
-            match Incoming::receive(right, &patience, &mut self.unfinished.borrow_mut()) {
+            let incoming = Incoming::receive(right, &patience, &mut self.unfinished.borrow_mut());
+            match incoming {
                 Ok(Incoming::Message(message)) => return Ok(message),
                 Ok(Incoming::NoSenders) => self.ended.set(true),
-                Ok(Incoming::Other) => {}
-                Err(error) if self.ended.get() && error.is_timeout() => return Err(OsError::Disconnected),
+                Ok(Incoming::Other) => {
+                    others += 1;
+                    // What is there when the senders are gone ends by itself.
+                    if !self.ended.get() && patience.is_over(others) {
+                        return Err(OsError::Empty);
+                    }
+                }
+                Err(error) if self.ended.get() && error.is_timeout() => {
+                    // Nobody is left to finish them.
+                    self.unfinished.take();
+                    return Err(OsError::Disconnected);
+                }
                 Err(error) => return Err(error.into()),
             }
         }

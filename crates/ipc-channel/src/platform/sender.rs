@@ -22,7 +22,7 @@ impl OsIpcSender {
         self.0.as_deref()
     }
 
-    /// The most bytes of a message that are in the message itself; more are sent out of line.
+    /// The most bytes of a message that are in one message of Mach; more go in several, and above 16 MiB out of line.
     pub fn get_max_fragment_size() -> usize {
         INLINE_MAX
     }

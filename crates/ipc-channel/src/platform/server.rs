@@ -122,11 +122,23 @@ fn serve(socket: &OwnedFd, port: &ReceiveRight) -> io::Result<()> {
             Err(Errno::INTR | Errno::CONNABORTED) => continue,
             other => other?,
         };
-        if contact::welcome(client.as_fd(), Task::current(), usize::MAX, |_| Ok(port.name())).is_ok() {
-            // From here on somebody has the right.
-            return watch_senders(port).map_err(io::Error::other);
+        match contact::welcome(client.as_fd(), Task::current(), usize::MAX, |_| Ok(port.name())) {
+            Ok(()) => {
+                // Others that come are told so, and don't wait until the channel is accepted.
+                let _ = shutdown(socket, Shutdown::Both);
+                // From here on somebody has the right.
+                return watch_senders(port).map_err(io::Error::other);
+            }
+            // Another user's, or gone: the next one may be the client.
+            Err(error) if is_of_client(error.kind()) => {}
+            Err(error) => return Err(error),
         }
     }
+}
+
+/// Whether it failed because of the client, and not for want of descriptors.
+fn is_of_client(kind: io::ErrorKind) -> bool {
+    matches!(kind, io::ErrorKind::PermissionDenied | io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
 }
 
 /// Connects to the server of a name.

@@ -108,6 +108,7 @@ impl OsIpcReceiverSet {
 
     fn wait(&mut self, timeout: Option<Duration>) -> Result<Vec<OsIpcSelectionResult>, OsError> {
         let patience = Patience::new(timeout);
+        let mut others = 0;
         loop {
             if !self.left.is_empty() {
                 return Ok(self.left.drain(..).collect());
@@ -136,6 +137,10 @@ impl OsIpcReceiverSet {
             };
             if let Some((id, Incoming::Message(message))) = arrived {
                 return Ok(vec![OsIpcSelectionResult::DataReceived(id, message)]);
+            }
+            others += 1;
+            if self.left.is_empty() && patience.is_over(others) {
+                return Err(OsError::Empty);
             }
         }
     }

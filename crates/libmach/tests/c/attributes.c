@@ -4,6 +4,8 @@
 #include <mach/bootstrap.h>
 #include <mach/mach.h>
 
+#include <pthread.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -79,6 +81,24 @@ static kern_return_t move_receive(mach_port_t port, mach_port_t to) {
     return mach_msg_send(&message.header);
 }
 
+/* A receive right that went to a port and came from there: it has no context. */
+static mach_port_t moved(mach_port_t port, mach_port_t by) {
+    struct {
+        mach_msg_header_t header;
+        mach_msg_type_t type;
+        mach_port_name_inlined_t port;
+    } got;
+    mach_port_context_t context = 1;
+    CHECK_CODE(move_receive(port, by), S);
+    memset(&got, 0, sizeof got);
+    got.header.msgh_size = sizeof got;
+    got.header.msgh_local_port = by;
+    CHECK_CODE(mach_msg_receive(&got.header), S);
+    CHECK_CODE(mach_port_get_context(self, got.port.name, &context), S);
+    CHECK(context == 0);
+    return got.port.name;
+}
+
 static void test_guards(void) {
     mach_port_t port, other = make_port();
     mach_port_options_t options = {.flags = MPO_CONTEXT_AS_GUARD | MPO_STRICT | MPO_INSERT_SEND_RIGHT | MPO_QLIMIT, .mpl = {7}};
@@ -93,10 +113,9 @@ static void test_guards(void) {
     CHECK(context == 0);
     CHECK_CODE(mach_port_set_context(self, port, 5), bad);
     CHECK_CODE(mach_port_guard(self, port, 5, FALSE), bad);
-    /* Nothing but its guard ends or moves it. */
+    /* Nothing but its guard ends it. */
     CHECK_CODE(mach_port_destroy(self, port), KERN_INVALID_RIGHT);
     CHECK_CODE(mach_port_mod_refs(self, port, MACH_PORT_RIGHT_RECEIVE, -1), KERN_INVALID_RIGHT);
-    CHECK_CODE(move_receive(port, other), MACH_SEND_INVALID_RIGHT);
     CHECK_CODE(mach_port_destruct(self, port, 0, 5), bad);
     CHECK_CODE(mach_port_unguard(self, port, 5), bad);
     CHECK_CODE(mach_port_destruct(self, port, -2, 0x1234), KERN_INVALID_VALUE);
@@ -114,17 +133,19 @@ static void test_guards(void) {
     CHECK_CODE(mach_port_set_context(self, port, 0), S);
     CHECK_CODE(mach_port_guard(self, port, 10, FALSE), S);
     CHECK_CODE(mach_port_destroy(self, port), KERN_INVALID_RIGHT);
-    CHECK_CODE(move_receive(port, other), S);
-    struct {
-        mach_msg_header_t header;
-        mach_msg_type_t type;
-        mach_port_name_inlined_t port;
-    } got;
-    memset(&got, 0, sizeof got);
-    got.header.msgh_size = sizeof got;
-    got.header.msgh_local_port = other;
-    CHECK_CODE(mach_msg_receive(&got.header), S);
-    CHECK_CODE(mach_port_destroy(self, got.port.name), S);
+    CHECK_CODE(mach_port_get_context(self, port, &context), S);
+    CHECK(context == 10);
+    CHECK_CODE(mach_port_set_context(self, port, 11), S);
+    CHECK_CODE(mach_port_unguard(self, port, 10), bad);
+    port = moved(port, other);
+    CHECK_CODE(mach_port_destroy(self, port), S);
+    /* So does a strict one, and a context that is no guard. */
+    CHECK_CODE(mach_port_construct(self, &options, 0, &port), S);
+    CHECK_CODE(mach_port_guard(self, port, 10, TRUE), S);
+    port = moved(port, other);
+    CHECK_CODE(mach_port_set_context(self, port, 12), S);
+    port = moved(port, other);
+    CHECK_CODE(mach_port_destroy(self, port), S);
     /* Unguarded it is a port like any other. */
     port = make_port();
     CHECK_CODE(mach_port_guard(self, port, 10, TRUE), S);
@@ -233,6 +254,45 @@ static void test_server(void) {
     CHECK_CODE(mach_msg_send(&message), MACH_SEND_INVALID_DEST);
 }
 
+static boolean_t answer(mach_msg_header_t *request, mach_msg_header_t *reply) {
+    memset(reply, 0, sizeof(mig_reply_header_t));
+    reply->msgh_bits = MACH_MSGH_BITS(MACH_MSGH_BITS_REMOTE(request->msgh_bits), 0);
+    reply->msgh_size = sizeof(mig_reply_header_t);
+    reply->msgh_remote_port = request->msgh_remote_port;
+    reply->msgh_id = request->msgh_id + 100;
+    return TRUE;
+}
+
+static void *serve_there(void *port) {
+    const mach_msg_return_t end = mach_msg_server_timeout(answer, 1024, (mach_port_t) (uintptr_t) port, MACH_RCV_TIMEOUT, 3600000);
+    /* The port ends while it waits there, or before it does. */
+    CHECK(end == MACH_RCV_PORT_DIED || end == MACH_RCV_INVALID_NAME);
+    return NULL;
+}
+
+/* A client that does not take its answers keeps the server from nobody, whatever the server's time-out. */
+static void test_full_client(void) {
+    mach_port_t port = make_port(), full = make_port(), other = make_port();
+    mach_msg_header_t message;
+    pthread_t server;
+    fill(&message, full, 1);
+    MUST(mach_port_set_qlimit(self, full, 1) == S && mach_msg_send(&message) == S);
+    MUST(pthread_create(&server, NULL, serve_there, (void *) (uintptr_t) port) == 0);
+    for (int i = 0; i < 2; i++) {
+        fill(&message, port, 10 + i);
+        message.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_COPY_SEND, MACH_MSG_TYPE_MAKE_SEND);
+        message.msgh_local_port = i == 0 ? full : other;
+        CHECK_CODE(mach_msg_send(&message), S);
+    }
+    mig_reply_header_t reply;
+    CHECK_CODE(mach_msg(&reply.Head, MACH_RCV_MSG, 0, sizeof reply, other, 0, 0), S);
+    CHECK(reply.Head.msgh_id == 111);
+    CHECK_CODE(mach_port_destroy(self, port), S);
+    MUST(pthread_join(server, NULL) == 0);
+    CHECK_CODE(mach_port_destroy(self, full), S);
+    CHECK_CODE(mach_port_destroy(self, other), S);
+}
+
 int main(void) {
     watchdog(60);
     test_self();
@@ -241,5 +301,6 @@ int main(void) {
     test_members();
     test_peek();
     test_server();
+    test_full_client();
     return checks_done("attributes");
 }

@@ -9,6 +9,8 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -210,6 +212,66 @@ static void test_remap(void) {
     CHECK_CODE(mach_vm_deallocate(self, again, 2 * page), S);
 }
 
+/* Several mappings, each with its own memory and its own protection. */
+static void test_remap_of_many(void) {
+    const vm_size_t page = vm_page_size;
+    const vm_prot_t both = VM_PROT_DEFAULT;
+    vm_address_t base = 0, to = 0;
+    vm_prot_t current = 0, most = 0;
+    MUST(vm_allocate(self, &base, 4 * page, TRUE) == S && vm_deallocate(self, base, 4 * page) == S);
+    vm_address_t second = base + 2 * page;
+    MUST(vm_map(self, &base, 2 * page, 0, FALSE, 0, 0, FALSE, both, both, VM_INHERIT_SHARE) == S);
+    MUST(vm_map(self, &second, 2 * page, 0, FALSE, 0, 0, FALSE, both, both, VM_INHERIT_SHARE) == S);
+    strcpy((char *) base, "first");
+    strcpy((char *) second, "second");
+    CHECK_CODE(vm_remap(self, &to, 3 * page, 0, TRUE, self, base, FALSE, &current, &most, VM_INHERIT_SHARE), S);
+    CHECK(current == both && strcmp((char *) to, "first") == 0 && strcmp((char *) to + 2 * page, "second") == 0);
+    strcpy((char *) second, "seen");
+    CHECK(strcmp((char *) to + 2 * page, "seen") == 0);
+    CHECK_CODE(vm_deallocate(self, to, 3 * page), S);
+    CHECK_CODE(vm_protect(self, second, page, FALSE, VM_PROT_READ), S);
+    CHECK_CODE(vm_remap(self, &to, 4 * page, 0, TRUE, self, base, TRUE, &current, &most, VM_INHERIT_COPY), S);
+    CHECK(current == VM_PROT_READ && strcmp((char *) to + 2 * page, "seen") == 0);
+    strcpy((char *) to, "again");
+    ((char *) to)[3 * page] = 'x';
+    CHECK_CODE(vm_write(self, to + 2 * page, base, 1), KERN_PROTECTION_FAILURE);
+    CHECK_CODE(vm_deallocate(self, to, 4 * page), S);
+    CHECK_CODE(vm_deallocate(self, second, page), S);
+    to = 5;
+    CHECK_CODE(vm_remap(self, &to, 4 * page, 0, TRUE, self, base, FALSE, &current, &most, VM_INHERIT_COPY), KERN_INVALID_ADDRESS);
+    CHECK(to == 5);
+    CHECK_CODE(vm_deallocate(self, base, 4 * page), S);
+}
+
+/* Without a descriptor the threads can't be listed, and none of them loses its port. */
+static void test_no_descriptors(void) {
+    struct rlimit limit, none;
+    thread_array_t threads;
+    mach_msg_type_number_t count;
+    mach_port_type_t type;
+    const mach_port_t own = mach_thread_self();
+    MUST(getrlimit(RLIMIT_NOFILE, &limit) == 0);
+    none = limit;
+    none.rlim_cur = 0;
+    MUST(setrlimit(RLIMIT_NOFILE, &none) == 0);
+    const kern_return_t code = task_threads(self, &threads, &count);
+    MUST(setrlimit(RLIMIT_NOFILE, &limit) == 0);
+    CHECK_CODE(code, KERN_RESOURCE_SHORTAGE);
+    CHECK(mach_thread_self() == own);
+    CHECK_CODE(mach_port_type(self, own, &type), S);
+    CHECK(type == MACH_PORT_TYPE_SEND);
+}
+
+/* A name that is cut within a character, as the system does it. */
+static void test_odd_name(void) {
+    thread_basic_info_data_t basic;
+    mach_msg_type_number_t count = THREAD_BASIC_INFO_COUNT;
+    char name[16] = "";
+    MUST(prctl(PR_GET_NAME, name) == 0 && prctl(PR_SET_NAME, "odd) \xc3") == 0);
+    CHECK_CODE(thread_info(mach_thread_self(), THREAD_BASIC_INFO, (thread_info_t) &basic, &count), S);
+    MUST(prctl(PR_SET_NAME, name) == 0);
+}
+
 static void test_print(void) {
     int ends[2], saved = dup(2);
     char text[32] = "";
@@ -226,6 +288,9 @@ int main(void) {
     test_threads();
     test_task();
     test_remap();
+    test_remap_of_many();
+    test_no_descriptors();
+    test_odd_name();
     test_print();
     return checks_done("kernel");
 }

@@ -8,6 +8,7 @@
 #include <mach/vm_param.h>
 
 #include <pthread.h>
+#include <sched.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -99,6 +100,56 @@ static void *sleep_there(void *argument) {
     return NULL;
 }
 
+/* What is only looked at need not be writable. */
+static void test_read_only(void) {
+    vm_address_t page = 0;
+    MUST(vm_allocate(self, &page, vm_page_size, TRUE) == S);
+    MUST(vm_protect(self, page, vm_page_size, FALSE, VM_PROT_READ) == S);
+    CHECK_CODE(gsync_wait(self, page, 5, 0, 0, 0), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(gsync_wait(self, page, 0, 0, 1, GSYNC_TIMED), KERN_TIMEDOUT);
+    CHECK_CODE(gsync_wake(self, page, 0, 0), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(gsync_requeue(self, page, page, FALSE, 0), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(gsync_wake(self, page, 1, GSYNC_MUTATE), KERN_INVALID_ADDRESS);
+    CHECK_CODE(vm_deallocate(self, page, vm_page_size), S);
+    CHECK_CODE(gsync_wake(self, page, 0, 0), KERN_INVALID_ADDRESS);
+}
+
+/* Requeued sleepers are woken at the other word: one at a time, or all. */
+static void test_requeue(void) {
+    enum { SLEEPERS = 4 };
+    static unsigned other;
+    const vm_offset_t at = (vm_offset_t) &word, to = (vm_offset_t) &other;
+    pthread_t threads[SLEEPERS];
+    for (int broadcast = 0; broadcast < 2; broadcast++) {
+        word = 5;
+        for (int i = 0; i < SLEEPERS; i++) MUST(pthread_create(&threads[i], NULL, sleep_there, &word) == 0);
+        int moved = 0, moves = 0;
+        while (moved < SLEEPERS) {
+            if (gsync_requeue(self, at, to, FALSE, broadcast ? GSYNC_BROADCAST : 0) != S) {
+                sched_yield();
+                continue;
+            }
+            moves++;
+            while (gsync_wake(self, to, 0, 0) == S) moved++;
+        }
+        CHECK(broadcast ? moves <= SLEEPERS : moves == SLEEPERS);
+        for (int i = 0; i < SLEEPERS; i++) MUST(pthread_join(threads[i], NULL) == 0);
+        CHECK(woken == S);
+    }
+    /* One is woken, and one moved. */
+    for (int i = 0; i < 2; i++) MUST(pthread_create(&threads[i], NULL, sleep_there, &word) == 0);
+    int gone = 0;
+    while (gone < 2) {
+        if (gsync_requeue(self, at, to, TRUE, 0) != S) {
+            sched_yield();
+            continue;
+        }
+        gone++;
+        if (gsync_wake(self, to, 0, 0) == S) gone++;
+    }
+    for (int i = 0; i < 2; i++) MUST(pthread_join(threads[i], NULL) == 0);
+}
+
 static void test_words(void) {
     const vm_offset_t at = (vm_offset_t) &word;
     pthread_t thread;
@@ -109,12 +160,18 @@ static void test_words(void) {
     CHECK_CODE(gsync_wait(self, 16, 5, 0, 0, 0), KERN_INVALID_ADDRESS);
     CHECK_CODE(gsync_wait(self, at, 5, 0, 0, GSYNC_QUAD), KERN_INVALID_ARGUMENT);
     CHECK_CODE(gsync_wait(MACH_PORT_NULL, at, 5, 0, 0, 0), KERN_INVALID_TASK);
+    CHECK_CODE(gsync_wake(self, at, 0, GSYNC_BROADCAST), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(gsync_requeue(self, at, at, TRUE, GSYNC_BROADCAST), KERN_INVALID_ARGUMENT);
     MUST(pthread_create(&thread, NULL, sleep_there, &word) == 0);
-    CHECK_CODE(gsync_wake(self, at, 7, GSYNC_MUTATE), S);
+    while (gsync_wake(self, at, 0, 0) == KERN_INVALID_ARGUMENT) sched_yield();
     MUST(pthread_join(thread, NULL) == 0);
-    /* It slept, or came when the word had changed. */
-    CHECK(word == 7 && (woken == S || woken == KERN_INVALID_ARGUMENT));
-    CHECK_CODE(gsync_wake(self, at, 0, GSYNC_BROADCAST), S);
+    CHECK(word == 5 && woken == S);
+    /* It sleeps, or comes when the word has changed. */
+    MUST(pthread_create(&thread, NULL, sleep_there, &word) == 0);
+    const kern_return_t code = gsync_wake(self, at, 7, GSYNC_MUTATE);
+    MUST(pthread_join(thread, NULL) == 0);
+    CHECK(word == 7 && (code == S || code == KERN_INVALID_ARGUMENT) && woken == code);
+    test_read_only();
     CHECK_CODE(gsync_requeue(self, at, at + 2, TRUE, 0), KERN_INVALID_ADDRESS);
     /* Between processes, in both directions. */
     vm_address_t memory = 0;
@@ -129,15 +186,7 @@ static void test_words(void) {
     if (child == 0) _exit(0);
     int status = -1;
     CHECK(child > 0 && waitpid(child, &status, 0) == child && status == 0);
-    /* Requeued sleepers are woken at the other word. */
-    unsigned other = 0;
-    word = 5;
-    MUST(pthread_create(&thread, NULL, sleep_there, &word) == 0);
-    CHECK_CODE(gsync_requeue(self, at, (vm_offset_t) &other, FALSE, 0), S);
-    CHECK_CODE(gsync_wake(self, at, 6, GSYNC_MUTATE), S);
-    CHECK_CODE(gsync_wake(self, (vm_offset_t) &other, 0, GSYNC_BROADCAST), S);
-    MUST(pthread_join(thread, NULL) == 0);
-    CHECK(woken == S || woken == KERN_INVALID_ARGUMENT);
+    test_requeue();
     CHECK_CODE(vm_deallocate(self, memory, vm_page_size), S);
 }
 

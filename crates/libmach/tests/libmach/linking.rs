@@ -9,7 +9,7 @@ use std::{
 };
 
 /// The functions that a header declares: what stands before the first parenthesis of an `extern` declaration.
-fn declared(header: &str) -> Vec<String> {
+pub fn declared(header: &str) -> Vec<String> {
     let text = header.split("/*").map(|part| part.split_once("*/").map_or(part, |(_, code)| code)).collect::<String>();
     let declarations = text.split("extern ").skip(1).filter(|rest| !rest.starts_with("\"C\""));
     let fronts = declarations.filter_map(|rest| rest.split_once(['(', ';', '{'])).map(|(front, _)| front.trim().to_owned());

@@ -4,6 +4,7 @@
 mod calls;
 mod conformance;
 mod cthreads;
+mod darwin;
 mod edges;
 mod headers;
 mod linking;

@@ -12,8 +12,17 @@ pub fn source(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/c").join(name)
 }
 
-/// The headers of the library, sorted.
+/// Where a program of Darwin's dialect finds its headers, in this order.
+pub const HEADERS_OF_DARWIN: &[&str] = &["include/darwin", "include"];
+
+/// The headers of the library, sorted; those of Darwin's dialect are not among them.
 pub fn headers() -> Vec<PathBuf> {
+    let darwin = repository("include/darwin");
+    headers_in(&repository("include")).into_iter().filter(|path| !path.starts_with(&darwin)).collect()
+}
+
+/// The headers below a directory, sorted.
+pub fn headers_in(directory: &Path) -> Vec<PathBuf> {
     fn collect(directory: &Path, found: &mut Vec<PathBuf>) {
         for entry in std::fs::read_dir(directory).expect("include can be read") {
             let path = entry.expect("include can be read").path();
@@ -25,7 +34,7 @@ pub fn headers() -> Vec<PathBuf> {
         }
     }
     let mut found = Vec::new();
-    collect(&repository("include"), &mut found);
+    collect(directory, &mut found);
     found.sort();
     found
 }
@@ -67,10 +76,15 @@ pub fn compile(name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
 
 /// Compiles C sources and links them as the last of the flags say.
 pub fn link(name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
+    link_with(&["include"], name, sources, flags)
+}
+
+/// As [`link`], with headers from these directories.
+pub fn link_with(headers: &[&str], name: &str, sources: &[&str], flags: &[&str]) -> PathBuf {
     let output = program(name);
     let mut cc = Command::new("cc");
-    cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-I"]);
-    cc.arg(repository("include")).arg("-o").arg(&output);
+    cc.args(["-std=gnu11", "-D_GNU_SOURCE", "-O1", "-g", "-Wall", "-Wextra", "-Wpedantic", "-Werror"]);
+    cc.args(headers.iter().flat_map(|path| ["-I".into(), repository(path)])).arg("-o").arg(&output);
     run(cc.args(sources.iter().map(|name| source(name))).args(flags));
     output
 }

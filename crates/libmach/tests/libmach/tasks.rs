@@ -8,3 +8,9 @@ fn tasks() {
     let program = support::compile("tasks", &["tasks.c", "check.c"], &[]);
     support::run(&mut Command::new(program));
 }
+
+#[test]
+fn task_ports() {
+    let program = support::compile("task_ports", &["task_ports.c", "check.c"], &[]);
+    support::run(&mut Command::new(program));
+}

@@ -139,6 +139,17 @@ impl From<Errno> for Failed {
 /// # Errors
 /// Nothing listens there, or no name server of this user's and this version; or it takes no more clients.
 pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
+    // A server that ends drops the connections that it took; nobody listens the second time then. One that lives is not to be taken for gone.
+    for _ in 0..2 {
+        if let Some(got) = greet_once(socket)? {
+            return Ok(got);
+        }
+    }
+    Err(Failed::Other(io::Error::other("it takes connections and answers none; it may have no descriptors left (ulimit -n)")))
+}
+
+/// As [`greet`]; None if the connection was dropped without an answer.
+fn greet_once(socket: &Path) -> Result<Option<(OwnedFd, OwnedFd)>, Failed> {
     let connection = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?;
     // A server that was stopped fills its backlog, and connect(2) then waits as long as this says.
     sockopt::set_socket_timeout(&connection, sockopt::Timeout::Send, Some(PATIENCE))?;
@@ -163,9 +174,9 @@ pub fn greet(socket: &Path) -> Result<(OwnedFd, OwnedFd), Failed> {
     let mut fds = Vec::new();
     let packet = packet::receive(&connection, &mut bytes, |fd| fds.push(fd))?;
     if packet.len == 0 {
-        return Err(Failed::Nobody);
+        return Ok(None);
     }
-    pair(bytes, &packet, fds)
+    pair(bytes, &packet, fds).map(Some)
 }
 
 fn other() -> Failed {
@@ -212,12 +223,18 @@ pub fn welcome(
         return Err(io::ErrorKind::PermissionDenied.into());
     }
     match port(peer.pid) {
-        Ok(port) if task.holders(port) < most => give(connection, task, port),
+        Ok(port) if task.holders(port) < most => give(connection, task, port).inspect_err(|_| refuse(connection)),
         _ => {
-            packet::send(connection, &[FULL.as_bytes()], &[])?;
+            refuse(connection);
             Err(io::Error::other("there are as many clients as there may be"))
         }
     }
+}
+
+/// The server's side: tells a fresh connection that there is no room for it.
+pub fn refuse(connection: BorrowedFd<'_>) {
+    // A client that is gone has nothing to be told.
+    let _ = packet::send(connection, &[FULL.as_bytes()], &[]);
 }
 
 pub(super) fn give(connection: BorrowedFd<'_>, task: Task, port: u32) -> io::Result<()> {

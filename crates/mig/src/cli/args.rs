@@ -29,6 +29,7 @@ How it is written
   -subrprefix P     prefix of the routines of libmach that stubs call
   -maxonstack N     largest message on the stack, in bytes (default 32768)
   -s                a table of routine names in the server's file
+  --dialect DIALECT typed (default), or darwin: messages with descriptors and an NDR record, for libmach-darwin; C only
   --trap            stubs that call a server in the same process, and a table of the server's routines for them
 What is read
   -D -U -I -include -isystem -W -f -m -O -g -std -ansi -w -P -C -pipe ...   for the C preprocessor
@@ -53,6 +54,15 @@ pub enum Language {
     C,
     /// Rust.
     Rust,
+}
+
+/// What format the messages of the stubs have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// Each item has a type in front.
+    Typed,
+    /// Darwin's.
+    Darwin,
 }
 
 /// The files to write; `None` for the default.
@@ -99,6 +109,8 @@ pub struct Args {
     pub grammar: Option<Grammar>,
     /// The language of the stubs.
     pub language: Language,
+    /// The dialect of their messages.
+    pub dialect: Dialect,
     /// `-E`
     pub preprocess_only: bool,
     /// `-check`
@@ -142,10 +154,10 @@ const NOTED: [(&str, &str); 11] = [
     ("-b", "it is of other compilers"),
     ("-B", "it is of other compilers"),
     ("-typed", "messages are typed anyway"),
-    ("-untyped", "messages are typed"),
+    ("-untyped", "--dialect darwin is for messages without types"),
     ("-mach_msg2", "stubs call mach_msg"),
-    ("-max_descrs", "messages have no descriptors"),
-    ("-max_reply_descrs", "messages have no descriptors"),
+    ("-max_descrs", "there is no limit"),
+    ("-max_reply_descrs", "there is no limit"),
 ];
 
 impl Args {
@@ -164,6 +176,7 @@ impl Args {
             cc: split(&cc),
             grammar: None,
             language: Language::C,
+            dialect: Dialect::Typed,
             preprocess_only: false,
             check_only: false,
             dependencies: false,
@@ -185,6 +198,9 @@ impl Args {
         }
         if args.files.is_empty() && args.information.is_none() {
             return Err(usage("no .defs file was given"));
+        }
+        if args.dialect == Dialect::Darwin && (args.language == Language::Rust || args.c.trap) {
+            return Err(usage("--dialect darwin goes with C stubs only, and not with --trap"));
         }
         if args.files.len() > 1 && args.outputs.any() {
             return Err(usage("options that name an output go with one .defs file only"));
@@ -247,6 +263,9 @@ impl Args {
             "--lang" | "-lang" => self.language = language(&operand()?)?,
             "--lang=c" => self.language = Language::C,
             "--lang=rust" => self.language = Language::Rust,
+            "--dialect" | "-dialect" => self.dialect = dialect(&operand()?)?,
+            "--dialect=typed" => self.dialect = Dialect::Typed,
+            "--dialect=darwin" => self.dialect = Dialect::Darwin,
             "-prefix" => self.c.routine_prefix = operand()?,
             "-subrprefix" => self.c.support_prefix = operand()?,
             "-maxonstack" => self.c.stack_limit = number(&operand()?)?,
@@ -304,6 +323,14 @@ fn language(text: &str) -> Result<Language, Failure> {
         "c" => Ok(Language::C),
         "rust" => Ok(Language::Rust),
         _ => Err(usage(&format!("`{text}` is no language; there are c and rust"))),
+    }
+}
+
+fn dialect(text: &str) -> Result<Dialect, Failure> {
+    match text {
+        "typed" => Ok(Dialect::Typed),
+        "darwin" => Ok(Dialect::Darwin),
+        _ => Err(usage(&format!("`{text}` is no dialect; there are typed and darwin"))),
     }
 }
 

@@ -8,7 +8,7 @@ use std::ffi::OsString;
 use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
-pub use args::{Args, Language, Outputs};
+pub use args::{Args, Dialect, Language, Outputs};
 
 use crate::diagnostics::{Diagnostics, render};
 use crate::model::Interface;
@@ -88,6 +88,9 @@ fn compile(args: &Args, file: &str) -> Result<(), Failure> {
     let interface = crate::check::check(&tree, &source, &mut diagnostics);
     if let (Language::Rust, 0, Some(interface)) = (args.language, diagnostics.errors(), &interface) {
         crate::emit::rust::check(interface, args.c.trap, &mut diagnostics);
+    }
+    if let (Dialect::Darwin, 0, Some(interface)) = (args.dialect, diagnostics.errors(), &interface) {
+        crate::emit::c::darwin::check(interface, &mut diagnostics);
     }
     if args.quiet {
         diagnostics.drop_warnings();

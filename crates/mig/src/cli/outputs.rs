@@ -5,13 +5,18 @@ use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use super::{Args, Failure, Language};
-use crate::emit::c::{self, Audience};
+use super::{Args, Dialect, Failure, Language};
+use crate::emit::c::{self, Audience, darwin};
 use crate::emit::rust::{self, Halves};
 use crate::model::{Interface, Routine};
 
 /// A file to write: its name and its text.
 type Output = (String, String);
+
+/// Writers of a dialect: of a whole file of stubs, of one routine's, and of a header.
+type Whole = fn(&Interface, &c::Options) -> String;
+type One = fn(&Interface, &c::Options, &Routine) -> String;
+type Header = fn(&Interface, &c::Options, Audience) -> String;
 
 /// Writes all that was asked for, and returns the names of the files.
 ///
@@ -46,28 +51,32 @@ fn c_outputs(args: &Args, interface: &Interface) -> Vec<Output> {
     let mut options = args.c.clone();
     let file_name = |path: &String| Path::new(path).file_name().map(|f| format!("\"{}\"", f.to_string_lossy()));
     options.header = outputs.internal_header.as_ref().filter(|f| *f != "/dev/null").and_then(file_name);
+    let (user, user_routine, server, header): (Whole, One, Whole, Header) = match args.dialect {
+        Dialect::Typed => (c::user, c::user_routine, c::server, c::header),
+        Dialect::Darwin => (darwin::user, darwin::user_routine, darwin::server, darwin::header),
+    };
     let or = |given: &Option<String>, default: String| given.clone().or((!outputs.named_only).then_some(default));
     let mut list = Vec::new();
     match &outputs.individual {
         Some(prefix) => {
             for routine in interface.routines() {
-                list.push((format!("{prefix}{}.c", routine.name), c::user_routine(interface, &options, routine)));
+                list.push((format!("{prefix}{}.c", routine.name), user_routine(interface, &options, routine)));
             }
-            if let Some(user) = &outputs.user {
-                list.push((user.clone(), c::user(interface, &options)));
+            if let Some(file) = &outputs.user {
+                list.push((file.clone(), user(interface, &options)));
             }
         }
-        None => list.extend(or(&outputs.user, format!("{name}User.c")).map(|f| (f, c::user(interface, &options)))),
+        None => list.extend(or(&outputs.user, format!("{name}User.c")).map(|f| (f, user(interface, &options)))),
     }
-    list.extend(or(&outputs.server, format!("{name}Server.c")).map(|f| (f, c::server(interface, &options))));
-    list.extend(or(&outputs.header, format!("{name}.h")).map(|f| (f, c::header(interface, &options, Audience::Users))));
+    list.extend(or(&outputs.server, format!("{name}Server.c")).map(|f| (f, server(interface, &options))));
+    list.extend(or(&outputs.header, format!("{name}.h")).map(|f| (f, header(interface, &options, Audience::Users))));
     let headers = [
         (&outputs.server_header, Audience::Servers),
         (&outputs.internal_header, Audience::Internal),
         (&outputs.definitions, Audience::Definitions),
     ];
     for (file, audience) in headers {
-        list.extend(file.clone().map(|f| (f, c::header(interface, &options, audience))));
+        list.extend(file.clone().map(|f| (f, header(interface, &options, audience))));
     }
     list.extend(outputs.defaults.clone().map(|f| (f, c::defaults(interface, &options))));
     list.extend(outputs.list.clone().map(|f| (f, list_of(interface))));

@@ -1,6 +1,6 @@
 //! Files in the grammar of Apple and OSF.
 
-use crate::support::{c_files, compile_strictly, mig, output, run};
+use crate::support::{c_files, compile_strictly, compile_strictly_with, include, mig, output, run};
 
 /// What only that grammar has, and types that it does not build in.
 const FILE: &str = "
@@ -54,6 +54,17 @@ fn it_is_recognised_and_compiles() {
     assert!(user.contains("if (msg_result == MACH_SEND_TIMED_OUT)\n\t\tmach_msg_destroy(&InP->Head);"), "{user}");
     let definitions = std::fs::read_to_string(dir.path().join("d.h")).unwrap();
     assert!(definitions.contains("#include <mach/boolean.h>") && !definitions.contains("kern_return_t timed"));
+}
+
+/// The same in Darwin's dialect, which has no `overwrite`.
+#[test]
+fn it_compiles_in_darwins_dialect() {
+    let dir = with(&FILE.replace("inout const : int", "inout n : int").replace(", Overwrite", ""));
+    let outputs = ["--dialect", "darwin", "-sheader", "s.h", "-iheader", "i.h", "-dheader", "d.h", "-DSERVERPREFIX=s_"];
+    run(mig().args(outputs).arg("old.defs").current_dir(dir.path()));
+    compile_strictly_with(&[include().join("darwin"), include()], dir.path(), &c_files(dir.path()), &[]);
+    let user = std::fs::read_to_string(dir.path().join("oldUser.c")).unwrap();
+    assert!(user.contains("MACH_SEND_MSG | MACH_SEND_TIMEOUT,\n\t\t40, 0, MACH_PORT_NULL, 50,"), "{user}");
 }
 
 #[test]

@@ -71,16 +71,20 @@ fn routines_are_listed() {
     assert_eq!(list("crates/mig/tests/golden/settings.defs"), "s 100 second 1 101 201\ns 100 fifth 4 104 0\n");
 }
 
-/// The name server's modules lie where they are used. A status is a `boolean_t` in messages, and has more than two values.
+/// The modules of the name server and of libmach lie where they are used. A service's status is a `boolean_t` in messages, and has more than two
+/// values.
 #[test]
-fn the_name_servers_modules_are_as_they_are_used() {
+fn modules_are_as_they_are_used() {
     let dir = tempfile::tempdir().unwrap();
-    let used = root().join("crates/mach/src/bootstrap");
-    for (defs, name) in [(root().join("include/mach/bootstrap.defs"), "interface.rs"), (used.join("listing.defs"), "listing.rs")]
-    {
-        let file = dir.path().join(name);
-        run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(defs));
-        golden(&used.join(name), &std::fs::read_to_string(&file).unwrap());
+    for (defs, made) in [
+        ("include/mach/bootstrap.defs", "crates/mach/src/bootstrap/interface.rs"),
+        ("crates/mach/src/bootstrap/listing.defs", "crates/mach/src/bootstrap/listing.rs"),
+        ("crates/libmach/src/tasks/names.defs", "crates/libmach/src/tasks/names.rs"),
+        ("include/mach/mach.defs", "crates/libmach/src/tasks/memory.rs"),
+    ] {
+        let file = dir.path().join("made.rs");
+        run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(root().join(defs)));
+        golden(&root().join(made), &std::fs::read_to_string(&file).unwrap());
         run(rustfmt().arg(&file));
     }
 }

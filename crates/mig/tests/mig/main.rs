@@ -10,6 +10,7 @@
 
 mod apple;
 mod command;
+mod darwin;
 mod diagnostics;
 mod fuzz;
 mod generated;

@@ -37,11 +37,17 @@ pub const COMPILERS: [&str; 2] = ["gcc", "clang"];
 
 /// Compiles each file as strictly as generated code is promised to pass, with all warnings as errors.
 pub fn compile_strictly(dir: &Path, files: &[PathBuf], extra: &[&OsStr]) {
+    compile_strictly_with(&[include()], dir, files, extra);
+}
+
+/// As [`compile_strictly`], with headers from these directories.
+pub fn compile_strictly_with(headers: &[PathBuf], dir: &Path, files: &[PathBuf], extra: &[&OsStr]) {
     for compiler in COMPILERS {
         for file in files {
             let mut command = Command::new(compiler);
             command.args(["-std=c99", "-Wall", "-Wextra", "-Wconversion", "-Werror", "-O2", "-c", "-o", "/dev/null"]);
-            command.arg("-I").arg(include()).arg("-I").arg(dir).args(extra).arg(file).current_dir(dir);
+            command.args(headers.iter().flat_map(|path| [OsStr::new("-I"), path.as_os_str()]));
+            command.arg("-I").arg(dir).args(extra).arg(file).current_dir(dir);
             run(&mut command);
         }
     }

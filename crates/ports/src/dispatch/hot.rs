@@ -17,7 +17,8 @@ impl Inner {
     /// # Errors
     /// Those of eventfd(2) and fcntl(2).
     pub(crate) fn pollable(&mut self, what: For) -> io::Result<OwnedFd> {
-        let descriptor = self.waiting.pollable(what)?;
+        let in_set = matches!(what, For::Port(port) if self.state.port(port).local().is_some_and(|local| local.set.is_some()));
+        let descriptor = self.waiting.pollable(what, in_set)?;
         if !self.waiting.is_led() {
             self.cool_all();
         }

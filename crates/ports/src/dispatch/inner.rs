@@ -1,6 +1,6 @@
 //! What the lock guards, and waking the threads that wait for it to change.
 
-use super::shortcuts::Shortcuts;
+use super::{served::Served, shortcuts::Shortcuts};
 use crate::{
     routes::Routes,
     state::{Home, LineId, PortId, SetId},
@@ -15,6 +15,8 @@ pub struct Inner {
     pub routes: Routes,
     /// The threads that wait.
     pub waiting: Waiting,
+    /// The library's own task.
+    pub served: Served,
     /// Messages received by this process.
     pub received: u64,
     /// Where the last messages went and came from.
@@ -56,6 +58,8 @@ impl Inner {
     pub(super) fn wake_all_of(&mut self, port: PortId) {
         let receives = self.receivers_of(port);
         self.wake_where(|what| *what == For::NotFull(port) || receives(what));
+        let in_set = self.state.ports.get(port.0 as usize).is_some_and(|it| it.local().is_some_and(|local| local.set.is_some()));
+        self.waiting.changes_set(For::Port(port), in_set);
         self.waiting.tell_pollers(receives);
         // What polls finds no receive right then. Its number may become another port's.
         if !self.state.ports.get(port.0 as usize).is_some_and(|it| matches!(it.home, Home::Here(_))) {
@@ -66,6 +70,7 @@ impl Inner {
     /// Wakes all threads that wait on the set, which is gone.
     pub(super) fn wake_all_of_set(&mut self, set: SetId) {
         self.wake_where(|what| *what == For::Set(set));
+        self.waiting.tell_pollers(|what| *what == For::Set(set));
         self.waiting.pollables.retain(|pollable| pollable.what != For::Set(set));
     }
 

@@ -74,7 +74,10 @@ impl Inner {
                 let _ = self.listen_receiving_end(port);
                 self.accept_lines(port);
             }
-            Some(Deferred::Holders(port)) => self.refresh_holders(port),
+            Some(Deferred::Holders(port)) => {
+                self.listen_watches(port);
+                self.refresh_holders(port);
+            }
             Some(Deferred::Resend(port)) => self.resend_stranded(port),
             None => {}
         }

@@ -3,7 +3,7 @@
 use super::Inner;
 use crate::{
     routes::send::{Refused, Unsent},
-    state::{Effect, message::Message},
+    state::{Effect, PortId, message::Message, port::Kernel},
     waiting::For,
 };
 
@@ -33,7 +33,7 @@ impl Inner {
 
     fn carry_out(&mut self, effect: Effect) {
         match effect {
-            Effect::Arrived(port) => self.wake_receiver(port),
+            Effect::Arrived(port) => self.has_arrived(port),
             Effect::NotFull(port) => self.wake_where(|what| *what == For::NotFull(port)),
             Effect::Transmit(message) => self.transmit(message),
             Effect::Forgotten(port) => self.forget(port),
@@ -46,6 +46,20 @@ impl Inner {
             Effect::WatchOnce(once) => self.watch_once(once),
             Effect::Taken(origin) => self.give_credit(origin),
             Effect::Adopted(port) => self.accept_first(port),
+        }
+    }
+
+    /// A message has come to a port.
+    fn has_arrived(&mut self, port: PortId) {
+        let Self { routes, served, .. } = self;
+        match routes.state.ports.get(port.0 as usize).and_then(|it| it.local()).map(|local| local.kernel) {
+            None | Some(Kernel::No) => self.wake_receiver(port),
+            Some(Kernel::Task(_)) if served.pass_on(&mut routes.state, port).is_some() => {}
+            Some(_) => {
+                while let Some(message) = routes.state.dequeue(port) {
+                    routes.answer(message);
+                }
+            }
         }
     }
 

@@ -259,10 +259,11 @@ impl Line {
         }
     }
 
-    /// Writes a record without items or descriptors, which [fits](Line::check_space), and makes it visible.
+    /// Writes a record without items or descriptors, which [fits](Line::check_space), and makes it visible. Behind the body come as many zeroes as it is
+    /// to be filled up with: none, or 4.
     #[inline(always)]
-    pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
-        self.segment.tx.fill_headed(&mut self.tx, record.words(), body)?;
+    pub fn write_plain(&mut self, record: &wire::Record, body: &[u8], filling: usize) -> Result<(), Corrupt> {
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), body, filling)?;
         self.publish();
         Ok(())
     }

@@ -1,6 +1,9 @@
 //! What a line consists of: its slots, its tokens, and its records on their way out.
 
-use crate::{account::Charge, state::PortId};
+use crate::{
+    account::Charge,
+    state::{PortId, message::Sender},
+};
 use slipway_fabric::{
     Corrupt,
     credit::{RxCount, TxCount},
@@ -96,12 +99,29 @@ impl From<Corrupt> for Stall {
 }
 
 /// The process at the other end, as the kernel tells.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub struct Peer {
     /// Its process number; 0 if unknown.
     pub pid: i32,
+    /// The user and the group that it ran as when it made the line; !0 if unknown.
+    pub uid: u32,
+    /// As `uid`.
+    pub gid: u32,
     /// The identity of its bell, if this end made it; 0 else.
     pub bell: u64,
+}
+
+impl Default for Peer {
+    fn default() -> Self {
+        Self { pid: 0, uid: !0, gid: !0, bell: 0 }
+    }
+}
+
+impl Peer {
+    /// The process as the sender of a message.
+    pub fn sender(&self) -> Sender {
+        Sender::Other { pid: self.pid, uid: self.uid, gid: self.gid }
+    }
 }
 
 /// The descriptors of a record that was written and may have to be taken back.

@@ -5,21 +5,22 @@
 //! return; and a commit that can't fail.
 
 use super::{
-    header::{self, Delivered, Header},
+    format::{Delivered, Format, Header, Local as Destination, Origin},
     typed,
 };
 use crate::{
-    abi::{self, Code, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
+    abi::{self, Code, LOCAL_MASK, REMOTE_MASK, kind, types},
     dispatch::Inner,
     line::{INLINE, Line},
     routes::{Deferred, Once, Routes, Upcall, import::View},
     state::{
         Home, LineId, PortId, Right, SpaceId, State,
+        message::Sender,
         port::{Local, Port},
         space::Object,
     },
     waiting::For,
-    wire::{self, RECORD, Record, WireRight, form, parse::ParsedRight},
+    wire::{self, RECORD, Record, WireRight, flag, form, parse::ParsedRight},
 };
 
 impl Inner {
@@ -60,23 +61,22 @@ impl Inner {
 /// Sends the message of `size` bytes in `buffer` if it is plain, and its line has room: false, and nothing has changed, if
 /// not.
 #[inline(never)]
-pub fn send(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
+pub fn send<F: Format>(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
     const PLAIN: u32 = types::COPY_SEND;
-    if size > buffer.len() || size > INLINE || !size.is_multiple_of(8) {
+    if size > buffer.len() || size > INLINE || !size.is_multiple_of(F::UNIT) {
         return false;
     }
-    let Some((front, body)) = buffer[..size].split_first_chunk::<HEADER>() else { return false };
-    let (header, bits) = header::read(front);
+    let Some((header, bits, body)) = F::read(&buffer[..size]) else { return false };
     match bits {
-        PLAIN => header.local == abi::NULL && to_slot(inner, space, &header, None, body),
-        _ => send_with_once(inner, space, front, body),
+        PLAIN => header.local == abi::NULL && to_slot::<F>(inner, space, &header, None, body),
+        _ => send_with_once::<F>(inner, space, &buffer[..size]),
     }
 }
 
 /// As [`send`], for a message with a send-once right, or for one.
 #[inline(never)]
-fn send_with_once(inner: &mut Inner, space: SpaceId, front: &[u8; HEADER], body: &[u8]) -> bool {
-    let (header, bits) = header::read(front);
+fn send_with_once<F: Format>(inner: &mut Inner, space: SpaceId, message: &[u8]) -> bool {
+    let Some((header, bits, body)) = F::read(message) else { return false };
     let reply = match (header.local_type, header.local) {
         (0, abi::NULL) => None,
         (types::MAKE_SEND_ONCE, name) => match reply_port(inner, space, name) {
@@ -87,8 +87,8 @@ fn send_with_once(inner: &mut Inner, space: SpaceId, front: &[u8; HEADER], body:
     };
     match header.remote_type {
         _ if bits & !(REMOTE_MASK | LOCAL_MASK) != 0 => false,
-        types::COPY_SEND => to_slot(inner, space, &header, reply, body),
-        types::MOVE_SEND_ONCE => to_token(inner, space, &header, reply, body),
+        types::COPY_SEND => to_slot::<F>(inner, space, &header, reply, body),
+        types::MOVE_SEND_ONCE => to_token::<F>(inner, space, &header, reply, body),
         _ => false,
     }
 }
@@ -111,18 +111,37 @@ fn make_reply(state: &mut State, line: &mut Line, reply: Option<PortId>) -> Wire
     }
 }
 
+/// What a body is filled up by, in bytes.
 #[inline(always)]
-fn record(kind: u8, target: u32, id: i32, reply: WireRight, body: &[u8]) -> Record {
-    Record { body: body.len() as u32, kind, target, id, reply, ..Record::default() }
+fn filling<F: Format>(body: &[u8]) -> usize {
+    if F::SHORT { body.len() & 4 } else { 0 }
+}
+
+/// Writes a message, for which there is room.
+#[inline(always)]
+fn write<F: Format>(
+    line: &mut Line,
+    kind: u8,
+    target: u32,
+    id: i32,
+    reply: WireRight,
+    body: &[u8],
+) -> Result<(), slipway_fabric::Corrupt> {
+    let filling = filling::<F>(body);
+    // The flag is twice as large as the filling that it tells of.
+    let flags = (2 * filling) as u8;
+    const { assert!(flag::SHORT == 2 * 4) };
+    let record = Record { body: (body.len() + filling) as u32, kind, flags, target, id, reply, ..Record::default() };
+    line.write_plain(&record, body, filling)
 }
 
 #[inline(always)]
-fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
+fn to_slot<F: Format>(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
     let Some((number, slot)) = inner.route_to(space, header.remote) else { return false };
     let Routes { state, lines, sent, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     // What is flushed may drop descriptors.
-    if !line.backlog.is_empty() || line.check_space(RECORD + body.len(), 0).is_err() {
+    if !line.backlog.is_empty() || line.check_space(RECORD + body.len() + filling::<F>(body), 0).is_err() {
         return false;
     }
     let Ok(out) = line.credited(slot) else { return false };
@@ -131,7 +150,7 @@ fn to_slot(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Por
     out.count.add();
     *sent += 1;
     let reply = make_reply(state, line, reply);
-    let written = line.write_plain(&record(wire::kind::MESSAGE, slot, header.id, reply, body), body);
+    let written = write::<F>(line, wire::kind::MESSAGE, slot, header.id, reply, body);
     if written.is_err() || line.credit.closed(slot).is_some() {
         lost_or_closed(inner, number, written.is_err());
     }
@@ -149,7 +168,7 @@ fn lost_or_closed(inner: &mut Inner, number: LineId, lost: bool) {
     }
 }
 
-fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
+fn to_token<F: Format>(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
     let Some(Object::Once(once)) =
         inner.state.space(space).get(header.remote).filter(|entry| entry.request == 0).map(|entry| entry.object)
     else {
@@ -160,13 +179,13 @@ fn to_token(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<Po
     let Routes { state, lines, onces, stirred, sent, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     // What is flushed may drop descriptors.
-    if !line.backlog.is_empty() || line.check_space(RECORD + body.len(), 0).is_err() {
+    if !line.backlog.is_empty() || line.check_space(RECORD + body.len() + filling::<F>(body), 0).is_err() {
         return false;
     }
 
     // As in `to_slot`.
     let reply = make_reply(state, line, reply);
-    let written = line.write_plain(&record(wire::kind::ONCE, token, header.id, reply, body), body);
+    let written = write::<F>(line, wire::kind::ONCE, token, header.id, reply, body);
     line.held.remove(&token);
     onces.remove(once.0 as usize);
     *sent += 1;
@@ -222,27 +241,31 @@ fn none_queued(state: &State, what: For) -> bool {
 
 /// Where a received message goes.
 #[derive(Debug)]
-pub struct Buffer<'a> {
+pub struct Buffer<'a, F: Format> {
     /// The space in which the message's rights get names.
     pub space: SpaceId,
     /// What is received from.
     pub what: For,
     /// Where the message goes: all of it may be used.
     pub bytes: &'a mut [u8],
+    /// What comes behind the message.
+    pub tail: F::Tail,
 }
 
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
-pub fn receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
-    match receive_plain(inner, space, what, bytes) {
-        Short::Other => receive_front(inner, space, what, bytes),
+pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
+    // What has more behind it than most is not told in registers.
+    let short = if F::is_usual(tail) { receive_plain::<F>(inner, space, what, bytes) } else { Short::Other };
+    match short {
+        Short::Other => receive_front::<F>(inner, space, what, bytes, tail),
         short => short,
     }
 }
 
 /// As [`receive`], for what is most frequent.
 #[inline(never)]
-fn receive_plain(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
+fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(&number) = inner.waiting.hot.first() else {
         return if none_queued(state, what) { Short::Nothing } else { Short::Other };
@@ -253,8 +276,8 @@ fn receive_plain(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8])
         Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
-    match take_off::<true>(state, line, &record, what, bytes) {
-        Some(taken) => deliver(inner, number, &record, &taken, space, bytes),
+    match take_off::<F, true>(state, line, &record, what, bytes, F::USUAL) {
+        Some(taken) => deliver::<F>(inner, number, &record, &taken, space, bytes, F::USUAL),
         None => return Short::Other,
     }
     Short::Received
@@ -262,50 +285,64 @@ fn receive_plain(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8])
 
 /// As [`receive`], for what is less frequent.
 #[inline(never)]
-fn receive_front(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
+fn receive_front<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
     let Some(&number) = inner.waiting.hot.first() else { return Short::Other };
     // What is posted may drop descriptors.
     let free = |line: &&mut Line| line.kept.is_empty() && line.backlog.is_empty();
     let front = inner.lines.get_mut(number).filter(free).and_then(|line| line.front().ok().flatten());
-    let mut to = Buffer { space, what, bytes };
+    let mut to = Buffer::<F> { space, what, bytes, tail };
     if front.is_some_and(|record| take(inner, number, &record, &mut to)) { Short::Received } else { Short::Other }
 }
 
 /// Takes the record at the front of a line, if it is a message for a port of the receiver's whose queue is empty, that fits,
 /// and has nothing in it but bytes and perhaps a reply right. False, and nothing has changed, if not.
-pub fn take(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<'_>) -> bool {
+pub fn take<F: Format>(inner: &mut Inner, number: LineId, record: &Record, to: &mut Buffer<'_, F>) -> bool {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(line) = lines.get_mut(number) else { return false };
     let taken = match record.kind {
-        wire::kind::MESSAGE => take_off::<false>(state, line, record, to.what, to.bytes),
+        wire::kind::MESSAGE => take_off::<F, false>(state, line, record, to.what, to.bytes, to.tail),
         wire::kind::ONCE => take_off_once(state, line, record, to),
         _ => None,
     };
     let Some(taken) = taken else { return false };
-    deliver(inner, number, record, &taken, to.space, to.bytes);
+    deliver::<F>(inner, number, record, &taken, to.space, to.bytes, to.tail);
     true
 }
 
 /// What the header of a message that was taken says of its port.
 pub(super) struct Taken {
-    pub local: u64,
-    pub local_type: u32,
+    pub at: Destination,
     dest_type: u32,
-    pub seqno: u32,
 }
 
-/// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor.
+/// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor. What a body is filled up with
+/// is copied, too: it lies where the tail comes.
 #[inline(always)]
-fn fits(record: &Record, bytes: &[u8]) -> bool {
-    let plain = record.flags == 0 && record.fds == 0 && record.items == 0;
-    plain && HEADER + record.body as usize <= bytes.len()
+fn fits<F: Format>(record: &Record, bytes: &[u8], tail: F::Tail) -> bool {
+    let flags = if F::SHORT { record.flags & !flag::SHORT } else { record.flags };
+    let plain = flags == 0 && record.fds == 0 && record.items == 0 && !F::asks_for_context(tail);
+    plain && F::HEADER + F::room(tail) + record.body as usize <= bytes.len()
+}
+
+/// The bytes of a body that its receiver gets.
+#[inline(always)]
+fn len<F: Format>(record: &Record) -> usize {
+    let filling = if F::SHORT { (record.flags & flag::SHORT) / 2 } else { 0 };
+    (record.body as usize).saturating_sub(filling.into())
 }
 
 /// Takes the body of a message at the front off the line, which is counted as received. `MOST`: of most messages, which
 /// makes the fewest steps; those that have nothing else but perhaps a token.
 #[inline(always)]
-fn take_off<const MOST: bool>(state: &mut State, line: &mut Line, record: &Record, what: For, bytes: &mut [u8]) -> Option<Taken> {
-    if !fits(record, bytes) || MOST && record.kind != wire::kind::MESSAGE {
+fn take_off<F: Format, const MOST: bool>(
+    state: &mut State,
+    line: &mut Line,
+    record: &Record,
+    what: For,
+    bytes: &mut [u8],
+    tail: F::Tail,
+) -> Option<Taken> {
+    if MOST && record.kind != wire::kind::MESSAGE || !fits::<F>(record, bytes, tail) {
         return None;
     }
     match record.reply.form {
@@ -325,18 +362,18 @@ fn take_off<const MOST: bool>(state: &mut State, line: &mut Line, record: &Recor
 
     // Past this point nothing can fail.
     line.credit.accept_and_take(record.target, &mut slot.count);
-    let size = HEADER + record.body as usize;
-    if size > HEADER {
-        line.copy_out(0, &mut bytes[HEADER..size]);
+    let end = F::HEADER + record.body as usize;
+    if end > F::HEADER {
+        line.copy_out(0, &mut bytes[F::HEADER..end]);
     }
     line.consume(record);
     Some(Taken::new(local, payload, types::PORT_SEND))
 }
 
 /// As [`take_off`], for the message of a send-once right.
-fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_>) -> Option<Taken> {
+fn take_off_once<F: Format>(state: &mut State, line: &mut Line, record: &Record, to: &mut Buffer<'_, F>) -> Option<Taken> {
     let by_value = matches!(record.reply.form, form::NULL | form::TOKEN | form::DEAD | form::LINE_RIGHT | form::BACK);
-    if !fits(record, to.bytes) || !by_value {
+    if !fits::<F>(record, to.bytes, to.tail) || !by_value {
         return None;
     }
     let port = line.token_port(record.target)?;
@@ -344,7 +381,7 @@ fn take_off_once(state: &mut State, line: &mut Line, record: &Record, to: &mut B
     let taken = Taken::new(local, local.payload, types::PORT_SEND_ONCE);
 
     // As in `take_off`.
-    line.copy_out(0, &mut to.bytes[HEADER..HEADER + record.body as usize]);
+    line.copy_out(0, &mut to.bytes[F::HEADER..F::HEADER + record.body as usize]);
     line.take_token(record.target);
     line.consume(record);
     let it = state.port_mut(port);
@@ -366,18 +403,25 @@ impl Taken {
     pub fn new(local: &mut Local, payload: Option<u64>, dest_type: u32) -> Self {
         let seqno = local.seqno;
         local.seqno = seqno.wrapping_add(1);
-        match payload {
-            None => {
-                Self { local: local.receiver.map_or(0, |(_, name)| u64::from(name)), local_type: dest_type, dest_type, seqno }
-            }
-            Some(payload) => Self { local: payload, local_type: types::PROTECTED_PAYLOAD, dest_type, seqno },
-        }
+        let (local, local_type) = match payload {
+            None => (local.receiver.map_or(0, |(_, name)| u64::from(name)), dest_type),
+            Some(payload) => (payload, types::PROTECTED_PAYLOAD),
+        };
+        Self { at: Destination { local, local_type, seqno }, dest_type }
     }
 }
 
 /// Writes the header of a message that was taken off a line.
 #[inline(always)]
-fn deliver(inner: &mut Inner, number: LineId, record: &Record, taken: &Taken, space: SpaceId, bytes: &mut [u8]) {
+fn deliver<F: Format>(
+    inner: &mut Inner,
+    number: LineId,
+    record: &Record,
+    taken: &Taken,
+    space: SpaceId,
+    bytes: &mut [u8],
+    tail: F::Tail,
+) {
     inner.received += 1;
     let (reply, reply_type) = match record.reply.form {
         form::NULL => (abi::NULL, 0),
@@ -386,9 +430,10 @@ fn deliver(inner: &mut Inner, number: LineId, record: &Record, taken: &Taken, sp
     if record.kind == wire::kind::ONCE && inner.lines.get(number).is_some_and(|line| line.lapsed) {
         inner.stirred.push(number);
     }
-    let size = HEADER + record.body as usize;
+    let size = F::settle(bytes, record.id, len::<F>(record));
     let message = Delivered { size, id: record.id, complex: false, dest_type: taken.dest_type, reply, reply_type };
-    header::write(bytes, &message, taken.local, taken.local_type, taken.seqno);
+    let sender = || inner.lines.get(number).map_or(Sender::UNKNOWN, |line| line.peer.sender());
+    F::write(bytes, &message, &taken.at, tail, || Origin { sender: sender(), context: 0 });
 }
 
 /// The reply right is none that the peer could give: the line ends.

@@ -4,12 +4,15 @@
 //! lock and what it guards stay on the processor where they are. As in the [fast path](super::fast), guards come first.
 
 use super::{
+    darwin::Darwin,
     fast::{Taken, reply_port},
-    header::{self, Delivered, Header},
+    format::{Delivered, Format, Header, Origin},
+    header::Typed,
     typed,
 };
 use crate::{
-    abi::{self, COMPLEX, HEADER, LOCAL_MASK, REMOTE_MASK, kind, types},
+    abi::{self, COMPLEX, LOCAL_MASK, REMOTE_MASK, kind, types},
+    dialect::Dialect,
     dispatch::Inner,
     lock::Guard,
     state::{PortId, Right, SpaceId, port::Kernel, space::Object},
@@ -18,12 +21,11 @@ use crate::{
 
 /// Sends the message of `size` bytes in `buffer` if it is plain, and a thread waits for it whose port's queue is empty: false,
 /// and nothing has changed, if not.
-pub(super) fn send(guard: &mut Guard<'_>, space: SpaceId, buffer: &[u8], size: usize) -> bool {
-    if size > HANDED || size > buffer.len() || !size.is_multiple_of(abi::SLOT) || guard.state.turns.any() {
+pub(super) fn send<F: Format>(guard: &mut Guard<'_>, space: SpaceId, buffer: &[u8], size: usize) -> bool {
+    if size > HANDED || size > buffer.len() || !size.is_multiple_of(F::UNIT) || guard.state.turns.any() {
         return false;
     }
-    let Some((front, body)) = buffer[..size].split_first_chunk::<HEADER>() else { return false };
-    let (header, bits) = header::read(front);
+    let Some((header, bits, body)) = F::read(&buffer[..size]) else { return false };
     let plain = bits & COMPLEX == 0 && bits & !(REMOTE_MASK | LOCAL_MASK) == 0;
     plain
         && hand(guard.quietly(), space, &header, body).is_some_and(|needs_bells| {
@@ -52,9 +54,8 @@ fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Opti
         (types::MAKE_SEND_ONCE, name) => Some(reply_port(inner, space, name)?),
         _ => return None,
     };
-    let size = HEADER + body.len();
     let local = inner.state.port(port).local().filter(|local| local.queue.is_empty() && local.kernel == Kernel::No)?;
-    let (thread, receiver) = inner.waiting.taker(size, receivers(port, local.set))?;
+    let (thread, receiver, dialect) = inner.waiting.taker(|dialect| size(dialect, body), receivers(port, local.set))?;
 
     // Past this point nothing can fail.
     let dest_type = if header.remote_type == types::COPY_SEND { types::PORT_SEND } else { types::PORT_SEND_ONCE };
@@ -71,10 +72,28 @@ fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Opti
     let local = inner.state.port_mut(port).local_mut()?;
     let taken = Taken::new(local, local.payload, dest_type);
     inner.received += 1;
-    let message = Delivered { size, id: header.id, complex: false, dest_type, reply, reply_type };
-    inner.waiting.hand(&inner.routes.lines, thread, size, |bytes| {
-        bytes[HEADER..].copy_from_slice(body);
-        header::write(bytes, &message, taken.local, taken.local_type, taken.seqno);
+    let message = Delivered { size: 0, id: header.id, complex: false, dest_type, reply, reply_type };
+    inner.waiting.hand(&inner.routes.lines, thread, size(dialect, body), |bytes| match dialect {
+        Dialect::Typed => write::<Typed>(bytes, body, message, &taken, ()),
+        Dialect::Darwin(tail) => write::<Darwin>(bytes, body, message, &taken, tail),
     });
     Some(inner.waiting.needs_bells())
+}
+
+/// The room that a plain message takes at its receiver, in bytes.
+fn size(dialect: Dialect, body: &[u8]) -> usize {
+    match dialect {
+        Dialect::Typed => Typed::HEADER + body.len().next_multiple_of(Typed::UNIT),
+        Dialect::Darwin(tail) if Darwin::asks_for_context(tail) => usize::MAX,
+        Dialect::Darwin(tail) => Darwin::HEADER + body.len() + Darwin::room(tail),
+    }
+}
+
+/// Writes a plain message as its receiver gets it. `bytes` are as many as it takes.
+fn write<F: Format>(bytes: &mut [u8], body: &[u8], message: Delivered, taken: &Taken, tail: F::Tail) {
+    let len = body.len().next_multiple_of(F::UNIT);
+    bytes[F::HEADER..F::HEADER + body.len()].copy_from_slice(body);
+    bytes[F::HEADER + body.len()..F::HEADER + len].fill(0);
+    let message = Delivered { size: F::settle(bytes, message.id, len), ..message };
+    F::write(bytes, &message, &taken.at, tail, Origin::default);
 }

@@ -2,12 +2,13 @@
 
 use super::{
     fast::{self, Buffer, Short, receivable},
-    header::{self, Delivered},
+    format::{Body, Delivered, Format, Origin},
+    header,
     request::{INTERRUPTS, Request, deadline},
     typed,
 };
 use crate::{
-    abi::{Code, HEADER, option},
+    abi::{Code, option},
     dispatch::{Inner, records::Dispatched},
     lock::Guard,
     signals,
@@ -18,21 +19,22 @@ use crate::{
 
 /// Receives by the fast path, as long as there is nothing else to be done. All of `bytes` may be used.
 #[inline(always)]
-pub(super) fn receive(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
+pub(super) fn receive<F: Format>(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
     // Where calls may take the place of messages, a receiver lends its place while it waits.
     match guard.state.turns.any() {
-        false => receive_as::<false>(guard, space, bytes, request),
-        true => receive_lending(guard, space, bytes, request),
+        false => receive_as::<F, false>(guard, space, bytes, request),
+        true => receive_lending::<F>(guard, space, bytes, request),
     }
 }
 
 #[inline(never)]
-fn receive_lending(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
-    receive_as::<true>(guard, space, bytes, request)
+fn receive_lending<F: Format>(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
+    receive_as::<F, true>(guard, space, bytes, request)
 }
 
 #[inline(always)]
-fn receive_as<const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
+fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
+    let tail = F::tail(request.option);
     let Some(what) = guard.quietly().receives_from(space, request.receive_name) else {
         return receivable(&guard, space, request.receive_name).err().unwrap_or(Code::RCV_INVALID_NAME);
     };
@@ -41,7 +43,7 @@ fn receive_as<const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId, bytes: &m
     }
     // The answer to what was just sent can't be there yet.
     let mut short = match request.option & option::SEND_MSG {
-        0 => fast::receive(guard.quietly(), space, what, bytes),
+        0 => fast::receive::<F>(guard.quietly(), space, what, bytes, tail),
         _ => fast::look(guard.quietly(), what),
     };
     let mut ended = Ended::Stirred;
@@ -61,22 +63,22 @@ fn receive_as<const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId, bytes: &m
         }
         let waited = match LENDS {
             true => turn::for_message(guard, what, None, Hands::none()),
-            false => wait::for_message(guard, what, space, bytes),
+            false => wait::for_message(guard, what, space, bytes, F::dialect(tail)),
         };
         (guard, ended) = match waited {
             Ok(waited) => waited,
             Err(HasMessage) => return Code::SUCCESS,
         };
         if ended == Ended::Stirred {
-            short = fast::receive(guard.quietly(), space, what, bytes);
+            short = fast::receive::<F>(guard.quietly(), space, what, bytes, tail);
         }
     }
-    receive_slowly(guard, space, what, bytes, request, ended)
+    receive_slowly::<F>(guard, space, what, bytes, request, ended)
 }
 
 /// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
 #[inline(never)]
-fn receive_slowly(
+fn receive_slowly<F: Format>(
     mut guard: Guard<'_>,
     space: SpaceId,
     what: For,
@@ -99,7 +101,7 @@ fn receive_slowly(
         }
         // What is left to do may send a message here, of which only a thread that waits already is told.
         loop {
-            if let Some(code) = try_receive(&mut guard, space, what, bytes, request.option) {
+            if let Some(code) = try_receive::<F>(&mut guard, space, what, bytes, request.option) {
                 return finish(guard, what, code);
             }
             if !guard.is_unsettled() {
@@ -116,12 +118,20 @@ fn receive_slowly(
         if asked && request.timeout == 0 {
             // A message that was sent before this call may lie in a line whose bell the watcher has yet to hear.
             guard.catch_up();
-            let code = try_receive(&mut guard, space, what, bytes, request.option).unwrap_or(Code::RCV_TIMED_OUT);
-            guard.waiting.quiet(what);
-            return finish(guard, what, code);
+            let code = try_receive::<F>(&mut guard, space, what, bytes, request.option);
+            // Only what found nothing lets those that poll wait: behind a message that came may lie more, of which nobody is told again.
+            if code.is_none() {
+                guard.waiting.quiet(what);
+            }
+            return finish(guard, what, code.unwrap_or(Code::RCV_TIMED_OUT));
         }
         let deadline = *until.get_or_insert_with(|| deadline(asked, request.timeout));
-        (guard, ended) = match turn::for_message(guard, what, deadline, Hands { space, bytes }) {
+        (guard, ended) = match turn::for_message(
+            guard,
+            what,
+            deadline,
+            Hands { space, bytes, dialect: F::dialect(F::tail(request.option)) },
+        ) {
             Ok(waited) => waited,
             Err(HasMessage) => return Code::SUCCESS,
         };
@@ -153,21 +163,21 @@ fn changed(inner: &Inner, space: SpaceId, was: For, now: Result<For, Code>) -> C
 }
 
 /// Receives what is there: None if nothing is.
-fn try_receive(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
-    match fast::receive(inner, space, what, bytes) {
+fn try_receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
+    match fast::receive::<F>(inner, space, what, bytes, F::tail(option)) {
         Short::Received => Some(Code::SUCCESS),
         Short::Nothing => None,
-        Short::Other => take_any(inner, space, what, bytes, option),
+        Short::Other => take_any::<F>(inner, space, what, bytes, option),
     }
 }
 
 /// As [`try_receive`], from wherever a message is.
-fn take_any(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
+fn take_any<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
     loop {
         if let Some(port) = waiting_at(inner, what) {
-            return Some(from_queue(inner, space, port, bytes, option));
+            return Some(from_queue::<F>(inner, space, port, bytes, option));
         }
-        let mut to = Buffer { space, what, bytes };
+        let mut to = Buffer::<F> { space, what, bytes, tail: F::tail(option) };
         let mut queued = false;
         for i in 0..inner.waiting.hot.len() {
             let Some(number) = inner.waiting.hot.get(i).copied() else { break };
@@ -208,15 +218,21 @@ fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
     }
 }
 
-fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8], option: u32) -> Code {
+fn from_queue<F: Format>(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8], option: u32) -> Code {
     let size = match inner.state.port(port).local().and_then(|local| local.queue.front()) {
-        Some(message) => message.size(),
+        Some(message) => F::size(message),
         None => return Code::RCV_TIMED_OUT,
     };
-    let fits = size <= bytes.len();
+    let tail = F::tail(option);
+    let fits = size + F::room(tail) <= bytes.len();
     if !fits && option & option::RCV_LARGE != 0 {
         if let Some(place) = bytes.get_mut(4..8) {
             place.copy_from_slice(&(size as u32).to_le_bytes());
+        }
+        if option & option::RCV_LARGE_IDENTITY != 0
+            && let (Some(place), Some(local)) = (bytes.get_mut(12..16), inner.state.port(port).local())
+        {
+            place.copy_from_slice(&local.receiver.map_or(0, |(_, name)| name).to_le_bytes());
         }
         return Code::RCV_TOO_LARGE;
     }
@@ -226,7 +242,7 @@ fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8],
         let _ = inner.state.next_ready(set);
     }
     let Some(message) = inner.state.dequeue(port) else { return Code::RCV_TIMED_OUT };
-    let Message { id, complex, dest, reply, mut body, items, .. } = *message;
+    let Message { id, complex, dest, reply, body, short, sender, items, .. } = *message;
     let dest_type = dest.received_type();
     if !fits {
         inner.state.destroy_items(items);
@@ -236,12 +252,17 @@ fn from_queue(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8],
     }
     let reply_type = if reply == Right::Null { 0 } else { reply.received_type() };
     let mut lost = 0;
-    let name = typed::place_right(inner, space, reply, &mut lost, 0x2000);
-    let copied = if items.is_empty() { Ok(()) } else { typed::copyout(inner, space, &mut body, items) };
-    bytes[HEADER..size].copy_from_slice(&body);
-    header::deliver(inner, port, bytes, &Delivered { size, id, complex, dest_type, reply: name, reply_type });
+    let reply = typed::place_right(inner, space, reply, &mut lost, 0x2000);
+    let given = F::give(inner, space, id, complex, Body { bytes: body, short, items }, bytes);
+    let local = header::arrived(inner, port, dest_type);
+    let context = match F::asks_for_context(tail) {
+        true => inner.state.port(port).local().map_or(0, |local| local.context),
+        false => 0,
+    };
+    let delivered = Delivered { size, id, complex, dest_type, reply, reply_type };
+    F::write(bytes, &delivered, &local, tail, || Origin { sender, context });
     finish_dest(inner, dest);
-    copied.err().unwrap_or(Code::SUCCESS)
+    given.err().unwrap_or(Code::SUCCESS)
 }
 
 /// Uses up the right that a message was sent with.

@@ -1,13 +1,13 @@
 //! Sending: a message is taken out of its sender's space, and handed in where its destination is.
 
 use super::{
-    header::{self, Header},
+    format::{Body, Format, Header},
     pseudo_receive::{Step, pseudo_receive},
     request::{Request, deadline},
-    send_notify, typed,
+    send_notify,
 };
 use crate::{
-    abi::{self, Code, HEADER, kind, option, types},
+    abi::{self, Code, kind, option, types},
     dispatch::Inner,
     lock::Guard,
     routes::{send::Refused, write::space_for},
@@ -18,39 +18,41 @@ use crate::{
 use slipway_fabric::spin::now;
 
 /// Sends the message in `buffer`, waiting for room if need be.
-pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Step<'a> {
-    if request.send_size < HEADER || !request.send_size.is_multiple_of(abi::SLOT) || request.send_size > buffer.len() {
+pub(super) fn send<'a, F: Format>(mut guard: Guard<'a>, space: SpaceId, buffer: &mut [u8], request: &Request) -> Step<'a> {
+    if request.send_size < F::HEADER || !request.send_size.is_multiple_of(F::UNIT) || request.send_size > buffer.len() {
         return (guard, Code::SEND_MSG_TOO_SMALL);
     }
     if request.send_size > abi::MESSAGE_MAX {
         return (guard, Code::SEND_NO_BUFFER);
     }
     if request.option & option::SEND_CANCEL != 0
-        && let Err(code) = send_notify::cancel(&mut guard, space, buffer, request)
+        && let Err(code) = send_notify::cancel::<F>(&mut guard, space, buffer, request)
     {
         return (guard, code);
     }
-    let prepared = prepare(&mut guard, space, &buffer[..request.send_size]);
+    let prepared = prepare::<F>(&mut guard, space, &buffer[..request.send_size]);
     match prepared {
-        Ok(message) => hand_in(guard, space, message, buffer, request),
+        Ok(message) => hand_in::<F>(guard, space, message, buffer, request),
         Err(code) => (guard, code),
     }
 }
 
 /// Turns a buffer into a message, taking the rights out of the space.
-fn prepare(inner: &mut Inner, space: SpaceId, bytes: &[u8]) -> Result<Box<Message>, Code> {
-    let header = header::parse(bytes)?;
+fn prepare<F: Format>(inner: &mut Inner, space: SpaceId, bytes: &[u8]) -> Result<Box<Message>, Code> {
+    let (header, bits, body) = F::read(bytes).ok_or(Code::SEND_MSG_TOO_SMALL)?;
+    F::check(&header, bits, bytes)?;
     let (dest, reply) = take_ports(inner, space, &header)?;
-    let mut body = bytes[HEADER..].to_vec();
-    let mut items = typed::Items::new();
-    let taken = if header.complex { typed::copyin(inner, space, &mut body, &mut items) } else { Ok(()) };
+    let mut into = Body::default();
+    let taken = F::take(inner, space, header.complex, body, &mut into);
     let message = Box::new(Message {
         id: header.id,
         complex: header.complex,
         dest,
         reply,
-        body,
-        items,
+        body: into.bytes,
+        short: into.short,
+        sender: Default::default(),
+        items: into.items,
         origin: None,
         charge: Default::default(),
     });
@@ -138,7 +140,7 @@ fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
 const PATIENCE: u64 = 250_000_000;
 
 /// Sends a message, waiting for room if need be.
-fn hand_in<'a>(
+fn hand_in<'a, F: Format>(
     mut guard: Guard<'a>,
     space: SpaceId,
     mut message: Box<Message>,
@@ -164,16 +166,16 @@ fn hand_in<'a>(
                 let until = deadline.map(|deadline| deadline.max(asked.unwrap_or(0)));
                 (wait::for_socket(guard, port, until), message)
             }
-            refused if !waits && notifies => return send_notify::send(guard, space, refused, buffer, request),
+            refused if !waits && notifies => return send_notify::send::<F>(guard, space, refused, buffer, request),
             Refused::Queue(_, message) | Refused::Line(_, _, message) | Refused::Socket(_, message) if !waits => {
-                return pseudo_receive(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
+                return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }
             Refused::Queue(port, message) => (wait::for_queue(guard, port, deadline), message),
             Refused::Line(number, slot, message) => (wait::for_line(guard, number, slot, space_for(&message), deadline), message),
             Refused::Socket(port, message) => (wait::for_socket(guard, port, deadline), message),
         };
         if request.option & option::SEND_INTERRUPT != 0 && signals::have_interrupted() {
-            return pseudo_receive(guard, space, message, buffer, request, Code::SEND_INTERRUPTED);
+            return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_INTERRUPTED);
         }
     }
 }

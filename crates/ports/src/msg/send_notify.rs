@@ -2,7 +2,7 @@
 //! notification when it is received.
 
 use super::{
-    header,
+    format::Format,
     pseudo_receive::{Step, pseudo_receive},
     request::Request,
 };
@@ -17,10 +17,16 @@ use crate::{
 
 /// Sends a message that was refused for want of room, on the terms of `MACH_SEND_NOTIFY`: `SEND_WILL_NOTIFY`, or
 /// the message comes back.
-pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, buffer: &mut [u8], request: &Request) -> Step<'a> {
+pub(super) fn send<'a, F: Format>(
+    mut guard: Guard<'a>,
+    space: SpaceId,
+    refused: Refused,
+    buffer: &mut [u8],
+    request: &Request,
+) -> Step<'a> {
     let (line, message) = match refused {
         Refused::Resources => return (guard, Code::SEND_NO_BUFFER),
-        Refused::Socket(_, message) => return pseudo_receive(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY),
+        Refused::Socket(_, message) => return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY),
         Refused::Queue(_, message) => (None, message),
         Refused::Line(number, slot, message) => (Some((number, slot)), message),
     };
@@ -30,19 +36,19 @@ pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, b
         return (guard, Code::SUCCESS);
     }
     let (Right::Send(port), false) = (&message.dest, request.notify == NULL) else {
-        return pseudo_receive(guard, space, message, buffer, request, Code::SEND_INVALID_NOTIFY);
+        return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_INVALID_NOTIFY);
     };
     let port = *port;
     let id = match guard.state.request_acceptance(space, port, request.notify) {
         Ok(id) => id,
-        Err(code) => return pseudo_receive(guard, space, message, buffer, request, code),
+        Err(code) => return pseudo_receive::<F>(guard, space, message, buffer, request, code),
     };
     match line {
         None => guard.state.enqueue_regardless(port, message, id),
         Some((number, slot)) => {
             if let Err(message) = guard.write_over_limit(number, slot, message, id) {
                 guard.state.drop_acceptance(id);
-                return pseudo_receive(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY);
+                return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_NO_NOTIFY);
             }
         }
     }
@@ -51,12 +57,14 @@ pub(super) fn send<'a>(mut guard: Guard<'a>, space: SpaceId, refused: Refused, b
 
 /// `MACH_SEND_CANCEL`: takes back what was asked for the destination before, so that it can be asked for again.
 /// `SEND_INVALID_NOTIFY` if the name for notifications is no receive right.
-pub(super) fn cancel(inner: &mut Inner, space: SpaceId, buffer: &[u8], request: &Request) -> Result<(), Code> {
+pub(super) fn cancel<F: Format>(inner: &mut Inner, space: SpaceId, buffer: &[u8], request: &Request) -> Result<(), Code> {
     let names = inner.state.space(space);
     if names.get(request.notify).is_none_or(|entry| !entry.has(kind::RECEIVE)) {
         return Err(Code::SEND_INVALID_NOTIFY);
     }
-    let remote = header::parse(&buffer[..request.send_size])?.remote;
-    inner.state.rename_acceptance(space, remote, None);
+    let message = &buffer[..request.send_size];
+    let (header, bits, _) = F::read(message).ok_or(Code::SEND_MSG_TOO_SMALL)?;
+    F::check(&header, bits, message)?;
+    inner.state.rename_acceptance(space, header.remote, None);
     Ok(())
 }

@@ -16,6 +16,11 @@ use slipway_fabric::{descriptor::Reserved, sync::pages};
 use smallvec::SmallVec;
 use std::os::fd::AsFd;
 
+/// `MACH_MSG_IPC_SPACE`: there was no name for a right.
+pub(super) const IPC_SPACE: i32 = 0x2000;
+/// `MACH_MSG_VM_SPACE`: there was no room for memory.
+pub(super) const VM_SPACE: i32 = 0x1000;
+
 /// The rights and memory of a body, taken out of a space.
 pub type Items = SmallVec<[Item; 1]>;
 
@@ -41,7 +46,8 @@ pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut It
             (true, false) => {
                 let mut rights = Vec::new();
                 let address = word(body, place).unwrap_or(0) as usize;
-                let taken = remote_rights(inner, space, &descriptor, address, &mut rights);
+                let Descriptor { number, name, deallocate, .. } = descriptor;
+                let taken = take_rights(inner, space, address, number, name, deallocate, &mut rights);
                 items.push(Item::PortArray { at: place as u32, rights });
                 taken?;
                 received_as(body, type_at, &descriptor);
@@ -57,24 +63,35 @@ pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut It
         }
         at = end;
     }
-    if items.iter().map(|item| crate::wire::weight(item).0).sum::<usize>() > abi::ITEMS_MAX {
-        return Err(Code::SEND_NO_BUFFER);
+    check_weight(items)
+}
+
+/// Whether rights and memory beside a message are no more than there may be.
+///
+/// # Errors
+/// `SEND_NO_BUFFER`.
+pub(super) fn check_weight(items: &Items) -> Result<(), Code> {
+    let weight = items.iter().map(|item| crate::wire::weight(item).0).sum::<usize>();
+    if weight > abi::ITEMS_MAX { Err(Code::SEND_NO_BUFFER) } else { Ok(()) }
+}
+
+/// The type of the right that the receiver of one passed with `disposition` has.
+pub(super) fn received(disposition: u32) -> u32 {
+    match disposition {
+        types::MOVE_RECEIVE => types::PORT_RECEIVE,
+        types::MOVE_SEND_ONCE | types::MAKE_SEND_ONCE => types::PORT_SEND_ONCE,
+        _ => types::PORT_SEND,
     }
-    Ok(())
 }
 
 /// Rewrites a type word as the receiver sees it.
 fn received_as(body: &mut [u8], at: usize, descriptor: &Descriptor) {
-    let name = match descriptor.name {
-        types::MOVE_RECEIVE => types::PORT_RECEIVE,
-        types::MOVE_SEND_ONCE | types::MAKE_SEND_ONCE => types::PORT_SEND_ONCE,
-        _ => types::PORT_SEND,
-    };
     let old = word(body, at).unwrap_or(0) & !NAME_MASK;
-    set_word(body, at, old | u64::from(name) | if descriptor.inline { 0 } else { DEALLOCATE });
+    set_word(body, at, old | u64::from(received(descriptor.name)) | if descriptor.inline { 0 } else { DEALLOCATE });
 }
 
-fn take_right(inner: &mut Inner, space: SpaceId, name: u32, disposition: u32) -> Result<Right, Code> {
+/// Takes one right out of a space.
+pub(super) fn take_right(inner: &mut Inner, space: SpaceId, name: u32, disposition: u32) -> Result<Right, Code> {
     inner.state.copyin(space, name, disposition).map_err(|_| Code::SEND_INVALID_RIGHT)
 }
 
@@ -94,14 +111,17 @@ fn inline_rights(
     Ok(())
 }
 
-fn remote_rights(
+/// Takes the `count` rights out of a space whose names lie at an address.
+pub(super) fn take_rights(
     inner: &mut Inner,
     space: SpaceId,
-    descriptor: &Descriptor,
     at: usize,
+    count: u32,
+    disposition: u32,
+    deallocate: bool,
     rights: &mut Vec<Right>,
 ) -> Result<(), Code> {
-    let len = descriptor.size() as usize;
+    let len = count as usize * 4;
     if len > abi::MESSAGE_MAX {
         return Err(Code::SEND_NO_BUFFER);
     }
@@ -109,9 +129,9 @@ fn remote_rights(
     pages::read(at, &mut names).map_err(|_| Code::SEND_INVALID_MEMORY)?;
     for name in names.chunks_exact(4) {
         let name = u32::from_le_bytes([name[0], name[1], name[2], name[3]]);
-        rights.push(take_right(inner, space, name, descriptor.name)?);
+        rights.push(take_right(inner, space, name, disposition)?);
     }
-    if descriptor.deallocate {
+    if deallocate {
         give_back(at, len);
     }
     Ok(())
@@ -128,7 +148,7 @@ fn give_back(at: usize, len: usize) {
 
 /// Copies out-of-line memory as it is now. What is large goes in a memory file, which the receiver maps:
 /// one copy instead of two.
-fn take_memory(at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
+pub(super) fn take_memory(at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
     let size = usize::try_from(len).map_err(|_| Code::SEND_INVALID_MEMORY)?;
     let memory = if size <= INLINE / 2 {
         let mut bytes = vec![0; size];
@@ -154,8 +174,6 @@ fn take_memory(at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
 /// Puts rights and memory into the receiver's space, and their names and addresses into `body`. What finds no
 /// place is destroyed; the code says so (`RCV_BODY_ERROR` with a resource bit).
 pub fn copyout(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: Items) -> Result<(), Code> {
-    const IPC_SPACE: i32 = 0x2000;
-    const VM_SPACE: i32 = 0x1000;
     let mut lost = 0;
     for item in items {
         match item {
@@ -165,27 +183,33 @@ pub fn copyout(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: Items)
                     set_word(body, at as usize + i * SLOT, u64::from(name));
                 }
             }
-            Item::PortArray { at, rights } => {
-                let mut names = Vec::with_capacity(rights.len() * 4);
-                for right in rights {
-                    names.extend(place_right(inner, space, right, &mut lost, IPC_SPACE).to_le_bytes());
-                }
-                set_word(body, at as usize, place(&names).unwrap_or_else(|| note(&mut lost, VM_SPACE)));
-            }
-            Item::Memory { at, memory } => {
-                let address = match &memory {
-                    Memory::Bytes(bytes) => place(bytes),
-                    Memory::Lost(_) => None,
-                    Memory::Pages(file, len) => {
-                        let len = pages::whole_pages(*len as usize);
-                        len.and_then(|len| pages::map_private(file.as_fd(), len).ok()).map(|at| at as u64)
-                    }
-                };
-                set_word(body, at as usize, address.unwrap_or_else(|| note(&mut lost, VM_SPACE)));
-            }
+            Item::PortArray { at, rights } => set_word(body, at as usize, place_rights(inner, space, rights, &mut lost)),
+            Item::Memory { at, memory } => set_word(body, at as usize, place_memory(&memory, &mut lost)),
         }
     }
     if lost == 0 { Ok(()) } else { Err(Code(Code::RCV_BODY_ERROR.0 | lost)) }
+}
+
+/// Puts rights into a space, and their names into fresh memory: its address.
+pub(super) fn place_rights(inner: &mut Inner, space: SpaceId, rights: Vec<Right>, lost: &mut i32) -> u64 {
+    let mut names = Vec::with_capacity(rights.len() * 4);
+    for right in rights {
+        names.extend(place_right(inner, space, right, lost, IPC_SPACE).to_le_bytes());
+    }
+    place(&names).unwrap_or_else(|| note(lost, VM_SPACE))
+}
+
+/// Puts bytes into fresh memory of this process: its address.
+pub(super) fn place_memory(memory: &Memory, lost: &mut i32) -> u64 {
+    let address = match memory {
+        Memory::Bytes(bytes) => place(bytes),
+        Memory::Lost(_) => None,
+        Memory::Pages(file, len) => {
+            let len = pages::whole_pages(*len as usize);
+            len.and_then(|len| pages::map_private(file.as_fd(), len).ok()).map(|at| at as u64)
+        }
+    };
+    address.unwrap_or_else(|| note(lost, VM_SPACE))
 }
 
 fn note(lost: &mut i32, bit: i32) -> u64 {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     account::{Account, Charge},
-    line::{InSlot, Line, REFUSED, RING},
+    line::{InSlot, Line, Peer, REFUSED, RING},
     objects::{self, Request},
     state::{LineId, PortId},
 };
@@ -105,7 +105,9 @@ impl Routes {
         let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
         let mut line = Line::new(segment, bell, fd_socket, false, [account, self.ledger.apart()])?;
         line.charge = Some(charge);
-        line.peer.pid = sender.and_then(|sender| sender.pid).map_or(0, |pid| pid as i32);
+        if let Some(sender) = sender {
+            line.peer = Peer { pid: sender.pid.map_or(0, |pid| pid as i32), uid: sender.uid, gid: sender.gid, ..line.peer };
+        }
         (line.client_bell, line.through) = (client_bell, through);
         line.ins.push(Some(InSlot { primary: true, ..InSlot::of(port) }));
         line.slot_of.insert(port, 0);

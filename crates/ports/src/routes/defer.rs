@@ -12,7 +12,7 @@ impl Routes {
     pub(crate) fn defer(&mut self, what: Deferred) {
         if !self.deferred.ready.contains(&what) {
             self.deferred.ready.push_back(what);
-            self.nudge_watcher();
+            self.watch.nudge();
         }
     }
 
@@ -24,7 +24,7 @@ impl Routes {
         }
         if !deferred.short.contains(&what) {
             deferred.short.push(what);
-            self.nudge_watcher();
+            self.watch.nudge();
         }
     }
 }

@@ -77,7 +77,7 @@ impl Routes {
         for item in message.items {
             self.encode_item(line, item, &mut out);
         }
-        let mut flags = if message.complex { flag::COMPLEX } else { 0 };
+        let mut flags = if message.complex { flag::COMPLEX } else { 0 } | if message.short { flag::SHORT } else { 0 };
         let mut parts = (message.body, out.items);
         let most = if line.is_some() { INLINE } else { PACKET };
         if parts.0.len() + parts.1.len() > most

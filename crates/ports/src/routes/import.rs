@@ -8,7 +8,7 @@ use crate::{
     objects::Arrived,
     state::{
         Home, LineId, PortId, RemoteSendOnce, Right,
-        message::{Item, Message},
+        message::{Item, Message, Sender},
     },
     wire::parse::{Parsed, ParsedItem, ParsedMessage, ParsedReceive, ParsedRight},
 };
@@ -47,7 +47,7 @@ impl Routes {
     }
 
     fn import_message(&mut self, view: View, parsed: ParsedMessage) -> Result<Option<Box<Message>>, Corrupt> {
-        let ParsedMessage { id, complex, reply, body, items, charge, .. } = parsed;
+        let ParsedMessage { id, complex, reply, body, short, items, charge, .. } = parsed;
         let reply = self.import_right(view, reply)?;
         let items_len = items.len();
         let mut message = Box::new(Message {
@@ -56,6 +56,8 @@ impl Routes {
             dest: Right::Null,
             reply,
             body,
+            short,
+            sender: self.sender(view),
             items: smallvec::SmallVec::new(),
             origin: None,
             charge: Default::default(),
@@ -76,6 +78,15 @@ impl Routes {
         };
         message.charge = charge;
         Ok(Some(message))
+    }
+
+    /// The process that wrote what is read in a view.
+    fn sender(&self, view: View) -> Sender {
+        match view {
+            View::Reader(line) => self.lines.get(line).map_or(Sender::UNKNOWN, |line| line.peer.sender()),
+            View::Writer(_) => Sender::Own,
+            View::Loose => Sender::UNKNOWN,
+        }
     }
 
     fn import_item(&mut self, view: View, item: ParsedItem) -> Result<Item, Corrupt> {

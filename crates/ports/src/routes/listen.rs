@@ -1,16 +1,16 @@
 //! What the watcher listens to.
 
 use super::{
-    Exported, Once, Remote, Routes,
-    watch::{About, Source, Watcher, key},
+    Deferred, Exported, Once, Remote, Routes,
+    watch::{About, Source, key},
 };
 use crate::{
     objects,
     state::{LineId, PortId, RemoteSendOnce},
 };
-use rustix::event::{EventfdFlags, epoll, eventfd};
+use rustix::event::epoll;
 use slipway_fabric::descriptor::{Reserved, register, unregister};
-use std::{io, sync::Arc};
+use std::io;
 
 impl Routes {
     /// Starts the watcher, if it does not run yet.
@@ -18,27 +18,7 @@ impl Routes {
     /// # Errors
     /// Those of epoll_create1(2) and eventfd(2), and of the start of a thread.
     pub(crate) fn start_watcher(&mut self) -> io::Result<()> {
-        if self.watch.watcher.is_some() {
-            return Ok(());
-        }
-        let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
-        let nudge = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        register(&epoll, &nudge, key(Source::Deferred, 0), flags)?;
-        if let Some(start) = self.watch.start {
-            start(Arc::clone(&epoll))?;
-        }
-        self.watch.watcher = Some(Watcher { epoll, nudge });
-        Ok(())
-    }
-
-    /// Wakes the watcher for what was deferred.
-    pub(super) fn nudge_watcher(&mut self) {
-        if self.start_watcher().is_ok()
-            && let Some(watcher) = &self.watch.watcher
-        {
-            let _ = rustix::io::write(&watcher.nudge, &1u64.to_ne_bytes());
-        }
+        self.watch.run()
     }
 
     pub(crate) fn listen_line(&mut self, id: LineId) -> io::Result<()> {
@@ -76,18 +56,19 @@ impl Routes {
 
     /// Listens to a pipe that counts a port's holders.
     pub(crate) fn listen_watch(&mut self, port: PortId, pipe: &Reserved) {
-        if self.start_watcher().is_ok() {
-            let _ = self.listen(pipe, Source::Senders, port.0, epoll::EventFlags::empty());
+        let heard = self.start_watcher().and_then(|()| self.listen(pipe, Source::Senders, port.0, epoll::EventFlags::empty()));
+        if heard.is_err() {
+            self.retry_later(Deferred::Holders(port));
         }
     }
 
-    /// Listens to all pipes that count a port's holders.
+    /// Listens to all pipes that count a port's holders. What lacks the resources for it is tried again: the end of a holder must not be missed.
     pub(crate) fn listen_watches(&mut self, port: PortId) {
-        let _ = self.start_watcher();
-        if let Some(Exported { watches, .. }) = self.exported(port) {
-            for pipe in watches {
-                let _ = self.listen(pipe, Source::Senders, port.0, epoll::EventFlags::empty());
-            }
+        let started = self.start_watcher().is_ok();
+        let Some(Exported { watches, .. }) = self.exported(port) else { return };
+        let heard = |pipe: &&Reserved| started && self.listen(pipe, Source::Senders, port.0, epoll::EventFlags::empty()).is_ok();
+        if watches.iter().filter(heard).count() < watches.len() {
+            self.retry_later(Deferred::Holders(port));
         }
     }
 

@@ -48,7 +48,7 @@ impl Routes {
     pub fn send(&mut self, message: Box<Message>) -> Result<(), Unsent> {
         match message.dest {
             Right::Send(port) => match &self.state.port(port).home {
-                Home::Here(local) if local.kernel != Kernel::No => self.answer(message),
+                Home::Here(local) if !matches!(local.kernel, Kernel::No | Kernel::Task(_)) => self.answer(message),
                 Home::Here(local) if local.queue.len() as u32 >= local.qlimit => return Err(Refused::Queue(port, message).into()),
                 Home::Here(_) => self.state.enqueue(port, message),
                 Home::Remote => return self.send_remote(port, message),
@@ -64,8 +64,8 @@ impl Routes {
         Ok(())
     }
 
-    /// The library's own answer to a message for a task, thread or host: it knows no requests.
-    fn answer(&mut self, mut message: Box<Message>) {
+    /// The library's own answer to a message for a port that it serves, which knows no such request.
+    pub(crate) fn answer(&mut self, mut message: Box<Message>) {
         let reply = std::mem::take(&mut message.reply);
         let id = message.id.wrapping_add(100);
         self.state.destroy_message(message);
@@ -80,6 +80,8 @@ impl Routes {
             dest: reply,
             reply: Right::Null,
             body,
+            short: false,
+            sender: Default::default(),
             items: Default::default(),
             origin: None,
             charge: Default::default(),

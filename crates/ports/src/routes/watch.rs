@@ -2,8 +2,11 @@
 
 use super::table::Deferred;
 use crate::state::LineId;
-use rustix::event::{Timespec, epoll};
-use slipway_fabric::{descriptor::Reserved, spin::now};
+use rustix::event::{EventfdFlags, Timespec, epoll, eventfd};
+use slipway_fabric::{
+    descriptor::{Reserved, register},
+    spin::now,
+};
 use std::{collections::VecDeque, io, sync::Arc};
 
 /// The body of the watcher's thread, which is given its set. The layer above the lock has it.
@@ -29,6 +32,31 @@ impl Watch {
     /// Forgets the set, which is closed: the next use makes another.
     pub(crate) fn forget(&mut self) {
         self.watcher = None;
+    }
+
+    /// Starts the watcher, if it does not run yet.
+    pub(super) fn run(&mut self) -> io::Result<()> {
+        if self.watcher.is_some() {
+            return Ok(());
+        }
+        let epoll = Arc::new(Reserved::new(epoll::create(epoll::CreateFlags::CLOEXEC)?)?);
+        let nudge = Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
+        let flags = epoll::EventFlags::IN | epoll::EventFlags::ET;
+        register(&epoll, &nudge, key(Source::Deferred, 0), flags)?;
+        if let Some(start) = self.start {
+            start(Arc::clone(&epoll))?;
+        }
+        self.watcher = Some(Watcher { epoll, nudge });
+        Ok(())
+    }
+
+    /// Wakes the watcher for what was deferred.
+    pub(super) fn nudge(&mut self) {
+        if self.run().is_ok()
+            && let Some(watcher) = &self.watcher
+        {
+            let _ = rustix::io::write(&watcher.nudge, &1u64.to_ne_bytes());
+        }
     }
 
     /// One that can't listen to anything.

@@ -14,6 +14,12 @@ pub(crate) fn place(which: Special, space: &mut Space) -> &mut Right {
 }
 
 impl State {
+    /// What the port that `name` has a right to stands for; None for a port of another process.
+    pub(crate) fn kernel_behind(&self, space: SpaceId, name: u32) -> Option<Kernel> {
+        let port = self.space(space).get(name)?.port()?;
+        self.port(port).local().map(|local| local.kernel)
+    }
+
     /// A new space, with a port that stands for its task.
     pub(crate) fn new_task(&mut self) -> SpaceId {
         let space = self.new_space();
@@ -44,7 +50,7 @@ impl State {
         port
     }
 
-    /// The thread has ended, and its port with it.
+    /// The thread has ended, and its port with it, if it has one.
     pub(crate) fn end_thread(&mut self, thread: u32) {
         if let Some(port) = self.threads.remove(&thread) {
             self.destroy_right(Right::Receive(port));

@@ -15,9 +15,13 @@ pub struct Message {
     pub dest: Right,
     /// The right that the receiver may answer with.
     pub reply: Right,
-    /// What follows the header, as the receiver will see it, with the places of names and pointers
-    /// still to be filled in.
+    /// What follows the header: if it is [complex](Self::complex), in the typed dialect, with the places of names and pointers still to be
+    /// filled in; else as its sender wrote it, filled up to whole words.
     pub body: Vec<u8>,
+    /// Whether the last four bytes of the body are no part of it.
+    pub short: bool,
+    /// The process that sent it.
+    pub sender: Sender,
     /// What goes into these places, in order.
     pub items: SmallVec<[Item; 1]>,
     /// What is to be told when it leaves the queue.
@@ -35,6 +39,28 @@ impl Charge {
     pub fn new(held: impl Carried) -> Self {
         Self(Some(Box::new(held)))
     }
+}
+
+/// The process that a message came from.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Sender {
+    /// This one, or the library in it.
+    #[default]
+    Own,
+    /// Another one: its number, 0 if that is not known, and the user and group that it ran as.
+    Other {
+        /// The process.
+        pid: i32,
+        /// Its user.
+        uid: u32,
+        /// Its group.
+        gid: u32,
+    },
+}
+
+impl Sender {
+    /// A process that nothing is known of.
+    pub const UNKNOWN: Self = Self::Other { pid: 0, uid: !0, gid: !0 };
 }
 
 /// What is to be told when a message leaves its queue.

@@ -27,6 +27,8 @@ impl State {
             dest: to,
             reply: Right::Null,
             body,
+            short: false,
+            sender: Default::default(),
             items,
             origin: None,
             charge: Default::default(),

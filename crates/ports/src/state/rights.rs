@@ -59,7 +59,7 @@ impl State {
                 _ => Err(Code::INVALID_RIGHT),
             },
             types::MOVE_RECEIVE => match entry.port() {
-                Some(port) if entry.has(kind::RECEIVE) && self.may_move(port) => {
+                Some(port) if entry.has(kind::RECEIVE) => {
                     self.end_guard(port);
                     let request = self.detach_receive(space, name, port);
                     self.notify_port_deleted(request, name);
@@ -78,8 +78,7 @@ impl State {
         }
         let Some(entry) = self.space(space).get(name) else { return false };
         match disposition {
-            types::MAKE_SEND | types::MAKE_SEND_ONCE => entry.has(kind::RECEIVE),
-            types::MOVE_RECEIVE => entry.has(kind::RECEIVE) && entry.port().is_some_and(|port| self.may_move(port)),
+            types::MAKE_SEND | types::MAKE_SEND_ONCE | types::MOVE_RECEIVE => entry.has(kind::RECEIVE),
             types::COPY_SEND | types::MOVE_SEND => entry.has(kind::SEND) || entry.kind == kind::DEAD_NAME,
             types::MOVE_SEND_ONCE => matches!(entry.kind, kind::SEND_ONCE | kind::DEAD_NAME),
             _ => false,

@@ -5,6 +5,7 @@ use super::{
     thread::{Ended, HasMessage, Me, Watched, overdue, remaining},
 };
 use crate::{
+    dialect::Dialect,
     lock::Guard,
     settings, signals,
     state::SpaceId,
@@ -32,20 +33,22 @@ pub struct Hands<'a> {
     pub space: SpaceId,
     /// All of it can be used. If it is empty, nothing is handed over.
     pub bytes: &'a mut [u8],
+    /// How the message is to look.
+    pub dialect: Dialect,
 }
 
 impl Hands<'_> {
     /// Those of a thread that is handed nothing.
     pub fn none() -> Self {
-        Self { space: SpaceId(0), bytes: &mut [] }
+        Self { space: SpaceId(0), bytes: &mut [], dialect: Dialect::Typed }
     }
 }
 
-/// Waits until there may be a message, releasing the lock meanwhile, in a call that signals don't end. `space` and `bytes` are
+/// Waits until there may be a message, releasing the lock meanwhile, in a call that signals don't end. `space`, `bytes` and `dialect` are
 /// [`Hands`].
 #[inline(never)]
-pub fn for_message<'a>(guard: Guard<'a>, what: For, space: SpaceId, bytes: &mut [u8]) -> Waited<'a> {
-    for_message_as(guard, what, None, Hands { space, bytes }, false)
+pub fn for_message<'a>(guard: Guard<'a>, what: For, space: SpaceId, bytes: &mut [u8], dialect: Dialect) -> Waited<'a> {
+    for_message_as(guard, what, None, Hands { space, bytes, dialect }, false)
 }
 
 /// As [`for_message`], in any call, until `deadline` at most, on [`now`]'s clock.
@@ -62,7 +65,7 @@ fn for_message_as<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, ha
     }
     let mut me = Me::get(&mut guard);
     let takes = hands.bytes.len().min(HANDED) as u32;
-    let wait = |me: &Me| Wait { thread: me.number, what, space: hands.space, takes };
+    let wait = |me: &Me| Wait { thread: me.number, what, space: hands.space, takes, dialect: hands.dialect };
     let waited = if guard.waiting.leader.is_none() {
         guard.quietly().waiting.leader = Some(wait(&me));
         lead(guard, &mut me, deadline, held)

@@ -10,6 +10,7 @@
 mod pollable;
 
 use crate::{
+    dialect::Dialect,
     line::table::Lines,
     settings, signals,
     state::{LineId, PortId, SetId, SpaceId},
@@ -187,12 +188,14 @@ pub(crate) struct Wait {
     pub space: SpaceId,
     /// The most bytes of such a message; 0 if there may be none.
     pub takes: u32,
+    /// How it is to look.
+    pub dialect: Dialect,
 }
 
 impl Wait {
     /// That of a thread that is handed nothing.
     pub(crate) fn of_nothing(thread: u32, what: For) -> Self {
-        Self { thread, what, space: SpaceId(0), takes: 0 }
+        Self { thread, what, space: SpaceId(0), takes: 0, dialect: Dialect::Typed }
     }
 }
 
@@ -205,6 +208,14 @@ pub struct Pollable {
     pub event: Reserved,
     /// Whether nobody polls it for now: lines need not ring their bells for it.
     pub rests: bool,
+    /// Whether it is a port in a set: its messages come to the set's receivers alone.
+    pub in_set: bool,
+}
+
+impl Pollable {
+    fn hears(&self) -> bool {
+        !self.rests && !self.in_set
+    }
 }
 
 /// The threads that wait.
@@ -235,12 +246,12 @@ impl Waiting {
         self.tell_pollers(of);
     }
 
-    /// A thread that waits for messages at what `of` picks, and takes one of that size from the sender's hands; and the space that
-    /// gets its rights. Not a leader that sleeps on a line's word, or is about to: the next leader would put it to sleep again.
-    pub(crate) fn taker(&self, size: usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId)> {
-        let takes = |wait: &&Wait| size <= wait.takes as usize && of(&wait.what) && self.is_asleep(wait.thread);
+    /// A thread that waits for messages at what `of` picks, and takes one that has that size in its dialect from the sender's hands; the space that
+    /// gets its rights, and the dialect. Not a leader that sleeps on a line's word, or is about to: the next leader would put it to sleep again.
+    pub(crate) fn taker(&self, size: impl Fn(Dialect) -> usize, of: impl Fn(&For) -> bool) -> Option<(u32, SpaceId, Dialect)> {
+        let takes = |wait: &&Wait| size(wait.dialect) <= wait.takes as usize && of(&wait.what) && self.is_asleep(wait.thread);
         let leader = self.leader.iter().filter(|_| self.sleeps_on.is_none());
-        self.list.iter().chain(leader).find(takes).map(|wait| (wait.thread, wait.space))
+        self.list.iter().chain(leader).find(takes).map(|wait| (wait.thread, wait.space, wait.dialect))
     }
 
     /// Hands a message of `size` bytes to the thread, which waits no more.
@@ -324,7 +335,7 @@ impl Waiting {
     /// Whether a program polls for messages, and does not look for them itself.
     #[inline(always)]
     fn is_polled(&self) -> bool {
-        self.pollables.iter().any(|pollable| !pollable.rests)
+        self.pollables.iter().any(Pollable::hears)
     }
 
     /// Everything that is waited or polled for.

@@ -5,33 +5,46 @@ use rustix::event::{EventfdFlags, eventfd};
 use slipway_fabric::descriptor::Reserved;
 use std::{io, os::fd::OwnedFd};
 
+impl Pollable {
+    fn drain(&self) {
+        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+    }
+}
+
 impl Waiting {
     /// Tells those that poll that there may be a message at what `of` picks.
     pub(crate) fn tell_pollers(&self, of: impl Fn(&For) -> bool) {
-        for pollable in self.pollables.iter().filter(|pollable| !pollable.rests && of(&pollable.what)) {
+        for pollable in self.pollables.iter().filter(|pollable| pollable.hears() && of(&pollable.what)) {
             let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
         }
     }
 
     /// Nothing was there to be received: a program that polls has to wait.
     pub(crate) fn quiet(&mut self, what: For) {
-        for pollable in self.pollables.iter().filter(|pollable| !pollable.rests && pollable.what == what) {
-            let mut count = [0; 8];
-            let _ = rustix::io::read(&pollable.event, &mut count);
+        self.pollables.iter().filter(|pollable| pollable.hears() && pollable.what == what).for_each(Pollable::drain);
+    }
+
+    /// A port has come into a set, or is in none any more. What polls for it is told when it may receive from it again.
+    pub(crate) fn changes_set(&mut self, what: For, in_set: bool) {
+        for pollable in self.pollables.iter_mut().filter(|pollable| pollable.what == what) {
+            pollable.in_set = in_set;
+            if in_set {
+                pollable.drain();
+            }
         }
     }
 
-    /// A descriptor that is readable while there may be a message to be received. No receiver looks at lines for it: they have to
+    /// A descriptor that is readable while there may be a message to be received, from a port that is not `in_set`. No receiver looks at lines for it: they have to
     /// ring their bells.
     ///
     /// # Errors
     /// Those of eventfd(2) and fcntl(2).
-    pub(crate) fn pollable(&mut self, what: For) -> io::Result<OwnedFd> {
+    pub(crate) fn pollable(&mut self, what: For, in_set: bool) -> io::Result<OwnedFd> {
         let at = match self.pollables.iter().position(|pollable| pollable.what == what) {
             Some(at) => at,
             None => {
-                let event = Reserved::new(eventfd(1, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-                self.pollables.push(Pollable { what, event, rests: false });
+                let event = Reserved::new(eventfd(u32::from(!in_set), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
+                self.pollables.push(Pollable { what, event, rests: false, in_set });
                 self.pollables.len() - 1
             }
         };

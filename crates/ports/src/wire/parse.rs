@@ -41,6 +41,8 @@ pub struct ParsedMessage {
     pub reply: ParsedRight,
     /// The body.
     pub body: Vec<u8>,
+    /// Whether its last four bytes are no part of it.
+    pub short: bool,
     /// Its rights and memory, as the body describes them.
     pub items: SmallVec<[ParsedItem; 1]>,
     /// What it is charged as; None if its sender has left more unreceived than it may: it is lost.
@@ -249,12 +251,14 @@ impl Parser<'_> {
             parsed.push(self.item(&mut rest, body.len())?);
         }
         let complex = record.flags & flag::COMPLEX != 0;
-        let consistent = if complex { describes(&body, &parsed) } else { parsed.is_empty() };
+        let short = record.flags & flag::SHORT != 0;
+        let consistent =
+            if complex { describes(&body, &parsed) && !short } else { parsed.is_empty() && !(short && body.is_empty()) };
         if !consistent {
             return Err(wrong("body"));
         }
         let (once, len) = (record.kind == kind::ONCE, body.len() + items.len());
-        Ok(ParsedMessage { id: record.id, complex, once, reply, body, items: parsed, charge: None, len })
+        Ok(ParsedMessage { id: record.id, complex, once, reply, body, short, items: parsed, charge: None, len })
     }
 
     fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<ParsedItem, Corrupt> {

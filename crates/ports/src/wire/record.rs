@@ -112,6 +112,8 @@ pub mod flag {
     pub const COMPLEX: u8 = 1;
     /// Body and items lie in a memory file, which is the first descriptor.
     pub const SPILLED: u8 = 2;
+    /// The last four bytes of the body are no part of it.
+    pub const SHORT: u8 = 8;
     /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right.
     pub const LOST: u8 = 4;
 }

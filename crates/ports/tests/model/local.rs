@@ -110,8 +110,18 @@ impl Local {
         // In two parts, in the two forms that there are.
         let inline = rights.drain(..rights.len() / 2).collect();
         let items = vec![Item::Ports { at: 0, rights: inline }, Item::PortArray { at: 8, rights }].into();
-        let message =
-            Box::new(Message { id: it.id, complex: true, dest, reply, body, items, origin: None, charge: Default::default() });
+        let message = Box::new(Message {
+            id: it.id,
+            complex: true,
+            dest,
+            reply,
+            body,
+            short: false,
+            sender: Default::default(),
+            items,
+            origin: None,
+            charge: Default::default(),
+        });
         if wrong.is_some() {
             state.destroy_message(message);
             return Err(Code::SEND_INVALID_RIGHT);

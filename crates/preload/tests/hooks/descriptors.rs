@@ -312,3 +312,87 @@ fn nothing_is_lost_when_a_line_is_given_up() {
         c.exchange();
     });
 }
+
+/// What fcntl(2) returns is a descriptor for two commands only: a signal's number is none, though the library has the next.
+#[test]
+fn numbers_that_are_no_descriptors() {
+    const F_SETSIG: i32 = 10;
+    const F_GETSIG: i32 = 11;
+    hooked(|| {
+        let _step = Step::begin("numbers");
+        setrlimit(Resource::Nofile, Rlimit { current: Some(60), maximum: Some(60) }).expect("a limit");
+        let server = Server::listen();
+        let c = server.connection();
+        let file = open_file();
+        for signal in 40..64 {
+            good(call!(fcntl(file, F_SETSIG, signal)));
+            assert_eq!(call!(fcntl(file, F_GETSIG)), signal);
+        }
+        assert_eq!(server.transports(), [Transport::Ring]);
+        c.exchange();
+    });
+}
+
+/// EMFILE may mean another limit than that of the program's descriptors: nothing is given up for it.
+#[test]
+fn inotify_instances_are_used_up() {
+    hooked(|| {
+        let _step = Step::begin("inotify instances");
+        let (told, tell) = pipe();
+        let (stop, stopping) = pipe();
+        let pid = child(|| {
+            call!(close(stopping));
+            limit(Limit::Hard);
+            let server = Server::listen();
+            write_all(tell, &server.display.to_ne_bytes());
+            let first = server.accept();
+            // A user of this test's own, if there may be one: the instances are counted for each.
+            call!(setresuid(54_321, 54_321, 54_321));
+            while call!(inotify_init1(libc::IN_CLOEXEC)) >= 0 {}
+            assert_eq!(errno(), libc::EMFILE);
+            write_all(tell, b"none");
+            let mut fds = vec![stop, server.listener, first];
+            loop {
+                let ready = How::Poll.wait(&fds);
+                if ready.contains(&stop) {
+                    std::mem::forget(server);
+                    return true;
+                }
+                for fd in ready {
+                    if fd == server.listener {
+                        fds.push(server.accept());
+                    } else {
+                        write_all(fd, &read_up_to(fd, 4));
+                    }
+                }
+            }
+        });
+        let display = u32::from_ne_bytes(read_up_to(told, 4).try_into().expect("four bytes"));
+        let server = Server { display, listener: -1, name: format!("\0/tmp/.X11-unix/X{display}").into_bytes() };
+        let first = server.connect();
+        assert_eq!(read_up_to(told, 4), b"none");
+        ask(first, 3);
+        let second = server.connect();
+        ask(second, 3);
+        assert_eq!(rings(&server), 2);
+        write_all(stopping, b".");
+        join(pid);
+    });
+}
+
+/// A server that has forked, and whose child is gone, offers shared memory again after it needed every descriptor.
+#[test]
+fn after_a_child_is_gone() {
+    hooked(|| {
+        let _step = Step::begin("a child that is gone");
+        limit(Limit::Hard);
+        let server = Server::listen();
+        drop(server.connection());
+        join(child(|| true));
+        let taken: Vec<_> = std::iter::from_fn(|| Some(open_file()).filter(|fd| *fd >= 0)).collect();
+        taken.into_iter().for_each(|fd| _ = good(call!(close(fd))));
+        // With this one the hub is there again.
+        drop(server.fresh_connection());
+        server.connection().exchange();
+    });
+}

@@ -10,6 +10,7 @@ pub mod build;
 pub mod drawing;
 pub mod mach;
 pub mod outcome;
+pub mod place;
 pub mod process;
 pub mod screen;
 pub mod server;

@@ -24,6 +24,8 @@ pub struct Server {
     runtime: Arc<TempDir>,
     /// The name server that it and its clients use, if they go over ports.
     pub names: Option<(NameServer, TempDir)>,
+    /// It has ended as a test wanted it to.
+    over: bool,
 }
 
 /// One connection, as `slipway x11 status --json` gives it.
@@ -70,7 +72,7 @@ impl Server {
             let mut running = Running::start(command);
             // It says its number once clients may connect.
             if running.next_line().is_some_and(|line| line == number.to_string()) {
-                return Server { number, running, runtime, names: None };
+                return Server { number, running, runtime, names: None, over: false };
             }
             last = Some(running);
         }
@@ -95,9 +97,15 @@ impl Server {
         self.running.pid()
     }
 
-    /// Waits until it has ended, which a client has asked it to do.
+    /// Waits until it has ended, which a client has asked it to do, or a signal has done.
     pub fn ends(&mut self) -> bool {
+        self.over = true;
         self.running.ends().success()
+    }
+
+    /// Gives it a line of input.
+    pub fn say(&mut self, line: &str) {
+        self.running.say(line);
     }
 
     /// What it, or its hooks, printed to standard error.
@@ -193,7 +201,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        if !std::thread::panicking() {
+        if !std::thread::panicking() && !self.over {
             let status = self.running.terminate();
             assert!(status.success(), "the server: {status}\n{}", self.running.errors());
         }

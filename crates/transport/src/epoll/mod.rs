@@ -62,7 +62,7 @@ enum Tag {
 }
 
 /// Runs `f` with the program's descriptor.
-fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
+pub(crate) fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
     #[allow(unsafe_code, reason = "the program's descriptors come as numbers")]
     // SAFETY: used for system calls during `f` only; should the program close it meanwhile, they fail
     // with EBADF or act as the program's own call would.
@@ -235,6 +235,9 @@ impl EpollSet {
             let tag = state.tag(Tag::Office);
             let _ = self.register(office.gate(), epoll::EventFlags::IN, tag);
             state.office = Some(Arc::clone(office));
+            if self.is_nested() {
+                office.watch();
+            }
         }
     }
 
@@ -327,14 +330,21 @@ impl EpollSet {
         self.nested.load(SeqCst) != 0
     }
 
+    /// Whether a stream can be a member: what goes over ports tells a set in another one, as a ring can't.
+    pub fn takes(&self, stream: &Stream) -> bool {
+        !self.is_nested() || stream.office().is_some()
+    }
+
     /// The set has become a member of another, in which nobody looks at rings: its streams go back to
-    /// their sockets, and no other must come.
+    /// their sockets, and no other must come. What comes to ports stirs the set's descriptor, also while nobody waits for the set itself.
     pub fn nest(&self) {
         self.nested.store(1, SeqCst);
         let mut state = locked(&self.state);
         let fds: Vec<_> = state.entries.iter().flatten().map(|e| e.fd).collect();
+        state.office.iter().for_each(|office| office.watch());
         for fd in fds {
             match state.entry(fd) {
+                Some(entry) if entry.stream.office().is_some() => {}
                 Some(entry) if !entry.dormant => {
                     borrow(fd, |fd| entry.stream.return_to_socket(fd));
                     self.retire(&mut state, fd);
@@ -366,6 +376,11 @@ impl EpollSet {
         self.sleepers.wake(|| {
             let _ = rustix::io::write(self.kick.load().as_fd(), &1u64.to_ne_bytes());
         });
+    }
+
+    /// The office whose gate the set has, for a program that waits for the set itself.
+    pub fn office(&self) -> Option<Arc<Office>> {
+        locked(&self.state).office.clone()
     }
 
     /// Whether the set would report something of a stream now, or must be asked again when the

@@ -53,7 +53,7 @@ impl EpollSet {
         loop {
             let mut state = locked(&self.state);
             let office = state.office.clone();
-            office.iter().for_each(|office| office.collect());
+            office.iter().for_each(|office| if self.is_nested() { office.collect_watched() } else { office.collect() });
             // A wait that was won knows the time: reading it again would make the answer late.
             let time = course.time.take().unwrap_or_else(now);
             self.gather(&mut state, out, max, &course, time);

@@ -11,6 +11,7 @@ use super::{
     office::Office,
 };
 use crate::{
+    descriptor::Reserved,
     endpoint::Endpoint,
     line::TOKEN,
     rendezvous::{name_of_ports, token_of_ports},
@@ -20,11 +21,14 @@ use crate::{
 };
 use rustix::{
     io::Errno,
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, socket_with, socketpair},
+    net::{
+        AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getpeername, getsockname, socket_with, socketpair,
+    },
 };
 use slipway_abi::HEADER;
 use std::{
     ffi::CString,
+    io,
     os::fd::{BorrowedFd, OwnedFd},
     sync::{Arc, Mutex},
 };
@@ -47,6 +51,7 @@ pub struct Displays {
 #[derive(Debug)]
 struct Display {
     number: u32,
+    /// 0 until the name server has answered.
     port: Name,
     /// Where the server listens.
     address: SocketAddrUnix,
@@ -61,7 +66,7 @@ struct Waiting {
     send: Name,
     pid: u32,
     /// The client's half of a connection that the server made in its stead.
-    half: Option<OwnedFd>,
+    half: Option<Reserved>,
 }
 
 fn service(display: u32) -> CString {
@@ -100,6 +105,14 @@ impl Displays {
                 if let Some(end) = expected {
                     return end.accept(front.reply);
                 }
+                // A client that tries once more has given up the port of its first try.
+                display.waiting.retain(|client| {
+                    let given_up = client.token == token && mach.is_dead(client.send);
+                    if given_up {
+                        mach.drop_send(client.send);
+                    }
+                    !given_up
+                });
                 let pid = buffer[6] as u32;
                 display.waiting.push(Waiting { token, send: front.reply, pid, half: None });
                 if display.waiting.len() > MOST_WAITING {
@@ -108,12 +121,15 @@ impl Displays {
                 true
             }
             SUMMON => {
-                if let Some(client) = display.waiting.iter_mut().find(|client| client.token == token) {
-                    client.half = stand_in(&display.address, token)
-                        .inspect_err(|error| {
+                if let Some(at) = display.waiting.iter().position(|client| client.token == token) {
+                    match stand_in(&display.address, token) {
+                        Ok(half) => display.waiting[at].half = Some(half),
+                        Err(error) => {
                             report::warn(format_args!("a client that came over ports alone can't be served: {error}"));
-                        })
-                        .ok();
+                            // Its connection ends with the right.
+                            mach.drop_send(display.waiting.remove(at).send);
+                        }
+                    }
                 }
                 // The right came with it once more.
                 false
@@ -124,9 +140,9 @@ impl Displays {
 }
 
 /// Connects to the server's own socket under a client's name.
-fn stand_in(address: &SocketAddrUnix, token: [u8; TOKEN]) -> Result<OwnedFd, Errno> {
+fn stand_in(address: &SocketAddrUnix, token: [u8; TOKEN]) -> io::Result<Reserved> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let socket = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None))?;
     bind(&socket, &SocketAddrUnix::new_abstract_name(&name_of_ports(&token))?)?;
     connect(&socket, address)?;
     Ok(socket)
@@ -141,13 +157,19 @@ impl Office {
             known.address = address;
             return;
         }
-        match self.mach.serve(&service(display)) {
+        displays.push(Display { number: display, port: 0, address, waiting: Vec::new() });
+        drop(displays);
+        // The name server's answer is waited for without the lock, which whoever takes a message needs.
+        let served = self.mach.serve(&service(display));
+        let mut displays = locked(&self.displays.list);
+        match served {
             Ok(port) => {
                 self.mach.widen(port);
+                displays.iter_mut().filter(|served| served.number == display).for_each(|served| served.port = port);
                 self.mach.move_to(port, self.set);
-                displays.push(Display { number: display, port, address, waiting: Vec::new() });
             }
             Err(code) => {
+                displays.retain(|served| served.number != display);
                 let why = self.mach.describe(code);
                 report::warn(format_args!("display :{display} can't be had over Mach ports: service x11.{display}: {why}"));
             }
@@ -159,27 +181,27 @@ impl Office {
         let address = SocketAddrUnix::try_from(getpeername(fd).ok()??).ok()?;
         let token = token_of_ports(address.abstract_name()?)?;
         let end = End::new(self).ok()?;
-        self.collect_all();
+        self.collect();
         let mut displays = locked(&self.displays.list);
-        let client = displays.iter_mut().find_map(|display| {
-            let at = display.waiting.iter().position(|client| client.token == token)?;
-            Some(display.waiting.remove(at))
-        });
-        let Some(client) = client else {
-            let mut expected = locked(&self.displays.expected);
-            expected.retain(|(_, end)| !end.is_over());
-            expected.push((token, Arc::clone(&end)));
-            return Some((end, None));
+        let mut client = || {
+            displays.iter_mut().find_map(|display| {
+                let at = display.waiting.iter().position(|client| client.token == token)?;
+                Some(display.waiting.remove(at))
+            })
         };
-        if !end.accept(client.send) {
+        while let Some(client) = client() {
+            if end.accept(client.send) {
+                client.half.into_iter().for_each(|half| end.keep(half));
+                return Some((end, Some(client.pid)));
+            }
+            // It is gone, or has tried once more.
             self.mach.drop_send(client.send);
-            end.close();
-            return None;
         }
-        if let Some(half) = client.half {
-            end.keep(half);
-        }
-        Some((end, Some(client.pid)))
+        // With the displays still held: a thread that takes the message just now finds it here.
+        let mut expected = locked(&self.displays.expected);
+        expected.retain(|(_, end)| !end.is_over());
+        expected.push((token, Arc::clone(&end)));
+        Some((end, None))
     }
 }
 
@@ -195,27 +217,31 @@ pub struct Call {
 
 impl Call {
     /// Asks the server of the display for a connection over ports for the socket `fd`, which is about to connect. None if
-    /// there is no such server.
+    /// there is no such server, or the socket has a name already that says otherwise.
     pub fn begin(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Self> {
         let number = endpoint.display()?;
         let office = Office::get()?;
+        // A socket that tried to connect before keeps its name. The server drops the first try's message, as its port is gone.
+        let earlier = getsockname(fd).ok().and_then(|name| token_of_ports(SocketAddrUnix::try_from(name).ok()?.abstract_name()?));
+        let token = earlier.or_else(|| {
+            let mut token = [0; TOKEN];
+            rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).is_ok_and(|n| n == TOKEN).then_some(token)
+        })?;
         let display = held(&office, number).or_else(|| office.mach.look_up(&service(number)).ok())?;
-        let mut token = [0; TOKEN];
-        let random = rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).is_ok_and(|n| n == TOKEN);
-        let begun = random.then(|| End::new(&office).ok()).flatten().filter(|end| {
-            // In another network namespace than the server's the name doesn't matter.
-            let _ = SocketAddrUnix::new_abstract_name(&name_of_ports(&token)).and_then(|name| bind(fd, &name));
-            let asked = end.introduce(CONNECT, display, &body(token), PATIENCE);
-            if asked.is_err() {
-                end.close();
+        let call = match End::new(&office) {
+            Ok(end) => Self { office, end, display, token },
+            Err(_) => {
+                office.mach.drop_send(display);
+                return None;
             }
-            asked.is_ok()
-        });
-        let Some(end) = begun else {
-            office.mach.drop_send(display);
-            return None;
         };
-        Some(Self { office, end, display, token })
+        // First the message, then the name: a server that sees the name waits for the message.
+        let name = || SocketAddrUnix::new_abstract_name(&name_of_ports(&token)).is_ok_and(|name| bind(fd, &name).is_ok());
+        let asked = call.end.introduce(CONNECT, display, &body(token), PATIENCE).is_ok() && (earlier.is_some() || name());
+        if !asked {
+            call.end.close();
+        }
+        asked.then_some(call)
     }
 
     /// The socket connected, or failed to with `error`: the client's end. None if the program is to be told of the failure.
@@ -230,7 +256,6 @@ impl Call {
         if stream.is_none() {
             self.end.close();
         }
-        self.office.mach.drop_send(self.display);
         stream
     }
 
@@ -241,25 +266,31 @@ impl Call {
     /// No socket of the display can be reached: the server makes a connection in this one's stead, and the program's descriptor
     /// becomes half of a pair.
     fn stand_in(&self, fd: BorrowedFd<'_>, nonblocking: bool) -> Option<Stream> {
-        let flags = if nonblocking { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
+        let flags = SocketFlags::CLOEXEC | if nonblocking { SocketFlags::NONBLOCK } else { SocketFlags::empty() };
         let (theirs, ours) = socketpair(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;
+        let ours = Reserved::aside(ours).ok()?;
         self.end.introduce(SUMMON, self.display, &body(self.token), PATIENCE).ok()?;
-        let cloexec = rustix::io::fcntl_getfd(fd).ok()?;
         put_over(&theirs, fd).ok()?;
-        rustix::io::fcntl_setfd(fd, cloexec).ok()?;
-        rustix::io::fcntl_setfd(&ours, rustix::io::FdFlags::CLOEXEC).ok()?;
         self.end.keep(ours);
         self.stream(nonblocking)
     }
 }
 
-/// dup2(2) onto a descriptor of the program's.
+impl Drop for Call {
+    fn drop(&mut self) {
+        self.office.mach.drop_send(self.display);
+    }
+}
+
+/// dup3(2) onto a descriptor of the program's, which is closed on exec as before.
 fn put_over(from: &OwnedFd, to: BorrowedFd<'_>) -> Result<(), Errno> {
     use std::os::fd::{AsRawFd, FromRawFd, IntoRawFd};
+    let cloexec = rustix::io::fcntl_getfd(to)?.contains(rustix::io::FdFlags::CLOEXEC);
     #[allow(unsafe_code, reason = "the program's descriptor keeps its number")]
     // SAFETY: the number is open, and stays the program's: it is let go of again below.
     let mut to = unsafe { OwnedFd::from_raw_fd(to.as_raw_fd()) };
-    let result = rustix::io::dup2(from, &mut to);
+    let flags = if cloexec { rustix::io::DupFlags::CLOEXEC } else { rustix::io::DupFlags::empty() };
+    let result = rustix::io::dup3(from, &mut to, flags);
     let _ = to.into_raw_fd();
     result
 }

@@ -1,11 +1,11 @@
 //! One end of a connection over ports: its two rights, and what has come and is not read.
 
 use super::{
-    libmach::{Mach, Name},
-    message::{ACCEPT, BEFORE, DATA, END, Front, INLINE, ITEM, OUTLINE, REGION, write_item},
+    libmach::Name,
+    message::{ACCEPT, BEFORE, DATA, END, Front, INLINE},
     office::Office,
 };
-use crate::stream::locked;
+use crate::{descriptor::Reserved, stream::locked};
 use rustix::io::Errno;
 use slipway_abi::{
     Code, HEADER, option,
@@ -18,7 +18,6 @@ use slipway_fabric::sync::{
 use std::{
     collections::VecDeque,
     io::{IoSlice, IoSliceMut},
-    os::fd::OwnedFd,
     sync::{Arc, Mutex},
 };
 use zerocopy::IntoBytes;
@@ -28,9 +27,6 @@ const MOST: u64 = 1 << 20;
 
 /// Most messages that wait unread, for the same reason: a message may be empty.
 const MOST_PARTS: usize = 4096;
-
-/// A part of the stream that is longer goes out of line: mapping it costs less than copying it once more.
-const LONG: usize = 128 << 10;
 
 /// One end.
 #[derive(Debug)]
@@ -51,67 +47,21 @@ pub struct End {
     over: AtomicU32,
     /// 1: nobody receives what is sent.
     deaf: AtomicU32,
-    /// 1: this process gave the connection up, or is a child of the one that has it.
+    /// 1: this process gave the connection up.
     closed: AtomicU32,
-    /// The message to be sent, with room for the largest inline one.
+    /// The message to be sent, with room for the largest.
     outgoing: Mutex<Vec<u64>>,
     /// The other half of the descriptor that the program has, where that leads to no socket of the peer's.
-    half: Mutex<Option<OwnedFd>>,
+    half: Mutex<Option<Reserved>>,
 }
 
 #[derive(Debug, Default)]
 struct Inbox {
-    parts: VecDeque<Part>,
+    parts: VecDeque<Vec<u8>>,
     /// Bytes of the first part that were read.
     read: usize,
     /// Nothing is taken off the port until this is read.
     muted: bool,
-}
-
-#[derive(Debug)]
-enum Part {
-    Inline(Vec<u8>),
-    Region(Region),
-}
-
-/// Memory that came out of line.
-#[derive(Debug)]
-pub struct Region {
-    mach: Mach,
-    address: usize,
-    bytes: usize,
-}
-
-impl Region {
-    /// Of a message that was just received.
-    pub fn new(mach: Mach, (address, bytes): (usize, usize)) -> Self {
-        Self { mach, address, bytes }
-    }
-
-    #[allow(unsafe_code, reason = "memory out of line comes as an address")]
-    fn bytes(&self) -> &[u8] {
-        if self.bytes == 0 {
-            return &[];
-        }
-        // SAFETY: the library mapped so many bytes for this process, which stay until they are freed. Nobody writes there: they are a copy of what
-        // was sent.
-        unsafe { std::slice::from_raw_parts(self.address as *const u8, self.bytes) }
-    }
-}
-
-impl Drop for Region {
-    fn drop(&mut self) {
-        self.mach.free(self.address, self.bytes);
-    }
-}
-
-impl Part {
-    fn bytes(&self) -> &[u8] {
-        match self {
-            Self::Inline(bytes) => bytes,
-            Self::Region(region) => region.bytes(),
-        }
-    }
 }
 
 impl End {
@@ -161,7 +111,7 @@ impl End {
     }
 
     /// Keeps the other half of the program's descriptor as long as the other end lives.
-    pub fn keep(&self, half: OwnedFd) {
+    pub fn keep(&self, half: Reserved) {
         *locked(&self.half) = Some(half);
     }
 
@@ -173,7 +123,7 @@ impl End {
         let mut buffer = vec![0; 4 + body.len()];
         buffer[4..].copy_from_slice(body);
         let size = HEADER + size_of_val(body);
-        Front { id, to: (to, COPY_SEND), reply: (self.receive, MAKE_SEND), complex: false }.write(&mut buffer, size);
+        Front { id, to: (to, COPY_SEND), reply: (self.receive, MAKE_SEND) }.write(&mut buffer, size);
         #[allow(unsafe_code, reason = "mach_msg")]
         // SAFETY: the buffer has so many bytes, and nothing in them is an address.
         unsafe {
@@ -194,22 +144,12 @@ impl End {
 
     /// Bytes came.
     pub fn deliver(&self, bytes: &[u8]) {
-        self.push(Part::Inline(bytes.to_vec()), bytes.len());
-    }
-
-    /// Bytes came out of line.
-    pub fn deliver_region(&self, region: Region) {
-        let bytes = region.bytes;
-        self.push(Part::Region(region), bytes);
-    }
-
-    fn push(&self, part: Part, bytes: usize) {
-        if bytes == 0 || self.over.load(Relaxed) != 0 {
+        if bytes.is_empty() || self.over.load(Relaxed) != 0 {
             return;
         }
         let mut inbox = locked(&self.inbox);
-        inbox.parts.push_back(part);
-        let unread = self.unread.fetch_add(bytes as u64, SeqCst) + bytes as u64;
+        inbox.parts.push_back(bytes.to_vec());
+        let unread = self.unread.fetch_add(bytes.len() as u64, SeqCst) + bytes.len() as u64;
         self.arrived.fetch_add(1, SeqCst);
         if !inbox.muted && (unread >= MOST || inbox.parts.len() >= MOST_PARTS) {
             inbox.muted = true;
@@ -267,7 +207,7 @@ impl End {
     }
 
     fn is_closed(&self) -> bool {
-        self.closed.load(Relaxed) != 0
+        self.closed.load(Relaxed) != 0 || self.office.is_lost()
     }
 
     /// Copies what has come; how many bytes. `take`: and takes it out.
@@ -277,7 +217,7 @@ impl End {
         for slice in to {
             let mut filled = 0;
             while filled < slice.len() {
-                let Some(bytes) = inbox.parts.get(part).map(|part| &part.bytes()[at..]) else { break };
+                let Some(bytes) = inbox.parts.get(part).map(|part| &part[at..]) else { break };
                 let n = bytes.len().min(slice.len() - filled);
                 slice[filled..filled + n].copy_from_slice(&bytes[..n]);
                 filled += n;
@@ -318,12 +258,10 @@ impl End {
         let mut sent = 0;
         loop {
             IoSlice::advance_slices(&mut rest, 0);
-            let result = match rest.first() {
-                None => return Ok(sent),
-                Some(first) if first.len() >= LONG => self.send_region(&mut buffer, first),
-                Some(_) => self.send_inline(&mut buffer, rest),
-            };
-            match result {
+            if rest.is_empty() {
+                return Ok(sent);
+            }
+            match self.send_some(&mut buffer, rest) {
                 Ok(n) => {
                     sent += n;
                     IoSlice::advance_slices(&mut rest, n);
@@ -337,7 +275,7 @@ impl End {
         }
     }
 
-    fn send_inline(&self, buffer: &mut Vec<u64>, from: &[IoSlice<'_>]) -> Result<usize, Errno> {
+    fn send_some(&self, buffer: &mut Vec<u64>, from: &[IoSlice<'_>]) -> Result<usize, Errno> {
         let bytes: usize = from.iter().map(|slice| slice.len()).sum::<usize>().min(INLINE);
         let size = (BEFORE + bytes).next_multiple_of(8);
         if buffer.len() < size / 8 {
@@ -354,13 +292,6 @@ impl End {
         self.post(buffer, DATA, size).map(|()| bytes)
     }
 
-    fn send_region(&self, buffer: &mut Vec<u64>, from: &[u8]) -> Result<usize, Errno> {
-        let bytes = from.len().min(OUTLINE);
-        buffer.resize(buffer.len().max(ITEM / 8), 0);
-        write_item(buffer, from.as_ptr() as usize, bytes);
-        self.post(buffer, REGION, ITEM).map(|()| bytes)
-    }
-
     /// This end sends no more.
     pub fn end(&self) {
         let mut buffer = vec![0; HEADER / 8];
@@ -373,11 +304,11 @@ impl End {
     /// Sends the message, without waiting.
     fn post(&self, buffer: &mut [u64], id: i32, size: usize) -> Result<(), Errno> {
         let to = self.send.load(Relaxed);
-        let front = Front { id, to: (to, COPY_SEND), reply: (0, 0), complex: id == REGION };
+        let front = Front { id, to: (to, COPY_SEND), reply: (0, 0) };
         let send = |buffer: &mut [u64], options, notify| {
             front.write(buffer, size);
             #[allow(unsafe_code, reason = "mach_msg")]
-            // SAFETY: the buffer has so many bytes; what is out of line is the caller's slice.
+            // SAFETY: the buffer has so many bytes, and nothing in them is an address.
             unsafe {
                 self.office.mach.message(buffer, option::SEND_MSG | option::SEND_TIMEOUT | options, size, 0, 0, notify)
             }
@@ -407,7 +338,7 @@ impl End {
 
     /// Gives the connection up.
     pub fn close(&self) {
-        if self.closed.swap(1, SeqCst) == 0 {
+        if self.closed.swap(1, SeqCst) == 0 && !self.office.is_lost() {
             self.office.leave(self.receive);
             self.office.mach.drop_receive(self.receive);
             if self.has_met() {
@@ -415,10 +346,5 @@ impl End {
             }
             *locked(&self.half) = None;
         }
-    }
-
-    /// This process was forked: the rights are its parent's.
-    pub fn orphan(&self) {
-        self.closed.store(1, SeqCst);
     }
 }

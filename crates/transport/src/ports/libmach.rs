@@ -5,7 +5,7 @@ use crate::settings::Settings;
 use slipway_abi::{
     Code,
     call::Header,
-    notify, option, right,
+    kind, notify, option, right,
     types::{MAKE_SEND, MAKE_SEND_ONCE},
 };
 use std::{
@@ -53,12 +53,12 @@ functions! {
     fn mach_task_self() -> Name;
     fn mach_port_allocate(Name, u32, *mut Name) -> c_int;
     fn mach_port_deallocate(Name, Name) -> c_int;
+    fn mach_port_type(Name, Name, *mut u32) -> c_int;
     fn mach_port_mod_refs(Name, Name, u32, c_int) -> c_int;
     fn mach_port_move_member(Name, Name, Name) -> c_int;
     fn mach_port_set_qlimit(Name, Name, u32) -> c_int;
     fn mach_port_insert_right(Name, Name, Name, u32) -> c_int;
     fn mach_port_request_notification(Name, Name, c_int, u32, Name, u32, *mut Name) -> c_int;
-    fn vm_deallocate(Name, usize, usize) -> c_int;
     fn bootstrap_look_up(Name, *const c_char, *mut Name) -> c_int;
     fn bootstrap_check_in(Name, *const c_char, *mut Name) -> c_int;
     fn bootstrap_register(Name, *const c_char, Name) -> c_int;
@@ -82,7 +82,11 @@ impl Mach {
     /// # Errors
     /// Why it can't be loaded, for a person.
     pub fn find() -> Result<Self, String> {
-        if let Some(functions) = Functions::find(libc::RTLD_DEFAULT) {
+        // The library's own, where there is one: a program may have functions of another dialect in front of them.
+        // SAFETY: the name is a string; nothing is loaded.
+        let loaded = unsafe { libc::dlopen(c"libmach.so.1".as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        let known = if loaded.is_null() { libc::RTLD_DEFAULT } else { loaded };
+        if let Some(functions) = Functions::find(known) {
             return Ok(Self(functions));
         }
         let path = Settings::get()
@@ -115,7 +119,7 @@ impl Mach {
     /// The code.
     ///
     /// # Safety
-    /// The buffer has room for what is sent and for what may be received. Memory out of line of the message can be read until the call returns.
+    /// The buffer has room for what is sent and for what may be received.
     pub unsafe fn message(
         &self,
         buffer: &mut [u64],
@@ -182,6 +186,13 @@ impl Mach {
         unsafe { (self.0.mach_port_deallocate)(self.task(), name) };
     }
 
+    /// Whether the port of a send right is gone.
+    pub fn is_dead(&self, name: Name) -> bool {
+        // SAFETY: the result has a place.
+        self.get(|task, found| unsafe { (self.0.mach_port_type)(task, name, found) })
+            .is_ok_and(|found| found & kind::DEAD_NAME != 0)
+    }
+
     /// Asks for a message to the port itself when its last send right is gone, of which there was one at least.
     pub fn notify_no_senders(&self, name: Name) {
         let mut previous = 0;
@@ -191,12 +202,6 @@ impl Mach {
             let (request, once) = (self.0.mach_port_request_notification, MAKE_SEND_ONCE);
             request(task, name, notify::NO_SENDERS, 1, name, once, &raw mut previous);
         }
-    }
-
-    /// Gives up memory that came out of line.
-    pub fn free(&self, address: usize, bytes: usize) {
-        // SAFETY: the caller's own memory, which it does not use any more.
-        unsafe { (self.0.vm_deallocate)(self.task(), address, bytes) };
     }
 
     /// A send right for a service.

@@ -1,11 +1,12 @@
 //! The messages of a connection.
 //!
-//! A message is a header of 32 bytes and a body of plain bytes; that of [`REGION`] has one item out of line instead.
+//! A message is a header of 32 bytes and a body of plain bytes. Nothing goes out of line: a megabyte that is mapped takes several times as long
+//! as one that is copied through the queue, since each page is faulted in at both ends.
 
 use super::libmach::Name;
 use slipway_abi::{
     COMPLEX, HEADER, LOCAL_MASK, REMOTE_MASK,
-    types::{BYTE, PORT_SEND, PORT_SEND_ONCE},
+    types::{PORT_SEND, PORT_SEND_ONCE},
 };
 
 /// The first number that a message of a connection has as its `msgh_id`: "X11" and the version.
@@ -19,27 +20,15 @@ pub const SUMMON: i32 = FIRST + 1;
 pub const ACCEPT: i32 = FIRST + 2;
 /// Bytes of the stream: how many, as 8 bytes, and they.
 pub const DATA: i32 = FIRST + 3;
-/// Bytes of the stream, out of line.
-pub const REGION: i32 = FIRST + 4;
 /// No more bytes come: the sender has shut its half down.
-pub const END: i32 = FIRST + 5;
+pub const END: i32 = FIRST + 4;
 
-/// Most bytes that go inline.
+/// Most bytes of the stream in one message.
 pub const INLINE: usize = 32 << 10;
-/// Most bytes of one message out of line.
-pub const OUTLINE: usize = 1 << 20;
 /// Bytes before the stream's own in a [`DATA`] message.
 pub const BEFORE: usize = HEADER + 8;
 /// Words of a buffer that any message of a connection fits.
 pub const WORDS: usize = (BEFORE + INLINE) / 8;
-/// Bytes of a message with one item out of line.
-pub const ITEM: usize = HEADER + 16;
-
-/// The item's type: bytes of 8 bits, out of line.
-const BYTES_OUT_OF_LINE: u32 = BYTE | 8 << 8;
-/// Set by the receiver's library in what it hands out: the memory is the receiver's.
-const DEALLOCATE: u32 = 1 << 31;
-
 /// The header of a message to be sent.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Front {
@@ -49,14 +38,12 @@ pub struct Front {
     pub to: (Name, u32),
     /// The reply port, and how the right is made or given.
     pub reply: (Name, u32),
-    /// Whether the body has an item out of line.
-    pub complex: bool,
 }
 
 impl Front {
     /// Writes it over the first words of a message of `size` bytes.
     pub fn write(&self, buffer: &mut [u64], size: usize) {
-        let bits = self.to.1 | self.reply.1 << 8 | if self.complex { COMPLEX } else { 0 };
+        let bits = self.to.1 | self.reply.1 << 8;
         buffer[0] = u64::from(bits) | (size as u64) << 32;
         buffer[1] = self.to.0.into();
         buffer[2] = self.reply.0.into();
@@ -96,34 +83,17 @@ impl Received {
     }
 }
 
-/// Puts a buffer's item out of line into a message.
-pub fn write_item(buffer: &mut [u64], address: usize, bytes: usize) {
-    buffer[4] = u64::from(BYTES_OUT_OF_LINE) | (bytes as u64) << 32;
-    buffer[5] = address as u64;
-}
-
-/// The memory of a received message that has one item out of line, of bytes, and nothing else: address and length.
-pub fn read_item(buffer: &[u64], size: usize) -> Option<(usize, usize)> {
-    let is_one = size == ITEM && buffer[4] as u32 & !DEALLOCATE == BYTES_OUT_OF_LINE;
-    is_one.then_some((buffer[5] as usize, (buffer[4] >> 32) as usize))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn a_header_is_read_as_it_was_written() {
-        let mut buffer = [0; 6];
-        Front { id: REGION, to: (7, PORT_SEND), reply: (9, PORT_SEND_ONCE), complex: true }.write(&mut buffer, ITEM);
-        write_item(&mut buffer, 4096, 100);
+        let mut buffer = [0; 4];
+        Front { id: DATA, to: (7, PORT_SEND), reply: (9, PORT_SEND_ONCE) }.write(&mut buffer, BEFORE);
         let read = Received::read(&buffer);
-        assert!(read.id == REGION && read.size == ITEM && read.complex);
+        assert!(read.id == DATA && read.size == BEFORE && !read.complex);
         // What the sender calls remote is local where it arrives.
         assert!(read.at == 9 && read.reply == 7 && read.by_send_once);
-        assert_eq!(read_item(&buffer, ITEM), Some((4096, 100)));
-        assert_eq!(read_item(&buffer, ITEM + 8), None);
-        buffer[4] ^= 1 << 28;
-        assert_eq!(read_item(&buffer, ITEM), None, "inline");
     }
 }

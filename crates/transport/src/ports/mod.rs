@@ -1,8 +1,8 @@
 //! A connection as Mach messages between two ports, in place of a ring: X11 as the Mach X server of 1991 had it.
 //!
 //! The server registers its display with the name server as `x11.N`. A client looks it up and sends a connection message with a send
-//! right to a port of its own; when the server accepts, it answers with a send right to another. The stream goes in messages: its bytes inline, or out of line
-//! where they are many. A process has one port set for all of its connections, and one [`office`] that takes the messages off it.
+//! right to a port of its own; when the server accepts, it answers with a send right to another. The stream goes in messages
+//! with its bytes inline. A process has one port set for all of its connections, and one [`office`] that takes the messages off it.
 //!
 //! * [`libmach`]: the functions of the process's libmach, found or loaded when the first connection needs them.
 //! * [`message`]: what the messages look like.

@@ -2,9 +2,9 @@
 
 use super::{
     display::Displays,
-    end::{End, Region},
+    end::End,
     libmach::{Mach, Name},
-    message::{ACCEPT, BEFORE, DATA, END, OUTLINE, REGION, Received, WORDS, read_item},
+    message::{ACCEPT, BEFORE, DATA, END, Received, WORDS},
 };
 use crate::{descriptor::Reserved, report, settings::Settings, stream::locked};
 use rustix::event::{EventfdFlags, epoll, eventfd};
@@ -14,13 +14,16 @@ use std::{
     collections::HashMap,
     io,
     os::fd::{AsFd, BorrowedFd},
-    sync::{Arc, Mutex, TryLockError},
+    sync::{Arc, Mutex},
     time::Duration,
 };
 use zerocopy::IntoBytes;
 
 /// Messages that are taken off the set in one go: a peer that never stops sending doesn't keep its reader there.
 const MOST: usize = 256;
+
+/// The bits of a receive error that say what was short.
+const SHORT: i32 = 0x3c00;
 
 /// How long a thread that waits for ports alone waits in `mach_msg`, which looks before it sleeps and is woken directly, before it sleeps in the
 /// kernel among all that it waits for. A signal or another descriptor is noticed so much later.
@@ -36,24 +39,33 @@ pub struct Office {
     ends: Mutex<HashMap<Name, Arc<End>>>,
     /// The displays that this process serves.
     pub displays: Displays,
-    /// The message that is being received: whoever has it takes messages off the set.
-    receiving: Mutex<Vec<u64>>,
+    turn: Turn,
+    /// The message that is being received.
+    buffer: Mutex<Vec<u64>>,
     /// Readable while a message may be there, for those that sleep.
     gate: Reserved,
     /// Part of it: a message came to another thread.
     stirred: Reserved,
-    /// Threads that sleep, or are about to.
+    /// Threads that sleep, or are about to; changed with `ends` held, as whether the set's descriptor is polled follows from both.
     sleepers: AtomicU32,
-    /// 1: it is the parent's of this process, which was forked.
-    lost: AtomicU32,
+    /// 1: a set that has connections is a member of another, on which a thread may sleep at any time.
+    watched: AtomicU32,
+    /// [`FORKS`] when it was opened.
+    generation: u32,
 }
 
 static OFFICE: Mutex<Option<Result<Arc<Office>, ()>>> = Mutex::new(None);
 
+/// The forks that this process comes from, as far as they were of an office's process: the rights of an older one are a parent's.
+static FORKS: AtomicU32 = AtomicU32::new(0);
+
+/// 1: a thread that the parent had, and this process has not, holds [`OFFICE`].
+static STUCK: AtomicU32 = AtomicU32::new(0);
+
 impl Office {
     /// The process's office, if connections go over ports; opened when it is first wanted.
     pub fn get() -> Option<Arc<Self>> {
-        if !Settings::get().over_ports {
+        if !Settings::get().over_ports || STUCK.load(SeqCst) != 0 {
             return None;
         }
         let made = locked(&OFFICE)
@@ -71,13 +83,14 @@ impl Office {
         let set = mach.set().map_err(|code| code.to_string())?;
         let descriptor = mach.descriptor(set).map_err(|code| code.to_string())?;
         let gate = || -> io::Result<(Reserved, Reserved)> {
-            let gate = epoll::create(epoll::CreateFlags::CLOEXEC)?;
-            let stirred = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+            let gate = Reserved::make_aside(|| epoll::create(epoll::CreateFlags::CLOEXEC))?;
+            let stirred = Reserved::make_aside(|| eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK))?;
+            let descriptor = Reserved::aside(descriptor)?;
             epoll::add(&gate, &descriptor, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
             epoll::add(&gate, &stirred, epoll::EventData::new_u64(0), epoll::EventFlags::IN)?;
             // As long as the gate is open, so is what it watches.
-            std::mem::forget(Reserved::new(descriptor)?);
-            Ok((Reserved::new(gate)?, Reserved::new(stirred)?))
+            std::mem::forget(descriptor);
+            Ok((gate, stirred))
         };
         let (gate, stirred) = gate().map_err(|error| error.to_string())?;
         Ok(Arc::new(Self {
@@ -85,28 +98,43 @@ impl Office {
             set,
             ends: Mutex::default(),
             displays: Displays::default(),
-            receiving: Mutex::new(vec![0; WORDS]),
+            turn: Turn::default(),
+            buffer: Mutex::new(vec![0; WORDS]),
             gate,
             stirred,
             sleepers: AtomicU32::new(0),
-            lost: AtomicU32::new(0),
+            watched: AtomicU32::new(0),
+            generation: FORKS.load(SeqCst),
         }))
     }
 
-    /// A child of fork has no rights: its parent's connections are none of its own.
+    /// A child of fork has no rights: its parent's connections are none of its own. Locks that other threads of the parent held stay held: it waits
+    /// for none of them.
     pub fn after_fork() {
-        if let Some(Ok(office)) = locked(&OFFICE).take() {
-            locked(&office.ends).drain().for_each(|(_, end)| end.orphan());
-            office.lost.store(1, SeqCst);
+        FORKS.fetch_add(1, SeqCst);
+        match OFFICE.try_lock() {
+            Ok(mut office) => {
+                if let Some(Ok(office)) = office.take()
+                    && let Ok(mut ends) = office.ends.try_lock()
+                {
+                    ends.clear();
+                }
+            }
+            Err(_) => STUCK.store(1, SeqCst),
         }
+    }
+
+    /// Whether it is the parent's of this process, which was forked.
+    pub fn is_lost(&self) -> bool {
+        FORKS.load(SeqCst) != self.generation
     }
 
     /// An end receives from here on.
     pub fn enter(&self, name: Name, end: &Arc<End>) {
         let mut ends = locked(&self.ends);
         ends.insert(name, Arc::clone(end));
-        if ends.len() == 1 && self.sleepers.load(SeqCst) == 0 {
-            self.poll(false);
+        if ends.len() == 1 {
+            self.decide(&ends);
         }
     }
 
@@ -115,23 +143,29 @@ impl Office {
         let mut ends = locked(&self.ends);
         ends.remove(&name);
         if ends.is_empty() {
-            // A server without clients may wait in any way for the first.
-            self.poll(true);
+            self.decide(&ends);
         }
     }
 
-    /// Takes what has come to the ports, if no other thread does just now.
+    /// Whether the set's descriptor is polled: while somebody sleeps; and a server without clients may wait in any way for the first.
+    fn decide(&self, ends: &HashMap<Name, Arc<End>>) {
+        if !self.is_lost() {
+            self.mach.poll(self.set, ends.is_empty() || self.has_sleepers());
+        }
+    }
+
+    fn has_sleepers(&self) -> bool {
+        self.sleepers.load(SeqCst) != 0 || self.watched.load(SeqCst) != 0
+    }
+
+    /// Takes what has come to the ports. If another thread does just now, that one looks once more.
     pub fn collect(&self) {
-        match self.receiving.try_lock() {
-            Ok(mut buffer) => self.drain(&mut buffer),
-            Err(TryLockError::Poisoned(poisoned)) => self.drain(&mut poisoned.into_inner()),
-            Err(TryLockError::WouldBlock) => {}
-        }
+        self.receive(|buffer| self.drain(buffer));
     }
 
-    /// As [`Self::collect`]; waits for the other thread.
-    pub fn collect_all(&self) {
-        self.drain(&mut locked(&self.receiving));
+    /// Does `act` if no thread takes messages; else that one looks once more, after this call has begun.
+    fn receive<T>(&self, act: impl FnOnce(&mut [u64]) -> T) -> Option<T> {
+        self.turn.take(|| act(&mut locked(&self.buffer)), || self.drain(&mut locked(&self.buffer)))
     }
 
     fn drain(&self, buffer: &mut [u64]) {
@@ -140,21 +174,32 @@ impl Office {
                 return;
             }
         }
+        // The set's descriptor may not tell of what is left.
+        self.stir();
+    }
+
+    /// Whoever sleeps is to look once more.
+    fn stir(&self) {
+        if self.has_sleepers() {
+            let _ = rustix::io::write(&self.stirred, &1u64.to_ne_bytes());
+        }
     }
 
     /// Waits for a message, [`DIRECTLY`] at most, and takes what has come. False if nothing has, or another thread waits so.
     pub fn wait(&self) -> bool {
-        let Ok(mut buffer) = self.receiving.try_lock() else { return false };
-        let came = self.take(&mut buffer, DIRECTLY.as_millis() as u32);
-        if came {
-            self.drain(&mut buffer);
-        }
-        came
+        let came = self.receive(|buffer| {
+            let came = self.take(buffer, DIRECTLY.as_millis() as u32);
+            if came {
+                self.drain(buffer);
+            }
+            came
+        });
+        came == Some(true)
     }
 
     /// Takes one message off the set, and gives it to whom it is for.
     fn take(&self, buffer: &mut [u64], timeout: u32) -> bool {
-        if self.lost.load(SeqCst) != 0 {
+        if self.is_lost() {
             return false;
         }
         let receive = |buffer: &mut [u64], options| {
@@ -173,6 +218,15 @@ impl Office {
                 if receive(&mut large, 0).is_ok() {
                     self.sort(&mut large);
                 }
+                return true;
+            }
+            Err(code) if code.0 & !SHORT == Code::RCV_BODY_ERROR.0 => {
+                // It is taken, and part of it did not come: of that end's stream, bytes are lost.
+                let end = locked(&self.ends).get(&Received::read(buffer).at).cloned();
+                self.mach.destroy_message(buffer);
+                report::warn(format_args!("no memory is left for a message; its connection is closed"));
+                end.iter().for_each(|end| end.lose_peer());
+                self.stir();
                 return true;
             }
             Err(_) => return false,
@@ -200,9 +254,8 @@ impl Office {
                 end.lose_peer();
             }
         }
-        if end.is_some() && self.sleepers.load(SeqCst) != 0 {
-            let _ = rustix::io::write(&self.stirred, &1u64.to_ne_bytes());
-        }
+        // Also after a message that came to no end: a connection may have been accepted by it.
+        self.stir();
     }
 
     /// Whether the message is one that an end understands.
@@ -215,12 +268,6 @@ impl Office {
                     None => return false,
                 }
             }
-            REGION if front.complex && front.reply == 0 => {
-                match read_item(buffer, front.size).filter(|(_, bytes)| *bytes <= OUTLINE) {
-                    Some(item) => end.deliver_region(Region::new(self.mach, item)),
-                    None => return false,
-                }
-            }
             ACCEPT if !front.complex && front.reply != 0 && !end.has_met() => end.meet(front.reply),
             END if !front.complex && front.reply == 0 => end.finish(),
             notify::MSG_ACCEPTED if front.by_send_once => end.has_room(),
@@ -230,12 +277,6 @@ impl Office {
         true
     }
 
-    fn poll(&self, on: bool) {
-        if self.lost.load(SeqCst) == 0 {
-            self.mach.poll(self.set, on);
-        }
-    }
-
     /// What a thread sleeps on between [`Self::lie_down`] and [`Self::get_up`], for reading.
     pub fn gate(&self) -> BorrowedFd<'_> {
         self.gate.as_fd()
@@ -243,19 +284,139 @@ impl Office {
 
     /// A thread is about to sleep. It looks at what it waits for once more.
     pub fn lie_down(&self) {
-        if self.sleepers.fetch_add(1, SeqCst) == 0 {
-            self.poll(true);
+        if self.is_lost() {
+            return;
         }
-        // Nothing may be left there of which the descriptor doesn't tell.
-        self.collect_all();
+        {
+            let ends = locked(&self.ends);
+            if self.sleepers.fetch_add(1, SeqCst) == 0 {
+                self.decide(&ends);
+            }
+        }
+        // Nothing may be left there of which the descriptor doesn't tell. A thread that takes messages just now sees the sleeper after each, and
+        // looks once more.
+        self.collect();
     }
 
-    /// The thread is awake again.
+    /// The thread is awake again. What another thread took, others may not have seen yet: the last to get up puts the news away.
     pub fn get_up(&self) {
-        if self.sleepers.fetch_sub(1, SeqCst) == 1 && !locked(&self.ends).is_empty() {
-            self.poll(false);
+        if self.is_lost() {
+            return;
         }
-        let _ = rustix::io::read(&self.stirred, &mut [0u8; 8]);
+        {
+            let ends = locked(&self.ends);
+            if self.sleepers.fetch_sub(1, SeqCst) == 1 {
+                self.decide(&ends);
+                let _ = rustix::io::read(&self.stirred, &mut [0u8; 8]);
+            }
+        }
         self.collect();
+    }
+
+    /// A set that has connections, and the gate, is a member of another: whoever waits for that does not lie down here.
+    pub fn watch(&self) {
+        let ends = locked(&self.ends);
+        if self.watched.swap(1, SeqCst) == 0 {
+            self.decide(&ends);
+        }
+        drop(ends);
+        self.collect();
+    }
+
+    /// As [`Self::collect`], for the wait on such a set, which puts the news away if nobody sleeps.
+    pub fn collect_watched(&self) {
+        let ends = locked(&self.ends);
+        if self.sleepers.load(SeqCst) == 0 && self.watched.load(SeqCst) != 0 {
+            let _ = rustix::io::read(&self.stirred, &mut [0u8; 8]);
+        }
+        drop(ends);
+        self.collect();
+    }
+}
+
+/// Which thread takes messages off the set. None waits for another here: that may be the one that its signal handler has interrupted.
+#[derive(Debug, Default)]
+struct Turn(AtomicU32);
+
+impl Turn {
+    /// No thread does.
+    const IDLE: u32 = 0;
+    /// One does.
+    const BUSY: u32 = 1;
+    /// It does, and is to look once more when it has done.
+    const ONCE_MORE: u32 = 2;
+
+    /// Runs `act` if no other thread has the turn, and `again` for each that has asked meanwhile. Else has the other do so, after
+    /// this call has begun.
+    fn take<T>(&self, act: impl FnOnce() -> T, mut again: impl FnMut()) -> Option<T> {
+        let step = |from, to| self.0.compare_exchange(from, to, SeqCst, SeqCst);
+        while let Err(now) = step(Self::IDLE, Self::BUSY) {
+            if now == Self::ONCE_MORE || now == Self::BUSY && step(Self::BUSY, Self::ONCE_MORE).is_ok() {
+                return None;
+            }
+        }
+        let back = GivenBack(self);
+        let result = act();
+        while step(Self::BUSY, Self::IDLE).is_err() {
+            self.0.store(Self::BUSY, SeqCst);
+            again();
+        }
+        std::mem::forget(back);
+        Some(result)
+    }
+}
+
+/// The turn of a thread that can't go on ends, too.
+struct GivenBack<'a>(&'a Turn);
+
+impl Drop for GivenBack<'_> {
+    fn drop(&mut self) {
+        self.0.0.store(Turn::IDLE, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn whoever_comes_in_between_is_looked_for_once_more() {
+        let turn = Turn::default();
+        let looks = Cell::new(0);
+        let asks = || turn.take(|| unreachable!("it is another's turn"), || {});
+        // A signal handler twice, and one that comes while the thread looks for it.
+        let act = || (asks().is_none(), asks().is_none());
+        let again = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                assert_eq!(asks(), None::<()>);
+            }
+        };
+        assert_eq!(turn.take(act, again), Some((true, true)));
+        assert_eq!(looks.get(), 2);
+        assert_eq!(turn.take(|| 7, || unreachable!("nobody asked")), Some(7));
+        let panics = || -> () { panic!("on purpose") };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| turn.take(panics, || {}))).is_err());
+        assert_eq!(turn.take(|| 8, || {}), Some(8));
+    }
+
+    /// With threads: what was there when a call begins has been looked at when the turn is idle again.
+    #[test]
+    fn nothing_that_was_announced_is_left() {
+        let turn = Turn::default();
+        let (there, taken) = (AtomicU32::new(0), AtomicU32::new(0));
+        let look = || _ = taken.fetch_add(there.swap(0, SeqCst), SeqCst);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        there.fetch_add(1, SeqCst);
+                        turn.take(look, look);
+                    }
+                });
+            }
+        });
+        assert_eq!((there.load(SeqCst), taken.load(SeqCst)), (0, 80_000));
     }
 }

@@ -24,7 +24,7 @@ impl Stream {
     /// readable in the ring and the rest goes over the socket; what the peer sent and we have not
     /// read, the peer takes back out of its ring and sends over the socket.
     pub fn give_back(&self) {
-        if self.port.is_some() {
+        if self.port().is_some() {
             return;
         }
         self.give_back_halves(true);
@@ -34,7 +34,7 @@ impl Stream {
     /// receive any more, because either end has shut that half down, the peer can't send over the
     /// socket what lies in the ring, and it is read from there.
     pub fn return_to_socket(&self, fd: BorrowedFd<'_>) {
-        if self.port.is_some() {
+        if self.port().is_some() {
             return report::debug(format_args!("a connection over ports stays there: what only the kernel can do is not done"));
         }
         // What the peer asked for before comes first.
@@ -62,7 +62,7 @@ impl Stream {
     pub fn give_up(&self, fd: BorrowedFd<'_>) -> bool {
         let sets: Option<Vec<_>> = self.sets.try_lock().ok().map(|sets| sets.iter().filter_map(Weak::upgrade).collect());
         let Some(sets) = sets.filter(|sets| sets.iter().all(|set| set.is_at_rest())) else { return false };
-        if self.port.is_some() || self.is_in_use() {
+        if self.port().is_some() || self.is_in_use() {
             return false;
         }
         self.return_to_socket(fd);

@@ -6,6 +6,8 @@
 mod give_back;
 mod grant;
 mod lock;
+#[cfg(test)]
+pub(crate) mod pair;
 mod port;
 mod ready;
 mod receive;
@@ -258,6 +260,11 @@ impl Stream {
         if receive { &common.receive_timeout } else { &common.send_timeout }.store(micros, Relaxed);
     }
 
+    /// The line's socket, for the length of a call.
+    pub(crate) fn line_borrowed(&self) -> arc_swap::Guard<Arc<Reserved>> {
+        self.socket.load()
+    }
+
     /// The line's socket, for the threads that sleep on it.
     pub fn line_socket(&self) -> Arc<Reserved> {
         self.socket.load_full()
@@ -275,7 +282,6 @@ impl Stream {
 
     /// This process was forked, and has the connection, too.
     pub fn after_fork(&self) {
-        self.port.iter().for_each(|end| end.orphan());
         self.record.iter().for_each(LedgerEntry::inherit);
         if let Some(segment) = self.line() {
             segment.own.heir.store(std::process::id(), Relaxed);
@@ -296,6 +302,7 @@ impl Stream {
     /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now.
     pub fn before_fork(&self) {
         self.record.iter().for_each(LedgerEntry::before_fork);
+        self.state.common.forked.store(1, Relaxed);
         self.grant();
         self.tell_sets();
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {
@@ -314,7 +321,7 @@ impl Stream {
     /// Takes messages off the line's socket until it has heard `bells` of them ring: a sleeper
     /// expects one for each time it armed its flag and saves the call that would find no more.
     fn attend_to(&self, bells: Option<u32>) {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return end.office().collect();
         }
         let mut mail = locked(&self.mail);
@@ -482,7 +489,7 @@ impl Stream {
 
     /// shutdown(2) of the sending half has been done on the socket: the kernel answers from here on.
     pub fn sending_ended(&self) {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return end.end();
         }
         let tx = &self.state.tx;

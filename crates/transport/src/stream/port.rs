@@ -49,7 +49,20 @@ impl Stream {
 
     /// The office that takes this stream's messages, if it goes over ports.
     pub fn office(&self) -> Option<&Arc<Office>> {
-        self.port.as_ref().map(|end| end.office())
+        self.port().map(|end| end.office())
+    }
+
+    /// Its end, while it goes over ports.
+    pub(super) fn port(&self) -> Option<&Arc<End>> {
+        self.port.as_ref().filter(|_| self.state.rx.mode.load(Relaxed) == mode::PORTS)
+    }
+
+    /// The client's name promised a message, and bytes came on the socket in its place: the connection is there.
+    fn fall_back(&self, end: &End) {
+        end.close();
+        self.state.rx.mode.store(mode::AFTER, Relaxed);
+        self.state.tx.mode.store(mode::AFTER, Relaxed);
+        self.counts.note(mode::AFTER, mode::AFTER);
     }
 
     /// What the stream is ready for, as [`Stream::look`].
@@ -70,6 +83,10 @@ impl Stream {
                 flags
             }
         };
+        if kernel.intersects(INPUT) && !end.has_met() && self.is_server() {
+            self.fall_back(end);
+            return self.look(fd, want, None);
+        }
         // Bytes on the socket are nobody's; its end is the stream's.
         let mut ready =
             if ends(kernel) { kernel & (want | PollFlags::HUP | PollFlags::ERR) } else { PollFlags::empty() } - OUTPUT;

@@ -38,7 +38,7 @@ impl Stream {
 
     /// Whether shared memory alone can't tell what the stream is ready for now.
     pub fn needs_kernel(&self) -> bool {
-        if self.port.is_some() {
+        if self.port().is_some() {
             return self.state.rx.event.load(Relaxed) != 0;
         }
         let rx = &self.state.rx;
@@ -50,7 +50,7 @@ impl Stream {
 
     /// Whether the ring holds bytes, or has just been closed: the cheapest look, for spinning.
     pub fn stirs(&self, want: PollFlags) -> bool {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return want.intersects(INPUT) && end.readable() || want.intersects(OUTPUT) && end.writable();
         }
         let Some(segment) = self.line() else { return false };
@@ -74,7 +74,7 @@ impl Stream {
     /// is told of its end, and drops what it has not read; a ring holds more than a socket, and a
     /// server in a timed wait reads later. So it is told when the ring is empty.
     pub fn has_last_words(&self) -> bool {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return self.hides_end && end.unread() != 0;
         }
         let rx = &self.state.rx;
@@ -100,7 +100,7 @@ impl Stream {
     /// What the stream is ready for among `want`. `kernel` is what the kernel just said of the
     /// socket, if it was asked; if it wasn't and must be, this asks.
     pub fn look(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<PollFlags>) -> PollFlags {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return self.look_at_port(end, fd, want, kernel);
         }
         self.keep_house(fd);
@@ -201,7 +201,7 @@ impl Stream {
 
     /// The program is about to close its last descriptor of the connection.
     pub fn part(&self, fd: BorrowedFd<'_>) {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return end.close();
         }
         // What the peer wants back on the socket must be there before the socket closes.
@@ -302,7 +302,7 @@ impl Stream {
 
     /// Changes whenever bytes arrive in the ring: an epoll set's edge for readers.
     pub fn arrival_mark(&self) -> u64 {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return end.arrivals();
         }
         self.line().map_or(0, |s| s.rx.tail_mark())

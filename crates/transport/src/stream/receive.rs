@@ -49,12 +49,25 @@ pub struct Received {
 impl Stream {
     /// Receives what is there without blocking; `WOULDBLOCK` (AGAIN) if nothing is.
     pub fn receive(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return self.receive_message(end, fd, to, how);
         }
-        let result = self.receive_locked(fd, to, how);
+        let result = if self.is_empty() { Err(Errno::AGAIN) } else { self.receive_locked(fd, to, how) };
         self.tell_sets();
         result
+    }
+
+    /// Whether nothing is there, as far as shared memory tells without the lock: programs look once more after each read. Where a process of the
+    /// family may have been killed with the lock, its next holder has work to do.
+    fn is_empty(&self) -> bool {
+        let (rx, common) = (&self.state.rx, &self.state.common);
+        let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return false };
+        let idle = [&rx.event, &rx.error, &rx.giving_back, &common.line_gone, &common.signals, &common.forked];
+        !segment.rx.readable(rx.head.load(Relaxed))
+            && segment.rx.opening().0 != CLOSED
+            && segment.rx.hint_mark() == rx.hint_seen.load(Relaxed)
+            && idle.iter().all(|word| word.load(Relaxed) == 0)
+            && coarse_now().wrapping_sub(rx.looked_at.load(Relaxed)) < STALE
     }
 
     fn receive_locked(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
@@ -426,7 +439,7 @@ impl Stream {
     /// Bytes that can be read without blocking (FIONREAD), beside `on_socket`, what the kernel says
     /// of the socket.
     pub fn readable_bytes(&self, on_socket: usize) -> usize {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             end.office().collect();
             return usize::try_from(end.unread()).unwrap_or(usize::MAX);
         }

@@ -27,7 +27,7 @@ impl Stream {
     /// Sends what there is space for, without blocking; `AGAIN` if there is none, `PIPE` if nobody
     /// reads any more (the caller raises SIGPIPE). Descriptors go with the first byte.
     pub fn send(&self, fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
-        if let Some(end) = &self.port {
+        if let Some(end) = self.port() {
             return self.send_messages(end, fd, from);
         }
         let result = self.send_locked(fd, from, descriptors);

@@ -430,6 +430,26 @@ static void test_descriptor(void) {
     CHECK_CODE(slipway_port_poll(member, 0), KERN_INVALID_NAME);
     CHECK_CODE(mach_port_mod_refs(self, port, MACH_PORT_RIGHT_RECEIVE, -1), KERN_SUCCESS);
     CHECK(readable(of_port, 10000));
+    /* The messages of a port in a set are the set's. A descriptor of its own is quiet until the port is in none again. */
+    int of_member;
+    MUST(slipway_port_descriptor(member, &of_member) == KERN_SUCCESS);
+    CHECK_CODE(send_empty(member, COPY, 1), S);
+    CHECK(readable(of_set, 10000));
+    CHECK(!readable(of_member, 0));
+    CHECK_CODE(mach_port_move_member(self, member, MACH_PORT_NULL), KERN_SUCCESS);
+    CHECK(readable(of_member, 10000));
+    CHECK_CODE(mach_port_move_member(self, member, set), KERN_SUCCESS);
+    CHECK(!readable(of_member, 0));
+    CHECK_CODE(receive(set, &message), S);
+    CHECK_CODE(receive(set, &message), TO);
+    CHECK(!readable(of_set, 0));
+    CHECK_CODE(mach_port_destroy(self, set), KERN_SUCCESS);
+    CHECK(readable(of_set, 10000));
+    CHECK(readable(of_member, 10000));
+    CHECK_CODE(receive(set, &message), MACH_RCV_INVALID_NAME);
+    CHECK_CODE(receive(member, &message), TO);
+    CHECK(!readable(of_member, 0));
+    close(of_member);
     close(of_port);
     close(of_set);
     sweep();

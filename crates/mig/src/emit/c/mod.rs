@@ -1,9 +1,10 @@
-//! C stubs for the typed dialect.
+//! C stubs for the typed dialect, and in [`darwin`] for Darwin's.
 //!
 //! One module makes one kind of text; they share the C view of arguments ([`view`]), of messages ([`messages`]) and
-//! the checks of what was received ([`checks`]). Another dialect would replace these three, `user` and `server`.
+//! the checks of what was received ([`checks`]).
 
 mod checks;
+pub mod darwin;
 mod defaults;
 mod headers;
 mod helpers;

@@ -334,7 +334,7 @@ fn fallbacks(w: &mut Writer, interface: &Interface) {
     w.line("#endif");
 }
 
-fn symbols(w: &mut Writer, name: &str, interface: &Interface) {
+pub(super) fn symbols(w: &mut Writer, name: &str, interface: &Interface) {
     w.gap();
     w.line("/* The routines' names, for tools. */");
     w.line(format!("extern const mig_symtab_t _{name}_symtab[];"));

@@ -189,7 +189,7 @@ fn allocate(w: &mut Writer, stub: &Stub<'_>) {
 }
 
 /// The time-outs of the call: of the send and of the receive.
-fn timeouts(routine: &Routine) -> (Option<String>, Option<String>) {
+pub(super) fn timeouts(routine: &Routine) -> (Option<String>, Option<String>) {
     let named = |role| routine.args.iter().find(|a| a.role == role).map(|a| a.name.clone());
     let send = named(Role::SendTime).or_else(|| routine.send_time.clone());
     let wait = named(Role::WaitTime).or_else(|| routine.wait_time.clone());
@@ -197,7 +197,7 @@ fn timeouts(routine: &Routine) -> (Option<String>, Option<String>) {
     if routine.one_way { (send.or(wait), None) } else { (send, wait) }
 }
 
-fn options_of(routine: &Routine, base: &str, timeout: bool, flag: &str) -> String {
+pub(super) fn options_of(routine: &Routine, base: &str, timeout: bool, flag: &str) -> String {
     let mut options = vec![base.to_owned()];
     if timeout {
         options.push(flag.to_owned());

@@ -14,16 +14,9 @@ impl State {
         self.port(port).local().map_or(Guard::No, |local| local.guard)
     }
 
-    /// Whether the guard lets the receive right leave its space.
-    pub(crate) fn may_move(&self, port: PortId) -> bool {
-        self.guard_of(port) != Guard::Strict
-    }
-
-    /// The receive right leaves, or ends: nothing guards it any more.
+    /// The receive right leaves its space: its next holder finds no guard and no context, whatever they were.
     pub(crate) fn end_guard(&mut self, port: PortId) {
-        if let Some(local) = self.port_mut(port).local_mut()
-            && local.guard != Guard::No
-        {
+        if let Some(local) = self.port_mut(port).local_mut() {
             (local.guard, local.context) = (Guard::No, 0);
         }
     }
@@ -39,16 +32,16 @@ impl State {
         self.port_mut(port).local_mut().ok_or(Code::INVALID_RIGHT)
     }
 
-    /// `mach_port_get_context`: the context; 0 if it is a guard, which is not told.
+    /// `mach_port_get_context`: the context; 0 if it is a strict guard, which is not told.
     pub fn port_context(&mut self, space: SpaceId, name: u32) -> Result<u64, Code> {
         let local = self.receiver_of(space, name)?;
-        Ok(if local.guard == Guard::No { local.context } else { 0 })
+        Ok(if local.guard == Guard::Strict { 0 } else { local.context })
     }
 
-    /// `mach_port_set_context`. `INVALID_ARGUMENT` if the context is a guard.
+    /// `mach_port_set_context`; of a loose guard, too. `INVALID_ARGUMENT` if the context is a strict guard.
     pub fn port_set_context(&mut self, space: SpaceId, name: u32, context: u64) -> Result<(), Code> {
         let local = self.receiver_of(space, name)?;
-        if local.guard != Guard::No {
+        if local.guard == Guard::Strict {
             return Err(Code::INVALID_ARGUMENT);
         }
         local.context = context;

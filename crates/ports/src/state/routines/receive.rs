@@ -2,7 +2,7 @@
 
 use crate::{
     abi::{self, Code, call::Status},
-    state::{Effect, Right, SpaceId, State, space::Object},
+    state::{Effect, Right, SetId, SpaceId, State, space::Object},
 };
 
 impl State {
@@ -90,6 +90,30 @@ impl State {
             }
         }
         Ok(())
+    }
+
+    /// The set that a receive right is in, and the set that `set` names.
+    fn membership(&self, space: SpaceId, name: u32, set: u32) -> Result<(Option<SetId>, SetId), Code> {
+        let port = self.receive_of(space, name)?;
+        let Object::Set(named) = self.entry_of(space, set)?.object else { return Err(Code::INVALID_RIGHT) };
+        Ok((self.port(port).local().and_then(|local| local.set), named))
+    }
+
+    /// `mach_port_insert_member`: puts a receive right that is in no set into one. `ALREADY_IN_SET`; `FAILURE` if it is in another.
+    pub fn port_insert_member(&mut self, space: SpaceId, name: u32, set: u32) -> Result<(), Code> {
+        match self.membership(space, name, set)? {
+            (Some(now), named) if now == named => Err(Code::ALREADY_IN_SET),
+            (Some(_), _) => Err(Code::FAILURE),
+            (None, _) => self.port_move_member(space, name, set),
+        }
+    }
+
+    /// `mach_port_extract_member`: takes a receive right out of a set. `NOT_IN_SET` if it is not in that one.
+    pub fn port_extract_member(&mut self, space: SpaceId, name: u32, set: u32) -> Result<(), Code> {
+        match self.membership(space, name, set)? {
+            (Some(now), named) if now == named => self.port_move_member(space, name, abi::NULL),
+            _ => Err(Code::NOT_IN_SET),
+        }
     }
 
     /// `mach_port_get_receive_status`: what is known of a receive right.

@@ -72,6 +72,8 @@ impl World {
             dest,
             reply: Right::Null,
             body: vec![0; 16],
+            short: false,
+            sender: Default::default(),
             items: items.into(),
             origin: None,
             charge: Default::default(),

@@ -1,31 +1,17 @@
 //! A connection in two processes, one of which is killed while it holds a lock of it.
 #![allow(unsafe_code, reason = "fork")]
 
-use super::super::{state::Change, *};
-use rustix::{
-    net::{AddressFamily, SocketFlags, SocketType, socketpair},
-    process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid},
+use super::super::{
+    pair::{self, Ends},
+    state::Change,
+    *,
 };
-use std::{
-    io::{IoSlice, IoSliceMut},
-    os::fd::OwnedFd,
-};
+use rustix::process::{Pid, Signal, WaitOptions, getpid, kill_process, waitpid};
+use std::io::{IoSlice, IoSliceMut};
 
-/// Both ends of a connection, with their sockets.
-struct Ends {
-    client: (Stream, OwnedFd),
-    server: (Stream, OwnedFd),
-}
-
+/// Two ends, of which one is on the ring.
 fn ends() -> Ends {
-    let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
-    let ((x, y), (line, peer)) = (pair(SocketType::STREAM), pair(SocketType::SEQPACKET));
-    let end = |role, line| Stream::new(role, Reserved::new(line).unwrap(), 0, true, None).unwrap();
-    let (client, server) = (end(Role::Client, line), end(Role::Server, peer));
-    let (segment, file) = Segment::create(4096).unwrap();
-    client.adopt(Segment::open(file.as_fd(), 4096).unwrap());
-    server.adopt(segment);
-    let ends = Ends { client: (client, x), server: (server, y) };
+    let ends = pair::ends();
     assert_eq!(ends.send(b"first "), Ok(6));
     assert_eq!(ends.receive(), Ok(b"first ".to_vec()));
     assert!(ends.client.0.on_ring());

@@ -1,0 +1,105 @@
+//! The user's side of a reply.
+
+use super::super::view::count_name;
+use super::super::writer::Writer;
+use super::fields;
+use super::layout::{Data, Kind, bytes, is_far, padded};
+use super::user::Stub;
+use crate::model::{Arg, Wire};
+
+/// The variable in which a received count is kept until all is checked.
+fn kept(stub: &Stub<'_>, arg: &Arg) -> String {
+    format!("{}Got", count_name(&stub.routine.args, arg))
+}
+
+/// Declares what [`reply`] uses.
+pub fn locals(w: &mut Writer, stub: &Stub<'_>) {
+    if stub.reply.moves() {
+        w.line("`Reply *`OutV;");
+    }
+    if stub.reply.varying().next().is_some() {
+        w.line("mach_msg_size_t `mig_left;");
+    }
+    for (arg, data) in &stub.reply.data {
+        if matches!(data, Data::Varying | Data::Count) && arg.same_count.is_none() {
+            w.line(format!("mach_msg_type_number_t {};", kept(stub, arg)));
+        }
+    }
+}
+
+/// Checks the reply, and gives the caller what is in it.
+pub fn reply(w: &mut Writer, stub: &Stub<'_>) {
+    let message = &stub.reply;
+    w.gap();
+    let id = stub.routine.id + 100;
+    let mut unlike = vec![format!("`OutP->Head.msgh_id != {id}")];
+    unlike.extend(fields::wrong_header(message, "`OutP"));
+    if message.code {
+        unlike.push("`OutP->RetCode != KERN_SUCCESS".to_owned());
+    }
+    w.guard(&unlike, &stub.leave(&format!("`mig_reply_fault(&`OutP->Head, {id})")));
+    let reject = stub.leave("`mig_reply_reject(&`OutP->Head, MIG_TYPE_ERROR)");
+    w.guard(&fields::wrong_descriptors(message, "`OutP"), &reject);
+    fields::data(w, message, ["`OutP", "`OutV", "`mig_left"], |arg| kept(stub, arg), &reject);
+    w.guard(&fields::wrong_counts(message, "`OutP", |arg| kept(stub, arg)), &reject);
+    room(w, stub);
+    for (arg, kind) in &message.descriptors {
+        match kind {
+            Kind::Port => w.line(format!("*{0} = `OutP->{0}.name;", arg.name)),
+            _ => w.line(format!("*{0} = ({1}) `OutP->{0}.address;", arg.name, arg.ty.user_type)),
+        }
+        if arg.ty.received == Wire::Polymorphic {
+            w.line(format!("*{0}Poly = `OutP->{0}.disposition;", arg.name));
+        }
+    }
+    if message.moves() {
+        w.line("`OutV = `OutP;");
+    }
+    let mut from = "`OutP";
+    for (index, (arg, data)) in message.data.iter().enumerate() {
+        take(w, stub, arg, *data, from);
+        if matches!(data, Data::Varying | Data::Text) && index + 1 < message.data.len() {
+            let length = fields::times(&format!("{from}->{}Cnt", arg.name), if *data == Data::Text { 1 } else { arg.ty.bytes });
+            w.line(format!("`OutV = (void *) ((char *) `OutV - {} + `mig_round4({length}));", padded(bytes(&arg.ty))));
+            from = "`OutV";
+        }
+    }
+}
+
+/// An array that is longer than the caller's room is not taken.
+fn room(w: &mut Writer, stub: &Stub<'_>) {
+    for (arg, data) in &stub.reply.data {
+        if *data == Data::Varying && arg.count_in_out && !is_far(&arg.ty) {
+            let count = count_name(&stub.routine.args, arg);
+            let mut statements = Vec::new();
+            // The caller is told how much there would be.
+            statements.push(format!("*{count} = {};", kept(stub, arg)));
+            statements.extend(stub.leave("`mig_reply_reject(&`OutP->Head, MIG_ARRAY_TOO_LARGE)"));
+            w.guard(&[format!("{} > *{count}", kept(stub, arg))], &statements);
+        }
+    }
+}
+
+fn take(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, data: Data, from: &str) {
+    let (name, ty) = (&arg.name, &arg.ty);
+    let count = |w: &mut Writer| {
+        if arg.same_count.is_none() {
+            w.line(format!("*{} = {};", count_name(&stub.routine.args, arg), kept(stub, arg)));
+        }
+    };
+    match data {
+        Data::Value => w.line(format!("*{name} = {from}->{name};")),
+        Data::Array if ty.string => {
+            let copy = stub.support("mig_strncpy");
+            w.line(format!("(void) {copy}({name}, {from}->{name}, {});", bytes(ty)));
+        }
+        Data::Array => w.line(format!("memcpy({name}, {from}->{name}, {});", bytes(ty))),
+        Data::Text => w.line(format!("memcpy({name}, {from}->{name}, {from}->{name}Cnt);")),
+        Data::Varying => {
+            w.line(format!("memcpy({name}, {from}->{name}, {});", fields::times(&kept(stub, arg), ty.bytes)));
+            count(w);
+        }
+        Data::Count => count(w),
+        Data::Room => {}
+    }
+}

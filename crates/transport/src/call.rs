@@ -1,0 +1,163 @@
+//! A socket call on a stream, as recvmsg(2) and sendmsg(2) do it on its socket: how long it waits, when it is done, and what a
+//! signal means to it.
+
+use crate::{
+    hub::Hub,
+    serving::poll_serving,
+    stream::{How, Received, Stream},
+    wait::{Kernel, Member, PollEntry, wait},
+};
+use libc::{MSG_DONTWAIT, MSG_ERRQUEUE, MSG_NOSIGNAL, MSG_OOB, MSG_PEEK, MSG_WAITALL, c_int};
+use rustix::{event::PollFlags, io::Errno};
+use std::{
+    io::{IoSlice, IoSliceMut},
+    os::fd::{AsRawFd, BorrowedFd},
+    time::Duration,
+};
+
+/// What only the program's process can do.
+pub trait Program {
+    /// A wait of the calling thread begins.
+    fn wait(&self) -> impl Kernel;
+
+    /// Whether every signal handler of the program was set up to restart interrupted calls (SA_RESTART).
+    fn handlers_restart(&self) -> bool;
+
+    /// Raises SIGPIPE in the calling thread.
+    fn raise_sigpipe(&self);
+}
+
+/// Waits until `stream` is ready for `want`, as a blocking call on its socket would; for so many microseconds, 0 for ever.
+fn block(stream: &Stream, fd: BorrowedFd<'_>, want: PollFlags, timeout_us: u64, program: &impl Program) -> Result<(), Errno> {
+    let timeout = (timeout_us != 0).then(|| Duration::from_micros(timeout_us));
+    loop {
+        let mut kernel = program.wait();
+        let mut members = [Member { stream, fd, want, got: PollFlags::empty() }];
+        match wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout)) {
+            Ok(0) => return Err(Errno::AGAIN),
+            Ok(_) => return Ok(()),
+            // A blocking read or write goes on after a handler with SA_RESTART; poll(2) never does.
+            Err(Errno::INTR) if timeout.is_none() && program.handlers_restart() => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Whether a connection waits at the listening socket `fd`.
+pub fn is_there(fd: BorrowedFd<'_>, program: &impl Program) -> bool {
+    let mut entries = [PollEntry { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+    program.wait().poll(&mut entries, Some(Duration::ZERO)) != Ok(0)
+}
+
+/// Waits as a blocking accept(2) on `fd` does, while its hub is served.
+///
+/// # Errors
+/// `INTR`: a signal ended the wait, as it would have ended accept(2).
+pub fn await_client(fd: BorrowedFd<'_>, hub: &Hub, program: &impl Program) -> Result<(), Errno> {
+    loop {
+        let mut entries = [PollEntry { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 }];
+        match poll_serving(&[hub], &mut entries, None, &mut program.wait()) {
+            Err(Errno::INTR) if !program.handlers_restart() => return Err(Errno::INTR),
+            Err(Errno::INTR) => {}
+            _ => return Ok(()),
+        }
+    }
+}
+
+/// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: the caller has a buffer for them. None: the kernel must do it, on the socket.
+///
+/// # Errors
+/// As recvmsg(2).
+pub fn receive(
+    stream: &Stream,
+    fd: BorrowedFd<'_>,
+    to: &mut [IoSliceMut<'_>],
+    flags: c_int,
+    descriptors: bool,
+    program: &impl Program,
+) -> Result<Option<Received>, Errno> {
+    if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
+        if flags & MSG_OOB != 0 {
+            stream.return_to_socket(fd);
+        }
+        return Ok(None);
+    }
+    let how = How { peek: flags & MSG_PEEK != 0, descriptors };
+    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
+    let all = flags & MSG_WAITALL != 0 && !how.peek;
+    let want: usize = if all { to.iter().map(|slice| slice.len()).sum() } else { 0 };
+    let mut total = Received::default();
+    let mut rest = to;
+    loop {
+        match stream.receive(fd, rest, how) {
+            Ok(got) if !all => return Ok(Some(got)),
+            Ok(got) => {
+                let over = got.bytes == 0 || !got.descriptors.is_empty() || got.dropped;
+                total.bytes += got.bytes;
+                total.dropped |= got.dropped;
+                total.descriptors.extend(got.descriptors);
+                if over || total.bytes >= want {
+                    return Ok(Some(total));
+                }
+                IoSliceMut::advance_slices(&mut rest, got.bytes);
+            }
+            Err(Errno::AGAIN) if waits => {
+                if let Err(error) = block(stream, fd, PollFlags::IN, stream.timeouts().0, program) {
+                    return if total.bytes > 0 { Ok(Some(total)) } else { Err(error) };
+                }
+            }
+            Err(_) if total.bytes > 0 => return Ok(Some(total)),
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// Sends as sendmsg(2) does on the socket, with its flags; raises SIGPIPE where that does. None: the kernel must do it, on the socket.
+///
+/// # Errors
+/// As sendmsg(2).
+pub fn send(
+    stream: &Stream,
+    fd: BorrowedFd<'_>,
+    mut from: &mut [IoSlice<'_>],
+    descriptors: &[BorrowedFd<'_>],
+    flags: c_int,
+    program: &impl Program,
+) -> Result<Option<usize>, Errno> {
+    if flags & MSG_OOB != 0 {
+        stream.return_to_socket(fd);
+        return Ok(None);
+    }
+    let want: usize = from.iter().map(|slice| slice.len()).sum();
+    let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
+    let mut sent = 0;
+    loop {
+        // Descriptors go with the first byte.
+        let with: &[BorrowedFd<'_>] = if sent == 0 { descriptors } else { &[] };
+        let result = match stream.send(fd, from, with) {
+            Ok(n) => {
+                sent += n;
+                if sent >= want || !waits {
+                    return Ok(Some(sent));
+                }
+                IoSlice::advance_slices(&mut from, n);
+                continue;
+            }
+            Err(Errno::AGAIN) if waits => block(stream, fd, PollFlags::OUT, stream.timeouts().1, program),
+            Err(error) => Err(error),
+        };
+        match result {
+            Ok(()) => {}
+            Err(_) if sent > 0 => return Ok(Some(sent)),
+            Err(error) => {
+                if error == Errno::PIPE && flags & MSG_NOSIGNAL == 0 {
+                    program.raise_sigpipe();
+                }
+                return Err(error);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

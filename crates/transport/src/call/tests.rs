@@ -1,0 +1,173 @@
+//! Calls on a connection's two ends, with a process whose waits and signals are the test's.
+
+use super::*;
+use crate::{
+    epoll::Event,
+    stream::pair::{Ends, ends},
+    wait::PollEntry,
+};
+use std::{
+    cell::{Cell, RefCell},
+    os::fd::AsFd,
+};
+
+/// What happens while a call sleeps: each time the next of these, which ends the sleep as it says.
+type Sleeps<'a> = Vec<Box<dyn FnOnce() -> Result<usize, Errno> + 'a>>;
+
+/// A process in which these things happen.
+#[derive(Default)]
+struct Fake<'a> {
+    sleeps: RefCell<Sleeps<'a>>,
+    restarts: bool,
+    sigpipes: Cell<u32>,
+}
+
+struct Sleeping<'a, 'b>(&'b Fake<'a>);
+
+impl Kernel for Sleeping<'_, '_> {
+    fn poll(&mut self, entries: &mut [PollEntry], timeout: Option<Duration>) -> Result<usize, Errno> {
+        entries.iter_mut().for_each(|entry| entry.revents = 0);
+        if timeout == Some(Duration::ZERO) {
+            return Ok(0);
+        }
+        let mut sleeps = self.0.sleeps.borrow_mut();
+        assert!(!sleeps.is_empty(), "it waits for what can't come");
+        let happens = sleeps.remove(0);
+        drop(sleeps);
+        happens()
+    }
+
+    fn epoll(&mut self, _: BorrowedFd<'_>, _: &mut Vec<Event>, _: usize, _: Option<Duration>) -> Result<(), Errno> {
+        unreachable!("no call on one stream waits so")
+    }
+}
+
+impl Program for Fake<'_> {
+    fn wait(&self) -> impl Kernel {
+        Sleeping(self)
+    }
+
+    fn handlers_restart(&self) -> bool {
+        self.restarts
+    }
+
+    fn raise_sigpipe(&self) {
+        self.sigpipes.set(self.sigpipes.get() + 1);
+    }
+}
+
+fn blocking() -> Ends {
+    let ends = ends();
+    ends.client.0.set_nonblocking(false);
+    ends.server.0.set_nonblocking(false);
+    ends
+}
+
+impl Ends {
+    fn put(&self, bytes: &[u8]) {
+        assert_eq!(self.client.0.send(self.client.1.as_fd(), &[IoSlice::new(bytes)], &[]), Ok(bytes.len()));
+    }
+
+    /// What the server receives by one call.
+    fn take(&self, flags: c_int, room: usize, fake: &Fake<'_>) -> Result<Option<Vec<u8>>, Errno> {
+        let mut buffer = vec![0; room];
+        let to = &mut [IoSliceMut::new(&mut buffer)];
+        let got = receive(&self.server.0, self.server.1.as_fd(), to, flags, false, fake)?;
+        Ok(got.map(|got| buffer[..got.bytes].to_vec()))
+    }
+}
+
+#[test]
+fn a_blocking_call_waits_and_one_that_must_not_does_not() {
+    let ends = blocking();
+    let none = Fake::default();
+    assert_eq!(ends.take(MSG_DONTWAIT, 9, &none), Err(Errno::AGAIN));
+    ends.server.0.set_nonblocking(true);
+    assert_eq!(ends.take(0, 9, &none), Err(Errno::AGAIN));
+    ends.server.0.set_nonblocking(false);
+    let sent: Sleeps<'_> = vec![Box::new(|| {
+        ends.put(b"late");
+        Ok(0)
+    })];
+    assert_eq!(ends.take(0, 9, &Fake { sleeps: sent.into(), ..Fake::default() }), Ok(Some(b"late".to_vec())));
+    // SO_RCVTIMEO.
+    ends.server.0.set_timeout(true, 1);
+    let over: Sleeps<'_> = (0..9).map(|_| Box::new(|| Ok(0_usize)) as _).collect();
+    assert_eq!(ends.take(0, 9, &Fake { sleeps: over.into(), ..Fake::default() }), Err(Errno::AGAIN));
+}
+
+#[test]
+fn all_that_was_asked_for_or_what_there_is() {
+    let ends = blocking();
+    let parts = |end: Result<usize, Errno>| -> Sleeps<'_> {
+        let put = |bytes: &'static [u8]| {
+            let ends = &ends;
+            Box::new(move || {
+                ends.put(bytes);
+                Ok(0)
+            })
+        };
+        vec![put(b"two"), put(b"three"), Box::new(move || end)]
+    };
+    ends.put(b"one");
+    assert_eq!(
+        ends.take(MSG_WAITALL, 11, &Fake { sleeps: parts(Ok(0)).into(), ..Fake::default() }),
+        Ok(Some(b"onetwothree".to_vec()))
+    );
+    ends.put(b"one");
+    let fake = Fake { sleeps: parts(Err(Errno::INTR)).into(), ..Fake::default() };
+    assert_eq!(ends.take(MSG_WAITALL, 99, &fake), Ok(Some(b"onetwothree".to_vec())), "up to the signal");
+    ends.put(b"one");
+    assert_eq!(ends.take(MSG_WAITALL | MSG_PEEK, 99, &Fake::default()), Ok(Some(b"one".to_vec())), "a look does not wait");
+    assert_eq!(ends.take(MSG_WAITALL | MSG_DONTWAIT, 99, &Fake::default()), Ok(Some(b"one".to_vec())));
+}
+
+#[test]
+fn a_handler_restarts_a_call_or_ends_it() {
+    let ends = blocking();
+    let interrupted = || -> Sleeps<'_> {
+        let put = || {
+            ends.put(b"x");
+            Ok(0)
+        };
+        vec![Box::new(|| Err(Errno::INTR)), Box::new(put)]
+    };
+    assert_eq!(ends.take(0, 1, &Fake { sleeps: interrupted().into(), ..Fake::default() }), Err(Errno::INTR));
+    let restarting = || Fake { sleeps: interrupted().into(), restarts: true, ..Fake::default() };
+    assert_eq!(ends.take(0, 1, &restarting()), Ok(Some(b"x".to_vec())));
+    // As socket(7): a call with a time-out is never restarted.
+    ends.server.0.set_timeout(true, 60_000_000);
+    assert_eq!(ends.take(0, 1, &restarting()), Err(Errno::INTR));
+}
+
+#[test]
+fn a_sender_that_nobody_reads_gets_its_signal_once() {
+    let ends = blocking();
+    let fake = Fake::default();
+    let put = |flags, bytes: &[u8]| send(&ends.client.0, ends.client.1.as_fd(), &mut [IoSlice::new(bytes)], &[], flags, &fake);
+    // More than the ring holds: the server goes while the sender sleeps.
+    let gone = || {
+        ends.client.0.sending_ended();
+        let _ = rustix::net::shutdown(&ends.client.1, rustix::net::Shutdown::Write);
+        Ok(0)
+    };
+    let some = {
+        let fake = Fake { sleeps: RefCell::new(vec![Box::new(gone)]), ..Fake::default() };
+        let sent = send(&ends.client.0, ends.client.1.as_fd(), &mut [IoSlice::new(&[1; 9000])], &[], 0, &fake);
+        assert_eq!(fake.sigpipes.get(), 0, "part of it was sent");
+        sent
+    };
+    assert_eq!(some, Ok(Some(4096)));
+    assert_eq!((put(MSG_NOSIGNAL, b"x"), fake.sigpipes.get()), (Err(Errno::PIPE), 0));
+    assert_eq!((put(0, b"x"), fake.sigpipes.get()), (Err(Errno::PIPE), 1));
+}
+
+#[test]
+fn what_only_the_kernel_does_is_done_on_the_socket() {
+    let ends = blocking();
+    assert_eq!(ends.take(MSG_ERRQUEUE, 1, &Fake::default()), Ok(None));
+    assert!(!ends.client.0.is_wanted_back());
+    ends.put(b"in the ring");
+    assert_eq!(ends.take(MSG_OOB, 1, &Fake::default()), Ok(None));
+    assert!(ends.client.0.is_wanted_back(), "the stream goes back first");
+}

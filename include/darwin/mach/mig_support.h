@@ -1,0 +1,2 @@
+/* What generated stubs call. */
+#include <mach/mig.h>
