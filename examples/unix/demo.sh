@@ -17,7 +17,7 @@ run() {
 }
 
 run slipway unix --new first -- make -s install "PREFIX=$dir/root"
-echo "It is installed in the layer, and not in the files: $(ls "$dir/root/bin" | wc -l) programs are there."
+echo "It is installed in the layer, and not in the files: $(find "$dir/root/bin" -type f | wc -l) programs are there."
 run slipway unix diff first
 run slipway unix --layer first --quiet -- "$dir/root/bin/greet" layer
 run slipway unix keep first
