@@ -87,3 +87,4 @@ if [ -s "$work/failures" ]; then echo "What failed is in $work/failures."; fi
 
 scripts/suite-ipc-channel.sh
 scripts/suite-ipc-channel-darwin.sh
+scripts/suite-mach2.sh

@@ -2,6 +2,8 @@
 #ifndef MACH_KERN_RETURN_H
 #define MACH_KERN_RETURN_H
 
+#include <mach/dialect.h>
+
 typedef int kern_return_t;
 
 #define KERN_SUCCESS 0
@@ -54,12 +56,17 @@ typedef int kern_return_t;
 #define KERN_MEMORY_PRESENT 23
 /* Memory that its pager watches was written. */
 #define KERN_WRITE_PROTECTION_FAILURE 24
+#ifdef MACH_DARWIN
+/* The object has ended. */
+#define KERN_TERMINATED 37
+#else
 /* The object has ended. */
 #define KERN_TERMINATED 26
 /* The time ran out. */
 #define KERN_TIMEDOUT 27
 /* A signal came first. */
 #define KERN_INTERRUPTED 28
+#endif
 /* The time of a semaphore's wait ran out, as Darwin tells it. */
 #define KERN_OPERATION_TIMED_OUT 49
 

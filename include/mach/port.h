@@ -36,7 +36,12 @@ typedef natural_t mach_port_right_t;
 #define MACH_PORT_RIGHT_SEND_ONCE ((mach_port_right_t) 2)
 #define MACH_PORT_RIGHT_PORT_SET ((mach_port_right_t) 3)
 #define MACH_PORT_RIGHT_DEAD_NAME ((mach_port_right_t) 4)
+#ifdef MACH_DARWIN
+#define MACH_PORT_RIGHT_LABELH ((mach_port_right_t) 5) /* no name has one here */
+#define MACH_PORT_RIGHT_NUMBER ((mach_port_right_t) 6)
+#else
 #define MACH_PORT_RIGHT_NUMBER ((mach_port_right_t) 5)
+#endif
 
 /* All that a name denotes: one bit for each kind. */
 typedef natural_t mach_port_type_t;

@@ -252,29 +252,30 @@ impl Ring {
         Ok(())
     }
 
-    /// As [`Ring::fill`], for words and what follows them.
+    /// As [`Ring::fill`], for words and what follows them, with `filling` zeroes behind it: none, or 4 where 4 bytes are a word's first half.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
     #[inline(always)]
-    pub fn fill_headed<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8]) -> Result<(), Corrupt> {
+    pub fn fill_headed<const N: usize>(
+        &self,
+        tx: &mut TxCursor,
+        head: [u64; N],
+        rest: &[u8],
+        filling: usize,
+    ) -> Result<(), Corrupt> {
         self.rewind(tx)?;
         let at = tx.tail.wrapping_sub(tx.base);
+        let len = (size_of_val(&head) + rest.len() + filling) as u64;
+        if filling > 0 {
+            // The first half is written over.
+            self.bytes.store(at + len - 8, [0]);
+        }
         self.bytes.store(at, head);
         if !rest.is_empty() {
             self.bytes.copy_in(at + size_of_val(&head) as u64, rest);
         }
-        tx.tail += (size_of_val(&head) + rest.len()) as u64;
-        Ok(())
-    }
-
-    /// As [`Ring::fill_headed`], with four bytes of zeroes behind `rest`, which has at least four.
-    #[inline(always)]
-    pub fn fill_headed_short<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8]) -> Result<(), Corrupt> {
-        let Some((front, last)) = rest.split_last_chunk::<4>() else { return self.fill_headed(tx, head, rest) };
-        self.fill_headed(tx, head, front)?;
-        self.bytes.store(tx.tail.wrapping_sub(tx.base), [u64::from(u32::from_ne_bytes(*last))]);
-        tx.tail += 8;
+        tx.tail += len;
         Ok(())
     }
 

@@ -14,6 +14,16 @@ pub type Message = c_void;
 /// What makes a server's replies. It may unwind, as `pthread_exit` does.
 pub type Demux = unsafe extern "C-unwind" fn(*mut Message, *mut Message) -> c_int;
 
+/// `mach_timespec_t`.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Time {
+    /// Seconds.
+    pub seconds: u32,
+    /// Nanoseconds, below a second.
+    pub nanoseconds: c_int,
+}
+
 macro_rules! names {
     ($($abi:literal fn $name:ident = $function:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)?;)*) => {
         $(
@@ -56,6 +66,14 @@ names! {
         of: Name, address: *mut usize, size: usize, mask: usize, flags: c_int, source_task: Name, source: usize, copy: c_int,
         cur_protection: *mut c_int, max_protection: *mut c_int, inheritance: c_int,
     ) -> Return;
+    "C" fn mach_error_string = slipway_darwin_error_string(code: Return) -> *mut c_char;
+    "C" fn mach_error = slipway_darwin_error(before: *const c_char, code: Return);
+    "C" fn semaphore_signal = slipway_darwin_semaphore_signal(semaphore: Name) -> Return;
+    "C" fn semaphore_signal_all = slipway_darwin_semaphore_signal_all(semaphore: Name) -> Return;
+    "C" fn semaphore_wait = slipway_darwin_semaphore_wait(semaphore: Name) -> Return;
+    "C" fn semaphore_timedwait = slipway_darwin_semaphore_timedwait(semaphore: Name, time: Time) -> Return;
+    "C" fn semaphore_wait_signal = slipway_darwin_semaphore_wait_signal(wait: Name, signal: Name) -> Return;
+    "C" fn semaphore_timedwait_signal = slipway_darwin_semaphore_timedwait_signal(wait: Name, signal: Name, time: Time) -> Return;
     "C" fn mig_strncpy = slipway_darwin_strncpy(destination: *mut c_char, source: *const c_char, len: c_int) -> c_int;
     "C" fn mig_strncpy_zerofill = slipway_darwin_strncpy_zerofill(
         destination: *mut c_char, source: *const c_char, len: c_int,

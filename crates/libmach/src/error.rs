@@ -122,10 +122,19 @@ pub extern "C" fn mach_error_type(error_value: Return) -> *mut c_char {
 /// `text` is null or a string.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mach_error(text: *const c_char, error_value: Return) {
+    // SAFETY: the caller's promise.
+    unsafe { tell(text, error_value, self::text(error_value)) };
+}
+
+/// As [`mach_error`], with what the code means.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn tell(text: *const c_char, error_value: Return, meaning: Option<&CStr>) {
     guarded(Code::FAILURE, || {
         // SAFETY: the caller's promise.
         let before = if text.is_null() { c"mach" } else { unsafe { CStr::from_ptr(text) } };
-        let meaning = self::text(error_value).unwrap_or(c"unknown code");
+        let meaning = meaning.unwrap_or(c"unknown code");
         let mut line = before.to_bytes().to_vec();
         line.extend_from_slice(format!(": {} ({error_value:#x})\n", meaning.to_string_lossy()).as_bytes());
         // There is nobody to tell that standard error is closed.

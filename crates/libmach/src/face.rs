@@ -9,6 +9,8 @@ pub(crate) trait Face: Format {
     const REPLY: usize;
     /// Where its return code is.
     const RETURN_CODE: usize;
+    /// Whether a reply can say that it is none, and that its request is to be destroyed.
+    const DESTROYS: bool;
     /// The most bytes behind a received message.
     const BEHIND: usize;
 
@@ -22,6 +24,7 @@ pub(crate) trait Face: Format {
 impl Face for Typed {
     const REPLY: usize = 48;
     const RETURN_CODE: usize = 40;
+    const DESTROYS: bool = true;
     const BEHIND: usize = 0;
 
     unsafe fn destroy(msg: *mut u8) {
@@ -33,6 +36,7 @@ impl Face for Typed {
 impl Face for Darwin {
     const REPLY: usize = 36;
     const RETURN_CODE: usize = 32;
+    const DESTROYS: bool = false;
     const BEHIND: usize = 68;
 
     unsafe fn destroy(msg: *mut u8) {

@@ -221,7 +221,7 @@ unsafe fn serve<F: Face>(demux: Demux, request: &mut Buffer<F>, reply: &mut Buff
         MIG_NO_REPLY => reply.clear_remote(),
         _ => {
             // The rights in the request are given up, the reply right goes with the reply.
-            if code == MIG_DESTROY_REQUEST {
+            if F::DESTROYS && code == MIG_DESTROY_REQUEST {
                 reply.clear_remote();
             } else {
                 request.clear_remote();

@@ -3,8 +3,10 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 pub mod destroy;
+pub mod error;
 pub mod memory;
 mod option;
+pub mod semaphore;
 pub mod status;
 pub mod stubs;
 

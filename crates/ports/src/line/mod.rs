@@ -259,18 +259,11 @@ impl Line {
         }
     }
 
-    /// Writes a record without items or descriptors, which [fits](Line::check_space), and makes it visible.
+    /// Writes a record without items or descriptors, which [fits](Line::check_space), and makes it visible. Behind the body come as many zeroes as it is
+    /// to be filled up with: none, or 4.
     #[inline(always)]
-    pub fn write_plain(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
-        self.segment.tx.fill_headed(&mut self.tx, record.words(), body)?;
-        self.publish();
-        Ok(())
-    }
-
-    /// As [`Line::write_plain`], with four bytes to be filled up behind the body.
-    #[inline(always)]
-    pub fn write_short(&mut self, record: &wire::Record, body: &[u8]) -> Result<(), Corrupt> {
-        self.segment.tx.fill_headed_short(&mut self.tx, record.words(), body)?;
+    pub fn write_plain(&mut self, record: &wire::Record, body: &[u8], filling: usize) -> Result<(), Corrupt> {
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), body, filling)?;
         self.publish();
         Ok(())
     }

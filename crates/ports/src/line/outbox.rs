@@ -24,7 +24,7 @@ impl Line {
         let len = RECORD + parts[0].len() + parts[1].len();
         let mut sent = 0;
         if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, &mut sent)?) {
-            self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0])?;
+            self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0], 0)?;
             if !parts[1].is_empty() {
                 self.segment.tx.fill(&mut self.tx, parts[1])?;
             }

@@ -114,7 +114,7 @@ fn make_reply(state: &mut State, line: &mut Line, reply: Option<PortId>) -> Wire
 /// What a body is filled up by, in bytes.
 #[inline(always)]
 fn filling<F: Format>(body: &[u8]) -> usize {
-    if F::SHORT { body.len() % 8 } else { 0 }
+    if F::SHORT { body.len() & 4 } else { 0 }
 }
 
 /// Writes a message, for which there is room.
@@ -128,9 +128,11 @@ fn write<F: Format>(
     body: &[u8],
 ) -> Result<(), slipway_fabric::Corrupt> {
     let filling = filling::<F>(body);
-    let flags = if filling > 0 { flag::SHORT } else { 0 };
+    // The flag is twice as large as the filling that it tells of.
+    let flags = (2 * filling) as u8;
+    const { assert!(flag::SHORT == 2 * 4) };
     let record = Record { body: (body.len() + filling) as u32, kind, flags, target, id, reply, ..Record::default() };
-    if filling > 0 { line.write_short(&record, body) } else { line.write_plain(&record, body) }
+    line.write_plain(&record, body, filling)
 }
 
 #[inline(always)]
@@ -253,7 +255,9 @@ pub struct Buffer<'a, F: Format> {
 /// Receives what lies at the front of the line that was last active, if [`take`] takes it.
 #[inline(always)]
 pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
-    match receive_plain::<F>(inner, space, what, bytes, tail) {
+    // What has more behind it than most is not told in registers.
+    let short = if F::is_usual(tail) { receive_plain::<F>(inner, space, what, bytes) } else { Short::Other };
+    match short {
         Short::Other => receive_front::<F>(inner, space, what, bytes, tail),
         short => short,
     }
@@ -261,7 +265,7 @@ pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &
 
 /// As [`receive`], for what is most frequent.
 #[inline(never)]
-fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
+fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(&number) = inner.waiting.hot.first() else {
         return if none_queued(state, what) { Short::Nothing } else { Short::Other };
@@ -272,8 +276,8 @@ fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes:
         Ok(None) if inner.waiting.hot.len() == 1 && none_queued(state, what) => return Short::Nothing,
         Ok(None) | Err(_) => return Short::Other,
     };
-    match take_off::<F, true>(state, line, &record, what, bytes, tail) {
-        Some(taken) => deliver::<F>(inner, number, &record, &taken, space, bytes, tail),
+    match take_off::<F, true>(state, line, &record, what, bytes, F::USUAL) {
+        Some(taken) => deliver::<F>(inner, number, &record, &taken, space, bytes, F::USUAL),
         None => return Short::Other,
     }
     Short::Received
@@ -311,19 +315,20 @@ pub(super) struct Taken {
     dest_type: u32,
 }
 
-/// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor.
+/// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor. What a body is filled up with
+/// is copied, too: it lies where the tail comes.
 #[inline(always)]
 fn fits<F: Format>(record: &Record, bytes: &[u8], tail: F::Tail) -> bool {
     let flags = if F::SHORT { record.flags & !flag::SHORT } else { record.flags };
     let plain = flags == 0 && record.fds == 0 && record.items == 0 && !F::asks_for_context(tail);
-    plain && !(F::SHORT && record.body == 0 && record.flags != 0) && F::HEADER + len::<F>(record) + F::room(tail) <= bytes.len()
+    plain && F::HEADER + F::room(tail) + record.body as usize <= bytes.len()
 }
 
 /// The bytes of a body that its receiver gets.
 #[inline(always)]
 fn len<F: Format>(record: &Record) -> usize {
-    let short = F::SHORT && record.flags & flag::SHORT != 0;
-    (record.body as usize).saturating_sub(if short { 4 } else { 0 })
+    let filling = if F::SHORT { (record.flags & flag::SHORT) / 2 } else { 0 };
+    (record.body as usize).saturating_sub(filling.into())
 }
 
 /// Takes the body of a message at the front off the line, which is counted as received. `MOST`: of most messages, which
@@ -337,7 +342,7 @@ fn take_off<F: Format, const MOST: bool>(
     bytes: &mut [u8],
     tail: F::Tail,
 ) -> Option<Taken> {
-    if !fits::<F>(record, bytes, tail) || MOST && record.kind != wire::kind::MESSAGE {
+    if MOST && record.kind != wire::kind::MESSAGE || !fits::<F>(record, bytes, tail) {
         return None;
     }
     match record.reply.form {
@@ -357,9 +362,9 @@ fn take_off<F: Format, const MOST: bool>(
 
     // Past this point nothing can fail.
     line.credit.accept_and_take(record.target, &mut slot.count);
-    let size = F::HEADER + len::<F>(record);
-    if size > F::HEADER {
-        line.copy_out(0, &mut bytes[F::HEADER..size]);
+    let end = F::HEADER + record.body as usize;
+    if end > F::HEADER {
+        line.copy_out(0, &mut bytes[F::HEADER..end]);
     }
     line.consume(record);
     Some(Taken::new(local, payload, types::PORT_SEND))
@@ -376,7 +381,7 @@ fn take_off_once<F: Format>(state: &mut State, line: &mut Line, record: &Record,
     let taken = Taken::new(local, local.payload, types::PORT_SEND_ONCE);
 
     // As in `take_off`.
-    line.copy_out(0, &mut to.bytes[F::HEADER..F::HEADER + len::<F>(record)]);
+    line.copy_out(0, &mut to.bytes[F::HEADER..F::HEADER + record.body as usize]);
     line.take_token(record.target);
     line.consume(record);
     let it = state.port_mut(port);

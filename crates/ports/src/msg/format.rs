@@ -91,6 +91,12 @@ pub trait Format: Copy {
     /// Whether a record may say that its body is filled up.
     const SHORT: bool;
 
+    /// What most ask for.
+    const USUAL: Self::Tail;
+
+    /// Whether it is that.
+    fn is_usual(tail: Self::Tail) -> bool;
+
     /// What a receive asks for by its options.
     fn tail(option: u32) -> Self::Tail;
 

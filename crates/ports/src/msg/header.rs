@@ -36,6 +36,12 @@ impl Format for Typed {
     const HEADER: usize = HEADER;
     const UNIT: usize = SLOT;
     const SHORT: bool = false;
+    const USUAL: () = ();
+
+    #[inline(always)]
+    fn is_usual((): ()) -> bool {
+        true
+    }
 
     #[inline(always)]
     fn tail(_: u32) {}

@@ -198,6 +198,19 @@ static void test_strings(void) {
     CHECK(mig_strncpy(text, "abcdefghij", 8) == 8 && strcmp(text, "abcdefg") == 0);
 }
 
+static void test_codes(void) {
+    semaphore_t semaphore;
+    mach_timespec_t soon = {0, 1000000};
+    CHECK_CODE(semaphore_create(self, &semaphore, SYNC_POLICY_FIFO, 1), S);
+    CHECK_CODE(semaphore_wait(semaphore), S);
+    CHECK_CODE(semaphore_timedwait(semaphore, soon), KERN_OPERATION_TIMED_OUT);
+    CHECK_CODE(semaphore_signal_all(semaphore), S);
+    CHECK_CODE(semaphore_destroy(self, semaphore), S);
+    CHECK(strstr(mach_error_string(KERN_TERMINATED), "ended") != NULL);
+    CHECK(strstr(mach_error_string(MACH_SEND_INVALID_VOUCHER), "voucher") != NULL);
+    CHECK(strcmp(mach_error_string(KERN_SUCCESS), mach_error_string(26)) != 0);
+}
+
 static char big[100000];
 
 static boolean_t demux(mach_msg_header_t *request, mach_msg_header_t *reply) {
@@ -304,6 +317,7 @@ int main(void) {
     test_status();
     test_overwrite();
     test_strings();
+    test_codes();
     test_far();
     return checks_done("darwin");
 }

@@ -41,6 +41,12 @@ impl Format for Darwin {
     const HEADER: usize = HEADER;
     const UNIT: usize = 4;
     const SHORT: bool = true;
+    const USUAL: Trailer = Trailer::NONE;
+
+    #[inline(always)]
+    fn is_usual(tail: Trailer) -> bool {
+        tail == Trailer::NONE
+    }
 
     #[inline(always)]
     fn tail(option: u32) -> Trailer {
@@ -54,7 +60,7 @@ impl Format for Darwin {
 
     #[inline(always)]
     fn asks_for_context(tail: Trailer) -> bool {
-        tail.0 >= 4
+        tail.has_context()
     }
 
     #[inline(always)]
@@ -118,11 +124,7 @@ impl Format for Darwin {
 
     #[inline(always)]
     fn settle(buffer: &mut [u8], id: i32, len: usize) -> usize {
-        if may_notify(id) && is_notification(id, &buffer[HEADER..HEADER + len]) {
-            buffer[HEADER..HEADER + 8].copy_from_slice(&NDR.to_le_bytes());
-            return HEADER + len - 4;
-        }
-        HEADER + len
+        if may_notify(id) { settle_notification(buffer, id, len) } else { HEADER + len }
     }
 
     #[inline(always)]
@@ -138,9 +140,10 @@ impl Format for Darwin {
     #[inline(always)]
     fn put_tail(buffer: &mut [u8], size: usize, seqno: u32, tail: Trailer, origin: impl FnOnce() -> Origin) {
         let Some(behind) = buffer.get_mut(size..) else { return };
-        match (tail, behind.first_chunk_mut::<8>()) {
-            (Trailer::NONE, Some(place)) => *place = trailer::FRONT,
-            _ => trailer::write(behind, tail, seqno, origin()),
+        if let (Trailer::NONE, Some(place)) = (tail, behind.first_chunk_mut::<8>()) {
+            *place = trailer::FRONT;
+        } else {
+            trailer::write(behind, tail, seqno, origin);
         }
     }
 }
@@ -149,6 +152,16 @@ impl Format for Darwin {
 #[inline(always)]
 fn may_notify(id: i32) -> bool {
     (notify::PORT_DELETED..=notify::DEAD_NAME).contains(&id)
+}
+
+#[cold]
+#[inline(never)]
+fn settle_notification(buffer: &mut [u8], id: i32, len: usize) -> usize {
+    if !is_notification(id, &buffer[HEADER..HEADER + len]) {
+        return HEADER + len;
+    }
+    buffer[HEADER..HEADER + 8].copy_from_slice(&NDR.to_le_bytes());
+    HEADER + len - 4
 }
 
 /// Whether a message is a notification in the typed dialect's form, about a name or a count: Darwin has an NDR record where the type is. The rest

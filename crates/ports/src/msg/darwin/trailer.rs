@@ -32,9 +32,11 @@ impl Tokens {
 
 /// Writes a trailer to the front of `place`, as much of it as was asked for.
 #[cold]
-pub fn write(place: &mut [u8], asked: Trailer, seqno: u32, origin: Origin) {
+#[inline(never)]
+pub fn write(place: &mut [u8], asked: Trailer, seqno: u32, origin: impl FnOnce() -> Origin) {
+    let origin = origin();
     let it = Tokens::of(origin.sender);
-    let mut words = [0; 17];
+    let mut words = [0; 15];
     words[1] = asked.size() as u32;
     words[2] = seqno;
     // The security token: user and group.
