@@ -72,6 +72,9 @@ need_for_aarch64() {
 
 need_for_test() {
     need_for_ports
+    need git on_path git
+    need python3 test -x /usr/bin/python3
+    need tar on_path tar
     need g++ on_path g++
     need clang on_path clang
     need libclang-rt-dev clang_sanitizes

@@ -159,6 +159,7 @@ const GLANCE: Duration = Duration::from_millis(10);
 fn next(news: Option<&OwnedFd>, deadline: Instant) -> Result<bool> {
     let left = deadline.saturating_duration_since(Instant::now());
     let Some(news) = news else {
+        #[allow(clippy::disallowed_methods, reason = "there is nothing that could tell")]
         std::thread::sleep(left.min(GLANCE));
         return Ok(!left.is_zero());
     };

@@ -16,6 +16,7 @@
 #![allow(clippy::vec_box, clippy::boxed_local, reason = "messages stay boxed on their whole way: a queue moves pointers")]
 
 pub mod account;
+mod at_end;
 pub mod attributes;
 mod closer;
 pub mod dialect;

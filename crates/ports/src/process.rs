@@ -104,6 +104,8 @@ extern "C" fn at_exit() {
 
 extern "C" fn before_fork() {
     let process = Process::get();
+    // Before the lock is taken: see `at_end`.
+    FORKING.with(|_| ());
     let mut guard = process.lock();
     // The task that forks is the one that its thread works for.
     let space = trap::current().unwrap_or(process.first_space());

@@ -101,8 +101,7 @@ impl Task {
     /// The port dies when the thread ends.
     pub fn thread_name(&self) -> u32 {
         let process = Process::get();
-        let mut guard = self.lock();
-        // A thread that is being taken down has lost its port.
+        // A thread that is being taken down has lost its port. Before the lock is taken: see `at_end`.
         let thread = THREAD.try_with(|thread| {
             let asked = thread.0.get().filter(|(asked, _)| std::ptr::eq(*asked, process));
             let (_, number) = asked.unwrap_or_else(|| (process, own_number()));
@@ -110,6 +109,7 @@ impl Task {
             number
         });
         let Ok(thread) = thread else { return abi::NULL };
+        let mut guard = self.lock();
         let port = guard.state.thread_port(thread);
         guard.state.name_kernel_port(self.space(), port)
     }

@@ -2,8 +2,8 @@
 
 use crate::{
     connect::{adopt, may_connect},
-    real::{fail, last_error, real, shield},
     kernel::Waiting,
+    real::{fail, last_error, real, shield},
     room::made,
     table::{self, Slot},
 };

@@ -8,9 +8,8 @@ use crate::{
 use libc::{c_ulong, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 use rustix::io::Errno;
 use slipway_transport::{
-    poll::{Ours, poll as poll_ours},
     select::Sets,
-    wait::PollEntry,
+    wait::{Ours, PollEntry, poll as poll_ours},
 };
 use smallvec::SmallVec;
 use std::{
@@ -45,15 +44,33 @@ fn wait(
     poll_ours(entries, &ours, timeout, &mut Waiting::new(mask))
 }
 
-/// The program's entries, and which of them are ours; None if none is.
-unsafe fn entries<'a>(fds: *mut pollfd, count: nfds_t) -> Option<(&'a mut [PollEntry], Concerned)> {
+/// poll(2) over the program's entries; `real` if none of them is ours.
+///
+/// # Safety
+/// As poll(2).
+unsafe fn hooked(
+    fds: *mut pollfd,
+    count: nfds_t,
+    timeout: Option<Duration>,
+    mask: *const sigset_t,
+    real: impl Fn() -> c_int,
+) -> c_int {
     if fds.is_null() || count == 0 || count > 1 << 20 {
-        return None;
+        return real();
     }
     // SAFETY: `count` entries by poll(2)'s contract, of PollEntry's layout.
     let entries = unsafe { std::slice::from_raw_parts_mut(fds.cast::<PollEntry>(), count as usize) };
-    let concerned = concerned(entries);
-    (!concerned.is_empty()).then_some((entries, concerned))
+    if let [entry] = entries {
+        // Nearly always.
+        let Some(found) = table::find(entry.fd) else { return real() };
+        let Some(ours) = found.ours() else { return real() };
+        return shield(|| answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))), &real);
+    }
+    let ours = concerned(entries);
+    if ours.is_empty() {
+        return real();
+    }
+    shield(|| answer(wait(entries, &ours, timeout, mask)), &real)
 }
 
 fn answer(result: Result<usize, Errno>) -> c_int {
@@ -68,9 +85,7 @@ unsafe extern "C" fn poll(fds: *mut pollfd, count: nfds_t, timeout: c_int) -> c_
     // SAFETY: the caller's contract is poll(2)'s.
     let real = || unsafe { next::poll(fds, count, timeout) };
     // SAFETY: as above.
-    let Some((entries, ours)) = (unsafe { entries(fds, count) }) else { return real() };
-    let timeout = u64::try_from(timeout).ok().map(Duration::from_millis);
-    shield(|| answer(wait(entries, &ours, timeout, std::ptr::null())), real)
+    unsafe { hooked(fds, count, u64::try_from(timeout).ok().map(Duration::from_millis), std::ptr::null(), real) }
 }
 
 #[unsafe(no_mangle)]
@@ -97,10 +112,9 @@ unsafe extern "C" fn ppoll(fds: *mut pollfd, count: nfds_t, timeout: *const time
     // SAFETY: the caller's contract is ppoll(2)'s.
     let real = || unsafe { next::ppoll(fds, count, timeout, mask) };
     // SAFETY: as above.
-    let Some((entries, ours)) = (unsafe { entries(fds, count) }) else { return real() };
-    // SAFETY: as above.
     let Ok(timeout) = (unsafe { duration(timeout) }) else { return real() };
-    shield(|| answer(wait(entries, &ours, timeout, mask)), real)
+    // SAFETY: as above.
+    unsafe { hooked(fds, count, timeout, mask, real) }
 }
 
 #[unsafe(no_mangle)]

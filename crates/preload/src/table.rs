@@ -9,8 +9,8 @@ use slipway_fabric::sync::{AtomicU8, AtomicU32, Ordering::Relaxed};
 use slipway_transport::{
     epoll::EpollSet,
     hub::{Hub, PlainClient},
-    poll::Ours,
     stream::Stream,
+    wait::Ours,
 };
 use std::{
     os::fd::{BorrowedFd, RawFd},

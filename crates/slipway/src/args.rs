@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::run::{RunOptions, ServicesOptions};
 use crate::size::parse_interval;
+use crate::unix::Unix;
 use crate::x11::Screen;
 use slipway_transport::settings::{parse_count, parse_size, parse_spin};
 
@@ -25,6 +26,7 @@ pub enum Command {
     Sockets(Sockets),
     Run(RunOptions),
     Services(ServicesOptions),
+    Unix(Unix),
     Ports(PortsOptions),
     /// Compile an interface: the same as mig (try `slipway mig -help`)
     #[command(disable_help_flag = true, disable_version_flag = true)]

@@ -16,6 +16,7 @@ mod settings;
 mod size;
 mod sockets;
 mod status;
+mod unix;
 mod x11;
 
 use mach as _;
@@ -63,6 +64,7 @@ fn run(cli: Cli) -> Result<u8, Failure> {
         Command::Ports(options) => ports::run(&options),
         Command::Run(args) => run::run(args),
         Command::Services(options) => run::services(&options),
+        Command::Unix(options) => unix::run(options),
         Command::Mig { .. } => unreachable!("done before"),
         Command::Bench { args } => Err(bench::exec(&args)),
         Command::Guard { dir } => session::watch(&dir),

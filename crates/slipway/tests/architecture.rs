@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Which crates of the workspace each crate may use, and which its tests, examples and build script may use beside.
-const ALLOWED: [(&str, &[&str], &[&str]); 17] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 19] = [
     ("slipway-abi", &[], &[]),
     ("slipway-fabric", &[], &[]),
     ("slipway-ports", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
@@ -27,16 +27,20 @@ const ALLOWED: [(&str, &[&str], &[&str]); 17] = [
     ("slipway-mig-interfaces", &["slipway-mach"], &["slipway-mig"]),
     ("slipway-transport", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"], &[SUPPORT]),
+    ("slipway-layer", &[], &[SUPPORT]),
+    ("slipway-unix", &["slipway-layer"], &[SUPPORT]),
     (
         "slipway",
         &[
             "slipway-bootstrap",
             "slipway-domain",
+            "slipway-layer",
             "slipway-libmach",
             "slipway-mach",
             "slipway-mig",
             "slipway-ports",
             "slipway-transport",
+            "slipway-unix",
         ],
         &[SUPPORT],
     ),

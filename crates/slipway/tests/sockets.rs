@@ -4,13 +4,7 @@ mod harness;
 
 use harness::place::{ENDS, Place, Serving, expect_rings};
 use slipway_test_support::{built, output, succeed, until, watchdog};
-use std::{
-    fs,
-    os::fd::OwnedFd,
-    os::unix::fs::PermissionsExt,
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::{fs, os::fd::OwnedFd, os::unix::fs::PermissionsExt, process::Command, time::Duration};
 
 /// Where PostgreSQL's programs are, which no PATH has.
 const POSTGRESQL: &str = "/usr/lib/postgresql";

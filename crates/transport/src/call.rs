@@ -3,7 +3,7 @@
 
 use crate::{
     hub::Hub,
-    poll::poll_serving,
+    serving::poll_serving,
     stream::{How, Received, Stream},
     wait::{Kernel, Member, PollEntry, wait},
 };

@@ -13,8 +13,9 @@
 //! * [`mod@line`]: messages on the line's own socket: bells, descriptors, grants.
 //! * [`stream`]: the stream itself: receiving, sending, readiness, giving back.
 //! * [`wait`]: waiting on streams among other descriptors, as poll(2) does.
+//! * [`epoll`]: streams as members of epoll sets.
 //! * [`call`]: a socket call on a stream, with what its flags, time-outs and signals mean.
-//! * [`poll`](mod@poll), [`select`]: those calls over streams, sets, hubs and other descriptors. * [`epoll`]: streams as members of epoll sets.
+//! * [`select`]: select(2) by way of poll(2). * [`serving`]: the kernel's part of a wait.
 //! * [`handlers`], [`lazy_timer`]: a program's signal handlers as it sees them; an X server's interval timer.
 //! * [`ports`]: the stream as messages between Mach ports, in place of a line.
 //! * [`status`]: what a running server says about its connections.
@@ -27,12 +28,12 @@ pub mod hub;
 pub mod lazy_timer;
 pub mod ledger;
 pub mod line;
-pub mod poll;
 pub mod pool;
 pub mod ports;
 pub mod rendezvous;
 pub mod report;
 pub mod select;
+pub mod serving;
 pub mod settings;
 pub mod status;
 pub mod stream;

@@ -47,7 +47,11 @@ impl<'a> Sets<'a> {
                 let fd = word * BITS + bit as usize;
                 let asked = words.iter().zip(ASK).filter(|(word, _)| **word >> bit & 1 != 0);
                 if fd < count {
-                    entries.push(PollEntry { fd: fd as RawFd, events: asked.fold(0, |events, (_, (ask, _))| events | ask), revents: 0 });
+                    entries.push(PollEntry {
+                        fd: fd as RawFd,
+                        events: asked.fold(0, |events, (_, (ask, _))| events | ask),
+                        revents: 0,
+                    });
                 }
             }
         }

@@ -1,8 +1,10 @@
 //! Waiting on streams among other descriptors, as poll(2) does: look, spin, sleep.
 
 use crate::{
-    epoll::Event,
-    ports::office::DIRECTLY,
+    epoll::{EpollSet, Event},
+    hub::Hub,
+    ports::office::{DIRECTLY, Office},
+    serving::poll_serving,
     settings::Settings,
     stream::{OUTPUT, Stream, Won, now},
 };
@@ -11,6 +13,7 @@ use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
 use smallvec::SmallVec;
 use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd},
+    sync::Arc,
     time::Duration,
 };
 
@@ -57,6 +60,108 @@ pub trait Kernel {
 
 /// poll(2) itself, as [`Kernel::poll`].
 pub type Poller<'p> = &'p mut dyn FnMut(&mut [PollEntry], Option<Duration>) -> Result<usize, Errno>;
+
+/// What a descriptor is that is not the kernel's alone.
+#[derive(Debug, Clone, Copy)]
+pub enum Ours<'a> {
+    /// A connection.
+    Stream(&'a Stream),
+    /// A set, with streams or hubs in it.
+    Set(&'a EpollSet),
+    /// A listening socket's hub, which is served while the program waits for the socket.
+    Hub(&'a Hub),
+}
+
+/// poll(2) over entries of which some are `ours`: these by their places, in ascending order.
+///
+/// # Errors
+/// As poll(2).
+pub fn poll(
+    entries: &mut [PollEntry],
+    ours: &[(usize, Ours<'_>)],
+    timeout: Option<Duration>,
+    kernel: &mut impl Kernel,
+) -> Result<usize, Errno> {
+    // The commonest case by far: one connection and nothing else.
+    if let ([entry], [(_, Ours::Stream(stream))]) = (&mut *entries, ours) {
+        let mut members = [member(stream, entry)];
+        let count = wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout))?;
+        entry.revents = members[0].got.bits() as i16;
+        return Ok(count);
+    }
+    let streams = || {
+        ours.iter().filter_map(|(at, it)| match it {
+            Ours::Stream(stream) => Some((*at, *stream)),
+            _ => None,
+        })
+    };
+    let sets = || {
+        ours.iter().filter_map(|(at, it)| match it {
+            Ours::Set(set) => Some((*at, *set)),
+            _ => None,
+        })
+    };
+    let hubs: SmallVec<[&Hub; 1]> = ours
+        .iter()
+        .filter_map(|(_, it)| match it {
+            Ours::Hub(hub) => Some(*hub),
+            _ => None,
+        })
+        .collect();
+    // Messages at ports stir a set, too, as long as a thread is known to sleep.
+    let _asleep = Asleep::new(sets().find_map(|(_, set)| set.office()));
+    // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
+    let ready: SmallVec<[usize; 4]> =
+        sets().filter(|(at, set)| entries[*at].events & libc::POLLIN != 0 && set.ready_within()).map(|(at, _)| at).collect();
+    let timeout = if ready.is_empty() { timeout } else { Some(Duration::ZERO) };
+    let mut members: SmallVec<[Member<'_>; 4]> = streams().map(|(at, stream)| member(stream, &entries[at])).collect();
+    let mut others: SmallVec<[PollEntry; 8]> = SmallVec::new();
+    let mut next = streams().map(|(at, _)| at).peekable();
+    for (i, entry) in entries.iter().enumerate() {
+        if next.next_if_eq(&i).is_none() {
+            others.push(PollEntry { revents: 0, ..*entry });
+        }
+    }
+    let mut poller = |entries: &mut [PollEntry], timeout: Option<Duration>| poll_serving(&hubs, entries, timeout, kernel);
+    if members.is_empty() { poller(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut poller) }?;
+    let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
+    let mut others = others.iter();
+    let mut count = 0;
+    for (i, entry) in entries.iter_mut().enumerate() {
+        entry.revents = match next.next_if(|(at, _)| *at == i) {
+            Some((_, member)) => member.got.bits() as i16,
+            None => others.next().map_or(0, |other| other.revents),
+        };
+        if ready.contains(&i) {
+            entry.revents |= libc::POLLIN;
+        }
+        count += usize::from(entry.revents != 0);
+    }
+    Ok(count)
+}
+
+fn member<'a>(stream: &'a Stream, entry: &PollEntry) -> Member<'a> {
+    #[allow(unsafe_code, reason = "the program's descriptors come as numbers")]
+    // SAFETY: the program's descriptor, used for system calls for the length of its own call.
+    let fd = unsafe { BorrowedFd::borrow_raw(entry.fd) };
+    Member { stream, fd, want: PollFlags::from_bits_retain(entry.events as u16), got: PollFlags::empty() }
+}
+
+/// A thread that may sleep until messages come to the process's ports.
+struct Asleep(Option<Arc<Office>>);
+
+impl Asleep {
+    fn new(office: Option<Arc<Office>>) -> Self {
+        office.iter().for_each(|office| office.lie_down());
+        Self(office)
+    }
+}
+
+impl Drop for Asleep {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|office| office.get_up());
+    }
+}
 
 /// Between two looks at plain descriptors while spinning, in nanoseconds.
 const GLANCE: u64 = 4_000;

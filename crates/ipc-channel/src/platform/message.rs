@@ -67,8 +67,9 @@ impl OsOpaqueIpcChannel {
 
 /// A message as it was received, not yet deserialized.
 pub struct IpcMessage {
-    /// None if they are lost, or it is no message of a channel: it has no value then.
-    data: Option<Vec<u8>>,
+    /// The bytes; none if they are lost.
+    pub(crate) data: Vec<u8>,
+    lost: bool,
     pub(crate) os_ipc_channels: Vec<OsOpaqueIpcChannel>,
     pub(crate) os_ipc_shared_memory_regions: Vec<OsIpcSharedMemory>,
 }
@@ -76,11 +77,12 @@ pub struct IpcMessage {
 impl IpcMessage {
     /// A message of bytes alone.
     pub fn from_data(data: Vec<u8>) -> Self {
-        Self { data: Some(data), os_ipc_channels: Vec::new(), os_ipc_shared_memory_regions: Vec::new() }
+        Self { data, lost: false, os_ipc_channels: Vec::new(), os_ipc_shared_memory_regions: Vec::new() }
     }
 
-    fn without_data() -> Self {
-        Self { data: None, ..Self::from_data(Vec::new()) }
+    /// One without anything else, of which the bytes may be lost.
+    fn with_data(data: Option<Vec<u8>>) -> Self {
+        Self { lost: data.is_none(), ..Self::from_data(data.unwrap_or_default()) }
     }
 
     /// The message's bytes.
@@ -88,25 +90,25 @@ impl IpcMessage {
     /// # Errors
     /// They are lost: the receiver had no memory for them, or their sender was killed before it had sent all.
     pub(crate) fn into_data(self) -> io::Result<Vec<u8>> {
-        self.data.ok_or_else(|| {
-            io::Error::new(io::ErrorKind::InvalidData, "the message's bytes are lost, or it is no message of a channel")
-        })
+        let lost = "the message's bytes are lost, or it is no message of a channel";
+        if self.lost { Err(io::Error::new(io::ErrorKind::InvalidData, lost)) } else { Ok(self.data) }
     }
 
     /// What a message of Mach carries beside plain data. One of another form, which only another program can have sent, has no bytes.
     pub(super) fn from_received(mut received: Received, unfinished: &mut Unfinished) -> Self {
-        let mut message = Self::without_data();
+        let mut message = Self::from_data(Vec::new());
+        let mut data = None;
         let mut room = KEPT_MAX;
         let id = received.id();
         match id {
-            INLINE => message.data = received.next_bytes(),
+            INLINE => data = received.next_bytes(),
             LAST => {
                 let mark = received.next_bytes().and_then(|mark| Mark::from_words(&mark));
                 let last = received.next_bytes();
-                message.data = mark.zip(last).and_then(|(mark, last)| unfinished.finish(mark, &last));
+                data = mark.zip(last).and_then(|(mark, last)| unfinished.finish(mark, &last));
             }
             OUT_OF_LINE => {}
-            _ => return message,
+            _ => return Self::with_data(None),
         }
         let mut key = 0;
         while let Some(part) = received.next_part() {
@@ -132,9 +134,9 @@ impl IpcMessage {
         if id == OUT_OF_LINE {
             // Bytes out of line are many: if there are none, there was no memory for them.
             let region = message.os_ipc_shared_memory_regions.pop().filter(|region| !region.is_empty());
-            message.data = region.map(|region| region.to_vec());
+            data = region.map(|region| region.to_vec());
         }
-        message
+        Self { lost: data.is_none(), data: data.unwrap_or_default(), ..message }
     }
 
     /// As [`Self::from_received`], for plain data; None if it is a part that others follow.
@@ -159,7 +161,7 @@ impl IpcMessage {
             }
             _ => None,
         };
-        Some(Self { data, ..Self::without_data() })
+        Some(Self::with_data(data))
     }
 
     fn push(&mut self, channel: OsIpcChannel) {
@@ -170,10 +172,9 @@ impl IpcMessage {
 /// At most 256 characters of it, or bytes if it is no text.
 impl fmt::Debug for IpcMessage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Some(data) = &self.data else { return f.write_str("lost") };
-        match str::from_utf8(data) {
+        match str::from_utf8(&self.data) {
             Ok(text) => text.chars().take(256).collect::<String>().fmt(f),
-            Err(_) => data[..data.len().min(256)].fmt(f),
+            Err(_) => self.data[..self.data.len().min(256)].fmt(f),
         }
     }
 }

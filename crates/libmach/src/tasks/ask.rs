@@ -7,7 +7,7 @@ use slipway_mach::{
     rights::{ReceiveRight, SendOnceRight, SendRight},
 };
 use slipway_ports::{
-    abi::{Code, NULL, kind, types},
+    abi::{Code, DEAD, NULL, kind, types},
     task::Task,
 };
 use std::mem::ManuallyDrop;
@@ -66,6 +66,9 @@ pub(crate) fn insert_right(of: Name, name: Name, right: Name, how: u32) -> Resul
             types::MOVE_SEND_ONCE => kind::SEND_ONCE,
             _ => kind::RECEIVE,
         };
+        if matches!(right, NULL | DEAD) {
+            return Err(fails(Code::INVALID_CAPABILITY));
+        }
         if Task::current().kind(right).map_err(fails)? & needed == 0 {
             return Err(fails(Code::INVALID_RIGHT));
         }

@@ -36,6 +36,8 @@ use std::{
 
 /// The longest request, memory out of line aside; a longer one is destroyed.
 const LONGEST: usize = 64 << 10;
+/// The most memory that one `vm_read` gives: the answer has a copy of it.
+const READ_MAX: usize = 512 << 20;
 /// The most words of an answer of `task_info`.
 const INFO_MAX: usize = 1024;
 
@@ -205,6 +207,9 @@ impl MachServer for Served {
     fn vm_read(&mut self, target: Target, address: u64, size: u64) -> Result<Array<u8>, Code> {
         of(target)?;
         let (at, size) = (address as usize, call::count(size as usize).map_err(|_| Code::INVALID_ARGUMENT)? as usize);
+        if size > READ_MAX {
+            return Err(Code::RESOURCE_SHORTAGE);
+        }
         vm::check(at, size, false)?;
         let mut data = Vec::new();
         data.try_reserve_exact(size).map_err(|_| Code::RESOURCE_SHORTAGE)?;

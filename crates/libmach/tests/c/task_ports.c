@@ -139,6 +139,7 @@ static void test_memory(mach_port_t task) {
     CHECK_CODE(vm_deallocate(self, data, count), S);
     CHECK_CODE(vm_read(task, 16, 4, &data, &count), KERN_INVALID_ADDRESS);
     CHECK_CODE(vm_read(task, 0, (vm_size_t) 1 << 62, &data, &count), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(vm_read(task, (vm_address_t) text, (vm_size_t) 1 << 30, &data, &count), KERN_RESOURCE_SHORTAGE);
     CHECK_CODE(vm_write(task, 16, (vm_address_t) "x", 1), KERN_INVALID_ADDRESS);
     CHECK_CODE(vm_write(task, (vm_address_t) text, 16, 1), KERN_INVALID_ADDRESS);
     CHECK_CODE(vm_write(task, (vm_address_t) text, (vm_address_t) "parent", 7), S);
@@ -235,6 +236,7 @@ int main(void) {
     CHECK_CODE(mach_port_insert_right(task, INSERTED, other, MACH_MSG_TYPE_MAKE_SEND), S);
     CHECK_CODE(mach_port_insert_right(task, INSERTED, third, COPY), KERN_NAME_EXISTS);
     CHECK_CODE(mach_port_insert_right(task, INSERTED, 0x123400, COPY), KERN_INVALID_NAME);
+    CHECK_CODE(mach_port_insert_right(task, INSERTED, MACH_PORT_NULL, COPY), KERN_INVALID_CAPABILITY);
     CHECK_CODE(mach_port_insert_right(task, INSERTED, other, MACH_MSG_TYPE_MOVE_SEND_ONCE), KERN_INVALID_RIGHT);
     CHECK_CODE(mach_port_extract_right(task, name_there(task, right), MACH_MSG_TYPE_MAKE_SEND_ONCE, &once, &type), S);
     CHECK(type == MACH_MSG_TYPE_PORT_SEND_ONCE && type_of(self, once) == MACH_PORT_TYPE_SEND_ONCE);

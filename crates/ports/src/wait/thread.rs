@@ -1,6 +1,7 @@
 //! What a thread keeps between its waits, and why a wait ends.
 
 use crate::{
+    at_end::AtEnd,
     dispatch::Inner,
     lock::{Guard, Process},
     settings,
@@ -9,7 +10,7 @@ use crate::{
 };
 use slipway_fabric::spin::now;
 use slipway_fabric::{ring::Ring, sync::Ordering};
-use std::{cell::Cell, sync::Arc};
+use std::{cell::Cell, ffi::c_void, mem::ManuallyDrop, sync::Arc};
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -57,7 +58,7 @@ impl Me {
     /// This thread, as the process knows it.
     #[inline(always)]
     pub fn get(guard: &mut Guard<'_>) -> Box<Self> {
-        let me = match ME.with(|kept| kept.0.take()) {
+        let me = match ME.take().map(ManuallyDrop::into_inner) {
             Some(me) if std::ptr::eq(me.process, guard.process()) => me,
             other => Self::new(guard, other),
         };
@@ -80,8 +81,8 @@ impl Me {
     /// Keeps it for the thread's next wait.
     #[inline(always)]
     pub fn keep(self: Box<Self>) {
-        if let Some(other) = ME.with(|kept| kept.0.replace(Some(self))) {
-            other.discard();
+        if let Some(other) = ME.replace(Some(ManuallyDrop::new(self))) {
+            ManuallyDrop::into_inner(other).discard();
         }
     }
 
@@ -91,6 +92,7 @@ impl Me {
 
     #[cold]
     fn new(guard: &mut Guard<'_>, _of_parent: Option<Box<Self>>) -> Box<Self> {
+        END.ask();
         let waiter = Arc::new(Waiter::new());
         let number = guard.waiting.threads.insert(Arc::clone(&waiter)) as u32;
         Box::new(Self {
@@ -158,27 +160,26 @@ impl Watched {
     }
 }
 
-/// Takes a thread that ends out of its process's list.
-struct OfThread(Cell<Option<Box<Me>>>);
-
-impl Drop for OfThread {
-    fn drop(&mut self) {
-        if let Some(me) = self.0.take()
-            && Process::made().is_some_and(|made| std::ptr::eq(me.process, made))
-        {
-            me.process.lock().waiting.threads.try_remove(me.number as usize);
-        }
-    }
+thread_local! {
+    // It has no destructor, but work at the thread's end: it is first used with the lock held.
+    static ME: Cell<Option<ManuallyDrop<Box<Me>>>> = const { Cell::new(None) };
 }
 
-thread_local! {
-    static ME: OfThread = const { OfThread(Cell::new(None)) };
+static END: AtEnd = AtEnd::new(leave);
+
+/// Takes a thread that ends out of its process's list.
+extern "C" fn leave(_: *mut c_void) {
+    if let Some(me) = ME.take().map(ManuallyDrop::into_inner)
+        && Process::made().is_some_and(|made| std::ptr::eq(me.process, made))
+    {
+        me.process.lock().waiting.threads.try_remove(me.number as usize);
+    }
 }
 
 /// In a forked child: forgets what the calling thread kept of its parent's waits. Its lines are not mapped here, and
 /// what lies at their addresses may be the child's own before long.
 pub(crate) fn leave_all() {
-    std::mem::forget(ME.with(|kept| kept.0.take()));
+    ME.set(None);
 }
 
 #[inline(always)]

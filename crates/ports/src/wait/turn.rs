@@ -5,37 +5,37 @@ use super::{
     lead::{self, Hands, Waited},
     thread::Ended,
 };
-use crate::{dispatch::Inner, lock::Guard, waiting::For};
+use crate::{at_end::AtEnd, dispatch::Inner, lock::Guard, waiting::For};
 use slipway_fabric::turn::Turn;
 use std::{
     cell::{Cell, RefCell},
+    ffi::c_void,
+    mem::ManuallyDrop,
     sync::Arc,
 };
-
-/// Turns that a thread got a message from, and did not come back to yet.
-#[derive(Default)]
-struct Held(Vec<Arc<Turn>>);
 
 thread_local! {
     /// How many turns the thread holds.
     static COUNT: Cell<u32> = const { Cell::new(0) };
-    static HELD: RefCell<Held> = const { RefCell::new(Held(Vec::new())) };
+    /// Turns that the thread got a message from, and did not come back to yet. Work at the thread's end stands for a destructor: it is first used
+    /// with the lock held.
+    static HELD: RefCell<ManuallyDrop<Vec<Arc<Turn>>>> = const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-impl Drop for Held {
-    fn drop(&mut self) {
-        COUNT.set(0);
-        self.0.iter().for_each(|turn| turn.finish());
-    }
+static END: AtEnd = AtEnd::new(finish_all);
+
+/// A thread that ends comes back to no turn.
+extern "C" fn finish_all(_: *mut c_void) {
+    COUNT.set(0);
+    HELD.with_borrow_mut(|held| std::mem::take(&mut **held)).iter().for_each(|turn| turn.finish());
 }
 
 /// Notes that the calling thread has a message from a turn, until it comes back to it.
 fn hold(turn: &Arc<Turn>) {
-    let _ = HELD.try_with(|held| {
-        turn.begin();
-        held.borrow_mut().0.push(Arc::clone(turn));
-        COUNT.set(COUNT.get() + 1);
-    });
+    turn.begin();
+    HELD.with_borrow_mut(|held| held.push(Arc::clone(turn)));
+    COUNT.set(COUNT.get() + 1);
+    END.ask();
 }
 
 /// The calling thread came back to a turn.
@@ -43,8 +43,8 @@ fn release(turn: &Arc<Turn>) {
     if !holds_any() {
         return;
     }
-    let _ = HELD.try_with(|held| {
-        held.borrow_mut().0.retain(|held| {
+    HELD.with_borrow_mut(|held| {
+        held.retain(|held| {
             let same = Arc::ptr_eq(held, turn);
             if same || held.is_closed() {
                 held.finish();
@@ -64,8 +64,7 @@ pub(crate) fn holds_any() -> bool {
 
 /// How often the calling thread holds the turn, by messages that it got from it.
 pub(crate) fn holds(turn: *const Turn) -> u32 {
-    let count = |held: &RefCell<Held>| held.borrow().0.iter().filter(|held| std::ptr::eq(Arc::as_ptr(held), turn)).count();
-    HELD.try_with(count).map_or(0, |count| count as u32)
+    HELD.with_borrow(|held| held.iter().filter(|held| std::ptr::eq(Arc::as_ptr(held), turn)).count()) as u32
 }
 
 impl Inner {

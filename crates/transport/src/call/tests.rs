@@ -110,7 +110,10 @@ fn all_that_was_asked_for_or_what_there_is() {
         vec![put(b"two"), put(b"three"), Box::new(move || end)]
     };
     ends.put(b"one");
-    assert_eq!(ends.take(MSG_WAITALL, 11, &Fake { sleeps: parts(Ok(0)).into(), ..Fake::default() }), Ok(Some(b"onetwothree".to_vec())));
+    assert_eq!(
+        ends.take(MSG_WAITALL, 11, &Fake { sleeps: parts(Ok(0)).into(), ..Fake::default() }),
+        Ok(Some(b"onetwothree".to_vec()))
+    );
     ends.put(b"one");
     let fake = Fake { sleeps: parts(Err(Errno::INTR)).into(), ..Fake::default() };
     assert_eq!(ends.take(MSG_WAITALL, 99, &fake), Ok(Some(b"onetwothree".to_vec())), "up to the signal");
@@ -141,9 +144,7 @@ fn a_handler_restarts_a_call_or_ends_it() {
 fn a_sender_that_nobody_reads_gets_its_signal_once() {
     let ends = blocking();
     let fake = Fake::default();
-    let put = |flags, bytes: &[u8]| {
-        send(&ends.client.0, ends.client.1.as_fd(), &mut [IoSlice::new(bytes)], &[], flags, &fake)
-    };
+    let put = |flags, bytes: &[u8]| send(&ends.client.0, ends.client.1.as_fd(), &mut [IoSlice::new(bytes)], &[], flags, &fake);
     // More than the ring holds: the server goes while the sender sleeps.
     let gone = || {
         ends.client.0.sending_ended();

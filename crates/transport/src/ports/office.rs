@@ -39,9 +39,7 @@ pub struct Office {
     ends: Mutex<HashMap<Name, Arc<End>>>,
     /// The displays that this process serves.
     pub displays: Displays,
-    /// Whether a thread takes messages off the set: [`IDLE`], [`BUSY`] or [`ONCE_MORE`]. No thread waits for another here: it may be the one that
-    /// its signal handler has interrupted.
-    turn: AtomicU32,
+    turn: Turn,
     /// The message that is being received.
     buffer: Mutex<Vec<u64>>,
     /// Readable while a message may be there, for those that sleep.
@@ -55,13 +53,6 @@ pub struct Office {
     /// [`FORKS`] when it was opened.
     generation: u32,
 }
-
-/// Nobody takes messages.
-const IDLE: u32 = 0;
-/// A thread does.
-const BUSY: u32 = 1;
-/// It does, and is to look once more when it has done.
-const ONCE_MORE: u32 = 2;
 
 static OFFICE: Mutex<Option<Result<Arc<Office>, ()>>> = Mutex::new(None);
 
@@ -107,7 +98,7 @@ impl Office {
             set,
             ends: Mutex::default(),
             displays: Displays::default(),
-            turn: AtomicU32::new(IDLE),
+            turn: Turn::default(),
             buffer: Mutex::new(vec![0; WORDS]),
             gate,
             stirred,
@@ -174,20 +165,7 @@ impl Office {
 
     /// Does `act` if no thread takes messages; else that one looks once more, after this call has begun.
     fn receive<T>(&self, act: impl FnOnce(&mut [u64]) -> T) -> Option<T> {
-        while let Err(now) = self.turn.compare_exchange(IDLE, BUSY, SeqCst, SeqCst) {
-            if now == ONCE_MORE || now == BUSY && self.turn.compare_exchange(BUSY, ONCE_MORE, SeqCst, SeqCst).is_ok() {
-                return None;
-            }
-        }
-        let turn = Turn(&self.turn);
-        let mut buffer = locked(&self.buffer);
-        let result = act(&mut buffer);
-        while turn.0.compare_exchange(BUSY, IDLE, SeqCst, SeqCst).is_err() {
-            turn.0.store(BUSY, SeqCst);
-            self.drain(&mut buffer);
-        }
-        std::mem::forget(turn);
-        Some(result)
+        self.turn.take(|| act(&mut locked(&self.buffer)), || self.drain(&mut locked(&self.buffer)))
     }
 
     fn drain(&self, buffer: &mut [u64]) {
@@ -356,11 +334,89 @@ impl Office {
     }
 }
 
-/// A thread's turn, given back if it can't go on.
-struct Turn<'a>(&'a AtomicU32);
+/// Which thread takes messages off the set. None waits for another here: that may be the one that its signal handler has interrupted.
+#[derive(Debug, Default)]
+struct Turn(AtomicU32);
 
-impl Drop for Turn<'_> {
+impl Turn {
+    /// No thread does.
+    const IDLE: u32 = 0;
+    /// One does.
+    const BUSY: u32 = 1;
+    /// It does, and is to look once more when it has done.
+    const ONCE_MORE: u32 = 2;
+
+    /// Runs `act` if no other thread has the turn, and `again` for each that has asked meanwhile. Else has the other do so, after
+    /// this call has begun.
+    fn take<T>(&self, act: impl FnOnce() -> T, mut again: impl FnMut()) -> Option<T> {
+        let step = |from, to| self.0.compare_exchange(from, to, SeqCst, SeqCst);
+        while let Err(now) = step(Self::IDLE, Self::BUSY) {
+            if now == Self::ONCE_MORE || now == Self::BUSY && step(Self::BUSY, Self::ONCE_MORE).is_ok() {
+                return None;
+            }
+        }
+        let back = GivenBack(self);
+        let result = act();
+        while step(Self::BUSY, Self::IDLE).is_err() {
+            self.0.store(Self::BUSY, SeqCst);
+            again();
+        }
+        std::mem::forget(back);
+        Some(result)
+    }
+}
+
+/// The turn of a thread that can't go on ends, too.
+struct GivenBack<'a>(&'a Turn);
+
+impl Drop for GivenBack<'_> {
     fn drop(&mut self) {
-        self.0.store(IDLE, SeqCst);
+        self.0.0.store(Turn::IDLE, SeqCst);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    #[test]
+    fn whoever_comes_in_between_is_looked_for_once_more() {
+        let turn = Turn::default();
+        let looks = Cell::new(0);
+        let asks = || turn.take(|| unreachable!("it is another's turn"), || {});
+        // A signal handler twice, and one that comes while the thread looks for it.
+        let act = || (asks().is_none(), asks().is_none());
+        let again = || {
+            looks.set(looks.get() + 1);
+            if looks.get() == 1 {
+                assert_eq!(asks(), None::<()>);
+            }
+        };
+        assert_eq!(turn.take(act, again), Some((true, true)));
+        assert_eq!(looks.get(), 2);
+        assert_eq!(turn.take(|| 7, || unreachable!("nobody asked")), Some(7));
+        let panics = || -> () { panic!("on purpose") };
+        assert!(std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| turn.take(panics, || {}))).is_err());
+        assert_eq!(turn.take(|| 8, || {}), Some(8));
+    }
+
+    /// With threads: what was there when a call begins has been looked at when the turn is idle again.
+    #[test]
+    fn nothing_that_was_announced_is_left() {
+        let turn = Turn::default();
+        let (there, taken) = (AtomicU32::new(0), AtomicU32::new(0));
+        let look = || _ = taken.fetch_add(there.swap(0, SeqCst), SeqCst);
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..20_000 {
+                        there.fetch_add(1, SeqCst);
+                        turn.take(look, look);
+                    }
+                });
+            }
+        });
+        assert_eq!((there.load(SeqCst), taken.load(SeqCst)), (0, 80_000));
     }
 }

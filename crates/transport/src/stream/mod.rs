@@ -302,6 +302,7 @@ impl Stream {
     /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now.
     pub fn before_fork(&self) {
         self.record.iter().for_each(LedgerEntry::before_fork);
+        self.state.common.forked.store(1, Relaxed);
         self.grant();
         self.tell_sets();
         if self.state.common.phase.load(Relaxed) == phase::OFFERED {

@@ -52,9 +52,22 @@ impl Stream {
         if let Some(end) = self.port() {
             return self.receive_message(end, fd, to, how);
         }
-        let result = self.receive_locked(fd, to, how);
+        let result = if self.is_empty() { Err(Errno::AGAIN) } else { self.receive_locked(fd, to, how) };
         self.tell_sets();
         result
+    }
+
+    /// Whether nothing is there, as far as shared memory tells without the lock: programs look once more after each read. Where a process of the
+    /// family may have been killed with the lock, its next holder has work to do.
+    fn is_empty(&self) -> bool {
+        let (rx, common) = (&self.state.rx, &self.state.common);
+        let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return false };
+        let idle = [&rx.event, &rx.error, &rx.giving_back, &common.line_gone, &common.signals, &common.forked];
+        !segment.rx.readable(rx.head.load(Relaxed))
+            && segment.rx.opening().0 != CLOSED
+            && segment.rx.hint_mark() == rx.hint_seen.load(Relaxed)
+            && idle.iter().all(|word| word.load(Relaxed) == 0)
+            && coarse_now().wrapping_sub(rx.looked_at.load(Relaxed)) < STALE
     }
 
     fn receive_locked(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {

@@ -205,6 +205,8 @@ pub struct Common {
     pub line_gone: AtomicU32,
     /// 1: the line's socket raises signals for the program, as the connection's would.
     pub signals: AtomicU32,
+    /// 1: a process of the family has forked with the connection.
+    pub forked: AtomicU32,
 }
 
 /// Counts for `slipway sockets status`.

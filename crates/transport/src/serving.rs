@@ -1,127 +1,19 @@
-//! poll(2) over streams, epoll sets, hubs and plain descriptors.
+//! The kernel's poll(2) as a wait uses it: with hubs served meanwhile, and without a limit of entries.
 
 use crate::{
     descriptor::Reserved,
-    epoll::{EpollSet, borrow},
+    epoll::borrow,
     hub::Hub,
-    ports::office::Office,
-    stream::Stream,
-    wait::{Kernel, Member, PollEntry, wait},
+    wait::{Kernel, PollEntry},
 };
 use libc::{POLLERR, POLLHUP, POLLIN, POLLNVAL, POLLOUT};
-use rustix::{
-    event::{PollFlags, epoll},
-    io::Errno,
-};
+use rustix::{event::epoll, io::Errno};
 use smallvec::SmallVec;
 use std::{
     collections::HashMap,
-    os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd},
-    sync::Arc,
+    os::fd::{AsFd, AsRawFd, RawFd},
     time::{Duration, Instant},
 };
-
-/// What a descriptor is that is not the kernel's alone.
-#[derive(Debug, Clone, Copy)]
-pub enum Ours<'a> {
-    /// A connection.
-    Stream(&'a Stream),
-    /// A set, with streams or hubs in it.
-    Set(&'a EpollSet),
-    /// A listening socket's hub, which is served while the program waits for the socket.
-    Hub(&'a Hub),
-}
-
-/// poll(2) over entries of which some are `ours`: these by their places, in ascending order.
-///
-/// # Errors
-/// As poll(2).
-pub fn poll(
-    entries: &mut [PollEntry],
-    ours: &[(usize, Ours<'_>)],
-    timeout: Option<Duration>,
-    kernel: &mut impl Kernel,
-) -> Result<usize, Errno> {
-    // The commonest case by far: one connection and nothing else.
-    if let ([entry], [(_, Ours::Stream(stream))]) = (&mut *entries, ours) {
-        let mut members = [member(stream, entry)];
-        let count = wait(&mut members, &mut [], timeout, &mut |entries, timeout| kernel.poll(entries, timeout))?;
-        entry.revents = members[0].got.bits() as i16;
-        return Ok(count);
-    }
-    let streams = || {
-        ours.iter().filter_map(|(at, it)| match it {
-            Ours::Stream(stream) => Some((*at, *stream)),
-            _ => None,
-        })
-    };
-    let sets = || {
-        ours.iter().filter_map(|(at, it)| match it {
-            Ours::Set(set) => Some((*at, *set)),
-            _ => None,
-        })
-    };
-    let hubs: SmallVec<[&Hub; 1]> = ours
-        .iter()
-        .filter_map(|(_, it)| match it {
-            Ours::Hub(hub) => Some(*hub),
-            _ => None,
-        })
-        .collect();
-    // Messages at ports stir a set, too, as long as a thread is known to sleep.
-    let _asleep = Asleep::new(sets().find_map(|(_, set)| set.office()));
-    // A set is ready when something in it is; looking arms its streams, so that a bell shows in the kernel's set.
-    let ready: SmallVec<[usize; 4]> =
-        sets().filter(|(at, set)| entries[*at].events & POLLIN != 0 && set.ready_within()).map(|(at, _)| at).collect();
-    let timeout = if ready.is_empty() { timeout } else { Some(Duration::ZERO) };
-    let mut members: SmallVec<[Member<'_>; 4]> = streams().map(|(at, stream)| member(stream, &entries[at])).collect();
-    let mut others: SmallVec<[PollEntry; 8]> = SmallVec::new();
-    let mut next = streams().map(|(at, _)| at).peekable();
-    for (i, entry) in entries.iter().enumerate() {
-        if next.next_if_eq(&i).is_none() {
-            others.push(PollEntry { revents: 0, ..*entry });
-        }
-    }
-    let mut poller = |entries: &mut [PollEntry], timeout: Option<Duration>| poll_serving(&hubs, entries, timeout, kernel);
-    if members.is_empty() { poller(&mut others, timeout) } else { wait(&mut members, &mut others, timeout, &mut poller) }?;
-    let mut next = streams().map(|(at, _)| at).zip(&members).peekable();
-    let mut others = others.iter();
-    let mut count = 0;
-    for (i, entry) in entries.iter_mut().enumerate() {
-        entry.revents = match next.next_if(|(at, _)| *at == i) {
-            Some((_, member)) => member.got.bits() as i16,
-            None => others.next().map_or(0, |other| other.revents),
-        };
-        if ready.contains(&i) {
-            entry.revents |= POLLIN;
-        }
-        count += usize::from(entry.revents != 0);
-    }
-    Ok(count)
-}
-
-fn member<'a>(stream: &'a Stream, entry: &PollEntry) -> Member<'a> {
-    #[allow(unsafe_code, reason = "the program's descriptors come as numbers")]
-    // SAFETY: the program's descriptor, used for system calls for the length of its own call.
-    let fd = unsafe { BorrowedFd::borrow_raw(entry.fd) };
-    Member { stream, fd, want: PollFlags::from_bits_retain(entry.events as u16), got: PollFlags::empty() }
-}
-
-/// A thread that may sleep until messages come to the process's ports.
-struct Asleep(Option<Arc<Office>>);
-
-impl Asleep {
-    fn new(office: Option<Arc<Office>>) -> Self {
-        office.iter().for_each(|office| office.lie_down());
-        Self(office)
-    }
-}
-
-impl Drop for Asleep {
-    fn drop(&mut self) {
-        self.0.iter().for_each(|office| office.get_up());
-    }
-}
 
 /// The kernel's poll(2), during which hubs are served.
 ///
@@ -201,8 +93,9 @@ fn poll_many(entries: &mut [PollEntry], mut timeout: Option<Duration>, kernel: &
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::epoll::Event;
+    use crate::{epoll::Event, wait::poll};
     use rustix::pipe::pipe;
+    use std::os::fd::BorrowedFd;
 
     /// The kernel with a limit of two entries; it must not be asked to wait.
     struct Small;
@@ -229,7 +122,8 @@ mod tests {
         let file = std::fs::File::open("/dev/null").expect("a file");
         let ask = |fd, events| PollEntry { fd, events, revents: 0 };
         let (r, w) = (reading.as_raw_fd(), writing.as_raw_fd());
-        let mut entries = [ask(r, POLLIN), ask(w, POLLOUT), ask(-1, POLLIN), ask(9999, POLLIN), ask(file.as_raw_fd(), POLLIN), ask(r, 0)];
+        let mut entries =
+            [ask(r, POLLIN), ask(w, POLLOUT), ask(-1, POLLIN), ask(9999, POLLIN), ask(file.as_raw_fd(), POLLIN), ask(r, 0)];
         assert_eq!(poll(&mut entries, &[], None, &mut Small), Ok(3));
         assert_eq!(entries.map(|entry| entry.revents), [0, POLLOUT, 0, POLLNVAL, POLLIN, 0]);
         rustix::io::write(&writing, b"x").expect("room");

@@ -1,0 +1,635 @@
+//! Changes of the tree: each is made in the topmost layer, or on the host where the rules say so.
+//!
+//! Paths are names that [`View::resolve`] gave: their directories exist. Each change is one step of the host that can be seen; a rename
+//! that hides a name below is two, and the log says so between them.
+
+use crate::{
+    copy::{self, At, copy_attributes, file_type, remove_tree, set_mode},
+    log::{Line, Stamp},
+    path::TreePath,
+    tree::{Dir, Node, OPAQUE, OWN, WHITEOUT, is_mark, open_dir},
+    view::{Found, Place, View},
+};
+use rustix::{
+    fd::{AsFd, OwnedFd},
+    fs::{
+        self, Access, AtFlags, FileType, Mode, OFlags, RenameFlags, Stat, XattrFlags, accessat, linkat, mkdirat, openat,
+        renameat, renameat_with, symlinkat, unlinkat, utimensat,
+    },
+    io::Errno,
+};
+use std::{collections::HashMap, ffi::CStr};
+
+/// A change of a file's attributes.
+#[derive(Debug)]
+pub enum Attribute<'a> {
+    /// Permissions.
+    Mode(Mode),
+    /// The owner, the group, or both.
+    Owner(Option<fs::Uid>, Option<fs::Gid>),
+    /// Times.
+    Times(&'a fs::Timestamps),
+    /// Sets an extended attribute.
+    SetXattr(&'a CStr, &'a [u8], XattrFlags),
+    /// Removes an extended attribute.
+    RemoveXattr(&'a CStr),
+    /// The size in bytes.
+    Size(u64),
+}
+
+pub(crate) fn log_error(error: std::io::Error) -> Errno {
+    Errno::from_io_error(&error).unwrap_or(Errno::IO)
+}
+
+impl View {
+    fn top_index(&self) -> Result<usize, Errno> {
+        if self.rules.read_only { Err(Errno::ROFS) } else { self.layers.len().checked_sub(1).ok_or(Errno::ROFS) }
+    }
+
+    fn top_place(&self) -> Result<Place, Errno> {
+        self.top_index().map(Place::Layer)
+    }
+
+    fn in_top(&self, path: &TreePath) -> Option<&Node> {
+        self.layers.last()?.tree.look(path).node
+    }
+
+    fn set(&mut self, path: &TreePath, node: Node) {
+        if let Some(layer) = self.layers.last_mut() {
+            layer.tree.set(path, node);
+        }
+    }
+
+    fn note(&mut self, line: Line) -> Result<(), Errno> {
+        self.layers.last_mut().ok_or(Errno::ROFS)?.log.add(line).map_err(log_error)
+    }
+
+    /// Remembers what is below a name before it is changed for the first time.
+    fn note_base(&mut self, path: &TreePath) -> Result<(), Errno> {
+        if self.layers.last().is_none_or(|layer| layer.log.bases.contains_key(path)) {
+            return Ok(());
+        }
+        let stamp = match self.find_below_top(path) {
+            Ok(found) => Some(Stamp::new(&found.stat, found.place == Place::Host)),
+            Err(Errno::NOENT | Errno::NOTDIR) => None,
+            Err(error) => return Err(error),
+        };
+        self.note(Line::Base(path.clone(), stamp))
+    }
+
+    /// Whether something is below the topmost layer at a name, that it doesn't hide by a directory above.
+    fn shows_below(&self, path: &TreePath) -> bool {
+        let covered = self.layers.last().is_none_or(|layer| layer.tree.look(path).covered);
+        !covered && self.find_below_top(path).is_ok()
+    }
+
+    fn user(&self) -> u32 {
+        self.caller.as_ref().map_or_else(rustix::process::geteuid, |caller| caller.owner().0).as_raw()
+    }
+
+    /// Whether this user may add and remove names in a directory.
+    fn may_change_dir(&self, dir: &TreePath) -> Result<(), Errno> {
+        let found = self.find(dir)?;
+        if found.kind() != FileType::Directory {
+            return Err(Errno::NOTDIR);
+        }
+        accessat(self.root(found.place), dir.relative(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+    }
+
+    /// Whether this user may remove what is there from a directory in which everyone may add names.
+    fn may_remove(&self, found: &Found) -> Result<(), Errno> {
+        let dir = found.path.parent();
+        self.may_change_dir(&dir)?;
+        let (dir, user) = (self.find(&dir)?.stat, self.user());
+        let is_sticky = dir.st_mode & 0o1000 != 0;
+        if is_sticky && user != 0 && dir.st_uid != user && found.stat.st_uid != user { Err(Errno::PERM) } else { Ok(()) }
+    }
+
+    /// What a new name needs: a layer that can be changed, a directory that this user may change, and no mark's name.
+    fn prepare(&mut self, path: &TreePath) -> Result<usize, Errno> {
+        let top = self.top_index()?;
+        if is_mark(path.name()) {
+            return Err(Errno::INVAL);
+        }
+        self.may_change_dir(&path.parent())?;
+        let _up = self.elevate();
+        self.scaffold(&path.parent())?;
+        self.note_base(path)?;
+        Ok(top)
+    }
+
+    /// Makes a directory of the tree one of the topmost layer, too. Its attributes stay those below.
+    ///
+    /// # Errors
+    /// EROFS, and those of mkdir.
+    pub fn scaffold(&mut self, path: &TreePath) -> Result<(), Errno> {
+        let top = self.top_index()?;
+        let _up = self.elevate();
+        if path.is_root() || matches!(self.in_top(path), Some(Node::Dir(_))) {
+            return Ok(());
+        }
+        self.scaffold(&path.parent())?;
+        self.note_base(path)?;
+        let below = self.find(path)?;
+        let temporary = self.layers[top].temporary();
+        let (from, to) = (self.at(below.place, path), At { dir: self.layers[top].work.as_fd(), name: &temporary });
+        mkdirat(to.dir, to.name, Mode::RWXU)?;
+        copy_attributes(from, to, &below.stat)?;
+        if rustix::process::geteuid().as_raw() != 0 {
+            set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
+        }
+        self.enter_copy(&temporary, &below)?;
+        renameat(&self.layers[top].work, temporary, &self.layers[top].files, path.relative())?;
+        self.set(path, Node::Dir(Dir::default()));
+        Ok(())
+    }
+
+    /// Remembers whose copy the file of that name in `work` is.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    fn enter_copy(&mut self, temporary: &[u8], original: &Found) -> Result<(), Errno> {
+        let top = self.top_index()?;
+        let stat = At { dir: self.layers[top].work.as_fd(), name: temporary }.stat()?;
+        let original = self.shown(original);
+        self.note(Line::Copy { of: (u64::from(original.st_dev), original.st_ino), ino: stat.st_ino })
+    }
+
+    /// Makes a copy of a file in the topmost layer, where it is not one of it already; a directory gets attributes of its own.
+    /// `is_empty` leaves the contents out.
+    ///
+    /// # Errors
+    /// EROFS, and those of reading and writing files.
+    pub fn copy_up(&mut self, found: &Found, is_empty: bool) -> Result<(), Errno> {
+        let top = self.top_index()?;
+        let _up = self.elevate();
+        let path = &found.path;
+        if found.kind() == FileType::Directory {
+            self.scaffold(path)?;
+            return self.mark_own(path);
+        }
+        if found.place == Place::Layer(top) {
+            return Ok(());
+        }
+        self.scaffold(&path.parent())?;
+        self.note_base(path)?;
+        let temporary = self.layers[top].temporary();
+        let to = At { dir: self.layers[top].work.as_fd(), name: &temporary };
+        if let Err(error) = copy::copy_one(self.at(found.place, path), to, &found.stat, is_empty) {
+            let _ = remove_tree(to);
+            return Err(error);
+        }
+        self.enter_copy(&temporary, found)?;
+        renameat(&self.layers[top].work, temporary, &self.layers[top].files, path.relative())?;
+        self.set(path, Node::Leaf);
+        Ok(())
+    }
+
+    fn mark_own(&mut self, path: &TreePath) -> Result<(), Errno> {
+        let top = self.top_index()?;
+        let dir = if path.is_root() { Some(&self.layers[top].tree) } else { self.layers[top].tree.dir(path) };
+        if dir.is_none_or(|dir| dir.own || dir.opaque) || !self.shows_below(path) {
+            return Ok(());
+        }
+        mark(&self.layers[top].files, path, OWN)?;
+        if let Some(dir) = self.layers[top].tree.dir_mut(path) {
+            dir.own = true;
+        }
+        Ok(())
+    }
+
+    /// Gives what was made to the caller; to the group of its directory where that is asked for.
+    fn give(&self, at: At<'_>, path: &TreePath) -> Result<(), Errno> {
+        let Some(caller) = &self.caller else { return Ok(()) };
+        let (uid, gid) = caller.owner();
+        let inherits = self.find(&path.parent())?.stat.st_mode & 0o2000 != 0;
+        // A file with several names has its owner already.
+        if at.stat()?.st_nlink > 1 && file_type(&at.stat()?) != FileType::Directory {
+            return Ok(());
+        }
+        fs::chownat(at.dir, at.name, Some(uid), (!inherits).then_some(gid), AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// Makes something at a free name: `make` makes it at the name that it is given.
+    fn place<T>(&mut self, path: &TreePath, node: Node, make: impl FnOnce(At<'_>) -> Result<T, Errno>) -> Result<T, Errno> {
+        if self.is_through(path) {
+            return make(self.at(Place::Host, path));
+        }
+        let top = self.prepare(path)?;
+        let _up = self.elevate();
+        let made = if matches!(self.in_top(path), Some(Node::Whiteout)) {
+            let temporary = self.layers[top].temporary();
+            let layer = &self.layers[top];
+            let at = At { dir: layer.work.as_fd(), name: &temporary };
+            let made = make(at)?;
+            self.give(at, path)?;
+            renameat(&layer.work, temporary, &layer.files, path.relative())?;
+            made
+        } else {
+            let made = make(self.at(Place::Layer(top), path))?;
+            self.give(self.at(Place::Layer(top), path), path)?;
+            made
+        };
+        self.set(path, node);
+        Ok(made)
+    }
+
+    /// Creates a regular file at a free name and opens it. The mode is not changed by a umask but this process's.
+    ///
+    /// # Errors
+    /// Of open with O_CREAT and O_EXCL.
+    pub fn create(&mut self, path: &TreePath, flags: OFlags, mode: Mode) -> Result<OwnedFd, Errno> {
+        let flags = flags | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        self.place(path, Node::Leaf, |at| openat(at.dir, at.name, flags, mode))
+    }
+
+    /// Makes a symbolic link.
+    ///
+    /// # Errors
+    /// Of symlink; EINVAL for contents that a layer's marks have.
+    pub fn symlink(&mut self, target: &[u8], path: &TreePath) -> Result<(), Errno> {
+        if target == WHITEOUT {
+            return Err(Errno::INVAL);
+        }
+        self.place(path, Node::Leaf, |at| symlinkat(target, at.dir, at.name))
+    }
+
+    /// Makes a FIFO, a socket, a device, or an empty file.
+    ///
+    /// # Errors
+    /// Of mknod.
+    pub fn make_node(&mut self, path: &TreePath, kind: FileType, mode: Mode, dev: u64) -> Result<(), Errno> {
+        self.place(path, Node::Leaf, |at| fs::mknodat(at.dir, at.name, kind, mode, dev))
+    }
+
+    /// Has the caller make something at the name relative to the descriptor that it is given, such as a socket by bind.
+    ///
+    /// # Errors
+    /// Those of `make`, EROFS, EACCES.
+    pub fn make_with<T>(
+        &mut self,
+        path: &TreePath,
+        make: impl FnOnce(rustix::fd::BorrowedFd<'_>, &[u8]) -> Result<T, Errno>,
+    ) -> Result<T, Errno> {
+        self.place(path, Node::Leaf, |at| make(at.dir, at.name))
+    }
+
+    /// Makes a directory.
+    ///
+    /// # Errors
+    /// Of mkdir.
+    pub fn make_dir(&mut self, path: &TreePath, mode: Mode) -> Result<(), Errno> {
+        if self.is_through(path) {
+            return mkdirat(&self.host, path.relative(), mode);
+        }
+        let top = self.prepare(path)?;
+        let _up = self.elevate();
+        let mut dir = Dir { own: true, ..Dir::default() };
+        if matches!(self.in_top(path), Some(Node::Whiteout)) {
+            dir.opaque = true;
+            let temporary = self.layers[top].temporary();
+            let layer = &self.layers[top];
+            mkdirat(&layer.work, &*temporary, mode)?;
+            mark(&layer.work, &TreePath::literal(&temporary), OPAQUE)?;
+            self.give(At { dir: layer.work.as_fd(), name: &temporary }, path)?;
+            renameat_with(&layer.work, &*temporary, &layer.files, path.relative(), RenameFlags::EXCHANGE)?;
+            unlinkat(&layer.work, temporary, AtFlags::empty())?;
+        } else {
+            mkdirat(&self.layers[top].files, path.relative(), mode)?;
+            self.give(self.at(Place::Layer(top), path), path)?;
+        }
+        self.set(path, Node::Dir(dir));
+        Ok(())
+    }
+
+    /// Gives a file one more name.
+    ///
+    /// # Errors
+    /// Of link; EXDEV between the layer and what goes through to the host.
+    pub fn link(&mut self, found: &Found, path: &TreePath) -> Result<(), Errno> {
+        if found.kind() == FileType::Directory {
+            return Err(Errno::PERM);
+        }
+        match (self.is_through(&found.path), self.is_through(path)) {
+            (true, true) => return linkat(&self.host, found.path.relative(), &self.host, path.relative(), AtFlags::empty()),
+            (false, false) => {}
+            _ => return Err(Errno::XDEV),
+        }
+        self.top_index()?;
+        self.may_change_dir(&path.parent())?;
+        self.copy_up(found, false)?;
+        let top = self.layers.last().ok_or(Errno::ROFS)?.files.try_clone().map_err(log_error)?;
+        self.place(path, Node::Leaf, |at| linkat(&top, found.path.relative(), at.dir, at.name, AtFlags::empty()))
+    }
+
+    /// Links a file without a name, which is open, to a name.
+    ///
+    /// # Errors
+    /// Of linkat; EXDEV if it is not in the layer's file system.
+    pub fn link_open(&mut self, fd: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
+        use rustix::fd::AsRawFd;
+        let name = format!("/proc/self/fd/{}", fd.as_raw_fd());
+        self.place(path, Node::Leaf, |at| linkat(fs::CWD, name, at.dir, at.name, AtFlags::SYMLINK_FOLLOW))
+    }
+
+    /// Removes a name: a directory, which must be empty, or anything else.
+    ///
+    /// # Errors
+    /// Of unlink and rmdir.
+    pub fn remove(&mut self, found: &Found, is_dir: bool) -> Result<(), Errno> {
+        let path = &found.path;
+        match (found.kind() == FileType::Directory, is_dir) {
+            (true, false) => return Err(Errno::ISDIR),
+            (false, true) => return Err(Errno::NOTDIR),
+            _ => {}
+        }
+        if self.is_through(path) {
+            return unlinkat(&self.host, path.relative(), if is_dir { AtFlags::REMOVEDIR } else { AtFlags::empty() });
+        }
+        self.top_index()?;
+        self.may_remove(found)?;
+        if path.is_root() {
+            return Err(Errno::BUSY);
+        }
+        if is_dir && !self.list(path)?.is_empty() {
+            return Err(Errno::NOTEMPTY);
+        }
+        self.drop_name(path)
+    }
+
+    /// Removes a name with all that is below it.
+    fn drop_name(&mut self, path: &TreePath) -> Result<(), Errno> {
+        let top = self.top_index()?;
+        let _up = self.elevate();
+        self.note_base(path)?;
+        if self.in_top(path).is_none() {
+            self.scaffold(&path.parent())?;
+            symlinkat(WHITEOUT, &self.layers[top].files, path.relative())?;
+            self.set(path, Node::Whiteout);
+            return Ok(());
+        }
+        let temporary = self.layers[top].temporary();
+        if self.shows_below(path) {
+            let layer = &self.layers[top];
+            symlinkat(WHITEOUT, &layer.work, &*temporary)?;
+            renameat_with(&layer.work, &*temporary, &layer.files, path.relative(), RenameFlags::EXCHANGE)?;
+            self.set(path, Node::Whiteout);
+        } else {
+            renameat(&self.layers[top].files, path.relative(), &self.layers[top].work, &*temporary)?;
+            self.layers[top].tree.take(path);
+        }
+        self.retire(&temporary)
+    }
+
+    /// Removes what was moved to `work`, and forgets whose copies its files were: their numbers are free for others.
+    fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
+        let work = self.layers[self.top_index()?].work.try_clone().map_err(log_error)?;
+        let at = At { dir: work.as_fd(), name: temporary };
+        self.forget_below(at)?;
+        remove_tree(at)
+    }
+
+    fn forget_below(&mut self, at: At<'_>) -> Result<(), Errno> {
+        let stat = at.stat()?;
+        self.forget_copy(&stat)?;
+        if file_type(&stat) == FileType::Directory {
+            let dir = match open_dir(at.dir, at.name) {
+                // Its owner took the right away; removing it gives it back.
+                Err(Errno::ACCESS) => return Ok(()),
+                dir => dir?,
+            };
+            for name in copy::names(&dir)? {
+                self.forget_below(At { dir: dir.as_fd(), name: &name })?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A file of the layer loses a name: with the last one its number is free for another file.
+    fn forget_copy(&mut self, stat: &Stat) -> Result<(), Errno> {
+        let is_last = file_type(stat) == FileType::Directory || stat.st_nlink <= 1;
+        let top = self.top_index()?;
+        if is_last && self.layers[top].log.copies.contains_key(&stat.st_ino) {
+            self.note(Line::Gone { ino: stat.st_ino })?;
+        }
+        Ok(())
+    }
+
+    /// Changes attributes of what is at a name.
+    ///
+    /// # Errors
+    /// EPERM if this user doesn't own it, and those of the calls.
+    pub fn set_attribute(&mut self, found: &Found, attribute: &Attribute<'_>) -> Result<(), Errno> {
+        let path = &found.path;
+        let place = if self.is_through(path) {
+            Place::Host
+        } else {
+            let top = self.top_place()?;
+            self.may_set(found, attribute)?;
+            self.copy_up(found, matches!(attribute, Attribute::Size(0)))?;
+            top
+        };
+        let at = self.at(place, path);
+        match attribute {
+            Attribute::Mode(mode) => set_mode(at, *mode),
+            Attribute::Owner(uid, gid) => fs::chownat(at.dir, at.name, *uid, *gid, AtFlags::SYMLINK_NOFOLLOW),
+            Attribute::Times(times) => utimensat(at.dir, at.name, times, AtFlags::SYMLINK_NOFOLLOW),
+            Attribute::SetXattr(name, value, flags) => fs::lsetxattr(at.by_proc(), *name, value, *flags),
+            Attribute::RemoveXattr(name) => fs::lremovexattr(at.by_proc(), *name),
+            Attribute::Size(size) => {
+                let fd = openat(at.dir, at.name, OFlags::WRONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())?;
+                fs::ftruncate(fd, *size)
+            }
+        }
+    }
+
+    /// What the host would refuse, and doesn't for a copy that belongs to this user.
+    fn may_set(&self, found: &Found, attribute: &Attribute<'_>) -> Result<(), Errno> {
+        let (user, owner) = (self.user(), found.stat.st_uid);
+        let at = self.at(found.place, &found.path);
+        let writable = || accessat(at.dir, at.name, Access::WRITE_OK, AtFlags::EACCESS);
+        match attribute {
+            Attribute::Size(_) => writable(),
+            Attribute::SetXattr(..) | Attribute::RemoveXattr(_) if file_type(&found.stat) != FileType::Symlink => writable(),
+            Attribute::Times(times) if times.last_modification.tv_nsec == fs::UTIME_NOW && user != owner => writable(),
+            _ if user != 0 && user != owner => Err(Errno::PERM),
+            _ => Ok(()),
+        }
+    }
+
+    /// Renames, replaces, or exchanges two names.
+    ///
+    /// # Errors
+    /// Of renameat2; EXDEV between the layer and what goes through to the host.
+    pub fn rename(&mut self, from: &Found, to: &TreePath, flags: RenameFlags) -> Result<(), Errno> {
+        let other = match self.find(to) {
+            Err(Errno::NOENT) => None,
+            other => Some(other?),
+        };
+        match (self.is_through(&from.path), self.is_through(to)) {
+            (true, true) => return renameat_with(&self.host, from.path.relative(), &self.host, to.relative(), flags),
+            (false, false) => {}
+            _ => return Err(Errno::XDEV),
+        }
+        let top = self.top_index()?;
+        let exchange = flags.contains(RenameFlags::EXCHANGE);
+        if flags.contains(RenameFlags::NOREPLACE) && other.is_some() {
+            return Err(Errno::EXIST);
+        }
+        if flags.intersects(!(RenameFlags::EXCHANGE | RenameFlags::NOREPLACE)) || is_mark(to.name()) {
+            return Err(Errno::INVAL);
+        }
+        if from.path == *to || other.as_ref().is_some_and(|other| self.is_same_file(from, other)) {
+            return Ok(());
+        }
+        let is_dir = |found: &Found| found.kind() == FileType::Directory;
+        if is_dir(from) && to.is_within(&from.path)
+            || exchange && other.as_ref().is_some_and(|other| is_dir(other) && from.path.is_within(to))
+        {
+            return Err(Errno::INVAL);
+        }
+        if from.path.is_root() || to.is_root() {
+            return Err(Errno::BUSY);
+        }
+        self.may_remove(from)?;
+        self.may_change_dir(&to.parent())?;
+        match &other {
+            None if exchange => return Err(Errno::NOENT),
+            None => {}
+            Some(other) => {
+                self.may_remove(other)?;
+                match (is_dir(from), is_dir(other)) {
+                    _ if exchange => {}
+                    (true, false) => return Err(Errno::NOTDIR),
+                    (false, true) => return Err(Errno::ISDIR),
+                    (true, true) if !self.list(to)?.is_empty() => return Err(Errno::NOTEMPTY),
+                    _ => {}
+                }
+            }
+        }
+        let _up = self.elevate();
+        self.scaffold(&to.parent())?;
+        self.make_movable(from)?;
+        self.note_base(to)?;
+        if exchange {
+            if let Some(other) = &other {
+                self.make_movable(other)?;
+            }
+            let files = &self.layers[top].files;
+            renameat_with(files, from.path.relative(), files, to.relative(), RenameFlags::EXCHANGE)?;
+            let tree = &mut self.layers[top].tree;
+            if let (Some(one), Some(two)) = (tree.take(&from.path), tree.take(to)) {
+                tree.set(to, one);
+                tree.set(&from.path, two);
+            }
+            return Ok(());
+        }
+        self.move_name(top, &from.path, to)
+    }
+
+    fn move_name(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
+        let hides = self.shows_below(from);
+        if hides {
+            self.note(Line::Hide(from.clone()))?;
+        }
+        let replaced = self.in_top(to).is_some().then(|| self.at(Place::Layer(top), to).stat()).transpose()?;
+        let moves_dir = matches!(self.in_top(from), Some(Node::Dir(_)));
+        if replaced.is_some() && (moves_dir || matches!(self.in_top(to), Some(Node::Dir(_)))) {
+            // A whiteout can't be replaced by a directory, nor a directory with marks in it by one.
+            let temporary = self.layers[top].temporary();
+            let layer = &self.layers[top];
+            renameat_with(&layer.files, from.relative(), &layer.files, to.relative(), RenameFlags::EXCHANGE)?;
+            renameat(&layer.files, from.relative(), &layer.work, &*temporary)?;
+            self.retire(&temporary)?;
+        } else {
+            let layer = &self.layers[top];
+            renameat(&layer.files, from.relative(), &layer.files, to.relative())?;
+            if let Some(replaced) = replaced {
+                self.forget_copy(&replaced)?;
+            }
+        }
+        if let Some(node) = self.layers[top].tree.take(from) {
+            self.set(to, node);
+        }
+        if hides {
+            symlinkat(WHITEOUT, &self.layers[top].files, from.relative())?;
+            self.set(from, Node::Whiteout);
+            self.note(Line::Hidden)?;
+        }
+        Ok(())
+    }
+
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    fn is_same_file(&self, one: &Found, other: &Found) -> bool {
+        one.place == other.place && (one.stat.st_dev, one.stat.st_ino) == (other.stat.st_dev, other.stat.st_ino)
+    }
+
+    /// Brings what is to be renamed into the topmost layer, as a whole: a directory hides what is below its new name.
+    fn make_movable(&mut self, found: &Found) -> Result<(), Errno> {
+        self.note_base(&found.path)?;
+        if found.kind() != FileType::Directory {
+            return self.copy_up(found, false);
+        }
+        let top = self.top_index()?;
+        let is_whole = matches!(self.in_top(&found.path), Some(Node::Dir(_))) && !self.shows_below(&found.path);
+        if is_whole {
+            if let Some(Node::Dir(dir)) = self.in_top(&found.path)
+                && !dir.opaque
+            {
+                mark(&self.layers[top].files, &found.path, OPAQUE)?;
+                if let Some(dir) = self.layers[top].tree.dir_mut(&found.path) {
+                    dir.opaque = true;
+                }
+            }
+            return Ok(());
+        }
+        self.scaffold(&found.path.parent())?;
+        let temporary = TreePath::literal(self.layers[top].temporary());
+        let node = self.gather(found, &temporary, &mut HashMap::new())?;
+        mark(&self.layers[top].work, &temporary, OPAQUE)?;
+        let layer = &self.layers[top];
+        if layer.tree.look(&found.path).node.is_some() {
+            renameat_with(&layer.work, temporary.relative(), &layer.files, found.path.relative(), RenameFlags::EXCHANGE)?;
+            self.retire(temporary.relative())?;
+        } else {
+            renameat(&layer.work, temporary.relative(), &layer.files, found.path.relative())?;
+        }
+        let Node::Dir(dir) = node else { return Err(Errno::NOTDIR) };
+        self.set(&found.path, Node::Dir(Dir { opaque: true, ..dir }));
+        Ok(())
+    }
+
+    /// Copies a tree as it is seen into `work`.
+    fn gather(&mut self, found: &Found, to: &TreePath, links: &mut HashMap<(u64, u64), Vec<u8>>) -> Result<Node, Errno> {
+        let top = self.top_index()?;
+        self.note_base(&found.path)?;
+        let work = self.layers[top].work.try_clone().map_err(log_error)?;
+        let (from, at) = (self.at(found.place, &found.path), At { dir: work.as_fd(), name: to.relative() });
+        if found.kind() != FileType::Directory {
+            // One of this layer keeps its identity.
+            if found.place == Place::Layer(top) {
+                linkat(from.dir, from.name, at.dir, at.name, AtFlags::empty())?;
+            } else {
+                copy::copy_linked(from, at, &found.stat, links)?;
+                self.enter_copy(to.relative(), found)?;
+            }
+            return Ok(Node::Leaf);
+        }
+        mkdirat(at.dir, at.name, Mode::RWXU)?;
+        let mut dir = Dir { own: true, ..Dir::default() };
+        for entry in self.list(&found.path)? {
+            let below = self.find(&found.path.join(&entry.name))?;
+            let node = self.gather(&below, &to.join(&entry.name), links)?;
+            dir.entries.insert(entry.name, node);
+        }
+        copy_attributes(self.at(found.place, &found.path), at, &found.stat)?;
+        self.enter_copy(to.relative(), found)?;
+        Ok(Node::Dir(dir))
+    }
+}
+
+/// Puts a mark into a directory, whose times stay.
+fn mark(root: &OwnedFd, dir: &TreePath, name: &[u8]) -> Result<(), Errno> {
+    let fd = open_dir(root, dir.relative())?;
+    let stat = fs::fstat(&fd)?;
+    drop(openat(&fd, name, OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?);
+    fs::futimens(&fd, &copy::times(&stat))
+}

@@ -1,0 +1,222 @@
+//! Copies of files with all that belongs to them, and removal of trees.
+
+use crate::tree::open_dir;
+use rustix::{
+    fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
+    fs::{
+        self, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, XattrFlags,
+        chownat, fchmod, mkdirat, mknodat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
+    },
+    io::Errno,
+};
+use std::collections::{BTreeMap, HashMap};
+
+/// A name relative to a descriptor.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At<'a> {
+    pub(crate) dir: BorrowedFd<'a>,
+    pub(crate) name: &'a [u8],
+}
+
+impl At<'_> {
+    pub(crate) fn stat(&self) -> Result<Stat, Errno> {
+        statat(self.dir, self.name, AtFlags::SYMLINK_NOFOLLOW)
+    }
+
+    /// For calls that know no descriptors of directories.
+    pub(crate) fn by_proc(&self) -> Vec<u8> {
+        let mut path = format!("/proc/self/fd/{}/", self.dir.as_raw_fd()).into_bytes();
+        path.extend_from_slice(self.name);
+        path
+    }
+}
+
+/// What `st_mode` says.
+pub(crate) fn file_type(stat: &Stat) -> FileType {
+    FileType::from_raw_mode(stat.st_mode)
+}
+
+/// The permissions, without the type.
+pub(crate) fn mode(stat: &Stat) -> Mode {
+    Mode::from_raw_mode(stat.st_mode & 0o7777)
+}
+
+/// Both times.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+pub(crate) fn times(stat: &Stat) -> Timestamps {
+    let at = |seconds, ns: u64| Timespec { tv_sec: seconds, tv_nsec: ns.cast_signed().into() };
+    Timestamps { last_access: at(stat.st_atime, stat.st_atime_nsec), last_modification: at(stat.st_mtime, stat.st_mtime_nsec) }
+}
+
+/// Makes `to` the same as `from`: not what is in a directory, and no contents if `is_empty`.
+///
+/// # Errors
+/// Of the calls; what was begun is left.
+pub(crate) fn copy_one(from: At<'_>, to: At<'_>, stat: &Stat, is_empty: bool) -> Result<(), Errno> {
+    let kind = file_type(stat);
+    match kind {
+        FileType::Directory => mkdirat(to.dir, to.name, Mode::RWXU)?,
+        FileType::Symlink => symlinkat(readlinkat(from.dir, from.name, Vec::new())?, to.dir, to.name)?,
+        FileType::RegularFile => {
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::CLOEXEC;
+            // Before the new one is made: it may not be readable.
+            let source = (!is_empty)
+                .then(|| openat(from.dir, from.name, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()))
+                .transpose()?;
+            let copy = openat(to.dir, to.name, flags, Mode::RUSR | Mode::WUSR)?;
+            if let Some(source) = source {
+                copy_contents(&source, &copy, stat.st_size.cast_unsigned())?;
+            }
+        }
+        _ => mknodat(to.dir, to.name, kind, mode(stat), stat.st_rdev)?,
+    }
+    copy_attributes(from, to, stat)
+}
+
+/// Gives `to` the owner (if it may), mode, attributes and times of `from`.
+pub(crate) fn copy_attributes(from: At<'_>, to: At<'_>, stat: &Stat) -> Result<(), Errno> {
+    let (uid, gid) = (Some(Uid::from_raw(stat.st_uid)), Some(Gid::from_raw(stat.st_gid)));
+    let owned = chownat(to.dir, to.name, uid, gid, AtFlags::SYMLINK_NOFOLLOW);
+    if owned.is_err() {
+        // A user may give a file to a group of theirs.
+        let _ = chownat(to.dir, to.name, None, gid, AtFlags::SYMLINK_NOFOLLOW);
+    }
+    copy_xattrs(&from.by_proc(), &to.by_proc());
+    if file_type(stat) != FileType::Symlink {
+        set_mode(to, mode(stat))?;
+    }
+    utimensat(to.dir, to.name, &times(stat), AtFlags::SYMLINK_NOFOLLOW)
+}
+
+pub(crate) fn set_mode(at: At<'_>, mode: Mode) -> Result<(), Errno> {
+    fs::chmodat(at.dir, at.name, mode, AtFlags::empty())
+}
+
+/// As many as this user may set.
+fn copy_xattrs(from: &[u8], to: &[u8]) {
+    for (name, value) in xattrs(from) {
+        let _ = fs::lsetxattr(to, name, &value, XattrFlags::empty());
+    }
+}
+
+/// The extended attributes that this user may read.
+pub(crate) fn xattrs(path: &[u8]) -> BTreeMap<Vec<u8>, Vec<u8>> {
+    let mut names = vec![0_u8; 64 << 10];
+    let len = fs::llistxattr(path, &mut names[..]).unwrap_or(0);
+    let names = names[..len].split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    let read = |name: &[u8]| {
+        let mut value = vec![0_u8; 64 << 10];
+        let len = fs::lgetxattr(path, name, &mut value[..]).ok()?;
+        Some((name.to_vec(), value[..len].to_vec()))
+    };
+    names.filter_map(read).collect()
+}
+
+/// Shares the blocks where the file system can, else copies what is no hole.
+pub(crate) fn copy_contents(from: &OwnedFd, to: &OwnedFd, size: u64) -> Result<(), Errno> {
+    if size == 0 || fs::ioctl_ficlone(to, from).is_ok() {
+        return Ok(());
+    }
+    let mut at = 0;
+    while at < size {
+        let start = match fs::seek(from, SeekFrom::Data(at)) {
+            // Only a hole is left.
+            Err(Errno::NXIO) => break,
+            Err(Errno::INVAL) => at,
+            start => start?,
+        };
+        let end = fs::seek(from, SeekFrom::Hole(start)).unwrap_or(size).min(size).max(start);
+        copy_range(from, to, start, end)?;
+        if end == start {
+            break;
+        }
+        at = end;
+    }
+    fs::ftruncate(to, size)
+}
+
+fn copy_range(from: &OwnedFd, to: &OwnedFd, start: u64, end: u64) -> Result<(), Errno> {
+    let (mut read_at, mut write_at) = (start, start);
+    while read_at < end {
+        let left = usize::try_from(end - read_at).unwrap_or(usize::MAX).min(1 << 30);
+        match fs::copy_file_range(from, Some(&mut read_at), to, Some(&mut write_at), left) {
+            Ok(0) => return Ok(()),
+            Ok(_) => {}
+            Err(Errno::XDEV | Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP | Errno::IO) => {
+                let mut buffer = vec![0; left.min(1 << 18)];
+                let count = rustix::io::pread(from, &mut buffer, read_at)?;
+                if count == 0 {
+                    return Ok(());
+                }
+                let mut rest = &buffer[..count];
+                while !rest.is_empty() {
+                    let written = rustix::io::pwrite(to, rest, write_at)?;
+                    write_at += written as u64;
+                    rest = &rest[written..];
+                }
+                read_at += count as u64;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Copies a file, or links it to the copy of one of its other names.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+pub(crate) fn copy_linked(from: At<'_>, to: At<'_>, stat: &Stat, links: &mut HashMap<(u64, u64), Vec<u8>>) -> Result<(), Errno> {
+    let identity = (u64::from(stat.st_dev), stat.st_ino);
+    if stat.st_nlink > 1
+        && let Some(first) = links.get(&identity)
+        && fs::linkat(fs::CWD, first, to.dir, to.name, AtFlags::empty()).is_ok()
+    {
+        return Ok(());
+    }
+    copy_one(from, to, stat, false)?;
+    if stat.st_nlink > 1 {
+        let real = readlinkat(fs::CWD, format!("/proc/self/fd/{}", to.dir.as_raw_fd()), Vec::new())?.into_bytes();
+        links.insert(identity, [real.as_slice(), b"/", to.name].concat());
+    }
+    Ok(())
+}
+
+/// What is in a directory, without `.` and `..`.
+pub(crate) fn names(dir: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
+    let mut names = Vec::new();
+    for entry in Entries::read_from(dir)? {
+        let entry = entry?;
+        match entry.file_name().to_bytes() {
+            b"." | b".." => {}
+            name => names.push(name.to_vec()),
+        }
+    }
+    Ok(names)
+}
+
+/// Removes a file or a tree; one that is not there is fine.
+pub(crate) fn remove_tree(at: At<'_>) -> Result<(), Errno> {
+    match unlinkat(at.dir, at.name, AtFlags::empty()) {
+        Ok(()) | Err(Errno::NOENT) => return Ok(()),
+        // EPERM is what POSIX has for directories.
+        Err(Errno::ISDIR | Errno::PERM) => {}
+        Err(error) => return Err(error),
+    }
+    match open_dir(at.dir, at.name) {
+        Err(Errno::ACCESS) => {
+            set_mode(at, Mode::RWXU)?;
+            remove_below(&open_dir(at.dir, at.name)?)?;
+        }
+        dir => remove_below(&dir?)?,
+    }
+    unlinkat(at.dir, at.name, AtFlags::REMOVEDIR)
+}
+
+/// Removes all that is in a directory.
+pub(crate) fn remove_below(dir: &OwnedFd) -> Result<(), Errno> {
+    let names = names(dir)?;
+    if !names.is_empty() {
+        // It may be one that its owner made read-only.
+        let _ = fchmod(dir, Mode::RWXU);
+    }
+    names.iter().try_for_each(|name| remove_tree(At { dir: dir.as_fd(), name }))
+}

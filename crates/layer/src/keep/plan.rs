@@ -1,0 +1,186 @@
+//! What a `keep` will do, and what speaks against it.
+
+use crate::{
+    copy::{At, file_type},
+    diff::{Change, Kind},
+    log::Stamp,
+    path::TreePath,
+    store::Error,
+    view::{Place, View},
+};
+use rustix::{fs::FileType, io::Errno};
+use serde::{Deserialize, Serialize};
+
+/// A name for which the host is not what the layer was made over.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Conflict {
+    /// The name.
+    pub path: TreePath,
+    /// What is so.
+    pub why: &'static str,
+}
+
+/// A step on the host. `temp` is a name beside the target.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) enum Op {
+    /// Puts what was staged at `temp` in the target's place, and what was there at `temp`.
+    Put { target: TreePath, temp: TreePath, replaces: bool },
+    /// Moves the target to `temp`.
+    Remove { target: TreePath, temp: TreePath },
+    /// Writes the contents and attributes of `temp` over those of the target, which stays the same file; `old` has those from before.
+    Rewrite { target: TreePath, temp: TreePath, old: TreePath },
+    /// Gives a directory other attributes.
+    Attributes { target: TreePath, new: Attributes, old: Attributes },
+}
+
+/// Of a directory.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub(super) struct Attributes {
+    pub(super) mode: u32,
+    pub(super) uid: u32,
+    pub(super) gid: u32,
+}
+
+/// A plan, and how far it is identified on the host.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Journal {
+    pub(super) ops: Vec<Op>,
+    /// What is staged: from the layer's name to where it is made, a directory before what is in it.
+    pub(super) staged: Vec<(TreePath, TreePath)>,
+    /// (Device, number) of what each step brings or takes away; made when all is staged.
+    pub(super) marks: Vec<(u64, u64)>,
+    /// Names of the layer that are on the host then.
+    pub(super) kept: Vec<TreePath>,
+    /// Nothing of the layer is left then.
+    pub(super) is_whole: bool,
+    /// Number of changed names.
+    pub(super) count: usize,
+}
+
+/// What is at a name of the host.
+fn now(view: &View, path: &TreePath) -> Result<Option<Stamp>, Error> {
+    match view.at(Place::Host, path).stat() {
+        Ok(stat) => Ok(Some(Stamp::new(&stat, true))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(Error::errno(format!("look at {path}"))(error)),
+    }
+}
+
+fn conflict(view: &View, change: &Change) -> Result<Option<&'static str>, Error> {
+    let base = view.top().and_then(|top| top.log.bases.get(&change.path).copied()).flatten();
+    let is_dir = change.after.as_ref().is_some_and(|after| after.kind() == FileType::Directory);
+    Ok(match (base, now(view, &change.path)?) {
+        (None, None) => None,
+        (None, Some(now)) if is_dir && now.is_same_dir(&now) => None,
+        (None, Some(_)) if change.kind == Kind::Deleted => Some("it was made in a directory that the layer removes"),
+        (None, Some(_)) => Some("it was made on the host, too"),
+        (Some(_), None) => Some("it was removed on the host"),
+        (Some(base), Some(now)) if base.is_same_dir(&now) || base.is_still(&now) => None,
+        (Some(_), Some(_)) => Some("it was changed on the host"),
+    })
+}
+
+/// The plan for what is within the paths, or what speaks against it.
+pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result<Journal, Vec<Conflict>>, Error> {
+    let changes = view.changes().map_err(Error::errno(format!("compare layer {name}")))?;
+    // A directory that a chosen name is in must be made, too.
+    let is_chosen = |change: &Change| {
+        let is_new_dir =
+            change.kind == Kind::Created && change.after.as_ref().is_some_and(|after| after.kind() == FileType::Directory);
+        paths.is_empty() || paths.iter().any(|path| change.path.is_within(path) || is_new_dir && path.is_within(&change.path))
+    };
+    let mut journal = Journal { is_whole: paths.is_empty(), ..Journal::default() };
+    let mut conflicts = Vec::new();
+    // The last tree that is made as a whole, and the last that is moved away as one.
+    let (mut made, mut gone): (Option<(TreePath, TreePath)>, Option<TreePath>) = (None, None);
+    for change in changes.iter().filter(|change| is_chosen(change)) {
+        let path = &change.path;
+        journal.kept.push(path.clone());
+        journal.count += 1;
+        if let Some((root, temp)) = &made
+            && let Some(rest) = path.below(root)
+        {
+            // In a new tree nothing is in the way, and what the old one had is checked with the rest.
+            if change.kind != Kind::Deleted {
+                journal.staged.push((path.clone(), temp.join(rest)));
+            } else if let Some(why) = conflict(view, change)? {
+                conflicts.push(Conflict { path: path.clone(), why });
+            }
+            continue;
+        }
+        if let Some(why) = conflict(view, change)? {
+            conflicts.push(Conflict { path: path.clone(), why });
+            continue;
+        }
+        if gone.as_ref().is_some_and(|gone| path.is_within(gone)) {
+            continue;
+        }
+        let temp = |part: &str| path.parent().join(format!(".slipway-keep-{name}-{}{part}", journal.ops.len()).as_bytes());
+        let Some(after) = &change.after else {
+            gone = Some(path.clone());
+            journal.ops.push(Op::Remove { target: path.clone(), temp: temp("") });
+            continue;
+        };
+        let before = view.at(Place::Host, path).stat().ok();
+        let is_dir = after.kind() == FileType::Directory;
+        match &before {
+            Some(before) if is_dir && file_type(before) == FileType::Directory => {
+                let attributes = |stat: &rustix::fs::Stat| Attributes { mode: stat.st_mode, uid: stat.st_uid, gid: stat.st_gid };
+                let (new, old) = (attributes(&after.stat), attributes(before));
+                journal.ops.push(Op::Attributes { target: path.clone(), new, old });
+            }
+            Some(before)
+                if file_type(before) == FileType::RegularFile
+                    && after.kind() == FileType::RegularFile
+                    && (before.st_nlink > 1 || is_of_another_user(before)) =>
+            {
+                journal.staged.push((path.clone(), temp("")));
+                journal.ops.push(Op::Rewrite { target: path.clone(), temp: temp(""), old: temp("-old") });
+            }
+            _ => {
+                let temp = temp("");
+                journal.staged.push((path.clone(), temp.clone()));
+                journal.ops.push(Op::Put { target: path.clone(), temp: temp.clone(), replaces: before.is_some() });
+                made = Some((path.clone(), temp));
+            }
+        }
+    }
+    Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
+}
+
+/// Whether this user could not give a file that replaces it to its owner.
+fn is_of_another_user(stat: &rustix::fs::Stat) -> bool {
+    let user = rustix::process::geteuid().as_raw();
+    user != 0 && user != stat.st_uid
+}
+
+impl Op {
+    /// The names beside the target that it uses.
+    pub(super) fn temporaries(&self) -> Vec<&TreePath> {
+        match self {
+            Self::Put { temp, .. } | Self::Remove { temp, .. } => vec![temp],
+            Self::Rewrite { temp, old, .. } => vec![temp, old],
+            Self::Attributes { .. } => Vec::new(),
+        }
+    }
+
+    /// What the step acts on.
+    pub(super) fn target(&self) -> &TreePath {
+        match self {
+            Self::Put { target, .. }
+            | Self::Remove { target, .. }
+            | Self::Rewrite { target, .. }
+            | Self::Attributes { target, .. } => target,
+        }
+    }
+}
+
+/// (Device, number) of a file; zeros if it is not there.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+pub(super) fn identity(at: At<'_>) -> Result<(u64, u64), Errno> {
+    match at.stat() {
+        Ok(stat) => Ok((u64::from(stat.st_dev), stat.st_ino)),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok((0, 0)),
+        Err(error) => Err(error),
+    }
+}

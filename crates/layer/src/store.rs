@@ -1,0 +1,349 @@
+//! Layers on disk: a directory for each, below one that belongs to the user alone.
+//!
+//! A layer's directory has `files` (the tree), `work` (what is being made), `log`, `about.json`, `lock`, and while it is kept a
+//! journal (`keep.plan`, `keep.commit` or `keep.done`).
+
+use crate::{
+    log::{Line, Log},
+    path::TreePath,
+    tree::{Dir, open_dir},
+};
+use rustix::{
+    fd::OwnedFd,
+    fs::{FlockOperation, Mode, OFlags, flock, open},
+    io::Errno,
+};
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, DirBuilder, File, OpenOptions},
+    io,
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+};
+use thiserror::Error;
+
+/// What can go wrong with layers.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// There is none of this name.
+    #[error("there is no layer {0}; `slipway unix list` shows those that there are")]
+    Missing(String),
+    /// A name that is in use.
+    #[error("there is a layer {0} already; choose another name, or discard it")]
+    Exists(String),
+    /// A name that no layer can have.
+    #[error("{0:?} can't be a layer's name: use letters, digits, and . _ - after the first")]
+    Name(String),
+    /// A running command, or another `slipway unix`, has it.
+    #[error("the layer {0} is in use by a running command; wait until that ends")]
+    Busy(String),
+    /// Others lie on it.
+    #[error("the layer {0} is below {1}; keep or discard that first")]
+    Below(String, String),
+    /// It lies on others.
+    #[error("the layer {0} lies on {1}; keep that first")]
+    Above(String, String),
+    /// Half of a `keep` is on the host.
+    #[error("keeping the layer {0} was interrupted; run `slipway unix keep {0}`, which finishes it")]
+    Unfinished(String),
+    /// A call of the host failed.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was tried, on what.
+        what: String,
+        /// How it failed.
+        error: io::Error,
+    },
+}
+
+impl Error {
+    pub(crate) fn io(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        let what = what.into();
+        move |error| Self::Io { what, error }
+    }
+
+    pub(crate) fn errno(what: impl Into<String>) -> impl FnOnce(Errno) -> Self {
+        let what = what.into();
+        move |error| Self::Io { what, error: error.into() }
+    }
+}
+
+/// What a layer says of itself.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct About {
+    /// The command that it was made for.
+    pub command: Vec<String>,
+    /// Seconds since 1970.
+    pub created: u64,
+    /// Layers below it, the lowest first.
+    pub below: Vec<String>,
+}
+
+/// The directory of a user's layers.
+#[derive(Debug, Clone)]
+pub struct Store {
+    dir: PathBuf,
+}
+
+/// A layer that is open.
+#[derive(Debug)]
+pub struct Layer {
+    pub(crate) name: String,
+    pub(crate) dir: PathBuf,
+    pub(crate) files: OwnedFd,
+    pub(crate) work: OwnedFd,
+    pub(crate) tree: Dir,
+    pub(crate) log: Log,
+    pub(crate) about: About,
+    /// Number of the next name in `work`.
+    pub(crate) next: u64,
+    /// Held as long as the layer is open.
+    _lock: OwnedFd,
+}
+
+impl Layer {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Its directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What it says of itself.
+    pub fn about(&self) -> &About {
+        &self.about
+    }
+
+    /// Whether it changes nothing.
+    pub fn is_empty(&self) -> bool {
+        self.tree.entries.is_empty()
+    }
+
+    /// A name in `work` that is free.
+    pub(crate) fn temporary(&mut self) -> Vec<u8> {
+        self.next += 1;
+        format!("{}", self.next).into_bytes()
+    }
+}
+
+impl Store {
+    /// Below this directory, which is made if it is not there.
+    ///
+    /// # Errors
+    /// It can't be made, or belongs to another user.
+    pub fn open(dir: &Path) -> Result<Self, Error> {
+        let fail = || Error::io(format!("make {}", dir.display()));
+        DirBuilder::new().recursive(true).mode(0o700).create(dir).map_err(fail())?;
+        // Names that programs see are compared with it.
+        let dir = fs::canonicalize(dir).map_err(fail())?;
+        let stat = rustix::fs::stat(&dir).map_err(Error::errno(format!("look at {}", dir.display())))?;
+        if stat.st_uid != rustix::process::geteuid().as_raw() {
+            let error = io::Error::new(io::ErrorKind::PermissionDenied, "it belongs to another user; set XDG_STATE_HOME");
+            return Err(Error::Io { what: format!("use {}", dir.display()), error });
+        }
+        if stat.st_mode & 0o077 != 0 {
+            rustix::fs::chmod(&dir, Mode::RWXU).map_err(Error::errno(format!("chmod {}", dir.display())))?;
+        }
+        Ok(Self { dir })
+    }
+
+    /// Where it is, without links.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    fn place(&self, name: &str) -> Result<PathBuf, Error> {
+        let fits = |(at, c): (usize, char)| c.is_ascii_alphanumeric() || c == '_' || at > 0 && (c == '-' || c == '.');
+        if name.is_empty() || name.len() > 100 || !name.chars().enumerate().all(fits) {
+            return Err(Error::Name(name.to_owned()));
+        }
+        Ok(self.dir.join(name))
+    }
+
+    /// The names of all layers, in order.
+    ///
+    /// # Errors
+    /// The directory can't be read.
+    pub fn names(&self) -> Result<Vec<String>, Error> {
+        let fail = || Error::io(format!("list {}", self.dir.display()));
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.dir).map_err(fail())? {
+            let entry = entry.map_err(fail())?;
+            if entry.path().join("about.json").exists() {
+                names.extend(entry.file_name().into_string());
+            }
+        }
+        names.sort();
+        Ok(names)
+    }
+
+    /// A name that is free: the word and a number.
+    pub fn free_name(&self, word: &str) -> String {
+        let word: String = word.chars().filter(|c| c.is_ascii_alphanumeric() || *c == '_').take(40).collect();
+        let word = if word.is_empty() { "run".to_owned() } else { word };
+        (1..).map(|n: u64| format!("{word}-{n}")).find(|name| !self.dir.join(name).exists()).unwrap_or(word)
+    }
+
+    /// Makes a layer.
+    ///
+    /// # Errors
+    /// [`Error::Name`], [`Error::Exists`], or a call failed.
+    pub fn create(&self, name: &str, about: &About) -> Result<(), Error> {
+        let dir = self.place(name)?;
+        let mut builder = DirBuilder::new();
+        match builder.mode(0o700).create(&dir) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => return Err(Error::Exists(name.to_owned())),
+            made => made.map_err(Error::io(format!("make {}", dir.display())))?,
+        }
+        let fill = || -> io::Result<()> {
+            for part in ["files", "work"] {
+                builder.create(dir.join(part))?;
+            }
+            rustix::fs::chmod(dir.join("files"), Mode::from_raw_mode(0o755))?;
+            File::create(dir.join("lock"))?;
+            // The last, so that what has it is whole.
+            write_whole(&dir.join("about.json"), &serde_json::to_vec(about)?)
+        };
+        fill().map_err(Error::io(format!("fill {}", dir.display())))
+    }
+
+    /// What a layer says of itself.
+    ///
+    /// # Errors
+    /// [`Error::Missing`], or it can't be read.
+    pub fn about(&self, name: &str) -> Result<About, Error> {
+        let path = self.place(name)?.join("about.json");
+        let text = match fs::read(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Missing(name.to_owned())),
+            text => text.map_err(Error::io(format!("read {}", path.display())))?,
+        };
+        serde_json::from_slice(&text).map_err(|error| Error::io(format!("read {}", path.display()))(error.into()))
+    }
+
+    /// Opens a layer: to change it, which one process at a time may; or to read it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`], [`Error::Busy`], [`Error::Unfinished`], or a call failed.
+    pub fn layer(&self, name: &str, change: bool) -> Result<Layer, Error> {
+        let layer = self.open_layer(name, change)?;
+        if layer.dir.join("keep.commit").exists() {
+            return Err(Error::Unfinished(name.to_owned()));
+        }
+        Ok(layer)
+    }
+
+    /// A layer as it is now, though a command may be changing it.
+    ///
+    /// # Errors
+    /// [`Error::Missing`], or a call failed.
+    pub fn look_at(&self, name: &str) -> Result<Layer, Error> {
+        self.open_with(name, false, false)
+    }
+
+    /// The same, also where a `keep` was interrupted.
+    pub(crate) fn open_layer(&self, name: &str, change: bool) -> Result<Layer, Error> {
+        self.open_with(name, change, true)
+    }
+
+    fn open_with(&self, name: &str, change: bool, locked: bool) -> Result<Layer, Error> {
+        let about = self.about(name)?;
+        let dir = self.place(name)?;
+        let fail = |part: &str| format!("open {}", dir.join(part).display());
+        let lock = open(dir.join("lock"), OFlags::RDWR | OFlags::CLOEXEC, Mode::empty()).map_err(Error::errno(fail("lock")))?;
+        let how = if change { FlockOperation::NonBlockingLockExclusive } else { FlockOperation::NonBlockingLockShared };
+        match if locked { flock(&lock, how) } else { Ok(()) } {
+            Err(Errno::WOULDBLOCK) => return Err(Error::Busy(name.to_owned())),
+            locked => locked.map_err(Error::errno(fail("lock")))?,
+        }
+        // It may have been discarded before the lock was taken.
+        if !dir.join("about.json").exists() {
+            return Err(Error::Missing(name.to_owned()));
+        }
+        let part = |part: &str| {
+            open_dir(rustix::fs::CWD, dir.join(part).as_os_str().as_encoded_bytes()).map_err(Error::errno(fail(part)))
+        };
+        let (files, work) = (part("files")?, part("work")?);
+        if change {
+            let emptied = crate::copy::remove_below(&work);
+            emptied.map_err(Error::errno(format!("empty {}", dir.join("work").display())))?;
+        }
+        let tree = Dir::read(&files).map_err(Error::errno(fail("files")))?;
+        let log = Log::open(&dir.join("log"), change);
+        let log = match log {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Log::open(Path::new("/dev/null"), false),
+            log => log,
+        };
+        let log = log.map_err(Error::io(fail("log")))?;
+        let mut layer = Layer { name: name.to_owned(), dir, files, work, tree, log, about, next: 0, _lock: lock };
+        if change && let Some(path) = layer.log.hide.clone() {
+            layer.finish_rename(&path).map_err(Error::errno(format!("finish a rename in layer {name}")))?;
+        }
+        Ok(layer)
+    }
+
+    /// Those that lie on a layer directly.
+    ///
+    /// # Errors
+    /// Of [`Store::names`].
+    pub fn above(&self, name: &str) -> Result<Vec<String>, Error> {
+        let mut above = self.names()?;
+        above.retain(|other| self.about(other).is_ok_and(|about| about.below.iter().any(|below| below == name)));
+        Ok(above)
+    }
+
+    /// Removes a layer and all that is in it.
+    ///
+    /// # Errors
+    /// [`Error::Below`] if others lie on it, those of [`Store::layer`], or a call failed.
+    pub fn discard(&self, name: &str) -> Result<(), Error> {
+        let layer = self.layer(name, true)?;
+        if let Some(above) = self.above(name)?.first() {
+            return Err(Error::Below(name.to_owned(), above.clone()));
+        }
+        self.remove(&layer)
+    }
+
+    pub(crate) fn remove(&self, layer: &Layer) -> Result<(), Error> {
+        let fail = || format!("remove {}", layer.dir.display());
+        // The first, so that what is left is no layer.
+        fs::remove_file(layer.dir.join("about.json")).map_err(Error::io(fail()))?;
+        crate::copy::remove_below(&layer.files).map_err(Error::errno(fail()))?;
+        fs::remove_dir_all(&layer.dir).map_err(Error::io(fail()))
+    }
+
+    /// Has the layers above forget one that is on the host now.
+    pub(crate) fn forget_below(&self, name: &str) -> Result<(), Error> {
+        for other in self.above(name)? {
+            let mut about = self.about(&other)?;
+            about.below.retain(|below| below != name);
+            let path = self.place(&other)?.join("about.json");
+            let text = serde_json::to_vec(&about).map_err(|error| Error::io("write JSON")(error.into()))?;
+            write_whole(&path, &text).map_err(Error::io(format!("write {}", path.display())))?;
+        }
+        Ok(())
+    }
+}
+
+/// Writes a file so that it is there as a whole or as before.
+pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let beside = path.with_extension("new");
+    let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
+    io::Write::write_all(&mut file, bytes)?;
+    file.sync_all()?;
+    fs::rename(&beside, path)
+}
+
+impl Layer {
+    /// Carries out what a rename that was interrupted has left.
+    fn finish_rename(&mut self, path: &TreePath) -> Result<(), Errno> {
+        let look = self.tree.look(path);
+        if look.node.is_none() && !look.covered && self.tree.dir(&path.parent()).is_some() {
+            rustix::fs::symlinkat(crate::tree::WHITEOUT, &self.files, path.relative())?;
+            self.tree.set(path, crate::tree::Node::Whiteout);
+        }
+        self.log.add(Line::Hidden).map_err(|_| Errno::IO)
+    }
+}

@@ -1,0 +1,167 @@
+//! What a layer says about names, in memory: the same as its directory on disk.
+
+use crate::path::TreePath;
+use rustix::{
+    fd::{AsFd, BorrowedFd},
+    fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, openat, readlinkat, statat},
+    io::Errno,
+};
+use std::collections::BTreeMap;
+
+/// What a symbolic link in a layer's directory contains that says: there is no such name, whatever is below.
+pub(crate) const WHITEOUT: &[u8] = b"\x01slipway: deleted\x01";
+/// The name of an empty file in a directory that hides those below it.
+pub(crate) const OPAQUE: &[u8] = b".\x01slipway-opaque";
+/// The name of an empty file in a directory whose own mode, owner, times and attributes count, and not those of the one below.
+pub(crate) const OWN: &[u8] = b".\x01slipway-own";
+
+/// What a layer has at a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Node {
+    /// Nothing, and nothing of what is below it.
+    Whiteout,
+    /// All that is no directory.
+    Leaf,
+    /// A directory, over one of the same name below it if that is not hidden.
+    Dir(Dir),
+}
+
+/// A directory of a layer.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Dir {
+    /// What is below it is hidden.
+    pub(crate) opaque: bool,
+    /// Its own attributes count.
+    pub(crate) own: bool,
+    pub(crate) entries: BTreeMap<Vec<u8>, Node>,
+}
+
+/// What a layer says of a name.
+pub(crate) struct Look<'a> {
+    /// What it has there.
+    pub(crate) node: Option<&'a Node>,
+    /// A directory above it hides what is below.
+    pub(crate) covered: bool,
+}
+
+impl Look<'_> {
+    /// Whether layers below can't be seen here.
+    pub(crate) fn closed(&self) -> bool {
+        self.covered
+            || match self.node {
+                None => false,
+                Some(Node::Whiteout | Node::Leaf) => true,
+                Some(Node::Dir(dir)) => dir.opaque,
+            }
+    }
+}
+
+impl Dir {
+    /// What is said of a name.
+    pub(crate) fn look(&self, path: &TreePath) -> Look<'_> {
+        let (mut dir, mut covered) = (self, self.opaque);
+        let mut components = path.components().peekable();
+        while let Some(name) = components.next() {
+            let node = dir.entries.get(name);
+            if components.peek().is_none() {
+                return Look { node, covered };
+            }
+            match node {
+                None => return Look { node: None, covered },
+                Some(Node::Whiteout | Node::Leaf) => return Look { node: None, covered: true },
+                Some(Node::Dir(next)) => {
+                    covered |= next.opaque;
+                    dir = next;
+                }
+            }
+        }
+        Look { node: None, covered }
+    }
+
+    /// The directory of that name.
+    pub(crate) fn dir(&self, path: &TreePath) -> Option<&Dir> {
+        path.components().try_fold(self, |dir, name| match dir.entries.get(name) {
+            Some(Node::Dir(next)) => Some(next),
+            _ => None,
+        })
+    }
+
+    /// The directory of that name.
+    pub(crate) fn dir_mut(&mut self, path: &TreePath) -> Option<&mut Dir> {
+        path.components().try_fold(self, |dir, name| match dir.entries.get_mut(name) {
+            Some(Node::Dir(next)) => Some(next),
+            _ => None,
+        })
+    }
+
+    /// Sets what is at a name, whose directory must be there.
+    pub(crate) fn set(&mut self, path: &TreePath, node: Node) {
+        if let Some(dir) = self.dir_mut(&path.parent()) {
+            dir.entries.insert(path.name().to_vec(), node);
+        }
+    }
+
+    /// Takes what is at a name.
+    pub(crate) fn take(&mut self, path: &TreePath) -> Option<Node> {
+        self.dir_mut(&path.parent())?.entries.remove(path.name())
+    }
+
+    /// Calls with each name below `at` and what is there, a directory before what is in it.
+    pub(crate) fn each(&self, at: &TreePath, f: &mut dyn FnMut(&TreePath, &Node)) {
+        for (name, node) in &self.entries {
+            let path = at.join(name);
+            f(&path, node);
+            if let Node::Dir(dir) = node {
+                dir.each(&path, f);
+            }
+        }
+    }
+
+    /// Reads a directory of a layer.
+    ///
+    /// # Errors
+    /// Of open, getdents and readlink.
+    pub(crate) fn read(fd: impl AsFd) -> Result<Self, Errno> {
+        let mut dir = Self::default();
+        for entry in Entries::read_from(fd.as_fd())? {
+            let entry = entry?;
+            let name = entry.file_name().to_bytes();
+            match name {
+                b"." | b".." => continue,
+                OPAQUE => dir.opaque = true,
+                OWN => dir.own = true,
+                _ => {
+                    let node = match kind(fd.as_fd(), entry.file_type(), name)? {
+                        FileType::Directory => Node::Dir(Self::read(open_dir(fd.as_fd(), name)?)?),
+                        FileType::Symlink if is_whiteout(fd.as_fd(), name)? => Node::Whiteout,
+                        _ => Node::Leaf,
+                    };
+                    dir.entries.insert(name.to_vec(), node);
+                }
+            }
+        }
+        Ok(dir)
+    }
+}
+
+fn kind(fd: BorrowedFd<'_>, told: FileType, name: &[u8]) -> Result<FileType, Errno> {
+    if told != FileType::Unknown {
+        return Ok(told);
+    }
+    Ok(FileType::from_raw_mode(statat(fd, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode))
+}
+
+/// Opens a directory to list it or to name what is in it.
+pub(crate) fn open_dir(fd: impl AsFd, name: &[u8]) -> Result<rustix::fd::OwnedFd, Errno> {
+    openat(fd, name, OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty())
+}
+
+/// Whether the symbolic link of that name says that nothing is there.
+pub(crate) fn is_whiteout(fd: impl AsFd, name: &[u8]) -> Result<bool, Errno> {
+    Ok(readlinkat(fd, name, Vec::new())?.to_bytes() == WHITEOUT)
+}
+
+/// Whether a program must not use this name: a layer's marks have it.
+pub(crate) fn is_mark(name: &[u8]) -> bool {
+    name == OPAQUE || name == OWN
+}

@@ -1,0 +1,459 @@
+//! The tree that a program sees: the host's, layers over it, and rules for some names.
+
+use crate::{
+    copy::{At, file_type},
+    path::TreePath,
+    store::Layer,
+    tree::{Look, Node, open_dir},
+};
+use rustix::{
+    fd::{AsFd, BorrowedFd, OwnedFd},
+    fs::{FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, fstat, openat2, readlinkat},
+    io::Errno,
+};
+use std::rc::Rc;
+
+/// Rules for names.
+#[derive(Debug, Clone, Default)]
+pub struct Rules {
+    /// Changes below these go to the host.
+    pub through: Vec<TreePath>,
+    /// These, and what is below them, don't exist.
+    pub hidden: Vec<TreePath>,
+    /// Nothing may be changed, but below `through`.
+    pub read_only: bool,
+}
+
+/// What holds a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// The host's tree.
+    Host,
+    /// A layer, by its number from the lowest on.
+    Layer(usize),
+}
+
+/// A name that exists.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The name.
+    pub path: TreePath,
+    /// Where the file is that stands for it.
+    pub place: Place,
+    /// What the host says of that file.
+    pub stat: Stat,
+}
+
+impl Found {
+    /// Its type.
+    pub fn kind(&self) -> FileType {
+        file_type(&self.stat)
+    }
+}
+
+/// What a path leads to.
+#[derive(Debug, Clone)]
+pub struct Resolved {
+    /// The name, whose directory exists.
+    pub path: TreePath,
+    /// What is there, if anything.
+    pub found: Option<Found>,
+    /// The path can only mean a directory.
+    pub must_be_dir: bool,
+    /// The last link led to an object without a name: the host must follow it.
+    pub is_magic: bool,
+}
+
+/// What a link on the host leads to, where that is not what it contains.
+#[derive(Debug)]
+pub enum Target {
+    /// This path.
+    Path(Vec<u8>),
+    /// An object that has no name.
+    Object,
+}
+
+/// Links on the host whose contents depend on the reader.
+pub trait Links {
+    /// What the link at that name leads to, if that isn't what it contains.
+    fn target(&self, path: &TreePath) -> Option<Target>;
+}
+
+/// None such.
+#[derive(Debug)]
+pub struct PlainLinks;
+
+impl Links for PlainLinks {
+    fn target(&self, _: &TreePath) -> Option<Target> {
+        None
+    }
+}
+
+/// Whom the tree is changed for, where that is not this process's user: it acts with that one's rights, except while it is elevated.
+pub trait Identity: std::fmt::Debug {
+    /// Takes this process's own rights.
+    fn elevate(&self);
+    /// Gives them up again, as many times as they were taken.
+    fn lower(&self);
+    /// To whom new files belong.
+    fn owner(&self) -> (Uid, Gid);
+}
+
+/// This process's own rights, until it is dropped.
+#[derive(Debug)]
+pub struct Elevated(Option<Rc<dyn Identity>>);
+
+impl Drop for Elevated {
+    fn drop(&mut self) {
+        self.0.iter().for_each(|identity| identity.lower());
+    }
+}
+
+/// A path is no longer, with the zero at its end.
+const PATH_MAX: usize = 4096;
+/// A name is no longer.
+const NAME_MAX: usize = 255;
+/// A path has no more links in it.
+const LINKS_MAX: usize = 40;
+
+/// The host's tree and layers over it.
+#[derive(Debug)]
+pub struct View {
+    pub(crate) host: OwnedFd,
+    /// The lowest first. The last is changed.
+    pub(crate) layers: Vec<Layer>,
+    /// See [`Rules`].
+    pub rules: Rules,
+    /// See [`Identity`]; none: this process's user.
+    pub caller: Option<Rc<dyn Identity>>,
+}
+
+impl View {
+    /// Over the tree of this directory. The last of the layers is the one that is changed.
+    ///
+    /// # Errors
+    /// The directory can't be opened.
+    pub fn new(host: &std::path::Path, layers: Vec<Layer>, rules: Rules) -> Result<Self, Errno> {
+        let host = open_dir(rustix::fs::CWD, host.as_os_str().as_encoded_bytes())?;
+        Ok(Self { host, layers, rules, caller: None })
+    }
+
+    /// This process's own rights, for what the layers need.
+    pub fn elevate(&self) -> Elevated {
+        self.caller.iter().for_each(|identity| identity.elevate());
+        Elevated(self.caller.clone())
+    }
+
+    /// The layer that is changed.
+    pub fn top(&self) -> Option<&Layer> {
+        self.layers.last()
+    }
+
+    /// The layers, the lowest first.
+    pub fn layers(&self) -> &[Layer] {
+        &self.layers
+    }
+
+    /// The layers again, with what they remember.
+    pub fn into_layers(self) -> Vec<Layer> {
+        self.layers
+    }
+
+    /// A descriptor of the tree that a place names.
+    pub fn root(&self, place: Place) -> BorrowedFd<'_> {
+        match place {
+            Place::Host => self.host.as_fd(),
+            Place::Layer(index) => self.layers[index].files.as_fd(),
+        }
+    }
+
+    pub(crate) fn at<'a>(&'a self, place: Place, path: &'a TreePath) -> At<'a> {
+        At { dir: self.root(place), name: path.relative() }
+    }
+
+    /// Whether changes of a name go to the host.
+    pub fn is_through(&self, path: &TreePath) -> bool {
+        self.rules.through.iter().any(|through| path.is_within(through))
+    }
+
+    fn is_hidden(&self, path: &TreePath) -> bool {
+        self.rules.hidden.iter().any(|hidden| path.is_within(hidden))
+    }
+
+    pub(crate) fn look(&self, layer: usize, path: &TreePath) -> Look<'_> {
+        self.layers[layer].tree.look(path)
+    }
+
+    /// Where something may be at a name, the topmost first; those after the first show in it if all are directories. The host is among
+    /// them if it is not hidden, whether it has something there or not.
+    pub(crate) fn sources_below(&self, path: &TreePath, layers: usize) -> Vec<Place> {
+        if self.is_hidden(path) {
+            return Vec::new();
+        }
+        if self.is_through(path) {
+            return vec![Place::Host];
+        }
+        let mut sources = Vec::new();
+        for index in (0..layers).rev() {
+            if path.is_root() {
+                sources.push(Place::Layer(index));
+                continue;
+            }
+            let look = self.look(index, path);
+            if matches!(look.node, Some(Node::Leaf | Node::Dir(_))) {
+                sources.push(Place::Layer(index));
+            }
+            if look.closed() {
+                return sources;
+            }
+        }
+        sources.push(Place::Host);
+        sources
+    }
+
+    pub(crate) fn sources(&self, path: &TreePath) -> Vec<Place> {
+        self.sources_below(path, self.layers.len())
+    }
+
+    /// Whether a layer says something of a name, or of one below it.
+    pub fn is_touched(&self, path: &TreePath) -> bool {
+        self.is_hidden(path) || self.sources(path) != [Place::Host]
+    }
+
+    /// What is at a name.
+    ///
+    /// # Errors
+    /// ENOENT, and those of stat.
+    pub fn find(&self, path: &TreePath) -> Result<Found, Errno> {
+        self.find_in(path, &self.sources(path))
+    }
+
+    /// What is at a name below the layer that is changed.
+    pub(crate) fn find_below_top(&self, path: &TreePath) -> Result<Found, Errno> {
+        // What is a directory in the layer may be a link below, which the host would follow.
+        if !path.parent().is_root() && self.find_below_top(&path.parent())?.kind() != FileType::Directory {
+            return Err(Errno::NOTDIR);
+        }
+        self.find_in(path, &self.sources_below(path, self.layers.len().saturating_sub(1)))
+    }
+
+    fn find_in(&self, path: &TreePath, sources: &[Place]) -> Result<Found, Errno> {
+        let first = *sources.first().ok_or(Errno::NOENT)?;
+        let found = |place: Place| Ok(Found { path: path.clone(), place, stat: self.at(place, path).stat()? });
+        if self.is_own(first, path) {
+            return found(first);
+        }
+        // The attributes are those of the first directory below that has its own.
+        for place in &sources[1..] {
+            match found(*place) {
+                Ok(below) if below.kind() != FileType::Directory => break,
+                Ok(below) if self.is_own(*place, path) => return Ok(below),
+                Ok(_) => {}
+                Err(Errno::NOENT | Errno::NOTDIR) => break,
+                Err(error) => return Err(error),
+            }
+        }
+        found(first)
+    }
+
+    /// Whether what is there has attributes of its own.
+    fn is_own(&self, place: Place, path: &TreePath) -> bool {
+        let Place::Layer(index) = place else { return true };
+        let tree = &self.layers[index].tree;
+        if path.is_root() {
+            return tree.own;
+        }
+        !matches!(tree.look(path).node, Some(Node::Dir(dir)) if !dir.own && !dir.opaque)
+    }
+
+    /// What a program sees of a file: the number is that of the file whose copy it is, and a directory's times are the latest of
+    /// its parts.
+    pub fn shown(&self, found: &Found) -> Stat {
+        let mut stat = found.stat;
+        if let Place::Layer(index) = found.place {
+            as_original_in(&self.layers[index], &mut stat);
+        }
+        if found.kind() == FileType::Directory && self.sources(&found.path).first() != Some(&found.place) {
+            for place in self.sources(&found.path) {
+                if place != found.place
+                    && place != Place::Host
+                    && let Ok(other) = self.at(place, &found.path).stat()
+                    && (other.st_mtime, other.st_mtime_nsec) > (stat.st_mtime, stat.st_mtime_nsec)
+                {
+                    (stat.st_mtime, stat.st_mtime_nsec) = (other.st_mtime, other.st_mtime_nsec);
+                    (stat.st_ctime, stat.st_ctime_nsec) = (other.st_ctime, other.st_ctime_nsec);
+                }
+            }
+        }
+        stat
+    }
+
+    /// Gives a file of a layer the number of that whose copy it is, if it is one.
+    pub fn as_original(&self, stat: &mut Stat) {
+        let of_layer = |layer: &&Layer| fstat(&layer.files).is_ok_and(|files| files.st_dev == stat.st_dev);
+        if let Some(layer) = self.layers.iter().rev().find(|layer| layer.log.copies.contains_key(&stat.st_ino) && of_layer(layer))
+        {
+            as_original_in(layer, stat);
+        }
+    }
+
+    /// What the link contains.
+    ///
+    /// # Errors
+    /// Of readlink.
+    pub fn read_link(&self, found: &Found) -> Result<Vec<u8>, Errno> {
+        Ok(readlinkat(self.root(found.place), found.path.relative(), Vec::new())?.into_bytes())
+    }
+
+    /// Follows a path from a directory, as the kernel does in the tree that is seen.
+    ///
+    /// # Errors
+    /// ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EACCES.
+    pub fn resolve(&self, start: &TreePath, path: &[u8], follow: bool, links: &dyn Links) -> Result<Resolved, Errno> {
+        if path.is_empty() {
+            return Err(Errno::NOENT);
+        }
+        if path.len() >= PATH_MAX {
+            return Err(Errno::NAMETOOLONG);
+        }
+        let mut at = if path[0] == b'/' { TreePath::root() } else { start.clone() };
+        let mut must_be_dir = false;
+        let mut rest: Vec<Vec<u8>> = Vec::new();
+        push(&mut rest, path, &mut must_be_dir);
+        let mut followed = 0;
+        while let Some(name) = rest.pop() {
+            if name == b".." {
+                at = at.parent();
+                continue;
+            }
+            if name.len() > NAME_MAX {
+                return Err(Errno::NAMETOOLONG);
+            }
+            let next = at.join(&name);
+            let is_last = rest.is_empty();
+            if !is_last && let Some(resolved) = self.at_once(&next, &rest, follow || must_be_dir, must_be_dir) {
+                return Ok(resolved);
+            }
+            let found = match self.find(&next) {
+                Err(Errno::NOENT) if is_last => return Ok(Resolved { path: next, found: None, must_be_dir, is_magic: false }),
+                found => found?,
+            };
+            match found.kind() {
+                FileType::Symlink if !is_last || follow || must_be_dir => {
+                    followed += 1;
+                    if followed > LINKS_MAX {
+                        return Err(Errno::LOOP);
+                    }
+                    let target = match (found.place == Place::Host).then(|| links.target(&next)).flatten() {
+                        Some(Target::Path(target)) => target,
+                        Some(Target::Object) if is_last => {
+                            return Ok(Resolved { path: next, found: Some(found), must_be_dir, is_magic: true });
+                        }
+                        Some(Target::Object) => return Err(Errno::NOTDIR),
+                        None => self.read_link(&found)?,
+                    };
+                    if target.is_empty() {
+                        return Err(Errno::NOENT);
+                    }
+                    if target[0] == b'/' {
+                        at = TreePath::root();
+                    }
+                    let mut ends_in_dir = false;
+                    push(&mut rest, &target, &mut ends_in_dir);
+                    must_be_dir |= is_last && ends_in_dir;
+                }
+                FileType::Directory if !is_last => at = next,
+                kind if kind != FileType::Directory && (!is_last || must_be_dir) => return Err(Errno::NOTDIR),
+                _ => return Ok(Resolved { path: next, found: Some(found), must_be_dir, is_magic: false }),
+            }
+        }
+        let found = self.find(&at)?;
+        Ok(Resolved { path: at, found: Some(found), must_be_dir, is_magic: false })
+    }
+
+    /// Follows a path that must not lead out of a directory, or that has it as its root: the name that it leads to.
+    ///
+    /// # Errors
+    /// EXDEV where it leads out; ELOOP if there are links in it and may not be; those of [`View::resolve`].
+    pub fn resolve_within(&self, root: &TreePath, path: &[u8], no_links: bool, is_root: bool) -> Result<TreePath, Errno> {
+        let mut at = root.clone();
+        let mut rest: Vec<Vec<u8>> = Vec::new();
+        push(&mut rest, path, &mut false);
+        let mut followed = 0;
+        while let Some(name) = rest.pop() {
+            if name == b".." {
+                match (at == *root, is_root) {
+                    (true, false) if !root.is_root() || !no_links => return Err(Errno::XDEV),
+                    (true, _) => {}
+                    (false, _) => at = at.parent(),
+                }
+                continue;
+            }
+            let next = at.join(&name);
+            let found = match self.find(&next) {
+                Err(Errno::NOENT) if rest.is_empty() => return Ok(next),
+                found => found?,
+            };
+            if found.kind() != FileType::Symlink {
+                at = next;
+                continue;
+            }
+            followed += 1;
+            if no_links || followed > LINKS_MAX {
+                return Err(Errno::LOOP);
+            }
+            let target = self.read_link(&found)?;
+            if target.first() == Some(&b'/') {
+                if !is_root {
+                    return Err(Errno::XDEV);
+                }
+                at = root.clone();
+            }
+            push(&mut rest, &target, &mut false);
+        }
+        Ok(at)
+    }
+
+    /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
+    fn at_once(&self, next: &TreePath, rest: &[Vec<u8>], follow: bool, must_be_dir: bool) -> Option<Resolved> {
+        let is_rule = |rule: &TreePath| rule.is_within(next) || next.is_within(rule);
+        if rest.iter().any(|name| name == b".." || name.len() > NAME_MAX)
+            || self.sources(next) != [Place::Host]
+            || self.rules.hidden.iter().chain(&self.rules.through).any(is_rule)
+        {
+            return None;
+        }
+        let path = rest.iter().rev().fold(next.clone(), |path, name| path.join(name));
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat2(&self.host, path.relative(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
+        let stat = fstat(fd).ok()?;
+        let found = Found { path: path.clone(), place: Place::Host, stat };
+        (!follow || found.kind() != FileType::Symlink).then_some(Resolved {
+            path,
+            found: Some(found),
+            must_be_dir,
+            is_magic: false,
+        })
+    }
+}
+
+#[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+fn as_original_in(layer: &Layer, stat: &mut Stat) {
+    if let Some((dev, ino)) = layer.log.copies.get(&stat.st_ino)
+        && let Ok(dev) = (*dev).try_into()
+    {
+        (stat.st_dev, stat.st_ino) = (dev, *ino);
+    }
+}
+
+/// Puts the components of a path before those that are left; says whether it can only mean a directory.
+fn push(rest: &mut Vec<Vec<u8>>, path: &[u8], must_be_dir: &mut bool) {
+    let mut last: &[u8] = b"";
+    for component in path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty() && *component != b".") {
+        rest.push(component.to_vec());
+    }
+    if let Some(component) = path.rsplit(|byte| *byte == b'/').next() {
+        last = component;
+    }
+    *must_be_dir |= matches!(last, b"" | b"." | b"..");
+}

@@ -1,0 +1,357 @@
+//! A tree in memory, the model; and a tree on disk with a layer over it.
+#![allow(dead_code, reason = "each test program uses a part")]
+
+use rustix::fs::{Mode, OFlags, RenameFlags};
+use rustix::io::Errno;
+use slipway_layer::{About, Error, Kept, PlainLinks, Rules, Store, TreePath, View};
+use slipway_test_support::Dice;
+use std::{
+    collections::{BTreeMap, HashMap},
+    os::unix::{
+        ffi::{OsStrExt, OsStringExt},
+        fs::{MetadataExt, PermissionsExt, symlink},
+    },
+    path::{Path, PathBuf},
+};
+use std::{fs, io::Write};
+
+/// What is at a name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Node {
+    Dir {
+        mode: u32,
+    },
+    Link(Vec<u8>),
+    /// A file, by its number in the model.
+    File(usize),
+}
+
+/// A file's mode, contents, and first name.
+type Contents = (u32, Vec<u8>, TreePath);
+
+/// A tree; two are equal if names, types, modes, contents are, and which names are of one file.
+#[derive(Debug, Clone, Default)]
+pub struct Tree {
+    nodes: BTreeMap<TreePath, Node>,
+    files: Vec<(u32, Vec<u8>)>,
+    /// Numbers of files that were read from a tree.
+    known: HashMap<(u64, u64), usize>,
+}
+
+impl PartialEq for Tree {
+    fn eq(&self, other: &Self) -> bool {
+        self.flat() == other.flat()
+    }
+}
+
+impl Tree {
+    /// Names, with the contents and the first name of the file that each is of.
+    fn flat(&self) -> Vec<(TreePath, Node, Option<Contents>)> {
+        let mut first: HashMap<usize, TreePath> = HashMap::new();
+        let mut flat = Vec::new();
+        for (path, node) in &self.nodes {
+            match node {
+                Node::File(number) => {
+                    let first = first.entry(*number).or_insert_with(|| path.clone()).clone();
+                    let (mode, bytes) = self.files[*number].clone();
+                    flat.push((path.clone(), Node::File(0), Some((mode, bytes, first))));
+                }
+                node => flat.push((path.clone(), node.clone(), None)),
+            }
+        }
+        flat
+    }
+
+    pub fn set(&mut self, path: &TreePath, node: Node) {
+        self.nodes.insert(path.clone(), node);
+    }
+
+    /// A file that was read.
+    pub fn file(&mut self, path: &TreePath, mode: u32, bytes: Vec<u8>, identity: (u64, u64)) {
+        let number = *self.known.entry(identity).or_insert_with(|| {
+            self.files.push((mode, bytes));
+            self.files.len() - 1
+        });
+        self.set(path, Node::File(number));
+    }
+
+    fn way(&self, path: &TreePath) -> Result<(), Errno> {
+        let parent = path.parent();
+        if parent.is_root() {
+            return Ok(());
+        }
+        self.way(&parent)?;
+        match self.nodes.get(&parent) {
+            Some(Node::Dir { .. }) => Ok(()),
+            Some(_) => Err(Errno::NOTDIR),
+            None => Err(Errno::NOENT),
+        }
+    }
+
+    pub fn get(&self, path: &TreePath) -> Result<&Node, Errno> {
+        self.way(path)?;
+        self.nodes.get(path).ok_or(Errno::NOENT)
+    }
+
+    pub fn free(&self, path: &TreePath) -> Result<(), Errno> {
+        self.way(path)?;
+        if self.nodes.contains_key(path) { Err(Errno::EXIST) } else { Ok(()) }
+    }
+
+    pub fn write(&mut self, path: &TreePath, bytes: &[u8], append: bool) -> Result<(), Errno> {
+        let number = match self.get(path) {
+            Ok(Node::File(number)) => *number,
+            Ok(_) => return Err(Errno::ISDIR),
+            Err(Errno::NOENT) if !append => {
+                self.free(path)?;
+                self.files.push((0o644, Vec::new()));
+                self.set(path, Node::File(self.files.len() - 1));
+                self.files.len() - 1
+            }
+            Err(error) => return Err(error),
+        };
+        if !append {
+            self.files[number].1.clear();
+        }
+        self.files[number].1.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    pub fn link(&mut self, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
+        let node = self.get(from)?.clone();
+        self.free(to)?;
+        match node {
+            Node::File(number) => self.set(to, Node::File(number)),
+            Node::Dir { .. } => return Err(Errno::PERM),
+            Node::Link(_) => return Err(Errno::LOOP),
+        }
+        Ok(())
+    }
+
+    fn is_empty(&self, path: &TreePath) -> bool {
+        !self.nodes.keys().any(|other| other != path && other.is_within(path))
+    }
+
+    pub fn remove(&mut self, path: &TreePath, dir: bool) -> Result<(), Errno> {
+        match (self.get(path)?, dir) {
+            (Node::Dir { .. }, false) => return Err(Errno::ISDIR),
+            (Node::Dir { .. }, true) if !self.is_empty(path) => return Err(Errno::NOTEMPTY),
+            (Node::Dir { .. }, true) | (_, false) => {}
+            (_, true) => return Err(Errno::NOTDIR),
+        }
+        self.nodes.remove(path);
+        Ok(())
+    }
+
+    /// Takes a name with all below it; what was below has paths relative to it.
+    fn cut(&mut self, path: &TreePath) -> Vec<(Vec<u8>, Node)> {
+        let names: Vec<TreePath> = self.nodes.keys().filter(|other| other.is_within(path)).cloned().collect();
+        let cut = |name: TreePath| {
+            let below = name.below(path).expect("within").to_vec();
+            (below, self.nodes.remove(&name).expect("there"))
+        };
+        names.into_iter().map(cut).collect()
+    }
+
+    fn paste(&mut self, path: &TreePath, nodes: Vec<(Vec<u8>, Node)>) {
+        nodes.into_iter().for_each(|(below, node)| self.set(&path.join(&below), node));
+    }
+
+    pub fn rename(&mut self, from: &TreePath, to: &TreePath, exchange: bool) -> Result<(), Errno> {
+        let node = self.get(from)?.clone();
+        let other = match self.get(to) {
+            Err(Errno::NOENT) => {
+                self.way(to)?;
+                None
+            }
+            other => Some(other?.clone()),
+        };
+        let is_dir = |node: &Node| matches!(node, Node::Dir { .. });
+        if from == to || matches!((&node, &other), (Node::File(one), Some(Node::File(two))) if one == two) {
+            return Ok(());
+        }
+        match &other {
+            None if exchange => return Err(Errno::NOENT),
+            _ if is_dir(&node) && to.is_within(from) => return Err(Errno::INVAL),
+            Some(other) if exchange && is_dir(other) && from.is_within(to) => return Err(Errno::INVAL),
+            Some(other) if !exchange => match (is_dir(&node), is_dir(other)) {
+                (true, false) => return Err(Errno::NOTDIR),
+                (false, true) => return Err(Errno::ISDIR),
+                (true, true) if !self.is_empty(to) => return Err(Errno::NOTEMPTY),
+                _ => {}
+            },
+            _ => {}
+        }
+        let (one, two) = (self.cut(from), self.cut(to));
+        self.paste(to, one);
+        if exchange {
+            self.paste(from, two);
+        }
+        Ok(())
+    }
+
+    pub fn mode(&mut self, path: &TreePath, mode: u32) -> Result<(), Errno> {
+        match self.get(path)?.clone() {
+            Node::File(number) => self.files[number].0 = mode,
+            Node::Dir { .. } => self.set(path, Node::Dir { mode }),
+            Node::Link(_) => return Err(Errno::LOOP),
+        }
+        Ok(())
+    }
+}
+
+/// The tree of a directory.
+pub fn tree_of(dir: &Path) -> Tree {
+    let mut tree = Tree::default();
+    read(dir, &TreePath::root(), &mut tree);
+    tree
+}
+
+fn read(dir: &Path, at: &TreePath, tree: &mut Tree) {
+    for entry in std::fs::read_dir(dir).expect("list") {
+        let entry = entry.expect("entry");
+        let path = at.join(entry.file_name().as_bytes());
+        let stat = entry.path().symlink_metadata().expect("stat");
+        let mode = stat.mode() & 0o7777;
+        if stat.is_dir() {
+            tree.set(&path, Node::Dir { mode });
+            read(&entry.path(), &path, tree);
+        } else if stat.is_symlink() {
+            tree.set(&path, Node::Link(std::fs::read_link(entry.path()).expect("read link").into_os_string().into_vec()));
+        } else {
+            tree.file(&path, mode, std::fs::read(entry.path()).expect("read"), (stat.dev(), stat.ino()));
+        }
+    }
+}
+
+/// Fills a directory with files, directories and links.
+pub fn fill(dir: &Path, dice: &mut Dice, names: &[&[u8]]) {
+    fill_to(dir, dice, names, 2);
+}
+
+fn fill_to(dir: &Path, dice: &mut Dice, names: &[&[u8]], depth: usize) {
+    for name in names {
+        let path = dir.join(std::ffi::OsStr::from_bytes(name));
+        match dice.below(5) {
+            0 => {}
+            1 if depth > 0 => {
+                std::fs::create_dir(&path).expect("mkdir");
+                fill_to(&path, dice, names, depth - 1);
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(dice.of(&[0o755, 0o700]))).expect("chmod");
+            }
+            2 => symlink(std::ffi::OsStr::from_bytes(dice.of(names)), &path).expect("symlink"),
+            _ => {
+                let len = dice.below(30);
+                std::fs::write(&path, dice.bytes(len)).expect("write");
+                std::fs::set_permissions(&path, PermissionsExt::from_mode(dice.of(&[0o644, 0o755]))).expect("chmod");
+            }
+        }
+    }
+}
+
+/// A host's tree and a layer.
+pub struct Bench {
+    pub dir: tempfile::TempDir,
+    pub store: Store,
+}
+
+pub fn path(text: &str) -> TreePath {
+    TreePath::literal(text)
+}
+
+impl Bench {
+    /// A host's tree, and a layer over it that changes most kinds of things.
+    pub fn new() -> Self {
+        let dir = tempfile::tempdir().expect("directory");
+        let host = dir.path().join("host");
+        for sub in ["dir/sub", "gone/deep", "moved", "mode"] {
+            fs::create_dir_all(host.join(sub)).expect("mkdir");
+        }
+        for (name, text) in [
+            ("file", "old\n"),
+            ("removed", "r"),
+            ("dir/a", "a"),
+            ("dir/sub/b", "b"),
+            ("gone/deep/c", "c"),
+            ("gone/d", "d"),
+            ("moved/e", "e"),
+            ("becomes-dir", "x"),
+            ("linked", "one file"),
+        ] {
+            fs::write(host.join(name), text).expect("write");
+        }
+        fs::hard_link(host.join("linked"), host.join("other-name")).expect("link");
+        let store = Store::open(&dir.path().join("layers")).expect("store");
+        let bench = Self { dir, store };
+        bench.store.create("l", &About::default()).expect("layer");
+        bench.change(|view| {
+            let find = |view: &View, name: &str| view.find(&path(name)).expect(name);
+            bench.put(view, "file", "new\n");
+            bench.put(view, "linked", "changed");
+            bench.put(view, "dir/new", "n");
+            view.make_dir(&path("made"), Mode::from_raw_mode(0o750)).expect("mkdir");
+            bench.put(view, "made/one", "1");
+            view.link(&find(view, "made/one"), &path("made/two")).expect("link");
+            view.symlink(b"one", &path("made/link")).expect("symlink");
+            view.remove(&find(view, "removed"), false).expect("remove");
+            view.remove(&find(view, "becomes-dir"), false).expect("remove");
+            view.make_dir(&path("becomes-dir"), Mode::RWXU).expect("mkdir");
+            bench.put(view, "becomes-dir/f", "f");
+            view.rename(&find(view, "moved"), &path("renamed"), RenameFlags::empty()).expect("rename");
+            for name in ["gone/deep/c", "gone/d"] {
+                view.remove(&find(view, name), false).expect("remove");
+            }
+            for name in ["gone/deep", "gone"] {
+                view.remove(&find(view, name), true).expect("rmdir");
+            }
+            let mode = slipway_layer::Attribute::Mode(Mode::from_raw_mode(0o711));
+            view.set_attribute(&find(view, "mode"), &mode).expect("chmod");
+        });
+        bench
+    }
+
+    pub fn host(&self) -> PathBuf {
+        self.dir.path().join("host")
+    }
+
+    pub fn change(&self, change: impl FnOnce(&mut View)) {
+        let layer = self.store.layer("l", true).expect("open");
+        change(&mut View::new(&self.host(), vec![layer], Rules::default()).expect("view"));
+    }
+
+    pub fn put(&self, view: &mut View, name: &str, text: &str) {
+        let resolved = view.resolve(&TreePath::root(), name.as_bytes(), true, &PlainLinks).expect("resolve");
+        let file = match resolved.found {
+            None => view.create(&resolved.path, OFlags::WRONLY, Mode::from_raw_mode(0o640)).expect("create"),
+            Some(found) => {
+                view.copy_up(&found, true).expect("copy");
+                let found = view.find(&resolved.path).expect("find");
+                rustix::fs::openat(view.root(found.place), found.path.relative(), OFlags::WRONLY, Mode::empty()).expect("open")
+            }
+        };
+        fs::File::from(file).write_all(text.as_bytes()).expect("write");
+    }
+
+    pub fn keep(&self, step: &mut dyn FnMut()) -> Result<Kept, Error> {
+        self.store.keep("l", &self.host(), &[], step)
+    }
+
+    pub fn conflicts(&self) -> Vec<(String, &'static str)> {
+        match self.keep(&mut || {}).expect("keep") {
+            Kept::Conflicts(list) => list.into_iter().map(|conflict| (conflict.path.to_string(), conflict.why)).collect(),
+            Kept::Done(count) => panic!("kept {count}"),
+        }
+    }
+}
+
+/// No name of a plan is left.
+pub fn assert_clean(dir: &Path) {
+    for entry in fs::read_dir(dir).expect("list") {
+        let entry = entry.expect("entry");
+        let name = entry.file_name().into_string().expect("UTF-8");
+        assert!(!name.contains("slipway"), "{name} is left");
+        if entry.file_type().expect("type").is_dir() {
+            assert_clean(&entry.path());
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Keeping a layer: conflicts, chosen paths, steps that fail.
+
+use slipway_layer::{About, Error, Kept, Rules, View};
+use std::{
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+};
+
+mod common;
+use common::{Bench, assert_clean, path, tree_of};
+
+#[test]
+fn all_of_it() {
+    let bench = Bench::new();
+    let host = bench.host();
+    let mode = fs::metadata(host.join("other-name")).expect("stat").mode();
+    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+    assert_clean(&host);
+    let text = |name: &str| fs::read_to_string(host.join(name)).unwrap_or_else(|error| panic!("{name}: {error}"));
+    assert_eq!(text("file"), "new\n");
+    assert_eq!(text("renamed/e"), "e");
+    assert_eq!(text("made/two"), "1");
+    assert_eq!(text("becomes-dir/f"), "f");
+    assert_eq!(text("other-name"), "changed", "a file with several names stays one");
+    assert_eq!(fs::metadata(host.join("made/one")).expect("stat").nlink(), 2);
+    assert_eq!(fs::metadata(host.join("made")).expect("stat").mode() & 0o777, 0o750);
+    assert_eq!(fs::metadata(host.join("mode")).expect("stat").mode() & 0o777, 0o711);
+    assert_eq!(fs::metadata(host.join("other-name")).expect("stat").mode(), mode);
+    for gone in ["removed", "gone", "moved"] {
+        assert!(!host.join(gone).exists(), "{gone}");
+    }
+    assert!(matches!(bench.store.about("l"), Err(Error::Missing(_))));
+}
+
+#[test]
+fn what_changed_on_the_host_is_a_conflict() {
+    type Meddle = fn(&Path);
+    let cases: [(Meddle, &str, &str); 6] = [
+        (|host| fs::write(host.join("file"), "mine").expect("write"), "/file", "it was changed on the host"),
+        (|host| fs::remove_file(host.join("file")).expect("remove"), "/file", "it was removed on the host"),
+        (|host| fs::write(host.join("dir/new"), "mine").expect("write"), "/dir/new", "it was made on the host, too"),
+        (
+            |host| fs::write(host.join("gone/surprise"), "mine").expect("write"),
+            "/gone/surprise",
+            "it was made in a directory that the layer removes",
+        ),
+        (|host| fs::write(host.join("removed"), "mine").expect("write"), "/removed", "it was changed on the host"),
+        (
+            |host| {
+                fs::write(host.join("moved/e"), "mine").expect("write");
+            },
+            "/moved/e",
+            "it was changed on the host",
+        ),
+    ];
+    for (meddle, name, why) in cases {
+        let bench = Bench::new();
+        meddle(&bench.host());
+        let before = tree_of(&bench.host());
+        assert_eq!(bench.conflicts(), [(name.to_owned(), why)]);
+        assert_eq!(tree_of(&bench.host()), before);
+        assert_clean(&bench.host());
+    }
+}
+
+#[test]
+fn chosen_paths() {
+    let bench = Bench::new();
+    let host = bench.host();
+    let whole = {
+        let other = Bench::new();
+        other.keep(&mut || {}).expect("keep");
+        tree_of(&other.host())
+    };
+    assert!(matches!(bench.store.keep("l", &host, &[path("made/one"), path("gone")], &mut || {}).expect("keep"), Kept::Done(_)));
+    assert!(host.join("made/one").exists() && !host.join("made/two").exists() && !host.join("gone").exists());
+    assert_eq!(fs::read_to_string(host.join("file")).expect("read"), "old\n");
+    assert_eq!(bench.store.check("l").expect("check"), Vec::<String>::new());
+    bench.change(|view| {
+        assert!(view.find(&path("made/two")).is_ok() && view.find(&path("gone")).is_err());
+        let changes = view.changes().expect("changes");
+        assert!(changes.iter().all(|change| change.path != path("gone") && change.path != path("made/one")));
+    });
+    assert!(matches!(bench.keep(&mut || {}).expect("keep the rest"), Kept::Done(_)));
+    // The second name of a file whose first was kept before is a copy.
+    fs::remove_file(host.join("made/two")).expect("remove");
+    fs::hard_link(host.join("made/one"), host.join("made/two")).expect("link");
+    assert!(tree_of(&host) == whole);
+}
+
+#[test]
+fn a_layer_below_another_is_kept_first() {
+    let bench = Bench::new();
+    bench.store.create("above", &About { below: vec!["l".to_owned()], ..About::default() }).expect("layer");
+    let layers = vec![bench.store.layer("l", false).expect("open"), bench.store.layer("above", true).expect("open")];
+    let mut view = View::new(&bench.host(), layers, Rules::default()).expect("view");
+    bench.put(&mut view, "made/one", "again");
+    bench.put(&mut view, "dir/a", "A");
+    drop(view);
+    assert!(matches!(bench.store.keep("above", &bench.host(), &[], &mut || {}), Err(Error::Above(..))));
+    assert!(matches!(bench.store.discard("l"), Err(Error::Below(..))));
+    bench.keep(&mut || {}).expect("keep");
+    let above = bench.store.keep("above", &bench.host(), &[], &mut || {}).expect("keep");
+    assert!(matches!(above, Kept::Done(_)), "{above:?}");
+    assert_eq!(fs::read_to_string(bench.host().join("made/one")).expect("read"), "again");
+}
+
+#[test]
+fn a_step_that_fails_undoes_those_before_it() {
+    if rustix::process::geteuid().is_root() {
+        // Root's steps fail where nobody may write.
+        let bench = Bench::new();
+        let old = tree_of(&bench.host());
+        let host = bench.host();
+        let mut count = 0;
+        let mut step = || {
+            count += 1;
+            // After staging, the name that a step must leave free is taken.
+            if host.join(".slipway-keep-l-0").exists() {
+                let _ = fs::write(host.join("renamed"), "in the way");
+            }
+        };
+        let kept = bench.keep(&mut step);
+        assert!(count > 0);
+        match kept {
+            Err(Error::Io { what, .. }) => assert!(what.contains("/renamed"), "{what}"),
+            other => panic!("{other:?}"),
+        }
+        fs::remove_file(host.join("renamed")).expect("it was not replaced");
+        assert!(tree_of(&host) == old, "half of it is on the host");
+        assert_clean(&host);
+        assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+    }
+}
+
+#[test]
+fn one_command_at_a_time_changes_a_layer() {
+    let bench = Bench::new();
+    let layer = bench.store.layer("l", true).expect("open");
+    assert!(matches!(bench.store.layer("l", false), Err(Error::Busy(_))));
+    assert!(matches!(bench.keep(&mut || {}), Err(Error::Busy(_))));
+    drop(layer);
+    let reader = bench.store.layer("l", false).expect("open");
+    assert!(bench.store.layer("l", false).is_ok() && bench.store.layer("l", true).is_err());
+    drop(reader);
+    assert_eq!(fs::metadata(bench.store.dir()).expect("stat").permissions().mode() & 0o777, 0o700);
+    for wrong in ["", "../x", ".x", "a/b", "-x"] {
+        assert!(matches!(bench.store.create(wrong, &About::default()), Err(Error::Name(_))), "{wrong:?}");
+    }
+    assert!(matches!(bench.store.create("l", &About::default()), Err(Error::Exists(_))));
+}

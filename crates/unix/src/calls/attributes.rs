@@ -1,0 +1,203 @@
+//! Changing attributes, by name and by descriptor; extended attributes.
+
+use super::{Answer, Reply, Server, done, int};
+use crate::{
+    names::{Object, PATH_MAX},
+    sys::write_memory,
+    tasks::{Caller, read_bytes, read_string, read_word},
+};
+use rustix::{
+    fs::{Gid, Mode, Timespec, Timestamps, UTIME_NOW, Uid, XattrFlags, lgetxattr, llistxattr},
+    io::Errno,
+};
+use slipway_layer::{Attribute, Found};
+use std::ffi::{CStr, CString};
+
+/// The largest value and the longest list.
+const XATTR_MAX: usize = 64 << 10;
+
+impl Server {
+    fn change(&mut self, found: &Found, attribute: &Attribute<'_>) -> Reply {
+        done(self.view.set_attribute(found, attribute))
+    }
+
+    /// What a path leads to, to change it.
+    fn target(&mut self, caller: Caller, dir: i32, path: u64, follow: bool) -> Result<Found, Errno> {
+        let resolved = self.lookup(caller, dir, path, follow)?;
+        if resolved.is_magic { Err(Errno::OPNOTSUPP) } else { resolved.found.ok_or(Errno::NOENT) }
+    }
+
+    /// The file that a descriptor is open on, if the kernel must not change that; else the kernel does.
+    fn target_fd(&mut self, caller: Caller, fd: i32) -> Result<Option<Found>, Errno> {
+        match self.object(caller, fd)? {
+            Object::Unnamed | Object::Named(_, true) => Ok(None),
+            Object::Named(path, _) if self.view.is_through(&path) => Ok(None),
+            Object::Named(path, _) => self.view.find(&path).map(Some),
+        }
+    }
+
+    fn change_fd(&mut self, caller: Caller, fd: i32, attribute: &Attribute<'_>) -> Reply {
+        match self.target_fd(caller, fd)? {
+            None => Ok(Answer::Continue),
+            Some(found) => self.change(&found, attribute),
+        }
+    }
+
+    pub(super) fn fchmod(&mut self, caller: Caller, fd: i32, mode: u32) -> Reply {
+        self.change_fd(caller, fd, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
+    }
+
+    pub(super) fn chmod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, flags: i32) -> Reply {
+        if flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty() {
+            return self.fchmod(caller, dir, mode);
+        }
+        let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        if found.kind() == rustix::fs::FileType::Symlink {
+            return Err(Errno::OPNOTSUPP);
+        }
+        self.change(&found, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
+    }
+
+    pub(super) fn fchown(&mut self, caller: Caller, fd: i32, uid: u32, gid: u32) -> Reply {
+        self.change_fd(caller, fd, &owner(uid, gid))
+    }
+
+    pub(super) fn chown(&mut self, caller: Caller, dir: i32, path: u64, uid: u32, gid: u32, flags: i32) -> Reply {
+        if flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty() {
+            return self.fchown(caller, dir, uid, gid);
+        }
+        let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        self.change(&found, &owner(uid, gid))
+    }
+
+    pub(super) fn truncate(&mut self, caller: Caller, path: u64, size: u64) -> Reply {
+        if size > i64::MAX as u64 {
+            return Err(Errno::INVAL);
+        }
+        let found = self.target(caller, libc::AT_FDCWD, path, true)?;
+        match found.kind() {
+            rustix::fs::FileType::Directory => Err(Errno::ISDIR),
+            rustix::fs::FileType::RegularFile => self.change(&found, &Attribute::Size(size)),
+            _ => Err(Errno::INVAL),
+        }
+    }
+
+    pub(super) fn utimens(&mut self, caller: Caller, dir: i32, path: u64, times: u64, flags: i32) -> Reply {
+        let now = Timespec { tv_sec: 0, tv_nsec: UTIME_NOW };
+        let mut both = [now, now];
+        if times != 0 {
+            for (at, time) in both.iter_mut().enumerate() {
+                let at = times + 16 * at as u64;
+                let (seconds, ns) = (read_word(caller.tid, at)?, read_word(caller.tid, at + 8)?);
+                *time = Timespec { tv_sec: seconds as i64, tv_nsec: ns as i64 as _ };
+            }
+        }
+        self.set_times(caller, dir, path, both, flags)
+    }
+
+    fn set_times(&mut self, caller: Caller, dir: i32, path: u64, [access, modification]: [Timespec; 2], flags: i32) -> Reply {
+        let times = Timestamps { last_access: access, last_modification: modification };
+        let is_fd = path == 0 || flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty();
+        if is_fd && dir != libc::AT_FDCWD {
+            return self.change_fd(caller, dir, &Attribute::Times(&times));
+        }
+        let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        self.change(&found, &Attribute::Times(&times))
+    }
+
+    /// utimes and futimesat: microseconds.
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn utimes(&mut self, caller: Caller, dir: i32, path: u64, times: u64) -> Reply {
+        if times == 0 {
+            return self.utimens(caller, dir, path, 0, 0);
+        }
+        let word = |n: u64| read_word(caller.tid, times + 8 * n);
+        let time = |seconds: u64, us: u64| match us {
+            0..1_000_000 => Ok(Timespec { tv_sec: seconds as i64, tv_nsec: us as i64 * 1000 }),
+            _ => Err(Errno::INVAL),
+        };
+        let both = [time(word(0)?, word(1)?)?, time(word(2)?, word(3)?)?];
+        self.set_times(caller, dir, path, both, 0)
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    pub(super) fn utime(&mut self, caller: Caller, path: u64, times: u64) -> Reply {
+        if times == 0 {
+            return self.utimens(caller, libc::AT_FDCWD, path, 0, 0);
+        }
+        let time = |n: u64| Ok(Timespec { tv_sec: read_word(caller.tid, times + 8 * n)? as i64, tv_nsec: 0 });
+        let both = [time(0)?, time(1)?];
+        self.set_times(caller, libc::AT_FDCWD, path, both, 0)
+    }
+
+    pub(super) fn setxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
+        let (name, value, flags) = xattr(caller, a)?;
+        let found = self.target(caller, libc::AT_FDCWD, a[0], follow)?;
+        self.change(&found, &Attribute::SetXattr(&name, &value, flags))
+    }
+
+    pub(super) fn fsetxattr(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
+        let (name, value, flags) = xattr(caller, a)?;
+        self.change_fd(caller, int(a[0]), &Attribute::SetXattr(&name, &value, flags))
+    }
+
+    pub(super) fn removexattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
+        let name = xattr_name(caller, a[1])?;
+        let found = self.target(caller, libc::AT_FDCWD, a[0], follow)?;
+        self.change(&found, &Attribute::RemoveXattr(&name))
+    }
+
+    pub(super) fn fremovexattr(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
+        let name = xattr_name(caller, a[1])?;
+        self.change_fd(caller, int(a[0]), &Attribute::RemoveXattr(&name))
+    }
+
+    pub(super) fn getxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
+        let name = xattr_name(caller, a[1])?;
+        self.read_xattr(caller, a[0], follow, (a[2], a[3]), |path, buffer| lgetxattr(path, &name, buffer))
+    }
+
+    pub(super) fn listxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
+        self.read_xattr(caller, a[0], follow, (a[1], a[2]), |path, buffer| llistxattr(path, buffer))
+    }
+
+    fn read_xattr(
+        &mut self,
+        caller: Caller,
+        path: u64,
+        follow: bool,
+        (buffer, size): (u64, u64),
+        read: impl FnOnce(&CStr, &mut [u8]) -> Result<usize, Errno>,
+    ) -> Reply {
+        let found = self.target(caller, libc::AT_FDCWD, path, follow)?;
+        let real = Self::real_path(self.view.root(found.place), &found.path)?;
+        let mut bytes = vec![0; XATTR_MAX];
+        let count = read(&real, &mut bytes)?;
+        if size != 0 {
+            if count as u64 > size {
+                return Err(Errno::RANGE);
+            }
+            write_memory(caller.tid, buffer, &bytes[..count])?;
+        }
+        Ok(Answer::Value(count as i64))
+    }
+}
+
+fn owner(uid: u32, gid: u32) -> Attribute<'static> {
+    let given = |id: u32| (id != u32::MAX).then_some(id);
+    Attribute::Owner(given(uid).map(Uid::from_raw), given(gid).map(Gid::from_raw))
+}
+
+fn xattr_name(caller: Caller, address: u64) -> Result<CString, Errno> {
+    let name =
+        read_string(caller.tid, address, 256).map_err(|error| if error == Errno::NAMETOOLONG { Errno::RANGE } else { error })?;
+    CString::new(name).map_err(|_| Errno::RANGE)
+}
+
+fn xattr(caller: Caller, a: [u64; 6]) -> Result<(CString, Vec<u8>, XattrFlags), Errno> {
+    if a[3] as usize > XATTR_MAX {
+        return Err(Errno::TOOBIG);
+    }
+    let flags = XattrFlags::from_bits(a[4] as u32).ok_or(Errno::INVAL)?;
+    Ok((xattr_name(caller, a[1])?, read_bytes(caller.tid, a[2], a[3] as usize)?, flags))
+}

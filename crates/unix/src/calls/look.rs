@@ -1,0 +1,184 @@
+//! Looking at names: attributes, access, links, the file system.
+
+use super::{Answer, Reply, Server, done};
+use crate::{
+    names::{Object, PATH_MAX},
+    sys::{self, Plain, bytes_of, write_memory},
+    tasks::{Caller, read_string},
+};
+use rustix::{
+    fs::{Access, AtFlags, CWD, FileType, Stat, accessat, statat},
+    io::Errno,
+};
+use slipway_layer::{Found, Links, Place, Target};
+use std::ffi::CString;
+
+/// What a path or a descriptor leads to.
+enum Seen {
+    /// A name of the tree.
+    Name(Found),
+    /// Something that has none, or is open: a path by which this process finds it.
+    Open(CString),
+}
+
+impl Server {
+    /// What `dir` and `path` mean, AT_EMPTY_PATH included.
+    fn seen(&mut self, caller: Caller, dir: i32, path: u64, flags: i32) -> Result<Seen, Errno> {
+        let may_be_empty = flags & libc::AT_EMPTY_PATH != 0;
+        let path = if path == 0 && may_be_empty { Vec::new() } else { read_string(caller.tid, path, PATH_MAX)? };
+        if path.is_empty() && may_be_empty {
+            return self.seen_fd(caller, dir);
+        }
+        let follow = flags & libc::AT_SYMLINK_NOFOLLOW == 0;
+        let resolved = self.lookup_bytes(caller, dir, &path, follow)?;
+        if resolved.is_magic {
+            return Ok(Seen::Open(CString::new(resolved.path.absolute()).map_err(|_| Errno::INVAL)?));
+        }
+        resolved.found.map(Seen::Name).ok_or(Errno::NOENT)
+    }
+
+    fn seen_fd(&mut self, caller: Caller, fd: i32) -> Result<Seen, Errno> {
+        if fd == libc::AT_FDCWD {
+            return Ok(Seen::Name(self.view.find(&self.tasks.cwd(caller.pid))?));
+        }
+        let open = CString::new(format!("/proc/{}/fd/{fd}", caller.tid)).map_err(|_| Errno::INVAL)?;
+        // A directory's attributes may lie in another place than what is open; so may those of a file that was changed through a
+        // descriptor to read.
+        if let Object::Named(path, is_top) = self.object(caller, fd)?
+            && !is_top
+            && self.view.is_touched(&path)
+        {
+            let stat = statat(CWD, &open, AtFlags::empty()).map_err(|_| Errno::BADF)?;
+            if let Ok(found) = self.view.find(&path) {
+                let shown = self.view.shown(&found);
+                if (shown.st_dev, shown.st_ino) == (stat.st_dev, stat.st_ino) {
+                    return Ok(Seen::Name(found));
+                }
+            }
+        }
+        Ok(Seen::Open(open))
+    }
+
+    fn shown(&self, seen: &Seen) -> Result<Stat, Errno> {
+        match seen {
+            Seen::Name(found) => Ok(self.view.shown(found)),
+            Seen::Open(path) => {
+                let mut stat = statat(CWD, path, AtFlags::empty())
+                    .map_err(|error| if error == Errno::NOENT { Errno::BADF } else { error })?;
+                self.view.as_original(&mut stat);
+                Ok(stat)
+            }
+        }
+    }
+
+    pub(super) fn stat(&mut self, caller: Caller, dir: i32, path: u64, buffer: u64, flags: i32) -> Reply {
+        let seen = self.seen(caller, dir, path, flags)?;
+        let stat = self.shown(&seen)?;
+        done(write_stat(caller, buffer, &stat))
+    }
+
+    pub(super) fn stat_fd(&mut self, caller: Caller, fd: i32, buffer: u64) -> Reply {
+        let seen = self.seen_fd(caller, fd)?;
+        let stat = self.shown(&seen)?;
+        done(write_stat(caller, buffer, &stat))
+    }
+
+    pub(super) fn statx(&mut self, caller: Caller, dir: i32, path: u64, flags: i32, mask: u32, buffer: u64) -> Reply {
+        let seen = self.seen(caller, dir, path, flags)?;
+        let shown = self.shown(&seen)?;
+        let how = flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW);
+        let mut stat = match &seen {
+            Seen::Name(found) => {
+                let name = CString::new(found.path.relative()).map_err(|_| Errno::INVAL)?;
+                sys::statx(self.view.root(found.place), &name, how | libc::AT_SYMLINK_NOFOLLOW, mask)?
+            }
+            Seen::Open(path) => sys::statx(CWD, path, how, mask)?,
+        };
+        stat.stx_ino = shown.st_ino;
+        (stat.stx_dev_major, stat.stx_dev_minor) = (libc::major(shown.st_dev), libc::minor(shown.st_dev));
+        stat.stx_mtime.tv_sec = shown.st_mtime;
+        stat.stx_mtime.tv_nsec = shown.st_mtime_nsec as u32;
+        done(write_memory(caller.tid, buffer, bytes_of(&stat)))
+    }
+
+    pub(super) fn statfs(&mut self, caller: Caller, path: u64, buffer: u64) -> Reply {
+        let real = match self.seen(caller, libc::AT_FDCWD, path, 0)? {
+            Seen::Name(found) => Self::real_path(self.view.root(found.place), &found.path)?,
+            Seen::Open(path) => path,
+        };
+        done(write_memory(caller.tid, buffer, bytes_of(&sys::statfs(&real)?)))
+    }
+
+    pub(super) fn access(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, flags: i32) -> Reply {
+        let access = Access::from_bits(mode).ok_or(Errno::INVAL)?;
+        let how = if flags & libc::AT_EACCESS != 0 { AtFlags::EACCESS } else { AtFlags::empty() };
+        match self.seen(caller, dir, path, flags)? {
+            Seen::Open(path) => done(accessat(CWD, path, access, how)),
+            Seen::Name(found) => {
+                let writes = access.contains(Access::WRITE_OK);
+                if writes
+                    && self.view.rules.read_only
+                    && !self.view.is_through(&found.path)
+                    && is_changed_by_writing(found.kind())
+                {
+                    return Err(Errno::ROFS);
+                }
+                // What a link is can't be asked of all kernels.
+                if found.kind() == FileType::Symlink {
+                    return Ok(Answer::Value(0));
+                }
+                done(accessat(self.view.root(found.place), found.path.relative(), access, how))
+            }
+        }
+    }
+
+    pub(super) fn readlink(&mut self, caller: Caller, dir: i32, path: u64, buffer: u64, size: u64) -> Reply {
+        if size == 0 || size > i32::MAX as u64 {
+            return Err(Errno::INVAL);
+        }
+        let text = read_string(caller.tid, path, PATH_MAX)?;
+        let resolved = if text.is_empty() {
+            // Of a descriptor by O_PATH, which is the kernel's.
+            return Ok(Answer::Continue);
+        } else {
+            self.lookup_bytes(caller, dir, &text, false)?
+        };
+        let found = resolved.found.ok_or(Errno::NOENT)?;
+        if found.kind() != FileType::Symlink {
+            return Err(Errno::INVAL);
+        }
+        let special = if found.place == Place::Host { self.links(caller).target(&found.path) } else { None };
+        let target = match special {
+            Some(Target::Path(target)) => target,
+            _ => self.view.read_link(&found)?,
+        };
+        self.record.opened(&found.path, FileType::Symlink);
+        let count = target.len().min(size as usize);
+        write_memory(caller.tid, buffer, &target[..count])?;
+        Ok(Answer::Value(count as i64))
+    }
+}
+
+fn is_changed_by_writing(kind: FileType) -> bool {
+    matches!(kind, FileType::RegularFile | FileType::Directory)
+}
+
+/// As the kernel lays it out for this machine.
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+fn write_stat(caller: Caller, buffer: u64, stat: &Stat) -> Result<(), Errno> {
+    let mut out = libc::stat::zeroed();
+    out.st_dev = stat.st_dev as _;
+    out.st_ino = stat.st_ino as _;
+    out.st_nlink = stat.st_nlink as _;
+    out.st_mode = stat.st_mode as _;
+    out.st_uid = stat.st_uid as _;
+    out.st_gid = stat.st_gid as _;
+    out.st_rdev = stat.st_rdev as _;
+    out.st_size = stat.st_size as _;
+    out.st_blksize = stat.st_blksize as _;
+    out.st_blocks = stat.st_blocks as _;
+    (out.st_atime, out.st_atime_nsec) = (stat.st_atime as _, stat.st_atime_nsec as _);
+    (out.st_mtime, out.st_mtime_nsec) = (stat.st_mtime as _, stat.st_mtime_nsec as _);
+    (out.st_ctime, out.st_ctime_nsec) = (stat.st_ctime as _, stat.st_ctime_nsec as _);
+    write_memory(caller.tid, buffer, bytes_of(&out))
+}

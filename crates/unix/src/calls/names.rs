@@ -1,0 +1,109 @@
+//! Making, removing and renaming names.
+
+use super::{Answer, Reply, Server, done};
+use crate::{
+    names::PATH_MAX,
+    tasks::{Caller, read_string, umask},
+};
+use rustix::{
+    fs::{FileType, Mode, RenameFlags},
+    io::Errno,
+};
+use slipway_layer::{Found, TreePath};
+
+/// The last component as it was written.
+fn last(path: &[u8]) -> &[u8] {
+    path.rsplit(|byte| *byte == b'/').find(|component| !component.is_empty()).unwrap_or(b"")
+}
+
+impl Server {
+    /// A name that must be free.
+    fn free_name(&mut self, caller: Caller, dir: i32, path: u64, may_be_dir: bool) -> Result<TreePath, Errno> {
+        let resolved = self.lookup(caller, dir, path, false)?;
+        match resolved.found {
+            Some(_) => Err(Errno::EXIST),
+            None if resolved.must_be_dir && !may_be_dir => Err(Errno::NOENT),
+            None => Ok(resolved.path),
+        }
+    }
+
+    pub(super) fn mkdir(&mut self, caller: Caller, dir: i32, path: u64, mode: u32) -> Reply {
+        let path = self.free_name(caller, dir, path, true)?;
+        done(self.view.make_dir(&path, Mode::from_raw_mode(mode & 0o1777 & !umask(caller.tid))))
+    }
+
+    pub(super) fn mknod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, dev: u64) -> Reply {
+        let path = self.free_name(caller, dir, path, false)?;
+        let kind = match mode & libc::S_IFMT {
+            0 => FileType::RegularFile,
+            kind => FileType::from_raw_mode(kind),
+        };
+        if matches!(kind, FileType::Directory) {
+            return Err(Errno::PERM);
+        }
+        done(self.view.make_node(&path, kind, Mode::from_raw_mode(mode & 0o7777 & !umask(caller.tid)), dev))
+    }
+
+    pub(super) fn symlink(&mut self, caller: Caller, target: u64, dir: i32, path: u64) -> Reply {
+        let target = read_string(caller.tid, target, PATH_MAX)?;
+        if target.is_empty() {
+            return Err(Errno::NOENT);
+        }
+        let path = self.free_name(caller, dir, path, false)?;
+        done(self.view.symlink(&target, &path))
+    }
+
+    pub(super) fn unlink(&mut self, caller: Caller, dir: i32, path: u64, flags: i32) -> Reply {
+        if flags & !libc::AT_REMOVEDIR != 0 {
+            return Err(Errno::INVAL);
+        }
+        let text = read_string(caller.tid, path, PATH_MAX)?;
+        let is_dir = flags & libc::AT_REMOVEDIR != 0;
+        let resolved = self.lookup_bytes(caller, dir, &text, false)?;
+        match (last(&text), is_dir) {
+            (b".", true) => return Err(Errno::INVAL),
+            (b"..", true) => return Err(Errno::NOTEMPTY),
+            (b"." | b".." | b"", false) => return Err(Errno::ISDIR),
+            (b"", true) => return Err(Errno::BUSY),
+            _ => {}
+        }
+        done(self.view.remove(&resolved.found.ok_or(Errno::NOENT)?, is_dir))
+    }
+
+    pub(super) fn rename(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: u32) -> Reply {
+        let (from, to) = (read_string(caller.tid, from, PATH_MAX)?, read_string(caller.tid, to, PATH_MAX)?);
+        let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
+        let old = self.lookup_bytes(caller, from_dir, &from, false)?;
+        let new = self.lookup_bytes(caller, to_dir, &to, false)?;
+        if [last(&from), last(&to)].iter().any(|name| matches!(*name, b"" | b"." | b"..")) {
+            return Err(Errno::BUSY);
+        }
+        let found = old.found.ok_or(Errno::NOENT)?;
+        if new.must_be_dir && found.kind() != FileType::Directory && !flags.contains(RenameFlags::EXCHANGE) {
+            return Err(Errno::NOTDIR);
+        }
+        self.view.rename(&found, &new.path, flags)?;
+        if found.kind() == FileType::Directory && !flags.contains(RenameFlags::EXCHANGE) {
+            self.tasks.renamed(&found.path, &new.path);
+        }
+        Ok(Answer::Value(0))
+    }
+
+    pub(super) fn link(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: i32) -> Reply {
+        let from = read_string(caller.tid, from, PATH_MAX)?;
+        let new = self.free_name(caller, to_dir, to, false)?;
+        if from.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+            let open = self.fetch(caller, from_dir)?;
+            return done(self.view.link_open(&open, &new));
+        }
+        let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
+        let found: Found = old.found.ok_or(Errno::NOENT)?;
+        if old.is_magic {
+            // /proc/self/fd/N of a file without a name.
+            let open =
+                rustix::fs::open(old.path.to_path(), rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC, Mode::empty())?;
+            return done(self.view.link_open(&open, &new));
+        }
+        done(self.view.link(&found, &new))
+    }
+}

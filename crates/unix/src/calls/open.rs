@@ -1,0 +1,233 @@
+//! Opening files: the server opens, and hands the descriptor over.
+
+use super::{Answer, Reply, Server};
+use crate::{
+    names::PATH_MAX,
+    tasks::{Caller, read_bytes, read_string, umask},
+};
+use rustix::{
+    fd::{AsRawFd, BorrowedFd},
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat},
+    io::Errno,
+};
+use slipway_layer::{Found, Place, Resolved, TreePath};
+
+const RESOLVE_KNOWN: u64 = 0x3f;
+const RESOLVE_CACHED: u64 = 0x20;
+/// RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT.
+const NO_SYMLINKS: u64 = 0x04;
+const BENEATH: u64 = 0x08;
+const IN_ROOT: u64 = 0x10;
+
+impl Server {
+    pub(super) fn open(&mut self, caller: Caller, dir: i32, path: u64, flags: u64, mode: u64) -> Reply {
+        let path = read_string(caller.tid, path, PATH_MAX)?;
+        self.open_path(caller, dir, &path, flags as u32, mode as u32 & 0o7777)
+    }
+
+    pub(super) fn open2(&mut self, caller: Caller, dir: i32, path: u64, how: u64, size: u64) -> Reply {
+        if size < 24 {
+            return Err(Errno::INVAL);
+        }
+        let bytes = read_bytes(caller.tid, how, size.min(4096) as usize)?;
+        let word = |at: usize| bytes[at..at + 8].try_into().map(u64::from_ne_bytes).map_err(|_| Errno::INVAL);
+        let (flags, mode, resolve) = (word(0)?, word(8)?, word(16)?);
+        if bytes[24..].iter().any(|byte| *byte != 0) {
+            return Err(Errno::TOOBIG);
+        }
+        if resolve & !RESOLVE_KNOWN != 0 || mode & !0o7777 != 0 {
+            return Err(Errno::INVAL);
+        }
+        if resolve & RESOLVE_CACHED != 0 {
+            return Err(Errno::AGAIN);
+        }
+        let mut path = read_string(caller.tid, path, PATH_MAX)?;
+        if resolve & (BENEATH | IN_ROOT | NO_SYMLINKS) != 0 {
+            self.check_path(caller, dir, &mut path, resolve)?;
+        }
+        self.open_path(caller, dir, &path, flags as u32, mode as u32)
+    }
+
+    /// What openat2 may be told of the way: component by component.
+    fn check_path(&mut self, caller: Caller, dir: i32, path: &mut Vec<u8>, resolve: u64) -> Result<(), Errno> {
+        if path.first() == Some(&b'/') && resolve & BENEATH != 0 {
+            return Err(Errno::XDEV);
+        }
+        let root = if resolve & (BENEATH | IN_ROOT) != 0 || path.first() != Some(&b'/') {
+            self.base(caller, dir)?
+        } else {
+            TreePath::root()
+        };
+        let resolved = self.view.resolve_within(&root, path, resolve & NO_SYMLINKS != 0, resolve & IN_ROOT != 0)?;
+        *path = resolved.absolute();
+        Ok(())
+    }
+
+    fn open_path(&mut self, caller: Caller, dir: i32, path: &[u8], flags: u32, mode: u32) -> Reply {
+        let mut flags = OFlags::from_bits_retain(flags);
+        let cloexec = flags.contains(OFlags::CLOEXEC);
+        let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC);
+        let is_path = flags.contains(OFlags::PATH);
+        if flags.contains(OFlags::TMPFILE) && !is_path {
+            return self.open_unnamed(caller, dir, path, flags, mode);
+        }
+        let exclusive = flags.contains(OFlags::CREATE | OFlags::EXCL);
+        let follow = !flags.contains(OFlags::NOFOLLOW) && !exclusive;
+        let resolved = self.lookup_bytes(caller, dir, path, follow)?;
+        // The caller's terminal stays the caller's; the server's own is none of its business.
+        flags |= OFlags::CLOEXEC | OFlags::NOCTTY;
+        let Some(found) = &resolved.found else {
+            if !flags.contains(OFlags::CREATE) || is_path {
+                return Err(Errno::NOENT);
+            }
+            if resolved.must_be_dir {
+                return Err(Errno::ISDIR);
+            }
+            if flags.contains(OFlags::DIRECTORY) {
+                return Err(Errno::INVAL);
+            }
+            let mode = Mode::from_raw_mode(mode & !umask(caller.tid));
+            return Ok(Answer::Fd(self.view.create(&resolved.path, flags - OFlags::TRUNC, mode)?, cloexec));
+        };
+        if exclusive && !is_path {
+            return Err(Errno::EXIST);
+        }
+        let kind = found.kind();
+        if kind == FileType::Directory && (writes || flags.contains(OFlags::CREATE)) && !is_path {
+            return Err(Errno::ISDIR);
+        }
+        if kind != FileType::Directory && flags.contains(OFlags::DIRECTORY) && !resolved.is_magic {
+            return Err(Errno::NOTDIR);
+        }
+        flags -= OFlags::CREATE | OFlags::EXCL;
+        if is_path {
+            return self.open_path_only(caller, path, &resolved, found, flags, cloexec);
+        }
+        if writes && self.is_of_system(found) {
+            return Err(Errno::ROFS);
+        }
+        if resolved.is_magic || self.is_kernels(found) {
+            return self.open_kernels(caller, path, &resolved, flags, cloexec);
+        }
+        match kind {
+            FileType::Symlink => Err(Errno::LOOP),
+            FileType::RegularFile if writes && !self.view.is_through(&found.path) => {
+                self.check_access(found, flags)?;
+                self.view.copy_up(found, flags.contains(OFlags::TRUNC))?;
+                if !flags.contains(OFlags::TRUNC) && !flags.contains(OFlags::WRONLY) {
+                    self.record.opened(&found.path, kind);
+                }
+                let found = self.view.find(&found.path)?;
+                self.hand_over(&found, flags | OFlags::NOFOLLOW, cloexec)
+            }
+            FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
+                let (root, name) = (self.view.root(found.place).try_clone_to_owned(), found.path.clone());
+                let root = root.map_err(|_| Errno::MFILE)?;
+                Ok(Answer::Later(Box::new(move || {
+                    openat(root, name.relative(), flags | OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
+                })))
+            }
+            FileType::CharacterDevice | FileType::BlockDevice if self.is_plain(path, found) => Ok(Answer::Continue),
+            _ => {
+                self.record.opened(&found.path, kind);
+                self.hand_over(found, flags | OFlags::NOFOLLOW, cloexec)
+            }
+        }
+    }
+
+    fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
+        Ok(Answer::Fd(openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?, cloexec))
+    }
+
+    /// What a descriptor to write would need, of the file as it is now.
+    fn check_access(&self, found: &Found, flags: OFlags) -> Result<(), Errno> {
+        let mut access = Access::WRITE_OK;
+        if !flags.contains(OFlags::WRONLY) {
+            access |= Access::READ_OK;
+        }
+        accessat(self.view.root(found.place), found.path.relative(), access, AtFlags::EACCESS)
+    }
+
+    fn is_kernels(&self, found: &Found) -> bool {
+        found.path.is_within(&TreePath::literal("proc"))
+    }
+
+    /// What sets the whole machine: /sys, and of /proc all but processes.
+    fn is_of_system(&self, found: &Found) -> bool {
+        let is_process = found.path.components().nth(1).is_some_and(|name| name.iter().all(u8::is_ascii_digit));
+        let is_of_system = found.path.is_within(&TreePath::literal("sys")) || self.is_kernels(found) && !is_process;
+        is_of_system && found.kind() == FileType::RegularFile && !self.opened_by_rule(&found.path)
+    }
+
+    /// Whether the user lets changes of a name through, beyond what always goes.
+    fn opened_by_rule(&self, path: &TreePath) -> bool {
+        self.view.rules.through.iter().any(|rule| path.is_within(rule) && *rule != TreePath::literal("proc"))
+    }
+
+    /// Whether the kernel follows the path to the same file by itself.
+    pub(crate) fn is_plain(&self, path: &[u8], found: &Found) -> bool {
+        path.first() == Some(&b'/')
+            && found.place == Place::Host
+            && rustix::fs::statat(CWD, path, AtFlags::empty())
+                .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.stat.st_dev, found.stat.st_ino))
+    }
+
+    /// A file of /proc, or an object without a name that a link of /proc leads to: it may depend on its opener.
+    fn open_kernels(&mut self, caller: Caller, path: &[u8], resolved: &Resolved, flags: OFlags, cloexec: bool) -> Reply {
+        if path.starts_with(b"/proc/") && !path.windows(2).any(|two| two == b"..") {
+            return Ok(Answer::Continue);
+        }
+        let real = resolved.path.absolute();
+        let blocks = resolved.is_magic && !flags.contains(OFlags::NONBLOCK);
+        let _ = caller;
+        let open = move || openat(CWD, &*real, flags - OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
+        if blocks { Ok(Answer::Later(Box::new(open))) } else { open() }
+    }
+
+    /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself.
+    fn open_path_only(
+        &mut self,
+        _caller: Caller,
+        path: &[u8],
+        resolved: &Resolved,
+        found: &Found,
+        flags: OFlags,
+        cloexec: bool,
+    ) -> Reply {
+        if resolved.is_magic || self.is_plain(path, found) || path.starts_with(b"/proc/") && self.is_kernels(found) {
+            return Ok(Answer::Continue);
+        }
+        if found.kind() == FileType::Symlink {
+            return Err(Errno::LOOP);
+        }
+        let flags = (flags - OFlags::PATH) | OFlags::NOFOLLOW | OFlags::NONBLOCK;
+        self.hand_over(found, flags, cloexec)
+    }
+
+    /// O_TMPFILE: a file of the topmost layer that has no name.
+    fn open_unnamed(&mut self, caller: Caller, dir: i32, path: &[u8], flags: OFlags, mode: u32) -> Reply {
+        let resolved = self.lookup_bytes(caller, dir, path, true)?;
+        let found = resolved.found.ok_or(Errno::NOENT)?;
+        if found.kind() != FileType::Directory {
+            return Err(Errno::NOTDIR);
+        }
+        let place = if self.view.is_through(&found.path) {
+            Place::Host
+        } else {
+            let access = Access::WRITE_OK | Access::EXEC_OK;
+            accessat(self.view.root(found.place), found.path.relative(), access, AtFlags::EACCESS)?;
+            self.view.scaffold(&found.path)?;
+            Place::Layer(self.files.len() - 1)
+        };
+        let mode = Mode::from_raw_mode(mode & !umask(caller.tid));
+        let fd = openat(self.view.root(place), found.path.relative(), flags | OFlags::CLOEXEC, mode)?;
+        Ok(Answer::Fd(fd, flags.contains(OFlags::CLOEXEC)))
+    }
+
+    /// A path by which this process's kernel finds what is at a name, however long the layer's own is.
+    pub(crate) fn real_path(root: BorrowedFd<'_>, path: &TreePath) -> Result<std::ffi::CString, Errno> {
+        let mut real = format!("/proc/self/fd/{}/", root.as_raw_fd()).into_bytes();
+        real.extend_from_slice(path.relative());
+        std::ffi::CString::new(real).map_err(|_| Errno::INVAL)
+    }
+}

@@ -1,0 +1,306 @@
+//! Running programs.
+//!
+//! The kernel reads the path of execve itself. Where it finds the same file by it as the server, it goes on. Else the path in the caller's memory is
+//! replaced, for as long as the kernel reads it, by a short one relative to the kernel's working directory, which is ours for every process and
+//! has a link to the file. The path is never longer than the one that it replaces, so that nothing else is touched.
+
+use crate::{
+    calls::{Answer, Reply, Server},
+    names::{Object, PATH_MAX},
+    stub,
+    sys::write_memory,
+    tasks::{Caller, force_memory, read_string, read_word},
+};
+use rustix::{
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, accessat, openat, statat, utimensat},
+    io::Errno,
+};
+use slipway_layer::{Found, TreePath};
+use std::{
+    collections::HashMap,
+    ffi::OsStr,
+    fs, io,
+    os::unix::{ffi::OsStrExt, fs::PermissionsExt, fs::symlink},
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// Where the link is, in the kernel's working directory.
+const LINKS: &str = "e";
+const STUB: &str = "stub";
+/// The kernel reads no more of a file to see what it is.
+const HEAD: usize = 256;
+/// Scripts of scripts.
+const DEPTH: usize = 4;
+/// How long a path may be replaced where the file system doesn't tell that a link was read, and where it does.
+const BLIND: Duration = Duration::from_millis(20);
+const PATIENCE: Duration = Duration::from_secs(5);
+
+/// What the stub will be told to run.
+struct Run {
+    program: Vec<u8>,
+    /// In place of the first argument: a script's interpreter, its argument, and the script.
+    first: Option<Vec<Vec<u8>>>,
+    /// Arguments that the replaced path shares memory with, by number.
+    shared: HashMap<u64, Vec<u8>>,
+}
+
+/// The kernel's working directory, and scripts that are about to run.
+pub(crate) struct Execs {
+    dir: PathBuf,
+    /// Links tell when they are read.
+    is_told: bool,
+    /// By process.
+    runs: HashMap<u32, Run>,
+}
+
+impl Execs {
+    /// In this directory, which is empty.
+    ///
+    /// # Errors
+    /// Of making files.
+    pub(crate) fn new(dir: &Path) -> io::Result<Self> {
+        fs::create_dir(dir.join(LINKS))?;
+        fs::write(dir.join(STUB), stub::program())?;
+        for (path, mode) in [(dir.join(STUB), 0o755), (dir.join(LINKS), 0o711), (dir.to_owned(), 0o711)] {
+            fs::set_permissions(path, fs::Permissions::from_mode(mode))?;
+        }
+        let mut execs = Self { dir: dir.to_owned(), is_told: true, runs: HashMap::new() };
+        let link = dir.join(LINKS).join("try");
+        execs.link(&link, dir.join(STUB).as_os_str())?;
+        fs::metadata(&link)?;
+        execs.is_told = was_read(&link);
+        fs::remove_file(&link)?;
+        Ok(execs)
+    }
+
+    fn link(&self, link: &Path, to: &OsStr) -> io::Result<()> {
+        let _ = fs::remove_file(link);
+        symlink(to, link)?;
+        // Reading it brings this up to date, also where that is done once a day.
+        let (never, now) = (Timespec { tv_sec: 1, tv_nsec: 0 }, Timespec { tv_sec: 2, tv_nsec: 0 });
+        let times = Timestamps { last_access: never, last_modification: now };
+        Ok(utimensat(CWD, link, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    pub(crate) fn forget(&mut self, pid: u32) {
+        self.runs.remove(&pid);
+    }
+}
+
+fn was_read(link: &Path) -> bool {
+    statat(CWD, link, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_atime > 1)
+}
+
+/// The interpreter and its argument, from a script's first line.
+fn parse_script(head: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+    let line = head.strip_prefix(b"#!")?.split(|byte| *byte == b'\n').next()?;
+    let line = line.trim_ascii();
+    let end = line.iter().position(|byte| matches!(byte, b' ' | b'\t' | 0)).unwrap_or(line.len());
+    let argument = line[end..].trim_ascii();
+    (end > 0).then(|| (line[..end].to_vec(), (!argument.is_empty()).then(|| argument.to_vec())))
+}
+
+impl Server {
+    pub(crate) fn exec(&mut self, caller: Caller, dir: i32, address: u64, argv: u64, flags: i32) -> Reply {
+        let path = read_string(caller.tid, address, PATH_MAX)?;
+        if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
+            if let Ok(Object::Named(name, _)) = self.object(caller, dir) {
+                self.record.ran(&name);
+            }
+            return Ok(Answer::Continue);
+        }
+        let resolved = self.lookup_bytes(caller, dir, &path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        if resolved.is_magic {
+            // /proc/self/fd/N of a file without a name, such as a memfd.
+            return Ok(Answer::Continue);
+        }
+        let found = resolved.found.ok_or(Errno::NOENT)?;
+        let head = self.head(&found)?;
+        self.record.ran(&found.path);
+        let is_relative = dir != libc::AT_FDCWD && path.first() != Some(&b'/');
+        let is_plain = if is_relative {
+            // The kernel goes from the caller's descriptor, which no short path can lead away from.
+            let real = [format!("/proc/{}/fd/{dir}/", caller.tid).as_bytes(), &path].concat();
+            if !self.is_plain(&real, &found) {
+                return Err(Errno::NOEXEC);
+            }
+            return Ok(Answer::Continue);
+        } else {
+            self.is_plain(&path, &found)
+        };
+        let shared = shared_arguments(caller, address, path.len(), argv)?;
+        let run = match parse_script(&head) {
+            None if is_plain => return Ok(Answer::Continue),
+            None if !head.starts_with(b"\x7fELF") => return Err(Errno::NOEXEC),
+            None if shared.is_empty() => {
+                let real = real_name(self, &found);
+                return self.exec_as(caller, address, &path, &real);
+            }
+            None => Run { program: path.clone(), first: None, shared },
+            Some((interpreter, argument)) => {
+                if self.find_interpreter(caller, &interpreter, 0)? && is_plain {
+                    return Ok(Answer::Continue);
+                }
+                // The interpreter opens it by the name that it is told.
+                let first = [Some(interpreter.clone()), argument, Some(path.clone())].into_iter().flatten().collect();
+                Run { program: interpreter, first: Some(first), shared }
+            }
+        };
+        self.execs.runs.insert(caller.pid, run);
+        let stub = self.execs.dir.join(STUB);
+        self.exec_as(caller, address, &path, stub.as_os_str().as_bytes())
+    }
+
+    /// What the file begins with, if it may be executed.
+    fn head(&self, found: &Found) -> Result<Vec<u8>, Errno> {
+        if found.kind() != FileType::RegularFile {
+            return Err(Errno::ACCESS);
+        }
+        let root = self.view.root(found.place);
+        accessat(root, found.path.relative(), Access::EXEC_OK, AtFlags::EACCESS)?;
+        let mut head = [0; HEAD];
+        match openat(root, found.path.relative(), OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()) {
+            Ok(fd) => {
+                let count = rustix::io::pread(fd, &mut head, 0)?;
+                Ok(head[..count].to_vec())
+            }
+            // It may be executed and not read: the kernel knows what it is.
+            Err(Errno::ACCESS) => Ok(b"\x7fELF".to_vec()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Whether the kernel finds a script's interpreter, and its, as the server does.
+    ///
+    /// # Errors
+    /// It can't be executed.
+    fn find_interpreter(&mut self, caller: Caller, path: &[u8], depth: usize) -> Result<bool, Errno> {
+        if depth > DEPTH {
+            return Err(Errno::LOOP);
+        }
+        let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, path, true)?;
+        let found = resolved.found.ok_or(Errno::NOENT)?;
+        let head = self.head(&found)?;
+        self.record.ran(&found.path);
+        let is_plain = self.is_plain(path, &found);
+        match parse_script(&head) {
+            Some((next, _)) => Ok(self.find_interpreter(caller, &next, depth + 1)? && is_plain),
+            None => Ok(is_plain),
+        }
+    }
+
+    /// Has the kernel execute `real` in place of the path at the address.
+    fn exec_as(&mut self, caller: Caller, address: u64, path: &[u8], real: &[u8]) -> Reply {
+        let name = TreePath::literal(path).name().to_vec();
+        let name = if name.is_empty() || name == b".." { b"x".to_vec() } else { name };
+        let mut short = [LINKS.as_bytes(), b"/", &name].concat();
+        if short.len() > path.len() {
+            short = name[..name.len().min(path.len())].to_vec();
+        }
+        let link = self.execs.dir.join(OsStr::from_bytes(&short));
+        let _up = self.view.elevate();
+        self.execs.link(&link, OsStr::from_bytes(real)).map_err(|_| Errno::ACCESS)?;
+        let with_zero = [short.as_slice(), b"\0"].concat();
+        force_memory(caller.tid, address, &with_zero).map_err(|_| Errno::ACCESS)?;
+        let old = [&path[..short.len()], path.get(short.len()..=short.len()).unwrap_or(b"\0")].concat();
+        let limit = if self.execs.is_told { PATIENCE } else { BLIND };
+        Ok(Answer::ContinueThen(Box::new(move || {
+            let start = Instant::now();
+            // Until the kernel has followed the link, or the thread is gone.
+            while !was_read(&link) && start.elapsed() < limit && fs::exists(format!("/proc/{}/exe", caller.tid)).unwrap_or(false)
+            {
+                std::thread::yield_now();
+            }
+            let _ = force_memory(caller.tid, address, &old);
+            let _ = fs::remove_file(&link);
+        })))
+    }
+
+    /// The stub asks what to run: the interpreter's path is put at the start of the buffer, then the strings and the arguments, whose offset
+    /// is returned.
+    pub(crate) fn script(&mut self, caller: Caller, buffer: u64, size: u64, stack: u64) -> Reply {
+        let run = self.execs.runs.remove(&caller.pid).ok_or(Errno::BADF)?;
+        let count = read_word(caller.tid, stack)?;
+        let mut bytes = [run.program.as_slice(), b"\0"].concat();
+        let mut arguments = Vec::new();
+        let mut put = |text: &[u8]| {
+            let at = buffer + bytes.len() as u64;
+            bytes.extend_from_slice(text);
+            bytes.push(0);
+            at
+        };
+        let kept = u64::from(run.first.is_some());
+        arguments.extend(run.first.iter().flatten().map(|text| put(text)));
+        for at in kept..count {
+            arguments.push(match run.shared.get(&at) {
+                Some(text) => put(text),
+                None => read_word(caller.tid, stack + 8 + 8 * at)?,
+            });
+        }
+        arguments.push(0);
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        let offset = bytes.len() as i64;
+        arguments.iter().for_each(|pointer| bytes.extend_from_slice(&pointer.to_ne_bytes()));
+        if bytes.len() as u64 > size {
+            return Err(Errno::TOOBIG);
+        }
+        write_memory(caller.tid, buffer, &bytes)?;
+        Ok(Answer::Value(offset))
+    }
+}
+
+/// The arguments that lie where the path does: a shell's first argument is often the path itself.
+fn shared_arguments(caller: Caller, address: u64, len: usize, argv: u64) -> Result<HashMap<u64, Vec<u8>>, Errno> {
+    let mut shared = HashMap::new();
+    if argv == 0 {
+        return Ok(shared);
+    }
+    for at in 0.. {
+        let pointer = read_word(caller.tid, argv + 8 * at)?;
+        if pointer == 0 {
+            break;
+        }
+        // One that begins before the path may reach into it.
+        if pointer <= address + len as u64 && pointer + PATH_MAX as u64 > address {
+            match read_string(caller.tid, pointer, PATH_MAX) {
+                Ok(text) if pointer + (text.len() as u64) < address => {}
+                text => {
+                    shared.insert(at, text?);
+                }
+            }
+        }
+    }
+    Ok(shared)
+}
+
+/// What a file is called on the host.
+fn real_name(server: &Server, found: &Found) -> Vec<u8> {
+    match found.place {
+        slipway_layer::Place::Host => found.path.absolute(),
+        slipway_layer::Place::Layer(index) => [server.files[index].absolute().as_slice(), b"/", found.path.relative()].concat(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn first_lines() {
+        assert_eq!(parse_script(b"#! /bin/sh -e x \nrest"), Some((b"/bin/sh".to_vec(), Some(b"-e x".to_vec()))));
+        assert_eq!(parse_script(b"#!/bin/sh\n"), Some((b"/bin/sh".to_vec(), None)));
+        assert_eq!(parse_script(b"#!\n"), None);
+        assert_eq!(parse_script(b"\x7fELF"), None);
+    }
+
+    #[test]
+    fn the_stub_is_a_program() {
+        let dir = tempfile::tempdir().expect("directory");
+        let execs = Execs::new(dir.path()).expect("links");
+        assert!(execs.runs.is_empty());
+        // Without a server it is told nothing, and says so.
+        let ended = std::process::Command::new(dir.path().join(STUB)).status().expect("execute the stub");
+        assert_eq!(ended.code(), Some(126));
+    }
+}

@@ -1,0 +1,286 @@
+//! The net: which system calls are caught, which are refused.
+//!
+//! All others go to the kernel, which knows from the filter alone that they do, without running it. Those with a name in them, and
+//! those by which a descriptor that was opened to read could change a file, are caught. What would enter the host's names in ways that the server can't follow
+//! is refused, with the error of a kernel that doesn't have it, or of a user that may not.
+
+use libc::{c_long, sock_filter};
+
+/// Calls that the server answers.
+pub(crate) const CAUGHT: &[c_long] = &[
+    libc::SYS_openat,
+    libc::SYS_openat2,
+    libc::SYS_newfstatat,
+    libc::SYS_fstat,
+    libc::SYS_statx,
+    libc::SYS_statfs,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getcwd,
+    libc::SYS_chdir,
+    libc::SYS_fchdir,
+    libc::SYS_getdents64,
+    libc::SYS_mkdirat,
+    libc::SYS_unlinkat,
+    libc::SYS_renameat2,
+    libc::SYS_linkat,
+    libc::SYS_symlinkat,
+    libc::SYS_mknodat,
+    libc::SYS_fchmod,
+    libc::SYS_fchmodat,
+    FCHMODAT2,
+    libc::SYS_fchown,
+    libc::SYS_fchownat,
+    libc::SYS_utimensat,
+    libc::SYS_truncate,
+    libc::SYS_execve,
+    libc::SYS_execveat,
+    libc::SYS_exit_group,
+    libc::SYS_bind,
+    libc::SYS_connect,
+    libc::SYS_inotify_add_watch,
+    libc::SYS_getxattr,
+    libc::SYS_lgetxattr,
+    libc::SYS_listxattr,
+    libc::SYS_llistxattr,
+    libc::SYS_setxattr,
+    libc::SYS_lsetxattr,
+    libc::SYS_fsetxattr,
+    libc::SYS_removexattr,
+    libc::SYS_lremovexattr,
+    libc::SYS_fremovexattr,
+];
+
+/// The older ones, which x86-64 has beside them.
+#[cfg(target_arch = "x86_64")]
+pub(crate) const CAUGHT_OLD: &[c_long] = &[
+    libc::SYS_open,
+    libc::SYS_creat,
+    libc::SYS_stat,
+    libc::SYS_lstat,
+    libc::SYS_access,
+    libc::SYS_readlink,
+    libc::SYS_getdents,
+    libc::SYS_mkdir,
+    libc::SYS_rmdir,
+    libc::SYS_unlink,
+    libc::SYS_rename,
+    libc::SYS_renameat,
+    libc::SYS_link,
+    libc::SYS_symlink,
+    libc::SYS_mknod,
+    libc::SYS_chmod,
+    libc::SYS_chown,
+    libc::SYS_lchown,
+    libc::SYS_utime,
+    libc::SYS_utimes,
+    libc::SYS_futimesat,
+];
+#[cfg(not(target_arch = "x86_64"))]
+pub(crate) const CAUGHT_OLD: &[c_long] = &[libc::SYS_renameat];
+
+/// Calls that the kernel carries out, and the server has to know of: what a process may do changes with its user.
+const USERS: &[c_long] = &[
+    libc::SYS_setuid,
+    libc::SYS_setgid,
+    libc::SYS_setreuid,
+    libc::SYS_setregid,
+    libc::SYS_setresuid,
+    libc::SYS_setresgid,
+    libc::SYS_setfsuid,
+    libc::SYS_setfsgid,
+    libc::SYS_setgroups,
+];
+
+pub(crate) fn is_change_of_user(number: i32) -> bool {
+    USERS.contains(&number.into())
+}
+
+pub(crate) const FCHMODAT2: c_long = 452;
+
+/// Calls of newer kernels, the same numbers on all machines: as if the kernel didn't have them, so that programs use the older ones.
+const UNKNOWN: &[c_long] = &[
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    // cachestat is none. setxattrat, getxattrat, listxattrat, removexattrat, open_tree_attr, file_getattr, file_setattr:
+    463,
+    464,
+    465,
+    466,
+    467,
+    468,
+    469,
+];
+
+/// No call that this filter knows has a higher number.
+const LAST_KNOWN: u32 = 470;
+
+/// What takes privileges, or would lead around the server.
+const FORBIDDEN: &[c_long] = &[
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_open_by_handle_at,
+    libc::SYS_fanotify_init,
+    libc::SYS_fanotify_mark,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_acct,
+    libc::SYS_quotactl,
+    libc::SYS_quotactl_fd,
+    libc::SYS_bpf,
+    libc::SYS_setns,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_reboot,
+];
+
+#[cfg(target_arch = "x86_64")]
+const FORBIDDEN_OLD: &[c_long] = &[libc::SYS_uselib];
+#[cfg(not(target_arch = "x86_64"))]
+const FORBIDDEN_OLD: &[c_long] = &[];
+
+/// Requests of ioctl that change a file which is open to read: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION,
+/// FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ENABLE_VERITY.
+const IOCTLS: &[u32] = &[0x4008_6602, 0x401c_5820, 0x4008_7602, 0x800c_6613, 0x4080_6685];
+
+const ALLOW: u32 = 0x7fff_0000;
+const ERRNO: u32 = 0x0005_0000;
+const NOTIFY: u32 = 0x7fc0_0000;
+/// Offsets in `struct seccomp_data`.
+const NUMBER: u32 = 0;
+const ARCH: u32 = 4;
+const fn argument(n: u32) -> u32 {
+    16 + 8 * n + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+
+#[cfg(target_arch = "x86_64")]
+const THIS_ARCH: u32 = 0xc000_003e;
+#[cfg(target_arch = "aarch64")]
+const THIS_ARCH: u32 = 0xc000_00b7;
+
+const fn op(code: u32, k: u32) -> sock_filter {
+    sock_filter { code: code as u16, jt: 0, jf: 0, k }
+}
+
+const fn load(offset: u32) -> sock_filter {
+    op(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
+}
+
+const fn answer(with: u32) -> sock_filter {
+    op(libc::BPF_RET | libc::BPF_K, with)
+}
+
+/// Answers if the loaded word compares so; 2 instructions.
+fn when(compare: u32, k: u32, with: u32) -> [sock_filter; 2] {
+    [sock_filter { jf: 1, ..op(libc::BPF_JMP | compare | libc::BPF_K, k) }, answer(with)]
+}
+
+/// The filter. `network` says whether the command may make sockets for other than local connections.
+pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
+    let refuse = |error: i32| ERRNO | error as u32;
+    let equal = libc::BPF_JEQ;
+    let mut program = vec![load(ARCH)];
+    // Another machine's calls, 32-bit ones: none of them.
+    program.extend([sock_filter { jt: 1, ..op(libc::BPF_JMP | equal | libc::BPF_K, THIS_ARCH) }, answer(refuse(libc::ENOSYS))]);
+    program.push(load(NUMBER));
+    // x32's have a high bit; what is newer than this filter may name files.
+    program.extend(when(libc::BPF_JGT, LAST_KNOWN, refuse(libc::ENOSYS)));
+    for number in CAUGHT.iter().chain(CAUGHT_OLD).chain(USERS) {
+        program.extend(when(equal, *number as u32, NOTIFY));
+    }
+    for number in UNKNOWN {
+        program.extend(when(equal, *number as u32, refuse(libc::ENOSYS)));
+    }
+    for number in FORBIDDEN.iter().chain(FORBIDDEN_OLD) {
+        program.extend(when(equal, *number as u32, refuse(libc::EPERM)));
+    }
+    program.extend(when(equal, libc::SYS_name_to_handle_at as u32, refuse(libc::EOPNOTSUPP)));
+    // New mount and user namespaces would see other names, or have other rights than the server.
+    let namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWUSER;
+    let mut with_argument = |number: c_long, n: u32, tests: Vec<sock_filter>| {
+        program.push(sock_filter { jf: tests.len() as u8 + 2, ..op(libc::BPF_JMP | equal | libc::BPF_K, number as u32) });
+        program.push(load(argument(n)));
+        program.extend(tests);
+        program.push(answer(ALLOW));
+    };
+    for number in [libc::SYS_unshare, libc::SYS_clone] {
+        with_argument(number, 0, when(libc::BPF_JSET, namespaces as u32, refuse(libc::EPERM)).to_vec());
+    }
+    let ioctls = IOCTLS.iter().flat_map(|request| when(equal, *request, refuse(libc::EOPNOTSUPP))).collect();
+    with_argument(libc::SYS_ioctl, 1, ioctls);
+    if !network {
+        let mut tests = Vec::new();
+        for family in [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_ALG] {
+            tests.extend(when(equal, family as u32, ALLOW));
+        }
+        tests.push(answer(refuse(libc::EACCES)));
+        with_argument(libc::SYS_socket, 0, tests);
+    }
+    program.push(answer(ALLOW));
+    program
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs the filter as the kernel would.
+    fn run(program: &[sock_filter], number: u32, arch: u32, args: [u32; 6]) -> u32 {
+        let (mut at, mut word) = (0, 0);
+        loop {
+            let op = program[at];
+            at += 1;
+            let code = u32::from(op.code);
+            match code & 7 {
+                libc::BPF_LD => {
+                    word = match op.k {
+                        NUMBER => number,
+                        ARCH => arch,
+                        other => args[(other as usize - 16) / 8],
+                    }
+                }
+                libc::BPF_RET => return op.k,
+                _ => {
+                    let holds = match code & 0xf0 {
+                        libc::BPF_JEQ => word == op.k,
+                        libc::BPF_JGT => word > op.k,
+                        libc::BPF_JSET => word & op.k != 0,
+                        other => panic!("jump {other}"),
+                    };
+                    at += usize::from(if holds { op.jt } else { op.jf });
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn decides() {
+        let program = filter(false);
+        let call = |number: c_long, args| run(&program, number as u32, THIS_ARCH, args);
+        assert_eq!(call(libc::SYS_openat, [0; 6]), NOTIFY);
+        assert_eq!(call(libc::SYS_read, [0; 6]), ALLOW);
+        assert_eq!(call(libc::SYS_io_uring_setup, [0; 6]), ERRNO | libc::ENOSYS as u32);
+        assert_eq!(call(libc::SYS_mount, [0; 6]), ERRNO | libc::EPERM as u32);
+        assert_eq!(call(libc::SYS_clone, [libc::CLONE_NEWUSER as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
+        assert_eq!(call(libc::SYS_clone, [libc::SIGCHLD as u32, 0, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(call(libc::SYS_ioctl, [0, 0x4008_6602, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32);
+        assert_eq!(call(libc::SYS_ioctl, [0, 0x5401, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(call(libc::SYS_socket, [libc::AF_INET as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EACCES as u32);
+        assert_eq!(call(libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(call(9999, [0; 6]), ERRNO | libc::ENOSYS as u32);
+        assert_eq!(run(&program, libc::SYS_read as u32, 0x4000_0003, [0; 6]), ERRNO | libc::ENOSYS as u32);
+        assert_eq!(run(&program, 0x4000_0000 | libc::SYS_read as u32, THIS_ARCH, [0; 6]), ERRNO | libc::ENOSYS as u32);
+    }
+}

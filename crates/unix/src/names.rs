@@ -1,0 +1,139 @@
+//! From what a thread says to names in the tree: paths, descriptors, and the links of /proc.
+
+use crate::{
+    calls::Server,
+    tasks::{Caller, read_string},
+};
+use rustix::{
+    fs::{AtFlags, CWD, Stat, readlinkat, statat},
+    io::Errno,
+};
+use slipway_layer::{Links, Resolved, Target, TreePath};
+
+/// A path is no longer, with its zero.
+pub(crate) const PATH_MAX: usize = 4096;
+
+/// What a descriptor is open on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Object {
+    /// A file of this name; and whether it is the topmost layer's.
+    Named(TreePath, bool),
+    /// What has no name: a pipe, a socket, a file that was removed.
+    Unnamed,
+}
+
+/// The links of /proc, as the calling thread sees them.
+pub(crate) struct ProcLinks<'a> {
+    server: &'a Server,
+    caller: Caller,
+}
+
+impl Links for ProcLinks<'_> {
+    fn target(&self, path: &TreePath) -> Option<Target> {
+        let parts: Vec<&[u8]> = path.components().collect();
+        let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<u32>().ok());
+        let Caller { tid, pid } = self.caller;
+        match parts.as_slice() {
+            [b"proc", b"self"] => Some(Target::Path(pid.to_string().into_bytes())),
+            [b"proc", b"thread-self"] => Some(Target::Path(format!("{pid}/task/{tid}").into_bytes())),
+            [b"proc", process, .., b"cwd"] => {
+                let process = number(process)?;
+                self.server.tasks.get(process).map(|process| Target::Path(process.cwd.absolute()))
+            }
+            [b"proc", process, .., b"root"] if number(process).is_some() => Some(Target::Path(b"/".to_vec())),
+            [b"proc", process, .., b"exe" | b"fd" | b"map_files"] | [b"proc", process, .., b"fd" | b"map_files", _] => {
+                number(process)?;
+                let link = readlinkat(CWD, path.absolute(), Vec::new()).ok()?.into_bytes();
+                match self.server.name_of(&link, || statat(CWD, path.absolute(), AtFlags::empty())) {
+                    Object::Named(name, _) => Some(Target::Path(name.absolute())),
+                    Object::Unnamed => Some(Target::Object),
+                }
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Server {
+    pub(crate) fn links(&self, caller: Caller) -> ProcLinks<'_> {
+        ProcLinks { server: self, caller }
+    }
+
+    /// The name of a file that /proc calls so.
+    fn name_of(&self, link: &[u8], stat: impl FnOnce() -> Result<Stat, Errno>) -> Object {
+        if link.first() != Some(&b'/') {
+            return Object::Unnamed;
+        }
+        // The text is the same for a file of that name and one that was removed.
+        if link.ends_with(b" (deleted)") && stat().is_ok_and(|stat| stat.st_nlink == 0) || link.starts_with(b"/memfd:") {
+            return Object::Unnamed;
+        }
+        let path = TreePath::literal(link);
+        let top = self.files.len().wrapping_sub(1);
+        for (index, files) in self.files.iter().enumerate() {
+            if let Some(rest) = path.below(files) {
+                return Object::Named(TreePath::literal(rest), index == top);
+            }
+        }
+        if path.is_within(&self.store) { Object::Unnamed } else { Object::Named(path, false) }
+    }
+
+    /// What a thread's descriptor is open on.
+    ///
+    /// # Errors
+    /// EBADF.
+    pub(crate) fn object(&self, caller: Caller, fd: i32) -> Result<Object, Errno> {
+        let name = format!("/proc/{}/fd/{fd}", caller.tid);
+        let link = readlinkat(CWD, &*name, Vec::new()).map_err(|_| Errno::BADF)?;
+        Ok(self.name_of(link.to_bytes(), || statat(CWD, &*name, AtFlags::empty())))
+    }
+
+    /// The directory that a path is relative to.
+    ///
+    /// # Errors
+    /// EBADF, ENOENT if it was removed, ENOTDIR.
+    pub(crate) fn base(&self, caller: Caller, dir: i32) -> Result<TreePath, Errno> {
+        if dir == libc::AT_FDCWD {
+            return Ok(self.tasks.cwd(caller.pid));
+        }
+        match self.object(caller, dir)? {
+            Object::Named(path, _) => Ok(path),
+            Object::Unnamed => {
+                let stat = statat(CWD, format!("/proc/{}/fd/{dir}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
+                let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory;
+                Err(if is_dir { Errno::NOENT } else { Errno::NOTDIR })
+            }
+        }
+    }
+
+    /// Reads a path and follows it.
+    ///
+    /// # Errors
+    /// EFAULT, and those of looking names up.
+    pub(crate) fn lookup(&mut self, caller: Caller, dir: i32, path: u64, follow: bool) -> Result<Resolved, Errno> {
+        let path = read_string(caller.tid, path, PATH_MAX)?;
+        self.lookup_bytes(caller, dir, &path, follow)
+    }
+
+    /// The same of a path that was read.
+    ///
+    /// # Errors
+    /// Those of looking names up.
+    pub(crate) fn lookup_bytes(&mut self, caller: Caller, dir: i32, path: &[u8], follow: bool) -> Result<Resolved, Errno> {
+        let start = if path.first() == Some(&b'/') {
+            TreePath::root()
+        } else if path.is_empty() {
+            return Err(Errno::NOENT);
+        } else {
+            let start = self.base(caller, dir)?;
+            // A name in what is no directory.
+            if self.view.find(&start)?.kind() != rustix::fs::FileType::Directory {
+                return Err(Errno::NOTDIR);
+            }
+            start
+        };
+        let resolved = self.view.resolve(&start, path, follow, &self.links(caller));
+        self.record.looked(&resolved, &start, path);
+        resolved
+    }
+}

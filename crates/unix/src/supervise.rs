@@ -1,0 +1,271 @@
+//! The server's process: it starts the command in the net, answers its calls, and reports how it ended. It goes on while anything
+//! that the command started is there.
+
+use crate::{
+    calls::{Answer, Reply, Server},
+    filter,
+    launch::{Report, Started},
+    sys::{self, Ended},
+};
+use rustix::{
+    event::epoll,
+    fd::{AsFd, OwnedFd},
+    fs::Mode,
+    io::Errno,
+    process::{Pid, Signal, kill_process},
+};
+use std::{
+    fs::File,
+    io::{Read, Write},
+    os::unix::process::CommandExt,
+    path::{Path, PathBuf},
+    process,
+    sync::Arc,
+};
+
+/// Who an event is from; others are processes.
+const LISTENER: u64 = 0;
+const SIGNALS: u64 = 1;
+const FRONT: u64 = 2;
+
+struct Supervisor {
+    server: Server,
+    listener: Arc<OwnedFd>,
+    events: OwnedFd,
+    signals: OwnedFd,
+    /// The process that the user started, which waits for reports.
+    front: File,
+    /// The command, until it has ended.
+    command: Option<Pid>,
+    /// Where it says that it could not be executed.
+    failure: File,
+    /// Where what was looked at is written.
+    record: Option<PathBuf>,
+}
+
+/// Starts the program and serves it to the end. `front` gets the reports.
+pub(crate) fn supervise(
+    server: Server,
+    program: &Started<'_>,
+    kernel_dir: &Path,
+    record: Option<&Path>,
+    front: File,
+) -> Result<(), Errno> {
+    sys::raise_descriptors();
+    let old = rustix::process::umask(Mode::empty());
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
+    let (to_command, from_command) = std::os::unix::net::UnixStream::pair().map_err(|_| Errno::MFILE)?;
+    let (failure, tell_failure) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let Some(command) = sys::fork()? else {
+        rustix::process::umask(old);
+        become_command(program, kernel_dir, &from_command, tell_failure.into());
+    };
+    drop((from_command, tell_failure));
+    // Who reads what the command writes sees its end with the command's.
+    if let Ok(null) = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, Mode::empty()) {
+        let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));
+        let _ = rustix::stdio::dup2_stderr(&null);
+    }
+    let listener = receive_fd(&to_command)?;
+    sys::switch_at_once(listener.as_fd());
+    let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+    let signals = sys::signals()?;
+    for (fd, who) in [(listener.as_fd(), LISTENER), (signals.as_fd(), SIGNALS)] {
+        epoll::add(&events, fd, epoll::EventData::new_u64(who), epoll::EventFlags::IN)?;
+    }
+    epoll::add(&events, &front, epoll::EventData::new_u64(FRONT), epoll::EventFlags::empty())?;
+    let supervisor = Supervisor {
+        server,
+        listener: Arc::new(listener),
+        events,
+        signals,
+        front,
+        command: Some(command),
+        failure: failure.into(),
+        record: record.map(Path::to_owned),
+    };
+    supervisor.serve(command)
+}
+
+/// The command's process: into the net, then the program.
+fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::net::UnixStream, mut failure: File) -> ! {
+    let run = || -> std::io::Error {
+        let prepared = (|| {
+            // Without the server nothing is safe.
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            rustix::process::chdir(kernel_dir)?;
+            rustix::thread::set_no_new_privs(true)?;
+            let listener = sys::install_filter(&filter::filter(program.program.network))?;
+            let listeners = [listener.as_fd()];
+            let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+            let mut message = rustix::net::SendAncillaryBuffer::new(&mut space);
+            message.push(rustix::net::SendAncillaryMessage::ScmRights(&listeners));
+            rustix::net::sendmsg(to, &[std::io::IoSlice::new(b"n")], &mut message, rustix::net::SendFlags::empty())
+        })();
+        match prepared {
+            Err(error) => error.into(),
+            Ok(_) => {
+                sys::mask_signals(Some(&program.signals));
+                process::Command::new(program.program.name).args(program.program.args).exec()
+            }
+        }
+    };
+    let error = run();
+    let code = error.raw_os_error().unwrap_or(libc::EIO);
+    let _ = failure.write_all(&code.to_ne_bytes());
+    process::exit(126)
+}
+
+fn receive_fd(from: &std::os::unix::net::UnixStream) -> Result<OwnedFd, Errno> {
+    let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut message = rustix::net::RecvAncillaryBuffer::new(&mut space);
+    let mut byte = [0];
+    let mut parts = [std::io::IoSliceMut::new(&mut byte)];
+    rustix::net::recvmsg(from, &mut parts, &mut message, rustix::net::RecvFlags::CMSG_CLOEXEC)?;
+    let fds = message.drain().find_map(|message| match message {
+        rustix::net::RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    fds.ok_or(Errno::PERM)
+}
+
+impl Supervisor {
+    fn serve(mut self, command: Pid) -> Result<(), Errno> {
+        self.report(&Report::Started(command.as_raw_nonzero().get()));
+        let mut is_empty = false;
+        loop {
+            let mut space = Vec::with_capacity(64);
+            match epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut space), None) {
+                Err(Errno::INTR) => continue,
+                waited => waited?,
+            };
+            // Ends first: a number may be in use again.
+            space.sort_by_key(|event| event.data.u64() == LISTENER);
+            for event in &space {
+                let flags = event.flags;
+                match event.data.u64() {
+                    LISTENER if flags.contains(epoll::EventFlags::IN) => self.answer_next(),
+                    LISTENER => {
+                        // All have left the net; the command's end may not have been told yet.
+                        let _ = epoll::delete(&self.events, &self.listener);
+                        is_empty = true;
+                    }
+                    SIGNALS => {
+                        while sys::next_signal(&self.signals).is_some() {}
+                        self.reap();
+                    }
+                    FRONT => self.end_command(),
+                    pid => self.ended(pid as u32),
+                }
+            }
+            if self.command.is_none() && (is_empty || !sys::has_children()) {
+                self.save();
+                return Ok(());
+            }
+        }
+    }
+
+    /// The process that the user started was killed: so is the command.
+    fn end_command(&mut self) {
+        let _ = epoll::delete(&self.events, &self.front);
+        if let Some(command) = self.command {
+            let _ = kill_process(command, Signal::KILL);
+        }
+    }
+
+    fn ended(&mut self, pid: u32) {
+        self.server.tasks.remove(pid);
+        self.server.listings.forget(pid);
+        self.server.execs.forget(pid);
+    }
+
+    /// Notes which children ended.
+    fn reap(&mut self) {
+        let mut ended = None;
+        while let Some((pid, how)) = sys::wait_any() {
+            let is_command = self.command.is_some_and(|command| command.as_raw_nonzero().get() as u32 == pid);
+            match (how, is_command) {
+                (Ended::Stopped, true) => self.report(&Report::Stopped),
+                (Ended::Stopped, false) => {}
+                (how, is_command) => {
+                    self.ended(pid);
+                    if is_command {
+                        self.command = None;
+                        self.save();
+                        ended = Some(how);
+                    }
+                }
+            }
+        }
+        if let Some(how) = ended {
+            self.report_end(how);
+            if sys::has_children() {
+                self.report(&Report::Background);
+            }
+        }
+    }
+
+    fn report_end(&mut self, how: Ended) {
+        let mut code = [0; 4];
+        let failed = self.failure.read_exact(&mut code).is_ok();
+        self.report(&match how {
+            _ if failed => Report::NotRun(i32::from_ne_bytes(code)),
+            Ended::Signal(signal) => Report::Signal(signal),
+            Ended::Exit(code) => Report::Exit(code),
+            Ended::Stopped => Report::Stopped,
+        });
+    }
+
+    fn report(&mut self, report: &Report) {
+        let mut line = serde_json::to_vec(report).unwrap_or_default();
+        line.push(b'\n');
+        let _ = self.front.write_all(&line);
+    }
+
+    /// Adds what was looked at to what earlier commands in the layer did.
+    fn save(&mut self) {
+        let Some(path) = &self.record else { return };
+        let mut record = std::mem::take(&mut self.server.record);
+        if let Ok(text) = std::fs::read(path)
+            && let Ok(earlier) = serde_json::from_slice(&text)
+        {
+            record.add(earlier);
+        }
+        let beside = path.with_extension("new");
+        let written = serde_json::to_vec(&record).map_err(std::io::Error::other).and_then(|text| std::fs::write(&beside, text));
+        let _ = written.and_then(|()| std::fs::rename(&beside, path));
+    }
+
+    fn answer_next(&mut self) {
+        let Ok(call) = sys::receive(self.listener.as_fd()) else { return };
+        let reply = self.server.answer(&call);
+        for pid in std::mem::take(&mut self.server.tasks.entered) {
+            if let Some(process) = self.server.tasks.get(pid) {
+                let _ = epoll::add(&self.events, &process.pidfd, epoll::EventData::new_u64(pid.into()), epoll::EventFlags::IN);
+            }
+        }
+        respond(&self.listener, call.id, reply);
+    }
+}
+
+fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
+    let fd = listener.as_fd();
+    match reply {
+        Ok(Answer::Value(value)) => sys::respond(fd, id, Ok(value)),
+        Err(error) => sys::respond(fd, id, Err(error)),
+        Ok(Answer::Continue) => sys::carry_on(fd, id),
+        Ok(Answer::ContinueThen(then)) => {
+            sys::carry_on(fd, id);
+            then();
+        }
+        Ok(Answer::Fd(given, cloexec)) => {
+            if let Err(error) = sys::give(fd, id, given.as_fd(), cloexec) {
+                sys::respond(fd, id, Err(error));
+            }
+        }
+        Ok(Answer::Later(later)) => {
+            let listener = Arc::clone(listener);
+            std::thread::spawn(move || respond(&listener, id, later()));
+        }
+    }
+}

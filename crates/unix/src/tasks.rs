@@ -1,0 +1,209 @@
+//! The processes in the net: which thread is whose, and working directories, which the kernel doesn't know.
+//!
+//! The kernel's own working directory of every process is one of ours, and never changes. A new process has its parent's directory as it was
+//! when it was made; so before a process changes it, or ends, its children are entered.
+
+use crate::sys;
+use rustix::{
+    fd::OwnedFd,
+    io::Errno,
+    process::{Pid, PidfdFlags, pidfd_open},
+};
+use slipway_layer::TreePath;
+use std::{collections::HashMap, fs, io};
+
+/// A process.
+#[derive(Debug)]
+pub(crate) struct Process {
+    pub(crate) cwd: TreePath,
+    /// Readable when it has ended.
+    pub(crate) pidfd: OwnedFd,
+}
+
+/// A thread that has made a call.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Caller {
+    pub(crate) tid: u32,
+    /// Its process.
+    pub(crate) pid: u32,
+}
+
+/// Those that are known.
+#[derive(Debug)]
+pub(crate) struct Tasks {
+    processes: HashMap<u32, Process>,
+    /// Threads that are not the first of their process.
+    threads: HashMap<u32, u32>,
+    /// Where the command was started.
+    start: TreePath,
+    /// Those that were entered since this was looked at.
+    pub(crate) entered: Vec<u32>,
+}
+
+/// A number from `/proc/N/status`.
+fn field(status: &str, name: &str) -> Option<u32> {
+    status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
+}
+
+impl Tasks {
+    pub(crate) fn new(start: TreePath) -> Self {
+        Self { processes: HashMap::new(), threads: HashMap::new(), start, entered: Vec::new() }
+    }
+
+    /// The process of a thread, which is entered if it is new.
+    ///
+    /// # Errors
+    /// ESRCH if it is gone.
+    pub(crate) fn caller(&mut self, tid: u32) -> Result<Caller, Errno> {
+        if self.processes.contains_key(&tid) {
+            return Ok(Caller { tid, pid: tid });
+        }
+        if let Some(pid) = self.threads.get(&tid)
+            && fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap_or(false)
+        {
+            return Ok(Caller { tid, pid: *pid });
+        }
+        let status = fs::read_to_string(format!("/proc/{tid}/status")).map_err(|_| Errno::SRCH)?;
+        let pid = field(&status, "Tgid:").ok_or(Errno::SRCH)?;
+        if pid != tid {
+            self.threads.insert(tid, pid);
+        }
+        if !self.processes.contains_key(&pid) {
+            let cwd = self.inherited(&status);
+            self.enter(pid, cwd)?;
+        }
+        Ok(Caller { tid, pid })
+    }
+
+    /// The directory of the nearest process above that is known.
+    fn inherited(&self, status: &str) -> TreePath {
+        let mut parent = field(status, "PPid:");
+        while let Some(pid) = parent.filter(|pid| *pid > 1) {
+            if let Some(process) = self.processes.get(&pid) {
+                return process.cwd.clone();
+            }
+            parent = fs::read_to_string(format!("/proc/{pid}/status")).ok().and_then(|status| field(&status, "PPid:"));
+        }
+        self.start.clone()
+    }
+
+    fn enter(&mut self, pid: u32, cwd: TreePath) -> Result<(), Errno> {
+        let number = Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?;
+        let pidfd = pidfd_open(number, PidfdFlags::empty())?;
+        self.processes.insert(pid, Process { cwd, pidfd });
+        self.entered.push(pid);
+        Ok(())
+    }
+
+    pub(crate) fn get(&self, pid: u32) -> Option<&Process> {
+        self.processes.get(&pid)
+    }
+
+    pub(crate) fn cwd(&self, pid: u32) -> TreePath {
+        self.processes.get(&pid).map_or_else(|| self.start.clone(), |process| process.cwd.clone())
+    }
+
+    /// Enters the children of a process that are not known, and theirs.
+    pub(crate) fn adopt_children(&mut self, pid: u32) {
+        let cwd = self.cwd(pid);
+        let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return };
+        for task in tasks.flatten() {
+            let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
+            for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
+                if !self.processes.contains_key(&child) && self.enter(child, cwd.clone()).is_ok() {
+                    self.adopt_children(child);
+                }
+            }
+        }
+    }
+
+    /// Changes a process's working directory.
+    pub(crate) fn change_dir(&mut self, pid: u32, to: TreePath) {
+        self.adopt_children(pid);
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.cwd = to;
+        }
+    }
+
+    /// Renames working directories that are within a directory that was renamed.
+    pub(crate) fn renamed(&mut self, from: &TreePath, to: &TreePath) {
+        let pids: Vec<u32> = self.processes.keys().copied().collect();
+        for pid in pids {
+            if self.cwd(pid).is_within(from) {
+                self.adopt_children(pid);
+            }
+        }
+        for process in self.processes.values_mut() {
+            if let Some(rest) = process.cwd.below(from) {
+                process.cwd = to.join(rest);
+            }
+        }
+    }
+
+    /// A process ended.
+    pub(crate) fn remove(&mut self, pid: u32) {
+        self.processes.remove(&pid);
+        self.threads.retain(|_, process| *process != pid);
+    }
+}
+
+/// A path that a thread gave: up to its zero.
+///
+/// # Errors
+/// EFAULT, ENAMETOOLONG.
+pub(crate) fn read_string(tid: u32, address: u64, limit: usize) -> Result<Vec<u8>, Errno> {
+    const PAGE: usize = 4096;
+    let mut bytes = Vec::new();
+    while bytes.len() < limit {
+        let at = address + bytes.len() as u64;
+        // The string may end just before a page that is not there.
+        let mut chunk = [0; PAGE];
+        let count = PAGE - at as usize % PAGE;
+        let count = if bytes.is_empty() { count.min(256) } else { count };
+        let count = sys::read_memory(tid, at, &mut chunk[..count])?;
+        if let Some(end) = chunk[..count].iter().position(|byte| *byte == 0) {
+            bytes.extend_from_slice(&chunk[..end]);
+            return if bytes.len() < limit { Ok(bytes) } else { Err(Errno::NAMETOOLONG) };
+        }
+        bytes.extend_from_slice(&chunk[..count]);
+    }
+    Err(Errno::NAMETOOLONG)
+}
+
+/// So many bytes.
+///
+/// # Errors
+/// EFAULT.
+pub(crate) fn read_bytes(tid: u32, address: u64, count: usize) -> Result<Vec<u8>, Errno> {
+    let mut bytes = vec![0; count];
+    let mut done = 0;
+    while done < count {
+        done += sys::read_memory(tid, address + done as u64, &mut bytes[done..])?;
+    }
+    Ok(bytes)
+}
+
+/// A 64-bit number.
+///
+/// # Errors
+/// EFAULT.
+pub(crate) fn read_word(tid: u32, address: u64) -> Result<u64, Errno> {
+    let bytes = read_bytes(tid, address, 8)?;
+    Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| Errno::FAULT)?))
+}
+
+/// Writes a thread's memory also where the thread itself may only read: `/proc/N/mem` can.
+///
+/// # Errors
+/// EFAULT and those of open.
+pub(crate) fn force_memory(tid: u32, address: u64, bytes: &[u8]) -> io::Result<()> {
+    use std::os::unix::fs::FileExt;
+    fs::OpenOptions::new().write(true).open(format!("/proc/{tid}/mem"))?.write_all_at(bytes, address)
+}
+
+/// The mask of modes of new files.
+pub(crate) fn umask(tid: u32) -> u32 {
+    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
+    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
+}

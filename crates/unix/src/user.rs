@@ -1,0 +1,80 @@
+//! Root's server acts as the user that a process of root's has become: it looks names up, and opens files, with that user's rights.
+
+use crate::sys;
+use rustix::{
+    fs::{Gid, Uid},
+    thread::set_thread_groups,
+};
+use slipway_layer::Identity;
+use std::{cell::Cell, fs};
+
+/// A caller that is not the server's own user. The server has its rights while this is there.
+#[derive(Debug)]
+pub(crate) struct User {
+    uid: Uid,
+    gid: Gid,
+    groups: Vec<Gid>,
+    own: (Uid, Gid, Vec<Gid>),
+    /// How many changes of layers are under way, which the server makes with its own rights.
+    depth: Cell<u32>,
+}
+
+/// The numbers of a line of `/proc/N/status`.
+fn numbers(status: &str, name: &str) -> Vec<u32> {
+    let line = status.lines().find_map(|line| line.strip_prefix(name)).unwrap_or_default();
+    line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+impl User {
+    /// That of a thread; none if the server's rights are the same, or can't be changed.
+    pub(crate) fn of(tid: u32) -> Option<Self> {
+        let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+        let own = (rustix::process::geteuid(), rustix::process::getegid(), rustix::process::getgroups().ok()?);
+        // The last of the four is that for files.
+        let last = |name| numbers(&status, name).get(3).copied();
+        let (uid, gid) = (Uid::from_raw(last("Uid:")?), Gid::from_raw(last("Gid:")?));
+        let groups: Vec<Gid> = numbers(&status, "Groups:").into_iter().map(Gid::from_raw).collect();
+        if !own.0.is_root() || (uid, gid, &groups) == (own.0, own.1, &own.2) {
+            return None;
+        }
+        let user = Self { uid, gid, groups, own, depth: Cell::new(0) };
+        user.become_caller();
+        Some(user)
+    }
+
+    fn become_caller(&self) {
+        // The groups first, and the user last: with it goes the right to change the others.
+        let _ = set_thread_groups(&self.groups);
+        sys::set_file_user(self.uid, self.gid);
+    }
+
+    fn become_server(&self) {
+        sys::set_file_user(self.own.0, self.own.1);
+        let _ = set_thread_groups(&self.own.2);
+    }
+}
+
+impl Identity for User {
+    fn elevate(&self) {
+        if self.depth.replace(self.depth.get() + 1) == 0 {
+            self.become_server();
+        }
+    }
+
+    fn lower(&self) {
+        self.depth.set(self.depth.get() - 1);
+        if self.depth.get() == 0 {
+            self.become_caller();
+        }
+    }
+
+    fn owner(&self) -> (Uid, Gid) {
+        (self.uid, self.gid)
+    }
+}
+
+impl Drop for User {
+    fn drop(&mut self) {
+        self.become_server();
+    }
+}
