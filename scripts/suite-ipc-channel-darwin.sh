@@ -62,5 +62,5 @@ printf '%-32s %8s %10s %9s\n' "ipc-channel $version for macOS" passed failed ign
 awk '/Running/ { name = $2 == "unittests" ? $3 : $2 }
     /^test result/ && $4 + $6 + $8 { printf "%-32s %8d %10d %9d\n", name, $4, $6, $8 }' "$log"
 echo "left out: $left_out (vm_region_recurse_64 and the tags of memory are not there)"
-grep '^test .*\(FAILED\|ignored.*\)$' "$log" | sort -u || true
+grep '^test [^ ]* \.\.\. \(FAILED\|ignored.*\)$' "$log" | sort -u || true
 exit "$status"

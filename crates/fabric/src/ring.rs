@@ -1,9 +1,8 @@
 //! A ring of bytes with one writing end and one reading end, in memory that both can write.
 //!
-//! Positions in the stream are 64-bit counts of bytes that never wrap in practice. Neither end
-//! trusts the other: each keeps its own cursor in private memory ([`TxCursor`], [`RxCursor`]),
-//! stores it into the segment for the other to see, and checks what it loads from there. The words
-//! W1 to R6 are the steps of `docs/ring-abi.md`.
+//! Positions in the stream are 64-bit counts of bytes that never wrap in practice. Neither end trusts the other: each keeps its
+//! own cursor in private memory ([`TxCursor`], [`RxCursor`]), stores it into the segment for the other to see, and checks what
+//! it loads from there. The words W1 to R6 are the steps of `docs/ring-abi.md`.
 //!
 //! A `Ring` does no waiting: it says whether the peer must be woken, and the caller owns the bell.
 
@@ -252,24 +251,17 @@ impl Ring {
         Ok(())
     }
 
-    /// As [`Ring::fill`], for words and what follows them, with `filling` zeroes behind it: none, or 4 where 4 bytes are a word's first half.
+    /// As [`Ring::fill`], for words and what follows them, with `pad` zeroes behind it: none, or 4 where 4 bytes are a word's first half.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
     #[inline(always)]
-    pub fn fill_headed<const N: usize>(
-        &self,
-        tx: &mut TxCursor,
-        head: [u64; N],
-        rest: &[u8],
-        filling: usize,
-    ) -> Result<(), Corrupt> {
+    pub fn fill_headed<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8], pad: usize) -> Result<(), Corrupt> {
         self.rewind(tx)?;
         let at = tx.tail.wrapping_sub(tx.base);
-        let len = (size_of_val(&head) + rest.len() + filling) as u64;
-        if filling > 0 {
-            // The first half is written over.
-            self.bytes.store(at + len - 8, [0]);
+        let len = (size_of_val(&head) + rest.len() + pad) as u64;
+        if pad > 0 {
+            self.bytes.store(at + len - 8, [0]); // its first half is written over
         }
         self.bytes.store(at, head);
         if !rest.is_empty() {

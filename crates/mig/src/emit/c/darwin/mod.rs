@@ -1,6 +1,6 @@
 //! C stubs for Darwin's dialect: descriptors in front, an NDR record, and data in units of four bytes.
 //!
-//! [`layout`] says where everything lies; [`mod@user`] and [`mod@server`] write the stubs, which share the C view of arguments with those of the typed
+//! [`layout`] says where everything lies; `user` and `server` write the stubs, which share the C view of arguments with those of the typed
 //! dialect.
 
 mod check;
