@@ -23,7 +23,7 @@ X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
 export SLIPWAY_PARTS ?= beside
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test test-long lint demo demo-kv demo-colocate demo-ports system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
+.PHONY: help setup build test test-long lint demo demo-kv demo-colocate demo-ports demo-unix system install uninstall deb test-deb test-install test-aarch64 suites sanitize fuzz-short clean
 
 help: ## list the targets
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -71,6 +71,11 @@ demo-colocate: system ## the store of examples/store and its load: in two proces
 demo-ports: system ## an X display over Mach ports: started by its first client, and reached from a sandbox by a right alone
 	@scripts/setup.sh ports
 	@PATH=$(abspath $(TARGET))/stage/bin:$$PATH examples/display/demo.sh
+
+demo-unix: ## a package is built and installed in a layer, looked at and kept; a second command is discarded
+	@scripts/setup.sh build
+	$(CARGO) build --release --locked $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway)
+	@PATH=$(abspath $(REL)):$$PATH examples/unix/demo.sh
 
 sanitize: ## calls by trap with libmach, stubs and C programs under the thread sanitizer, then under the address sanitizer
 	@scripts/sanitize.sh thread && scripts/sanitize.sh address

@@ -18,7 +18,7 @@ use rustix::{
     },
     io::Errno,
 };
-use std::{collections::HashMap, ffi::CStr};
+use std::ffi::CStr;
 
 /// A change of a file's attributes.
 #[derive(Debug)]
@@ -42,7 +42,7 @@ pub(crate) fn log_error(error: std::io::Error) -> Errno {
 }
 
 impl View {
-    fn top_index(&self) -> Result<usize, Errno> {
+    pub(crate) fn top_index(&self) -> Result<usize, Errno> {
         if self.rules.read_only { Err(Errno::ROFS) } else { self.layers.len().checked_sub(1).ok_or(Errno::ROFS) }
     }
 
@@ -50,22 +50,22 @@ impl View {
         self.top_index().map(Place::Layer)
     }
 
-    fn in_top(&self, path: &TreePath) -> Option<&Node> {
+    pub(crate) fn in_top(&self, path: &TreePath) -> Option<&Node> {
         self.layers.last()?.tree.look(path).node
     }
 
-    fn set(&mut self, path: &TreePath, node: Node) {
+    pub(crate) fn set(&mut self, path: &TreePath, node: Node) {
         if let Some(layer) = self.layers.last_mut() {
             layer.tree.set(path, node);
         }
     }
 
-    fn note(&mut self, line: Line) -> Result<(), Errno> {
+    pub(crate) fn note(&mut self, line: Line) -> Result<(), Errno> {
         self.layers.last_mut().ok_or(Errno::ROFS)?.log.add(line).map_err(log_error)
     }
 
     /// Remembers what is below a name before it is changed for the first time.
-    fn note_base(&mut self, path: &TreePath) -> Result<(), Errno> {
+    pub(crate) fn note_base(&mut self, path: &TreePath) -> Result<(), Errno> {
         if self.layers.last().is_none_or(|layer| layer.log.bases.contains_key(path)) {
             return Ok(());
         }
@@ -78,7 +78,7 @@ impl View {
     }
 
     /// Whether something is below the topmost layer at a name, that it doesn't hide by a directory above.
-    fn shows_below(&self, path: &TreePath) -> bool {
+    pub(crate) fn shows_below(&self, path: &TreePath) -> bool {
         let covered = self.layers.last().is_none_or(|layer| layer.tree.look(path).covered);
         !covered && self.find_below_top(path).is_ok()
     }
@@ -88,7 +88,7 @@ impl View {
     }
 
     /// Whether this user may add and remove names in a directory.
-    fn may_change_dir(&self, dir: &TreePath) -> Result<(), Errno> {
+    pub(crate) fn may_change_dir(&self, dir: &TreePath) -> Result<(), Errno> {
         let found = self.find(dir)?;
         if found.kind() != FileType::Directory {
             return Err(Errno::NOTDIR);
@@ -97,7 +97,7 @@ impl View {
     }
 
     /// Whether this user may remove what is there from a directory in which everyone may add names.
-    fn may_remove(&self, found: &Found) -> Result<(), Errno> {
+    pub(crate) fn may_remove(&self, found: &Found) -> Result<(), Errno> {
         let dir = found.path.parent();
         self.may_change_dir(&dir)?;
         let (dir, user) = (self.find(&dir)?.stat, self.user());
@@ -110,6 +110,9 @@ impl View {
         let top = self.top_index()?;
         if is_mark(path.name()) {
             return Err(Errno::INVAL);
+        }
+        if self.is_hidden(path) {
+            return Err(Errno::ACCESS);
         }
         self.may_change_dir(&path.parent())?;
         let _up = self.elevate();
@@ -146,7 +149,7 @@ impl View {
 
     /// Remembers whose copy the file of that name in `work` is.
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    fn enter_copy(&mut self, temporary: &[u8], original: &Found) -> Result<(), Errno> {
+    pub(crate) fn enter_copy(&mut self, temporary: &[u8], original: &Found) -> Result<(), Errno> {
         let top = self.top_index()?;
         let stat = At { dir: self.layers[top].work.as_fd(), name: temporary }.stat()?;
         let original = self.shown(original);
@@ -380,7 +383,7 @@ impl View {
     }
 
     /// Removes what was moved to `work`, and forgets whose copies its files were: their numbers are free for others.
-    fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
+    pub(crate) fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
         let work = self.layers[self.top_index()?].work.try_clone().map_err(log_error)?;
         let at = At { dir: work.as_fd(), name: temporary };
         self.forget_below(at)?;
@@ -404,7 +407,7 @@ impl View {
     }
 
     /// A file of the layer loses a name: with the last one its number is free for another file.
-    fn forget_copy(&mut self, stat: &Stat) -> Result<(), Errno> {
+    pub(crate) fn forget_copy(&mut self, stat: &Stat) -> Result<(), Errno> {
         let is_last = file_type(stat) == FileType::Directory || stat.st_nlink <= 1;
         let top = self.top_index()?;
         if is_last && self.layers[top].log.copies.contains_key(&stat.st_ino) {
@@ -454,180 +457,10 @@ impl View {
             _ => Ok(()),
         }
     }
-
-    /// Renames, replaces, or exchanges two names.
-    ///
-    /// # Errors
-    /// Of renameat2; EXDEV between the layer and what goes through to the host.
-    pub fn rename(&mut self, from: &Found, to: &TreePath, flags: RenameFlags) -> Result<(), Errno> {
-        let other = match self.find(to) {
-            Err(Errno::NOENT) => None,
-            other => Some(other?),
-        };
-        match (self.is_through(&from.path), self.is_through(to)) {
-            (true, true) => return renameat_with(&self.host, from.path.relative(), &self.host, to.relative(), flags),
-            (false, false) => {}
-            _ => return Err(Errno::XDEV),
-        }
-        let top = self.top_index()?;
-        let exchange = flags.contains(RenameFlags::EXCHANGE);
-        if flags.contains(RenameFlags::NOREPLACE) && other.is_some() {
-            return Err(Errno::EXIST);
-        }
-        if flags.intersects(!(RenameFlags::EXCHANGE | RenameFlags::NOREPLACE)) || is_mark(to.name()) {
-            return Err(Errno::INVAL);
-        }
-        if from.path == *to || other.as_ref().is_some_and(|other| self.is_same_file(from, other)) {
-            return Ok(());
-        }
-        let is_dir = |found: &Found| found.kind() == FileType::Directory;
-        if is_dir(from) && to.is_within(&from.path)
-            || exchange && other.as_ref().is_some_and(|other| is_dir(other) && from.path.is_within(to))
-        {
-            return Err(Errno::INVAL);
-        }
-        if from.path.is_root() || to.is_root() {
-            return Err(Errno::BUSY);
-        }
-        self.may_remove(from)?;
-        self.may_change_dir(&to.parent())?;
-        match &other {
-            None if exchange => return Err(Errno::NOENT),
-            None => {}
-            Some(other) => {
-                self.may_remove(other)?;
-                match (is_dir(from), is_dir(other)) {
-                    _ if exchange => {}
-                    (true, false) => return Err(Errno::NOTDIR),
-                    (false, true) => return Err(Errno::ISDIR),
-                    (true, true) if !self.list(to)?.is_empty() => return Err(Errno::NOTEMPTY),
-                    _ => {}
-                }
-            }
-        }
-        let _up = self.elevate();
-        self.scaffold(&to.parent())?;
-        self.make_movable(from)?;
-        self.note_base(to)?;
-        if exchange {
-            if let Some(other) = &other {
-                self.make_movable(other)?;
-            }
-            let files = &self.layers[top].files;
-            renameat_with(files, from.path.relative(), files, to.relative(), RenameFlags::EXCHANGE)?;
-            let tree = &mut self.layers[top].tree;
-            if let (Some(one), Some(two)) = (tree.take(&from.path), tree.take(to)) {
-                tree.set(to, one);
-                tree.set(&from.path, two);
-            }
-            return Ok(());
-        }
-        self.move_name(top, &from.path, to)
-    }
-
-    fn move_name(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
-        let hides = self.shows_below(from);
-        if hides {
-            self.note(Line::Hide(from.clone()))?;
-        }
-        let replaced = self.in_top(to).is_some().then(|| self.at(Place::Layer(top), to).stat()).transpose()?;
-        let moves_dir = matches!(self.in_top(from), Some(Node::Dir(_)));
-        if replaced.is_some() && (moves_dir || matches!(self.in_top(to), Some(Node::Dir(_)))) {
-            // A whiteout can't be replaced by a directory, nor a directory with marks in it by one.
-            let temporary = self.layers[top].temporary();
-            let layer = &self.layers[top];
-            renameat_with(&layer.files, from.relative(), &layer.files, to.relative(), RenameFlags::EXCHANGE)?;
-            renameat(&layer.files, from.relative(), &layer.work, &*temporary)?;
-            self.retire(&temporary)?;
-        } else {
-            let layer = &self.layers[top];
-            renameat(&layer.files, from.relative(), &layer.files, to.relative())?;
-            if let Some(replaced) = replaced {
-                self.forget_copy(&replaced)?;
-            }
-        }
-        if let Some(node) = self.layers[top].tree.take(from) {
-            self.set(to, node);
-        }
-        if hides {
-            symlinkat(WHITEOUT, &self.layers[top].files, from.relative())?;
-            self.set(from, Node::Whiteout);
-            self.note(Line::Hidden)?;
-        }
-        Ok(())
-    }
-
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    fn is_same_file(&self, one: &Found, other: &Found) -> bool {
-        one.place == other.place && (one.stat.st_dev, one.stat.st_ino) == (other.stat.st_dev, other.stat.st_ino)
-    }
-
-    /// Brings what is to be renamed into the topmost layer, as a whole: a directory hides what is below its new name.
-    fn make_movable(&mut self, found: &Found) -> Result<(), Errno> {
-        self.note_base(&found.path)?;
-        if found.kind() != FileType::Directory {
-            return self.copy_up(found, false);
-        }
-        let top = self.top_index()?;
-        let is_whole = matches!(self.in_top(&found.path), Some(Node::Dir(_))) && !self.shows_below(&found.path);
-        if is_whole {
-            if let Some(Node::Dir(dir)) = self.in_top(&found.path)
-                && !dir.opaque
-            {
-                mark(&self.layers[top].files, &found.path, OPAQUE)?;
-                if let Some(dir) = self.layers[top].tree.dir_mut(&found.path) {
-                    dir.opaque = true;
-                }
-            }
-            return Ok(());
-        }
-        self.scaffold(&found.path.parent())?;
-        let temporary = TreePath::literal(self.layers[top].temporary());
-        let node = self.gather(found, &temporary, &mut HashMap::new())?;
-        mark(&self.layers[top].work, &temporary, OPAQUE)?;
-        let layer = &self.layers[top];
-        if layer.tree.look(&found.path).node.is_some() {
-            renameat_with(&layer.work, temporary.relative(), &layer.files, found.path.relative(), RenameFlags::EXCHANGE)?;
-            self.retire(temporary.relative())?;
-        } else {
-            renameat(&layer.work, temporary.relative(), &layer.files, found.path.relative())?;
-        }
-        let Node::Dir(dir) = node else { return Err(Errno::NOTDIR) };
-        self.set(&found.path, Node::Dir(Dir { opaque: true, ..dir }));
-        Ok(())
-    }
-
-    /// Copies a tree as it is seen into `work`.
-    fn gather(&mut self, found: &Found, to: &TreePath, links: &mut HashMap<(u64, u64), Vec<u8>>) -> Result<Node, Errno> {
-        let top = self.top_index()?;
-        self.note_base(&found.path)?;
-        let work = self.layers[top].work.try_clone().map_err(log_error)?;
-        let (from, at) = (self.at(found.place, &found.path), At { dir: work.as_fd(), name: to.relative() });
-        if found.kind() != FileType::Directory {
-            // One of this layer keeps its identity.
-            if found.place == Place::Layer(top) {
-                linkat(from.dir, from.name, at.dir, at.name, AtFlags::empty())?;
-            } else {
-                copy::copy_linked(from, at, &found.stat, links)?;
-                self.enter_copy(to.relative(), found)?;
-            }
-            return Ok(Node::Leaf);
-        }
-        mkdirat(at.dir, at.name, Mode::RWXU)?;
-        let mut dir = Dir { own: true, ..Dir::default() };
-        for entry in self.list(&found.path)? {
-            let below = self.find(&found.path.join(&entry.name))?;
-            let node = self.gather(&below, &to.join(&entry.name), links)?;
-            dir.entries.insert(entry.name, node);
-        }
-        copy_attributes(self.at(found.place, &found.path), at, &found.stat)?;
-        self.enter_copy(to.relative(), found)?;
-        Ok(Node::Dir(dir))
-    }
 }
 
 /// Puts a mark into a directory, whose times stay.
-fn mark(root: &OwnedFd, dir: &TreePath, name: &[u8]) -> Result<(), Errno> {
+pub(crate) fn mark(root: &OwnedFd, dir: &TreePath, name: &[u8]) -> Result<(), Errno> {
     let fd = open_dir(root, dir.relative())?;
     let stat = fs::fstat(&fd)?;
     drop(openat(&fd, name, OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?);

@@ -15,6 +15,7 @@ mod keep;
 mod list;
 mod log;
 mod path;
+mod rename;
 mod store;
 mod tree;
 mod view;

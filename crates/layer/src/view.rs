@@ -176,7 +176,7 @@ impl View {
         self.rules.through.iter().any(|through| path.is_within(through))
     }
 
-    fn is_hidden(&self, path: &TreePath) -> bool {
+    pub(crate) fn is_hidden(&self, path: &TreePath) -> bool {
         self.rules.hidden.iter().any(|hidden| path.is_within(hidden))
     }
 

@@ -208,12 +208,15 @@ unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: usize) -> c_in
     let number = argument as *mut c_int;
     shield(
         || {
-            // SAFETY: the kernel has just read or written an int there.
+            // SAFETY: the kernel has just read or written an int there, which may lie anywhere.
             unsafe {
+                let value = || number.read_unaligned();
                 match request {
-                    FIONREAD => *number = c_int::try_from(stream.readable_bytes(*number as usize)).unwrap_or(c_int::MAX),
-                    TIOCOUTQ => *number = (*number).saturating_add(stream.unread_bytes() as c_int),
-                    FIONBIO => stream.set_nonblocking(*number != 0),
+                    FIONREAD => {
+                        number.write_unaligned(c_int::try_from(stream.readable_bytes(value() as usize)).unwrap_or(c_int::MAX))
+                    }
+                    TIOCOUTQ => number.write_unaligned(value().saturating_add(stream.unread_bytes() as c_int)),
+                    FIONBIO => stream.set_nonblocking(value() != 0),
                     FIOASYNC | FIOSETOWN | SIOCSPGRP => follow_signals(fd, &stream),
                     _ => {}
                 }

@@ -112,6 +112,8 @@ fn it_ends_as_the_command_ends() {
     assert_eq!(bench.run(&["--layer", "none", "--", "true"]).code(), 2);
     assert_eq!(bench.run(&["diff", "none"]).code(), 2);
     assert_eq!(bench.run(&["--read-only", "--new", "x", "--", "true"]).code(), 2);
+    let nested = bench.run(&["-q", "--discard", "--", "env", "XDG_STATE_HOME=/tmp/other", SLIPWAY, "unix", "--", "true"]);
+    assert!(nested.code() == 125 && nested.stderr.contains("in another can't be"), "{nested:?}");
     let nothing = bench.run(&["--", "true"]);
     assert_eq!(nothing.error_line(), "slipway: nothing was changed");
     assert_eq!(bench.say(&["list"]), "no layers\n", "a layer without changes isn't left");
@@ -212,6 +214,18 @@ fn a_project_is_built_and_installed() {
     bench.say(&["keep", "l"]);
     assert!(slipway_test_support::succeed(&mut Command::new(bin.join("program"))).ends_with("program 4\n"));
     assert_eq!(fs::metadata(bin.join("program")).expect("stat").permissions().mode() & 0o777, 0o755);
+}
+
+#[test]
+fn the_demo_runs() {
+    let bench = Bench::new();
+    let mut demo = Command::new(slipway_test_support::repository("examples/unix/demo.sh"));
+    clean(&mut demo);
+    let bin = PathBuf::from(SLIPWAY).parent().expect("a directory").display().to_string();
+    demo.env("PATH", format!("{bin}:{}", std::env::var("PATH").expect("PATH"))).env("TMPDIR", bench.dir.path());
+    let out = slipway_test_support::succeed(&mut demo);
+    assert!(out.contains("not in the files: 0 programs") && out.contains("Hello, layer"), "{out}");
+    assert!(out.contains("5 names changed") && out.ends_with("again\nHello, again\n"), "{out}");
 }
 
 #[test]
@@ -349,12 +363,20 @@ fn what_a_command_may_see_and_change() {
         fs::write(bench.work(name), name).expect("write");
     }
     fs::create_dir(bench.work("open")).expect("mkdir");
-    let script = "cat secret; ls; echo x >plain; echo y >open/file; mkdir new; rm -f plain; true";
+    let script = "cat secret; ls; echo z >secret; echo x >plain; echo y >open/file; mkdir new; rm -f plain; true";
     let ran = bench.run(&["--read-only", "--hide", "secret", "--allow-write", "open", "--", "sh", "-c", script]);
     assert_eq!(ran.stdout, "open\nplain\n");
-    assert!(ran.stderr.contains("secret: No such file") && ran.stderr.matches("Read-only file system").count() == 3, "{ran:?}");
+    assert!(
+        ran.stderr.contains("secret: No such file")
+            && ran.stderr.contains("create secret")
+            && ran.stderr.matches("Read-only file system").count() == 4,
+        "{ran:?}"
+    );
     assert_eq!(fs::read_to_string(bench.work("open/file")).expect("read"), "y\n");
     assert!(bench.work("plain").exists() && !bench.work("new").exists());
+    let ran = bench.run(&["--discard", "-q", "--hide", "secret", "--", "sh", "-c", "echo z >secret"]);
+    assert!(ran.stderr.contains("cannot create secret: Permission denied"), "{ran:?}");
+    assert_eq!(fs::read_to_string(bench.work("secret")).expect("read"), "secret");
     let socket = "import socket; socket.socket(socket.AF_UNIX); socket.socket()";
     let ran = bench.run(&["--no-network", "--discard", "-q", "--", "/usr/bin/python3", "-c", socket]);
     assert!(ran.stderr.contains("Permission denied"), "{ran:?}");

@@ -190,21 +190,22 @@ fn threads_wait_beside_each_other() {
     assert_eq!(printed.trim(), "8 threads were answered");
 }
 
+/// A role of x11_connects.py.
+fn role(names: &NameServer, role: &str, display: &str) -> Command {
+    let mut command = Mode::Ports.command("/usr/bin/python3");
+    command.arg(asset("x11_connects.py")).args([role, display]);
+    names.used_by(&mut command);
+    command
+}
+
 /// A client whose connect(2) fails and is tried once more, with the name that its socket has from before.
 #[test]
 fn a_client_that_tries_once_more_is_answered() {
-    let script = asset("x11_connects.py");
     let dir = scratch();
     let names = NameServer::start(&dir.path().join("names"));
-    let command = |mode: Mode, role: &str, display: &str| {
-        let mut command = mode.command("/usr/bin/python3");
-        command.arg(&script).args([role, display]);
-        names.used_by(&mut command);
-        command
-    };
-    let mut server = Server::try_displays(|number| command(Mode::Ports, "serve", &format!(":{number}")));
+    let mut server = Server::try_displays(|number| role(&names, "serve", &format!(":{number}")));
     let filler = UnixStream::connect(format!("/tmp/.X11-unix/X{}", server.number())).expect("the queue takes one");
-    let mut client = command(Mode::Ports, "retry", &server.display());
+    let mut client = role(&names, "retry", &server.display());
     server.address(&mut client);
     let mut client = Running::start(client);
     client.wait_line("full");
@@ -225,4 +226,24 @@ fn a_name_without_a_message_is_a_client_on_its_socket() {
     let script = asset("x11_connects.py");
     let printed = server.output(Mode::Plain, "/usr/bin/python3", &[script.to_str().expect("UTF-8"), "named", &server.display()]);
     assert_eq!(printed.trim(), "answered");
+}
+
+/// A reader that lags still hears that there is room for what it writes.
+#[test]
+fn a_client_with_much_unread_goes_on_writing() {
+    let dir = scratch();
+    let names = NameServer::start(&dir.path().join("names"));
+    let mut server = Server::try_displays(|number| role(&names, "serve", &format!(":{number}")));
+    server.say("accept");
+    let mut client = role(&names, "write", &server.display());
+    server.address(&mut client);
+    let mut client = Running::start(client);
+    client.wait_line("written");
+    server.expect_ports(&mut client, "python3");
+    client.say("");
+    client.succeed();
+    let mut end = role(&names, "end", &server.display());
+    server.address(&mut end);
+    Running::start(end).succeed();
+    assert!(server.ends());
 }

@@ -55,6 +55,8 @@ pub(crate) enum Report {
     Exit(i32),
     Signal(i32),
     NotRun(i32),
+    /// The command has no net, and was not run: the error.
+    NoNet(i32),
 }
 
 /// A command that runs.
@@ -157,6 +159,12 @@ impl Running {
                 Report::Exit(code) => self.outcome = Some(Outcome::Exit(code)),
                 Report::Signal(signal) => self.outcome = Some(Outcome::Signal(signal)),
                 Report::NotRun(error) => self.outcome = Some(Outcome::NotRun(error)),
+                Report::NoNet(code) => {
+                    let _ = std::fs::remove_dir_all(&self.kernel_dir);
+                    let error = io::Error::from_raw_os_error(code);
+                    let hint = if code == libc::EBUSY { "; a `slipway unix` in another can't be" } else { "" };
+                    return Err(io::Error::new(error.kind(), format!("seccomp notifications: {error}{hint}")));
+                }
                 Report::Background => self.goes_on = true,
             }
             if self.reports.buffer().is_empty() {

@@ -43,6 +43,7 @@ impl Links for ProcLinks<'_> {
             [b"proc", process, .., b"root"] if number(process).is_some() => Some(Target::Path(b"/".to_vec())),
             [b"proc", process, .., b"exe" | b"fd" | b"map_files"] | [b"proc", process, .., b"fd" | b"map_files", _] => {
                 number(process)?;
+                let _up = self.server.view.elevate();
                 let link = readlinkat(CWD, path.absolute(), Vec::new()).ok()?.into_bytes();
                 match self.server.name_of(&link, || statat(CWD, path.absolute(), AtFlags::empty())) {
                     Object::Named(name, _) => Some(Target::Path(name.absolute())),
@@ -84,6 +85,8 @@ impl Server {
     /// EBADF.
     pub(crate) fn object(&self, caller: Caller, fd: i32) -> Result<Object, Errno> {
         let name = format!("/proc/{}/fd/{fd}", caller.tid);
+        // A process that became another user doesn't own its own part of /proc until it executes a program.
+        let _up = self.view.elevate();
         let link = readlinkat(CWD, &*name, Vec::new()).map_err(|_| Errno::BADF)?;
         Ok(self.name_of(link.to_bytes(), || statat(CWD, &*name, AtFlags::empty())))
     }
@@ -99,6 +102,7 @@ impl Server {
         match self.object(caller, dir)? {
             Object::Named(path, _) => Ok(path),
             Object::Unnamed => {
+                let _up = self.view.elevate();
                 let stat = statat(CWD, format!("/proc/{}/fd/{dir}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
                 let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory;
                 Err(if is_dir { Errno::NOENT } else { Errno::NOTDIR })

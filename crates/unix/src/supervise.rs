@@ -66,7 +66,12 @@ pub(crate) fn supervise(
         let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));
         let _ = rustix::stdio::dup2_stderr(&null);
     }
-    let listener = receive_fd(&to_command)?;
+    let mut failure = File::from(failure);
+    let Ok(listener) = receive_fd(&to_command) else {
+        let mut code = [0; 4];
+        let _ = failure.read_exact(&mut code);
+        return tell(&front, &Report::NoNet(i32::from_ne_bytes(code)));
+    };
     sys::switch_at_once(listener.as_fd());
     let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let signals = sys::signals()?;
@@ -81,7 +86,7 @@ pub(crate) fn supervise(
         signals,
         front,
         command: Some(command),
-        failure: failure.into(),
+        failure,
         record: record.map(Path::to_owned),
     };
     supervisor.serve(command)
@@ -127,6 +132,12 @@ fn receive_fd(from: &std::os::unix::net::UnixStream) -> Result<OwnedFd, Errno> {
         _ => None,
     });
     fds.ok_or(Errno::PERM)
+}
+
+fn tell(mut front: &File, report: &Report) -> Result<(), Errno> {
+    let mut line = serde_json::to_vec(report).map_err(|_| Errno::IO)?;
+    line.push(b'\n');
+    front.write_all(&line).map_err(|_| Errno::PIPE)
 }
 
 impl Supervisor {
@@ -217,9 +228,8 @@ impl Supervisor {
     }
 
     fn report(&mut self, report: &Report) {
-        let mut line = serde_json::to_vec(report).unwrap_or_default();
-        line.push(b'\n');
-        let _ = self.front.write_all(&line);
+        // Nobody there is told of by an event.
+        let _ = tell(&self.front, report);
     }
 
     /// Adds what was looked at to what earlier commands in the layer did.

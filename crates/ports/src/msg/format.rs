@@ -1,6 +1,6 @@
 //! What differs between the dialects: the one face behind which a program's format of messages is known.
 //!
-//! Between the ends a message has one form ([`Message`](crate::state::message::Message)): a plain body is its bytes, and one with rights or memory
+//! Between the ends a message has one form ([`Message`]): a plain body is its bytes, and one with rights or memory
 //! describes itself as the typed dialect does. [`Typed`](super::header::Typed) and [`Darwin`](super::darwin::Darwin) read and write the two formats. What is
 //! generic in [`Format`] is compiled for each of them.
 

@@ -105,6 +105,11 @@ impl End {
         self.send.store(send, Relaxed);
     }
 
+    /// Whether what it sends goes to the port of this right.
+    pub fn sends_to(&self, name: Name) -> bool {
+        self.send.load(Relaxed) == name
+    }
+
     /// Whether it is.
     pub fn has_met(&self) -> bool {
         self.send.load(Relaxed) != 0
@@ -317,7 +322,7 @@ impl End {
         if result == Err(Code::SEND_TIMED_OUT) {
             // The queue is full. One more is taken, and the library tells when there is room.
             self.full.store(1, SeqCst);
-            result = send(buffer, option::SEND_NOTIFY, self.receive);
+            result = send(buffer, option::SEND_NOTIFY, self.office.notices);
         }
         match result {
             Ok(()) => self.full.store(0, SeqCst),

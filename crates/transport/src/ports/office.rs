@@ -36,6 +36,8 @@ pub struct Office {
     pub mach: Mach,
     /// Has every port that a connection receives from, and those where clients ask for one.
     pub set: Name,
+    /// Where the library tells that a full queue has room. Not at the connection's own port, which is not in the set while its reader lags.
+    pub notices: Name,
     ends: Mutex<HashMap<Name, Arc<End>>>,
     /// The displays that this process serves.
     pub displays: Displays,
@@ -81,6 +83,7 @@ impl Office {
     fn open() -> Result<Arc<Self>, String> {
         let mach = Mach::find()?;
         let set = mach.set().map_err(|code| code.to_string())?;
+        let notices = mach.receive_right(set).map_err(|code| code.to_string())?;
         let descriptor = mach.descriptor(set).map_err(|code| code.to_string())?;
         let gate = || -> io::Result<(Reserved, Reserved)> {
             let gate = Reserved::make_aside(|| epoll::create(epoll::CreateFlags::CLOEXEC))?;
@@ -96,6 +99,7 @@ impl Office {
         Ok(Arc::new(Self {
             mach,
             set,
+            notices,
             ends: Mutex::default(),
             displays: Displays::default(),
             turn: Turn::default(),
@@ -240,6 +244,7 @@ impl Office {
         let end = locked(&self.ends).get(&front.at).cloned();
         let known = match &end {
             Some(end) => self.of_end(end, &front, buffer),
+            None if front.at == self.notices => self.has_room(&front, buffer),
             None => self.displays.hear(&self.mach, &front, buffer),
         };
         if !known {
@@ -258,6 +263,16 @@ impl Office {
         self.stir();
     }
 
+    /// The notification that a port's queue has room: its body is an item with the name of the right.
+    fn has_room(&self, front: &Received, buffer: &[u64]) -> bool {
+        let accepted = front.id == notify::MSG_ACCEPTED && front.by_send_once;
+        if accepted {
+            let sends = buffer[HEADER / 8 + 1] as Name;
+            locked(&self.ends).values().filter(|end| end.sends_to(sends)).for_each(|end| end.has_room());
+        }
+        accepted
+    }
+
     /// Whether the message is one that an end understands.
     fn of_end(&self, end: &Arc<End>, front: &Received, buffer: &[u64]) -> bool {
         match front.id {
@@ -270,7 +285,6 @@ impl Office {
             }
             ACCEPT if !front.complex && front.reply != 0 && !end.has_met() => end.meet(front.reply),
             END if !front.complex && front.reply == 0 => end.finish(),
-            notify::MSG_ACCEPTED if front.by_send_once => end.has_room(),
             notify::NO_SENDERS if front.by_send_once => end.lose_peer(),
             _ => return false,
         }

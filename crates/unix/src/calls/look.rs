@@ -48,6 +48,7 @@ impl Server {
             && !is_top
             && self.view.is_touched(&path)
         {
+            let _up = self.view.elevate();
             let stat = statat(CWD, &open, AtFlags::empty()).map_err(|_| Errno::BADF)?;
             if let Ok(found) = self.view.find(&path) {
                 let shown = self.view.shown(&found);
@@ -63,6 +64,7 @@ impl Server {
         match seen {
             Seen::Name(found) => Ok(self.view.shown(found)),
             Seen::Open(path) => {
+                let _up = self.view.elevate();
                 let mut stat = statat(CWD, path, AtFlags::empty())
                     .map_err(|error| if error == Errno::NOENT { Errno::BADF } else { error })?;
                 self.view.as_original(&mut stat);
@@ -92,7 +94,10 @@ impl Server {
                 let name = CString::new(found.path.relative()).map_err(|_| Errno::INVAL)?;
                 sys::statx(self.view.root(found.place), &name, how | libc::AT_SYMLINK_NOFOLLOW, mask)?
             }
-            Seen::Open(path) => sys::statx(CWD, path, how, mask)?,
+            Seen::Open(path) => {
+                let _up = self.view.elevate();
+                sys::statx(CWD, path, how, mask)?
+            }
         };
         stat.stx_ino = shown.st_ino;
         (stat.stx_dev_major, stat.stx_dev_minor) = (libc::major(shown.st_dev), libc::minor(shown.st_dev));

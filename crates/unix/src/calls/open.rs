@@ -121,6 +121,7 @@ impl Server {
                 self.hand_over(&found, flags | OFlags::NOFOLLOW, cloexec)
             }
             FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
+                self.check_access(found, flags)?;
                 let (root, name) = (self.view.root(found.place).try_clone_to_owned(), found.path.clone());
                 let root = root.map_err(|_| Errno::MFILE)?;
                 Ok(Answer::Later(Box::new(move || {
@@ -139,9 +140,12 @@ impl Server {
         Ok(Answer::Fd(openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?, cloexec))
     }
 
-    /// What a descriptor to write would need, of the file as it is now.
+    /// What the descriptor would need, of the file as it is now.
     fn check_access(&self, found: &Found, flags: OFlags) -> Result<(), Errno> {
-        let mut access = Access::WRITE_OK;
+        let mut access = Access::empty();
+        if flags.intersects(OFlags::WRONLY | OFlags::RDWR | OFlags::TRUNC) {
+            access |= Access::WRITE_OK;
+        }
         if !flags.contains(OFlags::WRONLY) {
             access |= Access::READ_OK;
         }

@@ -4,7 +4,7 @@ use super::{Answer, Reply, Server};
 use crate::tasks::{Caller, read_bytes, umask};
 use rustix::{
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
-    fs::{Mode, OFlags, openat},
+    fs::{Access, AtFlags, Mode, OFlags, accessat, openat},
     io::Errno,
     net::{SocketAddrUnix, bind, connect},
 };
@@ -65,6 +65,7 @@ impl Server {
         if self.is_plain(&path, &found) {
             return Ok(Answer::Continue);
         }
+        accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
         let socket = self.fetch(caller, fd)?;
         let dir = open_parent(self.view.root(found.place), &found.path)?;
         Ok(Answer::Later(Box::new(move || connect(socket.as_fd(), &short(&dir, found.path.name())?).map(|()| Answer::Value(0)))))
