@@ -154,7 +154,7 @@ const NOTED: [(&str, &str); 11] = [
     ("-b", "it is of other compilers"),
     ("-B", "it is of other compilers"),
     ("-typed", "messages are typed anyway"),
-    ("-untyped", "--dialect darwin is for messages without types"),
+    ("-untyped", "messages are typed; --dialect darwin has those of Darwin"),
     ("-mach_msg2", "stubs call mach_msg"),
     ("-max_descrs", "there is no limit"),
     ("-max_reply_descrs", "there is no limit"),
