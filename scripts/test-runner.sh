@@ -5,7 +5,8 @@
 set -uo pipefail
 
 limit=${SLIPWAY_TEST_LIMIT:-900}
-mark=SLIPWAY_TEST_RUN=$$.${EPOCHREALTIME/./}
+# Not with the prefix of the variables that tests take out of the environment.
+mark=RUN_OF_SLIPWAY_TESTS=$$.${EPOCHREALTIME/./}
 timeout --kill-after=10 "$limit" env "$mark" "$@"
 code=$?
 [ "$code" -ne 124 ] || echo "test-runner: ${1##*/} did not end within $limit s" >&2

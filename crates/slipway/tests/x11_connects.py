@@ -38,13 +38,21 @@ def serve():
         for ready in writable:
             try:
                 ready.send(bytes(100_000))
-            except BrokenPipeError:
+            except (BrokenPipeError, ConnectionResetError):
                 flooded = []
+            except BlockingIOError:
+                pass
         for ready in readable:
             if ready is listener:
                 clients.append(listener.accept()[0])
                 continue
-            data = ready.recv(1 << 16 if ready in flooded else 100)
+            try:
+                data = ready.recv(1 << 16 if ready in flooded else 100)
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                # It ended with something unread.
+                data = b""
             if data == b"flood":
                 ready.setblocking(False)
                 flooded.append(ready)

@@ -73,7 +73,7 @@ pub fn clean(command: &mut Command) {
     for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {
         command.env_remove(name);
     }
-    for name in ["DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "LD_PRELOAD"] {
+    for name in ["DISPLAY", "XAUTHORITY", "WAYLAND_DISPLAY", "LD_PRELOAD", "MAKEFLAGS", "MAKELEVEL"] {
         command.env_remove(name);
     }
     command.env("LC_ALL", "C.UTF-8");
