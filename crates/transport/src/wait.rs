@@ -6,7 +6,7 @@ use crate::{
     ports::office::{DIRECTLY, Office},
     serving::poll_serving,
     settings::Settings,
-    stream::{OUTPUT, Stream, Won, now},
+    stream::{News, OUTPUT, Stream, Won, now},
 };
 use rustix::{event::PollFlags, io::Errno};
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
@@ -261,11 +261,11 @@ fn space_wait(members: &[Member<'_>]) -> Option<Duration> {
     waits.min_by_key(|wait| wait.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
 }
 
-/// Looks at every member; `kernel` has the kernel's answers, of each to its socket and to its line's, if it was asked.
-fn look(members: &mut [Member<'_>], kernel: Option<&[PollEntry]>) -> usize {
+/// Looks at every member; `kernel` has the kernel's answers, of each to its socket and to its line's, if it was asked, and the news before.
+fn look(members: &mut [Member<'_>], kernel: Option<(&[PollEntry], &[News])>) -> usize {
     let mut ready = 0;
     for (i, member) in members.iter_mut().enumerate() {
-        let kernel = kernel.map(|answers| PollFlags::from_bits_retain(answers[2 * i].revents as u16));
+        let kernel = kernel.map(|(answers, news)| (PollFlags::from_bits_retain(answers[2 * i].revents as u16), news[i]));
         member.got = member.stream.look(member.fd, member.want, kernel);
         ready += usize::from(!member.got.is_empty());
     }
@@ -337,6 +337,7 @@ fn sleep(
             PollEntry { fd: -1, events: 0, revents: 0 }
         });
     }
+    let news: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.news()).collect();
     let result = poller(&mut entries, remaining);
     office.iter().for_each(|office| office.get_up());
     let answers = &entries[others.len()..];
@@ -349,6 +350,6 @@ fn sleep(
         other.revents = entry.revents;
         count += usize::from(entry.revents != 0);
     }
-    look(members, Some(answers));
+    look(members, Some((answers, &news)));
     Ok(count)
 }

@@ -39,7 +39,7 @@ use slipway_fabric::{
     spin::SpinHistory,
     sync::{AtomicU32, AtomicU64, Mapping, Ordering::Relaxed, Shared},
 };
-pub use state::Counts;
+pub use state::{Counts, News};
 use state::{EndState, add, phase};
 use std::{
     collections::VecDeque,
@@ -501,7 +501,7 @@ impl Stream {
 
     /// Remembers that the kernel has news on the socket.
     pub fn note_socket_event(&self) {
-        self.state.rx.event.store(1, Relaxed);
+        self.state.rx.events.fetch_add(1, Relaxed);
     }
 
     /// Counts a bell that an epoll set heard; how many they are now.

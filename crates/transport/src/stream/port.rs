@@ -3,8 +3,7 @@
 use super::{
     How, Received, Role, Stream, mode,
     ready::{INPUT, OUTPUT, ask_kernel},
-    state::add,
-    state::phase,
+    state::{News, add, phase},
 };
 use crate::{
     descriptor::Reserved,
@@ -66,20 +65,24 @@ impl Stream {
     }
 
     /// What the stream is ready for, as [`Stream::look`].
-    pub(super) fn look_at_port(&self, end: &End, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<PollFlags>) -> PollFlags {
+    pub(super) fn look_at_port(&self, end: &End, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<(PollFlags, News)>) -> PollFlags {
         if !self.stirs(want) {
             end.office().collect();
         }
-        let event = &self.state.rx.event;
         let kernel = match kernel {
-            None if event.load(Relaxed) == 0 => PollFlags::empty(),
+            None if !self.needs_kernel() => PollFlags::empty(),
             None => {
+                let news = self.news();
                 let flags = ask_kernel(fd, self.kernel_interest(want | INPUT));
-                event.store(u32::from(ends(flags)), Relaxed);
+                if !ends(flags) {
+                    self.state.rx.have_seen(news);
+                }
                 flags
             }
-            Some(flags) => {
-                event.fetch_or(u32::from(ends(flags)), Relaxed);
+            Some((flags, _)) => {
+                if ends(flags) {
+                    self.note_socket_event();
+                }
                 flags
             }
         };
@@ -118,7 +121,7 @@ impl Stream {
         }
         let bytes = end.read(to, !how.peek);
         if bytes == 0 && to.iter().any(|slice| !slice.is_empty()) && !end.is_over() {
-            let ended = self.state.rx.event.load(Relaxed) != 0
+            let ended = self.needs_kernel()
                 && recv(fd, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT).is_ok_and(|(_, n)| n == 0);
             if !ended {
                 return Err(Errno::AGAIN);
@@ -141,7 +144,7 @@ impl Stream {
         match result {
             Ok(n) => add(&self.counts.sent, n as u64),
             Err(Errno::AGAIN)
-                if self.state.rx.event.load(Relaxed) != 0 && ask_kernel(fd, PollFlags::empty()).contains(PollFlags::HUP) =>
+                if self.needs_kernel() && ask_kernel(fd, PollFlags::empty()).contains(PollFlags::HUP) =>
             {
                 return Err(Errno::PIPE);
             }

@@ -1,6 +1,6 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Stream, Won, locked, mode};
+use super::{Stream, Won, locked, mode, state::News};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -39,13 +39,15 @@ impl Stream {
     /// Whether shared memory alone can't tell what the stream is ready for now.
     pub fn needs_kernel(&self) -> bool {
         if self.port().is_some() {
-            return self.state.rx.event.load(Relaxed) != 0;
+            return self.state.rx.is_unseen(self.news());
         }
         let rx = &self.state.rx;
-        rx.mode.load(Relaxed) != mode::RING
-            || self.state.tx.mode.load(Relaxed) != mode::RING
-            || rx.event.load(Relaxed) != 0
-            || self.line().is_some_and(|s| s.rx.hint_mark() != rx.hint_seen.load(Relaxed))
+        rx.mode.load(Relaxed) != mode::RING || self.state.tx.mode.load(Relaxed) != mode::RING || rx.is_unseen(self.news())
+    }
+
+    /// What has come of the socket's news: taken before the kernel is asked about it.
+    pub fn news(&self) -> News {
+        self.state.rx.news(self.line().map_or(0, |segment| segment.rx.hint_mark()))
     }
 
     /// Whether the ring holds bytes, or has just been closed: the cheapest look, for spinning.
@@ -98,23 +100,25 @@ impl Stream {
     }
 
     /// What the stream is ready for among `want`. `kernel` is what the kernel just said of the
-    /// socket, if it was asked; if it wasn't and must be, this asks.
-    pub fn look(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<PollFlags>) -> PollFlags {
+    /// socket, if it was asked, and the news before; if it wasn't and must be, this asks.
+    pub fn look(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<(PollFlags, News)>) -> PollFlags {
         if let Some(end) = self.port() {
             return self.look_at_port(end, fd, want, kernel);
         }
         self.keep_house(fd);
-        // Whether the kernel has been asked for what ends a stream.
-        let asked = kernel.is_none() || want.intersects(INPUT);
-        let kernel = match kernel {
-            Some(flags) => flags,
-            None if self.needs_kernel() => ask_kernel(fd, self.kernel_interest(want | INPUT)),
-            None => PollFlags::empty(),
+        // The news, if the kernel has been asked for what ends a stream.
+        let (kernel, news) = match kernel {
+            Some((flags, news)) => (flags, want.intersects(INPUT).then_some(news)),
+            None if self.needs_kernel() => {
+                let news = self.news();
+                (ask_kernel(fd, self.kernel_interest(want | INPUT)), Some(news))
+            }
+            None => (PollFlags::empty(), None),
         };
-        self.ready_input(fd, want, kernel, asked) | self.ready_output(want, kernel)
+        self.ready_input(fd, want, kernel, news) | self.ready_output(want, kernel)
     }
 
-    fn ready_input(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: PollFlags, asked: bool) -> PollFlags {
+    fn ready_input(&self, fd: BorrowedFd<'_>, want: PollFlags, kernel: PollFlags, news: Option<News>) -> PollFlags {
         let rx = &self.state.rx;
         let mut told = kernel & ((want | ALWAYS) - OUTPUT);
         if kernel.contains(PollFlags::HUP) && self.died_unread(fd) {
@@ -124,10 +128,9 @@ impl Stream {
         let readable = || segment.rx.readable(rx.head.load(Relaxed));
         if kernel.intersects(PollFlags::IN | PollFlags::HUP | PollFlags::RDHUP | PollFlags::ERR) {
             self.note_socket_event();
-        } else if asked {
-            // Read before the ring is looked at: what came with the hint may lie there.
-            rx.hint_seen.store(segment.rx.hint_mark(), Relaxed);
-            rx.event.store(0, Relaxed);
+        } else if let Some(news) = news {
+            // Before the ring is looked at: what came with the hint may lie there.
+            rx.have_seen(news);
         }
         if readable() || rx.error.load(Relaxed) != 0 {
             // With the end of the stream, if that is known: a socket tells of it at once, too.
@@ -323,5 +326,36 @@ pub(crate) fn ask_kernel(fd: BorrowedFd<'_>, want: PollFlags) -> PollFlags {
     match poll(&mut fds, Some(&Timespec::default())) {
         Ok(n) if n > 0 => fds[0].revents(),
         _ => PollFlags::empty(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{How, pair::ends};
+    use std::{
+        io::{IoSlice, IoSliceMut},
+        os::fd::AsFd,
+    };
+
+    #[test]
+    fn an_old_answer_of_the_kernel_leaves_later_news_unseen() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
+        let receive = || client.receive(fd, &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes);
+        server.send(peer, &[IoSlice::new(b"x")], &[]).expect("room");
+        assert!(client.look(fd, INPUT, None).intersects(INPUT));
+        assert_eq!(receive(), Ok(1));
+        assert_eq!(receive(), Err(rustix::io::Errno::AGAIN));
+        // One thread asks the kernel; before it looks at the answer, another hears of the end.
+        let before = client.news();
+        rustix::net::shutdown(peer, rustix::net::Shutdown::Write).expect("a socket");
+        server.hint_peer();
+        client.note_socket_event();
+        assert_eq!(client.look(fd, INPUT, Some((PollFlags::empty(), before))), PollFlags::empty());
+        assert!(client.needs_kernel());
+        assert!(client.look(fd, INPUT, None).contains(PollFlags::IN));
+        assert_eq!(receive(), Ok(0));
     }
 }

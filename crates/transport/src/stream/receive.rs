@@ -62,10 +62,10 @@ impl Stream {
     fn is_empty(&self) -> bool {
         let (rx, common) = (&self.state.rx, &self.state.common);
         let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::RING) else { return false };
-        let idle = [&rx.event, &rx.error, &rx.giving_back, &common.line_gone, &common.signals, &common.forked];
+        let idle = [&rx.error, &rx.giving_back, &common.line_gone, &common.signals, &common.forked];
         !segment.rx.readable(rx.head.load(Relaxed))
             && segment.rx.opening().0 != CLOSED
-            && segment.rx.hint_mark() == rx.hint_seen.load(Relaxed)
+            && !rx.is_unseen(self.news())
             && idle.iter().all(|word| word.load(Relaxed) == 0)
             && coarse_now().wrapping_sub(rx.looked_at.load(Relaxed)) < STALE
     }
@@ -297,20 +297,16 @@ impl Stream {
             rx.mode.store(mode::AFTER, Relaxed);
             return Ok(None);
         }
-        let hint = segment.rx.hint_mark();
+        let news = self.news();
         let time = coarse_now();
-        if rx.event.load(Relaxed) == 0
-            && hint == rx.hint_seen.load(Relaxed)
-            && time.wrapping_sub(rx.looked_at.load(Relaxed)) < STALE
-        {
+        if !rx.is_unseen(news) && time.wrapping_sub(rx.looked_at.load(Relaxed)) < STALE {
             return Err(Errno::AGAIN);
         }
         rx.looked_at.store(time, Relaxed);
         let mut byte = [0u8; 1];
         match recv(fd, &mut byte, RecvFlags::PEEK | RecvFlags::DONTWAIT) {
             Err(Errno::AGAIN) => {
-                rx.event.store(0, Relaxed);
-                rx.hint_seen.store(hint, Relaxed);
+                rx.have_seen(news);
                 // What came with the hint may have come by the ring.
                 if more()? { Ok(None) } else { Err(Errno::AGAIN) }
             }
@@ -324,7 +320,7 @@ impl Stream {
             // The kernel's end of file and its bytes come after all that lies in the ring.
             Ok(_) if more()? || segment.rx.opening().0 == CLOSED => Ok(None),
             Ok((0, _)) => {
-                rx.event.store(1, Relaxed);
+                self.note_socket_event();
                 Ok(Some(Received::default()))
             }
             // Somebody without hooks writes to the connection beside the ring.

@@ -101,6 +101,15 @@ impl Drop for Change<'_> {
     }
 }
 
+/// What had come of a socket's news when the kernel was asked about it: its answer says nothing of what comes later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct News {
+    /// Of [`RxState::events`].
+    events: u32,
+    /// The writer's hint.
+    hint: u32,
+}
+
 /// The receiving half.
 #[derive(Debug, Default)]
 #[repr(C)]
@@ -118,8 +127,10 @@ pub struct RxState {
     pub parcels_taken: AtomicU32,
     /// The writer's hint when the socket was last looked at.
     pub hint_seen: AtomicU32,
-    /// 1: the kernel has reported something on the socket that was not looked into yet.
-    pub event: AtomicU32,
+    /// Counts what the kernel reported on the socket (wraps).
+    pub events: AtomicU32,
+    /// Their count before the kernel was last asked, and had nothing to say.
+    pub events_seen: AtomicU32,
     /// 1: the program was told that the peer closed with our bytes unread.
     pub reset_told: AtomicU32,
     /// An errno that comes after the bytes in the ring; 0 is none.
@@ -131,6 +142,22 @@ pub struct RxState {
 }
 
 impl RxState {
+    /// What has come of the socket's news by now.
+    pub fn news(&self, hint: u32) -> News {
+        News { events: self.events.load(Relaxed), hint }
+    }
+
+    /// Whether nobody has looked into them yet.
+    pub fn is_unseen(&self, news: News) -> bool {
+        news.events != self.events_seen.load(Relaxed) || news.hint != self.hint_seen.load(Relaxed)
+    }
+
+    /// The kernel was asked after `news` had come, and had nothing to say.
+    pub fn have_seen(&self, news: News) {
+        self.events_seen.store(news.events, Relaxed);
+        self.hint_seen.store(news.hint, Relaxed);
+    }
+
     pub fn cursor(&self) -> RxCursor {
         RxCursor { head: self.head.load(Relaxed), base: self.base.load(Relaxed), tail_seen: self.tail_seen.load(Relaxed) }
     }
