@@ -20,6 +20,9 @@ use slipway_fabric::{Corrupt, spin::now};
 /// How long, in nanoseconds, a process that ends waits for others that do so at the same time.
 const LAST_MOMENT: u64 = 1_000_000_000;
 
+/// Between two looks whether one of them has taken back what it left.
+const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
+
 impl Routes {
     /// The lines and slots of a port that has just closed them in whose rings something lies.
     pub(super) fn unread_slots(&self, slots: &[(LineId, u32)]) -> Vec<(LineId, u32)> {
@@ -64,18 +67,20 @@ impl Routes {
     /// Lines whose other ends leave, and have left something for a port that moved: waits until they are gone, for a moment.
     pub(crate) fn await_leavers(&self) -> Vec<LineId> {
         let until = now() + LAST_MOMENT;
-        let leaves = |number: &LineId| {
+        let is_gone = |number: &LineId| {
             let Some(line) = self.lines.get(*number) else { return false };
-            if !line.left.iter().any(|(slot, _)| line.credit.is_leaving(*slot)) {
-                return objects::hung_up(&line.bell);
+            let leaves = || line.left.iter().any(|(slot, _)| line.credit.is_leaving(*slot));
+            // It may yet have seen the closed gate with that last look.
+            while leaves() && now() < until {
+                let mut bell = [PollFd::new(&line.bell, PollFlags::empty())];
+                if poll(&mut bell, Some(&LOOK)).is_ok_and(|n| n > 0) {
+                    return true;
+                }
             }
-            let mut bell = [PollFd::new(&line.bell, PollFlags::empty())];
-            let left = until.saturating_sub(now());
-            let left = Timespec { tv_sec: (left / 1_000_000_000) as i64, tv_nsec: (left % 1_000_000_000) as i64 };
-            poll(&mut bell, Some(&left)).is_ok_and(|n| n > 0)
+            objects::hung_up(&line.bell)
         };
         let lines: Vec<LineId> = self.lines.iter().filter(|(_, line)| !line.left.is_empty()).map(|(number, _)| number).collect();
-        lines.into_iter().filter(leaves).collect()
+        lines.into_iter().filter(is_gone).collect()
     }
 
     /// This process ends: what the owners of its slots have not accepted by now is theirs to send on, if they close them later.
