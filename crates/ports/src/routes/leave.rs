@@ -2,7 +2,7 @@
 //!
 //! What was sent to a slot, and not accepted when it closed, is taken back by its sender. One that has ended can't. So the old owner keeps a
 //! send right to a port that moved while something lies in the ring of a line whose other end may send to it. When that end has seen the
-//! closed slot, the right is given up; when it is gone, the old owner sends what it left on, in its place.
+//! closed slot, the right is given up ([`left`](super::left)); when it is gone, the old owner sends what it left on, in its place.
 //!
 //! Two processes that end at the same time: a sender says that it leaves, and then looks at the gate once more; an old owner closes the gate,
 //! and then looks whether the sender leaves. At least one of them sees the other. The old owner waits for the end of one that leaves.
@@ -24,29 +24,6 @@ const LAST_MOMENT: u64 = 1_000_000_000;
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
 
 impl Routes {
-    /// The lines and slots of a port that has just closed them in whose rings something lies.
-    pub(super) fn unread_slots(&self, slots: &[(LineId, u32)]) -> Vec<(LineId, u32)> {
-        let is_unread = |number: &LineId| self.lines.get(*number).is_some_and(|line| line.segment.rx.readable(line.rx.head));
-        slots.iter().filter(|(number, _)| is_unread(number)).copied().collect()
-    }
-
-    /// Keeps a send right to a port that moved for what its senders left in these slots.
-    pub(super) fn keep_for(&mut self, port: PortId, slots: Vec<(LineId, u32)>) {
-        for (number, slot) in slots {
-            if let Some(line) = self.lines.get_mut(number) {
-                line.left.push((slot, port));
-                self.state.port_mut(port).srights += 1;
-            }
-        }
-    }
-
-    /// Gives the rights up for which the other end of the line has taken back what it left.
-    pub(crate) fn drop_seen(&mut self, number: LineId) {
-        let Some(line) = self.lines.get_mut(number) else { return };
-        let seen: Vec<_> = line.left.extract_if(.., |(slot, _)| line.credit.is_seen(*slot)).collect();
-        seen.into_iter().for_each(|(_, port)| self.state.destroy_right(Right::Send(port)));
-    }
-
     /// A message to a slot that had closed, whose sender is gone: it goes on to where the port is now.
     ///
     /// # Errors
@@ -57,11 +34,6 @@ impl Routes {
         message.dest = Right::Send(port);
         self.upcall(Upcall::PutBack(port, vec![message]));
         Ok(())
-    }
-
-    /// The line is gone, and what its other end had left is sent on.
-    pub(super) fn drop_left(&mut self, left: Vec<(u32, PortId)>) {
-        left.into_iter().for_each(|(_, port)| self.state.destroy_right(Right::Send(port)));
     }
 
     /// Lines whose other ends leave, and have left something for a port that moved: waits until they are gone, for a moment.

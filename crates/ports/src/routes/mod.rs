@@ -11,7 +11,7 @@
 //! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
 //! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
 //! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
-//! * `leave`: what is on them when a sender ends.
+//! * `left`: rights to ports that moved, for what their senders left. * `leave`: sends that on, and ends in order.
 
 mod accept;
 pub mod attach;
@@ -23,6 +23,7 @@ mod export;
 mod forget;
 pub mod import;
 mod leave;
+mod left;
 mod line_rights;
 mod listen;
 mod migrate;
