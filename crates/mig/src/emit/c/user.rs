@@ -226,7 +226,7 @@ fn send(w: &mut Writer, stub: &Stub<'_>) {
         w.line(format!("`msg_result = {mach_msg}(&`InP->Head, {options},"));
         w.line(format!("\t{size}, 0, MACH_PORT_NULL, {send}, MACH_PORT_NULL);"));
         w.line("if (`msg_result == MACH_MSG_SUCCESS)");
-        w.line(format!("\tmsg_result = {mach_msg}(&`OutP->Head, MACH_RCV_MSG | MACH_RCV_TIMEOUT,"));
+        w.line(format!("\t`msg_result = {mach_msg}(&`OutP->Head, MACH_RCV_MSG | MACH_RCV_TIMEOUT,"));
         w.line(format!("\t\t0, {}, {port}, {wait}, MACH_PORT_NULL);", stub.reply.most));
     } else {
         let flag = if send.is_some() { "MACH_SEND_TIMEOUT" } else { "MACH_RCV_TIMEOUT" };

@@ -25,15 +25,15 @@ pub fn received(wire: Wire) -> Option<String> {
     }
 }
 
-/// Fills a descriptor in: of a right with that name, or of what is at that address, with so many elements.
-pub fn describe(w: &mut Writer, to: &str, arg: &Arg, kind: Kind, what: &str, count: &str, deallocate: &str) {
+/// Fills a descriptor in: of a right with that name, passed as is said, or of what is at that address, with so many elements.
+pub fn describe(w: &mut Writer, to: &str, arg: &Arg, kind: Kind, [what, how, count, deallocate]: [&str; 4]) {
     let to = format!("{to}->{}", arg.name);
     match kind {
         Kind::Port => {
             w.line(format!("{to}.name = {what};"));
             w.line(format!("{to}.pad1 = 0;"));
             w.line(format!("{to}.pad2 = 0;"));
-            w.line(format!("{to}.disposition = ({}) & 0xff;", disposition(arg, arg.ty.sent)));
+            w.line(format!("{to}.disposition = ({how}) & 0xff;"));
             w.line(format!("{to}.type = MACH_MSG_PORT_DESCRIPTOR;"));
         }
         Kind::Memory | Kind::Rights => {
@@ -41,7 +41,7 @@ pub fn describe(w: &mut Writer, to: &str, arg: &Arg, kind: Kind, what: &str, cou
             w.line(format!("{to}.deallocate = {deallocate} ? 1 : 0;"));
             w.line(format!("{to}.copy = MACH_MSG_VIRTUAL_COPY;"));
             if kind == Kind::Rights {
-                w.line(format!("{to}.disposition = ({}) & 0xff;", disposition(arg, arg.ty.sent)));
+                w.line(format!("{to}.disposition = ({how}) & 0xff;"));
                 w.line(format!("{to}.type = MACH_MSG_OOL_PORTS_DESCRIPTOR;"));
                 w.line(format!("{to}.count = {count};"));
             } else {

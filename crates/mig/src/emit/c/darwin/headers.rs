@@ -8,6 +8,7 @@ use super::super::{Options, writer::Writer};
 use super::layout::Message;
 use super::{fields, server};
 use crate::model::{ImportKind, Interface, Routine};
+use std::collections::BTreeSet;
 
 /// A header.
 pub fn header(interface: &Interface, options: &Options, audience: Audience) -> String {
@@ -72,8 +73,29 @@ fn demux(interface: &Interface, table: &str) -> String {
     )
 }
 
+/// The members that messages have in any case, and the types of members: C++ lets no member have the name of another's type.
+const TAKEN: &str = "Head msgh_body NDR RetCode mach_msg_header_t mach_msg_body_t mach_msg_port_descriptor_t mach_msg_ool_descriptor_t \
+    mach_msg_ool_ports_descriptor_t NDR_record_t kern_return_t mach_msg_type_number_t";
+
+/// The interface with names of arguments that their structures can have as members.
+fn with_members(interface: &Interface) -> Interface {
+    let mut interface = interface.clone();
+    for routine in interface.routines.iter_mut().flatten() {
+        let mut taken: BTreeSet<_> = TAKEN.split_whitespace().map(str::to_owned).collect();
+        for arg in &mut routine.args {
+            let members = |name: &str| ["", "Cnt", "Offset", "Pad"].map(|end| format!("{name}{end}"));
+            while members(&arg.name).iter().any(|member| taken.contains(member)) {
+                arg.name.push('_');
+            }
+            taken.extend(members(&arg.name));
+        }
+    }
+    interface
+}
+
 /// The structures, and unions of them for the buffers of a server. Two headers may declare them.
 fn messages(interface: &Interface, side: Side) -> String {
+    let interface = &with_members(interface);
     let name = &interface.name;
     let mut w = Writer::default();
     w.gap();

@@ -10,6 +10,7 @@ mod layout;
 mod server;
 mod server_reply;
 mod texts;
+mod trailer;
 mod user;
 mod user_receive;
 

@@ -8,7 +8,7 @@ use super::super::text;
 use super::super::view::{Side, count_name, has_count, prototype};
 use super::super::writer::Writer;
 use super::layout::{Data, Message, bytes, padded};
-use super::{fields, server_reply, texts};
+use super::{fields, server_reply, texts, trailer};
 use crate::model::{Arg, Dealloc, ImportKind, Interface, Role, Routine, Wire};
 
 /// What the functions for one stub need.
@@ -151,9 +151,8 @@ fn check(w: &mut Writer, stub: &Stub<'_>) {
     let count = |arg: &Arg| count_name(&stub.routine.args, arg);
     fields::data(w, message, ["`In0P", "`InV", "`mig_left"], count, &wrong);
     w.guard(&fields::wrong_counts(message, "`In0P", count), &wrong);
-    if stub.routine.args.iter().any(|arg| arg.role == Role::MsgSeqno) {
-        let trailer = "((mach_msg_seqno_trailer_t *) (void *) ((char *) `InHeadP + round_msg(`InHeadP->msgh_size)))";
-        w.guard(&[format!("{trailer}->msgh_trailer_size < sizeof(mach_msg_seqno_trailer_t)")], &fail("MIG_TRAILER_ERROR"));
+    if let Some(part) = trailer::largest(stub.routine, Side::Server) {
+        w.guard(&[part.is_missing("`InHeadP")], &fail("MIG_TRAILER_ERROR"));
     }
 }
 
@@ -165,11 +164,7 @@ fn take(w: &mut Writer, stub: &Stub<'_>) {
         match arg.role {
             Role::RequestPort => w.line(format!("{name} = {};", convert(arg, "`In0P->Head.msgh_local_port"))),
             Role::ReplyPort { .. } => w.line(format!("{name} = {};", convert(arg, "`In0P->Head.msgh_remote_port"))),
-            Role::MsgSeqno => {
-                let trailer = "((mach_msg_seqno_trailer_t *) (void *) ((char *) `InHeadP + round_msg(`InHeadP->msgh_size)))";
-                w.line(format!("{name} = {trailer}->msgh_seqno;"));
-            }
-            _ => {}
+            _ => w.lines(trailer::part(arg).map(|part| format!("{name} = {};", convert(arg, &part.value("`InHeadP"))))),
         }
     }
     for (arg, _) in &stub.request.descriptors {

@@ -2,11 +2,11 @@
 
 use super::super::view::{Side, count_name};
 use super::super::writer::Writer;
-use super::fields;
+use super::{fields, trailer};
 use super::layout::{Data, Kind, bytes, is_far, padded};
 use super::server::{Stub, data_of};
 use crate::layout::inline_elements;
-use crate::model::{Arg, Count, Dealloc, Role, Wire};
+use crate::model::{Arg, Count, Dealloc, Wire};
 
 /// The locals that [`finish`] uses.
 pub fn locals(w: &mut Writer, stub: &Stub<'_>) {
@@ -74,7 +74,8 @@ pub fn finish(w: &mut Writer, stub: &Stub<'_>) {
             Dealloc::Yes => "TRUE".to_owned(),
             Dealloc::Runtime => format!("{}Dealloc", arg.name),
         };
-        fields::describe(w, "`OutP", arg, *kind, &out(arg), &count, &deallocate);
+        let how = fields::disposition(arg, arg.ty.sent);
+        fields::describe(w, "`OutP", arg, *kind, [&out(arg), &how, &count, &deallocate]);
     }
     if message.has_ndr() {
         w.line("`OutP->NDR = NDR_record;");
@@ -162,7 +163,7 @@ fn release(w: &mut Writer, stub: &Stub<'_>) {
     let mut on_success = Vec::new();
     for arg in stub.routine.args.iter().filter(|a| Side::Server.has(a)) {
         let (name, ty) = (&arg.name, &arg.ty);
-        if let Some(destructor) = ty.destructor.as_ref().filter(|_| arg.role != Role::MsgSeqno && !arg.in_reply()) {
+        if let Some(destructor) = ty.destructor.as_ref().filter(|_| trailer::part(arg).is_none() && !arg.in_reply()) {
             w.line(format!("{destructor}({name});"));
         }
         if !arg.in_request() || arg.in_reply() {

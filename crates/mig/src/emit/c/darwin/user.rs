@@ -7,9 +7,9 @@ use super::super::user::{options_of, timeouts};
 use super::super::view::{Side, count_name, prototype};
 use super::super::writer::Writer;
 use super::layout::{Data, Kind, Message, bytes, is_far, padded};
-use super::{fields, texts, user_receive};
+use super::{fields, texts, trailer, user_receive};
 use crate::layout::inline_elements;
-use crate::model::{Arg, Consume, Count, Dealloc, ImportKind, Interface, Role, Routine};
+use crate::model::{Arg, Consume, Count, Dealloc, ImportKind, Interface, Role, Routine, Wire};
 
 /// What the functions for one stub need.
 pub(super) struct Stub<'a> {
@@ -25,6 +25,11 @@ impl Stub<'_> {
     /// Statements that leave the stub with the value of a C expression.
     pub fn leave(&self, value: &str) -> Vec<String> {
         vec![format!("`msg_result = {value};"), "goto `done;".to_owned()]
+    }
+
+    /// Bytes that the reply, or one with an error, has at most with its trailer.
+    fn room(&self) -> u32 {
+        self.reply.most().max(36) + trailer::largest(self.routine, Side::User).map_or(8, |part| part.size)
     }
 
     /// Name of a routine of libmach.
@@ -111,7 +116,7 @@ fn declarations(w: &mut Writer, stub: &Stub<'_>) {
         if !routine.one_way {
             w.line("`Reply Out;");
             w.line("mig_reply_error_t Error;");
-            w.line(format!("char Room[{}];", stub.reply.most().max(36) + 8));
+            w.line(format!("char Room[{}];", stub.room()));
         }
     });
     if stub.heap {
@@ -181,7 +186,9 @@ fn pack(w: &mut Writer, stub: &Stub<'_>) {
             Dealloc::Yes => "TRUE".to_owned(),
             Dealloc::Runtime => format!("{}Dealloc", arg.name),
         };
-        fields::describe(w, "`InP", arg, *kind, &value, &count, &deallocate);
+        let pointer = if arg.in_reply() && arg.ty.sent == Wire::Polymorphic { "*" } else { "" };
+        let how = format!("{pointer}{}", fields::disposition(arg, arg.ty.sent));
+        fields::describe(w, "`InP", arg, *kind, [&value, &how, &count, &deallocate]);
     }
     if message.has_ndr() {
         w.line("`InP->NDR = NDR_record;");
@@ -275,7 +282,10 @@ fn send(w: &mut Writer, stub: &Stub<'_>) {
     let (send, wait) = timeouts(routine);
     let none = "MACH_MSG_TIMEOUT_NONE".to_owned();
     let port = stub.own_reply_port().map_or("`mig_reply_port".to_owned(), |a| a.name.clone());
-    let room = stub.reply.most().max(36) + 8;
+    let room = stub.room();
+    let trailer = trailer::largest(routine, Side::User).map_or(String::new(), |part| {
+        format!(" | MACH_RCV_TRAILER_TYPE(MACH_MSG_TRAILER_FORMAT_0) | MACH_RCV_TRAILER_ELEMENTS(MACH_RCV_TRAILER_{})", part.element)
+    });
     w.gap();
     if routine.one_way {
         let options = options_of(routine, "MACH_SEND_MSG", send.is_some(), "MACH_SEND_TIMEOUT");
@@ -288,11 +298,11 @@ fn send(w: &mut Writer, stub: &Stub<'_>) {
         w.line(format!("`msg_result = {mach_msg}(&`InP->Head, {options},"));
         w.line(format!("\t{size}, 0, MACH_PORT_NULL, {send}, MACH_PORT_NULL);"));
         w.line("if (`msg_result == MACH_MSG_SUCCESS)");
-        w.line(format!("\t`msg_result = {mach_msg}(&`OutP->Head, MACH_RCV_MSG | MACH_RCV_TIMEOUT,"));
+        w.line(format!("\t`msg_result = {mach_msg}(&`OutP->Head, MACH_RCV_MSG | MACH_RCV_TIMEOUT{trailer},"));
         w.line(format!("\t\t0, {room}, {port}, {wait}, MACH_PORT_NULL);"));
     } else {
         let flag = if send.is_some() { "MACH_SEND_TIMEOUT" } else { "MACH_RCV_TIMEOUT" };
-        let options = options_of(routine, "MACH_SEND_MSG | MACH_RCV_MSG", send.is_some() || wait.is_some(), flag);
+        let options = options_of(routine, &format!("MACH_SEND_MSG | MACH_RCV_MSG{trailer}"), send.is_some() || wait.is_some(), flag);
         let timeout = send.or(wait).unwrap_or(none);
         w.line(format!("`msg_result = {mach_msg}(&`InP->Head, {options},"));
         w.line(format!("\t{size}, {room}, {port}, {timeout}, MACH_PORT_NULL);"));

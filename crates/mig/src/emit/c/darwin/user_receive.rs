@@ -1,8 +1,8 @@
 //! The user's side of a reply.
 
-use super::super::view::count_name;
+use super::super::view::{Side, count_name};
 use super::super::writer::Writer;
-use super::fields;
+use super::{fields, trailer};
 use super::layout::{Data, Kind, bytes, is_far, padded};
 use super::user::Stub;
 use crate::model::{Arg, Wire};
@@ -43,6 +43,12 @@ pub fn reply(w: &mut Writer, stub: &Stub<'_>) {
     fields::data(w, message, ["`OutP", "`OutV", "`mig_left"], |arg| kept(stub, arg), &reject);
     w.guard(&fields::wrong_counts(message, "`OutP", |arg| kept(stub, arg)), &reject);
     room(w, stub);
+    if let Some(part) = trailer::largest(stub.routine, Side::User) {
+        w.guard(&[part.is_missing("(&`OutP->Head)")], &stub.leave("`mig_reply_reject(&`OutP->Head, MIG_TRAILER_ERROR)"));
+    }
+    for arg in stub.routine.args.iter().filter(|arg| Side::User.has(arg)) {
+        w.lines(trailer::part(arg).map(|part| format!("*{} = {};", arg.name, part.value("(&`OutP->Head)"))));
+    }
     for (arg, kind) in &message.descriptors {
         match kind {
             Kind::Port => w.line(format!("*{0} = `OutP->{0}.name;", arg.name)),
