@@ -246,6 +246,22 @@ static void test_server(void) {
     }
     CHECK_CODE(mach_msg_server_timeout(serve, 1024, port, MACH_RCV_TIMEOUT, 1), MACH_RCV_TIMED_OUT);
     CHECK(served == 6);
+    /* A request that is larger than the buffer: the buffer grows, or the request goes. */
+    struct {
+        mach_msg_header_t header;
+        char more[512];
+    } large;
+    memset(&large, 0, sizeof large);
+    fill(&large.header, port, 10);
+    large.header.msgh_size = sizeof large;
+    CHECK_CODE(mach_msg_send(&large.header), S);
+    CHECK_CODE(mach_msg_server_timeout(serve, 64, port, MACH_RCV_TIMEOUT | MACH_RCV_LARGE, 1), MACH_RCV_TIMED_OUT);
+    CHECK(served == 16);
+    fill(&large.header, port, 10);
+    large.header.msgh_size = sizeof large;
+    CHECK_CODE(mach_msg_send(&large.header), S);
+    CHECK_CODE(mach_msg_server_timeout(serve, 64, port, MACH_RCV_TIMEOUT, 1), MACH_RCV_TIMED_OUT);
+    CHECK(served == 16);
     CHECK_CODE(mach_msg_server_timeout(NULL, 1024, port, MACH_RCV_TIMEOUT, 1), KERN_INVALID_ARGUMENT);
     CHECK_CODE(bootstrap_register2(MACH_PORT_NULL, "x", port, 1), KERN_INVALID_ARGUMENT);
     /* The test names a socket where nobody is. */

@@ -17,7 +17,7 @@ mod tests;
 use super::{
     Effect, PortId, Right, SetId, SpaceId, State,
     port::Set,
-    space::{Entry, Object, Space},
+    space::{Entry, Object},
 };
 use crate::abi::{self, Code, kind, right};
 
@@ -309,7 +309,7 @@ impl State {
         Ok(())
     }
 
-    /// Ends a task: all its rights are destroyed as by [`State::port_destroy`], in the order of their names. The space
+    /// Ends a task: all its rights are destroyed as by [`State::port_destroy`], in the order of their names, and its own port dies. The space
     /// is dead from then on, and takes no right any more.
     pub fn terminate(&mut self, space: SpaceId) {
         let mut names: Vec<u32> = self.space(space).iter().map(|(name, _)| name).collect();
@@ -321,8 +321,10 @@ impl State {
                 self.destroy_entry(space, name, &entry);
             }
         }
-        let it = self.space_mut(space);
-        *it = Space::default();
-        it.dead = true;
+        let ended = std::mem::take(self.space_mut(space));
+        self.space_mut(space).dead = true;
+        if let Some(port) = ended.task_port {
+            self.end_served(port);
+        }
     }
 }
