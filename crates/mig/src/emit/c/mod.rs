@@ -27,7 +27,7 @@ use crate::model::{Interface, Role};
 pub use defaults::defaults;
 pub use headers::{Audience, header};
 pub use server::server;
-pub use user::{user, user_routine};
+pub use user::{Typed, user, user_routine};
 
 /// The largest message on the stack where neither the file nor the command line says it, in bytes.
 pub const STACK_LIMIT: u32 = 32 * 1024;

@@ -2,9 +2,9 @@
 
 use super::super::view::{Side, count_name};
 use super::super::writer::Writer;
-use super::{fields, trailer};
 use super::layout::{Data, Kind, bytes, is_far, padded};
 use super::server::{Stub, data_of};
+use super::{fields, trailer};
 use crate::layout::inline_elements;
 use crate::model::{Arg, Count, Dealloc, Wire};
 
@@ -134,7 +134,7 @@ fn one(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, data: Data, to: &str) {
         Data::Array => {
             w.lines(moved.then(|| format!("memmove({to}->{name}, {name}, {most});")));
             if padded(most) > most {
-                w.line(format!("(void) `mig_clear_tail({to}->{name}, {most});"));
+                fields::clear(w, "(void)", to, name, &most.to_string());
             }
         }
         Data::Text => {
@@ -144,14 +144,14 @@ fn one(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, data: Data, to: &str) {
             w.lines(moved.then(|| format!("memmove({to}->{name}, {name}, `mig_length);")));
             w.line(format!("{to}->{name}Offset = 0;"));
             w.line(format!("{to}->{name}Cnt = `mig_length;"));
-            w.line(format!("`mig_length = `mig_clear_tail({to}->{name}, `mig_length);"));
+            fields::clear(w, "`mig_length =", to, name, "`mig_length");
         }
         Data::Varying => {
             let count = count_name(&stub.routine.args, arg);
             let length = fields::times(&count, ty.bytes);
             w.lines(moved.then(|| format!("memmove({to}->{name}, {name}, {length});")));
             w.line(format!("{to}->{name}Cnt = {count};"));
-            w.line(format!("`mig_length = `mig_clear_tail({to}->{name}, {length});"));
+            fields::clear(w, "`mig_length =", to, name, &length);
         }
         Data::Count => w.line(format!("{to}->{name}Cnt = {};", count_name(&stub.routine.args, arg))),
         Data::Room => {}
