@@ -231,7 +231,7 @@ impl State {
     fn destroy_set(&mut self, space: SpaceId, name: u32, set: SetId) {
         self.space_mut(space).remove(name);
         for port in std::mem::take(&mut self.set_mut(set).members) {
-            self.leave_set(port);
+            self.leave_set(port, set);
         }
         self.sets.remove(set.0 as usize);
         self.effect(Effect::SetGone(set));
