@@ -139,8 +139,8 @@ extern kern_return_t mach_port_peek(ipc_space_t task, mach_port_name_t name, uns
                                     char *trailer_info, mach_msg_type_number_t *trailer_count);
 
 /*
- * Puts a port into a set, and takes it out of that set. KERN_ALREADY_IN_SET, KERN_NOT_IN_SET. A port is in one set at most:
- * KERN_FAILURE if it is in another.
+ * Puts a port into a set, and takes it out of that set. KERN_ALREADY_IN_SET, KERN_NOT_IN_SET. A port may be in several sets: a message is
+ * received once, from any of them. mps_pset tells the one that it has been in longest. mach_port_move_member() takes it out of all.
  */
 extern kern_return_t mach_port_insert_member(ipc_space_t task, mach_port_name_t name, mach_port_name_t pset);
 extern kern_return_t mach_port_extract_member(ipc_space_t task, mach_port_name_t name, mach_port_name_t pset);

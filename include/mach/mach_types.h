@@ -67,6 +67,17 @@ typedef integer_t *processor_set_info_t;
 #define KERNEL_VERSION_MAX 512
 #define KERNEL_BOOT_INFO_MAX 4096
 
+#ifndef MACH_DARWIN
+/* What trailers of Darwin's dialect say of a sender; in that dialect <mach/message.h> has them. */
+typedef struct {
+    unsigned int val[2];
+} security_token_t;
+
+typedef struct {
+    unsigned int val[8];
+} audit_token_t;
+#endif
+
 typedef char kernel_version_t[KERNEL_VERSION_MAX];
 typedef char kernel_boot_info_t[KERNEL_BOOT_INFO_MAX];
 

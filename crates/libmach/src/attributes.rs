@@ -210,7 +210,7 @@ pub unsafe extern "C" fn mach_port_peek(
     })
 }
 
-/// Puts a port that is in no set into one. A port is in one set at most: `KERN_FAILURE` if it is in another.
+/// Puts a port into a set, beside those that it is in.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_insert_member(of: Name, name: Name, pset: Name) -> Return {
     routine(|| task(of)?.insert_member(name, pset))

@@ -69,6 +69,26 @@ impl<F: Face> Buffer<F> {
         guarded(Code::RCV_HEADER_ERROR, || unsafe { message::exchange::<F>(self.message(), &request) })
     }
 
+    /// Receives. With `MACH_RCV_LARGE` the buffer becomes as large as the message is, which has stayed in its queue.
+    fn receive(&mut self, how: Receive) -> Return {
+        loop {
+            let code = self.exchange(how.options | option::RCV_MSG, 0, how);
+            if Code(code) != Code::RCV_TOO_LARGE || !self.grows(how) {
+                return code;
+            }
+        }
+    }
+
+    /// After a receive that found a message too large: whether there is room for it now.
+    fn grows(&mut self, how: Receive) -> bool {
+        let size = self.size();
+        let grows = how.options & option::RCV_LARGE != 0 && size + F::BEHIND > self.most;
+        if grows {
+            *self = Self::new(size as u32);
+        }
+        grows
+    }
+
     /// Gives up what the message carries.
     ///
     /// # Safety
@@ -151,7 +171,7 @@ pub(crate) unsafe fn serve_on<F: Face>(demux: Option<Demux>, max_size: u32, how:
             // The reply can't be delivered, which is its receiver's matter.
             // SAFETY: the reply is back in its buffer.
             Code::SEND_INVALID_DEST | Code::SEND_TIMED_OUT => unsafe { reply.destroy() },
-            Code::RCV_TOO_LARGE => {}
+            Code::RCV_TOO_LARGE => drop(request.grows(how)),
             _ => return code,
         }
     }
@@ -164,7 +184,7 @@ pub(crate) unsafe fn serve_on<F: Face>(demux: Option<Demux>, max_size: u32, how:
 pub(crate) unsafe fn serve_once<F: Face>(demux: Option<Demux>, max_size: u32, how: Receive) -> Return {
     let Some(demux) = demux else { return Code::INVALID_ARGUMENT.0 };
     let (mut request, mut reply) = (Buffer::<F>::new(max_size), Buffer::<F>::new(max_size));
-    let code = request.exchange(how.options | option::RCV_MSG, 0, how);
+    let code = request.receive(how);
     // SAFETY: the caller's promise.
     if code != 0 || !unsafe { serve(demux, &mut request, &mut reply) } {
         return code;
@@ -196,7 +216,7 @@ fn exchange<F: Face>(reply: &mut Buffer<F>, request: &mut Buffer<F>, replies: bo
         }
     }
     if !replies || waits {
-        return request.exchange(how.options | option::RCV_MSG, 0, how);
+        return request.receive(how);
     }
     // The reply's buffer becomes the request's.
     std::mem::swap(reply, request);

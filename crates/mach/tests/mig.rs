@@ -152,3 +152,15 @@ fn a_late_reply_has_nowhere_to_go() {
     assert!(port.receive(SOON).expect("the request").take_reply().is_none());
     assert_eq!(answered_with(Some(Outgoing::new(200).ints(&[0]).ints(&[2]))), Ok(2));
 }
+
+/// The right of a name that is to move stays the task's if its message can't be sent, as a C program's does.
+#[test]
+fn a_named_right_stays_with_an_unsent_request() {
+    let (port, gone) = (ReceiveRight::new().expect("a port"), ReceiveRight::new().expect("a port"));
+    let to = gone.make_send().expect("a send right");
+    drop(gone);
+    let mut request = Request::new(100, "the call");
+    request.any_right(mig::Carry::Named(mig::MOVE_RECEIVE, port.name()));
+    assert_eq!(request.call(&to, 4096, |_| Ok(())).map_err(|error| error.code), Err(Code::SEND_INVALID_DEST));
+    port.make_send().expect("the port is still here");
+}

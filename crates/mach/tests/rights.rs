@@ -2,7 +2,7 @@
 
 use mach as _;
 use slipway_mach::{
-    abi::{kind, notify},
+    abi::{kind, notify, types},
     rights::{Outgoing, Part, PortSet, ReceiveRight, SendRight},
     task::Task,
 };
@@ -144,4 +144,17 @@ async fn an_event_loop_waits_on_the_descriptor() {
         ready.clear_ready();
     }
     sender.join().expect("the sender");
+}
+
+/// Whoever has the port of a task that ended learns of it, also where the library had begun to serve the port.
+#[test]
+fn a_tasks_port_dies_with_it() {
+    let task = Task::new();
+    let own = task.self_right().expect("a right");
+    let name = task.extract_right(own, types::COPY_SEND, Task::current()).expect("a right");
+    let port = SendRight::from_name(Task::current(), name);
+    let answer = port.call(Outgoing::new(3201), SOON).expect("an answer");
+    assert_eq!(answer.id(), 3301);
+    task.terminate();
+    assert_eq!(Task::current().kind(port.name()), Ok(kind::DEAD_NAME));
 }

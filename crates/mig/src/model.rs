@@ -268,6 +268,31 @@ pub enum Role {
     MsgOption,
     /// The request's sequence number.
     MsgSeqno,
+    /// From the trailer of a message of Darwin's dialect.
+    Token {
+        /// Which part of it.
+        of: Token,
+        /// Of the reply's, for the user; else of the request's, for the server.
+        user: bool,
+    },
+}
+
+/// The parts of a trailer behind its sequence number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Token {
+    /// The sender's user and group.
+    Security,
+    /// The sender's user, group and process.
+    Audit,
+    /// The context of the port that the message came to.
+    Context,
+}
+
+impl Token {
+    /// Its size.
+    pub fn bytes(self) -> u32 {
+        if self == Self::Audit { 32 } else { 8 }
+    }
 }
 
 /// An argument.
@@ -306,6 +331,11 @@ impl Arg {
     /// Whether it is in the body of the reply.
     pub fn in_reply(&self) -> bool {
         matches!(self.role, Role::Data { reply: true, .. })
+    }
+
+    /// Whether the user's stub gives it to its caller.
+    pub fn comes_out(&self) -> bool {
+        self.in_reply() || matches!(self.role, Role::Token { user: true, .. })
     }
 }
 

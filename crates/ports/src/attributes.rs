@@ -55,10 +55,10 @@ impl Task {
         self.lock().state.port_destruct(self.space(), name, delta, guard)
     }
 
-    /// `mach_port_insert_member`: puts a port that is in no set into one.
+    /// `mach_port_insert_member`: puts a port into a set, beside those that it is in.
     ///
     /// # Errors
-    /// As [`Self::context`], for both names; `ALREADY_IN_SET`; `FAILURE` if it is in another set: a port is in one at most.
+    /// As [`Self::context`], for both names; `ALREADY_IN_SET`.
     pub fn insert_member(&self, name: u32, set: u32) -> Result<(), Code> {
         self.lock().state.port_insert_member(self.space(), name, set)
     }

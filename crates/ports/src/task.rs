@@ -562,6 +562,16 @@ mod tests {
     }
 
     #[test]
+    fn a_tasks_port_dies_with_it() {
+        let (task, other) = (Task::new(), Task::new());
+        let name = task.self_right_for(other).expect("a right");
+        assert_eq!((other.kind(name), other.named(name)), (Ok(kind::SEND), Some(task)));
+        task.terminate();
+        assert_eq!((other.kind(name), other.named(name)), (Ok(kind::DEAD_NAME), None));
+        other.terminate();
+    }
+
+    #[test]
     fn a_name_is_its_tasks_name_servers_as_long_as_the_task_is_there() {
         let (task, other) = (Task::new(), Task::new());
         (0..3).for_each(|_| task.note_name_server(0x1234));

@@ -13,7 +13,9 @@ use slipway_ports::{
 };
 
 const PORT: u8 = 0;
+const OOL: u8 = 1;
 const OOL_PORTS: u8 = 2;
+const OOL_VOLATILE: u8 = 3;
 const GUARDED: u8 = 4;
 
 /// Deallocates the rights and the out-of-line memory of a message that was received, or not sent. Out-of-line memory
@@ -60,7 +62,11 @@ pub(crate) unsafe fn destroy(msg: *mut u8) {
             PORT => give_up(task, number(descriptor, 0), disposition),
             GUARDED => give_up(task, number(descriptor, 12), disposition),
             // SAFETY: the caller's promise.
-            _ => unsafe { destroy_memory(task, descriptor, (kind == OOL_PORTS).then_some(disposition)) },
+            OOL | OOL_PORTS | OOL_VOLATILE => unsafe {
+                destroy_memory(task, descriptor, (kind == OOL_PORTS).then_some(disposition));
+            },
+            // What it has, and where the next one begins, is not known.
+            _ => return,
         }
     }
 }

@@ -72,18 +72,7 @@ pub(crate) fn insert_right(of: Name, name: Name, right: Name, how: u32) -> Resul
         if Task::current().kind(right).map_err(fails)? & needed == 0 {
             return Err(fails(Code::INVALID_RIGHT));
         }
-        // A right that is copied, or that others are made of, stays the caller's.
-        let (send, receive) = (SendRight::from_name(own(), right), ReceiveRight::from_name(own(), right));
-        let (send, receive) = (ManuallyDrop::new(send), ManuallyDrop::new(receive));
-        let carry = match how {
-            types::MOVE_SEND => Carry::Send(Some(ManuallyDrop::into_inner(send))),
-            types::MOVE_SEND_ONCE => Carry::SendOnce(Some(SendOnceRight::from_name(own(), right))),
-            types::MOVE_RECEIVE => Carry::Receive(Some(ManuallyDrop::into_inner(receive))),
-            types::COPY_SEND => Carry::Copy(&send),
-            types::MAKE_SEND => Carry::Make(&receive),
-            _ => Carry::MakeOnce(&receive),
-        };
-        names.mach_port_insert_right(name, carry)
+        names.mach_port_insert_right(name, Carry::Named(how, right))
     };
     self::names(of, here, there)
 }

@@ -91,9 +91,7 @@ struct Served {
 /// The name of the task that a request came to, and the task.
 fn of(target: Target) -> Result<(Name, Task), Code> {
     let Target::Port(name) = target else { return Err(Code::INVALID_TASK) };
-    let task = call::task(name)?;
-    // Its port stays; nothing can be done by it, not even with the memory of others in the process.
-    if task.has_ended() { Err(Code::INVALID_TASK) } else { Ok((name, task)) }
+    Ok((name, call::task(name)?))
 }
 
 fn task(target: Target) -> Result<Task, Code> {

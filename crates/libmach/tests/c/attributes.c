@@ -3,8 +3,12 @@
 
 #include <mach/bootstrap.h>
 #include <mach/mach.h>
+#include <mach/slipway.h>
 
+#include <poll.h>
 #include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,7 +178,6 @@ static void test_members(void) {
     CHECK_CODE(mach_port_extract_member(self, port, set), KERN_NOT_IN_SET);
     CHECK_CODE(mach_port_insert_member(self, port, set), S);
     CHECK_CODE(mach_port_insert_member(self, port, set), KERN_ALREADY_IN_SET);
-    CHECK_CODE(mach_port_insert_member(self, port, second), KERN_FAILURE);
     CHECK_CODE(mach_port_extract_member(self, port, second), KERN_NOT_IN_SET);
     CHECK_CODE(mach_port_insert_member(self, port, MACH_PORT_NULL), KERN_INVALID_NAME);
     CHECK_CODE(mach_port_insert_member(self, port, port), KERN_INVALID_RIGHT);
@@ -189,6 +192,93 @@ static void test_members(void) {
     CHECK_CODE(mach_port_destroy(self, set), S);
     CHECK_CODE(mach_port_destroy(self, second), S);
     CHECK_CODE(mach_port_destroy(self, port), S);
+}
+
+enum { EACH = 2000 };
+
+/* A child that sends to a port of this process. */
+static pid_t far_sender(mach_port_t to) {
+    MUST(task_set_bootstrap_port(self, to) == S);
+    const pid_t child = fork();
+    MUST(child >= 0);
+    if (child == 0) {
+        mach_port_t port = MACH_PORT_NULL;
+        mach_msg_header_t message;
+        watchdog(60);
+        MUST(task_get_bootstrap_port(self, &port) == S);
+        for (int i = 1; i <= EACH; i++) {
+            fill(&message, port, i);
+            MUST(mach_msg_send(&message) == S);
+        }
+        _exit(0);
+    }
+    MUST(task_set_bootstrap_port(self, MACH_PORT_NULL) == S);
+    return child;
+}
+
+/* A port in two sets: each message comes once, whichever set it is received from; the sets' other members stay their own. */
+static mach_port_t sets[2];
+static atomic_int taken[2], sum;
+
+static void *take(void *set) {
+    const int which = (int) (intptr_t) set;
+    for (;;) {
+        mach_msg_header_t got;
+        MUST(mach_msg(&got, MACH_RCV_MSG, 0, sizeof got, sets[which], 0, 0) == S);
+        if (got.msgh_id == 0) return NULL;
+        atomic_fetch_add(&taken[which], 1);
+        atomic_fetch_add(&sum, got.msgh_id);
+    }
+}
+
+static void test_several_sets(void) {
+    mach_port_t shared = make_port(), own[2];
+    mach_msg_header_t message;
+    pthread_t threads[2];
+    struct pollfd polled[2];
+    CHECK_CODE(mach_port_set_qlimit(self, shared, MACH_PORT_QLIMIT_MAX), S);
+    for (int i = 0; i < 2; i++) {
+        own[i] = make_port();
+        MUST(mach_port_allocate(self, MACH_PORT_RIGHT_PORT_SET, &sets[i]) == S);
+        CHECK_CODE(mach_port_insert_member(self, shared, sets[i]), S);
+        CHECK_CODE(mach_port_insert_member(self, own[i], sets[i]), S);
+        polled[i] = (struct pollfd){-1, POLLIN, 0};
+        CHECK_CODE(slipway_port_descriptor(sets[i], &polled[i].fd), S);
+    }
+    for (int i = 0; i < 2; i++) {
+        CHECK_CODE(mach_msg(&message, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, sets[i], 0, 0), MACH_RCV_TIMED_OUT);
+    }
+    CHECK_CODE(mach_msg(&message, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, shared, 0, 0), MACH_RCV_IN_SET);
+    /* Both sets tell of it, and it comes once. */
+    fill(&message, shared, 5);
+    CHECK_CODE(mach_msg_send(&message), S);
+    CHECK(poll(polled, 2, 30000) == 2);
+    CHECK_CODE(mach_msg(&message, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, sets[1], 0, 0), S);
+    CHECK(message.msgh_id == 5 && message.msgh_local_port == shared);
+    CHECK_CODE(mach_msg(&message, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, sets[0], 0, 0), MACH_RCV_TIMED_OUT);
+    for (int i = 0; i < 2; i++) MUST(pthread_create(&threads[i], NULL, take, (void *) (intptr_t) i) == 0);
+    /* From here, and from another process. */
+    fflush(NULL);
+    const pid_t child = far_sender(shared);
+    for (int i = 1; i <= EACH; i++) {
+        fill(&message, shared, i);
+        CHECK_CODE(mach_msg_send(&message), S);
+    }
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    while (atomic_load(&sum) < EACH * (EACH + 1)) sched_yield();
+    for (int i = 0; i < 2; i++) {
+        fill(&message, own[i], 0);
+        CHECK_CODE(mach_msg_send(&message), S);
+    }
+    for (int i = 0; i < 2; i++) MUST(pthread_join(threads[i], NULL) == 0);
+    CHECK(sum == EACH * (EACH + 1) && taken[0] + taken[1] == 2 * EACH);
+    for (int i = 0; i < 2; i++) {
+        CHECK_CODE(mach_port_destroy(self, own[i]), S);
+        CHECK_CODE(mach_port_destroy(self, sets[i]), S);
+        close(polled[i].fd);
+    }
+    CHECK_CODE(mach_port_destroy(self, shared), S);
 }
 
 /* What is looked at stays, with its number. */
@@ -246,6 +336,22 @@ static void test_server(void) {
     }
     CHECK_CODE(mach_msg_server_timeout(serve, 1024, port, MACH_RCV_TIMEOUT, 1), MACH_RCV_TIMED_OUT);
     CHECK(served == 6);
+    /* A request that is larger than the buffer: the buffer grows, or the request goes. */
+    struct {
+        mach_msg_header_t header;
+        char more[512];
+    } large;
+    memset(&large, 0, sizeof large);
+    fill(&large.header, port, 10);
+    large.header.msgh_size = sizeof large;
+    CHECK_CODE(mach_msg_send(&large.header), S);
+    CHECK_CODE(mach_msg_server_timeout(serve, 64, port, MACH_RCV_TIMEOUT | MACH_RCV_LARGE, 1), MACH_RCV_TIMED_OUT);
+    CHECK(served == 16);
+    fill(&large.header, port, 10);
+    large.header.msgh_size = sizeof large;
+    CHECK_CODE(mach_msg_send(&large.header), S);
+    CHECK_CODE(mach_msg_server_timeout(serve, 64, port, MACH_RCV_TIMEOUT, 1), MACH_RCV_TIMED_OUT);
+    CHECK(served == 16);
     CHECK_CODE(mach_msg_server_timeout(NULL, 1024, port, MACH_RCV_TIMEOUT, 1), KERN_INVALID_ARGUMENT);
     CHECK_CODE(bootstrap_register2(MACH_PORT_NULL, "x", port, 1), KERN_INVALID_ARGUMENT);
     /* The test names a socket where nobody is. */
@@ -299,6 +405,7 @@ int main(void) {
     test_attributes();
     test_guards();
     test_members();
+    test_several_sets();
     test_peek();
     test_server();
     test_full_client();

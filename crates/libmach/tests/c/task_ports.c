@@ -247,6 +247,9 @@ int main(void) {
     CHECK_CODE(task_terminate(port), KERN_INVALID_TASK);
     CHECK_CODE(task_terminate(task), S);
     CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+    /* What can't be sent any more stays. */
+    CHECK(mach_port_insert_right(task, INSERTED, port, MACH_MSG_TYPE_MOVE_RECEIVE) != S);
+    CHECK(type_of(self, port) == MACH_PORT_TYPE_SEND_RECEIVE);
     CHECK(mach_port_allocate(task, MACH_PORT_RIGHT_RECEIVE, &other) != S);
     return checks_done("task_ports");
 }

@@ -112,6 +112,8 @@ pub enum Carry<'a> {
     Make(&'a ReceiveRight),
     /// A new send-once right (`MACH_MSG_TYPE_MAKE_SEND_ONCE`).
     MakeOnce(&'a ReceiveRight),
+    /// What a disposition says, of a name of the current task. It stays the task's if the message is not sent.
+    Named(u32, u32),
 }
 
 impl Carry<'_> {
@@ -124,6 +126,7 @@ impl Carry<'_> {
             Self::Copy(right) => (types::COPY_SEND, right.name(), Given::default()),
             Self::Make(port) => (types::MAKE_SEND, port.name(), Given::default()),
             Self::MakeOnce(port) => (types::MAKE_SEND_ONCE, port.name(), Given::default()),
+            Self::Named(disposition, name) => (disposition, name, Given::default()),
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{Checker, routines};
 use crate::diagnostics::Diagnostic;
-use crate::model::{Arg, Count, Dealloc, Role, Type};
+use crate::model::{Arg, Count, Dealloc, Role, Token, Type};
 use crate::syntax::ast::{Argument, Ident, Operation};
 
 impl Checker<'_> {
@@ -90,14 +90,18 @@ impl Checker<'_> {
             "sendtime" => Role::SendTime,
             "msgoption" => Role::MsgOption,
             "msgseqno" => Role::MsgSeqno,
+            "serversectoken" => Role::Token { of: Token::Security, user: false },
+            "usersectoken" => Role::Token { of: Token::Security, user: true },
+            "serveraudittoken" => Role::Token { of: Token::Audit, user: false },
+            "useraudittoken" => Role::Token { of: Token::Audit, user: true },
+            "servercontexttoken" => Role::Token { of: Token::Context, user: false },
             other => {
-                let message = format!("`{other}` needs Darwin's message trailers, which the typed dialect does not have");
-                let help = "to learn who sent a message, give each client its own port";
-                self.diagnostics.push(Diagnostic::error(direction.span, message).help(help));
+                let message = format!("`{other}`, data of the implementation's own, is not supported");
+                self.diagnostics.push(Diagnostic::error(direction.span, message).help("leave the argument out"));
                 return None;
             }
         };
-        if one_way && matches!(role, Role::Data { reply: true, .. }) {
+        if one_way && matches!(role, Role::Data { reply: true, .. } | Role::Token { user: true, .. }) {
             let diagnostic = Diagnostic::error(direction.span, "a simpleroutine has no reply, so nothing can come out of it")
                 .help("use `routine`");
             self.diagnostics.push(diagnostic);
@@ -115,6 +119,11 @@ impl Checker<'_> {
             {
                 "must be a number of 32 bits"
             }
+            Role::Token { of, .. } if !ty.by_value || !ty.inline || ty.sent.is_right() || ty.bytes != of.bytes() => match of {
+                Token::Audit => "must have 32 bytes, as audit_token_t",
+                Token::Security => "must have 8 bytes, as security_token_t",
+                Token::Context => "must have 8 bytes, as mach_port_context_t",
+            },
             _ => return true,
         };
         let diagnostic = Diagnostic::error(argument.ty.span, format!("`{}` {message}", argument.name.text));
@@ -170,7 +179,7 @@ impl Checker<'_> {
                 arg.overwrite = true;
             }
             // What comes out is written.
-            "const" => arg.constant = !arg.in_reply(),
+            "const" => arg.constant = !arg.comes_out(),
             "retcode" => return self.retcode(arg, flag),
             "islong" => arg.ty.long = Some(true),
             "isnotlong" => arg.ty.long = Some(false),

@@ -11,6 +11,7 @@ use std::process::ExitCode;
 pub use args::{Args, Dialect, Language, Outputs};
 
 use crate::diagnostics::{Diagnostics, render};
+use crate::emit::c;
 use crate::model::Interface;
 use crate::source::Source;
 
@@ -86,11 +87,14 @@ fn compile(args: &Args, file: &str) -> Result<(), Failure> {
     let mut diagnostics = Diagnostics::default();
     let tree = crate::syntax::parse(&source, args.grammar, &mut diagnostics);
     let interface = crate::check::check(&tree, &source, &mut diagnostics);
+    if let (0, Some(interface)) = (diagnostics.errors(), &interface) {
+        match args.dialect {
+            Dialect::Darwin => c::darwin::check(interface, &mut diagnostics),
+            Dialect::Typed => c::check(interface, &mut diagnostics),
+        }
+    }
     if let (Language::Rust, 0, Some(interface)) = (args.language, diagnostics.errors(), &interface) {
         crate::emit::rust::check(interface, args.c.trap, &mut diagnostics);
-    }
-    if let (Dialect::Darwin, 0, Some(interface)) = (args.dialect, diagnostics.errors(), &interface) {
-        crate::emit::c::darwin::check(interface, &mut diagnostics);
     }
     if args.quiet {
         diagnostics.drop_warnings();

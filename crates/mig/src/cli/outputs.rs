@@ -6,7 +6,10 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::{Args, Dialect, Failure, Language};
-use crate::emit::c::{self, Audience, darwin};
+use crate::emit::c::{
+    self, Audience, Typed,
+    darwin::{self, Darwin},
+};
 use crate::emit::rust::{self, Halves};
 use crate::model::{Interface, Routine};
 
@@ -52,8 +55,8 @@ fn c_outputs(args: &Args, interface: &Interface) -> Vec<Output> {
     let file_name = |path: &String| Path::new(path).file_name().map(|f| format!("\"{}\"", f.to_string_lossy()));
     options.header = outputs.internal_header.as_ref().filter(|f| *f != "/dev/null").and_then(file_name);
     let (user, user_routine, server, header): (Whole, One, Whole, Header) = match args.dialect {
-        Dialect::Typed => (c::user, c::user_routine, c::server, c::header),
-        Dialect::Darwin => (darwin::user, darwin::user_routine, darwin::server, darwin::header),
+        Dialect::Typed => (c::user::<Typed>, c::user_routine::<Typed>, c::server, c::header),
+        Dialect::Darwin => (c::user::<Darwin>, c::user_routine::<Darwin>, darwin::server, darwin::header),
     };
     let or = |given: &Option<String>, default: String| given.clone().or((!outputs.named_only).then_some(default));
     let mut list = Vec::new();

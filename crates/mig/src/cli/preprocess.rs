@@ -91,8 +91,14 @@ pub fn write_dependencies(args: &Args, file: &str, rule: &str, written: &[String
     let stem = Path::new(file).file_stem().filter(|_| file != "-");
     let base = stem.map_or_else(|| "stdin".to_owned(), |s| s.to_string_lossy().into_owned());
     let name = args.dependency_file.clone().unwrap_or_else(|| format!("{base}.d"));
-    let targets = if args.dependency_targets.is_empty() { written } else { &args.dependency_targets };
-    let targets: Vec<String> = targets.iter().map(|f| f.replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")).collect();
+    // A rule has a target also where nothing was written that has a name.
+    let unnamed = [base];
+    let said =
+        [&args.dependency_targets[..], written, &unnamed].into_iter().find(|targets| !targets.is_empty()).unwrap_or_default();
+    let targets: Vec<String> = said.iter().map(|f| f.replace('$', "$$").replace('#', "\\#").replace(' ', "\\ ")).collect();
     let text = rule.replacen(PLACEHOLDER, &targets.join(" "), 1);
+    if name == "-" {
+        return super::print(text.as_bytes());
+    }
     std::fs::write(&name, text).map_err(|e| Failure::System(format!("can't write {name}: {e}")))
 }

@@ -136,6 +136,12 @@ fn dependencies_name_what_was_written_and_read() {
     let rule = std::fs::read_to_string(dir.path().join("small.d")).unwrap();
     assert!(rule.starts_with("u.c h.h:"), "{rule}");
     assert!(rule.contains("small.defs") && rule.contains("mach/std_types.defs"), "{rule}");
+    // To standard output, and of what has no name.
+    let shown = run(mig().args(["-n", "-MD", "-MF", "-", "-user", "u.c", "small.defs"]).current_dir(dir.path()));
+    assert!(shown.starts_with("u.c:") && !dir.path().join("-").exists(), "{shown}");
+    run(mig().args(["-n", "-MD", "-MF", "rule", "-user", "-", "small.defs"]).current_dir(dir.path()));
+    let rule = std::fs::read_to_string(dir.path().join("rule")).unwrap();
+    assert!(rule.starts_with("small:"), "{rule}");
 }
 
 #[test]

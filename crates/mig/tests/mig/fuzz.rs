@@ -16,8 +16,14 @@ fn compile(text: &str) {
     assert_eq!(shown.is_empty(), diagnostics.sorted().is_empty());
     if let Some(interface) = interface {
         let options = c::Options::default();
-        assert!(c::user(&interface, &options).ends_with('\n'));
+        assert!(c::user::<c::Typed>(&interface, &options).ends_with('\n'));
         assert!(c::server(&interface, &options).ends_with('\n'));
+        let mut unfit = Diagnostics::default();
+        c::darwin::check(&interface, &mut unfit);
+        if unfit.errors() == 0 {
+            assert!(c::user::<c::darwin::Darwin>(&interface, &options).ends_with('\n'));
+            assert!(c::darwin::server(&interface, &options).ends_with('\n'));
+        }
         rust::check(&interface, true, &mut diagnostics);
         assert!(rust::module(&interface, rust::Halves::Both, true).ends_with('\n'));
     }

@@ -45,7 +45,7 @@ impl DerefMut for Inner {
 impl Inner {
     /// Picks what a thread waits for that gets messages of the port.
     fn receivers_of(&self, port: PortId) -> impl Fn(&For) -> bool + use<> {
-        receivers(port, self.state.ports.get(port.0 as usize).and_then(|it| it.local()?.set))
+        receivers(port, self.state.sets_of(port))
     }
 
     /// Wakes a thread that waits for messages at the port.

@@ -149,7 +149,7 @@ impl Inner {
             make_sends: local.mscount,
             received: local.received(),
             senders_elsewhere: local.abroad,
-            set: local.set.map(|set| self.state.set(set).holder.1),
+            set: local.set.map(|it| self.state.set(it.set).holder.1),
             no_senders_request: local.nsrequest != Right::Null,
             port_destroyed_request: local.pdrequest != Right::Null,
             trap_calls: local.traps.as_ref().map(|traps| traps.tally.sum()),

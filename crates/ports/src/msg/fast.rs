@@ -203,9 +203,9 @@ pub(super) fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For
     let entry = inner.state.space(space).get(name).ok_or(Code::RCV_INVALID_NAME)?;
     match entry.object {
         Object::Set(set) => Ok(For::Set(set)),
-        Object::Port(port) if entry.has(kind::RECEIVE) => match inner.state.port(port).local().and_then(|local| local.set) {
-            Some(_) => Err(Code::RCV_IN_SET),
-            None => Ok(For::Port(port)),
+        Object::Port(port) if entry.has(kind::RECEIVE) => match inner.state.port(port).local() {
+            Some(local) if local.set.is_some() => Err(Code::RCV_IN_SET),
+            _ => Ok(For::Port(port)),
         },
         _ => Err(Code::RCV_INVALID_NAME),
     }
@@ -392,8 +392,9 @@ fn take_off_once<F: Format>(state: &mut State, line: &mut Line, record: &Record,
 /// The port, if messages for it go to the receiver at once: it is here, the receiver receives from it, and its queue is empty.
 #[inline(always)]
 fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
+    let further = matches!(what, For::Set(set) if state.is_in_further(port, set));
     let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(port.0 as usize) else { return None };
-    let mine = what == For::Port(port) || local.set.is_some_and(|set| what == For::Set(set));
+    let mine = what == For::Port(port) || local.set.is_some_and(|it| what == For::Set(it.set)) || further;
     if mine && local.queue.is_empty() { Some(local) } else { None }
 }
 

@@ -54,8 +54,9 @@ fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Opti
         (types::MAKE_SEND_ONCE, name) => Some(reply_port(inner, space, name)?),
         _ => return None,
     };
-    let local = inner.state.port(port).local().filter(|local| local.queue.is_empty() && local.kernel == Kernel::No)?;
-    let (thread, receiver, dialect) = inner.waiting.taker(|dialect| size(dialect, body), receivers(port, local.set))?;
+    inner.state.port(port).local().filter(|local| local.queue.is_empty() && local.kernel == Kernel::No)?;
+    let (thread, receiver, dialect) =
+        inner.waiting.taker(|dialect| size(dialect, body), receivers(port, inner.state.sets_of(port)))?;
 
     // Past this point nothing can fail.
     let dest_type = if header.remote_type == types::COPY_SEND { types::PORT_SEND } else { types::PORT_SEND_ONCE };

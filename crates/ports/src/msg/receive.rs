@@ -175,7 +175,7 @@ fn try_receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &
 fn take_any<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], option: u32) -> Option<Code> {
     loop {
         if let Some(port) = waiting_at(inner, what) {
-            return Some(from_queue::<F>(inner, space, port, bytes, option));
+            return Some(from_queue::<F>(inner, space, what, port, bytes, option));
         }
         let mut to = Buffer::<F> { space, what, bytes, tail: F::tail(option) };
         let mut queued = false;
@@ -211,14 +211,14 @@ fn waiting_at(inner: &mut Inner, what: For) -> Option<PortId> {
         For::Set(set) => {
             let port = inner.state.next_ready(set)?;
             // It is looked at again before it is taken.
-            inner.state.still_ready(port);
+            inner.state.still_ready(set, port);
             Some(port)
         }
         For::NotFull(_) | For::Line(_) | For::Turn(_) => None,
     }
 }
 
-fn from_queue<F: Format>(inner: &mut Inner, space: SpaceId, port: PortId, bytes: &mut [u8], option: u32) -> Code {
+fn from_queue<F: Format>(inner: &mut Inner, space: SpaceId, what: For, port: PortId, bytes: &mut [u8], option: u32) -> Code {
     let size = match inner.state.port(port).local().and_then(|local| local.queue.front()) {
         Some(message) => F::size(message),
         None => return Code::RCV_TIMED_OUT,
@@ -236,8 +236,7 @@ fn from_queue<F: Format>(inner: &mut Inner, space: SpaceId, port: PortId, bytes:
         }
         return Code::RCV_TOO_LARGE;
     }
-    let set = inner.state.port(port).local().and_then(|local| local.set);
-    if let Some(set) = set {
+    if let For::Set(set) = what {
         // It goes to the back if it has more.
         let _ = inner.state.next_ready(set);
     }

@@ -64,7 +64,7 @@ impl State {
     /// The port dies: its queue is destroyed, and the names that are left denote nothing any more.
     fn kill(&mut self, port: PortId) {
         self.lose_traps(port);
-        self.leave_set(port);
+        self.leave_sets(port);
         let it = self.port_mut(port);
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Dead) else { return };
         // What is destroyed here may be the last that refers to the port, which is needed to the end.

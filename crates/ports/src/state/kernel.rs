@@ -57,6 +57,14 @@ impl State {
         }
     }
 
+    /// Ends a port that the library itself serves; a task of the library's own may have its receive right.
+    pub(crate) fn end_served(&mut self, port: PortId) {
+        match self.port(port).local().and_then(|local| local.receiver) {
+            Some((space, name)) => drop(self.port_mod_refs(space, name, abi::right::RECEIVE, -1)),
+            None => self.destroy_right(Right::Receive(port)),
+        }
+    }
+
     /// Ends a semaphore: its waiters go, and names for it are dead.
     pub(crate) fn end_semaphore(&mut self, index: usize) {
         let (_, port, semaphore) = self.semaphores.remove(index);

@@ -28,7 +28,7 @@ use crate::semaphore::Semaphore;
 pub use ids::{LineId, PortId, RemoteSendOnce, SetId, SpaceId};
 use message::{Message, Origin};
 pub use port::Home;
-use port::{Port, Set};
+use port::{Membership, Port, Set};
 pub use right::Right;
 use rustc_hash::FxHashMap;
 use slab::Slab;
@@ -83,6 +83,8 @@ pub struct State {
     pub ports: Slab<Port>,
     /// Port sets, by [`SetId`].
     pub sets: Slab<Set>,
+    /// The sets of ports in several sets, but for the one that the port itself tells.
+    further_sets: FxHashMap<PortId, Vec<Membership>>,
     /// Spaces, by [`SpaceId`].
     pub spaces: Slab<Space>,
     /// Which name a remote send-once right has, by [`RemoteSendOnce`]. May tell of one that it had before.

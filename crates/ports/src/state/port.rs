@@ -56,10 +56,10 @@ pub struct Local {
     pub mscount: u32,
     /// Holders of send rights in other processes, as far as known: see [`State::set_abroad`](super::State::set_abroad).
     pub abroad: u32,
-    /// The set it belongs to.
-    pub set: Option<SetId>,
-    /// Whether the set's list of ready members has it.
-    pub listed: bool,
+    /// The set it has belonged to for longest.
+    pub set: Option<Membership>,
+    /// Whether it belongs to further sets: see [`State::memberships`](super::State::memberships).
+    pub several: bool,
     /// Gets the no-senders notification.
     pub nsrequest: Right,
     /// Gets the receive right when it would be destroyed.
@@ -74,6 +74,22 @@ pub struct Local {
     pub kernel: Kernel,
     /// The routines that it has registered.
     pub traps: Option<Box<Traps>>,
+}
+
+/// That a port is in a set.
+#[derive(Debug, Clone, Copy)]
+pub struct Membership {
+    /// The set.
+    pub set: SetId,
+    /// Whether the set's list of ready members has the port.
+    pub listed: bool,
+}
+
+impl Membership {
+    /// Notes that the list has the port: the set, if it had it not.
+    pub fn list(&mut self) -> Option<SetId> {
+        (!std::mem::replace(&mut self.listed, true)).then_some(self.set)
+    }
 }
 
 /// Whether only who knows a port's context may end its receive right.
@@ -128,7 +144,7 @@ impl Default for Local {
             mscount: 0,
             abroad: 0,
             set: None,
-            listed: false,
+            several: false,
             nsrequest: Right::Null,
             pdrequest: Right::Null,
             payload: None,

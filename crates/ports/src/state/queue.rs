@@ -3,7 +3,7 @@
 use super::{
     Effect, PortId, Right, SetId, State,
     message::{Item, Message},
-    port::{Home, Local, Port},
+    port::{Home, Local, Membership, Port},
 };
 use smallvec::SmallVec;
 
@@ -39,10 +39,12 @@ impl State {
         }
         let Some(local) = self.port_mut(id).local_mut() else { return };
         local.queue.push_back(message);
-        if let Some(set) = local.set
-            && !std::mem::replace(&mut local.listed, true)
-        {
+        let (unlisted, several) = (local.set.as_mut().and_then(Membership::list), local.several);
+        if let Some(set) = unlisted {
             self.set_mut(set).ready.push_back(id);
+        }
+        if several {
+            self.list_further(id);
         }
         self.queue_changed(id);
         self.effect(Effect::Arrived(id));
@@ -80,15 +82,14 @@ impl State {
     /// The member of a set to receive from next: it has a message in its queue.
     pub fn next_ready(&mut self, id: SetId) -> Option<PortId> {
         while let Some(port) = self.set_mut(id).ready.pop_front() {
-            let Some(local) = self.port_mut(port).local_mut() else { continue };
-            if local.set != Some(id) {
-                continue;
-            }
-            match local.queue.len() {
-                0 => local.listed = false,
+            let Some(waiting) = self.port(port).local().map(|local| local.queue.len()) else { continue };
+            let Some(member) = self.membership_mut(port, id) else { continue };
+            match waiting {
+                // Perhaps it was received through another set.
+                0 => member.listed = false,
                 // It keeps its place at the back, so the others come first.
                 1 => {
-                    local.listed = false;
+                    member.listed = false;
                     return Some(port);
                 }
                 _ => {
@@ -100,42 +101,88 @@ impl State {
         None
     }
 
-    /// Puts a member back to the front: its message was looked at and left in its queue.
-    pub fn still_ready(&mut self, port: PortId) {
-        if let Some(local) = self.port_mut(port).local_mut()
-            && let Some(set) = local.set
-        {
-            let listed = std::mem::replace(&mut local.listed, true);
-            let ready = &mut self.set_mut(set).ready;
+    /// Puts a member of a set back to the front: its message was looked at and left in its queue.
+    pub fn still_ready(&mut self, id: SetId, port: PortId) {
+        if let Some(member) = self.membership_mut(port, id) {
+            let listed = member.list().is_none();
+            let ready = &mut self.set_mut(id).ready;
             if listed {
                 ready.retain(|member| *member != port);
             }
             ready.push_front(port);
         }
     }
+}
 
-    /// Takes a port out of its set, if it is in one.
-    pub fn leave_set(&mut self, id: PortId) {
-        let Some(local) = self.port_mut(id).local_mut() else { return };
-        local.listed = false;
-        if let Some(of) = local.set.take() {
-            let set = self.set_mut(of);
-            set.members.retain(|member| *member != id);
-            set.ready.retain(|member| *member != id);
-            self.effect(Effect::Changed(id));
-            if self.turns.any() {
-                self.rebind_set(of);
-                self.rebind(id);
-            }
+/// The sets that a port is in.
+impl State {
+    /// That it is in each of them.
+    pub fn memberships(&self, port: PortId) -> impl Iterator<Item = &Membership> {
+        let local = self.ports.get(port.0 as usize).and_then(Port::local);
+        let further = local.filter(|local| local.several).and_then(|_| self.further_sets.get(&port));
+        local.and_then(|local| local.set.as_ref()).into_iter().chain(further.into_iter().flatten())
+    }
+
+    /// The sets.
+    pub fn sets_of(&self, port: PortId) -> SmallVec<[SetId; 1]> {
+        self.memberships(port).map(|it| it.set).collect()
+    }
+
+    /// Whether the port is in the set.
+    pub fn is_in(&self, port: PortId, set: SetId) -> bool {
+        self.memberships(port).any(|it| it.set == set)
+    }
+
+    /// Whether the port is in several sets, and in this one.
+    #[inline(always)]
+    pub fn is_in_further(&self, port: PortId, set: SetId) -> bool {
+        !self.further_sets.is_empty() && self.is_in(port, set)
+    }
+
+    fn membership_mut(&mut self, port: PortId, set: SetId) -> Option<&mut Membership> {
+        let local = self.ports.get_mut(port.0 as usize)?.local_mut()?;
+        let further = self.further_sets.get_mut(&port).filter(|_| local.several);
+        local.set.as_mut().into_iter().chain(further.into_iter().flatten()).find(|it| it.set == set)
+    }
+
+    /// A message waits at a port of several sets.
+    #[cold]
+    fn list_further(&mut self, port: PortId) {
+        let further = self.further_sets.get_mut(&port).into_iter().flatten();
+        let sets: SmallVec<[SetId; 1]> = further.filter_map(Membership::list).collect();
+        sets.into_iter().for_each(|set| self.set_mut(set).ready.push_back(port));
+    }
+
+    /// Takes a port out of its sets.
+    pub fn leave_sets(&mut self, id: PortId) {
+        self.sets_of(id).into_iter().for_each(|set| self.leave_set(id, set));
+    }
+
+    /// Takes a port out of a set, if it is in that.
+    pub fn leave_set(&mut self, id: PortId, of: SetId) {
+        let mut sets: Vec<Membership> = self.memberships(id).copied().collect();
+        let before = sets.len();
+        sets.retain(|it| it.set != of);
+        if sets.len() == before {
+            return;
+        }
+        self.put_memberships(id, sets);
+        let set = self.set_mut(of);
+        set.members.retain(|member| *member != id);
+        set.ready.retain(|member| *member != id);
+        self.effect(Effect::Changed(id));
+        if self.turns.any() {
+            self.rebind_set(of);
+            self.rebind(id);
         }
     }
 
-    /// Puts a port that is in no set into one.
+    /// Puts a port into a set that it is not in.
     pub fn join_set(&mut self, id: PortId, to: SetId) {
-        let Some(local) = self.port_mut(id).local_mut() else { return };
-        local.set = Some(to);
-        local.listed = !local.queue.is_empty();
-        let listed = local.listed;
+        let Some(local) = self.port(id).local() else { return };
+        let listed = !local.queue.is_empty();
+        let sets = self.memberships(id).copied().chain([Membership { set: to, listed }]).collect();
+        self.put_memberships(id, sets);
         let set = self.set_mut(to);
         set.members.push(id);
         if listed {
@@ -143,7 +190,18 @@ impl State {
         }
         self.effect(Effect::Changed(id));
         if self.turns.any() {
-            self.rebind_set(to);
+            self.rebind(id);
+        }
+    }
+
+    fn put_memberships(&mut self, port: PortId, mut sets: Vec<Membership>) {
+        let Some(local) = self.port_mut(port).local_mut() else { return };
+        local.set = if sets.is_empty() { None } else { Some(sets.remove(0)) };
+        let was = std::mem::replace(&mut local.several, !sets.is_empty());
+        if !sets.is_empty() {
+            self.further_sets.insert(port, sets);
+        } else if was {
+            self.further_sets.remove(&port);
         }
     }
 }

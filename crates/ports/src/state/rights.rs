@@ -194,7 +194,7 @@ impl State {
     /// comes back, for [`State::notify_port_deleted`].
     pub(crate) fn detach_receive(&mut self, space: SpaceId, name: u32, port: PortId) -> Right {
         self.lose_traps(port);
-        self.leave_set(port);
+        self.leave_sets(port);
         if let Some(local) = self.port_mut(port).local_mut() {
             local.receiver = None;
             local.mscount = 0;

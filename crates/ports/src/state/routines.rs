@@ -17,7 +17,7 @@ mod tests;
 use super::{
     Effect, PortId, Right, SetId, SpaceId, State,
     port::Set,
-    space::{Entry, Object, Space},
+    space::{Entry, Object},
 };
 use crate::abi::{self, Code, kind, right};
 
@@ -231,7 +231,7 @@ impl State {
     fn destroy_set(&mut self, space: SpaceId, name: u32, set: SetId) {
         self.space_mut(space).remove(name);
         for port in std::mem::take(&mut self.set_mut(set).members) {
-            self.leave_set(port);
+            self.leave_set(port, set);
         }
         self.sets.remove(set.0 as usize);
         self.effect(Effect::SetGone(set));
@@ -309,7 +309,7 @@ impl State {
         Ok(())
     }
 
-    /// Ends a task: all its rights are destroyed as by [`State::port_destroy`], in the order of their names. The space
+    /// Ends a task: all its rights are destroyed as by [`State::port_destroy`], in the order of their names, and its own port dies. The space
     /// is dead from then on, and takes no right any more.
     pub fn terminate(&mut self, space: SpaceId) {
         let mut names: Vec<u32> = self.space(space).iter().map(|(name, _)| name).collect();
@@ -321,8 +321,10 @@ impl State {
                 self.destroy_entry(space, name, &entry);
             }
         }
-        let it = self.space_mut(space);
-        *it = Space::default();
-        it.dead = true;
+        let ended = std::mem::take(self.space_mut(space));
+        self.space_mut(space).dead = true;
+        if let Some(port) = ended.task_port {
+            self.end_served(port);
+        }
     }
 }

@@ -69,14 +69,20 @@ impl State {
 
     /// The port has no routines any more.
     fn withdraw_traps(&mut self, port: PortId) {
-        let Some(local) = self.port_mut(port).local_mut() else { return };
-        let (Some(traps), set) = (local.traps.take(), local.set) else { return };
+        let sets = self.sets_of(port);
+        let Some(traps) = self.port_mut(port).local_mut().and_then(|local| local.traps.take()) else { return };
         self.turns.registered -= 1;
         self.turns.gone += traps.tally.sum();
         let Some(entry) = traps.call_entry else { return };
         self.retire(entry.space, port, &entry.turn);
-        if let Some(set) = set {
-            self.rebind_set(set);
+        sets.into_iter().for_each(|set| self.rebind_set(set));
+    }
+
+    /// The port is called by messages alone from here on.
+    fn lose_call_entry(&mut self, port: PortId) {
+        let traps = self.port_mut(port).local_mut().and_then(|local| local.traps.as_mut());
+        if let Some(entry) = traps.and_then(|traps| traps.call_entry.take()) {
+            self.retire(entry.space, port, &entry.turn);
         }
     }
 
@@ -90,23 +96,23 @@ impl State {
         }
     }
 
-    /// The port was given routines, or left a set, or has another name.
+    /// The port was given routines, or came into a set or left one, or has another name.
     pub(crate) fn rebind(&mut self, port: PortId) {
         let Some(local) = self.port(port).local() else { return };
-        match (local.set, &local.traps) {
-            (Some(set), _) => self.rebind_set(set),
-            (None, Some(traps)) => {
+        match (&*self.sets_of(port), &local.traps) {
+            (sets @ [_, ..], _) => sets.iter().for_each(|set| self.rebind_set(*set)),
+            ([], Some(traps)) => {
                 let (serial, queued) = (traps.serial, !local.queue.is_empty());
                 let turn = Arc::new(Turn::new(serial, queued));
                 self.set_call_entry(port, turn);
                 self.effect(Effect::Changed(port));
             }
-            (None, None) => {}
+            ([], None) => {}
         }
     }
 
     /// The ports of a set that are served one call at a time are served so together: its receivers take messages from
-    /// any of them.
+    /// any of them. A port of several sets is called by messages: it can't take its turn with the ports of each.
     pub(crate) fn rebind_set(&mut self, set: SetId) {
         let Some(it) = self.sets.get_mut(set.0 as usize) else { return };
         let (old, members) = (it.turn.take(), it.members.clone());
@@ -115,12 +121,16 @@ impl State {
             old.close();
             call_entry::EPOCH.advance();
         }
-        let serial = |local: &Local| local.traps.as_ref().is_some_and(|traps| traps.serial);
+        let serial = |local: &Local| !local.several && local.traps.as_ref().is_some_and(|traps| traps.serial);
         let locals = || members.iter().filter_map(|port| self.port(*port).local());
         let (any, queued) = (locals().any(serial), locals().any(|local| !local.queue.is_empty()));
         let shared = any.then(|| Arc::new(Turn::new(true, queued)));
         for port in &members {
             let Some(local) = self.port(*port).local() else { continue };
+            if local.several {
+                self.lose_call_entry(*port);
+                continue;
+            }
             let turn = match (&local.traps, &shared) {
                 (Some(traps), Some(turn)) if traps.serial => Arc::clone(turn),
                 (Some(_), _) => {
@@ -167,9 +177,11 @@ impl State {
     fn tell_turn(&self, port: PortId) {
         let Some(local) = self.port(port).local() else { return };
         let queued = !local.queue.is_empty();
-        if let Some(turn) = local.set.and_then(|set| self.set(set).turn.as_ref()) {
+        for set in self.memberships(port).map(|it| self.set(it.set)) {
             let full = |port: &PortId| self.port(*port).local().is_some_and(|local| !local.queue.is_empty());
-            turn.set_queued(queued || local.set.is_some_and(|set| self.set(set).members.iter().any(full)));
+            if let Some(turn) = &set.turn {
+                turn.set_queued(queued || set.members.iter().any(full));
+            }
         }
         if let Some(entry) = local.traps.as_ref().and_then(|traps| traps.call_entry.as_ref())
             && (local.set.is_none() || !entry.turn.serial)
@@ -214,6 +226,27 @@ mod tests {
                 state.free_port(port);
             }
         }
+    }
+
+    #[test]
+    fn a_port_of_several_sets_is_called_by_messages() {
+        let mut state = State::default();
+        let space = state.new_space();
+        let (name, port) = port(&mut state, space);
+        let is_called = |state: &State| {
+            let traps = state.port(port).local().and_then(|local| local.traps.as_ref());
+            traps.is_some_and(|traps| traps.call_entry.is_some())
+        };
+        let before = call(&state, port);
+        let sets = [0; 2].map(|_| state.port_allocate(space, right::PORT_SET).expect("a set"));
+        for (set, called) in sets.into_iter().zip([true, false]) {
+            state.port_insert_member(space, name, set).expect("a member");
+            assert_eq!(is_called(&state), called);
+        }
+        assert!(!before.enter(), "an entry that is not the port's any more lets no call in");
+        state.port_extract_member(space, name, sets[0]).expect("a member no more");
+        assert!(is_called(&state));
+        assert_eq!(state.turns.leaving(space).count(), 1, "the call is still there");
     }
 
     #[test]

@@ -22,6 +22,7 @@ use slipway_fabric::{
     spin::{SpinHistory, SpinStrategy, look, processor},
     sync::{AtomicU32, FutexWord, Mutex, Ordering},
 };
+use smallvec::SmallVec;
 use std::{
     os::fd::AsFd,
     sync::{Arc, OnceLock},
@@ -172,9 +173,9 @@ impl For {
     }
 }
 
-/// Picks what a thread waits for that gets messages of a port, which is a member of that set.
-pub(crate) fn receivers(port: PortId, set: Option<SetId>) -> impl Fn(&For) -> bool {
-    move |what| *what == For::Port(port) || set.is_some_and(|set| *what == For::Set(set))
+/// Picks what a thread waits for that gets messages of a port, which is a member of those sets.
+pub(crate) fn receivers(port: PortId, sets: SmallVec<[SetId; 1]>) -> impl Fn(&For) -> bool {
+    move |what| *what == For::Port(port) || matches!(what, For::Set(set) if sets.contains(set))
 }
 
 /// A thread's wait.

@@ -5,6 +5,7 @@
 #include "all_server.h"
 
 #include <pthread.h>
+#include <unistd.h>
 
 static mach_port_t service, given;
 
@@ -104,8 +105,19 @@ kern_return_t serve_all_doubled(mach_port_t server, numbers_t x, mach_msg_type_n
     return KERN_SUCCESS;
 }
 
+kern_return_t serve_all_tokens(mach_port_t server, security_token_t a, audit_token_t b, mach_port_context_t c, mach_port_seqno_t n,
+                               bytes_t x, mach_msg_type_number_t x_count, bytes_t y, mach_msg_type_number_t *y_count) {
+    (void) server;
+    CHECK(a.val[0] == geteuid() && a.val[1] == getegid() && b.val[1] == geteuid() && b.val[5] == (unsigned) getpid());
+    CHECK(c == 0x123456789abc && n > 100);
+    memcpy(y, x, x_count);
+    *y_count = x_count;
+    return KERN_SUCCESS;
+}
+
 static void *serve(void *unused) {
-    CHECK_CODE(mach_msg_server(all_server, sizeof(union __RequestUnion__all_subsystem), service, 0), MACH_RCV_PORT_DIED);
+    const mach_msg_option_t option = MACH_RCV_TRAILER_TYPE(MACH_MSG_TRAILER_FORMAT_0) | MACH_RCV_TRAILER_ELEMENTS(MACH_RCV_TRAILER_CTX);
+    CHECK_CODE(mach_msg_server(all_server, sizeof(union __RequestUnion__all_subsystem), service, option), MACH_RCV_PORT_DIED);
     return unused;
 }
 
@@ -173,12 +185,39 @@ static void test_damage(void) {
     }
 }
 
+static void test_tokens(void) {
+    security_token_t a;
+    audit_token_t b;
+    bytes_t y;
+    mach_msg_type_number_t count;
+    for (unsigned length = 0; length <= sizeof y; length++) {
+        memset(&a, 0xee, sizeof a);
+        memset(&b, 0xee, sizeof b);
+        CHECK_CODE(all_tokens(service, (char *) "0123456789abc", length, &a, &b, y, &count), S);
+        CHECK(count == length && memcmp(y, "0123456789abc", length) == 0);
+        CHECK(a.val[0] == geteuid() && a.val[1] == getegid() && b.val[1] == geteuid() && b.val[5] == (unsigned) getpid());
+    }
+    /* A server that asked for less of the trailer. */
+    struct {
+        __Request__all_tokens_t request;
+        mach_msg_trailer_t trailer;
+    } it;
+    __Reply__all_tokens_t reply;
+    memset(&it, 0, sizeof it);
+    it.request.Head.msgh_size = sizeof it.request - 16;
+    it.request.Head.msgh_id = 5210;
+    ((mach_msg_trailer_t *) ((char *) &it + it.request.Head.msgh_size))->msgh_trailer_size = 52;
+    CHECK(all_server(&it.request.Head, &reply.Head));
+    CHECK_CODE(reply.RetCode, MIG_TRAILER_ERROR);
+}
+
 int main(void) {
     watchdog(60);
     service = make_port();
     given = make_port();
-    CHECK(serve_all_subsystem.start == 5200 && serve_all_subsystem.end == 5210 && serve_all_subsystem.routine[7].stub_routine == 0);
+    CHECK(serve_all_subsystem.start == 5200 && serve_all_subsystem.end == 5211 && serve_all_subsystem.routine[7].stub_routine == 0);
     CHECK(serve_all_subsystem.maxsize >= sizeof(union __ReplyUnion__all_subsystem));
+    CHECK_CODE(mach_port_set_context(self, service, 0x123456789abc), S);
     pthread_t thread;
     MUST(pthread_create(&thread, NULL, serve, NULL) == 0);
 
@@ -219,6 +258,7 @@ int main(void) {
     CHECK_CODE(all_doubled(service, numbers, &count), S);
     CHECK(count == 4 && numbers[0] == 2 && numbers[2] == 6 && numbers[3] == -1);
     test_damage();
+    test_tokens();
 
     CHECK_CODE(mach_port_mod_refs(self, service, MACH_PORT_RIGHT_RECEIVE, -1), S);
     MUST(pthread_join(thread, NULL) == 0);

@@ -47,6 +47,22 @@ static void test_errors(void) {
     mach_msg_port_descriptor_t *descriptor = (mach_msg_port_descriptor_t *) it.complex.rest;
     descriptor->type = MACH_MSG_GUARDED_PORT_DESCRIPTOR;
     CHECK_CODE(mach_msg(&it.header, MACH_SEND_MSG, 44, 0, 0, 0, 0), MACH_SEND_INVALID_TYPE);
+    /* What is behind a descriptor of an unknown kind is nobody's to destroy. */
+    vm_address_t memory;
+    CHECK_CODE(vm_allocate(self, &memory, vm_page_size, TRUE), S);
+    mach_msg_ool_descriptor_t far = {(void *) memory, TRUE, MACH_MSG_VIRTUAL_COPY, 0, 9, 8};
+    memcpy(it.complex.rest, &far, sizeof far);
+    message_t unsent = it;
+    unsent.header.msgh_size = 44;
+    unsent.header.msgh_remote_port = MACH_PORT_NULL;
+    mach_msg_destroy(&unsent.header);
+    CHECK(*(volatile char *) memory == 0);
+    far.type = MACH_MSG_OOL_DESCRIPTOR;
+    far.copy = MACH_MSG_ALLOCATE;
+    memcpy(it.complex.rest, &far, sizeof far);
+    CHECK_CODE(mach_msg(&it.header, MACH_SEND_MSG, 44, 0, 0, 0, 0), MACH_SEND_INVALID_TYPE);
+    CHECK_CODE(vm_deallocate(self, memory, vm_page_size), S);
+    memset(it.complex.rest, 0, sizeof far);
     descriptor->type = MACH_MSG_PORT_DESCRIPTOR;
     descriptor->disposition = 9;
     CHECK_CODE(mach_msg(&it.header, MACH_SEND_MSG, 40, 0, 0, 0, 0), MACH_SEND_INVALID_TYPE);
@@ -226,6 +242,22 @@ static boolean_t demux(mach_msg_header_t *request, mach_msg_header_t *reply) {
     return answer->RetCode == KERN_SUCCESS;
 }
 
+/* With MACH_RCV_LARGE a server takes requests of any size. */
+static void test_server_grows(void) {
+    mach_port_t port = make_port(), answers = make_port();
+    message_t got;
+    CHECK_CODE(send(port, answers, 900, big, 400), S);
+    CHECK_CODE(mach_msg_server_once(demux, 64, port, MACH_RCV_LARGE), S);
+    CHECK_CODE(receive(answers, &got), S);
+    CHECK(got.header.msgh_id == 1000 && ((mig_reply_error_t *) &got)->RetCode == S);
+    CHECK_CODE(send(port, answers, 900, big, 400), S);
+    CHECK_CODE(mach_msg_server_once(demux, 64, port, 0), MACH_RCV_TOO_LARGE);
+    CHECK_CODE(receive(answers, &got), S);
+    CHECK(got.header.msgh_id == MACH_NOTIFY_SEND_ONCE);
+    CHECK_CODE(mach_port_destroy(self, port), S);
+    CHECK_CODE(mach_port_destroy(self, answers), S);
+}
+
 /* The other process: it gets a message of each kind, answers, and serves until its port's last right is gone. */
 static int other(mach_port_t to) {
     mach_port_t port = make_port();
@@ -318,6 +350,7 @@ int main(void) {
     test_overwrite();
     test_strings();
     test_codes();
+    test_server_grows();
     test_far();
     return checks_done("darwin");
 }

@@ -20,8 +20,27 @@ pub enum Audience {
     Definitions,
 }
 
-/// A header.
+/// What differs between the dialects in headers.
+pub struct Dialect {
+    /// What all but the definitions include.
+    pub includes: &'static str,
+    /// Numbers about messages.
+    pub numbers: fn(&Interface) -> String,
+    /// What a server's author calls.
+    pub demux: fn(&Interface) -> String,
+    /// What stands behind the declarations.
+    pub messages: fn(&Interface, Side) -> String,
+}
+
+/// A header of the typed dialect.
 pub fn header(interface: &Interface, options: &Options, audience: Audience) -> String {
+    let includes =
+        "#include <mach/kern_return.h>\n#include <mach/port.h>\n#include <mach/message.h>\n#include <mach/mig_errors.h>\n";
+    header_of(&Dialect { includes, numbers, demux, messages: |_, _| String::new() }, interface, options, audience)
+}
+
+/// A header.
+pub fn header_of(dialect: &Dialect, interface: &Interface, options: &Options, audience: Audience) -> String {
     let (what, guard, side, kinds): (_, _, _, &[ImportKind]) = match audience {
         Audience::Users => ("User routines", "user", Side::User, &[ImportKind::All, ImportKind::User]),
         Audience::Servers => ("Server routines", "server", Side::Server, &[ImportKind::All, ImportKind::Server]),
@@ -35,14 +54,13 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
     let name = options.name(interface);
     out.push_str(&format!("#ifndef _mig_{name}_{guard}_h_\n#define _mig_{name}_{guard}_h_\n\n"));
     if audience != Audience::Definitions {
-        out.push_str("#include <mach/kern_return.h>\n#include <mach/port.h>\n#include <mach/message.h>\n");
-        out.push_str("#include <mach/mig_errors.h>\n");
+        out.push_str(dialect.includes);
         if options.trap && audience == Audience::Servers {
             out.push_str("#include <mach/trap.h>\n");
         }
     }
     out.push_str(&text::imports(interface, kinds));
-    out.push_str(&numbers(interface));
+    out.push_str(&(dialect.numbers)(interface));
     if audience != Audience::Definitions {
         out.push_str("#ifdef __cplusplus\nextern \"C\" {\n#endif\n");
         for routine in interface.routines() {
@@ -59,13 +77,16 @@ pub fn header(interface: &Interface, options: &Options, audience: Audience) -> S
             });
         }
         if audience == Audience::Servers {
-            out.push_str(&demux(interface));
+            out.push_str(&(dialect.demux)(interface));
             if options.trap {
                 out.push_str("/* The routines that can be called by trap, for mach_port_register_traps. */\n");
                 out.push_str(&format!("extern const mach_trap_table_t {}_traps;\n", options.name(interface)));
             }
         }
         out.push_str("\n#ifdef __cplusplus\n}\n#endif\n");
+        if audience != Audience::Internal {
+            out.push_str(&(dialect.messages)(interface, side));
+        }
     }
     out.push_str("\n#endif\n");
     out

@@ -27,6 +27,14 @@ pub enum Helper {
     Failed,
     /// What the caller of a routine that failed by trap is told.
     TrapCode,
+    /// Darwin's [`Helper::Round`], whose data is in units of four bytes.
+    RoundWords,
+    /// Darwin's [`Helper::Clear`].
+    ClearWords,
+    /// Darwin's [`Helper::Fault`].
+    FaultWords,
+    /// Makes a reply of Darwin's one that has but a code.
+    ReplyCode,
 }
 
 impl Helper {
@@ -36,20 +44,23 @@ impl Helper {
             Helper::Bits => "`MIG_VARY_NUMBER",
             Helper::Differs => "`mig_type_differs",
             Helper::Round => "`mig_round8",
-            Helper::Clear => "`mig_clear_tail",
+            Helper::Clear | Helper::ClearWords => "`mig_clear_tail",
             Helper::Narrow => "`mig_narrow",
             Helper::Widen => "`mig_widen",
             Helper::CodeType => "`mig_code_type",
-            Helper::Fault => "`mig_reply_fault",
+            Helper::Fault | Helper::FaultWords => "`mig_reply_fault",
             Helper::Reject => "`mig_reply_reject",
             Helper::Failed => "`mig_call_failed",
             Helper::TrapCode => "`mig_trap_code",
+            Helper::RoundWords => "`mig_round4",
+            Helper::ReplyCode => "`mig_reply_code",
         }
     }
 
     fn needs(self) -> &'static [Helper] {
         match self {
             Helper::Fault => &[Helper::CodeType, Helper::Reject, Helper::Differs],
+            Helper::FaultWords => &[Helper::Reject],
             _ => &[],
         }
     }
@@ -68,6 +79,10 @@ impl Helper {
             Helper::Reject => REJECT,
             Helper::Failed => FAILED,
             Helper::TrapCode => TRAP_CODE,
+            Helper::RoundWords => ROUND_WORDS,
+            Helper::ClearWords => CLEAR_WORDS,
+            Helper::FaultWords => FAULT_WORDS,
+            Helper::ReplyCode => REPLY_CODE,
         };
         text.replace("@", prefix)
     }
@@ -192,5 +207,53 @@ const TRAP_CODE: &str = "\
 static inline kern_return_t `mig_trap_code(kern_return_t result)
 {
 	return result == MIG_NO_REPLY || result == MIG_DESTROY_REQUEST ? MIG_SERVER_DIED : result;
+}
+";
+
+const ROUND_WORDS: &str = "\
+/* The length with what fills it up. */
+static inline mach_msg_size_t `mig_round4(mach_msg_size_t length)
+{
+	return (length + 3) & ~(mach_msg_size_t) 3;
+}
+";
+
+const CLEAR_WORDS: &str = "\
+/* Clears what fills up data of that length, and returns the length with it. */
+static inline mach_msg_size_t `mig_clear_tail(void *data, mach_msg_size_t length)
+{
+	mach_msg_size_t padded = (length + 3) & ~(mach_msg_size_t) 3;
+
+	memset((char *) data + length, 0, padded - length);
+	return padded;
+}
+";
+
+const FAULT_WORDS: &str = "\
+/* What to return for a reply that is not the one of success. */
+static __attribute__((cold, noinline)) kern_return_t `mig_reply_fault(mach_msg_header_t *reply, mach_msg_id_t id)
+{
+	mig_reply_error_t *head = (mig_reply_error_t *) (void *) reply;
+
+	if (reply->msgh_id == MACH_NOTIFY_SEND_ONCE)
+		return `mig_reply_reject(reply, MIG_SERVER_DIED);
+	if (reply->msgh_id != id)
+		return `mig_reply_reject(reply, MIG_REPLY_MISMATCH);
+	if (reply->msgh_size != sizeof *head || MACH_MSGH_BITS_IS_COMPLEX(reply->msgh_bits) || head->RetCode == KERN_SUCCESS)
+		return `mig_reply_reject(reply, MIG_TYPE_ERROR);
+	return head->RetCode;
+}
+";
+
+const REPLY_CODE: &str = "\
+/* Makes the reply one that has but a code. */
+static inline void `mig_reply_code(mach_msg_header_t *reply, kern_return_t code)
+{
+	mig_reply_error_t *error = (mig_reply_error_t *) (void *) reply;
+
+	reply->msgh_bits &= ~MACH_MSGH_BITS_COMPLEX;
+	reply->msgh_size = (mach_msg_size_t) sizeof *error;
+	error->NDR = NDR_record;
+	error->RetCode = code;
 }
 ";

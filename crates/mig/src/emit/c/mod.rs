@@ -22,14 +22,25 @@ mod user_send;
 mod view;
 mod writer;
 
-use crate::model::Interface;
+use crate::diagnostics::{Diagnostic, Diagnostics};
+use crate::model::{Interface, Role};
 pub use defaults::defaults;
 pub use headers::{Audience, header};
 pub use server::server;
-pub use user::{user, user_routine};
+pub use user::{Typed, user, user_routine};
 
 /// The largest message on the stack where neither the file nor the command line says it, in bytes.
 pub const STACK_LIMIT: u32 = 32 * 1024;
+
+/// Reports what of an interface messages of the typed dialect can't carry.
+pub fn check(interface: &Interface, diagnostics: &mut Diagnostics) {
+    let args = interface.routines().flat_map(|routine| &routine.args);
+    for arg in args.filter(|arg| matches!(arg.role, Role::Token { .. })) {
+        let message = "this argument is a part of Darwin's message trailers, which the typed dialect does not have";
+        let help = "make Darwin's messages with --dialect darwin; or give each client its own port, to learn who sent a message";
+        diagnostics.push(Diagnostic::error(arg.span, message).help(help));
+    }
+}
 
 /// What the command line says about the text.
 #[derive(Clone, Debug)]

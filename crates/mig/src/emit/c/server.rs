@@ -13,7 +13,7 @@ use super::trap_server;
 use super::view::{Side, has_count, prototype};
 use super::writer::Writer;
 use crate::layout::{Item, Message};
-use crate::model::{Arg, Count, Dealloc, ImportKind, Interface, Role, Routine, Type, Wire};
+use crate::model::{Arg, Count, Dealloc, Interface, Role, Routine, Type, Wire};
 
 /// What the functions for one stub need.
 pub(super) struct Stub<'a> {
@@ -103,22 +103,16 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     if options.symbols {
         symbols(&mut w, &options.name(interface), interface);
     }
-    let mut head = text::banner(interface, "Server stubs");
-    head.push_str("#include <stddef.h>\n#include <stdint.h>\n");
-    head.push_str("#include <string.h>\n#include <mach/message.h>\n");
-    head.push_str("#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n#include <mach/mach_port.h>\n");
-    head.push_str(if options.trap { "#include <mach/trap.h>\n" } else { "" });
+    let mut includes =
+        "#include <string.h>\n#include <mach/message.h>\n#include <mach/mig_errors.h>\n#include <mach/mig_support.h>\n\
+        #include <mach/mach_port.h>\n"
+            .to_owned();
+    includes.push_str(if options.trap { "#include <mach/trap.h>\n" } else { "" });
     let gives_up = |arg: &Arg| arg.in_request() && !arg.in_reply() && arg.ty.is_port() && arg.ty.in_tran.is_some();
     if interface.routines().flat_map(|r| &r.args).any(gives_up) {
-        head.push_str("#include <mach/mach_init.h>\n");
+        includes.push_str("#include <mach/mach_init.h>\n");
     }
-    head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
-    head.push('\n');
-    if let Some(id) = &interface.rcs_id {
-        head.push_str(&text::rcs_id(&format!("mig_{}_server_rcsid", options.name(interface)), id));
-    }
-    head.push_str(&text::size_checks(interface, Side::Server));
-    w.finish(&head, &options.support_prefix, interface)
+    w.finish(&text::head(interface, options, Side::Server, &includes), &options.support_prefix, interface)
 }
 
 fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
@@ -326,7 +320,7 @@ fn demux(w: &mut Writer, interface: &Interface) {
 }
 
 /// Routines that the server's author leaves out, if the file is compiled so.
-fn fallbacks(w: &mut Writer, interface: &Interface) {
+pub(super) fn fallbacks(w: &mut Writer, interface: &Interface) {
     w.gap();
     w.line("#ifdef MIG_EOPNOTSUPP");
     w.line("/* Routines that the server does not have return this code. */");

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::Options;
 use super::names::OWN;
 use super::view::Side;
 use crate::model::{ImportKind, Interface, Routine};
@@ -11,16 +12,33 @@ pub fn banner(interface: &Interface, what: &str) -> String {
     format!("/* {what} of the subsystem {}, made by mig. Do not edit: change the .defs file. */\n\n", interface.name)
 }
 
-/// The string for the object file.
-pub fn rcs_id(name: &str, id: &str) -> String {
-    format!("extern const char {name}[];\nconst char {name}[] = {};\n\n", id.replace(OWN, "\\140"))
-}
-
 /// The `#include`s of the files that the interface imports.
 pub fn imports(interface: &Interface, kinds: &[ImportKind]) -> String {
     let mut seen = BTreeSet::new();
     let wanted = interface.imports.iter().filter(|i| kinds.contains(&i.kind));
     wanted.filter(|i| seen.insert(&i.file)).map(|i| format!("#include {}\n", i.file)).collect()
+}
+
+/// The front of a side's file of stubs, up to what they call: `includes` come behind those that all need.
+pub fn head(interface: &Interface, options: &Options, side: Side, includes: &str) -> String {
+    let (what, name, own) = match side {
+        Side::User => ("User stubs", "user", ImportKind::User),
+        Side::Server => ("Server stubs", "server", ImportKind::Server),
+    };
+    let mut head = banner(interface, what);
+    head.push_str("#include <stddef.h>\n#include <stdint.h>\n");
+    head.push_str(includes);
+    head.push_str(&imports(interface, &[ImportKind::All, own, ImportKind::Internal]));
+    if let Some(header) = options.header.as_ref().filter(|_| side == Side::User) {
+        head.push_str(&format!("#include {header}\n"));
+    }
+    head.push('\n');
+    if let Some(id) = &interface.rcs_id {
+        let name = format!("mig_{}_{name}_rcsid", options.name(interface));
+        head.push_str(&format!("extern const char {name}[];\nconst char {name}[] = {};\n\n", id.replace(OWN, "\\140")));
+    }
+    head.push_str(&size_checks(interface, side));
+    head
 }
 
 /// The routine's declaration as a comment, broken into lines of a readable length.
@@ -79,7 +97,7 @@ pub fn is_integer(name: &str) -> bool {
 }
 
 /// Lines that do not compile where a C type is not as large as the interface says.
-pub fn size_checks(interface: &Interface, side: Side) -> String {
+fn size_checks(interface: &Interface, side: Side) -> String {
     let mut checks = BTreeSet::new();
     for ty in interface.routines().flat_map(|r| &r.args).filter(|a| a.in_request() || a.in_reply()).map(|a| &a.ty) {
         if ty.by_value && ty.inline {

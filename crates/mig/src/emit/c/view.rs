@@ -49,6 +49,7 @@ impl Side {
             (Role::ReplyPort { server, .. }, Side::Server) => server,
             (Role::WaitTime | Role::SendTime | Role::MsgOption, Side::Server) => false,
             (Role::MsgSeqno, Side::User) => false,
+            (Role::Token { user, .. }, side) => user == (side == Side::User),
             _ => true,
         }
     }
@@ -62,7 +63,7 @@ pub fn count_name(args: &[Arg], arg: &Arg) -> String {
 
 /// Whether the routine passes the argument by a pointer to it, rather than by the value or the array.
 pub fn by_reference(arg: &Arg) -> bool {
-    arg.in_reply() && (arg.ty.by_value || !arg.ty.inline || arg.ty.count == Count::Unlimited)
+    arg.comes_out() && (arg.ty.by_value || !arg.ty.inline || arg.ty.count == Count::Unlimited)
 }
 
 /// The C type of the parameter itself, up to its name. Arrays that go in are pointers to constants for the user: with

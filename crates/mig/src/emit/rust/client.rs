@@ -63,7 +63,7 @@ pub fn client(w: &mut Writer, interface: &Interface, traps: bool) {
 pub(super) fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> {
     let name = snake(&arg.name);
     match arg.role {
-        Role::RequestPort | Role::MsgSeqno | Role::ReplyPort { user: false, .. } => vec![],
+        Role::RequestPort | Role::MsgSeqno | Role::Token { .. } | Role::ReplyPort { user: false, .. } => vec![],
         Role::ReplyPort { .. } if !routine.one_way => vec![(name, "&mig::ReceiveRight".to_owned())],
         Role::ReplyPort { .. } => {
             let any = || "impl Into<mig::Carry<'a>>".to_owned();

@@ -51,7 +51,7 @@ fn parameters(routine: &Routine, arg: &Arg) -> Vec<(String, String)> {
         Role::MsgSeqno => vec![(name, "u32".to_owned())],
         Role::ReplyPort { server: true, .. } if routine.one_way => vec![(name, "Option<mig::ReplyRight>".to_owned())],
         Role::ReplyPort { server: true, .. } => vec![(name, reply_port_name(routine))],
-        Role::ReplyPort { .. } | Role::WaitTime | Role::SendTime | Role::MsgOption => vec![],
+        Role::ReplyPort { .. } | Role::WaitTime | Role::SendTime | Role::MsgOption | Role::Token { .. } => vec![],
         Role::Data { request: true, .. } => vec![(name, own(received_type(&arg.ty)))],
         Role::Data { .. } if arg.count_in_out => vec![(room(arg), "u32".to_owned())],
         Role::Data { .. } => vec![],

@@ -32,7 +32,7 @@ mod kind {
     pub const OOL_VOLATILE: u8 = 3;
 }
 
-/// `MACH_MSG_VIRTUAL_COPY`: received memory is the receiver's own.
+/// `MACH_MSG_VIRTUAL_COPY`: received memory is the receiver's own. Sent memory says this or `MACH_MSG_PHYSICAL_COPY`, 0, which is the same here.
 const VIRTUAL_COPY: u8 = 1;
 
 fn number(bytes: &[u8], at: usize) -> Result<u32, Code> {
@@ -99,6 +99,9 @@ fn region(descriptor: &[u8]) -> Result<(usize, u32, bool), Code> {
 }
 
 fn take_memory(descriptor: &[u8], into: &mut Body) -> Result<(), Code> {
+    if descriptor[9] > VIRTUAL_COPY {
+        return Err(Code::SEND_INVALID_TYPE);
+    }
     let (address, size, deallocate) = region(descriptor)?;
     let memory = typed::take_memory(address, u64::from(size), deallocate)?;
     let at = place(into, type_word(types::BYTE, 8, size) & !INLINE | DEALLOCATE);

@@ -2,7 +2,7 @@
 
 use crate::{
     abi::{self, Code, call::Status},
-    state::{Effect, Right, SetId, SpaceId, State, space::Object},
+    state::{Effect, PortId, Right, SetId, SpaceId, State, space::Object},
 };
 
 impl State {
@@ -61,59 +61,59 @@ impl State {
 
     /// `mach_port_get_set_status`: the names of a set's members, in no order.
     pub fn port_get_set_status(&self, space: SpaceId, name: u32) -> Result<Vec<u32>, Code> {
-        let Object::Set(set) = self.entry_of(space, name)?.object else { return Err(Code::INVALID_RIGHT) };
-        let names = self.set(set).members.iter().filter_map(|port| self.port(*port).local()?.receiver);
+        let names = self.set(self.set_of(space, name)?).members.iter().filter_map(|port| self.port(*port).local()?.receiver);
         Ok(names.map(|(_, name)| name).collect())
     }
 
-    /// `mach_port_move_member`: puts a receive right into the set `after`, out of the one that it is in; into none if
+    /// `mach_port_move_member`: puts a receive right into the set `after`, out of all that it is in; into none if
     /// `after` is NULL.
     ///
-    /// `NOT_IN_SET` if it should leave a set but is in none.
+    /// `NOT_IN_SET` if it should leave its sets but is in none.
     pub fn port_move_member(&mut self, space: SpaceId, member: u32, after: u32) -> Result<(), Code> {
         let port = self.receive_of(space, member)?;
-        let set = match after {
-            abi::NULL => None,
-            _ => match self.entry_of(space, after)?.object {
-                Object::Set(set) => Some(set),
-                _ => return Err(Code::INVALID_RIGHT),
-            },
-        };
-        let old = self.port(port).local().and_then(|local| local.set);
-        match set {
-            None if old.is_none() => return Err(Code::NOT_IN_SET),
-            None => self.leave_set(port),
-            Some(set) if old == Some(set) => {}
-            Some(set) => {
-                self.leave_set(port);
-                self.join_set(port, set);
-            }
+        let to = if after == abi::NULL { None } else { Some(self.set_of(space, after)?) };
+        let old = self.sets_of(port);
+        if to.is_none() && old.is_empty() {
+            return Err(Code::NOT_IN_SET);
+        }
+        if to.is_none_or(|to| old.as_slice() != [to]) {
+            self.leave_sets(port);
+            to.into_iter().for_each(|to| self.join_set(port, to));
         }
         Ok(())
     }
 
-    /// The set that a receive right is in, and the set that `set` names.
-    fn membership(&self, space: SpaceId, name: u32, set: u32) -> Result<(Option<SetId>, SetId), Code> {
-        let port = self.receive_of(space, name)?;
-        let Object::Set(named) = self.entry_of(space, set)?.object else { return Err(Code::INVALID_RIGHT) };
-        Ok((self.port(port).local().and_then(|local| local.set), named))
+    fn set_of(&self, space: SpaceId, name: u32) -> Result<SetId, Code> {
+        match self.entry_of(space, name)?.object {
+            Object::Set(set) => Ok(set),
+            _ => Err(Code::INVALID_RIGHT),
+        }
     }
 
-    /// `mach_port_insert_member`: puts a receive right that is in no set into one. `ALREADY_IN_SET`; `FAILURE` if it is in another.
+    /// A receive right, a set, and whether the one is in the other.
+    fn membership(&self, space: SpaceId, name: u32, set: u32) -> Result<(PortId, SetId, bool), Code> {
+        let (port, set) = (self.receive_of(space, name)?, self.set_of(space, set)?);
+        Ok((port, set, self.is_in(port, set)))
+    }
+
+    /// `mach_port_insert_member`: puts a receive right into a set, beside those that it is in. `ALREADY_IN_SET`.
     pub fn port_insert_member(&mut self, space: SpaceId, name: u32, set: u32) -> Result<(), Code> {
-        match self.membership(space, name, set)? {
-            (Some(now), named) if now == named => Err(Code::ALREADY_IN_SET),
-            (Some(_), _) => Err(Code::FAILURE),
-            (None, _) => self.port_move_member(space, name, set),
+        let (port, set, is_in) = self.membership(space, name, set)?;
+        if is_in {
+            return Err(Code::ALREADY_IN_SET);
         }
+        self.join_set(port, set);
+        Ok(())
     }
 
     /// `mach_port_extract_member`: takes a receive right out of a set. `NOT_IN_SET` if it is not in that one.
     pub fn port_extract_member(&mut self, space: SpaceId, name: u32, set: u32) -> Result<(), Code> {
-        match self.membership(space, name, set)? {
-            (Some(now), named) if now == named => self.port_move_member(space, name, abi::NULL),
-            _ => Err(Code::NOT_IN_SET),
+        let (port, set, is_in) = self.membership(space, name, set)?;
+        if !is_in {
+            return Err(Code::NOT_IN_SET);
         }
+        self.leave_set(port, set);
+        Ok(())
     }
 
     /// `mach_port_get_receive_status`: what is known of a receive right.
@@ -121,7 +121,7 @@ impl State {
         let port = self.port(self.receive_of(space, name)?);
         let local = port.local().ok_or(Code::INVALID_RIGHT)?;
         Ok(Status {
-            pset: local.set.map_or(abi::NULL, |set| self.set(set).holder.1),
+            pset: local.set.map_or(abi::NULL, |it| self.set(it.set).holder.1),
             seqno: local.seqno,
             mscount: local.mscount,
             qlimit: local.qlimit,

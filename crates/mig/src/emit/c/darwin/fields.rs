@@ -1,12 +1,30 @@
 //! Pieces of C that both sides write.
 
+use super::super::helpers::Helper;
+use super::super::view::Side;
 use super::super::writer::Writer;
 use super::layout::{Data, Kind, Message, bytes, padded};
 use crate::model::{Arg, Wire};
 
 /// The structure of a message, under a name.
-pub fn structure(w: &mut Writer, message: &Message<'_>, side: super::super::view::Side, name: &str) {
+pub fn structure(w: &mut Writer, message: &Message<'_>, side: Side, name: &str) {
     w.block("typedef struct", &format!(" {name};"), |w| w.lines(message.members(side)));
+}
+
+/// The structures of a side's request and reply.
+pub fn structures(w: &mut Writer, side: Side, request: &Message<'_>, reply: Option<&Message<'_>>) {
+    w.line("#pragma pack(push, 4)");
+    structure(w, request, side, "`Request");
+    if let Some(reply) = reply {
+        structure(w, reply, side, "`Reply");
+    }
+    w.line("#pragma pack(pop)");
+}
+
+/// Clears what fills up the data of a member, which has that length; `before` takes the length with it.
+pub fn clear(w: &mut Writer, before: &str, to: &str, name: &str, length: &str) {
+    let clear = w.call(Helper::ClearWords);
+    w.line(format!("{before} {clear}({to}->{name}, {length});"));
 }
 
 /// How a right is passed: a macro, or the variable that says it.
@@ -25,15 +43,15 @@ pub fn received(wire: Wire) -> Option<String> {
     }
 }
 
-/// Fills a descriptor in: of a right with that name, or of what is at that address, with so many elements.
-pub fn describe(w: &mut Writer, to: &str, arg: &Arg, kind: Kind, what: &str, count: &str, deallocate: &str) {
+/// Fills a descriptor in: of a right with that name, passed as is said, or of what is at that address, with so many elements.
+pub fn describe(w: &mut Writer, to: &str, arg: &Arg, kind: Kind, [what, how, count, deallocate]: [&str; 4]) {
     let to = format!("{to}->{}", arg.name);
     match kind {
         Kind::Port => {
             w.line(format!("{to}.name = {what};"));
             w.line(format!("{to}.pad1 = 0;"));
             w.line(format!("{to}.pad2 = 0;"));
-            w.line(format!("{to}.disposition = ({}) & 0xff;", disposition(arg, arg.ty.sent)));
+            w.line(format!("{to}.disposition = ({how}) & 0xff;"));
             w.line(format!("{to}.type = MACH_MSG_PORT_DESCRIPTOR;"));
         }
         Kind::Memory | Kind::Rights => {
@@ -41,7 +59,7 @@ pub fn describe(w: &mut Writer, to: &str, arg: &Arg, kind: Kind, what: &str, cou
             w.line(format!("{to}.deallocate = {deallocate} ? 1 : 0;"));
             w.line(format!("{to}.copy = MACH_MSG_VIRTUAL_COPY;"));
             if kind == Kind::Rights {
-                w.line(format!("{to}.disposition = ({}) & 0xff;", disposition(arg, arg.ty.sent)));
+                w.line(format!("{to}.disposition = ({how}) & 0xff;"));
                 w.line(format!("{to}.type = MACH_MSG_OOL_PORTS_DESCRIPTOR;"));
                 w.line(format!("{to}.count = {count};"));
             } else {
@@ -109,6 +127,8 @@ pub fn data(w: &mut Writer, message: &Message<'_>, pointers: [&str; 3], count: i
         return;
     }
     w.line(format!("{left} = {head}->Head.msgh_size - {};", message.least()));
+    // Where lengths are used again, too.
+    let round = w.call(Helper::RoundWords);
     let moves = message.moves();
     if moves {
         w.line(format!("{at} = {head};"));
@@ -120,16 +140,16 @@ pub fn data(w: &mut Writer, message: &Message<'_>, pointers: [&str; 3], count: i
             let most = bytes(ty);
             let length = times(&format!("{from}->{name}Cnt"), if *data == Data::Text { 1 } else { ty.bytes });
             let mut wrong = vec![format!("{from}->{name}Cnt > {}", if *data == Data::Text { most } else { most / ty.bytes })];
-            wrong.push(format!("`mig_round4({length}) > {left}"));
+            wrong.push(format!("{round}({length}) > {left}"));
             if *data == Data::Text {
                 wrong.push(format!("memchr({from}->{name}, 0, {from}->{name}Cnt) == NULL"));
             }
             w.guard(&wrong, fail);
             note(w, arg, from, &count, fail);
-            w.line(format!("{left} -= `mig_round4({length});"));
+            w.line(format!("{left} -= {round}({length});"));
             if moves && !std::ptr::eq(*arg, message.data[message.data.len() - 1].0) {
                 let full = padded(most);
-                w.line(format!("{at} = (void *) ((char *) {at} - {full} + `mig_round4({length}));"));
+                w.line(format!("{at} = (void *) ((char *) {at} - {full} + {round}({length}));"));
                 from = at;
             }
         } else {

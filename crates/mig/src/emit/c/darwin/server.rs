@@ -1,15 +1,15 @@
 //! The server's stubs: check a request, call the routine, build the reply; the demultiplexer and the table of routines.
 
 use super::super::Options;
-use super::super::defaults;
+use super::super::helpers::Helper;
 use super::super::names;
-use super::super::server::convert;
+use super::super::server::{convert, fallbacks, symbols};
 use super::super::text;
 use super::super::view::{Side, count_name, has_count, prototype};
 use super::super::writer::Writer;
 use super::layout::{Data, Message, bytes, padded};
-use super::{fields, server_reply, texts};
-use crate::model::{Arg, Dealloc, ImportKind, Interface, Role, Routine, Wire};
+use super::{fields, server_reply, trailer};
+use crate::model::{Arg, Dealloc, Interface, Role, Routine, Wire};
 
 /// What the functions for one stub need.
 pub(super) struct Stub<'a> {
@@ -51,25 +51,13 @@ pub fn server(interface: &Interface, options: &Options) -> String {
     }
     table(&mut w, interface);
     demux(&mut w, interface);
-    w.gap();
-    w.line("#ifdef MIG_EOPNOTSUPP");
-    w.line("/* Routines that the server does not have return this code. */");
-    defaults::definitions(&mut w, interface, "MIG_EOPNOTSUPP");
-    w.line("#endif");
+    fallbacks(&mut w, interface);
     if options.symbols {
-        super::super::server::symbols(&mut w, &options.name(interface), interface);
+        symbols(&mut w, &options.name(interface), interface);
     }
-    let mut head = text::banner(interface, "Server stubs");
-    head.push_str("#include <stddef.h>\n#include <stdint.h>\n#include <string.h>\n#include <mach/mach_init.h>\n#include <mach/mach_port.h>\n");
-    head.push_str("#include <mach/message.h>\n#include <mach/mig.h>\n#include <mach/ndr.h>\n");
-    head.push_str(&text::imports(interface, &[ImportKind::All, ImportKind::Server, ImportKind::Internal]));
-    head.push('\n');
-    if let Some(id) = &interface.rcs_id {
-        head.push_str(&text::rcs_id(&format!("mig_{}_server_rcsid", options.name(interface)), id));
-    }
-    head.push_str(&text::size_checks(interface, Side::Server));
-    head.push_str(texts::SERVER);
-    w.finish(&head, &options.support_prefix, interface)
+    let includes = "#include <string.h>\n#include <mach/mach_init.h>\n#include <mach/mach_port.h>\n#include <mach/message.h>\n\
+        #include <mach/mig.h>\n#include <mach/ndr.h>\n";
+    w.finish(&text::head(interface, options, Side::Server, includes), &options.support_prefix, interface)
 }
 
 fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
@@ -84,12 +72,7 @@ fn write_stub(w: &mut Writer, stub: &Stub<'_>) {
 }
 
 fn declarations(w: &mut Writer, stub: &Stub<'_>) {
-    w.line("#pragma pack(push, 4)");
-    fields::structure(w, &stub.request, Side::Server, "`Request");
-    if !stub.routine.one_way {
-        fields::structure(w, &stub.reply, Side::Server, "`Reply");
-    }
-    w.line("#pragma pack(pop)");
+    fields::structures(w, Side::Server, &stub.request, (!stub.routine.one_way).then_some(&stub.reply));
     w.line("`Request *const `In0P = (`Request *) (void *) `InHeadP;");
     if stub.request.moves() {
         w.line("`Request *`InV;");
@@ -151,9 +134,8 @@ fn check(w: &mut Writer, stub: &Stub<'_>) {
     let count = |arg: &Arg| count_name(&stub.routine.args, arg);
     fields::data(w, message, ["`In0P", "`InV", "`mig_left"], count, &wrong);
     w.guard(&fields::wrong_counts(message, "`In0P", count), &wrong);
-    if stub.routine.args.iter().any(|arg| arg.role == Role::MsgSeqno) {
-        let trailer = "((mach_msg_seqno_trailer_t *) (void *) ((char *) `InHeadP + round_msg(`InHeadP->msgh_size)))";
-        w.guard(&[format!("{trailer}->msgh_trailer_size < sizeof(mach_msg_seqno_trailer_t)")], &fail("MIG_TRAILER_ERROR"));
+    if let Some(part) = trailer::largest(stub.routine, Side::Server) {
+        w.guard(&[part.is_missing("`InHeadP")], &fail("MIG_TRAILER_ERROR"));
     }
 }
 
@@ -165,11 +147,7 @@ fn take(w: &mut Writer, stub: &Stub<'_>) {
         match arg.role {
             Role::RequestPort => w.line(format!("{name} = {};", convert(arg, "`In0P->Head.msgh_local_port"))),
             Role::ReplyPort { .. } => w.line(format!("{name} = {};", convert(arg, "`In0P->Head.msgh_remote_port"))),
-            Role::MsgSeqno => {
-                let trailer = "((mach_msg_seqno_trailer_t *) (void *) ((char *) `InHeadP + round_msg(`InHeadP->msgh_size)))";
-                w.line(format!("{name} = {trailer}->msgh_seqno;"));
-            }
-            _ => {}
+            _ => w.lines(trailer::part(arg).map(|part| format!("{name} = {};", convert(arg, &part.value("`InHeadP"))))),
         }
     }
     for (arg, _) in &stub.request.descriptors {
@@ -301,6 +279,7 @@ fn table(w: &mut Writer, interface: &Interface) {
 }
 
 fn demux(w: &mut Writer, interface: &Interface) {
+    let answer = w.call(Helper::ReplyCode);
     let (demux, base, count) = (&interface.demux, interface.base, interface.routines.len());
     w.gap();
     w.line("/* The stub for a request, or 0. */");
@@ -327,7 +306,7 @@ fn demux(w: &mut Writer, interface: &Interface) {
         w.line("`OutHeadP->msgh_voucher_port = MACH_PORT_NULL;");
         w.line("`OutHeadP->msgh_id = (mach_msg_id_t) ((uint32_t) `InHeadP->msgh_id + 100u);");
         w.block("if (routine == 0)", "", |w| {
-            w.line("`mig_reply_code(`OutHeadP, MIG_BAD_ID);");
+            w.line(format!("{answer}(`OutHeadP, MIG_BAD_ID);"));
             w.line("return FALSE;");
         });
         w.line("routine(`InHeadP, `OutHeadP);");

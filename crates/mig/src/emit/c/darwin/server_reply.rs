@@ -2,11 +2,11 @@
 
 use super::super::view::{Side, count_name};
 use super::super::writer::Writer;
-use super::fields;
 use super::layout::{Data, Kind, bytes, is_far, padded};
 use super::server::{Stub, data_of};
+use super::{fields, trailer};
 use crate::layout::inline_elements;
-use crate::model::{Arg, Count, Dealloc, Role, Wire};
+use crate::model::{Arg, Count, Dealloc, Wire};
 
 /// The locals that [`finish`] uses.
 pub fn locals(w: &mut Writer, stub: &Stub<'_>) {
@@ -74,7 +74,8 @@ pub fn finish(w: &mut Writer, stub: &Stub<'_>) {
             Dealloc::Yes => "TRUE".to_owned(),
             Dealloc::Runtime => format!("{}Dealloc", arg.name),
         };
-        fields::describe(w, "`OutP", arg, *kind, &out(arg), &count, &deallocate);
+        let how = fields::disposition(arg, arg.ty.sent);
+        fields::describe(w, "`OutP", arg, *kind, [&out(arg), &how, &count, &deallocate]);
     }
     if message.has_ndr() {
         w.line("`OutP->NDR = NDR_record;");
@@ -133,7 +134,7 @@ fn one(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, data: Data, to: &str) {
         Data::Array => {
             w.lines(moved.then(|| format!("memmove({to}->{name}, {name}, {most});")));
             if padded(most) > most {
-                w.line(format!("(void) `mig_clear_tail({to}->{name}, {most});"));
+                fields::clear(w, "(void)", to, name, &most.to_string());
             }
         }
         Data::Text => {
@@ -143,14 +144,14 @@ fn one(w: &mut Writer, stub: &Stub<'_>, arg: &Arg, data: Data, to: &str) {
             w.lines(moved.then(|| format!("memmove({to}->{name}, {name}, `mig_length);")));
             w.line(format!("{to}->{name}Offset = 0;"));
             w.line(format!("{to}->{name}Cnt = `mig_length;"));
-            w.line(format!("`mig_length = `mig_clear_tail({to}->{name}, `mig_length);"));
+            fields::clear(w, "`mig_length =", to, name, "`mig_length");
         }
         Data::Varying => {
             let count = count_name(&stub.routine.args, arg);
             let length = fields::times(&count, ty.bytes);
             w.lines(moved.then(|| format!("memmove({to}->{name}, {name}, {length});")));
             w.line(format!("{to}->{name}Cnt = {count};"));
-            w.line(format!("`mig_length = `mig_clear_tail({to}->{name}, {length});"));
+            fields::clear(w, "`mig_length =", to, name, &length);
         }
         Data::Count => w.line(format!("{to}->{name}Cnt = {};", count_name(&stub.routine.args, arg))),
         Data::Room => {}
@@ -162,7 +163,7 @@ fn release(w: &mut Writer, stub: &Stub<'_>) {
     let mut on_success = Vec::new();
     for arg in stub.routine.args.iter().filter(|a| Side::Server.has(a)) {
         let (name, ty) = (&arg.name, &arg.ty);
-        if let Some(destructor) = ty.destructor.as_ref().filter(|_| arg.role != Role::MsgSeqno && !arg.in_reply()) {
+        if let Some(destructor) = ty.destructor.as_ref().filter(|_| trailer::part(arg).is_none() && !arg.in_reply()) {
             w.line(format!("{destructor}({name});"));
         }
         if !arg.in_request() || arg.in_reply() {

@@ -1,10 +1,11 @@
 //! The user's side of a reply.
 
-use super::super::view::count_name;
+use super::super::helpers::Helper;
+use super::super::view::{Side, count_name};
 use super::super::writer::Writer;
-use super::fields;
 use super::layout::{Data, Kind, bytes, is_far, padded};
 use super::user::Stub;
+use super::{fields, trailer};
 use crate::model::{Arg, Wire};
 
 /// The variable in which a received count is kept until all is checked.
@@ -12,19 +13,17 @@ fn kept(stub: &Stub<'_>, arg: &Arg) -> String {
     format!("{}Got", count_name(&stub.routine.args, arg))
 }
 
-/// Declares what [`reply`] uses.
-pub fn locals(w: &mut Writer, stub: &Stub<'_>) {
-    if stub.reply.moves() {
-        w.line("`Reply *`OutV;");
-    }
-    if stub.reply.varying().next().is_some() {
-        w.line("mach_msg_size_t `mig_left;");
-    }
+/// The locals that [`reply`] uses.
+pub fn locals(stub: &Stub<'_>) -> Vec<String> {
+    let mut locals = Vec::new();
+    locals.extend(stub.reply.moves().then(|| "`Reply *`OutV;".to_owned()));
+    locals.extend(stub.reply.varying().next().map(|_| "mach_msg_size_t `mig_left;".to_owned()));
     for (arg, data) in &stub.reply.data {
         if matches!(data, Data::Varying | Data::Count) && arg.same_count.is_none() {
-            w.line(format!("mach_msg_type_number_t {};", kept(stub, arg)));
+            locals.push(format!("mach_msg_type_number_t {};", kept(stub, arg)));
         }
     }
+    locals
 }
 
 /// Checks the reply, and gives the caller what is in it.
@@ -37,12 +36,19 @@ pub fn reply(w: &mut Writer, stub: &Stub<'_>) {
     if message.code {
         unlike.push("`OutP->RetCode != KERN_SUCCESS".to_owned());
     }
-    w.guard(&unlike, &stub.leave(&format!("`mig_reply_fault(&`OutP->Head, {id})")));
-    let reject = stub.leave("`mig_reply_reject(&`OutP->Head, MIG_TYPE_ERROR)");
+    let (fault, reject) = (w.call(Helper::FaultWords), w.call(Helper::Reject));
+    w.guard(&unlike, &stub.leave(&format!("{fault}(&`OutP->Head, {id})")));
+    let reject = stub.leave(&format!("{reject}(&`OutP->Head, MIG_TYPE_ERROR)"));
     w.guard(&fields::wrong_descriptors(message, "`OutP"), &reject);
     fields::data(w, message, ["`OutP", "`OutV", "`mig_left"], |arg| kept(stub, arg), &reject);
     w.guard(&fields::wrong_counts(message, "`OutP", |arg| kept(stub, arg)), &reject);
     room(w, stub);
+    if let Some(part) = trailer::largest(stub.routine, Side::User) {
+        w.guard(&[part.is_missing("(&`OutP->Head)")], &stub.leave("`mig_reply_reject(&`OutP->Head, MIG_TRAILER_ERROR)"));
+    }
+    for arg in stub.routine.args.iter().filter(|arg| Side::User.has(arg)) {
+        w.lines(trailer::part(arg).map(|part| format!("*{} = {};", arg.name, part.value("(&`OutP->Head)"))));
+    }
     for (arg, kind) in &message.descriptors {
         match kind {
             Kind::Port => w.line(format!("*{0} = `OutP->{0}.name;", arg.name)),

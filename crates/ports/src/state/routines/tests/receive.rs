@@ -129,8 +129,50 @@ fn members_of_a_set_take_turns() {
         w.send(a, one, types::MAKE_SEND, 4, Vec::new());
         w.send(a, two, types::MAKE_SEND, 4, Vec::new());
         let port = w.state.next_ready(id).expect("a member");
-        w.state.still_ready(port);
+        w.state.still_ready(id, port);
         assert_eq!(w.state.next_ready(id), Some(port));
-        w.state.still_ready(port);
+        w.state.still_ready(id, port);
     }
+}
+
+#[test]
+fn a_port_in_several_sets_is_received_from_any_of_them() {
+    let mut w = World::new();
+    let a = w.a;
+    let name = w.port(a);
+    let sets = [0; 2].map(|_| w.state.port_allocate(a, right::PORT_SET).expect("a set"));
+    for set in sets {
+        assert_eq!(w.state.port_insert_member(a, name, set), Ok(()));
+        assert_eq!(w.state.port_insert_member(a, name, set), Err(Code::ALREADY_IN_SET));
+    }
+    let ids = sets.map(|set| match w.state.space(a).get(set).map(|entry| entry.object) {
+        Some(crate::state::space::Object::Set(id)) => id,
+        other => panic!("no set: {other:?}"),
+    });
+    // What one set receives leaves nothing for the other, and no mark in its list for each message.
+    for id in 0..100 {
+        w.send(a, name, types::MAKE_SEND, id, Vec::new());
+        assert!(w.state.next_ready(ids[0]).is_some());
+        assert_eq!(w.receive(a, name).expect("a message").id, id);
+    }
+    assert_eq!(w.state.set(ids[1]).ready.len(), 1);
+    assert_eq!(w.state.next_ready(ids[1]), None);
+    w.send(a, name, types::MAKE_SEND, 7, Vec::new());
+    assert!(ids.iter().all(|id| w.state.next_ready(*id).is_some()));
+    // Out of one, out of all, into another alone.
+    assert_eq!(w.state.port_extract_member(a, name, sets[0]), Ok(()));
+    assert_eq!(w.state.port_extract_member(a, name, sets[0]), Err(Code::NOT_IN_SET));
+    assert_eq!(w.state.port_get_set_status(a, sets[1]), Ok(vec![name]));
+    assert_eq!(w.state.port_insert_member(a, name, sets[0]), Ok(()));
+    assert_eq!(w.state.port_move_member(a, name, sets[0]), Ok(()));
+    assert_eq!(w.state.port_get_set_status(a, sets[1]), Ok(vec![]));
+    assert_eq!(w.state.port_insert_member(a, name, sets[1]), Ok(()));
+    assert_eq!(w.state.port_move_member(a, name, abi::NULL), Ok(()));
+    assert_eq!(w.state.port_get_set_status(a, sets[0]), Ok(vec![]));
+    // A set that goes leaves the other; a port that goes leaves both.
+    sets.iter().for_each(|set| assert_eq!(w.state.port_insert_member(a, name, *set), Ok(())));
+    assert_eq!(w.state.port_destroy(a, sets[0]), Ok(()));
+    assert!(w.state.next_ready(ids[1]).is_some());
+    assert_eq!(w.state.port_destroy(a, name), Ok(()));
+    assert_eq!(w.state.port_get_set_status(a, sets[1]), Ok(vec![]));
 }
