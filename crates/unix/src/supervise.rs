@@ -274,8 +274,11 @@ fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
             }
         }
         Ok(Answer::Later(later)) => {
-            let listener = Arc::clone(listener);
-            std::thread::spawn(move || respond(&listener, id, later()));
+            let other = Arc::clone(listener);
+            // A limit on processes must not end the server.
+            if let Err(error) = std::thread::Builder::new().spawn(move || respond(&other, id, later())) {
+                sys::respond(fd, id, Err(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN)));
+            }
         }
     }
 }

@@ -192,6 +192,28 @@ pub(crate) fn read_word(tid: u32, address: u64) -> Result<u64, Errno> {
     Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| Errno::FAULT)?))
 }
 
+/// Pointers up to a null one, a page at a time.
+///
+/// # Errors
+/// EFAULT; E2BIG for more than the kernel takes.
+pub(crate) fn read_pointers(tid: u32, address: u64) -> Result<Vec<u64>, Errno> {
+    const MOST: usize = 1 << 22;
+    let mut pointers = Vec::new();
+    let mut at = address;
+    while pointers.len() < MOST {
+        // Whole ones, to the end of the page, or the one that lies across it.
+        let chunk = read_bytes(tid, at, ((4096 - at as usize % 4096) / 8 * 8).max(8))?;
+        for word in chunk.chunks_exact(8) {
+            match u64::from_ne_bytes(word.try_into().map_err(|_| Errno::FAULT)?) {
+                0 => return Ok(pointers),
+                pointer => pointers.push(pointer),
+            }
+        }
+        at += chunk.len() as u64;
+    }
+    Err(Errno::TOOBIG)
+}
+
 /// Writes a thread's memory also where the thread itself may only read: `/proc/N/mem` can.
 ///
 /// # Errors

@@ -10,7 +10,7 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Stat, accessat, statat},
     io::Errno,
 };
-use slipway_layer::{Found, Links, Place, Target};
+use slipway_layer::{Found, Links, Place, Target, TreePath};
 use std::ffi::CString;
 
 /// What a path or a descriptor leads to.
@@ -47,17 +47,24 @@ impl Server {
         if let Object::Named(path, is_top) = self.object(caller, fd)?
             && !is_top
             && self.view.is_touched(&path)
+            && let Some(found) = self.is_still(caller, fd, &path)?
         {
-            let _up = self.view.elevate();
-            let stat = statat(CWD, &open, AtFlags::empty()).map_err(|_| Errno::BADF)?;
-            if let Ok(found) = self.view.find(&path) {
-                let shown = self.view.shown(&found);
-                if (shown.st_dev, shown.st_ino) == (stat.st_dev, stat.st_ino) {
-                    return Ok(Seen::Name(found));
-                }
-            }
+            return Ok(Seen::Name(found));
         }
         Ok(Seen::Open(open))
+    }
+
+    /// What is at a name, if that is what a descriptor is open on.
+    ///
+    /// # Errors
+    /// EBADF.
+    pub(super) fn is_still(&self, caller: Caller, fd: i32, path: &TreePath) -> Result<Option<Found>, Errno> {
+        let _up = self.view.elevate();
+        let mut stat = statat(CWD, format!("/proc/{}/fd/{fd}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
+        self.view.as_original(&mut stat);
+        let Ok(found) = self.view.find(path) else { return Ok(None) };
+        let shown = self.view.shown(&found);
+        Ok(((shown.st_dev, shown.st_ino) == (stat.st_dev, stat.st_ino)).then_some(found))
     }
 
     fn shown(&self, seen: &Seen) -> Result<Stat, Errno> {
@@ -116,7 +123,9 @@ impl Server {
 
     pub(super) fn access(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, flags: i32) -> Reply {
         let access = Access::from_bits(mode).ok_or(Errno::INVAL)?;
-        let how = if flags & libc::AT_EACCESS != 0 { AtFlags::EACCESS } else { AtFlags::empty() };
+        // The server's real user is not that of a process which became another.
+        let is_effective = flags & libc::AT_EACCESS != 0 || self.view.caller.is_some();
+        let how = if is_effective { AtFlags::EACCESS } else { AtFlags::empty() };
         match self.seen(caller, dir, path, flags)? {
             Seen::Open(path) => done(accessat(CWD, path, access, how)),
             Seen::Name(found) => {
