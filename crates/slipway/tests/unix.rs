@@ -190,9 +190,25 @@ fn a_directory_that_is_emptied_while_it_is_listed() {
     (0..3000).for_each(|number| fs::write(bench.work(&format!("dir/{number}")), "").expect("write"));
     let script = "import os\nfor entry in os.scandir('dir'): os.unlink(entry.path)\nos.rmdir('dir')
 for number in range(2000): open(str(number), 'w')\nfound = os.scandir('.'); next(found)
-if os.fork() == 0: print(len(list(found)), flush=True)";
+if os.fork() == 0: print(len(list(found)), flush=True)
+else: os.wait()";
     assert_eq!(bench.sh("l", &format!("/usr/bin/python3 -c \"{script}\"")), "1999\n");
     assert_eq!(bench.sh("l", "rm -r [0-9]*; ls -A"), "");
+}
+
+#[test]
+fn names_that_are_not_there() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.work("dir/sub")).expect("mkdir");
+    fs::write(bench.work("dir/file"), "").expect("write");
+    std::os::unix::fs::symlink("sub", bench.work("dir/link")).expect("symlink");
+    let script = "import os
+for name in 'dir/file/', 'dir/file/x', 'dir/none', 'dir/none/x', 'dir/link/none', 'dir/link/none/x', 'dir/link/', 'dir/none/':
+    try: print(os.stat(name).st_nlink)
+    except OSError as error: print(error.strerror)";
+    let [not_dir, none] = ["Not a directory\n", "No such file or directory\n"];
+    let expected = format!("{}{}2\n{none}", not_dir.repeat(2), none.repeat(4));
+    assert_eq!(bench.sh("l", &format!("/usr/bin/python3 -c \"{script}\"")), expected);
 }
 
 #[test]
