@@ -465,6 +465,7 @@ impl View {
 }
 
 /// What the kernel found of a path without following links.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
 enum AtOnce {
     /// What it leads to.
     Resolved(Resolved),

@@ -21,9 +21,8 @@ use std::{
     path::{Path, PathBuf},
     process,
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, sync_channel},
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
     },
     thread,
     time::Duration,
@@ -34,18 +33,10 @@ const LISTENER: u64 = 0;
 const SIGNALS: u64 = 1;
 const FRONT: u64 = 2;
 
-/// What the server's thread tells the one that waits for events.
-#[derive(Default)]
-struct Turns {
-    /// Batches of events that are dealt with.
-    done: AtomicU64,
-    /// It waits for a call, or is about to; nothing else is to be interrupted.
-    waits: AtomicBool,
-}
-
 struct Supervisor {
     server: Server,
-    turns: Arc<Turns>,
+    /// The server's thread waits for a call, or is about to: nothing else of it is to be interrupted.
+    waits: Arc<Mutex<bool>>,
     listener: Arc<OwnedFd>,
     events: Arc<OwnedFd>,
     signals: OwnedFd,
@@ -98,7 +89,7 @@ pub(crate) fn supervise(
     }
     let supervisor = Supervisor {
         server,
-        turns: Arc::default(),
+        waits: Arc::default(),
         listener: Arc::new(listener),
         events: Arc::new(events),
         signals,
@@ -161,15 +152,15 @@ fn tell(mut front: &File, report: &Report) -> Result<(), Errno> {
 impl Supervisor {
     fn serve(mut self, command: Pid) -> Result<(), Errno> {
         self.report(&Report::Started(command.as_raw_nonzero().get()));
-        let events = watch(Arc::clone(&self.events), Arc::clone(&self.turns));
-        let events = events.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
+        let events = watch(Arc::clone(&self.events), Arc::clone(&self.waits));
+        let (events, done) = events.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
         let mut is_empty = false;
         loop {
             // Where there are no more calls, an event is all that can come.
             let mut batch = if is_empty { events.recv().ok() } else { events.try_recv().ok() };
             while let Some(numbers) = batch.take() {
                 numbers.into_iter().for_each(|number| is_empty |= self.happened(number));
-                self.turns.done.fetch_add(1, Ordering::Release);
+                let _ = done.send(());
                 batch = events.try_recv().ok();
             }
             if self.command.is_none() && (is_empty || !sys::has_children()) {
@@ -269,11 +260,15 @@ impl Supervisor {
         let _ = written.and_then(|()| std::fs::rename(&beside, path));
     }
 
+    fn set_waiting(&self, waits: bool) {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = waits;
+    }
+
     /// Waits for a call, or until an event interrupts that.
     fn answer_next(&mut self) {
-        self.turns.waits.store(true, Ordering::SeqCst);
+        self.set_waiting(true);
         let call = sys::receive(self.listener.as_fd());
-        self.turns.waits.store(false, Ordering::SeqCst);
+        self.set_waiting(false);
         let Ok(call) = call else { return };
         let reply = self.server.answer(&call);
         for pid in std::mem::take(&mut self.server.tasks.entered) {
@@ -285,29 +280,33 @@ impl Supervisor {
     }
 }
 
-/// Waits for all but calls in a thread, which interrupts this one and goes on when it has `done` with them. This one can so wait for calls
-/// alone: the kernel then wakes it on the core of the caller, which waits for it.
-fn watch(events: Arc<OwnedFd>, turns: Arc<Turns>) -> std::io::Result<Receiver<Vec<u64>>> {
-    let (send, receive) = sync_channel(1);
+/// Waits for all but calls in a thread, which interrupts this one and goes on when it is told that this is done with them. So this one can
+/// wait for calls alone: the kernel then wakes it on the core of the caller, which waits for it.
+fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Receiver<Vec<u64>>, Sender<()>)> {
+    let ((send, receive), (done, is_done)) = (channel(), channel());
     let server = rustix::thread::gettid();
     thread::Builder::new().spawn(move || {
-        for turn in 1.. {
+        loop {
             let mut space = Vec::with_capacity(64);
             while epoll::wait(&events, rustix::buffer::spare_capacity(&mut space), None).is_err() {}
             if send.send(space.iter().map(|event| event.data.u64()).collect()).is_err() {
                 return;
             }
-            while turns.done.load(Ordering::Acquire) < turn {
-                if turns.waits.load(Ordering::SeqCst) {
+            loop {
+                if *waits.lock().unwrap_or_else(PoisonError::into_inner) {
                     sys::interrupt(server);
                 }
                 // It may have been just about to wait.
-                thread::sleep(Duration::from_micros(200));
+                match is_done.recv_timeout(Duration::from_micros(200)) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Ok(()) => break,
+                }
             }
         }
     })?;
     sys::be_interruptible();
-    Ok(receive)
+    Ok((receive, done))
 }
 
 fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
