@@ -3,9 +3,16 @@
 
 use slipway_layer::{Kept, Recovered};
 use slipway_test_support::Dice;
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod common;
 use common::{Bench, Tree, assert_clean, path, tree_of};
+
+/// A child that another test forks would have this one's locks.
+fn one_at_a_time() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Kills a `keep` before its step of this number: whether it came so far.
 fn killed_at(bench: &Bench, number: usize) -> bool {
@@ -68,6 +75,7 @@ fn die(whole: &Tree, first: usize, second: Option<usize>) -> bool {
 
 #[test]
 fn death_before_any_step() {
+    let _one = one_at_a_time();
     let (mut steps, whole) = (0, whole());
     while die(&whole, steps, None) {
         steps += 1;
@@ -102,6 +110,7 @@ fn limit(bytes: Option<u64>) {
 
 #[test]
 fn a_line_that_the_disk_had_no_room_for() {
+    let _one = one_at_a_time();
     let bench = Bench::new();
     let log = std::fs::metadata(bench.store.dir().join("l/log")).expect("stat").len();
     with_full_disk(log + 20, || {
@@ -117,6 +126,7 @@ fn a_line_that_the_disk_had_no_room_for() {
 
 #[test]
 fn a_directory_that_the_disk_has_no_room_for() {
+    let _one = one_at_a_time();
     let bench = Bench::new();
     std::fs::write(bench.host().join("dir/z"), vec![1; 1 << 20]).expect("write");
     with_full_disk(1 << 19, || {
@@ -133,6 +143,7 @@ fn a_directory_that_the_disk_has_no_room_for() {
 #[test]
 #[ignore = "long: each pair of two deaths"]
 fn two_deaths() {
+    let _one = one_at_a_time();
     let (mut dice, whole) = (Dice::new(1), whole());
     for first in (0..).take_while(|first| die(&whole, *first, None)) {
         for _ in 0..8 {
