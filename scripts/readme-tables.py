@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts what `slipway bench NAME --json FILE` measured into docs/measurements/NAME.md (all of it) and README.md (a few rows).
 
-usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, sockets, ipc, rpc, colocate, channel
+usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, sockets, ipc, rpc, colocate, channel, unix
 
 In docs/measurements/NAME.md the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced. README.md has one table for
 all benches, between <!-- figures:begin --> and <!-- figures:end -->: the rows whose last cell is the bench's are replaced.
@@ -57,6 +57,17 @@ SHOWN = {
             "slipway-sleep/one-core": "Slipway, one core, no spinning",
         },
     ),
+    "unix": (
+        ("stat", "stat-missing", "open", "create", "fstat", "exec", "start", "andrew-mkdir", "andrew-copy", "andrew-stat", "andrew-read", "make",
+         "make-nothing", "git-status", "git-checkout", "python", "forks"),
+        {
+            "host/free": "host",
+            "net/free": "slipway unix",
+            "proot/free": "proot",
+            "fakechroot/free": "fakechroot",
+            "overlay/free": "bubblewrap, overlayfs",
+        },
+    ),
 }
 
 # A row of the README's table: what it is, its test, whose ratio or whose two variants it shows (Slipway's and the plain way's,
@@ -97,6 +108,11 @@ SUMMARY = {
         ("ipc-channel's interface: 64 bytes, there and back", "64", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
         ("the same: 1 MB", "1m", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
         ("the same: a set of 1,000 senders", "set-1000", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
+    ),
+    "unix": (
+        ("Commands on a view: make, 49 files of C", "make", "net/free", "host", "host/free",
+         (("proot", "proot/free"), ("bubblewrap, overlayfs", "overlay/free")), ""),
+        ("the same: stat", "stat", "net/free", "host", "host/free", (("proot", "proot/free"),), "OSF/1's server, 1993: 273 µs, 181 by traps"),
     ),
 }
 

@@ -118,6 +118,9 @@ need_for_bench() {
     need dbus-daemon on_path dbus-daemon
     need dbus-tests on_path dbus-test-tool
     need nginx-light test -e /usr/sbin/nginx
+    need proot on_path proot
+    need fakechroot on_path fakechroot
+    need bubblewrap on_path bwrap
     need apache2-utils on_path ab
 }
 

@@ -16,6 +16,7 @@ mod meet;
 #[cfg(feature = "mach")]
 mod rpc;
 mod sockets;
+mod unix;
 mod x11;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -71,6 +72,8 @@ enum Command {
     X11(x11::Args),
     /// Databases, caches, a bus and a proxy: over AF_UNIX, TCP and shared memory, side by side
     Sockets(sockets::Args),
+    /// Calls and commands in `slipway unix`, on the host, and under proot, fakechroot and bubblewrap, side by side
+    Unix(unix::Args),
     /// One of the two processes of a measurement
     #[command(hide = true)]
     Peer {
@@ -89,6 +92,12 @@ enum Command {
         program: x11::Program,
         /// How long, seconds
         seconds: f64,
+    },
+    /// Times calls or commands in the working directory, and prints the times as JSON
+    #[command(hide = true)]
+    UnixWork {
+        /// Which, as JSON
+        work: String,
     },
     /// Keeps one CPU busy until its parent ends
     #[command(hide = true)]
@@ -111,6 +120,8 @@ fn main() -> ExitCode {
         Command::Peer { job } => job::run(&job),
         Command::Connect { count } => x11::connect(count),
         Command::X11Client { program, seconds } => x11::client(program, seconds),
+        Command::Unix(args) => unix::run(&args),
+        Command::UnixWork { work } => unix::work(&work),
         Command::Hog => job::hog(),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

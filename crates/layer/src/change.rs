@@ -386,8 +386,9 @@ impl View {
     pub(crate) fn retire(&mut self, temporary: &[u8]) -> Result<(), Errno> {
         let work = self.layers[self.top_index()?].work.try_clone().map_err(log_error)?;
         let at = At { dir: work.as_fd(), name: temporary };
-        self.forget_below(at)?;
-        remove_tree(at)
+        let forgotten = self.forget_below(at);
+        remove_tree(at)?;
+        forgotten
     }
 
     fn forget_below(&mut self, at: At<'_>) -> Result<(), Errno> {

@@ -55,13 +55,9 @@ impl Stamp {
         }
     }
 
-    /// Whether a file on the host is still as it was when this was taken.
+    /// Whether a file on the host is still as it was when this was taken. File systems have other numbers after a start of the machine.
     pub fn is_still(&self, now: &Self) -> bool {
-        let mut now = *now;
-        if self.ino == 0 {
-            (now.ino, now.dev) = (0, 0);
-        }
-        *self == now
+        *self == Self { dev: self.dev, ino: if self.ino == 0 { 0 } else { now.ino }, ..*now }
     }
 
     fn is_dir(&self) -> bool {
@@ -70,7 +66,7 @@ impl Stamp {
 
     /// Whether both are directories, the same one if that can be told.
     pub fn is_same_dir(&self, now: &Self) -> bool {
-        self.is_dir() && now.is_dir() && (self.ino == 0 || (self.ino, self.dev) == (now.ino, now.dev))
+        self.is_dir() && now.is_dir() && (self.ino == 0 || self.ino == now.ino)
     }
 }
 
@@ -95,6 +91,8 @@ pub(crate) enum Line {
 #[derive(Debug)]
 pub(crate) struct Log {
     file: Option<File>,
+    /// Bytes of whole lines.
+    len: u64,
     pub(crate) bases: HashMap<TreePath, Option<Stamp>>,
     /// By number in the layer.
     pub(crate) copies: HashMap<u64, (u64, u64)>,
@@ -116,7 +114,8 @@ impl Log {
             file.set_len(whole as u64)?;
             file.seek(io::SeekFrom::End(0))?;
         }
-        let mut log = Self { file: write.then_some(file), bases: HashMap::new(), copies: HashMap::new(), hide: None };
+        let mut log =
+            Self { file: write.then_some(file), len: whole as u64, bases: HashMap::new(), copies: HashMap::new(), hide: None };
         for line in text[..whole].lines() {
             log.note(serde_json::from_str(line).map_err(io::Error::other)?);
         }
@@ -150,7 +149,12 @@ impl Log {
         if let Some(file) = &mut self.file {
             let mut text = serde_json::to_vec(&line).map_err(io::Error::other)?;
             text.push(b'\n');
-            file.write_all(&text)?;
+            if let Err(error) = file.write_all(&text) {
+                // On a full disk a part of the line may be there, and the next one must not follow it.
+                file.set_len(self.len)?;
+                return Err(error);
+            }
+            self.len += text.len() as u64;
         }
         self.note(line);
         Ok(())

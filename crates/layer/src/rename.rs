@@ -147,8 +147,16 @@ impl View {
         }
         self.scaffold(&found.path.parent())?;
         let temporary = TreePath::literal(self.layers[top].temporary());
-        let node = self.gather(found, &temporary, &mut HashMap::new())?;
-        mark(&self.layers[top].work, &temporary, OPAQUE)?;
+        let gathered = self.gather(found, &temporary, &mut HashMap::new());
+        let gathered = gathered.and_then(|node| mark(&self.layers[top].work, &temporary, OPAQUE).map(|()| node));
+        let node = match gathered {
+            Ok(node) => node,
+            Err(error) => {
+                // What was copied until then is in the way of everything where the disk is full.
+                let _ = self.retire(temporary.relative());
+                return Err(error);
+            }
+        };
         let layer = &self.layers[top];
         if layer.tree.look(&found.path).node.is_some() {
             renameat_with(&layer.work, temporary.relative(), &layer.files, found.path.relative(), RenameFlags::EXCHANGE)?;

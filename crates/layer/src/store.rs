@@ -16,7 +16,7 @@ use rustix::{
 use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, DirBuilder, File, OpenOptions},
-    io,
+    io::{self, Write},
     os::unix::fs::{DirBuilderExt, OpenOptionsExt},
     path::{Path, PathBuf},
 };
@@ -204,8 +204,10 @@ impl Store {
             }
             rustix::fs::chmod(dir.join("files"), Mode::from_raw_mode(0o755))?;
             File::create(dir.join("lock"))?;
-            // The last, so that what has it is whole.
-            write_whole(&dir.join("about.json"), &serde_json::to_vec(about)?)
+            // The last, so that what has it is whole. Nothing is in it yet that should outlive the machine.
+            let (about, beside) = (serde_json::to_vec(about)?, dir.join("about.new"));
+            OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?.write_all(&about)?;
+            fs::rename(beside, dir.join("about.json"))
         };
         fill().map_err(Error::io(format!("fill {}", dir.display())))
     }
@@ -220,6 +222,10 @@ impl Store {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Err(Error::Missing(name.to_owned())),
             text => text.map_err(Error::io(format!("read {}", path.display())))?,
         };
+        // As a machine that stopped may leave it.
+        if text.is_empty() {
+            return Ok(About::default());
+        }
         serde_json::from_slice(&text).map_err(|error| Error::io(format!("read {}", path.display()))(error.into()))
     }
 
@@ -331,7 +337,7 @@ impl Store {
 pub(crate) fn write_whole(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let beside = path.with_extension("new");
     let mut file = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(&beside)?;
-    io::Write::write_all(&mut file, bytes)?;
+    file.write_all(bytes)?;
     file.sync_all()?;
     fs::rename(&beside, path)
 }

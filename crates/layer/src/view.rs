@@ -230,6 +230,14 @@ impl View {
 
     /// What is at a name below the layer that is changed.
     pub(crate) fn find_below_top(&self, path: &TreePath) -> Result<Found, Errno> {
+        if self.layers.len() <= 1 && !path.is_root() && !self.is_hidden(path) {
+            let fd = match self.open_on_host(path, OFlags::empty()) {
+                // A directory of the layer is a link there.
+                Err(Errno::LOOP) => return Err(Errno::NOTDIR),
+                fd => fd?,
+            };
+            return Ok(Found { path: path.clone(), place: Place::Host, stat: fstat(fd)? });
+        }
         // What is a directory in the layer may be a link below, which the host would follow.
         if !path.parent().is_root() && self.find_below_top(&path.parent())?.kind() != FileType::Directory {
             return Err(Errno::NOTDIR);
@@ -321,6 +329,8 @@ impl View {
         let mut rest: Vec<Vec<u8>> = Vec::new();
         push(&mut rest, path, &mut must_be_dir);
         let mut followed = 0;
+        // A link lies ahead that the kernel was not to follow.
+        let mut is_linked = false;
         while let Some(name) = rest.pop() {
             if name == b".." {
                 at = at.parent();
@@ -331,8 +341,12 @@ impl View {
             }
             let next = at.join(&name);
             let is_last = rest.is_empty();
-            if !is_last && let Some(resolved) = self.at_once(&next, &rest, follow || must_be_dir, must_be_dir) {
-                return Ok(resolved);
+            if !is_last && !is_linked {
+                match self.at_once(&next, &rest, follow || must_be_dir, must_be_dir)? {
+                    AtOnce::Resolved(resolved) => return Ok(resolved),
+                    AtOnce::Linked => is_linked = true,
+                    AtOnce::Unknown => {}
+                }
             }
             let found = match self.find(&next) {
                 Err(Errno::NOENT) if is_last => return Ok(Resolved { path: next, found: None, must_be_dir, is_magic: false }),
@@ -341,6 +355,7 @@ impl View {
             match found.kind() {
                 FileType::Symlink if !is_last || follow || must_be_dir => {
                     followed += 1;
+                    is_linked = false;
                     if followed > LINKS_MAX {
                         return Err(Errno::LOOP);
                     }
@@ -414,27 +429,50 @@ impl View {
         Ok(at)
     }
 
+    /// What is at a name of the host, links there but not followed on the way, for looking at it.
+    fn open_on_host(&self, path: &TreePath, more: OFlags) -> Result<OwnedFd, Errno> {
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
+        openat2(&self.host, path.relative(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    }
+
     /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
-    fn at_once(&self, next: &TreePath, rest: &[Vec<u8>], follow: bool, must_be_dir: bool) -> Option<Resolved> {
+    fn at_once(&self, next: &TreePath, rest: &[Vec<u8>], follow: bool, must_be_dir: bool) -> Result<AtOnce, Errno> {
         let is_rule = |rule: &TreePath| rule.is_within(next) || next.is_within(rule);
         if rest.iter().any(|name| name == b".." || name.len() > NAME_MAX)
             || self.sources(next) != [Place::Host]
             || self.rules.hidden.iter().chain(&self.rules.through).any(is_rule)
         {
-            return None;
+            return Ok(AtOnce::Unknown);
         }
         let path = rest.iter().rev().fold(next.clone(), |path, name| path.join(name));
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        let fd = openat2(&self.host, path.relative(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS).ok()?;
-        let stat = fstat(fd).ok()?;
-        let found = Found { path: path.clone(), place: Place::Host, stat };
-        (!follow || found.kind() != FileType::Symlink).then_some(Resolved {
-            path,
-            found: Some(found),
-            must_be_dir,
-            is_magic: false,
-        })
+        let found = match self.open_on_host(&path, OFlags::empty()) {
+            Ok(fd) => Some(Found { path: path.clone(), place: Place::Host, stat: fstat(fd)? }),
+            // Most names that are looked for are not there: only the last may be missing.
+            Err(Errno::NOENT) => match self.open_on_host(&path.parent(), OFlags::DIRECTORY) {
+                Ok(_) => None,
+                Err(Errno::LOOP) => return Ok(AtOnce::Linked),
+                Err(error) => return Err(error),
+            },
+            Err(Errno::LOOP) => return Ok(AtOnce::Linked),
+            Err(_) => return Ok(AtOnce::Unknown),
+        };
+        match found.as_ref().map(Found::kind) {
+            Some(FileType::Symlink) if follow => Ok(AtOnce::Linked),
+            Some(kind) if must_be_dir && kind != FileType::Directory => Err(Errno::NOTDIR),
+            _ => Ok(AtOnce::Resolved(Resolved { path, found, must_be_dir, is_magic: false })),
+        }
     }
+}
+
+/// What the kernel found of a path without following links.
+#[allow(clippy::large_enum_variant, reason = "it is taken apart at once")]
+enum AtOnce {
+    /// What it leads to.
+    Resolved(Resolved),
+    /// There is a link in it.
+    Linked,
+    /// It must be gone through name by name.
+    Unknown,
 }
 
 #[allow(clippy::useless_conversion, reason = "the types differ between machines")]

@@ -3,7 +3,8 @@
 use slipway_layer::{About, Error, Kept, Rules, View};
 use std::{
     fs,
-    os::unix::fs::{MetadataExt, PermissionsExt},
+    os::unix::fs::{MetadataExt, PermissionsExt, symlink},
+    panic::{AssertUnwindSafe, catch_unwind},
     path::Path,
 };
 
@@ -90,6 +91,19 @@ fn chosen_paths() {
 }
 
 #[test]
+fn a_chosen_path_leads_through_no_link() {
+    let bench = Bench::new();
+    let host = bench.host();
+    fs::rename(host.join("dir"), host.join("elsewhere")).expect("rename");
+    symlink("elsewhere", host.join("dir")).expect("symlink");
+    match bench.store.keep("l", &host, &[path("dir/new")], &mut || {}).expect("keep") {
+        Kept::Conflicts(list) => assert_eq!(list[0].why, "a directory above it is a link on the host now"),
+        Kept::Done(count) => panic!("kept {count}"),
+    }
+    assert!(!host.join("elsewhere/new").exists());
+}
+
+#[test]
 fn a_layer_below_another_is_kept_first() {
     let bench = Bench::new();
     bench.store.create("above", &About { below: vec!["l".to_owned()], ..About::default() }).expect("layer");
@@ -132,6 +146,40 @@ fn a_step_that_fails_undoes_those_before_it() {
         assert_clean(&host);
         assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
     }
+}
+
+#[test]
+fn a_step_that_fails_when_a_keep_is_finished_undoes_it() {
+    let bench = Bench::new();
+    let (old, host, journal) = (tree_of(&bench.host()), bench.host(), bench.store.dir().join("l/keep.commit"));
+    let mut left = 3;
+    let mut step = || {
+        left -= i32::from(journal.exists());
+        // As if it were killed.
+        assert!(left > 0, "the third step after it was decided");
+    };
+    assert!(catch_unwind(AssertUnwindSafe(|| bench.keep(&mut step))).is_err());
+    assert!(tree_of(&host) != old, "steps were done");
+    fs::write(host.join("renamed"), "in the way").expect("write");
+    match bench.keep(&mut || {}) {
+        Err(Error::Io { what, .. }) => assert!(what.contains("/renamed"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+    fs::remove_file(host.join("renamed")).expect("it was not replaced");
+    assert!(tree_of(&host) == old, "half of it is on the host");
+    assert_clean(&host);
+    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+}
+
+#[test]
+fn a_layer_outlives_the_numbers_of_devices() {
+    let bench = Bench::new();
+    let log = bench.store.dir().join("l/log");
+    let text = fs::read_to_string(&log).expect("read");
+    let dev = format!("\"dev\":{},", fs::metadata(bench.host()).expect("stat").dev());
+    assert!(text.contains(&dev), "{text}");
+    fs::write(&log, text.replace(&dev, "\"dev\":4242,")).expect("write");
+    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
 }
 
 #[test]

@@ -183,6 +183,62 @@ fn a_directory_of_the_host_is_renamed_removed_and_made_again() {
 }
 
 #[test]
+fn a_directory_that_is_emptied_while_it_is_listed() {
+    let bench = Bench::new();
+    fs::create_dir(bench.work("dir")).expect("mkdir");
+    // More than one call of getdents gives.
+    (0..3000).for_each(|number| fs::write(bench.work(&format!("dir/{number}")), "").expect("write"));
+    let script = "import os\nfor entry in os.scandir('dir'): os.unlink(entry.path)\nos.rmdir('dir')
+for number in range(2000): open(str(number), 'w')\nfound = os.scandir('.'); next(found)
+if os.fork() == 0: print(len(list(found)), flush=True)
+else: os.wait()";
+    assert_eq!(bench.sh("l", &format!("/usr/bin/python3 -c \"{script}\"")), "1999\n");
+    assert_eq!(bench.sh("l", "rm -r [0-9]*; ls -A"), "");
+}
+
+#[test]
+fn names_that_are_not_there() {
+    let bench = Bench::new();
+    fs::create_dir_all(bench.work("dir/sub")).expect("mkdir");
+    fs::write(bench.work("dir/file"), "").expect("write");
+    std::os::unix::fs::symlink("sub", bench.work("dir/link")).expect("symlink");
+    let script = "import os
+for name in 'dir/file/', 'dir/file/x', 'dir/none', 'dir/none/x', 'dir/link/none', 'dir/link/none/x', 'dir/link/', 'dir/none/':
+    try: print(os.stat(name).st_nlink)
+    except OSError as error: print(error.strerror)";
+    let [not_dir, none] = ["Not a directory\n", "No such file or directory\n"];
+    let expected = format!("{}{}2\n{none}", not_dir.repeat(2), none.repeat(4));
+    assert_eq!(bench.sh("l", &format!("/usr/bin/python3 -c \"{script}\"")), expected);
+}
+
+#[test]
+fn what_lost_its_name_is_changed_no_more() {
+    let bench = Bench::new();
+    for name in ["old", "new", "gone"] {
+        fs::write(bench.work(name), name).expect("write");
+        fs::set_permissions(bench.work(name), fs::Permissions::from_mode(0o644)).expect("chmod");
+    }
+    let script = "import os
+old, gone = (os.open(name, os.O_RDONLY) for name in ('old', 'gone'))
+os.fchmod(gone, 0o640); print(oct(os.stat('gone').st_mode), oct(os.fstat(gone).st_mode))
+os.rename('new', 'old'); os.fchmod(old, 0o600); print(oct(os.stat('old').st_mode))
+os.unlink('gone'); os.fchmod(gone, 0o600); os.utime(gone); os.chmod('old', 0o604)";
+    assert_eq!(bench.sh("l", &format!("/usr/bin/python3 -c \"{script}\"")), "0o100640 0o100640\n0o100644\n");
+    assert_eq!(fs::metadata(bench.work("gone")).expect("stat").mode() & 0o777, 0o644);
+}
+
+#[test]
+fn programs_with_short_names() {
+    let bench = Bench::new();
+    let out = bench.sh(
+        "l",
+        "cp /bin/echo e; cp /bin/echo stub; printf '#!/bin/sh\\necho script\\n' >x; chmod +x x
+         for name in e stub x e stub x; do /usr/bin/python3 -c 'import os, sys; os.execv(sys.argv[1], sys.argv[1:])' $name $name; done",
+    );
+    assert_eq!(out, "e\nstub\nscript\n".repeat(2));
+}
+
+#[test]
 fn a_project_is_built_and_installed() {
     let bench = Bench::new();
     let makefile = "OBJECTS = one.o two.o main.o\nprogram: $(OBJECTS)\n\tcc -o $@ $(OBJECTS)\n%.o: %.c\n\tcc -c -o $@ $<\n\
@@ -435,7 +491,8 @@ fn root_that_becomes_another_user_has_that_ones_rights() {
     let dir = tempfile::tempdir().expect("directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o755)).expect("chmod");
     let script = "mkdir -m 777 open; echo secret >closed; chmod 600 closed
-        setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'cat closed; touch new; echo hi >open/f; mkdir open/d; chown 0 open/f; mv open/f open/g; rm -f closed'
+        setpriv --reuid=65534 --regid=65534 --clear-groups sh -c 'cat closed; touch new; echo hi >open/f; mkdir open/d; chown 0 open/f; mv open/f open/g; rm -f closed
+            /usr/bin/python3 -c \"import os; print(os.access(\\\"closed\\\", os.R_OK))\"'
         stat -c '%n %u %g' open/*; cat closed";
     let mut command = Command::new(SLIPWAY);
     command
@@ -444,7 +501,7 @@ fn root_that_becomes_another_user_has_that_ones_rights() {
         .env("XDG_STATE_HOME", dir.path().join("state"));
     clean(&mut command);
     let ran = Running::start(command).finish();
-    assert_eq!(ran.stdout, "open/d 65534 65534\nopen/g 65534 65534\nsecret\n", "{ran:?}");
+    assert_eq!(ran.stdout, "False\nopen/d 65534 65534\nopen/g 65534 65534\nsecret\n", "{ran:?}");
     assert_eq!((ran.stderr.matches("ermission denied").count(), ran.stderr.matches("not permitted").count()), (3, 1), "{ran:?}");
 }
 
@@ -457,7 +514,11 @@ fn a_command_without_privileges() {
     let dir = tempfile::tempdir().expect("directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
     fs::copy(SLIPWAY, dir.path().join("slipway")).expect("copy");
-    let script = "id -u; touch /usr/local/x 2>&1; rm /etc/passwd 2>&1; : >mine; ls -n mine | cut -d' ' -f3";
+    // A process that takes its own memory from the others' reach still has names.
+    let undumpable = "/usr/bin/python3 -c 'import ctypes, os; print(ctypes.CDLL(None).prctl(4, 0, 0, 0, 0), os.listdir(\"/proc/self/cwd\")[0])'";
+    let script = format!(
+        "id -u; touch /usr/local/x 2>&1; rm /etc/passwd 2>&1; : >mine; ls -n mine | cut -d' ' -f3; mkdir d; : >d/f; cd d; {undumpable}"
+    );
     let mut command = Command::new("setpriv");
     command.args([
         "--reuid=65534",
@@ -471,11 +532,23 @@ fn a_command_without_privileges() {
         "--",
         "sh",
         "-c",
-        script,
+        &script,
     ]);
     command.current_dir(dir.path()).env("XDG_STATE_HOME", dir.path().join("state"));
     clean(&mut command);
     let ran = Running::start(command).finish();
-    let expected = "65534\ntouch: cannot touch '/usr/local/x': Permission denied\nrm: cannot remove '/etc/passwd': Permission denied\n65534\n";
+    let expected = "65534\ntouch: cannot touch '/usr/local/x': Permission denied\nrm: cannot remove '/etc/passwd': Permission denied\n65534\n0 f\n";
     assert_eq!(ran.stdout, expected, "{ran:?}");
+}
+
+#[test]
+fn no_disk_is_written_to() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else may make a device.
+        return;
+    }
+    let bench = Bench::new();
+    // A number that no driver has.
+    let ran = bench.run(&["-q", "--discard", "--", "sh", "-c", "mknod disk b 511 4242 && echo x >disk"]);
+    assert!(ran.stderr.contains("Read-only file system"), "{ran:?}");
 }

@@ -9,7 +9,7 @@ use crate::{
     names::{Object, PATH_MAX},
     stub,
     sys::write_memory,
-    tasks::{Caller, force_memory, read_string, read_word},
+    tasks::{Caller, force_memory, read_pointers, read_string, read_word},
 };
 use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, accessat, openat, statat, utimensat},
@@ -25,9 +25,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Where the link is, in the kernel's working directory.
-const LINKS: &str = "e";
-const STUB: &str = "stub";
+/// Where the link is, in the kernel's working directory. A path that is too short for that is the name of a link beside it, which no program
+/// should have in common with these.
+const LINKS: &str = "\x01";
+const STUB: &str = "\x01stub";
 /// The kernel reads no more of a file to see what it is.
 const HEAD: usize = 256;
 /// Scripts of scripts.
@@ -129,19 +130,21 @@ impl Server {
         } else {
             self.is_plain(&path, &found)
         };
-        let shared = shared_arguments(caller, address, path.len(), argv)?;
-        let run = match parse_script(&head) {
+        let script = parse_script(&head);
+        match &script {
             None if is_plain => return Ok(Answer::Continue),
             None if !head.starts_with(b"\x7fELF") => return Err(Errno::NOEXEC),
+            Some((interpreter, _)) if self.find_interpreter(caller, interpreter, 0)? && is_plain => return Ok(Answer::Continue),
+            _ => {}
+        }
+        let shared = shared_arguments(caller, address, path.len(), argv)?;
+        let run = match script {
             None if shared.is_empty() => {
                 let real = real_name(self, &found);
                 return self.exec_as(caller, address, &path, &real);
             }
             None => Run { program: path.clone(), first: None, shared },
             Some((interpreter, argument)) => {
-                if self.find_interpreter(caller, &interpreter, 0)? && is_plain {
-                    return Ok(Answer::Continue);
-                }
                 // The interpreter opens it by the name that it is told.
                 let first = [Some(interpreter.clone()), argument, Some(path.clone())].into_iter().flatten().collect();
                 Run { program: interpreter, first: Some(first), shared }
@@ -256,17 +259,13 @@ fn shared_arguments(caller: Caller, address: u64, len: usize, argv: u64) -> Resu
     if argv == 0 {
         return Ok(shared);
     }
-    for at in 0.. {
-        let pointer = read_word(caller.tid, argv + 8 * at)?;
-        if pointer == 0 {
-            break;
-        }
+    for (at, pointer) in read_pointers(caller.tid, argv)?.into_iter().enumerate() {
         // One that begins before the path may reach into it.
         if pointer <= address + len as u64 && pointer + PATH_MAX as u64 > address {
             match read_string(caller.tid, pointer, PATH_MAX) {
                 Ok(text) if pointer + (text.len() as u64) < address => {}
                 text => {
-                    shared.insert(at, text?);
+                    shared.insert(at as u64, text?);
                 }
             }
         }

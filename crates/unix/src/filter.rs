@@ -104,6 +104,8 @@ const UNKNOWN: &[c_long] = &[
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
+    // Which namespaces it makes is in memory, which can be changed after it was looked at. The C library goes on with clone.
+    libc::SYS_clone3,
     // cachestat is none. setxattrat, getxattrat, listxattrat, removexattrat, open_tree_attr, file_getattr, file_setattr:
     463,
     464,
@@ -152,8 +154,14 @@ const FORBIDDEN_OLD: &[c_long] = &[libc::SYS_uselib];
 const FORBIDDEN_OLD: &[c_long] = &[];
 
 /// Requests of ioctl that change a file which is open to read: FS_IOC_SETFLAGS, FS_IOC_FSSETXATTR, FS_IOC_SETVERSION,
-/// FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ENABLE_VERITY.
-const IOCTLS: &[u32] = &[0x4008_6602, 0x401c_5820, 0x4008_7602, 0x800c_6613, 0x4080_6685];
+/// FS_IOC_SET_ENCRYPTION_POLICY, FS_IOC_ENABLE_VERITY, FS_IOC_SETFSLABEL; and those of btrfs that make, change and remove subvolumes:
+/// BTRFS_IOC_SNAP_CREATE, SUBVOL_CREATE, SNAP_DESTROY, SNAP_CREATE_V2, SUBVOL_CREATE_V2, SNAP_DESTROY_V2, SUBVOL_SETFLAGS, DEFAULT_SUBVOL,
+/// SET_RECEIVED_SUBVOL.
+#[rustfmt::skip]
+const IOCTLS: &[u32] = &[
+    0x4008_6602, 0x401c_5820, 0x4008_7602, 0x800c_6613, 0x4080_6685, 0x4100_9432,
+    0x5000_9401, 0x5000_940e, 0x5000_940f, 0x5000_9417, 0x5000_9418, 0x5000_943f, 0x4008_941a, 0x4008_9413, 0xc0c8_9425,
+];
 
 const ALLOW: u32 = 0x7fff_0000;
 const ERRNO: u32 = 0x0005_0000;
@@ -220,6 +228,10 @@ pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
     }
     let ioctls = IOCTLS.iter().flat_map(|request| when(equal, *request, refuse(libc::EOPNOTSUPP))).collect();
     with_argument(libc::SYS_ioctl, 1, ioctls);
+    // The server could not read the memory of a process that is not dumpable. It is told that it is not; core files are lost anyway.
+    let dumpable =
+        [sock_filter { jf: 3, ..op(libc::BPF_JMP | equal | libc::BPF_K, libc::PR_SET_DUMPABLE as u32) }, load(argument(1))];
+    with_argument(libc::SYS_prctl, 0, dumpable.into_iter().chain(when(equal, 0, refuse(0))).collect());
     if !network {
         let mut tests = Vec::new();
         for family in [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_ALG] {
@@ -277,6 +289,12 @@ mod tests {
         assert_eq!(call(libc::SYS_clone, [libc::SIGCHLD as u32, 0, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x4008_6602, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x5401, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(call(libc::SYS_ioctl, [0, 0x4004_9409, 0, 0, 0, 0]), ALLOW, "FICLONE");
+        assert_eq!(call(libc::SYS_ioctl, [0, 0x5000_940e, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32, "a subvolume");
+        assert_eq!(call(libc::SYS_clone3, [0; 6]), ERRNO | libc::ENOSYS as u32);
+        assert_eq!(call(libc::SYS_prctl, [libc::PR_SET_DUMPABLE as u32, 0, 0, 0, 0, 0]), ERRNO);
+        assert_eq!(call(libc::SYS_prctl, [libc::PR_SET_DUMPABLE as u32, 1, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(call(libc::SYS_prctl, [libc::PR_SET_NAME as u32, 0, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(libc::SYS_socket, [libc::AF_INET as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EACCES as u32);
         assert_eq!(call(libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(9999, [0; 6]), ERRNO | libc::ENOSYS as u32);

@@ -131,7 +131,7 @@ impl Server {
         } else {
             let start = self.base(caller, dir)?;
             // A name in what is no directory.
-            if self.view.find(&start)?.kind() != rustix::fs::FileType::Directory {
+            if dir != libc::AT_FDCWD && self.view.find(&start)?.kind() != rustix::fs::FileType::Directory {
                 return Err(Errno::NOTDIR);
             }
             start

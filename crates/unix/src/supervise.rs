@@ -20,18 +20,25 @@ use std::{
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process,
-    sync::Arc,
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    },
+    thread,
+    time::Duration,
 };
 
-/// Who an event is from; others are processes.
+/// What an event is of; others are processes.
 const LISTENER: u64 = 0;
 const SIGNALS: u64 = 1;
 const FRONT: u64 = 2;
 
 struct Supervisor {
     server: Server,
+    /// The server's thread waits for a call, or is about to: nothing else of it is to be interrupted.
+    waits: Arc<Mutex<bool>>,
     listener: Arc<OwnedFd>,
-    events: OwnedFd,
+    events: Arc<OwnedFd>,
     signals: OwnedFd,
     /// The process that the user started, which waits for reports.
     front: File,
@@ -75,14 +82,16 @@ pub(crate) fn supervise(
     sys::switch_at_once(listener.as_fd());
     let events = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let signals = sys::signals()?;
-    for (fd, who) in [(listener.as_fd(), LISTENER), (signals.as_fd(), SIGNALS)] {
-        epoll::add(&events, fd, epoll::EventData::new_u64(who), epoll::EventFlags::IN)?;
+    epoll::add(&events, &signals, epoll::EventData::new_u64(SIGNALS), epoll::EventFlags::IN)?;
+    // Of these only the end is an event.
+    for (fd, who) in [(listener.as_fd(), LISTENER), (front.as_fd(), FRONT)] {
+        epoll::add(&events, fd, epoll::EventData::new_u64(who), epoll::EventFlags::empty())?;
     }
-    epoll::add(&events, &front, epoll::EventData::new_u64(FRONT), epoll::EventFlags::empty())?;
     let supervisor = Supervisor {
         server,
+        waits: Arc::default(),
         listener: Arc::new(listener),
-        events,
+        events: Arc::new(events),
         signals,
         front,
         command: Some(command),
@@ -143,37 +152,42 @@ fn tell(mut front: &File, report: &Report) -> Result<(), Errno> {
 impl Supervisor {
     fn serve(mut self, command: Pid) -> Result<(), Errno> {
         self.report(&Report::Started(command.as_raw_nonzero().get()));
+        let events = watch(Arc::clone(&self.events), Arc::clone(&self.waits));
+        let (events, done) = events.map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::AGAIN))?;
         let mut is_empty = false;
         loop {
-            let mut space = Vec::with_capacity(64);
-            match epoll::wait(&self.events, rustix::buffer::spare_capacity(&mut space), None) {
-                Err(Errno::INTR) => continue,
-                waited => waited?,
-            };
-            // Ends first: a number may be in use again.
-            space.sort_by_key(|event| event.data.u64() == LISTENER);
-            for event in &space {
-                let flags = event.flags;
-                match event.data.u64() {
-                    LISTENER if flags.contains(epoll::EventFlags::IN) => self.answer_next(),
-                    LISTENER => {
-                        // All have left the net; the command's end may not have been told yet.
-                        let _ = epoll::delete(&self.events, &self.listener);
-                        is_empty = true;
-                    }
-                    SIGNALS => {
-                        while sys::next_signal(&self.signals).is_some() {}
-                        self.reap();
-                    }
-                    FRONT => self.end_command(),
-                    pid => self.ended(pid as u32),
-                }
+            // Where there are no more calls, an event is all that can come.
+            let mut batch = if is_empty { events.recv().ok() } else { events.try_recv().ok() };
+            while let Some(numbers) = batch.take() {
+                numbers.into_iter().for_each(|number| is_empty |= self.happened(number));
+                let _ = done.send(());
+                batch = events.try_recv().ok();
             }
             if self.command.is_none() && (is_empty || !sys::has_children()) {
                 self.save();
                 return Ok(());
             }
+            if !is_empty {
+                self.answer_next();
+            }
         }
+    }
+
+    /// Takes an event: whether all have left the net. The command's end may not have been told then.
+    fn happened(&mut self, number: u64) -> bool {
+        match number {
+            LISTENER => {
+                let _ = epoll::delete(&self.events, &self.listener);
+                return true;
+            }
+            SIGNALS => {
+                while sys::next_signal(&self.signals).is_some() {}
+                self.reap();
+            }
+            FRONT => self.end_command(),
+            pid => self.ended(pid as u32),
+        }
+        false
     }
 
     /// The process that the user started was killed: so is the command.
@@ -246,8 +260,16 @@ impl Supervisor {
         let _ = written.and_then(|()| std::fs::rename(&beside, path));
     }
 
+    fn set_waiting(&self, waits: bool) {
+        *self.waits.lock().unwrap_or_else(PoisonError::into_inner) = waits;
+    }
+
+    /// Waits for a call, or until an event interrupts that.
     fn answer_next(&mut self) {
-        let Ok(call) = sys::receive(self.listener.as_fd()) else { return };
+        self.set_waiting(true);
+        let call = sys::receive(self.listener.as_fd());
+        self.set_waiting(false);
+        let Ok(call) = call else { return };
         let reply = self.server.answer(&call);
         for pid in std::mem::take(&mut self.server.tasks.entered) {
             if let Some(process) = self.server.tasks.get(pid) {
@@ -256,6 +278,35 @@ impl Supervisor {
         }
         respond(&self.listener, call.id, reply);
     }
+}
+
+/// Waits for all but calls in a thread, which interrupts this one and goes on when it is told that this is done with them. So this one can
+/// wait for calls alone: the kernel then wakes it on the core of the caller, which waits for it.
+fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Receiver<Vec<u64>>, Sender<()>)> {
+    let ((send, receive), (done, is_done)) = (channel(), channel());
+    let server = rustix::thread::gettid();
+    thread::Builder::new().spawn(move || {
+        loop {
+            let mut space = Vec::with_capacity(64);
+            while epoll::wait(&events, rustix::buffer::spare_capacity(&mut space), None).is_err() {}
+            if send.send(space.iter().map(|event| event.data.u64()).collect()).is_err() {
+                return;
+            }
+            loop {
+                if *waits.lock().unwrap_or_else(PoisonError::into_inner) {
+                    sys::interrupt(server);
+                }
+                // It may have been just about to wait.
+                match is_done.recv_timeout(Duration::from_micros(200)) {
+                    Err(RecvTimeoutError::Timeout) => {}
+                    Err(RecvTimeoutError::Disconnected) => return,
+                    Ok(()) => break,
+                }
+            }
+        }
+    })?;
+    sys::be_interruptible();
+    Ok((receive, done))
 }
 
 fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
@@ -274,8 +325,11 @@ fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
             }
         }
         Ok(Answer::Later(later)) => {
-            let listener = Arc::clone(listener);
-            std::thread::spawn(move || respond(&listener, id, later()));
+            let other = Arc::clone(listener);
+            // A limit on processes must not end the server.
+            if let Err(error) = std::thread::Builder::new().spawn(move || respond(&other, id, later())) {
+                sys::respond(fd, id, Err(Errno::from_io_error(&error).unwrap_or(Errno::AGAIN)));
+            }
         }
     }
 }

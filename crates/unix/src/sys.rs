@@ -187,6 +187,30 @@ pub(crate) fn mask_signals(mask: Option<&libc::sigset_t>) -> libc::sigset_t {
     old
 }
 
+/// The signal by which a thread of the server interrupts another. It is ignored where nobody handles it.
+const INTERRUPT: i32 = libc::SIGURG;
+
+/// Lets [`interrupt`] end what this thread waits for.
+pub(crate) fn be_interruptible() {
+    extern "C" fn nothing(_: i32) {}
+    // SAFETY: the handler does nothing; the structures are made of integers, and of pointers that may be null.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = nothing as extern "C" fn(i32) as usize;
+        libc::sigaction(INTERRUPT, &raw const action, std::ptr::null_mut());
+        let mut set: libc::sigset_t = std::mem::zeroed();
+        libc::sigaddset(&raw mut set, INTERRUPT);
+        libc::pthread_sigmask(libc::SIG_UNBLOCK, &raw const set, std::ptr::null_mut());
+    }
+}
+
+/// Interrupts a thread of this process in a call that waits.
+pub(crate) fn interrupt(thread: rustix::process::Pid) {
+    let process = std::process::id();
+    // SAFETY: numbers only.
+    unsafe { libc::syscall(libc::SYS_tgkill, process, thread.as_raw_nonzero().get(), INTERRUPT) };
+}
+
 /// A descriptor of the blocked signals.
 pub(crate) fn signals() -> Result<OwnedFd, Errno> {
     // SAFETY: reads the set, which is made of integers.

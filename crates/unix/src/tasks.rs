@@ -40,7 +40,19 @@ pub(crate) struct Tasks {
     pub(crate) entered: Vec<u32>,
 }
 
-/// A number from `/proc/N/status`.
+/// The status of a process or thread, in two calls of the kernel.
+///
+/// # Errors
+/// It is gone.
+pub(crate) fn status(id: u32) -> Result<String, Errno> {
+    let mut bytes = vec![0; 16 << 10];
+    let file = fs::File::open(format!("/proc/{id}/status")).map_err(|_| Errno::SRCH)?;
+    let count = rustix::io::read(&file, &mut bytes)?;
+    bytes.truncate(count);
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// A number of a status.
 fn field(status: &str, name: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
@@ -63,7 +75,7 @@ impl Tasks {
         {
             return Ok(Caller { tid, pid: *pid });
         }
-        let status = fs::read_to_string(format!("/proc/{tid}/status")).map_err(|_| Errno::SRCH)?;
+        let status = status(tid)?;
         let pid = field(&status, "Tgid:").ok_or(Errno::SRCH)?;
         if pid != tid {
             self.threads.insert(tid, pid);
@@ -75,14 +87,14 @@ impl Tasks {
         Ok(Caller { tid, pid })
     }
 
-    /// The directory of the nearest process above that is known.
-    fn inherited(&self, status: &str) -> TreePath {
-        let mut parent = field(status, "PPid:");
-        while let Some(pid) = parent.filter(|pid| *pid > 1) {
+    /// The directory of the nearest process above that is known, up to this one.
+    fn inherited(&self, of: &str) -> TreePath {
+        let mut parent = field(of, "PPid:");
+        while let Some(pid) = parent.filter(|pid| *pid > 1 && *pid != std::process::id()) {
             if let Some(process) = self.processes.get(&pid) {
                 return process.cwd.clone();
             }
-            parent = fs::read_to_string(format!("/proc/{pid}/status")).ok().and_then(|status| field(&status, "PPid:"));
+            parent = status(pid).ok().and_then(|status| field(&status, "PPid:"));
         }
         self.start.clone()
     }
@@ -101,6 +113,13 @@ impl Tasks {
 
     pub(crate) fn cwd(&self, pid: u32) -> TreePath {
         self.processes.get(&pid).map_or_else(|| self.start.clone(), |process| process.cwd.clone())
+    }
+
+    /// A process ends: what is not known has the directory in which the command was started, and its children may have another.
+    pub(crate) fn ends(&mut self, pid: u32) {
+        if self.cwd(pid) != self.start {
+            self.adopt_children(pid);
+        }
     }
 
     /// Enters the children of a process that are not known, and theirs.
@@ -192,6 +211,28 @@ pub(crate) fn read_word(tid: u32, address: u64) -> Result<u64, Errno> {
     Ok(u64::from_ne_bytes(bytes.try_into().map_err(|_| Errno::FAULT)?))
 }
 
+/// Pointers up to a null one, a page at a time.
+///
+/// # Errors
+/// EFAULT; E2BIG for more than the kernel takes.
+pub(crate) fn read_pointers(tid: u32, address: u64) -> Result<Vec<u64>, Errno> {
+    const MOST: usize = 1 << 22;
+    let mut pointers = Vec::new();
+    let mut at = address;
+    while pointers.len() < MOST {
+        // Whole ones, to the end of the page, or the one that lies across it.
+        let chunk = read_bytes(tid, at, ((4096 - at as usize % 4096) / 8 * 8).max(8))?;
+        for word in chunk.chunks_exact(8) {
+            match u64::from_ne_bytes(word.try_into().map_err(|_| Errno::FAULT)?) {
+                0 => return Ok(pointers),
+                pointer => pointers.push(pointer),
+            }
+        }
+        at += chunk.len() as u64;
+    }
+    Err(Errno::TOOBIG)
+}
+
 /// Writes a thread's memory also where the thread itself may only read: `/proc/N/mem` can.
 ///
 /// # Errors
@@ -203,7 +244,7 @@ pub(crate) fn force_memory(tid: u32, address: u64, bytes: &[u8]) -> io::Result<(
 
 /// The mask of modes of new files.
 pub(crate) fn umask(tid: u32) -> u32 {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).unwrap_or_default();
+    let status = status(tid).unwrap_or_default();
     let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
     mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
 }

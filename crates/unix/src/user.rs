@@ -1,12 +1,12 @@
 //! Root's server acts as the user that a process of root's has become: it looks names up, and opens files, with that user's rights.
 
-use crate::sys;
+use crate::{sys, tasks::status};
 use rustix::{
     fs::{Gid, Uid},
     thread::set_thread_groups,
 };
 use slipway_layer::Identity;
-use std::{cell::Cell, fs};
+use std::cell::Cell;
 
 /// A caller that is not the server's own user. The server has its rights while this is there.
 #[derive(Debug)]
@@ -28,13 +28,16 @@ fn numbers(status: &str, name: &str) -> Vec<u32> {
 impl User {
     /// That of a thread; none if the server's rights are the same, or can't be changed.
     pub(crate) fn of(tid: u32) -> Option<Self> {
-        let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
         let own = (rustix::process::geteuid(), rustix::process::getegid(), rustix::process::getgroups().ok()?);
+        if !own.0.is_root() {
+            return None;
+        }
+        let status = status(tid).ok()?;
         // The last of the four is that for files.
         let last = |name| numbers(&status, name).get(3).copied();
         let (uid, gid) = (Uid::from_raw(last("Uid:")?), Gid::from_raw(last("Gid:")?));
         let groups: Vec<Gid> = numbers(&status, "Groups:").into_iter().map(Gid::from_raw).collect();
-        if !own.0.is_root() || (uid, gid, &groups) == (own.0, own.1, &own.2) {
+        if (uid, gid, &groups) == (own.0, own.1, &own.2) {
             return None;
         }
         let user = Self { uid, gid, groups, own, depth: Cell::new(0) };

@@ -31,8 +31,8 @@ impl Host {
     }
 
     /// Whether the file at a name is the one with this mark.
-    fn is(&self, path: &TreePath, mark: (u64, u64)) -> Result<bool, Errno> {
-        Ok(mark != (0, 0) && identity(self.at(path))? == mark)
+    fn is(&self, path: &TreePath, mark: u64) -> Result<bool, Errno> {
+        Ok(mark != 0 && identity(self.at(path))? == mark)
     }
 }
 
@@ -64,9 +64,9 @@ pub(super) fn stage(host: &Host, view: &View, journal: &mut Journal, step: &mut 
             Op::Rewrite { target, old, .. } => {
                 step();
                 let from = host.at(target);
-                from.stat().and_then(|stat| copy::copy_one(from, host.at(old), &stat, false)).map(|()| (0, 0))
+                from.stat().and_then(|stat| copy::copy_one(from, host.at(old), &stat, false)).map(|()| 0)
             }
-            Op::Attributes { .. } => Ok((0, 0)),
+            Op::Attributes { .. } => Ok(0),
         };
         journal.marks.push(mark.map_err(fail(op.target()))?);
     }
@@ -84,7 +84,7 @@ pub(super) fn commit(host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> 
     Ok(())
 }
 
-fn apply(host: &Host, op: &Op, mark: (u64, u64), step: &mut dyn FnMut()) -> Result<(), Errno> {
+fn apply(host: &Host, op: &Op, mark: u64, step: &mut dyn FnMut()) -> Result<(), Errno> {
     let rename =
         |from: &TreePath, to: &TreePath, flags| renameat_with(&host.root, from.relative(), &host.root, to.relative(), flags);
     match op {

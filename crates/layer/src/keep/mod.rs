@@ -70,13 +70,7 @@ impl Store {
         }
         save(&dir, "keep.plan", &journal, step)?;
         advance(&dir, "keep.plan", "keep.commit", step)?;
-        if let Err(error) = apply::commit(&host, &journal, step) {
-            apply::undo(&host, &journal, step)?;
-            advance(&dir, "keep.commit", "keep.plan", step)?;
-            apply::unstage(&host, &journal, step)?;
-            remove(&dir, "keep.plan", step)?;
-            return Err(error);
-        }
+        commit(&dir, &host, &journal, step)?;
         drop(view);
         advance(&dir, "keep.commit", "keep.done", step)?;
         self.finish(name, &host, &journal, step)?;
@@ -86,19 +80,20 @@ impl Store {
     /// Finishes or undoes a `keep` that was interrupted.
     ///
     /// # Errors
-    /// A call failed; it can be called again.
+    /// A call failed. If it was decided, and a step can't be done any more, it is undone then.
     pub fn recover(&self, name: &str, root: &Path, step: &mut dyn FnMut()) -> Result<Recovered, Error> {
         let layer = self.open_layer(name, true)?;
         let dir = layer.dir.clone();
-        drop(layer);
         let host = Host::open(root)?;
         if let Some(journal) = load(&dir, "keep.done")? {
+            drop(layer);
             self.finish(name, &host, &journal, step)?;
             return Ok(Recovered::Finished(journal.count));
         }
         if let Some(journal) = load(&dir, "keep.commit")? {
-            apply::commit(&host, &journal, step)?;
+            commit(&dir, &host, &journal, step)?;
             advance(&dir, "keep.commit", "keep.done", step)?;
+            drop(layer);
             self.finish(name, &host, &journal, step)?;
             return Ok(Recovered::Finished(journal.count));
         }
@@ -155,6 +150,16 @@ impl Store {
         });
         Ok(wrong)
     }
+}
+
+/// Goes through the steps; if one fails, those done are undone, and it was never decided.
+fn commit(dir: &Path, host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
+    let Err(error) = apply::commit(host, journal, step) else { return Ok(()) };
+    apply::undo(host, journal, step)?;
+    advance(dir, "keep.commit", "keep.plan", step)?;
+    apply::unstage(host, journal, step)?;
+    remove(dir, "keep.plan", step)?;
+    Err(error)
 }
 
 /// Whether a directory above was made by the layer.

@@ -8,7 +8,10 @@ use crate::{
     store::Error,
     view::{Place, View},
 };
-use rustix::{fs::FileType, io::Errno};
+use rustix::{
+    fs::{FileType, Mode, OFlags, ResolveFlags, openat2},
+    io::Errno,
+};
 use serde::{Deserialize, Serialize};
 
 /// A name for which the host is not what the layer was made over.
@@ -47,14 +50,24 @@ pub(super) struct Journal {
     pub(super) ops: Vec<Op>,
     /// What is staged: from the layer's name to where it is made, a directory before what is in it.
     pub(super) staged: Vec<(TreePath, TreePath)>,
-    /// (Device, number) of what each step brings or takes away; made when all is staged.
-    pub(super) marks: Vec<(u64, u64)>,
+    /// The numbers of the files that the steps bring or take away; made when all is staged. Devices may have others when it is finished.
+    pub(super) marks: Vec<u64>,
     /// Names of the layer that are on the host then.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
     pub(super) is_whole: bool,
     /// Number of changed names.
     pub(super) count: usize,
+}
+
+/// Whether there are links in a name of the host. When the layer was made there were none.
+fn leads_elsewhere(view: &View, path: &TreePath) -> Result<bool, Error> {
+    let (flags, resolve) = (OFlags::PATH | OFlags::CLOEXEC, ResolveFlags::NO_SYMLINKS);
+    match openat2(&view.host, path.relative(), flags, Mode::empty(), resolve) {
+        Ok(_) | Err(Errno::NOENT | Errno::NOTDIR) => Ok(false),
+        Err(Errno::LOOP) => Ok(true),
+        Err(error) => Err(Error::errno(format!("look at {path}"))(error)),
+    }
 }
 
 /// What is at a name of the host.
@@ -69,6 +82,9 @@ fn now(view: &View, path: &TreePath) -> Result<Option<Stamp>, Error> {
 fn conflict(view: &View, change: &Change) -> Result<Option<&'static str>, Error> {
     let base = view.top().and_then(|top| top.log.bases.get(&change.path).copied()).flatten();
     let is_dir = change.after.as_ref().is_some_and(|after| after.kind() == FileType::Directory);
+    if leads_elsewhere(view, &change.path.parent())? {
+        return Ok(Some("a directory above it is a link on the host now"));
+    }
     Ok(match (base, now(view, &change.path)?) {
         (None, None) => None,
         (None, Some(now)) if is_dir && now.is_same_dir(&now) => None,
@@ -175,12 +191,11 @@ impl Op {
     }
 }
 
-/// (Device, number) of a file; zeros if it is not there.
-#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-pub(super) fn identity(at: At<'_>) -> Result<(u64, u64), Errno> {
+/// The number of a file; 0 if it is not there.
+pub(super) fn identity(at: At<'_>) -> Result<u64, Errno> {
     match at.stat() {
-        Ok(stat) => Ok((u64::from(stat.st_dev), stat.st_ino)),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok((0, 0)),
+        Ok(stat) => Ok(stat.st_ino),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(0),
         Err(error) => Err(error),
     }
 }

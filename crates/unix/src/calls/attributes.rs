@@ -27,19 +27,17 @@ impl Server {
         if resolved.is_magic { Err(Errno::OPNOTSUPP) } else { resolved.found.ok_or(Errno::NOENT) }
     }
 
-    /// The file that a descriptor is open on, if the kernel must not change that; else the kernel does.
-    fn target_fd(&mut self, caller: Caller, fd: i32) -> Result<Option<Found>, Errno> {
-        match self.object(caller, fd)? {
-            Object::Unnamed | Object::Named(_, true) => Ok(None),
-            Object::Named(path, _) if self.view.is_through(&path) => Ok(None),
-            Object::Named(path, _) => self.view.find(&path).map(Some),
-        }
-    }
-
+    /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has lost its name there,
+    /// nobody sees the change any more but by descriptors, and it is not made.
     fn change_fd(&mut self, caller: Caller, fd: i32, attribute: &Attribute<'_>) -> Reply {
-        match self.target_fd(caller, fd)? {
-            None => Ok(Answer::Continue),
+        let path = match self.object(caller, fd)? {
+            Object::Unnamed | Object::Named(_, true) => return Ok(Answer::Continue),
+            Object::Named(path, _) if self.view.is_through(&path) => return Ok(Answer::Continue),
+            Object::Named(path, _) => path,
+        };
+        match self.is_still(caller, fd, &path)? {
             Some(found) => self.change(&found, attribute),
+            None => Ok(Answer::Value(0)),
         }
     }
 

@@ -21,6 +21,11 @@ impl Listings {
     }
 }
 
+/// What marks a position in a listing of the server's: no file system gives one so large, nor one so small where they are hashes. A listing
+/// that the kernel began goes on there, though the directory was changed meanwhile.
+const OURS: u64 = 0x51 << 24;
+const NUMBER: u64 = (1 << 24) - 1;
+
 /// Bytes of `struct linux_dirent64` and of the older `struct linux_dirent` before the name.
 const HEADER: usize = 19;
 const OLD_HEADER: usize = 18;
@@ -72,7 +77,11 @@ impl Server {
             _ => return Ok(Answer::Continue),
         };
         let open = self.fetch(caller, fd)?;
-        let position = seek(&open, SeekFrom::Current(0))?;
+        let position = match seek(&open, SeekFrom::Current(0))? {
+            0 => 0,
+            ours if ours & !NUMBER == OURS => ours & NUMBER,
+            _ => return Ok(Answer::Continue),
+        };
         if position == 0 || self.listings.0.get(&key).is_none_or(|(of, _)| *of != path) {
             if self.view.find(&path)?.kind() != FileType::Directory {
                 return Err(Errno::NOTDIR);
@@ -89,7 +98,7 @@ impl Server {
         let mut bytes = Vec::new();
         let mut at = position as usize;
         while let Some(entry) = entries.get(at) {
-            if !put_entry(&mut bytes, entry, at as u64 + 1, size as usize, is_old) {
+            if !put_entry(&mut bytes, entry, OURS | (at as u64 + 1), size as usize, is_old) {
                 if bytes.is_empty() {
                     return Err(Errno::INVAL);
                 }
@@ -98,7 +107,7 @@ impl Server {
             at += 1;
         }
         write_memory(caller.tid, buffer, &bytes)?;
-        seek(&open, SeekFrom::Start(at as u64))?;
+        seek(&open, SeekFrom::Start(OURS | at as u64))?;
         if bytes.is_empty() {
             self.listings.0.remove(&key);
         }

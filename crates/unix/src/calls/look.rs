@@ -10,7 +10,7 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Stat, accessat, statat},
     io::Errno,
 };
-use slipway_layer::{Found, Links, Place, Target};
+use slipway_layer::{Found, Links, Place, Target, TreePath};
 use std::ffi::CString;
 
 /// What a path or a descriptor leads to.
@@ -37,27 +37,47 @@ impl Server {
         resolved.found.map(Seen::Name).ok_or(Errno::NOENT)
     }
 
+    /// Whether the kernel says the same of what is open: it has no name, or no layer has to do with it.
+    fn is_as_it_is(&self, object: &Object) -> bool {
+        match object {
+            Object::Unnamed => true,
+            Object::Named(path, is_top) => !is_top && !self.view.is_touched(path),
+        }
+    }
+
     fn seen_fd(&mut self, caller: Caller, fd: i32) -> Result<Seen, Errno> {
         if fd == libc::AT_FDCWD {
             return Ok(Seen::Name(self.view.find(&self.tasks.cwd(caller.pid))?));
         }
+        let object = self.object(caller, fd)?;
+        self.seen_object(caller, fd, object)
+    }
+
+    fn seen_object(&self, caller: Caller, fd: i32, object: Object) -> Result<Seen, Errno> {
         let open = CString::new(format!("/proc/{}/fd/{fd}", caller.tid)).map_err(|_| Errno::INVAL)?;
         // A directory's attributes may lie in another place than what is open; so may those of a file that was changed through a
         // descriptor to read.
-        if let Object::Named(path, is_top) = self.object(caller, fd)?
+        if let Object::Named(path, is_top) = object
             && !is_top
             && self.view.is_touched(&path)
+            && let Some(found) = self.is_still(caller, fd, &path)?
         {
-            let _up = self.view.elevate();
-            let stat = statat(CWD, &open, AtFlags::empty()).map_err(|_| Errno::BADF)?;
-            if let Ok(found) = self.view.find(&path) {
-                let shown = self.view.shown(&found);
-                if (shown.st_dev, shown.st_ino) == (stat.st_dev, stat.st_ino) {
-                    return Ok(Seen::Name(found));
-                }
-            }
+            return Ok(Seen::Name(found));
         }
         Ok(Seen::Open(open))
+    }
+
+    /// What is at a name, if that is what a descriptor is open on.
+    ///
+    /// # Errors
+    /// EBADF.
+    pub(super) fn is_still(&self, caller: Caller, fd: i32, path: &TreePath) -> Result<Option<Found>, Errno> {
+        let _up = self.view.elevate();
+        let mut stat = statat(CWD, format!("/proc/{}/fd/{fd}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
+        self.view.as_original(&mut stat);
+        let Ok(found) = self.view.find(path) else { return Ok(None) };
+        let shown = self.view.shown(&found);
+        Ok(((shown.st_dev, shown.st_ino) == (stat.st_dev, stat.st_ino)).then_some(found))
     }
 
     fn shown(&self, seen: &Seen) -> Result<Stat, Errno> {
@@ -74,19 +94,31 @@ impl Server {
     }
 
     pub(super) fn stat(&mut self, caller: Caller, dir: i32, path: u64, buffer: u64, flags: i32) -> Reply {
+        // What the C library makes of fstat.
+        if is_descriptor(caller, dir, path, flags)? {
+            return self.stat_fd(caller, dir, buffer);
+        }
         let seen = self.seen(caller, dir, path, flags)?;
         let stat = self.shown(&seen)?;
         done(write_stat(caller, buffer, &stat))
     }
 
     pub(super) fn stat_fd(&mut self, caller: Caller, fd: i32, buffer: u64) -> Reply {
-        let seen = self.seen_fd(caller, fd)?;
+        let object = self.object(caller, fd)?;
+        if self.is_as_it_is(&object) {
+            return Ok(Answer::Continue);
+        }
+        let seen = self.seen_object(caller, fd, object)?;
         let stat = self.shown(&seen)?;
         done(write_stat(caller, buffer, &stat))
     }
 
     pub(super) fn statx(&mut self, caller: Caller, dir: i32, path: u64, flags: i32, mask: u32, buffer: u64) -> Reply {
+        if is_descriptor(caller, dir, path, flags)? && self.is_as_it_is(&self.object(caller, dir)?) {
+            return Ok(Answer::Continue);
+        }
         let seen = self.seen(caller, dir, path, flags)?;
+
         let shown = self.shown(&seen)?;
         let how = flags & !(libc::AT_EMPTY_PATH | libc::AT_SYMLINK_NOFOLLOW);
         let mut stat = match &seen {
@@ -116,7 +148,9 @@ impl Server {
 
     pub(super) fn access(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, flags: i32) -> Reply {
         let access = Access::from_bits(mode).ok_or(Errno::INVAL)?;
-        let how = if flags & libc::AT_EACCESS != 0 { AtFlags::EACCESS } else { AtFlags::empty() };
+        // The server's real user is not that of a process which became another.
+        let is_effective = flags & libc::AT_EACCESS != 0 || self.view.caller.is_some();
+        let how = if is_effective { AtFlags::EACCESS } else { AtFlags::empty() };
         match self.seen(caller, dir, path, flags)? {
             Seen::Open(path) => done(accessat(CWD, path, access, how)),
             Seen::Name(found) => {
@@ -162,6 +196,12 @@ impl Server {
         write_memory(caller.tid, buffer, &target[..count])?;
         Ok(Answer::Value(count as i64))
     }
+}
+
+/// Whether the descriptor alone is meant.
+fn is_descriptor(caller: Caller, dir: i32, path: u64, flags: i32) -> Result<bool, Errno> {
+    let may_be = flags & libc::AT_EMPTY_PATH != 0 && dir != libc::AT_FDCWD;
+    Ok(may_be && (path == 0 || read_string(caller.tid, path, 1).is_ok()))
 }
 
 fn is_changed_by_writing(kind: FileType) -> bool {

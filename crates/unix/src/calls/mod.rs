@@ -129,7 +129,7 @@ impl Server {
             libc::SYS_execve => self.exec(caller, libc::AT_FDCWD, a[0], a[1], 0),
             libc::SYS_execveat => self.exec(caller, int(a[0]), a[1], a[2], int(a[4])),
             libc::SYS_exit_group => {
-                self.tasks.adopt_children(caller.pid);
+                self.tasks.ends(caller.pid);
                 Ok(Answer::Continue)
             }
             libc::SYS_bind => self.bind(caller, int(a[0]), a[1], a[2]),

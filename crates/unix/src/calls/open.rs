@@ -29,7 +29,10 @@ impl Server {
         if size < 24 {
             return Err(Errno::INVAL);
         }
-        let bytes = read_bytes(caller.tid, how, size.min(4096) as usize)?;
+        if size > 4096 {
+            return Err(Errno::TOOBIG);
+        }
+        let bytes = read_bytes(caller.tid, how, size as usize)?;
         let word = |at: usize| bytes[at..at + 8].try_into().map(u64::from_ne_bytes).map_err(|_| Errno::INVAL);
         let (flags, mode, resolve) = (word(0)?, word(8)?, word(16)?);
         if bytes[24..].iter().any(|byte| *byte != 0) {
@@ -103,7 +106,8 @@ impl Server {
         if is_path {
             return self.open_path_only(caller, path, &resolved, found, flags, cloexec);
         }
-        if writes && self.is_of_system(found) {
+        // A disk has no names in it that the server could look up.
+        if writes && (self.is_of_system(found) || kind == FileType::BlockDevice && !self.opened_by_rule(&found.path)) {
             return Err(Errno::ROFS);
         }
         if resolved.is_magic || self.is_kernels(found) {
