@@ -65,7 +65,13 @@ impl Stream {
     }
 
     /// What the stream is ready for, as [`Stream::look`].
-    pub(super) fn look_at_port(&self, end: &End, fd: BorrowedFd<'_>, want: PollFlags, kernel: Option<(PollFlags, News)>) -> PollFlags {
+    pub(super) fn look_at_port(
+        &self,
+        end: &End,
+        fd: BorrowedFd<'_>,
+        want: PollFlags,
+        kernel: Option<(PollFlags, News)>,
+    ) -> PollFlags {
         if !self.stirs(want) {
             end.office().collect();
         }
@@ -121,8 +127,8 @@ impl Stream {
         }
         let bytes = end.read(to, !how.peek);
         if bytes == 0 && to.iter().any(|slice| !slice.is_empty()) && !end.is_over() {
-            let ended = self.needs_kernel()
-                && recv(fd, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT).is_ok_and(|(_, n)| n == 0);
+            let ended =
+                self.needs_kernel() && recv(fd, &mut [0; 1], RecvFlags::PEEK | RecvFlags::DONTWAIT).is_ok_and(|(_, n)| n == 0);
             if !ended {
                 return Err(Errno::AGAIN);
             }
@@ -143,9 +149,7 @@ impl Stream {
         let result = end.write(from);
         match result {
             Ok(n) => add(&self.counts.sent, n as u64),
-            Err(Errno::AGAIN)
-                if self.needs_kernel() && ask_kernel(fd, PollFlags::empty()).contains(PollFlags::HUP) =>
-            {
+            Err(Errno::AGAIN) if self.needs_kernel() && ask_kernel(fd, PollFlags::empty()).contains(PollFlags::HUP) => {
                 return Err(Errno::PIPE);
             }
             Err(Errno::AGAIN) => {
