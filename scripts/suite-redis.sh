@@ -68,6 +68,11 @@ sed -i '1i source tests/local.tcl' "$place/tests/test_helper.tcl"
 sed -i 's|set unixsocket \[file normalize .*|set unixsocket [file normalize at/$port]|' "$place/tests/support/server.tcl"
 chosen=()
 for test in "$@"; do chosen+=(--single "$test"); done
+if [ $# -eq 0 ]; then
+    # Servers that connect to each other, over TCP; minutes of one client; and one whose client says QUIT to a server that has closed its local socket, which ends the suite.
+    for test in integration/{block-repl,replication{,-2,-3,-4,-psync,-buffer},psync2{,-reg,-pingoff,-master-restart},failover,shutdown,corrupt-dump-fuzzer} \
+        unit/{cluster,cluster-scripting,cluster/misc,cluster/links,tls,wait,violations,memefficiency,tracking}; do chosen+=(--skipunit "$test"); done
+fi
 export SLIPWAY_PRELOAD=$target/debug/libslipway_preload.so SLIPWAY_X11_AFTER=0 SLIPWAY_RUNTIME_DIR=$place/run
 
 # The most connections on shared memory that were seen at once.
