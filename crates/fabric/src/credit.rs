@@ -14,7 +14,7 @@
 //! once more; a receiver calls [`Ring::wake_writer`](crate::ring::Ring::wake_writer) after each [`Credit::take`],
 //! [`Credit::open`] and [`Credit::close`].
 
-use crate::sync::{AtomicU32, Ordering, Shared};
+use crate::sync::{AtomicU32, Ordering, Shared, full_fence};
 
 /// Slots that each end of a line can have.
 pub const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
@@ -27,6 +27,9 @@ const MOVED: u32 = !0 - 1;
 /// A gate's value when the port is dead.
 const DEAD: u32 = !0;
 
+/// What a sender that ends says of a slot that it has not seen closed.
+const LEAVING: u32 = 2;
+
 /// What one end tells the other about slots. Zero is a fresh table.
 #[derive(Debug)]
 #[cfg_attr(loom, derive(Default))]
@@ -38,7 +41,7 @@ pub struct Table {
     accepted: [AtomicU32; SLOTS],
     /// For each of the writer's slots: the limit plus one (0: the default), [`MOVED`] or [`DEAD`].
     gate: [AtomicU32; SLOTS],
-    /// For each of the *other end's* slots: 1 once the writer has seen its gate closed.
+    /// For each of the *other end's* slots: 1 once the writer has seen its gate closed; [`LEAVING`] once it won't look again.
     seen: [AtomicU32; SLOTS],
 }
 
@@ -160,12 +163,19 @@ impl Credit {
         store(&self.ours.accepted, slot, count.accepted, Ordering::Release);
         let value = if why == Closed::Moved { MOVED } else { DEAD };
         store(&self.ours.gate, slot, value, Ordering::Release); // SYNC POINT: close
+        full_fence(); // paired with that of `leave`
     }
 
     /// Whether the sender has seen that the slot is closed, and so sends nothing more there: what lies in the ring for
     /// it was taken back.
     pub fn is_seen(&self, slot: u32) -> bool {
-        load(&self.theirs.seen, slot) != Some(0) // SYNC POINT: seen
+        !matches!(load(&self.theirs.seen, slot), Some(0 | LEAVING)) // SYNC POINT: seen
+    }
+
+    /// Whether the sender ends, and looked at the slot for the last time before it was closed, as far as is known. To be asked
+    /// after [`Credit::close`].
+    pub fn is_leaving(&self, slot: u32) -> bool {
+        load(&self.theirs.seen, slot) == Some(LEAVING)
     }
 
     // The sending end, of the other end's slots.
@@ -219,6 +229,13 @@ impl Credit {
     /// Says that the slot was seen to be closed, and what was not accepted taken back.
     pub fn see(&self, slot: u32) {
         store(&self.ours.seen, slot, 1, Ordering::Release); // SYNC POINT: seen
+    }
+
+    /// Says that this end looks at the slot once more, and then ends. What the other end accepted by then, or finds in the ring when it
+    /// closes the slot later, is its to deliver.
+    pub fn leave(&self, slot: u32) {
+        store(&self.ours.seen, slot, LEAVING, Ordering::Release);
+        full_fence(); // paired with that of `close`: one of the two sees the other
     }
 
     /// Changes with what a sender may wait for: only to tell that something changed.

@@ -99,7 +99,9 @@ thread_local! {
 
 /// Rights that other processes want back go to them whole, instead of as the kernel would leave them.
 extern "C" fn at_exit() {
-    Process::get().lock().give_back();
+    let mut process = Process::get().lock();
+    process.give_back();
+    process.leave();
 }
 
 extern "C" fn before_fork() {

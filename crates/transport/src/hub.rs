@@ -111,6 +111,18 @@ struct State {
     offers: Vec<Offer>,
     /// This process's streams, by the numbers of their entries.
     streams: Vec<(usize, Weak<Stream>)>,
+    /// What the last [`sweep`] left of each.
+    offers_swept: usize,
+    streams_swept: usize,
+}
+
+/// Looks for what is of no use any more in a list that has doubled since the last time: an entry is looked at about twice, however many
+/// there are.
+fn sweep<T>(list: &mut Vec<T>, left: &mut usize, is_of_use: impl FnMut(&T) -> bool) {
+    if list.len() > 2 * *left {
+        list.retain(is_of_use);
+        *left = list.len();
+    }
 }
 
 #[derive(Debug)]
@@ -316,8 +328,9 @@ impl Hub {
                 }
             }
         }
-        // Whoever offered and went away without connecting leaves nothing.
-        state.offers.retain(|offer| matches!(hear(offer.line.as_fd()), Heard::Nothing));
+        // Whoever offered and went away without connecting leaves nothing for long.
+        let State { offers, offers_swept, .. } = state;
+        sweep(offers, offers_swept, |offer| matches!(hear(offer.line.as_fd()), Heard::Nothing));
         for fd in std::mem::take(&mut state.greetings) {
             self.greet(gate, state, fd, false);
         }
@@ -328,6 +341,7 @@ impl Hub {
             state.greetings.remove(0);
         }
         while state.offers.len() > MOST_WAITING {
+            // The oldest: connections are accepted in their order.
             state.offers.remove(0);
         }
         served
@@ -387,7 +401,7 @@ impl Hub {
         let offer = self.gate().and_then(|gate| {
             self.hear_all(&gate, &mut state);
             let index = token.and_then(|token| state.offers.iter().position(|o| o.token == token));
-            let offer = index.map(|index| state.offers.swap_remove(index));
+            let offer = index.map(|index| state.offers.remove(index));
             if self.ledger.is_shared() {
                 Self::park(&gate, &mut state);
             }
@@ -396,7 +410,8 @@ impl Hub {
         // Only the process that connected may have offered; anything else is somebody's trick.
         let offer = offer.filter(|o| peer.is_some_and(|p| p.pid.is_some() && p == o.from));
         if let Some((index, stream)) = offer.filter(|_| !plain).and_then(|offer| self.take(offer, pid, nonblocking)) {
-            state.streams.retain(|(_, s)| s.strong_count() > 0);
+            let State { streams, streams_swept, .. } = &mut *state;
+            sweep(streams, streams_swept, |(_, stream)| stream.strong_count() > 0);
             state.streams.push((index, Arc::downgrade(&stream)));
             drop((turn, state));
             if Settings::get().after == 0 {

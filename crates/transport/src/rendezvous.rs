@@ -7,6 +7,7 @@
 use crate::{
     descriptor::Reserved,
     endpoint::{Endpoint, hash},
+    habit::{Attempt, attempt},
     hub::Hub,
     line::{Message, TOKEN, send_message},
     settings::{Settings, runtime_dir},
@@ -29,16 +30,20 @@ pub struct Offer {
     line: Reserved,
     /// The server got its listening socket from another process, whose it is in the kernel's eyes.
     inherited: bool,
+    attempt: Attempt,
 }
 
 /// Offers shared memory to the server that listens at `endpoint` for the socket `fd`, which is about to connect.
 ///
-/// None if the server has no hooks, belongs to another user, or is busy: then the socket is
+/// None if the server has no hooks, belongs to another user, or is busy, or the program's connections don't last: then the socket is
 /// untouched, except that it may keep the abstract name (which the hooks hide).
 pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
-    let path = known_dir()?.join(endpoint.hub_name()?);
+    let hub = endpoint.hub_name()?;
+    let path = known_dir()?.join(&hub);
     // Nearly always there is none.
     let file = rustix::fs::stat(&path).ok()?;
+    // A program seldom makes one connection to a display after the other, and the one that it works with may be the last.
+    let attempt = if endpoint.display().is_some() { Attempt::default() } else { attempt(&hub)? };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)).ok()?;
     connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
@@ -49,7 +54,7 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
         token = token_of(SocketAddrUnix::try_from(getsockname(fd).ok()?).ok()?.abstract_name()?);
     }
     send_message(line.as_fd(), &Message::Offer { token, ring: Settings::get().ring as u64 }).ok()?;
-    Some(Offer { line, inherited: Hub::is_inherited(&file) })
+    Some(Offer { line, inherited: Hub::is_inherited(&file), attempt })
 }
 
 /// Finds the runtime directory while the environment is as the program was given it.
@@ -73,7 +78,8 @@ impl Offer {
         let same = listener.pid.is_some() && listener == hub;
         let trusted = listener.uid == hub.uid || listener.uid == 0;
         let pid = hub.pid.filter(|_| same || (self.inherited && trusted))?;
-        Stream::offered(self.line, pid, nonblocking).ok()
+        self.attempt.begin();
+        Stream::offered(self.line, pid, nonblocking, self.attempt).ok()
     }
 }
 

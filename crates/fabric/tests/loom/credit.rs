@@ -172,3 +172,22 @@ fn a_sender_takes_back_what_was_not_accepted_and_nothing_else() {
         assert_eq!((accepted + back, dropped), (sent, back));
     });
 }
+
+/// A sender that ends takes its message back, or the owner, which has closed the slot, knows that it is the owner's to deliver.
+#[test]
+fn a_sender_that_ends_and_a_port_that_moves_see_each_other() {
+    check(|| {
+        let (mut sender, mut receiver) = line(4);
+        let sender = spawn(move || {
+            let sent = sender.send().is_ok();
+            sender.credit.leave(0);
+            let back = sender.credit.closed(0).map_or(0, |_| sender.take_back());
+            (sent, back)
+        });
+        receiver.close();
+        let (left, leaving) = (receiver.reader.ring.readable(0), receiver.credit.is_leaving(0));
+        let (sent, back) = sender.join().unwrap();
+        let delivers = left && leaving && !receiver.credit.is_seen(0);
+        assert_eq!(u32::from(delivers) + back, u32::from(sent), "once, and not twice");
+    });
+}

@@ -165,6 +165,13 @@ impl Inner {
         let slot = line.ins.get(record.target as usize).and_then(Option::as_ref).ok_or(Corrupt { what: "slot" })?;
         if slot.closed {
             if !line.credit.is_seen(record.target) {
+                let left = line.left.iter().find(|(slot, _)| *slot == record.target).filter(|_| line.ended);
+                if let Some((_, port)) = left.copied() {
+                    let parsed = self.parse(number, record, true)?;
+                    self.line(number)?.consume(record);
+                    self.send_on(number, port, parsed)?;
+                    return Ok(true);
+                }
                 // The sender takes it back, and rings; nothing behind it is looked at before.
                 line.blocked = true;
                 return Ok(false);
@@ -326,6 +333,7 @@ impl Inner {
         if line.lapsed {
             stirred.push(number);
         }
+        let has_left = !line.left.is_empty();
         let closed: Vec<u32> = (0..line.outs.len() as u32)
             .filter(|slot| line.outs[*slot as usize].is_some_and(|out| !out.closed) && line.credit.closed(*slot).is_some())
             .collect();
@@ -334,6 +342,9 @@ impl Inner {
         }
         for slot in closed {
             self.look_at_gate(number, slot);
+        }
+        if has_left {
+            self.drop_seen(number);
         }
         self.look_at_awaited(number);
         // The bell may be for a sender that waits for free space, whose flag the backlog took over.

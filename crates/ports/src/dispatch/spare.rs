@@ -29,6 +29,13 @@ impl Inner {
         }
     }
 
+    /// The process ends in order: what others have left here for ports that moved, and what this process sent itself, is not lost.
+    pub(crate) fn leave(&mut self) {
+        self.await_leavers().into_iter().for_each(|line| self.end_line(line));
+        self.routes.leave();
+        self.settle();
+    }
+
     /// The holder of a port's receive right may be gone: if it is, the right is here again, and on its way to the
     /// port of the request.
     pub(crate) fn regain(&mut self, port: PortId) {

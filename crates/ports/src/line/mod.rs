@@ -111,6 +111,8 @@ pub struct Line {
     pub peer: Peer,
     /// Whether the line broke, or the other end is gone: nothing more can be written.
     pub ended: bool,
+    /// Slots of ports that moved while something lay in the ring, and these ports, to which a send right is kept for each.
+    pub left: Vec<(u32, PortId)>,
     /// Whether what the other end had sent was taken when the line ended.
     pub drained: bool,
     /// Whether nothing but send-once rights and what the other end holds keeps it.
@@ -175,6 +177,7 @@ impl Line {
             leaves: false,
             client_bell: 0,
             through: 0,
+            left: Vec::new(),
             blocked: false,
             refused: false,
         })

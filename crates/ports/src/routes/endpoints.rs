@@ -168,8 +168,8 @@ impl Routes {
         let Some(exported) = self.exported_mut(port) else { return };
         exported.t = None;
         exported.watching = true;
-        exported.watches.retain(|pipe| !objects::hung_up(pipe));
         self.count_abroad(port);
+        // A pipe that has hung up is heard of at once, and then what its holder sent before comes first.
         self.listen_watches(port);
     }
 

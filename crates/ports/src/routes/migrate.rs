@@ -69,13 +69,18 @@ impl Routes {
     pub(super) fn depart(&mut self, port: PortId, fits: impl Fn(usize) -> bool) -> io::Result<Departed> {
         self.export(port)?;
         let known = self.exported(port).map_or(0, |exported| exported.watches.len() + exported.slots.len());
-        if !fits(3 + known + self.state.port(port).sorights as usize) {
+        if !fits(4 + known + self.state.port(port).sorights as usize) {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         let (mut watches, mut onces) = (Vec::new(), Vec::new());
         self.part_from_senders(port, &mut watches, &mut onces)?;
-        let own = if self.state.port(port).srights > 0 { Some(holder_pipe(&mut watches)?) } else { None };
+        let mut own = if self.state.port(port).srights > 0 { Some(holder_pipe(&mut watches)?) } else { None };
+        let slots = self.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         self.close_slots(port, Closed::Moved);
+        let unread = self.unread_slots(&slots);
+        if !unread.is_empty() && own.is_none() {
+            own = holder_pipe(&mut watches).ok();
+        }
         let Exported { r, s, identity, watches: theirs, .. } = *self.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
         let ends = self.take_once_ends(port);
         // The new owner's copies would keep these in the watcher's set.
@@ -86,8 +91,12 @@ impl Routes {
         let it = self.state.port_mut(port);
         it.sorights = 0;
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return Err(io::ErrorKind::NotFound.into()) };
-        let spare = if own.is_some() { self.spare_of(&local, &r) } else { None };
+        let is_held = own.is_some();
+        let spare = if is_held { self.spare_of(&local, &r) } else { None };
         self.set_remote(port, Remote { s: Some(Arc::clone(&s)), identity, t: own, spare, ..Remote::default() });
+        if is_held {
+            self.keep_for(port, unread);
+        }
         self.listen_holder(port);
         Ok(Departed { local, ends: (Arc::new(r), s), watches, onces })
     }

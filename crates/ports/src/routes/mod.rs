@@ -11,6 +11,7 @@
 //! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
 //! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
 //! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
+//! * `leave`: what is on them when a sender ends.
 
 mod accept;
 pub mod attach;
@@ -21,6 +22,7 @@ mod endpoints;
 mod export;
 mod forget;
 pub mod import;
+mod leave;
 mod line_rights;
 mod listen;
 mod migrate;

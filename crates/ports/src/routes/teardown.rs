@@ -166,6 +166,7 @@ impl Routes {
                 self.count_abroad(slot.port);
             }
         }
+        self.drop_left(line.left);
     }
 
     /// Gives a remote port up that was kept only for a line that is gone.

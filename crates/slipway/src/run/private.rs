@@ -19,7 +19,7 @@ pub fn run(options: &RunOptions, program: &Program, args: &[OsString]) -> Result
     let mut server = None;
     let mut run = || {
         let socket = session.directory().join(SOCKET);
-        let server = server.insert(server::start(&socket, options, &[])?);
+        let server = server.insert(server::start(&session, &socket, options, &[])?);
         session.add_server(server)?;
         server::ready(server, &mut session.signals)?;
         let mut command = program.command();

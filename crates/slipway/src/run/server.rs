@@ -10,6 +10,7 @@ use slipway_mach::bootstrap::launch::{self, READY};
 
 use super::args::RunOptions;
 use crate::failure::{Failure, OWN};
+use crate::session::Session;
 use crate::session::server::{Report, Server};
 use crate::session::signals::Signals;
 
@@ -20,7 +21,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// It can't be found or executed.
-pub fn start(socket: &Path, options: &RunOptions, views: &[String]) -> Result<Server, Failure> {
+pub fn start(session: &Session, socket: &Path, options: &RunOptions, views: &[String]) -> Result<Server, Failure> {
     let program = launch::find().map_err(|why| Failure::new(OWN, why))?;
     let own = |error| Failure::own(program.display(), error);
     let (output, their_output) = pipe().map_err(own)?;
@@ -39,7 +40,7 @@ pub fn start(socket: &Path, options: &RunOptions, views: &[String]) -> Result<Se
         command.arg("--view").arg(view);
     }
     command.env_remove("LD_PRELOAD").stdout(their_output);
-    Server::start("the name server", &mut command, output, life).map_err(own)
+    Server::start("the name server", session, &mut command, output, life).map_err(own)
 }
 
 /// Waits until the server can be connected to.

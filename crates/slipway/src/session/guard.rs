@@ -9,7 +9,7 @@
 use std::env;
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use rustix::io::Errno;
 use rustix::net::{
     RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags, recvmsg, sendmsg,
 };
-use rustix::process::Pid;
+use rustix::process::{Pid, PidfdFlags, getpid, pidfd_open};
 
 use super::process::{Target, stop};
 use crate::failure::Failure;
@@ -62,17 +62,12 @@ impl Guard {
     /// # Errors
     /// The guard is gone.
     pub fn add<F: AsFd>(&self, target: &Target<F>) -> io::Result<()> {
-        let (group, fd) = match target {
-            Target::Process(pidfd) => (NO_GROUP.to_ne_bytes(), pidfd),
-            Target::Group { leader, pipe } => (leader.as_raw_pid().to_ne_bytes(), pipe),
-        };
-        let fds = [fd.as_fd()];
-        let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
-        let mut control = SendAncillaryBuffer::new(&mut space);
-        control.push(SendAncillaryMessage::ScmRights(&fds));
-        let message = [IoSlice::new(&group)];
-        sendmsg(&self.socket, &message, &mut control, SendFlags::NOSIGNAL)?;
-        Ok(())
+        add(self.socket.as_fd(), target)
+    }
+
+    /// The session's end of the guard's socket, for [`announce`].
+    pub fn socket(&self) -> BorrowedFd<'_> {
+        self.socket.as_fd()
     }
 
     /// Lets the guard go, after the session has cleaned up.
@@ -81,6 +76,29 @@ impl Guard {
         // Only to leave no zombie behind; how it ended changes nothing.
         let _ = self.process.wait();
     }
+}
+
+/// Lets the guard stop the calling process. For the child of a fork: it neither allocates nor takes a lock. A child that is known
+/// before it executes its program can't outlive a session that is killed the moment after.
+///
+/// # Errors
+/// The guard is gone.
+pub fn announce(guard: BorrowedFd<'_>) -> io::Result<()> {
+    add(guard, &Target::Process(pidfd_open(getpid(), PidfdFlags::empty())?))
+}
+
+fn add<F: AsFd>(guard: BorrowedFd<'_>, target: &Target<F>) -> io::Result<()> {
+    let (group, fd) = match target {
+        Target::Process(pidfd) => (NO_GROUP.to_ne_bytes(), pidfd),
+        Target::Group { leader, pipe } => (leader.as_raw_pid().to_ne_bytes(), pipe),
+    };
+    let fds = [fd.as_fd()];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    control.push(SendAncillaryMessage::ScmRights(&fds));
+    let message = [IoSlice::new(&group)];
+    sendmsg(guard, &message, &mut control, SendFlags::NOSIGNAL)?;
+    Ok(())
 }
 
 /// The path under which this program is known, for `ps`; the link to the running file if that path

@@ -11,6 +11,7 @@ pub mod signals;
 pub use guard::watch;
 
 use std::fs::Permissions;
+use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -63,12 +64,12 @@ impl Session {
         server.targets().iter().rev().try_for_each(|target| self.guard.add(target)).map_err(unguarded)
     }
 
-    /// Has the process stopped if this one is killed, before what was added earlier.
+    /// Starts a process that is stopped if this one is killed, before what was started earlier.
     ///
     /// # Errors
-    /// The guard is gone.
-    pub fn add(&self, process: &Process) -> Result<(), Failure> {
-        self.guard.add(&Target::Process(process.pidfd.as_fd())).map_err(unguarded)
+    /// As [`Command::spawn`]; the guard is gone.
+    pub fn start_process(&self, command: &mut Command) -> io::Result<Process> {
+        start(command, &self.guard)
     }
 
     /// Runs a program's command, and passes signals on to it until it ends: its exit code, or 128 + the signal that ended it. If the
@@ -83,8 +84,7 @@ impl Session {
         server: &mut Server,
         tell: impl Fn(&str),
     ) -> Result<u8, Failure> {
-        let mut process = start(command).map_err(|error| program.exec_failure(&error))?;
-        self.add(&process)?;
+        let mut process = self.start_process(command).map_err(|error| program.exec_failure(&error))?;
         let mut told = false;
         let mut look = || {
             if !told && let Some(how) = server.ended() {
@@ -109,6 +109,6 @@ impl Session {
     }
 }
 
-fn unguarded(error: std::io::Error) -> Failure {
+fn unguarded(error: io::Error) -> Failure {
     Failure::own("the process that cleans up after a killed session", error)
 }

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::io;
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
@@ -13,6 +13,7 @@ use rustix::io::Errno;
 use rustix::process::{Pid, Signal, getpid, getppid, kill_process_group, pidfd_send_signal, set_parent_process_death_signal};
 use slipway_bootstrap::supervise::Process;
 
+use super::guard::{Guard, announce};
 use super::signals::Signals;
 
 /// How long a process may take to end after SIGTERM before it gets SIGKILL.
@@ -20,25 +21,30 @@ const GRACE: Duration = Duration::from_secs(5);
 /// How long the kernel may take to end a process after SIGKILL.
 const KILL_TIME: Duration = Duration::from_secs(5);
 
-/// Starts `command`; the kernel sends the child SIGTERM when this process ends in any way.
+/// Starts `command`; the kernel sends the child SIGTERM when this process ends in any way, and `guard` then stops it.
 /// Call it from the main thread: the signal comes when the thread ends that made the child.
 ///
 /// # Errors
-/// As [`Command::spawn`].
-pub fn start(command: &mut Command) -> io::Result<Process> {
-    end_with_parent(command);
+/// As [`Command::spawn`]; the guard is gone.
+pub fn start(command: &mut Command, guard: &Guard) -> io::Result<Process> {
+    end_with_parent(command, guard);
     Process::start(command)
 }
 
 #[allow(unsafe_code, reason = "pre_exec is the only way to act between fork and exec")]
-fn end_with_parent(command: &mut Command) {
+fn end_with_parent(command: &mut Command, guard: &Guard) {
     let parent = getpid();
+    let guard = guard.socket().as_raw_fd();
     let in_child = move || {
         // SIGTERM, not SIGKILL: an X server removes its socket and lock file.
         set_parent_process_death_signal(Some(Signal::TERM))?;
-        if getppid() == Some(parent) { Ok(()) } else { Err(Errno::SRCH.into()) }
+        if getppid() != Some(parent) {
+            return Err(Errno::SRCH.into());
+        }
+        // SAFETY: the session has the socket while it starts the command, and so has the child until it executes its program.
+        announce(unsafe { BorrowedFd::borrow_raw(guard) })
     };
-    // SAFETY: the closure makes two system calls, and neither allocates nor takes a lock, which is
+    // SAFETY: the closure makes some system calls, and neither allocates nor takes a lock, which is
     // what the child of a fork in a process with threads may do.
     unsafe { command.pre_exec(in_child) };
 }

@@ -10,7 +10,8 @@ use rustix::event::{PollFd, PollFlags};
 use rustix::process::Pid;
 use slipway_bootstrap::supervise::Process;
 
-use super::process::{Target, readable, start, wait};
+use super::Session;
+use super::process::{Target, readable, wait};
 use super::signals::Signals;
 use crate::failure::{Failure, OWN};
 
@@ -46,9 +47,9 @@ impl Server {
     ///
     /// # Errors
     /// It can't be executed.
-    pub fn start(name: &str, command: &mut Command, report: PipeReader, life: PipeReader) -> io::Result<Self> {
+    pub fn start(name: &str, session: &Session, command: &mut Command, report: PipeReader, life: PipeReader) -> io::Result<Self> {
         // A group of its own: Ctrl-C is for the program, which may need its server while it ends.
-        let process = start(command.process_group(0).stdin(Stdio::null()))?;
+        let process = session.start_process(command.process_group(0).stdin(Stdio::null()))?;
         Ok(Self { name: name.to_owned(), process, life, report })
     }
 

@@ -29,7 +29,7 @@ pub fn run(options: &ServerOptions, settings: Settings, program: &Program, args:
     let mut server = None;
     let mut run = || {
         auth::create(&authority).map_err(|error| Failure::own(authority.display(), error))?;
-        let server = server.insert(XServer::start(&name, options, &authority, &hooks)?);
+        let server = server.insert(XServer::start(&session, &name, options, &authority, &hooks)?);
         session.add_server(&server.process)?;
         let patience = Duration::from_secs(options.server_timeout.into());
         let display = server.ready(patience, &mut session.signals)?;

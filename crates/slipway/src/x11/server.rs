@@ -17,6 +17,7 @@ use crate::args::{LogLevel, ServerOptions};
 use crate::failure::{Failure, OWN};
 use crate::hooks::Hooks;
 use crate::program::Program;
+use crate::session::Session;
 use crate::session::server::{Report, Server};
 use crate::session::signals::Signals;
 
@@ -35,11 +36,17 @@ pub struct XServer {
 }
 
 impl XServer {
-    /// Starts `program` with `authority` as its authority file.
+    /// Starts `program` in a session, with `authority` as its authority file.
     ///
     /// # Errors
     /// The server can't be executed, or `--screen` does not fit it.
-    pub fn start(program: &Program, options: &ServerOptions, authority: &Path, hooks: &Hooks) -> Result<Self, Failure> {
+    pub fn start(
+        session: &Session,
+        program: &Program,
+        options: &ServerOptions,
+        authority: &Path,
+        hooks: &Hooks,
+    ) -> Result<Self, Failure> {
         let name = program.name.display().to_string();
         let own = |error| Failure::own(format!("{name}: cannot start it"), error);
         let (display, report) = pipe().map_err(own)?;
@@ -59,7 +66,7 @@ impl XServer {
         command.args::<_, &OsString>(&options.server_arg);
         hooks.apply(&mut command, program);
         command.stdout(Stdio::null()).stderr(their_stderr);
-        let process = Server::start(&name, &mut command, display, life).map_err(|error| program.exec_failure(&error))?;
+        let process = Server::start(&name, session, &mut command, display, life).map_err(|error| program.exec_failure(&error))?;
         drop((report, command));
         let output = Output::collect(stderr, hooks.says(LogLevel::Debug));
         Ok(Self { name, process, output })

@@ -5,6 +5,13 @@ use crate::stream::Stream;
 use rustix::event::{PollFlags, epoll};
 use std::{os::fd::RawFd, sync::Arc};
 
+/// What the kernel's set is asked of a stream: all, when it changes.
+pub const EDGES: epoll::EventFlags = epoll::EventFlags::IN
+    .union(epoll::EventFlags::OUT)
+    .union(epoll::EventFlags::PRI)
+    .union(epoll::EventFlags::RDHUP)
+    .union(epoll::EventFlags::ET);
+
 /// EPOLLET.
 pub const EDGE: u32 = 1 << 31;
 /// EPOLLONESHOT.
@@ -44,6 +51,8 @@ pub struct Entry {
     pub dormant: bool,
     /// The connection is undecided, and the kernel's set has it as the program registered it.
     pub lent: bool,
+    /// It is dormant, and was lent when it was taken out: the kernel's set has its line at most.
+    pub away: bool,
     /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
     pub spent: bool,
     /// Added or modified since the last report: whatever is ready is news.
@@ -85,6 +94,7 @@ impl Entry {
             line_tag,
             active: false,
             dormant: false,
+            away: false,
             lent: lendable(stream, events),
             spent: false,
             fresh: true,
@@ -106,9 +116,15 @@ impl Entry {
         epoll::EventFlags::from_bits_retain(self.events)
     }
 
+    /// How the kernel's set has it: the flags and the data.
+    pub fn registration(&self) -> (epoll::EventFlags, u64) {
+        if self.lent { (self.flags(), self.data) } else { (EDGES, self.socket_tag) }
+    }
+
     /// Registered once more: whatever is ready is news.
     pub fn revive(&mut self, events: u32, data: u64) {
         (self.events, self.data, self.dormant) = (events, data, false);
+        self.lent &= lendable(&self.stream, events);
         (self.spent, self.fresh, self.kernel_news) = (false, true, true);
     }
 

@@ -15,7 +15,7 @@ use crate::{
     stream::{Stream, locked},
 };
 use arc_swap::ArcSwap;
-use entry::{Entry, lendable};
+use entry::{EDGES, Entry, lendable};
 use rustix::{
     event::{EventfdFlags, epoll, eventfd},
     io::Errno,
@@ -44,13 +44,6 @@ pub struct Event {
 
 /// epoll_wait(2) on the real set: appends at most so many events, waits for so long (None: for ever).
 pub type Poller<'p> = &'p mut dyn FnMut(&mut Vec<Event>, usize, Option<Duration>) -> Result<(), Errno>;
-
-/// What the kernel's set is asked of a stream: all, when it changes.
-const EDGES: epoll::EventFlags = epoll::EventFlags::IN
-    .union(epoll::EventFlags::OUT)
-    .union(epoll::EventFlags::PRI)
-    .union(epoll::EventFlags::RDHUP)
-    .union(epoll::EventFlags::ET);
 
 #[derive(Debug, Clone)]
 enum Tag {
@@ -179,7 +172,18 @@ impl EpollSet {
             if !entry.dormant {
                 return Err(Errno::EXIST);
             }
+            let was_lent = entry.lent;
             entry.revive(events, data);
+            if std::mem::take(&mut entry.away) {
+                let (flags, tag) = entry.registration();
+                if was_lent && !entry.lent {
+                    self.hear_line(entry);
+                }
+                if let Err(error) = borrow(fd, |fd| self.register(fd, flags, tag)) {
+                    self.take_out(&mut state, fd);
+                    return Err(error);
+                }
+            }
             state.activate(fd);
             drop(state);
             self.rouse();
@@ -192,7 +196,7 @@ impl EpollSet {
         let (socket_tag, line_tag) = (state.tag(Tag::Socket(fd)), state.tag(Tag::Line(fd)));
         let entry = Entry::new(stream, fd, (events, data), (socket_tag, line_tag));
         let lent = entry.lent;
-        let (flags, tag) = if lent { (entry.flags(), data) } else { (EDGES, socket_tag) };
+        let (flags, tag) = entry.registration();
         let added = borrow(fd, |fd| self.register(fd, flags, tag));
         if let Err(error) = added {
             state.tags.remove(&socket_tag);
@@ -203,9 +207,7 @@ impl EpollSet {
             Some(office) => self.add_office(&mut state, office),
             None if lent && stream.is_server() => {}
             // A second descriptor of the same connection finds the line there already: its bell is heard once.
-            None => {
-                _ = self.register(stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, line_tag);
-            }
+            None => self.hear_line(&entry),
         }
         if state.entries.len() <= index {
             state.entries.resize_with(index + 1, || None);
@@ -225,8 +227,13 @@ impl EpollSet {
         entry.lent = false;
         let tag = epoll::EventData::new_u64(entry.socket_tag);
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, tag, EDGES)));
-        let _ = self.register(entry.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
+        self.hear_line(entry);
         state.activate(fd);
+    }
+
+    /// Has the kernel's set tell of the line's bells.
+    fn hear_line(&self, entry: &Entry) {
+        let _ = self.register(entry.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
     }
 
     /// Waits on the set take what comes to the process's ports from here on.
@@ -263,11 +270,15 @@ impl EpollSet {
     pub fn remove(&self, fd: RawFd) -> bool {
         let mut state = locked(&self.state);
         let Some(entry) = state.entry(fd).filter(|entry| !entry.dormant) else { return false };
-        if entry.lent || entry.stream.is_copied() || entry.stream.is_plain() {
+        if entry.stream.is_copied() || entry.stream.is_plain() {
             return self.take_out(&mut state, fd).is_some();
         }
-        (entry.dormant, entry.active) = (true, false);
-        state.active.retain(|active| *active != fd);
+        entry.dormant = true;
+        if entry.lent {
+            // Its events are the program's own.
+            entry.away = true;
+            let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
+        }
         true
     }
 
@@ -295,10 +306,9 @@ impl EpollSet {
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
         let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket().as_fd()));
         // Another descriptor of the same connection goes on hearing its bell.
-        let twin = state.entries.iter().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream));
-        if let Some(twin) = twin {
-            let _ =
-                self.register(twin.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, twin.line_tag);
+        let twins = if entry.stream.is_copied() { &state.entries[..] } else { &[] };
+        if let Some(twin) = twins.iter().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream)) {
+            self.hear_line(twin);
             let fd = twin.fd;
             state.activate(fd);
         }
@@ -410,7 +420,9 @@ impl State {
         let entry = self.entries.get_mut(usize::try_from(fd).ok()?)?.take()?;
         self.tags.remove(&entry.socket_tag);
         self.tags.remove(&entry.line_tag);
-        self.active.retain(|active| *active != fd);
+        if let Some(at) = self.active.iter().position(|active| *active == fd) {
+            self.active.swap_remove(at);
+        }
         Some(entry)
     }
 
@@ -424,7 +436,7 @@ impl State {
 
     /// The active streams.
     fn busy(&self) -> impl Iterator<Item = &Entry> {
-        self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref())
+        self.active.iter().filter_map(|fd| self.entries.get(*fd as usize)?.as_deref()).filter(|entry| !entry.dormant)
     }
 
     /// Activates all descriptors of the connection that `fd` is.

@@ -143,13 +143,16 @@ impl EpollSet {
         state.turn = state.turn.wrapping_add(1);
         let company = state.glanced < state.company_until;
         let mut retired = Vec::new();
+        let mut dormant = 0;
         for i in 0..count {
             if out.len() >= max {
                 break;
             }
             let fd = state.active[(state.turn + i) % count];
             let Some(entry) = state.entry(fd) else { continue };
-            if entry.stream.is_plain() && !entry.rests() {
+            if entry.dormant {
+                dormant += 1;
+            } else if entry.stream.is_plain() && !entry.rests() {
                 retired.push(fd);
             } else if let Some(event) = entry.report() {
                 out.push(event);
@@ -160,6 +163,10 @@ impl EpollSet {
                     state.company_until = time.saturating_add(COMPANY);
                 }
             }
+        }
+        // A program that takes a stream out mostly adds it again before it waits.
+        if 2 * dormant > count {
+            state.drop_dormant();
         }
         for fd in retired {
             self.retire(state, fd);
@@ -298,6 +305,16 @@ impl State {
     fn is_alone(&self, data: u64) -> bool {
         let mut entries = self.entries.iter().flatten();
         matches!((entries.next(), entries.next()), (Some(entry), None) if entry.data == data)
+    }
+
+    /// The dormant streams are active no longer.
+    fn drop_dormant(&mut self) {
+        for fd in std::mem::take(&mut self.active) {
+            match self.entry(fd) {
+                Some(entry) if entry.dormant => entry.active = false,
+                _ => self.active.push(fd),
+            }
+        }
     }
 
     /// How long the kernel's part may wait for a look.

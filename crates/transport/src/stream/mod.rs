@@ -24,6 +24,7 @@ pub use state::mode;
 use crate::{
     descriptor::Reserved,
     epoll::EpollSet,
+    habit::Attempt,
     ledger::LedgerEntry,
     line::{self, Heard, Message, Parcel},
     ports::end::End,
@@ -109,6 +110,8 @@ pub struct Stream {
     ring_size: OnceLock<usize>,
     /// Descriptors of this process that are the connection.
     descriptors: AtomicU32,
+    /// Of a client's offer.
+    attempt: Attempt,
 }
 
 #[derive(Debug, Default)]
@@ -148,8 +151,8 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Stream {
     /// A client's end whose offer went out over `line`.
-    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
-        Self::new(Role::Client, line, peer_pid, nonblocking, None)
+    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool, attempt: Attempt) -> io::Result<Self> {
+        Ok(Self { attempt, ..Self::new(Role::Client, line, peer_pid, nonblocking, None)? })
     }
 
     /// A server's end whose client offers rings of `ring` bytes a direction over `line`. `hides_end`: see
@@ -198,6 +201,7 @@ impl Stream {
             told_sets: AtomicU32::new(0),
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
+            attempt: Attempt::default(),
         })
     }
 
@@ -211,6 +215,7 @@ impl Stream {
                 first();
             }
             self.state.common.phase.store(phase::GRANTED, Relaxed);
+            self.attempt.pay();
         }
     }
 

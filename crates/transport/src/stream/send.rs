@@ -195,6 +195,9 @@ impl Stream {
 /// Sends over the socket without blocking and without SIGPIPE.
 pub(super) fn send_socket(fd: BorrowedFd<'_>, from: &[IoSlice<'_>], descriptors: &[BorrowedFd<'_>]) -> Result<usize, Errno> {
     let flags = SendFlags::DONTWAIT | SendFlags::NOSIGNAL;
+    if let ([bytes], []) = (from, descriptors) {
+        return send(fd, bytes, flags);
+    }
     let mut space = [MaybeUninit::<u8>::uninit(); rustix::cmsg_space!(ScmRights(line::MOST_DESCRIPTORS))];
     let mut control = SendAncillaryBuffer::new(&mut space);
     if !descriptors.is_empty() && !control.push(SendAncillaryMessage::ScmRights(descriptors)) {

@@ -11,7 +11,7 @@ use slipway_bootstrap::{config, supervise};
 use slipway_domain::spec::{self, Event};
 
 use crate::program::Program;
-use crate::session::process::start;
+use crate::session::Session;
 
 /// A process that was started.
 #[derive(Debug)]
@@ -33,8 +33,8 @@ impl Process {
     ///
     /// # Errors
     /// It can't be executed, or its output not be opened.
-    pub fn program(program: &config::Program, bootstrap: (&str, &Path)) -> io::Result<Self> {
-        let process = start(program.command(&program.program)?.env(bootstrap.0, bootstrap.1))?;
+    pub fn program(session: &Session, program: &config::Program, bootstrap: (&str, &Path)) -> io::Result<Self> {
+        let process = session.start_process(program.command(&program.program)?.env(bootstrap.0, bootstrap.1))?;
         Ok(Self { process, control: None })
     }
 
@@ -42,13 +42,18 @@ impl Process {
     ///
     /// # Errors
     /// As [`std::process::Command::spawn`].
-    pub fn host(program: &Program, env: &BTreeMap<String, String>, bootstrap: (&str, &Path)) -> io::Result<Self> {
+    pub fn host(
+        session: &Session,
+        program: &Program,
+        env: &BTreeMap<String, String>,
+        bootstrap: (&str, &Path),
+    ) -> io::Result<Self> {
         let (stream, theirs) = UnixStream::pair()?;
         // Nothing else is started until this end is closed below.
         fcntl_setfd(&theirs, FdFlags::empty())?;
         let mut command = program.command();
         command.arg("--control").arg(theirs.as_raw_fd().to_string()).envs(env).env(bootstrap.0, bootstrap.1);
-        let process = start(&mut command)?;
+        let process = session.start_process(&mut command)?;
         drop(theirs);
         stream.set_nonblocking(true)?;
         Ok(Self { process, control: Some(Control { stream, said: Vec::new() }) })

@@ -117,7 +117,7 @@ impl Supervisor {
             (entry.socket != socket).then(|| rules.to_string())
         };
         let views: Vec<String> = self.tasks.iter().filter_map(view).collect();
-        let server = self.server.insert(server::start(&socket, &RunOptions::default(), &views)?);
+        let server = self.server.insert(server::start(&self.session, &socket, &RunOptions::default(), &views)?);
         self.session.add_server(server)?;
         server::ready(server, &mut self.session.signals)?;
         let own = |error: &dyn std::fmt::Display| Failure::own("the name server", error);
@@ -176,16 +176,13 @@ impl Supervisor {
             (Some(host), true) => {
                 let sharing = self.tasks.iter().filter(|other| other.config.process == process);
                 let env = sharing.flat_map(|other| other.config.program.env.clone()).collect();
-                Process::host(host, &env, bootstrap).map(Some)
+                Process::host(&self.session, host, &env, bootstrap).map(Some)
             }
-            _ => Process::program(&config.program, bootstrap).map(Some),
+            _ => Process::program(&self.session, &config.program, bootstrap).map(Some),
         };
         match made {
             Ok(None) => {}
-            Ok(Some(made)) => {
-                self.session.add(&made.process)?;
-                self.processes.insert(process.clone(), made);
-            }
+            Ok(Some(made)) => _ = self.processes.insert(process.clone(), made),
             Err(error) => {
                 let why = format!("cannot execute {}: {error}", config.program.program.display());
                 self.ended(at, 127, &why);
