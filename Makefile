@@ -129,7 +129,7 @@ test-deb: ## make the Debian packages, install them in a root of their own, use 
 test-install: ## install slipway by cargo, from the workspace and as from a registry, and use it
 	@scripts/test-install.sh
 
-suites: ## run mig over the interfaces of GNU Mach and the Hurd, and ipc-channel's tests over slipway-ipc-channel and over Darwin's dialect
+suites: ## other people's: mig over the Hurd's interfaces, ipc-channel's tests over ours and Darwin's dialect, PostgreSQL's and Redis's with hooks
 	@scripts/suites.sh
 
 test-aarch64: ## cross-compile for AArch64, and run under QEMU the tests that can be

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Brings this machine to where what is named works: `setup.sh build` (slipway and the demos in C), demo (X11), ports (X11 over ports), test (everything that
-# `make test` runs), bench (what `slipway bench` measures), deb (Debian packages), aarch64 (cross-compiled tests) or long (everything that `make test-long` runs); without a
-# name, test.
+# `make test` runs), bench (what `slipway bench` measures), suites (other people's tests over sockets), deb (Debian packages), aarch64 (cross-compiled tests) or long (everything
+# that `make test-long` runs); without a name, test.
 # Costs nothing, and no network, when nothing is missing.
 # Exit codes: 0 ready; 1 wrong arguments; 2 a package could not be installed; 3 packages are missing and may not be
 # installed from here; 4 Rust is missing or too old.
@@ -124,12 +124,22 @@ need_for_bench() {
     need apache2-utils on_path ab
 }
 
+need_for_suites() {
+    need dpkg-dev on_path dpkg-source
+    need postgresql test -d /usr/lib/postgresql
+    need redis-server on_path redis-server
+    need redis-tools on_path redis-benchmark redis-cli redis-check-aof redis-check-rdb
+    need tcl on_path tclsh
+    need tcl-dev pkg-config --exists tcl
+}
+
 need_for_long() {
     need_for_test
     need mariadb-server test -x /usr/sbin/mariadbd
     need mariadb-client on_path mariadb mariadb-dump
     need weston on_path weston weston-simple-shm
     need python3-grpcio /usr/bin/python3 -c 'import grpc'
+    need libgrpc++-dev test -e /usr/include/grpcpp/grpcpp.h
     need php-fpm compgen -G '/usr/sbin/php-fpm*'
     need pulseaudio on_path pulseaudio
     need pulseaudio-utils on_path pactl pacat
@@ -143,8 +153,8 @@ find_missing() {
     need_for_build
     case $purpose in
         build) ;;
-        demo | ports | test | bench | deb | aarch64 | long) "need_for_$purpose" ;;
-        *) echo "usage: $0 [build|demo|ports|test|bench|deb|aarch64|long]" >&2; exit 1 ;;
+        demo | ports | test | bench | suites | deb | aarch64 | long) "need_for_$purpose" ;;
+        *) echo "usage: $0 [build|demo|ports|test|bench|suites|deb|aarch64|long]" >&2; exit 1 ;;
     esac
 }
 

@@ -2,7 +2,8 @@
 # Other people's files: each interface of GNU Mach and of the Hurd goes through mig as their builds call it, and what is made is
 # compiled. The sources come from Debian (`apt-get source`) into target/suites; where they can't be had, the files of the package
 # gnumach-dev stand in. A table has the counts; the names of what fails, and why, are in target/suites/failures.
-# MIG names another compiler, for a comparison. Then the crate ipc-channel's tests, over ours: scripts/suite-ipc-channel.sh.
+# MIG names another compiler, for a comparison. Then the crate ipc-channel's tests, over ours: scripts/suite-ipc-channel.sh; and the suites of
+# PostgreSQL and Redis with their sockets hooked: scripts/suite-postgresql.sh, scripts/suite-redis.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -19,23 +20,11 @@ mkdir -p "$work"
 shopt -s nullglob
 : >"$work/failures"
 
-# apt-get's state, in a directory of its own: the system's may have no sources in its list.
-fetch() {
-    if compgen -G "$work/$1-*/" >/dev/null; then return; fi
-    local apt=$work/apt key=/usr/share/keyrings/debian-archive-keyring.gpg
-    mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial"
-    echo "deb-src [signed-by=$key] http://deb.debian.org/debian ${SUITE:-sid} main" >"$apt/sources.list"
-    local options=(-q -o "Dir::Etc::sourcelist=$apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::State::lists=$apt/lists"
-        -o "Dir::Cache=$apt/cache" -o APT::Sandbox::User=root)
-    (cd "$work" && apt-get "${options[@]}" update && apt-get "${options[@]}" source "$1") >"$work/fetch-$1.log" 2>&1
-}
-
 # The directories in which an interface's includes are, after the library's own.
 includes=()
 files=()
 for source in gnumach hurd; do
-    if fetch $source; then
-        tree=$(compgen -G "$work/$source-*/" | head -n 1)
+    if tree=$(scripts/suite-source.sh $source "${SUITE:-sid}"); then
         mapfile -t -O ${#files[@]} files < <(find "$tree" -name '*.defs' | sort)
         includes+=(-I "$tree" -I "${tree}include")
         for machine in x86_64 i386; do includes+=(-I "${tree}$machine/include"); done
@@ -88,3 +77,5 @@ if [ -s "$work/failures" ]; then echo "What failed is in $work/failures."; fi
 scripts/suite-ipc-channel.sh
 scripts/suite-ipc-channel-darwin.sh
 scripts/suite-mach2.sh
+scripts/suite-postgresql.sh
+scripts/suite-redis.sh

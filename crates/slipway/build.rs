@@ -1,4 +1,4 @@
-//! Has an optimised build carry the other parts of Slipway inside: cargo installs programs, and neither shared objects nor the
+//! Compiles the entry (src/launch.c), and has an optimised build carry the other parts of Slipway inside: cargo installs programs, and neither shared objects nor the
 //! programs of other packages.
 //!
 //! They are built by a cargo of their own, from the packages beside this one in the workspace or in a registry. `SLIPWAY_PARTS=beside`
@@ -31,6 +31,7 @@ fn main() -> Result<(), String> {
             Ok("inside") | Err(env::VarError::NotPresent) => true,
             other => return Err(format!("{VARIABLE} is inside or beside, not {other:?}")),
         };
+    entry(is_inside)?;
     let mut list = String::from("[");
     let mut stamp = DefaultHasher::new();
     if is_inside {
@@ -45,6 +46,32 @@ fn main() -> Result<(), String> {
     let stamp = format!("{}-{:016x}", variable("CARGO_PKG_VERSION")?, stamp.finish());
     let text = format!("/// Places and contents.\nconst PARTS: &[(&str, &[u8])] = &{list}];\nconst STAMP: &str = {stamp:?};\n");
     fs::write(out.join("parts.rs"), text).map_err(|error| format!("{}: {error}", out.display()))
+}
+
+/// Puts the entry in front of the C library's. The program names no dynamic loader then: the entry loads it when it is needed.
+fn entry(carries_parts: bool) -> Result<(), String> {
+    println!("cargo::rerun-if-changed=src/launch.c");
+    let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
+    let is_known = ["x86_64", "aarch64"].contains(&target("ARCH").as_str())
+        && (target("OS"), target("ENV")) == ("linux".into(), "gnu".into());
+    if !is_known || target("FEATURE").split(',').any(|feature| feature == "crt-static") {
+        return Ok(());
+    }
+    let mut build = cc::Build::new();
+    // There is no C library yet that could have functions or a thread's canary.
+    for flag in ["-std=gnu11", "-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fPIE", "-fvisibility=hidden"] {
+        build.flag(flag);
+    }
+    build.flag_if_supported("-fno-tree-loop-distribute-patterns").opt_level(2);
+    if carries_parts {
+        build.define("SLIPWAY_CARRIES_PARTS", None);
+    }
+    build.file("src/launch.c").warnings(true).extra_warnings(true).link_lib_modifier("+whole-archive");
+    build.try_compile("slipway_launch").map_err(|error| error.to_string())?;
+    for argument in ["--no-dynamic-linker", "-e,slipway_entry"] {
+        println!("cargo::rustc-link-arg-bin=slipway=-Wl,{argument}");
+    }
+    Ok(())
 }
 
 fn variable(name: &str) -> Result<String, String> {

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use object::FileKind;
 use object::elf::{FileHeader32, FileHeader64, Machine};
-use object::read::elf::{FileHeader, ProgramHeader};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::read::{ReadCache, ReadRef};
 use object::{Endianness, elf};
 
@@ -39,8 +39,10 @@ impl fmt::Display for Abi {
 pub struct Executable {
     /// Processor and class.
     pub abi: Abi,
-    /// The dynamic loader (PT_INTERP); none in a statically linked program.
+    /// The dynamic loader (PT_INTERP), if it names one.
     pub loader: Option<String>,
+    /// Whether it needs no shared library. A program that names no loader may load one by itself, as this one does.
+    pub is_static: bool,
 }
 
 /// Reads the headers of `path`; none if it can't be read or is no ELF file.
@@ -60,14 +62,15 @@ where
 {
     let header = H::parse(data).ok()?;
     let endian = header.endian().ok()?;
-    let loader = header
-        .program_headers(endian, data)
-        .ok()?
+    let segments = header.program_headers(endian, data).ok()?;
+    let loader = segments
         .iter()
         .find_map(|segment| segment.interpreter(endian, data).ok().flatten())
         .map(|loader| String::from_utf8_lossy(loader).into_owned());
+    let mut dynamic = segments.iter().filter_map(|segment| segment.dynamic(endian, data).ok().flatten()).flatten();
+    let is_static = loader.is_none() && !dynamic.any(|entry| entry.tag(endian) == elf::DT_NEEDED);
     let abi = Abi { is_64: header.is_class_64(), is_little_endian: header.is_little_endian(), machine: header.e_machine(endian) };
-    Some(Executable { abi, loader })
+    Some(Executable { abi, loader, is_static })
 }
 
 #[cfg(test)]
@@ -75,10 +78,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn this_test_is_a_dynamic_program() {
+    fn dynamic_programs() {
         let own = read(&std::env::current_exe().expect("own path")).expect("ELF");
         assert_eq!(own.abi.is_64, cfg!(target_pointer_width = "64"));
-        assert!(own.loader.is_some_and(|loader| loader.contains("ld")));
+        assert!(!own.is_static, "whether it names a loader or not");
+        let shell = read(Path::new("/bin/sh")).expect("ELF");
+        assert!(!shell.is_static && shell.loader.is_some_and(|loader| loader.contains("ld")));
     }
 
     #[test]

@@ -77,13 +77,15 @@ pub fn obstacle(path: &Path, library: Option<&elf::Executable>) -> Option<Obstac
 }
 
 fn unloadable(program: elf::Executable, library: Option<&elf::Executable>) -> Option<Reason> {
-    let Some(loader) = program.loader else { return Some(Reason::Static) };
+    if program.is_static {
+        return Some(Reason::Static);
+    }
     if let Some(library) = library.filter(|library| library.abi != program.abi) {
         return Some(Reason::OtherAbi { program: program.abi, library: library.abi });
     }
     // The library needs the C library it was built with; musl's loader would refuse to start.
-    let is_musl = Path::new(&loader).file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl"));
-    (is_musl && !cfg!(target_env = "musl")).then_some(Reason::OtherLoader(loader))
+    let is_musl = |loader: &String| Path::new(loader).file_name().is_some_and(|name| name.as_bytes().starts_with(b"ld-musl"));
+    program.loader.filter(|loader| is_musl(loader) && !cfg!(target_env = "musl")).map(Reason::OtherLoader)
 }
 
 /// The ELF file that runs in the end, and whether that is another than `path`.

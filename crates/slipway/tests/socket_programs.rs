@@ -2,6 +2,7 @@
 
 mod harness;
 
+use harness::build::asset;
 use harness::place::{ENDS, Place, Serving, expect_rings};
 use slipway_test_support::{output, succeed, until, watchdog};
 use std::{
@@ -111,6 +112,30 @@ fn grpc() {
         let run = |hooked, what: &str, count: &str| {
             let mut command = place.command(hooked, "/usr/bin/python3");
             command.arg(place.path("echo.py")).arg(what).arg(&socket).arg(count);
+            command
+        };
+        let _serving = Serving::start(run(server, "server", "0"), &socket);
+        succeed(&mut run(client, "client", "300"));
+        expect_rings(&place, &socket, (server, client), run(client, "client", "100000000"));
+    }
+}
+
+/// Calls of several threads at once, by callbacks and by completion queues.
+#[test]
+#[ignore = "long: two programs in C++ that are compiled, four times"]
+fn grpc_in_cpp() {
+    let _watchdog = watchdog("grpc in C++", Duration::from_secs(200));
+    let built = Place::new(None);
+    let program = built.path("grpc");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-std=c++17", "-Wall", "-Werror", "-o"]).arg(&program).arg(asset("c/grpc.cc"));
+    succeed(compiler.args(["-lgrpc++", "-lgrpc", "-lgpr", "-labsl_synchronization", "-pthread"]));
+    for (server, client) in ENDS {
+        let place = Place::new(None);
+        let socket = place.path("socket");
+        let run = |hooked, what: &str, count: &str| {
+            let mut command = place.command(hooked, &program);
+            command.arg(what).arg(&socket).arg(count);
             command
         };
         let _serving = Serving::start(run(server, "server", "0"), &socket);
