@@ -18,6 +18,8 @@ const PARTS: [(&str, &str, &str); 4] = [
     ("bootstrap", "slipway-bootstrap", "libexec/slipway/slipway-bootstrap"),
     ("domain", "slipway-domain", "libexec/slipway/slipway-domain"),
 ];
+/// The dynamic loaders that src/launch.c knows.
+const LOADERS: [&str; 2] = ["/lib64/ld-linux-x86-64.so.2", "/lib/ld-linux-aarch64.so.1"];
 const VARIABLE: &str = "SLIPWAY_PARTS";
 const HINT: &str = "; SLIPWAY_PARTS=beside builds without the parts, which then have to be installed with it";
 
@@ -54,7 +56,9 @@ fn entry(carries_parts: bool) -> Result<(), String> {
     let target = |what: &str| env::var(format!("CARGO_CFG_TARGET_{what}")).unwrap_or_default();
     let is_known = ["x86_64", "aarch64"].contains(&target("ARCH").as_str())
         && (target("OS"), target("ENV")) == ("linux".into(), "gnu".into());
-    if !is_known || target("FEATURE").split(',').any(|feature| feature == "crt-static") {
+    // Systems that keep their loader elsewhere (NixOS, Guix) name it in each program.
+    let is_elsewhere = env::var("HOST") == env::var("TARGET") && !LOADERS.iter().any(|loader| Path::new(loader).exists());
+    if !is_known || is_elsewhere || target("FEATURE").split(',').any(|feature| feature == "crt-static") {
         return Ok(());
     }
     let mut build = cc::Build::new();

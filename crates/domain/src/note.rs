@@ -4,7 +4,7 @@ use object::{
     Endianness, FileKind, elf,
     read::{
         ReadCache, ReadRef,
-        elf::{FileHeader, ProgramHeader},
+        elf::{Dyn, FileHeader, ProgramHeader},
     },
 };
 use std::{fmt, fs::File, path::Path};
@@ -122,7 +122,10 @@ fn facts<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) 
     let segments = header.program_headers(endian, data).ok()?;
     let (mut notes, mut program) = (Vec::new(), false);
     for segment in segments {
-        program |= segment.p_type(endian) == elf::PT_INTERP;
+        // A program may go without a loader: a static one, or one that loads it itself.
+        let mut dynamic = segment.dynamic(endian, data).ok().flatten().unwrap_or_default().iter();
+        program |= segment.p_type(endian) == elf::PT_INTERP
+            || dynamic.any(|entry| entry.tag(endian) == elf::DT_FLAGS_1 && entry.val(endian) & u64::from(elf::DF_1_PIE.0) != 0);
         let Ok(Some(mut iterator)) = segment.notes(endian, data) else { continue };
         while let Ok(Some(note)) = iterator.next() {
             let word = |at: usize| Some(u32::from_ne_bytes(note.desc().get(at..at + 4)?.try_into().ok()?));
