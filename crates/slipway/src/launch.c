@@ -90,14 +90,6 @@ static void cut(struct text *text, size_t length)
     text->overflows = false;
 }
 
-/* Where the last component's slash is; 0 if there is none. */
-static size_t last_slash(const struct text *text, size_t end)
-{
-    while (end > 0 && text->bytes[--end] != '/')
-        continue;
-    return end;
-}
-
 struct headers {
     Elf64_Ehdr file;
     Elf64_Phdr segments[32];
@@ -155,6 +147,16 @@ static bool find_program(const char *name, const char *path, struct text *found)
     }
     return result == 0;
 }
+
+#ifndef SLIPWAY_CARRIES_PARTS
+/* Where the last component's slash is; 0 if there is none. */
+static size_t last_slash(const struct text *text, size_t end)
+{
+    while (end > 0 && text->bytes[--end] != '/')
+        continue;
+    return end;
+}
+#endif
 
 /* Opens the preload library: the named one, or the one of this installation or build. */
 static long open_library(const char *named)
