@@ -125,7 +125,7 @@ fn facts<'data, H: FileHeader<Endian = Endianness>, R: ReadRef<'data>>(data: R) 
         // A program may go without a loader: a static one, or one that loads it itself.
         let mut dynamic = segment.dynamic(endian, data).ok().flatten().unwrap_or_default().iter();
         program |= segment.p_type(endian) == elf::PT_INTERP
-            || dynamic.any(|entry| entry.tag(endian) == elf::DT_FLAGS_1 && entry.val(endian) & u64::from(elf::DF_1_PIE.0) != 0);
+            || dynamic.any(|entry| entry.tag(endian) == elf::DT_FLAGS_1 && entry.val(endian) & elf::DF_1_PIE.0 != 0);
         let Ok(Some(mut iterator)) = segment.notes(endian, data) else { continue };
         while let Ok(Some(note)) = iterator.next() {
             let word = |at: usize| Some(u32::from_ne_bytes(note.desc().get(at..at + 4)?.try_into().ok()?));
