@@ -5,6 +5,8 @@
 
 mod atomic;
 mod futex;
+#[cfg(not(loom))]
+mod load;
 #[cfg_attr(loom, path = "lock_loom.rs")]
 mod lock;
 #[cfg(not(loom))]
