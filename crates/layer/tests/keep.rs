@@ -9,7 +9,7 @@ use std::{
 };
 
 mod common;
-use common::{Bench, assert_clean, path, tree_of};
+use common::{Bench, Tree, assert_clean, path, tree_of};
 
 #[test]
 fn all_of_it() {
@@ -120,6 +120,19 @@ fn a_layer_below_another_is_kept_first() {
     assert_eq!(fs::read_to_string(bench.host().join("made/one")).expect("read"), "again");
 }
 
+/// The keep failed at what is in its way, and left the host as it was; without that it succeeds.
+fn assert_undone(bench: &Bench, kept: Result<Kept, Error>, old: &Tree) {
+    let host = bench.host();
+    match kept {
+        Err(Error::Io { what, .. }) => assert!(what.contains("/renamed"), "{what}"),
+        other => panic!("{other:?}"),
+    }
+    fs::remove_file(host.join("renamed")).expect("it was not replaced");
+    assert!(tree_of(&host) == *old, "half of it is on the host");
+    assert_clean(&host);
+    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+}
+
 #[test]
 fn a_step_that_fails_undoes_those_before_it() {
     if rustix::process::geteuid().is_root() {
@@ -137,14 +150,7 @@ fn a_step_that_fails_undoes_those_before_it() {
         };
         let kept = bench.keep(&mut step);
         assert!(count > 0);
-        match kept {
-            Err(Error::Io { what, .. }) => assert!(what.contains("/renamed"), "{what}"),
-            other => panic!("{other:?}"),
-        }
-        fs::remove_file(host.join("renamed")).expect("it was not replaced");
-        assert!(tree_of(&host) == old, "half of it is on the host");
-        assert_clean(&host);
-        assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+        assert_undone(&bench, kept, &old);
     }
 }
 
@@ -161,14 +167,7 @@ fn a_step_that_fails_when_a_keep_is_finished_undoes_it() {
     assert!(catch_unwind(AssertUnwindSafe(|| bench.keep(&mut step))).is_err());
     assert!(tree_of(&host) != old, "steps were done");
     fs::write(host.join("renamed"), "in the way").expect("write");
-    match bench.keep(&mut || {}) {
-        Err(Error::Io { what, .. }) => assert!(what.contains("/renamed"), "{what}"),
-        other => panic!("{other:?}"),
-    }
-    fs::remove_file(host.join("renamed")).expect("it was not replaced");
-    assert!(tree_of(&host) == old, "half of it is on the host");
-    assert_clean(&host);
-    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+    assert_undone(&bench, bench.keep(&mut || {}), &old);
 }
 
 #[test]
