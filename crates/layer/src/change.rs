@@ -57,11 +57,16 @@ impl View {
     pub(crate) fn set(&mut self, path: &TreePath, node: Node) {
         if let Some(layer) = self.layers.last_mut() {
             layer.tree.set(path, node);
+            layer.changes.names.push(path.clone());
         }
     }
 
     pub(crate) fn note(&mut self, line: Line) -> Result<(), Errno> {
-        self.layers.last_mut().ok_or(Errno::ROFS)?.log.add(line).map_err(log_error)
+        let layer = self.layers.last_mut().ok_or(Errno::ROFS)?;
+        if let Line::Copy { of, ino } = line {
+            layer.changes.copies.push((of, ino));
+        }
+        layer.log.add(line).map_err(log_error)
     }
 
     /// Remembers what is below a name before it is changed for the first time.

@@ -9,6 +9,7 @@
 //! each of them, on every file system, and one rename puts each of them in place.
 
 mod change;
+mod changes;
 mod copy;
 mod diff;
 mod keep;
@@ -21,6 +22,7 @@ mod tree;
 mod view;
 
 pub use change::Attribute;
+pub use changes::{Changes, Said};
 pub use diff::{Change, Kind};
 pub use keep::{Conflict, Kept, Recovered};
 pub use list::Entry;

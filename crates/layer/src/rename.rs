@@ -81,8 +81,8 @@ impl View {
             renameat_with(files, from.path.relative(), files, to.relative(), RenameFlags::EXCHANGE)?;
             let tree = &mut self.layers[top].tree;
             if let (Some(one), Some(two)) = (tree.take(&from.path), tree.take(to)) {
-                tree.set(to, one);
-                tree.set(&from.path, two);
+                self.set(to, one);
+                self.set(&from.path, two);
             }
             return Ok(());
         }

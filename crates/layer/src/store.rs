@@ -4,6 +4,7 @@
 //! journal (`keep.plan`, `keep.commit` or `keep.done`).
 
 use crate::{
+    changes::Changes,
     log::{Line, Log},
     path::TreePath,
     tree::{Dir, open_dir},
@@ -97,6 +98,8 @@ pub struct Layer {
     pub(crate) about: About,
     /// Number of the next name in `work`.
     pub(crate) next: u64,
+    /// What was set and noted since somebody asked.
+    pub(crate) changes: Changes,
     /// Held as long as the layer is open.
     _lock: OwnedFd,
 }
@@ -283,7 +286,7 @@ impl Store {
             log => log,
         };
         let log = log.map_err(Error::io(fail("log")))?;
-        let mut layer = Layer { name: name.to_owned(), dir, files, work, tree, log, about, next: 0, _lock: lock };
+        let mut layer = Layer { name: name.to_owned(), dir, files, work, tree, log, about, next: 0, changes: Changes::default(), _lock: lock };
         if change && let Some(path) = layer.log.hide.clone() {
             layer.finish_rename(&path).map_err(Error::errno(format!("finish a rename in layer {name}")))?;
         }

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Which crates of the workspace each crate may use, and which its tests, examples and build script may use beside.
-const ALLOWED: [(&str, &[&str], &[&str]); 19] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 20] = [
     ("slipway-abi", &[], &[]),
     ("slipway-fabric", &[], &[]),
     ("slipway-ports", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
@@ -28,7 +28,8 @@ const ALLOWED: [(&str, &[&str], &[&str]); 19] = [
     ("slipway-transport", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
     ("slipway-preload", &["slipway-fabric", "slipway-transport"], &[SUPPORT]),
     ("slipway-layer", &[], &[SUPPORT]),
-    ("slipway-unix", &["slipway-layer"], &[SUPPORT]),
+    ("slipway-emulator", &[], &[]),
+    ("slipway-unix", &["slipway-emulator", "slipway-fabric", "slipway-layer"], &[SUPPORT]),
     (
         "slipway",
         &[

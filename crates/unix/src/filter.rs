@@ -5,6 +5,7 @@
 //! is refused, with the error of a kernel that doesn't have it, or of a user that may not.
 
 use libc::{c_long, sock_filter};
+use slipway_emulator::layout;
 
 /// Calls that the server answers.
 pub(crate) const CAUGHT: &[c_long] = &[
@@ -79,6 +80,22 @@ pub(crate) const CAUGHT_OLD: &[c_long] = &[
 ];
 #[cfg(not(target_arch = "x86_64"))]
 pub(crate) const CAUGHT_OLD: &[c_long] = &[libc::SYS_renameat];
+
+/// Those of them that the emulation library makes itself.
+#[cfg(target_arch = "x86_64")]
+const EMULATED: &[c_long] = &[
+    libc::SYS_openat,
+    libc::SYS_newfstatat,
+    libc::SYS_fstat,
+    libc::SYS_statx,
+    libc::SYS_faccessat,
+    libc::SYS_faccessat2,
+    libc::SYS_readlinkat,
+    libc::SYS_getdents,
+    libc::SYS_getdents64,
+];
+#[cfg(not(target_arch = "x86_64"))]
+const EMULATED: &[c_long] = &[];
 
 /// Calls that the kernel carries out, and the server has to know of: what a process may do changes with its user.
 const USERS: &[c_long] = &[
@@ -195,6 +212,32 @@ fn when(compare: u32, k: u32, with: u32) -> [sock_filter; 2] {
     [sock_filter { jf: 1, ..op(libc::BPF_JMP | compare | libc::BPF_K, k) }, answer(with)]
 }
 
+/// What passes where the emulation library's gate makes it, and is caught elsewhere.
+fn emulated() -> Vec<sock_filter> {
+    const IP_LOW: u32 = 8 + if cfg!(target_endian = "big") { 4 } else { 0 };
+    const IP_HIGH: u32 = 8 + if cfg!(target_endian = "big") { 0 } else { 4 };
+    let jump = |compare: u32, k: u32, jt: u8, jf: u8| sock_filter { jt, jf, ..op(libc::BPF_JMP | compare | libc::BPF_K, k) };
+    if EMULATED.is_empty() {
+        return Vec::new();
+    }
+    let place = [
+        load(IP_HIGH),
+        jump(libc::BPF_JEQ, 0, 0, 4),
+        load(IP_LOW),
+        jump(libc::BPF_JGE, layout::BASE as u32, 0, 2),
+        jump(libc::BPF_JGE, (layout::BASE + layout::GATE_SIZE) as u32, 1, 0),
+        answer(ALLOW),
+        answer(NOTIFY),
+    ];
+    // One of them leads to the look at the place, none past it.
+    let count = EMULATED.len() as u8;
+    let tests = EMULATED.iter().enumerate().map(|(n, number)| {
+        let is_last = n + 1 == EMULATED.len();
+        jump(libc::BPF_JEQ, *number as u32, count - 1 - n as u8, if is_last { place.len() as u8 } else { 0 })
+    });
+    tests.chain(place).collect()
+}
+
 /// The filter. `network` says whether the command may make sockets for other than local connections.
 pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
     let refuse = |error: i32| ERRNO | error as u32;
@@ -206,8 +249,11 @@ pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
     // x32's have a high bit; what is newer than this filter may name files.
     program.extend(when(libc::BPF_JGT, LAST_KNOWN, refuse(libc::ENOSYS)));
     for number in CAUGHT.iter().chain(CAUGHT_OLD).chain(USERS) {
-        program.extend(when(equal, *number as u32, NOTIFY));
+        if !EMULATED.contains(number) {
+            program.extend(when(equal, *number as u32, NOTIFY));
+        }
     }
+    program.extend(emulated());
     for number in UNKNOWN {
         program.extend(when(equal, *number as u32, refuse(libc::ENOSYS)));
     }
@@ -260,6 +306,8 @@ mod tests {
                     word = match op.k {
                         NUMBER => number,
                         ARCH => arch,
+                        // The place, above 4 GiB.
+                        8 | 12 => 0x7fff,
                         other => args[(other as usize - 16) / 8],
                     }
                 }
@@ -268,6 +316,7 @@ mod tests {
                     let holds = match code & 0xf0 {
                         libc::BPF_JEQ => word == op.k,
                         libc::BPF_JGT => word > op.k,
+                        libc::BPF_JGE => word >= op.k,
                         libc::BPF_JSET => word & op.k != 0,
                         other => panic!("jump {other}"),
                     };

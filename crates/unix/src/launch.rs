@@ -26,6 +26,8 @@ pub struct Program<'a> {
     pub args: &'a [OsString],
     /// Whether it may make sockets for other than local connections.
     pub network: bool,
+    /// Whether every call with a name goes to the server, also where the emulation library could answer it.
+    pub net_only: bool,
 }
 
 /// What to run, and the signals that wait in it as in this process when it began.
@@ -102,7 +104,7 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
         });
     }
     drop((read, signals));
-    let served = Server::new(view, name(store), cwd, execs).map_err(|_| Errno::IO).and_then(|server| {
+    let served = Server::new(view, name(store), cwd, execs, program.net_only).map_err(|_| Errno::IO).and_then(|server| {
         supervise(server, &Started { program, signals: old_mask }, kernel_dir.path(), record, File::from(write))
     });
     drop(kernel_dir);

@@ -8,6 +8,7 @@
 mod calls;
 mod exec;
 mod filter;
+mod index;
 mod launch;
 mod names;
 mod record;

@@ -32,7 +32,7 @@ impl Links for ProcLinks<'_> {
     fn target(&self, path: &TreePath) -> Option<Target> {
         let parts: Vec<&[u8]> = path.components().collect();
         let number = |part: &[u8]| std::str::from_utf8(part).ok().and_then(|text| text.parse::<u32>().ok());
-        let Caller { tid, pid } = self.caller;
+        let Caller { tid, pid, .. } = self.caller;
         match parts.as_slice() {
             [b"proc", b"self"] => Some(Target::Path(pid.to_string().into_bytes())),
             [b"proc", b"thread-self"] => Some(Target::Path(format!("{pid}/task/{tid}").into_bytes())),
@@ -138,6 +138,19 @@ impl Server {
         };
         let resolved = self.view.resolve(&start, path, follow, &self.links(caller));
         self.record.looked(&resolved, &start, path);
+        if dir == libc::AT_FDCWD || path.first() == Some(&b'/') {
+            self.offer(caller, &start, path);
+        }
         resolved
+    }
+
+    /// Looks up the directory of a path for those that will ask for others in it.
+    fn offer(&mut self, caller: Caller, start: &TreePath, path: &[u8]) {
+        let Some(mut index) = self.index.take() else { return };
+        let above = path.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |slash| &path[..slash]);
+        let base = if path.first() == Some(&b'/') || start.is_root() { Vec::new() } else { start.absolute() };
+        let between: &[u8] = if path.first() == Some(&b'/') || !path.contains(&b'/') { b"" } else { b"/" };
+        index.offer(&self.view, &self.links(caller), &[base.as_slice(), between, above].concat());
+        self.index = Some(index);
     }
 }

@@ -27,7 +27,12 @@ impl Record {
             Err(Errno::NOENT) => TreePath::literal([start.absolute().as_slice(), b"/", path].concat()),
             _ => return,
         };
-        enter(&mut self.missed, missed);
+        self.missed(missed);
+    }
+
+    /// A name was not there.
+    pub(crate) fn missed(&mut self, path: TreePath) {
+        enter(&mut self.missed, path);
     }
 
     /// A file was opened to read, or a directory to list.

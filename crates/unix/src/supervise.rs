@@ -250,6 +250,9 @@ impl Supervisor {
     fn save(&mut self) {
         let Some(path) = &self.record else { return };
         let mut record = std::mem::take(&mut self.server.record);
+        if let Some(index) = &mut self.server.index {
+            index.drain(&self.server.view, &mut record);
+        }
         if let Ok(text) = std::fs::read(path)
             && let Ok(earlier) = serde_json::from_slice(&text)
         {

@@ -26,6 +26,8 @@ pub(crate) struct Caller {
     pub(crate) tid: u32,
     /// Its process.
     pub(crate) pid: u32,
+    /// The address after the call's instruction.
+    pub(crate) at: u64,
 }
 
 /// Those that are known.
@@ -66,14 +68,14 @@ impl Tasks {
     ///
     /// # Errors
     /// ESRCH if it is gone.
-    pub(crate) fn caller(&mut self, tid: u32) -> Result<Caller, Errno> {
+    pub(crate) fn caller(&mut self, tid: u32, at: u64) -> Result<Caller, Errno> {
         if self.processes.contains_key(&tid) {
-            return Ok(Caller { tid, pid: tid });
+            return Ok(Caller { tid, pid: tid, at });
         }
         if let Some(pid) = self.threads.get(&tid)
             && fs::exists(format!("/proc/{pid}/task/{tid}")).unwrap_or(false)
         {
-            return Ok(Caller { tid, pid: *pid });
+            return Ok(Caller { tid, pid: *pid, at });
         }
         let status = status(tid)?;
         let pid = field(&status, "Tgid:").ok_or(Errno::SRCH)?;
@@ -84,7 +86,7 @@ impl Tasks {
             let cwd = self.inherited(&status);
             self.enter(pid, cwd)?;
         }
-        Ok(Caller { tid, pid })
+        Ok(Caller { tid, pid, at })
     }
 
     /// The directory of the nearest process above that is known, up to this one.

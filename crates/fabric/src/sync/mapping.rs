@@ -14,6 +14,9 @@ use std::{io, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
 /// pattern is a value and every access to it is atomic.
 pub unsafe trait Zeroed: Sync {}
 
+// SAFETY: atomics of integers.
+unsafe impl<const N: usize> Zeroed for [super::AtomicU64; N] {}
+
 /// A mapping shared with other processes; unmapped when the last view of it goes.
 #[derive(Debug)]
 pub struct Mapping {

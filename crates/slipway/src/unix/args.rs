@@ -72,6 +72,9 @@ pub struct UnixOptions {
     /// Refuse sockets, but for local ones
     #[arg(long)]
     pub no_network: bool,
+    /// Have the server answer every call with a name in it, also where a program could look by itself
+    #[arg(long)]
+    pub net_only: bool,
     /// Don't say what was changed
     #[arg(long, short)]
     pub quiet: bool,

@@ -60,6 +60,7 @@ impl Server {
         }
         accessat(self.view.root(found.place), path.relative(), Access::EXEC_OK, AtFlags::EACCESS)?;
         self.tasks.change_dir(caller.pid, path.clone());
+        self.index.iter().for_each(|index| index.moved(Some(caller.pid)));
         Ok(Answer::Value(0))
     }
 

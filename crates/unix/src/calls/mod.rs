@@ -10,6 +10,7 @@ mod sockets;
 use crate::{
     exec::Execs,
     filter::{FCHMODAT2, is_change_of_user},
+    index::Index,
     record::Record,
     sys::Notification,
     tasks::Tasks,
@@ -46,6 +47,8 @@ pub(crate) struct Server {
     /// Where the layers are: no program sees that.
     pub(crate) store: TreePath,
     pub(crate) listings: directories::Listings,
+    /// What the emulation library reads, where there is one.
+    pub(crate) index: Option<Index>,
     /// A process of the command changed its user or groups: each caller's are looked at.
     users_vary: bool,
 }
@@ -62,10 +65,13 @@ fn done(result: Result<(), Errno>) -> Reply {
 impl Server {
     /// # Errors
     /// The layers' directories have no names.
-    pub(crate) fn new(view: View, store: TreePath, cwd: TreePath, execs: Execs) -> Result<Self, Error> {
+    pub(crate) fn new(mut view: View, store: TreePath, cwd: TreePath, execs: Execs, net_only: bool) -> Result<Self, Error> {
         let files = view.layers().iter().map(|layer| TreePath::literal(layer.dir().join("files").as_os_str().as_encoded_bytes()));
+        let files: Vec<TreePath> = files.collect();
+        let index = if net_only { None } else { Index::new(&mut view, files.last()) };
         Ok(Self {
-            files: files.collect(),
+            files,
+            index,
             view,
             tasks: Tasks::new(cwd),
             record: Record::default(),
@@ -80,6 +86,8 @@ impl Server {
     pub(crate) fn answer(&mut self, call: &Notification) -> Reply {
         if is_change_of_user(call.number) {
             self.users_vary = true;
+            // The layer's files are the server's own user's.
+            self.index.iter().for_each(Index::off);
             return Ok(Answer::Continue);
         }
         let user = self.users_vary.then(|| User::of(call.tid)).flatten();
@@ -87,11 +95,15 @@ impl Server {
         let reply = self.answer_as(call);
         // The server is itself again.
         self.view.caller = None;
+        let changes = self.view.take_changes();
+        if let Some(index) = &mut self.index {
+            index.update(&self.view, changes);
+        }
         reply
     }
 
     fn answer_as(&mut self, call: &Notification) -> Reply {
-        let caller = self.tasks.caller(call.tid)?;
+        let caller = self.tasks.caller(call.tid, call.address)?;
         let a = call.args;
         #[cfg(target_arch = "x86_64")]
         if let Some(reply) = self.answer_old(caller, call) {
@@ -107,6 +119,10 @@ impl Server {
             libc::SYS_faccessat => self.access(caller, int(a[0]), a[1], a[2] as u32, 0),
             libc::SYS_faccessat2 => self.access(caller, int(a[0]), a[1], a[2] as u32, int(a[3])),
             libc::SYS_readlinkat if int(a[0]) == crate::stub::MAGIC => self.script(caller, a[2], a[3], a[4]),
+            #[cfg(target_arch = "x86_64")]
+            libc::SYS_readlinkat if int(a[0]) == slipway_emulator::ASK => {
+                Ok(Answer::Fd(self.index.as_ref().ok_or(Errno::NOSYS)?.share()?, true))
+            }
             libc::SYS_readlinkat => self.readlink(caller, int(a[0]), a[1], a[2], a[3]),
             libc::SYS_getcwd => self.getcwd(caller, a[0], a[1]),
             libc::SYS_chdir => self.chdir(caller, a[0]),

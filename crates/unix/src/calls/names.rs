@@ -9,7 +9,7 @@ use rustix::{
     fs::{FileType, Mode, RenameFlags},
     io::Errno,
 };
-use slipway_layer::{Found, TreePath};
+use slipway_layer::{Found, Place, TreePath};
 
 /// The last component as it was written.
 fn last(path: &[u8]) -> &[u8] {
@@ -67,7 +67,21 @@ impl Server {
             (b"", true) => return Err(Errno::BUSY),
             _ => {}
         }
-        done(self.view.remove(&resolved.found.ok_or(Errno::NOENT)?, is_dir))
+        let found = resolved.found.ok_or(Errno::NOENT)?;
+        self.view.remove(&found, is_dir)?;
+        self.left(&found);
+        Ok(Answer::Value(0))
+    }
+
+    /// A name is no longer what it was: paths may have led over it.
+    fn left(&mut self, was: &Found) {
+        let Some(index) = &mut self.index else { return };
+        if matches!(was.kind(), FileType::Directory | FileType::Symlink) {
+            index.forget_dirs();
+        }
+        if was.kind() == FileType::Directory && was.place == Place::Host {
+            index.serve_descriptors();
+        }
     }
 
     pub(super) fn rename(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: u32) -> Reply {
@@ -83,8 +97,10 @@ impl Server {
             return Err(Errno::NOTDIR);
         }
         self.view.rename(&found, &new.path, flags)?;
+        [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));
         if found.kind() == FileType::Directory && !flags.contains(RenameFlags::EXCHANGE) {
             self.tasks.renamed(&found.path, &new.path);
+            self.index.iter().for_each(|index| index.moved(None));
         }
         Ok(Answer::Value(0))
     }

@@ -115,6 +115,12 @@ impl Server {
         }
         match kind {
             FileType::Symlink => Err(Errno::LOOP),
+            FileType::RegularFile if !writes && self.is_for_loader(caller, found) => {
+                self.record.opened(&found.path, kind);
+                let flags = flags | OFlags::NOFOLLOW;
+                let fd = openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?;
+                Ok(Answer::Fd(self.index.as_mut().and_then(|index| index.library(&fd)).unwrap_or(fd), cloexec))
+            }
             FileType::RegularFile if writes && !self.view.is_through(&found.path) => {
                 self.check_access(found, flags)?;
                 self.view.copy_up(found, flags.contains(OFlags::TRUNC))?;
@@ -154,6 +160,11 @@ impl Server {
             access |= Access::READ_OK;
         }
         accessat(self.view.root(found.place), found.path.relative(), access, AtFlags::EACCESS)
+    }
+
+    /// Whether the dynamic loader opens the C library: it maps it, and shows it to nobody.
+    fn is_for_loader(&self, caller: Caller, found: &Found) -> bool {
+        self.index.is_some() && found.path.name() == b"libc.so.6" && is_loader(caller)
     }
 
     fn is_kernels(&self, found: &Found) -> bool {
@@ -238,4 +249,15 @@ impl Server {
         real.extend_from_slice(path.relative());
         std::ffi::CString::new(real).map_err(|_| Errno::INVAL)
     }
+}
+
+/// Whether the dynamic loader makes the call, which the kernel has put where the process's auxiliary vector says.
+fn is_loader(caller: Caller) -> bool {
+    const BASE: u64 = 7;
+    /// No loader is larger.
+    const MOST: u64 = 1 << 20;
+    let auxv = std::fs::read(format!("/proc/{}/auxv", caller.tid)).unwrap_or_default();
+    let word = |part: &[u8]| part.try_into().map_or(0, u64::from_ne_bytes);
+    let base = auxv.chunks_exact(16).find(|pair| word(&pair[..8]) == BASE).map(|pair| word(&pair[8..]));
+    base.is_some_and(|base| base != 0 && (base..base + MOST).contains(&caller.at))
 }

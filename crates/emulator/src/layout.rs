@@ -1,0 +1,94 @@
+//! Where things are in the memory that the emulation library shares with the server of names. The build script gives the same numbers to
+//! the library's C. All are in bytes, and words are of 64 bits.
+
+/// Constants, and a list of them.
+macro_rules! layout {
+    ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
+        $($(#[$doc])* pub const $name: u64 = $value;)*
+        /// All of them.
+        #[allow(dead_code, reason = "the build script gives them to the C compiler")]
+        pub const ALL: &[(&str, u64)] = &[$((stringify!($name), $name)),*];
+    };
+}
+
+layout! {
+    /// The library's place in every process: below 4 GiB, so that an instruction of five bytes loads it; above what programs without
+    /// position independence and their heaps use.
+    BASE = 0xf000_0000;
+    /// The page whose calls the net lets pass. Nothing but the library's gate is in it.
+    GATE_SIZE = 0x1000;
+    /// The gate and the library.
+    TEXT_SIZE = 0x4000;
+    /// Where a rewritten site enters the library, and where the first one of a process has it made ready.
+    ENTER = 0x1000;
+    PREPARE = 0x1010;
+
+    /// The header, offsets in it, and the length of the prefix of the topmost layer's files.
+    HEADER = TEXT_SIZE;
+    HEADER_SIZE = 0x1000;
+    /// Not 0: every call goes to the server.
+    IS_OFF = 0;
+    /// Not 0: calls relative to a descriptor go to the server.
+    DIRS_ARE_OFF = 8;
+    /// The device number of /proc.
+    PROC_DEV = 16;
+    PREFIX_LEN = 24;
+    PREFIX = 64;
+    PREFIX_MAX = 512;
+    /// A word for each remainder of process numbers: how often a working directory there has changed.
+    CWDS = 0x800;
+    CWDS_COUNT = 256;
+
+    /// Names that a layer says something of: hashes, with what in the two lowest bits.
+    NAMES = HEADER + HEADER_SIZE;
+    NAMES_COUNT = 1 << 17;
+    /// The server answers.
+    NAME_SERVED = 1;
+    /// It is a file of the topmost layer's, and no directory.
+    NAME_LEAF = 2;
+    /// Files whose attributes are not what the kernel says: hashes of device and number.
+    FILES = NAMES + 8 * NAMES_COUNT;
+    FILES_COUNT = 1 << 16;
+    /// Both kinds of hashes are within so many places of their first.
+    PROBES = 64;
+
+    /// Directories that the server has looked up, by the hash of the path as it was written.
+    DIRS = FILES + 8 * FILES_COUNT;
+    DIRS_COUNT = 2048;
+    DIR_SIZE = 256;
+    DIR_PROBES = 8;
+    /// In one: a count that is odd while it is written, the key, the hash of the name, its length and what it is, the name.
+    DIR_COUNT = 0;
+    DIR_KEY = 8;
+    DIR_HASH = 16;
+    DIR_WHAT = 24;
+    DIR_NAME = 32;
+    DIR_NAME_MAX = DIR_SIZE - DIR_NAME;
+    /// What it is, in its two lowest bits: a name that the layers say nothing of is the host's; or is not there; or this is not.
+    DIR_HOST = 1;
+    DIR_LAYER = 2;
+    DIR_MISSING = 3;
+    /// The path is the name.
+    DIR_IS_PLAIN = 4;
+    /// The name's length is above these.
+    DIR_LEN_SHIFT = 8;
+
+    /// From here on the processes write: hashes of what was recorded, and texts of it.
+    SEEN = DIRS + DIR_SIZE * DIRS_COUNT;
+    SEEN_COUNT = 1 << 17;
+    /// The first word counts the bytes that are taken after it.
+    LOG = SEEN + 8 * SEEN_COUNT;
+    LOG_SIZE = 4 << 20;
+    /// Texts begin at multiples of this, and lie after a word: length, kind and whether it is whole.
+    LOG_STEP = 16;
+    LOG_OPENED = 1;
+    LOG_MISSED = 2;
+    LOG_LINK = 3;
+    SIZE = LOG + LOG_SIZE;
+
+    /// FNV-1a.
+    HASH_START = 0xcbf2_9ce4_8422_2325;
+    HASH_FACTOR = 0x0100_0000_01b3;
+    /// Spreads a hash, whose highest bits then say where it is.
+    SPREAD = 0x9e37_79b9_7f4a_7c15;
+}

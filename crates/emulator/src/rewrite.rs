@@ -1,0 +1,253 @@
+//! Rewriting the C library: sites of system calls become jumps to stubs, which lie in a segment after the library's own.
+//!
+//! A site is rewritten where the instruction after `syscall` is one of few that compare its result, which can be carried out elsewhere and
+//! make room for a jump of five bytes, and where no branch leads to between the two. All others stay, and are caught by the net.
+
+use crate::entry::{COMMON_SIZE, common, stub};
+use std::collections::HashMap;
+
+const PAGE: usize = 0x1000;
+const SEGMENT: usize = 56;
+const LOAD: u32 = 1;
+const TABLE: u32 = 6;
+const EXECUTE: u32 = 1;
+const NOP: u8 = 0x90;
+/// Bytes of the longest instruction that is carried out elsewhere.
+const LONGEST_AFTER: usize = 6;
+
+/// Numbers of the calls whose sites are rewritten: those that the library answers.
+const ANSWERED: [u32; 14] = [2, 4, 5, 6, 21, 78, 89, 217, 257, 262, 267, 269, 332, 439];
+/// clone, fork, vfork: the child may run in the parent's memory, and on its stack.
+const FORKS: std::ops::RangeInclusive<u32> = 56..=58;
+
+/// A program header.
+#[derive(Debug, Clone, Copy)]
+struct Segment {
+    kind: u32,
+    flags: u32,
+    offset: u64,
+    address: u64,
+    file_size: u64,
+    size: u64,
+    align: u64,
+}
+
+/// A system call: where, and the instruction after it.
+#[derive(Debug)]
+struct Site {
+    at: usize,
+    after: Vec<u8>,
+}
+
+fn word<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
+    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    word(bytes, at).map(u64::from_le_bytes)
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    word(bytes, at).map(u32::from_le_bytes)
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
+    word(bytes, at).map(u16::from_le_bytes)
+}
+
+impl Segment {
+    fn read(elf: &[u8], at: usize) -> Option<Self> {
+        let long = |n: usize| u64_at(elf, at + 8 * n);
+        let (kind, flags) = (u32_at(elf, at)?, u32_at(elf, at + 4)?);
+        Some(Self {
+            kind,
+            flags,
+            offset: long(1)?,
+            address: long(2)?,
+            file_size: long(4)?,
+            size: long(5)?,
+            align: long(6)?,
+        })
+    }
+
+    fn write(&self, to: &mut Vec<u8>) {
+        to.extend_from_slice(&self.kind.to_le_bytes());
+        to.extend_from_slice(&self.flags.to_le_bytes());
+        for long in [self.offset, self.address, self.address, self.file_size, self.size, self.align] {
+            to.extend_from_slice(&long.to_le_bytes());
+        }
+    }
+}
+
+/// The shared object with its sites rewritten, or none: it is none for this processor, or has no site.
+pub fn rewrite(elf: &[u8]) -> Option<Vec<u8>> {
+    if crate::TEXT.is_empty() || !elf.starts_with(b"\x7fELF\x02\x01") || (u16_at(elf, 16)?, u16_at(elf, 18)?) != (3, 62) {
+        return None;
+    }
+    let (table, count) = (usize::try_from(u64_at(elf, 32)?).ok()?, usize::from(u16_at(elf, 56)?));
+    let mut segments = (0..count).map(|n| Segment::read(elf, table.checked_add(n * SEGMENT)?)).collect::<Option<Vec<_>>>()?;
+    let last = segments.iter().rposition(|segment| segment.kind == LOAD)?;
+    let end = segments.iter().filter(|segment| segment.kind == LOAD).map(|segment| segment.address + segment.size).max()?;
+    let text = *segments.iter().find(|segment| segment.kind == LOAD && segment.flags & EXECUTE != 0)?;
+    let (start, len) = (usize::try_from(text.offset).ok()?, usize::try_from(text.file_size).ok()?);
+    let code = elf.get(start..start.checked_add(len)?)?;
+    let sites = sites(code);
+
+    if sites.is_empty() {
+        return None;
+    }
+    let address = end.next_multiple_of(PAGE as u64);
+    let mut made = elf.to_vec();
+    made.resize(elf.len().next_multiple_of(PAGE), 0);
+    let offset = made.len();
+    // In the new segments: the program headers, the stubs, what the stubs have in common, and the state, in a page that is written.
+    let headers = (count + 2) * SEGMENT;
+    let space = sites.len() * stub(0, 0, &[0; LONGEST_AFTER], 0)?.len();
+    let common_at = (headers + space).next_multiple_of(PAGE);
+    let state = common_at + COMMON_SIZE;
+    let mut code = vec![0; state + PAGE];
+    let mut at = headers;
+    for site in &sites {
+        // What is at an offset in the text's segment is as far on in memory.
+        let from = text.address + site.at as u64;
+        let to = address + at as u64;
+        let bytes = stub(to, address + common_at as u64, &site.after, from + 2 + site.after.len() as u64)?;
+        code[at..at + bytes.len()].copy_from_slice(&bytes);
+        at += bytes.len();
+        let mut patch = vec![0xe9];
+        patch.extend_from_slice(&i32::try_from(to as i64 - (from as i64 + 5)).ok()?.to_le_bytes());
+        patch.resize(2 + site.after.len(), NOP);
+        made[start + site.at..start + site.at + patch.len()].copy_from_slice(&patch);
+    }
+    code[common_at..common_at + common().len()].copy_from_slice(common());
+
+    let segment = |flags: u32, at: usize, size: usize| Segment {
+        kind: LOAD,
+        flags,
+        offset: (offset + at) as u64,
+        address: address + at as u64,
+        file_size: size as u64,
+        size: size as u64,
+        align: PAGE as u64,
+    };
+    segments.splice(last + 1..=last, [segment(5, 0, state), segment(6, state, PAGE)]);
+    for entry in segments.iter_mut().filter(|entry| entry.kind == TABLE) {
+        *entry = Segment { kind: TABLE, align: 8, ..segment(4, 0, headers) };
+    }
+    let mut table = Vec::new();
+    segments.iter().for_each(|entry| entry.write(&mut table));
+    code[..headers].copy_from_slice(&table);
+    made.extend_from_slice(&code);
+    made[32..40].copy_from_slice(&(offset as u64).to_le_bytes());
+    made[56..58].copy_from_slice(&u16::try_from(count + 2).ok()?.to_le_bytes());
+    Some(made)
+}
+
+/// The instruction after a site, if it can be carried out elsewhere: `cmp` of the result with the least error, `test` of the result, or vfork's
+/// `push` and `cmp`.
+fn displaced(after: &[u8]) -> Option<usize> {
+    let is_least = |at: usize| matches!(u32_at(after, at), Some(0xffff_f000 | 0xffff_f001));
+    match after {
+        [0x48, 0x3d, ..] if is_least(2) => Some(6),
+        [0x3d, ..] if is_least(1) => Some(5),
+        [0x57, 0x3d, ..] if is_least(2) => Some(6),
+        [0x48, 0x85, 0xc0, ..] => Some(3),
+        _ => None,
+    }
+}
+
+/// The sites that can be rewritten and are worth it.
+fn sites(code: &[u8]) -> Vec<Site> {
+    let mut sites = Vec::new();
+    for at in (0..code.len()).filter(|at| code[*at..].starts_with(&[0x0f, 0x05])) {
+        let Some(len) = displaced(&code[at + 2..]) else { continue };
+        // `mov eax, number`, not far before.
+        let before = at.saturating_sub(24);
+        let number = (before..at.saturating_sub(4)).rev().filter(|from| code[*from] == 0xb8).find_map(|from| u32_at(code, from + 1));
+        let number = number.filter(|number| *number < 512);
+        if number.is_none_or(|number| ANSWERED.contains(&number) || FORKS.contains(&number)) {
+            sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
+        }
+    }
+    let inner: HashMap<usize, usize> =
+        sites.iter().enumerate().flat_map(|(n, site)| (1..2 + site.after.len()).map(move |byte| (site.at + byte, n))).collect();
+    let mut bad = vec![false; sites.len()];
+    // Whatever could be a branch counts as one.
+    for at in 0..code.len() {
+        let near = match code[at] {
+            0xe8 | 0xe9 => Some(at + 1),
+            0x0f if code.get(at + 1).is_some_and(|next| next & 0xf0 == 0x80) => Some(at + 2),
+            _ => None,
+        };
+        let far = near.and_then(|from| Some(from as i64 + 4 + i64::from(u32_at(code, from)?.cast_signed())));
+        let short = matches!(code[at], 0x70..=0x7f | 0xe0..=0xe3 | 0xeb)
+            .then(|| code.get(at + 1).map(|byte| at as i64 + 2 + i64::from(byte.cast_signed())))
+            .flatten();
+        for target in [far, short].into_iter().flatten() {
+            if let Some(site) = usize::try_from(target).ok().and_then(|target| inner.get(&target)) {
+                // A site's own bytes are no branch into it.
+                bad[*site] |= !(sites[*site].at..sites[*site].at + 2 + sites[*site].after.len()).contains(&at);
+            }
+        }
+    }
+    let mut bad = bad.into_iter();
+    sites.retain(|_| !bad.next().unwrap_or(true));
+    sites
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, path::Path, process::Command};
+
+    const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
+
+    #[test]
+    fn a_branch_into_a_site_keeps_it() {
+        let site = [0xb8, 1, 1, 0, 0, 0x0f, 0x05, 0x48, 0x3d, 0, 0xf0, 0xff, 0xff, 0xc3];
+        assert_eq!(sites(&site).len(), 1);
+        // jmp to the comparison
+        let branch = [site.as_slice(), &[0xeb, (-9_i8).cast_unsigned()]].concat();
+        assert_eq!(sites(&branch).len(), 0);
+        let beside = [site.as_slice(), &[0xeb, (-3_i8).cast_unsigned()]].concat();
+        assert_eq!(sites(&beside).len(), 1);
+        // write is no call with a name.
+        let other = [&[0xb8, 1, 0, 0, 0], &site[5..]].concat();
+        assert_eq!(sites(&other).len(), 0);
+    }
+
+    #[test]
+    fn refuses_what_is_no_library() {
+        let Ok(libc) = fs::read(LIBC) else { return };
+        for len in (0..200).chain([4096, libc.len() / 2]) {
+            let _ = rewrite(&libc[..len]);
+        }
+        let mut damaged = libc;
+        damaged[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert!(rewrite(&damaged).is_none());
+        assert!(rewrite(b"#!/bin/sh").is_none());
+    }
+
+    /// Without a server all calls are as they were.
+    #[test]
+    fn programs_run_with_the_rewritten_library() {
+        if !Path::new(LIBC).exists() {
+            return;
+        }
+        let libc = fs::read(LIBC).expect("the C library");
+        let made = rewrite(&libc).expect("sites");
+        let dir = std::env::temp_dir().join(format!("slipway-rewrite-{}", std::process::id()));
+        fs::create_dir_all(&dir).expect("directory");
+        fs::write(dir.join("libc.so.6"), made).expect("write");
+        let run = |program: &str, args: &[&str]| {
+            Command::new(program).args(args).env("LD_LIBRARY_PATH", &dir).output().expect("start a program")
+        };
+        // Opens, looks, forks, runs and lists.
+        let script = "cat /proc/self/maps | grep libc.so; test -e /etc/passwd && ls -l / | wc -l; (exit 3); echo $?; cd /usr && pwd";
+        let output = run("/bin/sh", &["-c", script]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");
+        assert!(text.contains(dir.to_str().expect("a path")) && text.ends_with("3\n/usr\n"), "{text}");
+        fs::remove_dir_all(dir).expect("remove");
+    }
+}

@@ -1,0 +1,386 @@
+//! The index: what the emulation library in the command's processes reads of the view, in memory that it maps.
+//!
+//! It says less than the view, never something else: names and files that a layer has to do with, and directories that the server has
+//! looked up. A change is in it before the call that made it returns. What the library looked at by itself comes back in a log, which the
+//! processes write: any of it may be wrong, and it is recorded only.
+
+use crate::record::Record;
+use rustix::{
+    fd::OwnedFd,
+    fs::{AtFlags, CWD, FileType, MemfdFlags, Mode, OFlags, Stat, fstat, ftruncate, memfd_create, open, openat2, statat},
+    io::Errno,
+};
+use slipway_emulator::{TEXT, layout as at};
+use slipway_fabric::sync::{
+    AtomicU64, Mapping,
+    Ordering::{Acquire, Relaxed, Release},
+    Shared, fence,
+};
+use slipway_layer::{Changes, Links, Place, Said, TreePath, View};
+use std::{
+    collections::{HashMap, HashSet},
+    fs::File,
+    io::{self, Write},
+    os::fd::{AsFd, AsRawFd},
+};
+
+const fn words(bytes: u64) -> usize {
+    (bytes / 8) as usize
+}
+
+/// A program's path of a directory is no longer here, nor a name in the index.
+const LONGEST: usize = 1024;
+/// How many different paths are looked up for the index between two changes of directories.
+const MOST_OFFERED: usize = 1 << 16;
+
+pub(crate) struct Index {
+    file: OwnedFd,
+    header: Shared<[AtomicU64; words(at::HEADER_SIZE)]>,
+    names: Shared<[AtomicU64; at::NAMES_COUNT as usize]>,
+    files: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
+    dirs: Shared<[AtomicU64; words(at::DIRS_COUNT * at::DIR_SIZE)]>,
+    log: Shared<[AtomicU64; words(at::LOG_SIZE)]>,
+    /// Bytes of the log that were read.
+    read: u64,
+    /// Paths of directories that were looked up.
+    offered: HashSet<Vec<u8>>,
+    /// C libraries by device, number, size and time; none: it can't be rewritten.
+    libraries: HashMap<(u64, u64, i64, i64), Option<OwnedFd>>,
+}
+
+fn hash(start: u64, text: &[u8]) -> u64 {
+    text.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(at::HASH_FACTOR))
+}
+
+/// The hash of a name from the root on; that of the root is of no text.
+fn name_hash(path: &TreePath) -> u64 {
+    hash(at::HASH_START, &text_of(path))
+}
+
+fn text_of(path: &TreePath) -> Vec<u8> {
+    if path.is_root() { Vec::new() } else { path.absolute() }
+}
+
+fn file_hash(dev: u64, ino: u64) -> u64 {
+    let hash = (ino ^ dev.rotate_left(32)).wrapping_mul(at::SPREAD);
+    hash ^ hash >> 29
+}
+
+fn place(hash: u64, count: u64) -> u64 {
+    hash.wrapping_mul(at::SPREAD) >> (64 - count.trailing_zeros())
+}
+
+/// Memory that the processes map. They execute a part of it, which some systems forbid unless it is asked for.
+fn memory(name: &str) -> Result<OwnedFd, Errno> {
+    const EXEC: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
+    match memfd_create(name, MemfdFlags::CLOEXEC | EXEC | MemfdFlags::ALLOW_SEALING) {
+        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING),
+        made => made,
+    }
+}
+
+impl Index {
+    /// Of a view whose topmost layer has its files there. None where there is no emulation library, or it can't be had.
+    pub(crate) fn new(view: &mut View, files: Option<&TreePath>) -> Option<Self> {
+        if TEXT.is_empty() {
+            return None;
+        }
+        let file = memory("slipway-unix").ok()?;
+        ftruncate(&file, at::SIZE).ok()?;
+        File::from(file.try_clone().ok()?).write_all(TEXT).ok()?;
+        rustix::fs::fcntl_add_seals(&file, rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW).ok()?;
+        let mapping = map(&file).ok()?;
+        let mut index = Self {
+            header: mapping.view(at::HEADER as usize)?,
+            names: mapping.view(at::NAMES as usize)?,
+            files: mapping.view(at::FILES as usize)?,
+            dirs: mapping.view(at::DIRS as usize)?,
+            log: mapping.view(at::LOG as usize)?,
+            file,
+            read: 0,
+            offered: HashSet::new(),
+            libraries: HashMap::new(),
+        };
+        let prefix = files.map(TreePath::absolute).unwrap_or_default();
+        if prefix.len() as u64 > at::PREFIX_MAX {
+            return None;
+        }
+        index.header[words(at::PREFIX_LEN)].store(prefix.len() as u64, Relaxed);
+        for (n, part) in prefix.chunks(8).enumerate() {
+            index.header[words(at::PREFIX) + n].store(word_of(part), Relaxed);
+        }
+        let proc_dev = statat(CWD, "/proc", AtFlags::empty()).ok()?.st_dev;
+        index.header[words(at::PROC_DEV)].store(proc_dev, Relaxed);
+        for hidden in view.rules.hidden.clone() {
+            index.say(&hidden, at::NAME_SERVED);
+            index.serve_dir(view, &hidden.parent());
+        }
+        let top = view.layers().len().wrapping_sub(1);
+        for (number, layer) in view.layers().iter().enumerate() {
+            let mut said = Vec::new();
+            layer.each(&TreePath::root(), &mut |path, what| said.push((path.clone(), what)));
+            index.enter(view, said, number == top);
+            let copies = layer.copies().collect();
+            index.enter_copies(view, copies);
+        }
+        if view.layers().iter().any(|layer| !layer.is_empty()) {
+            index.serve_dir(view, &TreePath::root());
+        }
+        view.take_changes();
+        Some(index)
+    }
+
+    /// The memory, for a process that maps it.
+    pub(crate) fn share(&self) -> Result<OwnedFd, Errno> {
+        rustix::io::fcntl_dupfd_cloexec(&self.file, 0)
+    }
+
+    /// From here on the server answers every call.
+    pub(crate) fn off(&self) {
+        self.header[words(at::IS_OFF)].store(1, Release);
+    }
+
+    fn put(&self, table: &[AtomicU64], hash: u64, what: u64) {
+        let count = table.len() as u64;
+        for n in 0..at::PROBES {
+            let slot = &table[((place(hash, count) + n) & (count - 1)) as usize];
+            let word = slot.load(Relaxed);
+            if word == 0 || (word ^ hash) >> 2 == 0 {
+                slot.store((hash & !3) | what, Release);
+                return;
+            }
+        }
+        self.off();
+    }
+
+    fn say(&self, path: &TreePath, what: u64) {
+        self.put(&*self.names, name_hash(path), what);
+    }
+
+    fn serve_file(&self, dev: u64, ino: u64) {
+        self.put(&*self.files, file_hash(dev, ino), at::NAME_SERVED);
+    }
+
+    /// What is open on a directory that layers have to do with is looked at by the server, in whichever of them it is.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    fn serve_dir(&self, view: &View, path: &TreePath) {
+        let places = (0..view.layers().len()).map(Place::Layer).chain([Place::Host]);
+        for place in places {
+            if let Ok(stat) = statat(view.root(place), path.relative(), AtFlags::SYMLINK_NOFOLLOW) {
+                self.serve_file(stat.st_dev as u64, stat.st_ino as u64);
+            }
+        }
+    }
+
+    fn enter(&mut self, view: &View, said: Vec<(TreePath, Said)>, is_top: bool) {
+        for (path, what) in said {
+            self.say(&path, if what == Said::Leaf && is_top { at::NAME_LEAF } else { at::NAME_SERVED });
+            if what == Said::Dir {
+                self.serve_dir(view, &path);
+            }
+        }
+    }
+
+    fn enter_copies(&self, view: &View, copies: Vec<((u64, u64), u64)>) {
+        let devs: HashSet<u64> = view.layers().iter().filter_map(|layer| Some(statat(CWD, layer.dir(), AtFlags::empty()).ok()?.st_dev)).collect();
+        for ((dev, ino), copy) in copies {
+            self.serve_file(dev, ino);
+            devs.iter().for_each(|dev| self.serve_file(*dev, copy));
+        }
+    }
+
+    /// Takes over what the topmost layer began to say.
+    pub(crate) fn update(&mut self, view: &View, changes: Changes) {
+        let Some(top) = view.top() else { return };
+        let mut said = Vec::new();
+        for name in changes.names {
+            top.each(&name, &mut |path, what| said.push((path.clone(), what)));
+            if name.parent().is_root() {
+                self.serve_dir(view, &TreePath::root());
+            }
+        }
+        self.enter(view, said, true);
+        self.enter_copies(view, changes.copies);
+    }
+
+    /// A directory or a link was removed or renamed, or may have been: what was looked up is looked up again.
+    pub(crate) fn forget_dirs(&mut self) {
+        if self.offered.is_empty() {
+            return;
+        }
+        self.offered.clear();
+        for entry in self.dirs.chunks(words(at::DIR_SIZE)) {
+            if entry[words(at::DIR_COUNT)].load(Relaxed) != 0 {
+                write(entry, |entry| entry[words(at::DIR_KEY)].store(0, Relaxed));
+            }
+        }
+    }
+
+    /// A directory of the host's is no more where it was: descriptors of it, and of what is below it, are the server's.
+    pub(crate) fn serve_descriptors(&self) {
+        self.header[words(at::DIRS_ARE_OFF)].store(1, Release);
+    }
+
+    /// A process changed its working directory; without a number they all may have.
+    pub(crate) fn moved(&self, pid: Option<u32>) {
+        for n in 0..at::CWDS_COUNT {
+            if pid.is_none_or(|pid| u64::from(pid) % at::CWDS_COUNT == n) {
+                self.header[words(at::CWDS + 8 * n)].fetch_add(1, Release);
+            }
+        }
+    }
+
+    /// Looks up what a program calls a directory, once.
+    pub(crate) fn offer(&mut self, view: &View, links: &dyn Links, dir: &[u8]) {
+        if dir.len() > LONGEST || self.offered.len() > MOST_OFFERED || !self.offered.insert(dir.to_vec()) {
+            return;
+        }
+        let Some((name, what)) = known(view, links, dir) else { return };
+        let text = text_of(&name);
+        if text.len() as u64 > at::DIR_NAME_MAX {
+            return;
+        }
+        let plain = if text == dir { at::DIR_IS_PLAIN } else { 0 };
+        let key = hash(at::HASH_START, dir);
+        let entries: Vec<&[AtomicU64]> = self.dirs.chunks(words(at::DIR_SIZE)).collect();
+        let near = |n: u64| entries[((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize];
+        let free = (0..at::DIR_PROBES).map(near).find(|entry| {
+            entry[words(at::DIR_COUNT)].load(Relaxed) == 0 || matches!(entry[words(at::DIR_KEY)].load(Relaxed), 0) 
+        });
+        write(free.unwrap_or_else(|| near(key % at::DIR_PROBES)), |entry| {
+            entry[words(at::DIR_KEY)].store(key, Relaxed);
+            entry[words(at::DIR_HASH)].store(hash(at::HASH_START, &text), Relaxed);
+            entry[words(at::DIR_WHAT)].store((text.len() as u64) << at::DIR_LEN_SHIFT | plain | what, Relaxed);
+            for (n, part) in text.chunks(8).enumerate() {
+                entry[words(at::DIR_NAME) + n].store(word_of(part), Relaxed);
+            }
+        });
+    }
+
+    /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    pub(crate) fn library(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
+        let Stat { st_dev, st_ino, st_size, st_mtime, .. } = fstat(fd).ok()?;
+        let key = (st_dev as u64, st_ino as u64, st_size as i64, st_mtime as i64);
+        let made = self.libraries.entry(key).or_insert_with(|| rewritten(fd));
+        // One of its own, with a position of its own.
+        let path = format!("/proc/self/fd/{}", made.as_ref()?.as_raw_fd());
+        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+    }
+
+    /// Takes what the processes looked at by themselves.
+    pub(crate) fn drain(&mut self, view: &View, record: &mut Record) {
+        let end = self.log[0].load(Acquire).min(at::LOG_SIZE - at::LOG_STEP);
+        while self.read < end {
+            let start = words(at::LOG_STEP + self.read);
+            let head = self.log[start].load(Acquire);
+            let (len, kind) = (head >> 8, head & 0xff);
+            let size = (8 + len).next_multiple_of(at::LOG_STEP);
+            if head == 0 || len > at::LOG_STEP * 512 || self.read + size > end {
+                // Its writer was killed, or something else wrote there.
+                self.read += at::LOG_STEP;
+                continue;
+            }
+            self.read += size;
+            let bytes: Vec<u8> =
+                (0..words(len.next_multiple_of(8))).flat_map(|n| self.log[start + 1 + n].load(Relaxed).to_ne_bytes()).collect();
+            let path = TreePath::literal(&bytes[..len as usize]);
+            match kind {
+                at::LOG_OPENED => {
+                    let kind = view.find(&path).map_or(FileType::RegularFile, |found| found.kind());
+                    record.opened(&path, kind);
+                }
+                at::LOG_LINK => record.opened(&path, FileType::Symlink),
+                at::LOG_MISSED => record.missed(path),
+                _ => {}
+            }
+        }
+    }
+}
+
+fn word_of(part: &[u8]) -> u64 {
+    let mut word = [0; 8];
+    word[..part.len()].copy_from_slice(part);
+    u64::from_ne_bytes(word)
+}
+
+/// Changes an entry that may be read meanwhile: its count is odd then.
+fn write(entry: &[AtomicU64], change: impl FnOnce(&[AtomicU64])) {
+    let count = entry[words(at::DIR_COUNT)].load(Relaxed);
+    entry[words(at::DIR_COUNT)].store(count + 1, Relaxed);
+    fence(Release);
+    change(entry);
+    entry[words(at::DIR_COUNT)].store(count + 2, Release);
+}
+
+/// What the library may know of a directory: its name, or that of the first directory on the way that is missing; and what other names
+/// in it mean.
+fn known(view: &View, links: &dyn Links, dir: &[u8]) -> Option<(TreePath, u64)> {
+    let root = TreePath::root();
+    if dir.is_empty() {
+        return rest(view, &root).map(|what| (root, what));
+    }
+    match view.resolve(&root, dir, true, links) {
+        Ok(resolved) if resolved.is_magic => None,
+        Ok(resolved) if resolved.found.as_ref().is_some_and(|found| found.kind() == FileType::Directory) => {
+            rest(view, &resolved.path).map(|what| (resolved.path, what))
+        }
+        Ok(resolved) if resolved.found.is_none() => missing(view, resolved.path),
+        Err(Errno::NOENT) => {
+            let above = &dir[..dir.iter().rposition(|byte| *byte == b'/')?];
+            let (name, what) = known(view, links, above)?;
+            let last = &dir[above.len() + 1..];
+            match what {
+                at::DIR_MISSING => Some((name, what)),
+                // It is there, and not what it must be.
+                _ if matches!(last, b"" | b"." | b"..") => None,
+                _ => missing(view, name.join(last)),
+            }
+        }
+        _ => None,
+    }
+}
+
+fn missing(view: &View, name: TreePath) -> Option<(TreePath, u64)> {
+    (rest(view, &name.parent()).is_some() && matches!(view.find(&name), Err(Errno::NOENT))).then_some((name, at::DIR_MISSING))
+}
+
+/// What names in a directory mean that no layer says anything of. The kernel must find a directory of the host's by its name alone; what is
+/// in /proc depends on the one that looks.
+fn rest(view: &View, dir: &TreePath) -> Option<u64> {
+    if dir.is_within(&TreePath::literal("proc")) {
+        return None;
+    }
+    match view.rest_of(dir)? {
+        None => Some(at::DIR_LAYER),
+        Some(Place::Host) => {
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let no_links = rustix::fs::ResolveFlags::NO_SYMLINKS | rustix::fs::ResolveFlags::NO_MAGICLINKS;
+            openat2(view.root(Place::Host), dir.relative(), flags, Mode::empty(), no_links).ok().map(|_| at::DIR_HOST)
+        }
+        Some(_) => None,
+    }
+}
+
+fn rewritten(fd: &OwnedFd) -> Option<OwnedFd> {
+    use std::os::unix::fs::FileExt;
+    const MOST: u64 = 16 << 20;
+    let file = File::from(fd.try_clone().ok()?);
+    let size = file.metadata().ok()?.len();
+    if size > MOST {
+        return None;
+    }
+    let mut bytes = vec![0; size as usize];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    let made = memory("libc.so.6").ok()?;
+    File::from(made.try_clone().ok()?).write_all(&slipway_emulator::rewrite(&bytes)?).ok()?;
+    let all = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::WRITE;
+    rustix::fs::fcntl_add_seals(&made, all | rustix::fs::SealFlags::SEAL).ok()?;
+    Some(made)
+}
+
+#[allow(unsafe_code, reason = "the file is sealed, and this process's own")]
+fn map(file: &OwnedFd) -> io::Result<std::sync::Arc<Mapping>> {
+    // SAFETY: the file has that size and is sealed against shrinking.
+    unsafe { Mapping::of_file(file.as_fd(), at::SIZE as usize) }
+}
