@@ -12,7 +12,7 @@ typedef unsigned int u32;
 enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
        SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_getdents64 = 217, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_statx = 332, SYS_faccessat2 = 439 };
-enum { ENOENT = 2, EFAULT = 14, EINVAL = 22, ELOOP = 40 };
+enum { ENOENT = 2, EFAULT = 14, ENOTDIR = 20, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
 enum { O_ACCMODE = 3, O_NOCTTY = 0400, O_NONBLOCK = 04000, O_LARGEFILE = 0100000, O_DIRECTORY = 0200000, O_NOFOLLOW = 0400000,
        O_CLOEXEC = 02000000 };
@@ -24,7 +24,7 @@ struct frame {
   u64 a[6];
 };
 
-/* A process's own, in the C library's copy (src/rewrite.rs names the first two words). */
+/* A process's own, in the C library's copy (src/entry.rs knows the first three). */
 struct state {
   u32 ready;
   /* Children that share this memory, and not the working directory, may be running it. */
@@ -351,7 +351,7 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
       return 0;
     }
   }
-  if (fd == -ELOOP && !(flags & O_NOFOLLOW)) return 0;
+  if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && !(flags & O_NOFOLLOW)) return 0;
   return answer(f, fd);
 }
 

@@ -11,8 +11,10 @@ pub const ASK: i32 = -4243;
 
 /// Bytes of the page before the state's, which the common part has for itself.
 pub(crate) const COMMON_SIZE: usize = 0x1000;
-/// In the state, after a word that says whether the library is ready (1) or has been tried (2): how many children may run in this memory.
-pub(crate) const CHILDREN: usize = 4;
+/// In the state, after a word that says whether the library is ready (1) or has been tried (2): how many children may run in this memory;
+/// and what is known of the working directory, if it is not 0.
+const CHILDREN: usize = 4;
+const DIRECTORY: usize = 8;
 
 // A stub. Forks use no stack here, which the child may share. While a child shares this memory, and not the working directory, what is known
 // of that is not used: the count says so. The kernel keeps the flags, so that what was compared before a call counts after it.
@@ -46,6 +48,9 @@ std::arch::global_asm!(
     "xor ecx, ecx",
     "mov dword ptr [rip + 0x10000000], ecx",
     "slipway_emulator_stub_clear:",
+    // Its working directory is counted by its own number.
+    "mov qword ptr [rip + 0x10000000], rcx",
+    "slipway_emulator_stub_forget:",
     "slipway_emulator_stub_end:",
     ".popsection",
 );
@@ -145,6 +150,7 @@ unsafe extern "C" {
     static slipway_emulator_stub_count: u8;
     static slipway_emulator_stub_uncount: u8;
     static slipway_emulator_stub_clear: u8;
+    static slipway_emulator_stub_forget: u8;
     static slipway_emulator_stub_end: u8;
     static slipway_emulator_common: u8;
     static slipway_emulator_common_end: u8;
@@ -174,10 +180,13 @@ pub(crate) fn stub(at: u64, common: u64, after: &[u8], next: u64) -> Option<Vec<
         Some(())
     };
     set(offset(&raw const slipway_emulator_stub_common), common)?;
-    for label in
-        [&raw const slipway_emulator_stub_count, &raw const slipway_emulator_stub_uncount, &raw const slipway_emulator_stub_clear]
-    {
-        set(offset(label) - 4, common + (COMMON_SIZE + CHILDREN) as u64)?;
+    for (label, word) in [
+        (&raw const slipway_emulator_stub_count, CHILDREN),
+        (&raw const slipway_emulator_stub_uncount, CHILDREN),
+        (&raw const slipway_emulator_stub_clear, CHILDREN),
+        (&raw const slipway_emulator_stub_forget, DIRECTORY),
+    ] {
+        set(offset(label) - 4, common + (COMMON_SIZE + word) as u64)?;
     }
     code.extend_from_slice(after);
     code.push(0xe9);

@@ -16,8 +16,9 @@ use slipway_fabric::sync::{
     Ordering::{Acquire, Relaxed, Release},
     Shared, fence,
 };
-use slipway_layer::{Changes, Links, Place, Said, TreePath, View};
+use slipway_layer::{Changes, Links, Place, Said, Target, TreePath, View};
 use std::{
+    cell::Cell,
     collections::{HashMap, HashSet},
     fs::File,
     io::{self, Write},
@@ -182,6 +183,9 @@ impl Index {
     }
 
     fn enter_copies(&self, view: &View, copies: Vec<((u64, u64), u64)>) {
+        if copies.is_empty() {
+            return;
+        }
         let devs: HashSet<u64> = view.layers().iter().filter_map(|layer| Some(statat(CWD, layer.dir(), AtFlags::empty()).ok()?.st_dev)).collect();
         for ((dev, ino), copy) in copies {
             self.serve_file(dev, ino);
@@ -235,7 +239,8 @@ impl Index {
         if dir.len() > LONGEST || self.offered.len() > MOST_OFFERED || !self.offered.insert(dir.to_vec()) {
             return;
         }
-        let Some((name, what)) = known(view, links, dir) else { return };
+        let links = Seen { links, led: Cell::new(false) };
+        let Some((name, what)) = known(view, &links, dir).filter(|_| !links.led.get()) else { return };
         let text = text_of(&name);
         if text.len() as u64 > at::DIR_NAME_MAX {
             return;
@@ -311,6 +316,20 @@ fn write(entry: &[AtomicU64], change: impl FnOnce(&[AtomicU64])) {
     fence(Release);
     change(entry);
     entry[words(at::DIR_COUNT)].store(count + 2, Release);
+}
+
+/// Links of /proc, and whether one led somewhere: for another process it leads elsewhere.
+struct Seen<'a> {
+    links: &'a dyn Links,
+    led: Cell<bool>,
+}
+
+impl Links for Seen<'_> {
+    fn target(&self, path: &TreePath) -> Option<Target> {
+        let target = self.links.target(path);
+        self.led.set(self.led.get() || target.is_some());
+        target
+    }
 }
 
 /// What the library may know of a directory: its name, or that of the first directory on the way that is missing; and what other names

@@ -9,7 +9,7 @@ use rustix::{
     fs::{FileType, Mode, RenameFlags},
     io::Errno,
 };
-use slipway_layer::{Found, Place, TreePath};
+use slipway_layer::{Found, Place, Resolved, TreePath};
 
 /// The last component as it was written.
 fn last(path: &[u8]) -> &[u8] {
@@ -19,12 +19,20 @@ fn last(path: &[u8]) -> &[u8] {
 impl Server {
     /// A name that must be free.
     fn free_name(&mut self, caller: Caller, dir: i32, path: u64, may_be_dir: bool) -> Result<TreePath, Errno> {
-        let resolved = self.lookup(caller, dir, path, false)?;
+        let text = read_string(caller.tid, path, PATH_MAX)?;
+        let resolved = self.lookup_last(caller, dir, &text)?;
         match resolved.found {
             Some(_) => Err(Errno::EXIST),
             None if resolved.must_be_dir && !may_be_dir => Err(Errno::NOENT),
             None => Ok(resolved.path),
         }
+    }
+
+    /// What calls that change a name find there: a slash after it says what it must be, and doesn't lead over a link.
+    fn lookup_last(&mut self, caller: Caller, dir: i32, path: &[u8]) -> Result<Resolved, Errno> {
+        let end = path.iter().rposition(|byte| *byte != b'/').map_or(path.len(), |last| last + 1);
+        let resolved = self.lookup_bytes(caller, dir, &path[..end], false)?;
+        Ok(Resolved { must_be_dir: resolved.must_be_dir || end < path.len(), ..resolved })
     }
 
     pub(super) fn mkdir(&mut self, caller: Caller, dir: i32, path: u64, mode: u32) -> Reply {
@@ -59,7 +67,7 @@ impl Server {
         }
         let text = read_string(caller.tid, path, PATH_MAX)?;
         let is_dir = flags & libc::AT_REMOVEDIR != 0;
-        let resolved = self.lookup_bytes(caller, dir, &text, false)?;
+        let resolved = self.lookup_last(caller, dir, &text)?;
         match (last(&text), is_dir) {
             (b".", true) => return Err(Errno::INVAL),
             (b"..", true) => return Err(Errno::NOTEMPTY),
@@ -68,6 +76,9 @@ impl Server {
             _ => {}
         }
         let found = resolved.found.ok_or(Errno::NOENT)?;
+        if resolved.must_be_dir && found.kind() != FileType::Directory {
+            return Err(Errno::NOTDIR);
+        }
         self.view.remove(&found, is_dir)?;
         self.left(&found);
         Ok(Answer::Value(0))
@@ -87,14 +98,18 @@ impl Server {
     pub(super) fn rename(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: u32) -> Reply {
         let (from, to) = (read_string(caller.tid, from, PATH_MAX)?, read_string(caller.tid, to, PATH_MAX)?);
         let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
-        let old = self.lookup_bytes(caller, from_dir, &from, false)?;
-        let new = self.lookup_bytes(caller, to_dir, &to, false)?;
+        let old = self.lookup_last(caller, from_dir, &from)?;
+        let new = self.lookup_last(caller, to_dir, &to)?;
         if [last(&from), last(&to)].iter().any(|name| matches!(*name, b"" | b"." | b"..")) {
             return Err(Errno::BUSY);
         }
         let found = old.found.ok_or(Errno::NOENT)?;
-        if new.must_be_dir && found.kind() != FileType::Directory && !flags.contains(RenameFlags::EXCHANGE) {
+        let exchanges = flags.contains(RenameFlags::EXCHANGE);
+        if (old.must_be_dir || new.must_be_dir && !exchanges) && found.kind() != FileType::Directory {
             return Err(Errno::NOTDIR);
+        }
+        if !exchanges && found.path != new.path && found.path.is_within(&new.path) {
+            return Err(Errno::NOTEMPTY);
         }
         self.view.rename(&found, &new.path, flags)?;
         [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));
@@ -107,13 +122,14 @@ impl Server {
 
     pub(super) fn link(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: i32) -> Reply {
         let from = read_string(caller.tid, from, PATH_MAX)?;
-        let new = self.free_name(caller, to_dir, to, false)?;
         if from.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             let open = self.fetch(caller, from_dir)?;
+            let new = self.free_name(caller, to_dir, to, false)?;
             return done(self.view.link_open(&open, &new));
         }
         let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
         let found: Found = old.found.ok_or(Errno::NOENT)?;
+        let new = self.free_name(caller, to_dir, to, false)?;
         if old.is_magic {
             // /proc/self/fd/N of a file without a name.
             let open =

@@ -76,6 +76,11 @@ impl Server {
         }
         let exclusive = flags.contains(OFlags::CREATE | OFlags::EXCL);
         let follow = !flags.contains(OFlags::NOFOLLOW) && !exclusive;
+        if flags.contains(OFlags::CREATE) && path.last() == Some(&b'/') && !is_path {
+            // The directory that it would be in counts first.
+            let end = path.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
+            return Err(self.lookup_bytes(caller, dir, &path[..end], false).err().unwrap_or(Errno::ISDIR));
+        }
         let resolved = self.lookup_bytes(caller, dir, path, follow)?;
         // The caller's terminal stays the caller's; the server's own is none of its business.
         flags |= OFlags::CLOEXEC | OFlags::NOCTTY;
