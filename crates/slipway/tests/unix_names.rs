@@ -38,7 +38,7 @@ fn life(seed: u64, count: u32, options: Option<&[&str]>) -> String {
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
     clean(&mut command);
     let ran = Running::start(command).finish();
-    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "seed {seed}, {options:?}: {ran:?}");
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "seed {seed}, {options:?}");
     ran.stdout
 }
 

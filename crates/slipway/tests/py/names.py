@@ -94,7 +94,7 @@ def in_child(at):
 
 
 def in_program(at):
-    script = "ls x y z f g s 2>/dev/null; test -r x && cat x; pwd -P"
+    script = "ls x y z f g s 2>/dev/null; test -r x && cat x 2>/dev/null; pwd -P"
     return subprocess.run(["/bin/sh", "-c", script], cwd=at, stdout=subprocess.PIPE).stdout.replace(above.encode(), b"")
 
 
