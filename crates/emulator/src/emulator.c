@@ -10,7 +10,7 @@ typedef unsigned long u64;
 typedef unsigned int u32;
 
 enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
-       SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_getdents64 = 217, SYS_openat = 257,
+       SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_statx = 332, SYS_faccessat2 = 439 };
 enum { ENOENT = 2, EFAULT = 14, ENOTDIR = 20, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
@@ -24,13 +24,15 @@ struct frame {
   u64 a[6];
 };
 
-/* A process's own, in the C library's copy (src/entry.rs knows the first three). */
+/* A process's own, in the C library's copy (src/entry.rs knows the first four). */
 struct state {
   u32 ready;
   /* Children that share this memory, and not the working directory, may be running it. */
   u32 forks;
   /* The working directory: odd while it is written; for which count of the index it holds; its text, empty for the root's. */
   u64 count;
+  /* Not 0: this process has had children, which the server must know of before it ends. */
+  u64 forked;
   u64 slot, changes, hash, len;
   char cwd[256];
   /* Pages that could be read when they were last tried. */
@@ -477,6 +479,7 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   case SYS_faccessat2: return do_access(f, s, (int)a[0], (char *)a[1], (u32)a[2], (u32)a[3]);
   case SYS_readlink: return do_readlink(f, s, AT_FDCWD, (char *)a[0], (char *)a[1], (u32)a[2]);
   case SYS_readlinkat: return do_readlink(f, s, (int)a[0], (char *)a[1], (char *)a[2], (u32)a[3]);
+  case SYS_exit_group: return s->forked ? 0 : answer(f, gate(SYS_exit_group, a[0], 0, 0, 0, 0));
   case SYS_getdents:
   case SYS_getdents64: return do_getdents(f);
   default: return 0;

@@ -4,17 +4,18 @@
 //! 128 bytes below the stack's end may be the site's.
 #![allow(unsafe_code, reason = "the code is in assembly")]
 
-use crate::layout::{BASE, ENTER, PREPARE, TEXT_SIZE};
-
-/// The descriptor of a readlinkat that asks the server for the library's memory: none has this number.
-pub const ASK: i32 = -4243;
+use crate::{
+    ASK,
+    layout::{BASE, ENTER, PREPARE, TEXT_SIZE},
+};
 
 /// Bytes of the page before the state's, which the common part has for itself.
 pub(crate) const COMMON_SIZE: usize = 0x1000;
 /// In the state, after a word that says whether the library is ready (1) or has been tried (2): how many children may run in this memory;
-/// and what is known of the working directory, if it is not 0.
+/// what is known of the working directory, if it is not 0; and whether the process has forked.
 const CHILDREN: usize = 4;
 const DIRECTORY: usize = 8;
+const FORKED: usize = 16;
 
 // A stub. Forks use no stack here, which the child may share. While a child shares this memory, and not the working directory, what is known
 // of that is not used: the count says so. The kernel keeps the flags, so that what was compared before a call counts after it.
@@ -30,6 +31,8 @@ std::arch::global_asm!(
     "slipway_emulator_stub_common: .long 0",
     "3: lock inc dword ptr [rip + 0x10000000]",
     "slipway_emulator_stub_count:",
+    "mov byte ptr [rip + 0x10000000], 1",
+    "slipway_emulator_stub_forked:",
     "cmp eax, 58",
     "syscall",
     "je 5f",
@@ -51,6 +54,8 @@ std::arch::global_asm!(
     // Its working directory is counted by its own number.
     "mov qword ptr [rip + 0x10000000], rcx",
     "slipway_emulator_stub_forget:",
+    "mov dword ptr [rip + 0x10000000], ecx",
+    "slipway_emulator_stub_unforked:",
     "slipway_emulator_stub_end:",
     ".popsection",
 );
@@ -151,6 +156,8 @@ unsafe extern "C" {
     static slipway_emulator_stub_uncount: u8;
     static slipway_emulator_stub_clear: u8;
     static slipway_emulator_stub_forget: u8;
+    static slipway_emulator_stub_forked: u8;
+    static slipway_emulator_stub_unforked: u8;
     static slipway_emulator_stub_end: u8;
     static slipway_emulator_common: u8;
     static slipway_emulator_common_end: u8;
@@ -180,13 +187,16 @@ pub(crate) fn stub(at: u64, common: u64, after: &[u8], next: u64) -> Option<Vec<
         Some(())
     };
     set(offset(&raw const slipway_emulator_stub_common), common)?;
-    for (label, word) in [
-        (&raw const slipway_emulator_stub_count, CHILDREN),
-        (&raw const slipway_emulator_stub_uncount, CHILDREN),
-        (&raw const slipway_emulator_stub_clear, CHILDREN),
-        (&raw const slipway_emulator_stub_forget, DIRECTORY),
+    // How many bytes of the instruction come after the distance.
+    for (label, word, more) in [
+        (&raw const slipway_emulator_stub_count, CHILDREN, 0),
+        (&raw const slipway_emulator_stub_uncount, CHILDREN, 0),
+        (&raw const slipway_emulator_stub_clear, CHILDREN, 0),
+        (&raw const slipway_emulator_stub_forget, DIRECTORY, 0),
+        (&raw const slipway_emulator_stub_forked, FORKED, 1),
+        (&raw const slipway_emulator_stub_unforked, FORKED, 0),
     ] {
-        set(offset(label) - 4, common + (COMMON_SIZE + word) as u64)?;
+        set(offset(label) - 4 - more, common + (COMMON_SIZE + word - more) as u64)?;
     }
     code.extend_from_slice(after);
     code.push(0xe9);

@@ -93,6 +93,8 @@ const EMULATED: &[c_long] = &[
     libc::SYS_readlinkat,
     libc::SYS_getdents,
     libc::SYS_getdents64,
+    // Of a process that has had no children.
+    libc::SYS_exit_group,
 ];
 #[cfg(not(target_arch = "x86_64"))]
 const EMULATED: &[c_long] = &[];

@@ -119,7 +119,6 @@ impl Server {
             libc::SYS_faccessat => self.access(caller, int(a[0]), a[1], a[2] as u32, 0),
             libc::SYS_faccessat2 => self.access(caller, int(a[0]), a[1], a[2] as u32, int(a[3])),
             libc::SYS_readlinkat if int(a[0]) == crate::stub::MAGIC => self.script(caller, a[2], a[3], a[4]),
-            #[cfg(target_arch = "x86_64")]
             libc::SYS_readlinkat if int(a[0]) == slipway_emulator::ASK => {
                 Ok(Answer::Fd(self.index.as_ref().ok_or(Errno::NOSYS)?.share()?, true))
             }
