@@ -97,10 +97,11 @@ static void *copy(void *to, const char *from, u64 len) {
 /* Whether a page of the program's can be read: the kernel reads a set of signals there, and then finds that the call has no meaning. */
 static int can_read(struct state *s, u64 address) {
   u64 page = address >> 12, *known = &s->pages[page & 15];
-  if (*(volatile u64 *)known == page) return 1;
-  /* The set's last byte may be in the page. */
-  if (gate(SYS_rt_sigprocmask, -1, (page << 12) | (address & 0xff8), 0, 8, 0) == -EFAULT) return 0;
-  *(volatile u64 *)known = page;
+  /* None is known of in the beginning, the first one neither. */
+  if (*(volatile u64 *)known == page + 1) return 1;
+  /* The page's last bytes: a null pointer would be no set. */
+  if (gate(SYS_rt_sigprocmask, -1, page << 12 | 0xff8, 0, 8, 0) == -EFAULT) return 0;
+  *(volatile u64 *)known = page + 1;
   return 1;
 }
 

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::build::{asset, scratch_in_target};
+use harness::build::{asset, build_c, scratch_in_target};
 use harness::process::clean;
 use harness::{Running, SLIPWAY};
 use std::fs;
@@ -64,4 +64,33 @@ fn random_calls() {
 #[ignore = "long: many lives"]
 fn many_random_calls() {
     live(100..130, 3000);
+}
+
+/// Pointers that lead nowhere, children in the same memory, threads, handlers.
+#[test]
+fn other_looks() {
+    let dir = scratch_in_target();
+    let program = dir.path().join("looks");
+    build_c(include_str!("c/looks.c"), &program, &["-pthread", "-Wno-nonnull"]);
+    let root = dir.path().join("tree");
+    fs::create_dir_all(root.join("sub")).expect("mkdir");
+    for name in ["file", "only-here", "sub/file", "sub/only-there"] {
+        fs::write(root.join(name), name).expect("write");
+    }
+    symlink("file", root.join("link")).expect("link");
+    let run = |options: Option<&[&str]>| {
+        let mut command = Command::new(if options.is_some() { SLIPWAY } else { program.to_str().expect("a path") });
+        if let Some(options) = options {
+            command.args(["unix", "--quiet", "--discard"]).args(options).arg("--").arg(&program);
+        }
+        command.arg(&root).env("XDG_STATE_HOME", dir.path().join("state"));
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}: {ran:?}");
+        ran.stdout
+    };
+    let host = run(None);
+    assert!(host.contains("EFAULT") && host.contains("moves: 100"), "{host}");
+    assert_eq!(run(Some(&["--net-only"])), host);
+    assert_eq!(run(Some(&[])), host);
 }

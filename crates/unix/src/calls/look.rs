@@ -94,6 +94,7 @@ impl Server {
     }
 
     pub(super) fn stat(&mut self, caller: Caller, dir: i32, path: u64, buffer: u64, flags: i32) -> Reply {
+        check_flags(flags)?;
         // What the C library makes of fstat.
         if is_descriptor(caller, dir, path, flags)? {
             return self.stat_fd(caller, dir, buffer);
@@ -114,6 +115,7 @@ impl Server {
     }
 
     pub(super) fn statx(&mut self, caller: Caller, dir: i32, path: u64, flags: i32, mask: u32, buffer: u64) -> Reply {
+        check_flags(flags)?;
         if is_descriptor(caller, dir, path, flags)? && self.is_as_it_is(&self.object(caller, dir)?) {
             return Ok(Answer::Continue);
         }
@@ -196,6 +198,12 @@ impl Server {
         write_memory(caller.tid, buffer, &target[..count])?;
         Ok(Answer::Value(count as i64))
     }
+}
+
+/// Refuses what the kernel refuses. The last are AT_STATX_SYNC_TYPE, which libc lacks.
+fn check_flags(flags: i32) -> Result<(), Errno> {
+    const KNOWN: i32 = libc::AT_SYMLINK_NOFOLLOW | libc::AT_NO_AUTOMOUNT | libc::AT_EMPTY_PATH | 0x6000;
+    if flags & !KNOWN == 0 { Ok(()) } else { Err(Errno::INVAL) }
 }
 
 /// Whether the descriptor alone is meant.
