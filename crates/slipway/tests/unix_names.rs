@@ -94,3 +94,41 @@ fn other_looks() {
     assert_eq!(run(Some(&["--net-only"])), host);
     assert_eq!(run(Some(&[])), host);
 }
+
+/// What a program looked at by itself is recorded as what the server looked at for it.
+#[test]
+fn looks_are_recorded_alike() {
+    let dir = scratch_in_target();
+    let root = dir.path().join("tree");
+    tree(&root);
+    let slipway = |args: &[&str]| {
+        let mut command = Command::new(SLIPWAY);
+        command.arg("unix").args(args).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{args:?}");
+        ran.stdout
+    };
+    let script = "import os, subprocess
+for path in ('x', 'a/x', 'a/b/../y', 'none', 'a/none', 'none/none/x', 'link/z', 's', 'd/s', '/etc/passwd'):
+    os.access(path, os.F_OK)
+    try: open(path).close()
+    except OSError: pass
+os.listdir('a/b'), os.listdir(os.open('d', os.O_RDONLY)), os.readlink('s')
+try: os.stat('absent', dir_fd=os.open('a', os.O_RDONLY))
+except OSError: pass
+os.open('f', os.O_RDONLY, dir_fd=os.open('a/b/c', os.O_RDONLY))
+os.mkdir('made'), os.path.exists('made/none'), subprocess.run(['ls', 'a'], stdout=-3)";
+    let used = |layer: &str, options: &[&str]| {
+        slipway(&[&["--quiet", "--new", layer], options, &["--", "/usr/bin/python3", "-c", script]].concat());
+        let mut used: serde_json::Value = serde_json::from_str(&slipway(&["reads", layer, "--json"])).expect("JSON");
+        used["layer"].take();
+        used
+    };
+    let (served, looked) = (used("served", &["--net-only"]), used("looked", &[]));
+    for kind in ["read", "listed", "missed", "run"] {
+        assert_eq!(looked[kind], served[kind], "{kind}");
+    }
+    let missed = served["missed"].to_string();
+    assert!(["/tree/none", "/tree/a/none", "/tree/a/absent", "/tree/made/none"].iter().all(|name| missed.contains(name)), "{missed}");
+}
