@@ -62,7 +62,8 @@ SHOWN = {
          "make-nothing", "git-status", "git-checkout", "python", "forks"),
         {
             "host/free": "host",
-            "net/free": "slipway unix",
+            "library/free": "slipway unix",
+            "net/free": "slipway unix --net-only",
             "proot/free": "proot",
             "fakechroot/free": "fakechroot",
             "overlay/free": "bubblewrap, overlayfs",
@@ -110,9 +111,9 @@ SUMMARY = {
         ("the same: a set of 1,000 senders", "set-1000", "slipway/different", "ipc-channel", "ipc-channel/different", (), ""),
     ),
     "unix": (
-        ("Commands on a view: make, 49 files of C", "make", "net/free", "host", "host/free",
+        ("Commands on a view: make, 49 files of C", "make", "library/free", "host", "host/free",
          (("proot", "proot/free"), ("bubblewrap, overlayfs", "overlay/free")), ""),
-        ("the same: stat", "stat", "net/free", "host", "host/free", (("proot", "proot/free"),), "OSF/1's server, 1993: 273 µs, 181 by traps"),
+        ("the same: stat", "stat", "library/free", "host", "host/free", (("proot", "proot/free"),), "OSF/1's server, 1993: 273 µs, 181 by traps"),
     ),
 }
 

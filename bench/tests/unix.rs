@@ -1,4 +1,4 @@
-//! One run, end to end: the host and the net, the files that are written, and what is left in the tree.
+//! One run, end to end: the host and a view, the files that are written, and what is left in the tree.
 
 use serde_json::Value;
 use slipway_test_support::{built, watchdog};
@@ -13,12 +13,12 @@ fn bench(args: &[&str]) -> Output {
 }
 
 #[test]
-fn the_host_and_the_net_are_measured_and_written() {
+fn the_host_and_a_view_are_measured_and_written() {
     let _watchdog = watchdog("bench unix", Duration::from_secs(200));
     let dir = tempfile::tempdir().unwrap();
     let (json, svg) = (dir.path().join("out.json"), dir.path().join("out.svg"));
     let files = ["--json", json.to_str().unwrap(), "--svg", svg.to_str().unwrap()];
-    let asked = ["--ways", "net", "--only", "stat,start,git-status", "--repeat", "1", "--seconds", "0.005"];
+    let asked = ["--ways", "library", "--only", "stat,start,git-status", "--repeat", "1", "--seconds", "0.005"];
     let output = bench(&[&asked[..], &files[..]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let value: Value = serde_json::from_str(&fs::read_to_string(json).unwrap()).unwrap();
@@ -31,7 +31,7 @@ fn the_host_and_the_net_are_measured_and_written() {
             (row["test"].as_str().unwrap(), row["variant"].as_str().unwrap())
         })
         .collect();
-    for row in [("stat", "host/free"), ("stat", "net/one-core"), ("start", "net/free")] {
+    for row in [("stat", "host/free"), ("stat", "library/one-core"), ("start", "library/free")] {
         assert!(rows.contains(&row), "{row:?} is not in {rows:?}");
     }
     assert!(rows.iter().all(|(test, _)| ["stat", "start", "git-status"].contains(test)), "{rows:?}");

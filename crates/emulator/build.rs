@@ -23,7 +23,15 @@ fn write(out: &Path) -> Result<(), String> {
 
 fn build(out: &Path) -> Result<(), String> {
     let mut build = cc::Build::new();
-    for flag in ["-std=gnu11", "-ffreestanding", "-fno-builtin", "-fno-stack-protector", "-fPIE", "-fvisibility=hidden", "-mgeneral-regs-only"] {
+    for flag in [
+        "-std=gnu11",
+        "-ffreestanding",
+        "-fno-builtin",
+        "-fno-stack-protector",
+        "-fPIE",
+        "-fvisibility=hidden",
+        "-mgeneral-regs-only",
+    ] {
         build.flag(flag);
     }
     for flag in ["-fno-tree-loop-distribute-patterns", "-fcf-protection=none", "-fno-asynchronous-unwind-tables"] {

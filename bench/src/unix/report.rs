@@ -38,9 +38,19 @@ pub struct Target {
     #[serde(flatten)]
     bound: Bound,
     tests: Vec<String>,
+    /// The way of `slipway unix`.
+    #[serde(default = "ours")]
+    of: String,
     /// The other ways; none: the bound is microseconds more than on the host.
     #[serde(default)]
     to: Vec<String>,
+}
+
+/// The way that people use.
+const OURS_WAY: &str = "library";
+
+fn ours() -> String {
+    OURS_WAY.to_owned()
 }
 
 /// A whole run, as the file of results has it.
@@ -84,12 +94,12 @@ impl Results {
             for (test, (place, _)) in target.tests.iter().flat_map(|test| PLACES.iter().map(move |place| (test, place))) {
                 let name =
                     |way: &str| if *place == "free" { format!("{test} to {way}") } else { format!("{test} to {way}, {place}") };
-                let Some(net) = self.us(test, "net", place) else { continue };
+                let Some(ours) = self.us(test, &target.of, place) else { continue };
                 for way in &target.to {
-                    found.extend(self.us(test, way, place).map(|other| (name(way), printed(net / other))));
+                    found.extend(self.us(test, way, place).map(|other| (name(way), printed(ours / other))));
                 }
                 if target.to.is_empty() {
-                    found.extend(self.us(test, "host", place).map(|host| (name("host"), (net - host).round())));
+                    found.extend(self.us(test, "host", place).map(|host| (name("host"), (ours - host).round())));
                 }
             }
             judge_worst(&target.what, target.bound, false, &found)
@@ -134,7 +144,7 @@ impl Results {
         catalog.ways.iter().filter(|way| names.contains(&&*way.name)).collect()
     }
 
-    /// A column for each way, that of the net with its ratio to the host, and one for what was published.
+    /// A column for each way, that of `slipway unix` with its ratio to the host, and one for what was published.
     fn times(&self, catalog: &Catalog, tests: &[&Test], place: &str) -> Option<comfy_table::Table> {
         let ways = self.ways(catalog);
         let mut heading = vec![String::new()];
@@ -148,7 +158,7 @@ impl Results {
             times.iter().any(Option::is_some).then(|| {
                 let mut cells = vec![test.title.clone()];
                 cells.extend(times.into_iter().map(|us| us.map_or_else(|| "-".to_owned(), said)));
-                cells.push(self.ratio(test, "net", place).map_or_else(String::new, ratio));
+                cells.push(self.ratio(test, OURS_WAY, place).map_or_else(String::new, ratio));
                 let published = test.published.map(|us| us.map(microseconds).join(" | "));
                 cells.extend(is_published.then(|| published.unwrap_or_default()));
                 cells
@@ -164,11 +174,11 @@ impl Results {
 
     /// The chart: a bar for what a test takes in `slipway unix`, to the host; the other ways as marks.
     pub fn chart(&self, catalog: &Catalog) -> Chart {
-        let others: Vec<&Way> = self.ways(catalog).into_iter().filter(|way| !matches!(&*way.name, "host" | "net")).collect();
+        let others: Vec<&Way> = self.ways(catalog).into_iter().filter(|way| !matches!(&*way.name, "host" | OURS_WAY)).collect();
         let bar = |test: &Test, place: &str| {
-            let ours = self.ratio(test, "net", place)?;
+            let ours = self.ratio(test, OURS_WAY, place)?;
             let colour = if ours <= 1.05 { OURS } else { LIBRARY };
-            let times = ["host", "net"].map(|way| microseconds(self.us(&test.name, way, place).unwrap_or_default()));
+            let times = ["host", OURS_WAY].map(|way| microseconds(self.us(&test.name, way, place).unwrap_or_default()));
             Some(Bar {
                 label: test.title.clone(),
                 value: Some(ours),

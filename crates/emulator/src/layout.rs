@@ -4,7 +4,7 @@
 /// Constants, and a list of them.
 macro_rules! layout {
     ($($(#[$doc:meta])* $name:ident = $value:expr;)*) => {
-        $($(#[$doc])* pub const $name: u64 = $value;)*
+        $($(#[$doc])* #[allow(missing_docs, reason = "the names of a group are explained together")] pub const $name: u64 = $value;)*
         /// All of them.
         #[allow(dead_code, reason = "the build script gives them to the C compiler")]
         pub const ALL: &[(&str, u64)] = &[$((stringify!($name), $name)),*];

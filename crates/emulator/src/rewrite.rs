@@ -59,15 +59,7 @@ impl Segment {
     fn read(elf: &[u8], at: usize) -> Option<Self> {
         let long = |n: usize| u64_at(elf, at + 8 * n);
         let (kind, flags) = (u32_at(elf, at)?, u32_at(elf, at + 4)?);
-        Some(Self {
-            kind,
-            flags,
-            offset: long(1)?,
-            address: long(2)?,
-            file_size: long(4)?,
-            size: long(5)?,
-            align: long(6)?,
-        })
+        Some(Self { kind, flags, offset: long(1)?, address: long(2)?, file_size: long(4)?, size: long(5)?, align: long(6)? })
     }
 
     fn write(&self, to: &mut Vec<u8>) {
@@ -163,7 +155,8 @@ fn sites(code: &[u8]) -> Vec<Site> {
         let Some(len) = displaced(&code[at + 2..]) else { continue };
         // `mov eax, number`, not far before.
         let before = at.saturating_sub(24);
-        let number = (before..at.saturating_sub(4)).rev().filter(|from| code[*from] == 0xb8).find_map(|from| u32_at(code, from + 1));
+        let number =
+            (before..at.saturating_sub(4)).rev().filter(|from| code[*from] == 0xb8).find_map(|from| u32_at(code, from + 1));
         let number = number.filter(|number| *number < 512);
         if number.is_none_or(|number| ANSWERED.contains(&number) || FORKS.contains(&number)) {
             sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
@@ -243,7 +236,8 @@ mod tests {
             Command::new(program).args(args).env("LD_LIBRARY_PATH", &dir).output().expect("start a program")
         };
         // Opens, looks, forks, runs and lists.
-        let script = "cat /proc/self/maps | grep libc.so; test -e /etc/passwd && ls -l / | wc -l; (exit 3); echo $?; cd /usr && pwd";
+        let script =
+            "cat /proc/self/maps | grep libc.so; test -e /etc/passwd && ls -l / | wc -l; (exit 3); echo $?; cd /usr && pwd";
         let output = run("/bin/sh", &["-c", script]);
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success() && output.stderr.is_empty(), "{output:?}");

@@ -31,11 +31,14 @@ impl Layer {
     /// Calls with each name that the layer says something of, from `at` on.
     pub fn each(&self, at: &TreePath, f: &mut dyn FnMut(&TreePath, Said)) {
         let mut tell = |path: &TreePath, node: &Node| {
-            f(path, match node {
-                Node::Whiteout => Said::Gone,
-                Node::Leaf => Said::Leaf,
-                Node::Dir(_) => Said::Dir,
-            });
+            f(
+                path,
+                match node {
+                    Node::Whiteout => Said::Gone,
+                    Node::Leaf => Said::Leaf,
+                    Node::Dir(_) => Said::Dir,
+                },
+            );
         };
         if at.is_root() {
             return self.tree.each(at, &mut tell);

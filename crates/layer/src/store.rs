@@ -286,7 +286,18 @@ impl Store {
             log => log,
         };
         let log = log.map_err(Error::io(fail("log")))?;
-        let mut layer = Layer { name: name.to_owned(), dir, files, work, tree, log, about, next: 0, changes: Changes::default(), _lock: lock };
+        let mut layer = Layer {
+            name: name.to_owned(),
+            dir,
+            files,
+            work,
+            tree,
+            log,
+            about,
+            next: 0,
+            changes: Changes::default(),
+            _lock: lock,
+        };
         if change && let Some(path) = layer.log.hide.clone() {
             layer.finish_rename(&path).map_err(Error::errno(format!("finish a rename in layer {name}")))?;
         }

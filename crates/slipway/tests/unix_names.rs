@@ -130,5 +130,8 @@ os.mkdir('made'), os.path.exists('made/none'), subprocess.run(['ls', 'a'], stdou
         assert_eq!(looked[kind], served[kind], "{kind}");
     }
     let missed = served["missed"].to_string();
-    assert!(["/tree/none", "/tree/a/none", "/tree/a/absent", "/tree/made/none"].iter().all(|name| missed.contains(name)), "{missed}");
+    assert!(
+        ["/tree/none", "/tree/a/none", "/tree/a/absent", "/tree/made/none"].iter().all(|name| missed.contains(name)),
+        "{missed}"
+    );
 }

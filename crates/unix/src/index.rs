@@ -186,7 +186,8 @@ impl Index {
         if copies.is_empty() {
             return;
         }
-        let devs: HashSet<u64> = view.layers().iter().filter_map(|layer| Some(statat(CWD, layer.dir(), AtFlags::empty()).ok()?.st_dev)).collect();
+        let devs: HashSet<u64> =
+            view.layers().iter().filter_map(|layer| Some(statat(CWD, layer.dir(), AtFlags::empty()).ok()?.st_dev)).collect();
         for ((dev, ino), copy) in copies {
             self.serve_file(dev, ino);
             devs.iter().for_each(|dev| self.serve_file(*dev, copy));
@@ -249,9 +250,7 @@ impl Index {
         let key = hash(at::HASH_START, dir);
         let entries: Vec<&[AtomicU64]> = self.dirs.chunks(words(at::DIR_SIZE)).collect();
         let near = |n: u64| entries[((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize];
-        let free = (0..at::DIR_PROBES).map(near).find(|entry| {
-            entry[words(at::DIR_COUNT)].load(Relaxed) == 0 || matches!(entry[words(at::DIR_KEY)].load(Relaxed), 0) 
-        });
+        let free = (0..at::DIR_PROBES).map(near).find(|entry| entry[words(at::DIR_KEY)].load(Relaxed) == 0);
         write(free.unwrap_or_else(|| near(key % at::DIR_PROBES)), |entry| {
             entry[words(at::DIR_KEY)].store(key, Relaxed);
             entry[words(at::DIR_HASH)].store(hash(at::HASH_START, &text), Relaxed);

@@ -36,7 +36,13 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
             return Err(Failure::usage(hint));
         }
     }
-    let ran = run_over(store, options, &below, top.as_deref(), &Program { name: command, args, network: !options.no_network, net_only: options.net_only });
+    let ran = run_over(
+        store,
+        options,
+        &below,
+        top.as_deref(),
+        &Program { name: command, args, network: !options.no_network, net_only: options.net_only },
+    );
     let Some(top) = top else { return end(ran?.0, command) };
     let is_empty = || store.look_at(&top).is_ok_and(|layer| layer.is_empty());
     let (outcome, goes_on) = ran.inspect_err(|_| {
