@@ -240,8 +240,19 @@ fn emulated() -> Vec<sock_filter> {
     tests.chain(place).collect()
 }
 
-/// The filter. `network` says whether the command may make sockets for other than local connections.
-pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
+/// What reaches processes outside by ways without names of files.
+#[rustfmt::skip]
+const OUTWARD: &[c_long] = &[
+    libc::SYS_shmget, libc::SYS_shmat, libc::SYS_shmctl, libc::SYS_semget, libc::SYS_semop, libc::SYS_semtimedop, libc::SYS_semctl,
+    libc::SYS_msgget, libc::SYS_msgsnd, libc::SYS_msgrcv, libc::SYS_msgctl, libc::SYS_mq_open, libc::SYS_mq_unlink,
+    libc::SYS_add_key, libc::SYS_request_key, libc::SYS_keyctl, libc::SYS_perf_event_open,
+];
+
+/// TIOCSTI and TIOCLINUX: what they type is for the shell that the command was started from.
+const TYPING: &[u32] = &[0x5412, 0x541c];
+
+/// The filter. `network` says whether the command may make sockets for other than local connections, `contain` that it means harm.
+pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
     let refuse = |error: i32| ERRNO | error as u32;
     let equal = libc::BPF_JEQ;
     let mut program = vec![load(ARCH)];
@@ -251,15 +262,17 @@ pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
     // x32's have a high bit; what is newer than this filter may name files.
     program.extend(when(libc::BPF_JGT, LAST_KNOWN, refuse(libc::ENOSYS)));
     for number in CAUGHT.iter().chain(CAUGHT_OLD).chain(USERS) {
-        if !EMULATED.contains(number) {
+        if contain || !EMULATED.contains(number) {
             program.extend(when(equal, *number as u32, NOTIFY));
         }
     }
-    program.extend(emulated());
+    if !contain {
+        program.extend(emulated());
+    }
     for number in UNKNOWN {
         program.extend(when(equal, *number as u32, refuse(libc::ENOSYS)));
     }
-    for number in FORBIDDEN.iter().chain(FORBIDDEN_OLD) {
+    for number in FORBIDDEN.iter().chain(FORBIDDEN_OLD).chain(if contain { OUTWARD } else { &[] }) {
         program.extend(when(equal, *number as u32, refuse(libc::EPERM)));
     }
     program.extend(when(equal, libc::SYS_name_to_handle_at as u32, refuse(libc::EOPNOTSUPP)));
@@ -274,22 +287,39 @@ pub(crate) fn filter(network: bool) -> Vec<sock_filter> {
     for number in [libc::SYS_unshare, libc::SYS_clone] {
         with_argument(number, 0, when(libc::BPF_JSET, namespaces as u32, refuse(libc::EPERM)).to_vec());
     }
-    let ioctls = IOCTLS.iter().flat_map(|request| when(equal, *request, refuse(libc::EOPNOTSUPP))).collect();
-    with_argument(libc::SYS_ioctl, 1, ioctls);
+    let typing = TYPING.iter().filter(|_| contain).flat_map(|request| when(equal, *request, refuse(libc::EPERM)));
+    let ioctls = IOCTLS.iter().flat_map(|request| when(equal, *request, refuse(libc::EOPNOTSUPP)));
+    with_argument(libc::SYS_ioctl, 1, typing.chain(ioctls).collect());
     // The server could not read the memory of a process that is not dumpable. It is told that it is not; core files are lost anyway.
     let dumpable =
         [sock_filter { jf: 3, ..op(libc::BPF_JMP | equal | libc::BPF_K, libc::PR_SET_DUMPABLE as u32) }, load(argument(1))];
     with_argument(libc::SYS_prctl, 0, dumpable.into_iter().chain(when(equal, 0, refuse(0))).collect());
-    if !network {
-        let mut tests = Vec::new();
-        for family in [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_ALG] {
-            tests.extend(when(equal, family as u32, ALLOW));
+    if contain {
+        // Another process's limits.
+        with_argument(libc::SYS_prlimit64, 0, [&when(equal, 0, ALLOW)[..], &[answer(refuse(libc::EPERM))]].concat());
+        // What is sent by such a socket can go to any name.
+        for number in [libc::SYS_socket, libc::SYS_socketpair] {
+            let local = sock_filter { jf: 4, ..op(libc::BPF_JMP | equal | libc::BPF_K, libc::AF_UNIX as u32) };
+            let kind = [load(argument(1)), op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0xf)];
+            let mut tests = [&[local][..], &kind, &when(equal, libc::SOCK_DGRAM as u32, refuse(libc::EACCES))].concat();
+            if number == libc::SYS_socket && !network {
+                tests = [&tests[..], &[load(argument(0))], &local_only(&refuse)].concat();
+            }
+            with_argument(number, 0, tests);
         }
-        tests.push(answer(refuse(libc::EACCES)));
-        with_argument(libc::SYS_socket, 0, tests);
+    } else if !network {
+        with_argument(libc::SYS_socket, 0, local_only(&refuse));
     }
     program.push(answer(ALLOW));
     program
+}
+
+/// Whether a family of sockets is reached without the network.
+fn local_only(refuse: &impl Fn(i32) -> u32) -> Vec<sock_filter> {
+    let families = [libc::AF_UNIX, libc::AF_NETLINK, libc::AF_ALG];
+    let mut tests: Vec<sock_filter> = families.iter().flat_map(|family| when(libc::BPF_JEQ, *family as u32, ALLOW)).collect();
+    tests.push(answer(refuse(libc::EACCES)));
+    tests
 }
 
 #[cfg(test)]
@@ -314,6 +344,7 @@ mod tests {
                     }
                 }
                 libc::BPF_RET => return op.k,
+                libc::BPF_ALU => word &= op.k,
                 _ => {
                     let holds = match code & 0xf0 {
                         libc::BPF_JEQ => word == op.k,
@@ -330,7 +361,7 @@ mod tests {
 
     #[test]
     fn decides() {
-        let program = filter(false);
+        let program = filter(false, false);
         let call = |number: c_long, args| run(&program, number as u32, THIS_ARCH, args);
         assert_eq!(call(libc::SYS_openat, [0; 6]), NOTIFY);
         assert_eq!(call(libc::SYS_read, [0; 6]), ALLOW);
@@ -349,6 +380,26 @@ mod tests {
         assert_eq!(call(libc::SYS_socket, [libc::AF_INET as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EACCES as u32);
         assert_eq!(call(libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(9999, [0; 6]), ERRNO | libc::ENOSYS as u32);
+        let contained = filter(true, true);
+        let call = |number: c_long, args| run(&contained, number as u32, THIS_ARCH, args);
+        let socket = |family: i32, kind: i32| call(libc::SYS_socket, [family as u32, kind as u32, 0, 0, 0, 0]);
+        assert_eq!(socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), ERRNO | libc::EACCES as u32);
+        assert_eq!(socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC), ALLOW);
+        assert_eq!(socket(libc::AF_INET, libc::SOCK_DGRAM), ALLOW);
+        assert_eq!(
+            call(libc::SYS_socketpair, [libc::AF_UNIX as u32, libc::SOCK_DGRAM as u32, 0, 0, 0, 0]),
+            ERRNO | libc::EACCES as u32
+        );
+        assert_eq!(call(libc::SYS_prlimit64, [1, 0, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
+        assert_eq!(call(libc::SYS_prlimit64, [0; 6]), ALLOW);
+        assert_eq!(call(libc::SYS_ioctl, [0, 0x5412, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
+        assert_eq!(call(libc::SYS_shmget, [0; 6]), ERRNO | libc::EPERM as u32);
+        let contained = filter(false, true);
+        assert_eq!(
+            run(&contained, libc::SYS_socket as u32, THIS_ARCH, [libc::AF_INET as u32, 1, 0, 0, 0, 0]),
+            ERRNO | libc::EACCES as u32
+        );
+        assert_eq!(run(&contained, libc::SYS_socket as u32, THIS_ARCH, [libc::AF_UNIX as u32, 1, 0, 0, 0, 0]), ALLOW);
         assert_eq!(run(&program, libc::SYS_read as u32, 0x4000_0003, [0; 6]), ERRNO | libc::ENOSYS as u32);
         assert_eq!(run(&program, 0x4000_0000 | libc::SYS_read as u32, THIS_ARCH, [0; 6]), ERRNO | libc::ENOSYS as u32);
     }

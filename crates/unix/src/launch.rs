@@ -26,6 +26,8 @@ pub struct Program<'a> {
     pub args: &'a [OsString],
     /// Whether it may make sockets for other than local connections.
     pub network: bool,
+    /// Whether it may mean harm: [`start`] fails where the kernel can't keep what is promised then.
+    pub contain: bool,
     /// Whether every call with a name goes to the server, also where the emulation library could answer it.
     pub net_only: bool,
 }
@@ -104,7 +106,7 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
         });
     }
     drop((read, signals));
-    let served = Server::new(view, name(store), cwd, execs, program.net_only).map_err(|_| Errno::IO).and_then(|server| {
+    let served = Server::new(view, name(store), cwd, execs, program).map_err(|_| Errno::IO).and_then(|server| {
         supervise(server, &Started { program, signals: old_mask }, kernel_dir.path(), record, File::from(write))
     });
     drop(kernel_dir);
@@ -164,8 +166,12 @@ impl Running {
                 Report::NoNet(code) => {
                     let _ = std::fs::remove_dir_all(&self.kernel_dir);
                     let error = io::Error::from_raw_os_error(code);
-                    let hint = if code == libc::EBUSY { "; a `slipway unix` in another can't be" } else { "" };
-                    return Err(io::Error::new(error.kind(), format!("seccomp notifications: {error}{hint}")));
+                    let hint = match code {
+                        libc::EBUSY => "; a `slipway unix` in another can't be",
+                        libc::ENOSYS | libc::EOPNOTSUPP | libc::EINVAL => "; --contain needs Linux 6.12 with Landlock",
+                        _ => "",
+                    };
+                    return Err(io::Error::new(error.kind(), format!("seccomp notifications and Landlock: {error}{hint}")));
                 }
                 Report::Background => self.goes_on = true,
             }

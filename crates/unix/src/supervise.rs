@@ -109,7 +109,10 @@ fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             rustix::process::chdir(kernel_dir)?;
             rustix::thread::set_no_new_privs(true)?;
-            let listener = sys::install_filter(&filter::filter(program.program.network))?;
+            if program.program.contain {
+                sys::confine()?;
+            }
+            let listener = sys::install_filter(&filter::filter(program.program.network, program.program.contain))?;
             let listeners = [listener.as_fd()];
             let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut message = rustix::net::SendAncillaryBuffer::new(&mut space);

@@ -72,6 +72,9 @@ pub struct UnixOptions {
     /// Refuse sockets, but for local ones
     #[arg(long)]
     pub no_network: bool,
+    /// Confine a command that may mean harm: nothing outside the layer is changed, no process outside is reached (docs/unix.md says how far)
+    #[arg(long)]
+    pub contain: bool,
     /// Have the server answer every call with a name in it, also where a program could look by itself
     #[arg(long)]
     pub net_only: bool,

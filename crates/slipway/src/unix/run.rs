@@ -41,7 +41,7 @@ pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result
         options,
         &below,
         top.as_deref(),
-        &Program { name: command, args, network: !options.no_network, net_only: options.net_only },
+        &Program { name: command, args, network: !options.no_network, contain: options.contain, net_only: options.net_only },
     );
     let Some(top) = top else { return end(ran?.0, command) };
     let is_empty = || store.look_at(&top).is_ok_and(|layer| layer.is_empty());

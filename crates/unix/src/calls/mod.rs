@@ -11,6 +11,7 @@ use crate::{
     exec::Execs,
     filter::{FCHMODAT2, is_change_of_user},
     index::Index,
+    launch::Program,
     record::Record,
     sys::Notification,
     tasks::Tasks,
@@ -47,6 +48,8 @@ pub(crate) struct Server {
     /// Where the layers are: no program sees that.
     pub(crate) store: TreePath,
     pub(crate) listings: directories::Listings,
+    /// The kernel reads nothing again that was checked, where that could do harm.
+    pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
     pub(crate) index: Option<Index>,
     /// A process of the command changed its user or groups: each caller's are looked at.
@@ -65,13 +68,20 @@ fn done(result: Result<(), Errno>) -> Reply {
 impl Server {
     /// # Errors
     /// The layers' directories have no names.
-    pub(crate) fn new(mut view: View, store: TreePath, cwd: TreePath, execs: Execs, net_only: bool) -> Result<Self, Error> {
+    pub(crate) fn new(
+        mut view: View,
+        store: TreePath,
+        cwd: TreePath,
+        execs: Execs,
+        program: &Program<'_>,
+    ) -> Result<Self, Error> {
         let files = view.layers().iter().map(|layer| TreePath::literal(layer.dir().join("files").as_os_str().as_encoded_bytes()));
         let files: Vec<TreePath> = files.collect();
-        let index = if net_only { None } else { Index::new(&mut view, files.last()) };
+        let index = if program.net_only || program.contain { None } else { Index::new(&mut view, files.last()) };
         Ok(Self {
             files,
             index,
+            contain: program.contain,
             view,
             tasks: Tasks::new(cwd),
             record: Record::default(),

@@ -135,6 +135,7 @@ impl Server {
                 let found = self.view.find(&found.path)?;
                 self.hand_over(&found, flags | OFlags::NOFOLLOW, cloexec)
             }
+            FileType::Fifo | FileType::CharacterDevice if self.contain && writes && !self.is_own(found) => Err(Errno::ACCESS),
             FileType::Fifo if !flags.contains(OFlags::NONBLOCK) && !flags.contains(OFlags::RDWR) => {
                 self.check_access(found, flags)?;
                 let (root, name) = (self.view.root(found.place).try_clone_to_owned(), found.path.clone());
@@ -143,12 +144,21 @@ impl Server {
                     openat(root, name.relative(), flags | OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec))
                 })))
             }
-            FileType::CharacterDevice | FileType::BlockDevice if self.is_plain(path, found) => Ok(Answer::Continue),
+            FileType::CharacterDevice | FileType::BlockDevice if !self.contain && self.is_plain(path, found) => {
+                Ok(Answer::Continue)
+            }
             _ => {
                 self.record.opened(&found.path, kind);
                 self.hand_over(found, flags | OFlags::NOFOLLOW, cloexec)
             }
         }
+    }
+
+    /// Whether what is written there reaches nobody outside: it is the layer's, or null, zero, full, random, urandom, or makes a terminal.
+    fn is_own(&self, found: &Found) -> bool {
+        let device = (libc::major(found.stat.st_rdev), libc::minor(found.stat.st_rdev));
+        let is_nobodys = found.kind() == FileType::CharacterDevice && matches!(device, (1, 3 | 5 | 7 | 8 | 9) | (5, 2));
+        found.place != Place::Host || is_nobodys || self.opened_by_rule(&found.path)
     }
 
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
@@ -198,7 +208,7 @@ impl Server {
 
     /// A file of /proc, or an object without a name that a link of /proc leads to: it may depend on its opener.
     fn open_kernels(&mut self, caller: Caller, path: &[u8], resolved: &Resolved, flags: OFlags, cloexec: bool) -> Reply {
-        if path.starts_with(b"/proc/") && !path.windows(2).any(|two| two == b"..") {
+        if !self.contain && path.starts_with(b"/proc/") && !path.windows(2).any(|two| two == b"..") {
             return Ok(Answer::Continue);
         }
         let real = resolved.path.absolute();

@@ -1,18 +1,23 @@
 //! Names of local sockets.
 
 use super::{Answer, Reply, Server};
-use crate::tasks::{Caller, read_bytes, umask};
+use crate::{
+    sys,
+    tasks::{Caller, read_bytes, umask},
+};
 use rustix::{
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     fs::{Access, AtFlags, Mode, OFlags, accessat, openat},
     io::Errno,
     net::{SocketAddrUnix, bind, connect},
 };
-use slipway_layer::TreePath;
+use slipway_layer::{Place, TreePath};
 
 /// `struct sockaddr_un` is no longer, and its path begins here.
 const ADDRESS_MAX: u64 = 110;
 const PATH_AT: usize = 2;
+/// No address is longer.
+const ANY_ADDRESS_MAX: u64 = 128;
 
 /// The path in an address; none for one that has none, or is not local.
 fn path(caller: Caller, address: u64, len: u64) -> Result<Option<Vec<u8>>, Errno> {
@@ -58,6 +63,9 @@ impl Server {
     }
 
     pub(super) fn connect(&mut self, caller: Caller, fd: i32, address: u64, len: u64) -> Reply {
+        if self.contain {
+            return self.connect_contained(caller, fd, address, len);
+        }
         let Some(path) = path(caller, address, len)? else { return Ok(Answer::Continue) };
         let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, &path, true)?;
         let found = resolved.found.ok_or(Errno::NOENT)?;
@@ -67,6 +75,31 @@ impl Server {
         }
         accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
         let socket = self.fetch(caller, fd)?;
+        let dir = open_parent(self.view.root(found.place), &found.path)?;
+        Ok(Answer::Later(Box::new(move || connect(socket.as_fd(), &short(&dir, found.path.name())?).map(|()| Answer::Value(0)))))
+    }
+
+    /// The address is read once, here, and so this process connects. Of local sockets only those that the command made can be meant: the others'
+    /// owners would act for it outside.
+    fn connect_contained(&mut self, caller: Caller, fd: i32, address: u64, len: u64) -> Reply {
+        if !(2..=ANY_ADDRESS_MAX).contains(&len) {
+            return Err(Errno::INVAL);
+        }
+        let socket = self.fetch(caller, fd)?;
+        let bytes = read_bytes(caller.tid, address, len as usize)?;
+        if bytes[..PATH_AT] != (libc::AF_UNIX as u16).to_ne_bytes() {
+            return Ok(Answer::Later(Box::new(move || sys::connect(socket.as_fd(), &bytes).map(|()| Answer::Value(0)))));
+        }
+        let path = bytes[PATH_AT..].split(|byte| *byte == 0).next().unwrap_or_default();
+        if path.is_empty() {
+            return Err(Errno::CONNREFUSED);
+        }
+        let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, path, true)?;
+        let found = resolved.found.ok_or(Errno::NOENT)?;
+        if found.place == Place::Host {
+            return Err(Errno::ACCESS);
+        }
+        accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
         let dir = open_parent(self.view.root(found.place), &found.path)?;
         Ok(Answer::Later(Box::new(move || connect(socket.as_fd(), &short(&dir, found.path.name())?).map(|()| Answer::Value(0)))))
     }

@@ -1,0 +1,104 @@
+/* Tries to reach what is outside of a contained command: prints each way that was refused, and exits with 1 if one was not.
+ * contained TREE PID SOCKET ABSTRACT-SOCKET FIFO */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/stat.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static int failed;
+static char path[200], host[200];
+static volatile int done;
+
+static void refused(const char *what, long result, int error) {
+  int is_right = result < 0 && errno == error;
+  printf("%s: %s\n", what, is_right ? "refused" : result < 0 ? strerror(errno) : "NOT REFUSED");
+  failed |= !is_right;
+}
+
+/* The kernel may read another path than the server did. */
+static void *flip(void *proc) {
+  while (!done) {
+    memcpy(path, host, sizeof path);
+    memcpy(path, proc, sizeof path);
+  }
+  return 0;
+}
+
+static int local(const char *name, int abstract, socklen_t *len, struct sockaddr_un *address) {
+  memset(address, 0, sizeof *address);
+  address->sun_family = AF_UNIX;
+  strcpy(address->sun_path + abstract, name);
+  *len = 2 + abstract + strlen(name);
+  return socket(AF_UNIX, SOCK_STREAM, 0);
+}
+
+int main(int argc, char **argv) {
+  if (argc != 6) return 2;
+  pid_t other = atoi(argv[2]);
+  struct sockaddr_un address;
+  socklen_t len;
+  char byte = 0;
+  struct iovec here = {&byte, 1}, there = {(void *)&byte, 1};
+
+  refused("signal", kill(other, 0), EPERM);
+  refused("trace", ptrace(PTRACE_ATTACH, other, 0, 0), EPERM);
+  refused("memory", process_vm_readv(other, &here, 1, &there, 1, 0), EPERM);
+  struct rlimit none = {0, 0};
+  refused("limits", prlimit(other, RLIMIT_CPU, &none, NULL), EPERM);
+  int fd = local(argv[3], 0, &len, &address);
+  refused("socket of a name", connect(fd, (struct sockaddr *)&address, len), EACCES);
+  fd = local(argv[4], 1, &len, &address);
+  refused("abstract socket", connect(fd, (struct sockaddr *)&address, len), ECONNREFUSED);
+  refused("pipe of a name", open(argv[5], O_RDWR), EACCES);
+  refused("datagrams", socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), EACCES);
+  int pair[2];
+  refused("pair of datagrams", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), EACCES);
+  refused("shared memory", shmget(1, 4096, IPC_CREAT | 0600), EPERM);
+  refused("typing", ioctl(0, TIOCSTI, &byte), EPERM);
+  struct timeval now = {0, 0};
+  refused("clock", settimeofday(&now, NULL), EPERM);
+
+  /* What it makes itself, it may use. */
+  fd = local("own-socket", 0, &len, &address);
+  int client = socket(AF_UNIX, SOCK_STREAM, 0);
+  if (bind(fd, (struct sockaddr *)&address, len) || listen(fd, 1) || connect(client, (struct sockaddr *)&address, len)) {
+    perror("own socket");
+    failed = 1;
+  }
+  FILE *own = fopen("/proc/self/comm", "r+");
+  if (!own || fputs("renamed", own) < 0 || fclose(own) != 0) {
+    perror("own name");
+    failed = 1;
+  }
+
+  static char proc[200] = "/proc/self/comm";
+  snprintf(host, sizeof host, "%s/file", argv[1]);
+  pthread_t thread;
+  pthread_create(&thread, NULL, flip, proc);
+  for (int i = 0; i < 20000; i++) {
+    int flags = i % 2 ? O_RDWR : O_WRONLY | O_TRUNC;
+    fd = open(path, flags);
+    /* In the layer it may. */
+    if (fd >= 0 && write(fd, "changed", 7) < 0) perror("write");
+    if (fd >= 0) close(fd);
+    if (i % 16 == 0) mknod(path, S_IFREG | 0600, 0);
+  }
+  done = 1;
+  pthread_join(thread, NULL);
+  return failed;
+}

@@ -1,0 +1,83 @@
+//! What `slipway unix --contain` promises (docs/unix.md): each way out is tried.
+
+mod harness;
+
+use harness::build::{build_c, scratch_in_target};
+use harness::process::clean;
+use harness::{Running, SLIPWAY};
+use std::fs;
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::process::{Child, Command, Stdio};
+
+/// A process that the command must not reach.
+struct Other(Child);
+
+impl Drop for Other {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn what_is_outside_is_not_reached() {
+    let dir = scratch_in_target();
+    let (tree, program) = (dir.path().join("tree"), dir.path().join("contained"));
+    build_c(include_str!("c/contained.c"), &program, &["-pthread"]);
+    fs::create_dir(&tree).expect("mkdir");
+    fs::write(tree.join("file"), "as it was").expect("write");
+    let before = fs::metadata(tree.join("file")).expect("stat");
+    let mut other = Other(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("start cat"));
+    let socket = dir.path().join("socket");
+    let listener = UnixListener::bind(&socket).expect("bind");
+    let name = format!("slipway-contain-{}", std::process::id());
+    let hidden = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).expect("name")).expect("bind");
+
+    let fifo = dir.path().join("fifo");
+    rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).expect("mkfifo");
+
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--contain", "--quiet", "--new", "l", "--"]).arg(&program).arg(&tree).arg(other.0.id().to_string());
+    command.arg(&socket).arg(&name).arg(&fifo).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&tree);
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    if ran.stderr.contains("--contain needs Linux") {
+        eprintln!("not tried: {}", ran.stderr);
+        return;
+    }
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().filter(|line| line.ends_with(": refused")).count(), 12, "{}", ran.stdout);
+
+    assert_eq!(fs::read_to_string(tree.join("file")).expect("read"), "as it was");
+    let after = fs::metadata(tree.join("file")).expect("stat");
+    assert_eq!((after.ino(), after.mtime_nsec(), after.ctime_nsec()), (before.ino(), before.mtime_nsec(), before.ctime_nsec()));
+    assert_eq!(fs::read_dir(&tree).expect("list").count(), 1, "something new is in the tree");
+    assert!(other.0.try_wait().expect("wait").is_none(), "the other process ended");
+    for listener in [listener, hidden] {
+        listener.set_nonblocking(true).expect("fcntl");
+        assert!(listener.accept().is_err(), "somebody connected");
+    }
+}
+
+/// Ordinary programs work in it.
+#[test]
+fn programs_run() {
+    let dir = scratch_in_target();
+    let mut command = Command::new(SLIPWAY);
+    let script = "echo 'int main(void) { return 3; }' >x.c; cc x.c -o x; ./x; echo $?; /usr/bin/python3 -c 'import os, subprocess, threading
+subprocess.run([\"./x\"]); print(os.path.exists(\"x\"), sorted(os.listdir()))'; (sleep 0.01 & wait); kill -0 $$; echo text | tee /dev/null";
+    command.args(["unix", "--contain", "--no-network", "--quiet", "--new", "l", "--", "sh", "-c", script]);
+    command.env("XDG_STATE_HOME", dir.path().join("state")).env("TMPDIR", dir.path());
+    clean(&mut command);
+    command.current_dir(dir.path());
+    let ran = Running::start(command).finish();
+    if ran.stderr.contains("--contain needs Linux") {
+        eprintln!("not tried: {}", ran.stderr);
+        return;
+    }
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
+    assert_eq!(ran.stdout, "3\nTrue ['state', 'x', 'x.c']\ntext\n");
+    assert!(!dir.path().join("x").exists());
+}
