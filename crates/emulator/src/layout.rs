@@ -13,8 +13,8 @@ macro_rules! layout {
 
 layout! {
     /// The library's place in every process: below 4 GiB, so that an instruction of five bytes loads it; above what programs without
-    /// position independence and their heaps use.
-    BASE = 0xf000_0000;
+    /// position independence and their heaps use; below the address sanitizer's shadow.
+    BASE = 0x7000_0000;
     /// The page whose calls the net lets pass. Nothing but the library's gate is in it.
     GATE_SIZE = 0x1000;
     /// The gate and the library.
@@ -34,7 +34,7 @@ layout! {
     PROC_DEV = 16;
     PREFIX_LEN = 24;
     PREFIX = 64;
-    PREFIX_MAX = 512;
+    PREFIX_MAX = 256;
     /// A word for each remainder of process numbers: how often a working directory there has changed.
     CWDS = 0x800;
     CWDS_COUNT = 256;
@@ -54,7 +54,7 @@ layout! {
 
     /// Directories that the server has looked up, by the hash of the path as it was written.
     DIRS = FILES + 8 * FILES_COUNT;
-    DIRS_COUNT = 2048;
+    DIRS_COUNT = 8192;
     DIR_SIZE = 256;
     DIR_PROBES = 8;
     /// In one: a count that is odd while it is written, the key, the hash of the name, its length and what it is, the name.

@@ -43,8 +43,10 @@ pub(crate) struct Index {
     log: Shared<[AtomicU64; words(at::LOG_SIZE)]>,
     /// Bytes of the log that were read.
     read: u64,
-    /// Paths of directories that were looked up.
+    /// Paths of directories that were looked up; those that have a place, by place; and the places of those that a name is missing for.
     offered: HashSet<Vec<u8>>,
+    placed: Vec<Option<Vec<u8>>>,
+    missing: HashMap<TreePath, Vec<usize>>,
     /// C libraries by device, number, size and time; none: it can't be rewritten.
     libraries: HashMap<(u64, u64, i64, i64), Option<OwnedFd>>,
 }
@@ -100,6 +102,8 @@ impl Index {
             file,
             read: 0,
             offered: HashSet::new(),
+            placed: vec![None; at::DIRS_COUNT as usize],
+            missing: HashMap::new(),
             libraries: HashMap::new(),
         };
         let prefix = files.map(TreePath::absolute).unwrap_or_default();
@@ -175,6 +179,9 @@ impl Index {
 
     fn enter(&mut self, view: &View, said: Vec<(TreePath, Said)>, is_top: bool) {
         for (path, what) in said {
+            for place in self.missing.remove(&path).unwrap_or_default() {
+                self.forget_place(place);
+            }
             self.say(&path, if what == Said::Leaf && is_top { at::NAME_LEAF } else { at::NAME_SERVED });
             if what == Said::Dir {
                 self.serve_dir(view, &path);
@@ -213,11 +220,22 @@ impl Index {
         if self.offered.is_empty() {
             return;
         }
+        self.missing.clear();
+        for place in 0..self.placed.len() {
+            self.forget_place(place);
+        }
         self.offered.clear();
-        for entry in self.dirs.chunks(words(at::DIR_SIZE)) {
-            if entry[words(at::DIR_COUNT)].load(Relaxed) != 0 {
-                write(entry, |entry| entry[words(at::DIR_KEY)].store(0, Relaxed));
-            }
+    }
+
+    fn entry(&self, place: usize) -> &[AtomicU64] {
+        &self.dirs[place * words(at::DIR_SIZE)..][..words(at::DIR_SIZE)]
+    }
+
+    /// Frees a place: the directory there is looked up again when it is asked for.
+    fn forget_place(&mut self, place: usize) {
+        if let Some(dir) = self.placed[place].take() {
+            self.offered.remove(&dir);
+            write(self.entry(place), |entry| entry[words(at::DIR_KEY)].store(0, Relaxed));
         }
     }
 
@@ -248,10 +266,15 @@ impl Index {
         }
         let plain = if text == dir { at::DIR_IS_PLAIN } else { 0 };
         let key = hash(at::HASH_START, dir);
-        let entries: Vec<&[AtomicU64]> = self.dirs.chunks(words(at::DIR_SIZE)).collect();
-        let near = |n: u64| entries[((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize];
-        let free = (0..at::DIR_PROBES).map(near).find(|entry| entry[words(at::DIR_KEY)].load(Relaxed) == 0);
-        write(free.unwrap_or_else(|| near(key % at::DIR_PROBES)), |entry| {
+        let near = |n: u64| ((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize;
+        let chosen = (0..at::DIR_PROBES).map(near).find(|place| self.placed[*place].is_none());
+        let chosen = chosen.unwrap_or_else(|| near(key % at::DIR_PROBES));
+        self.forget_place(chosen);
+        if what == at::DIR_MISSING {
+            self.missing.entry(name).or_default().push(chosen);
+        }
+        self.placed[chosen] = Some(dir.to_vec());
+        write(self.entry(chosen), |entry| {
             entry[words(at::DIR_KEY)].store(key, Relaxed);
             entry[words(at::DIR_HASH)].store(hash(at::HASH_START, &text), Relaxed);
             entry[words(at::DIR_WHAT)].store((text.len() as u64) << at::DIR_LEN_SHIFT | plain | what, Relaxed);

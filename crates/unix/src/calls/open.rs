@@ -271,8 +271,11 @@ fn is_loader(caller: Caller) -> bool {
     const BASE: u64 = 7;
     /// No loader is larger.
     const MOST: u64 = 1 << 20;
-    let auxv = std::fs::read(format!("/proc/{}/auxv", caller.tid)).unwrap_or_default();
+    let mut auxv = [0; 1024];
+    let path = format!("/proc/{}/auxv", caller.tid);
+    let opened = rustix::fs::open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let count = opened.and_then(|file| rustix::io::read(file, &mut auxv)).unwrap_or(0);
     let word = |part: &[u8]| part.try_into().map_or(0, u64::from_ne_bytes);
-    let base = auxv.chunks_exact(16).find(|pair| word(&pair[..8]) == BASE).map(|pair| word(&pair[8..]));
+    let base = auxv[..count].chunks_exact(16).find(|pair| word(&pair[..8]) == BASE).map(|pair| word(&pair[8..]));
     base.is_some_and(|base| base != 0 && (base..base + MOST).contains(&caller.at))
 }
