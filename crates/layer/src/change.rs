@@ -200,6 +200,7 @@ impl View {
         mark(&self.layers[top].files, path, OWN)?;
         if let Some(dir) = self.layers[top].tree.dir_mut(path) {
             dir.own = true;
+            self.layers[top].changes.names.push(path.clone());
         }
         Ok(())
     }

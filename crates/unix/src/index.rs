@@ -7,7 +7,10 @@
 use crate::record::Record;
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, CWD, FileType, MemfdFlags, Mode, OFlags, Stat, fstat, ftruncate, memfd_create, open, openat2, statat},
+    fs::{
+        Access, AtFlags, CWD, FileType, MemfdFlags, Mode, OFlags, Stat, accessat, fstat, ftruncate, memfd_create, open, openat2,
+        statat,
+    },
     io::Errno,
 };
 use slipway_emulator::{TEXT, layout as at};
@@ -211,6 +214,13 @@ impl Index {
                 self.serve_dir(view, &TreePath::root());
             }
         }
+        // One that has permissions of its own now, over the host's.
+        let is_own = |path: &TreePath| {
+            view.rest_of(path) == Some(Some(Place::Host)) && view.find(path).is_ok_and(|found| found.place != Place::Host)
+        };
+        if said.iter().any(|(path, what)| *what == Said::Dir && is_own(path)) {
+            self.forget_dirs();
+        }
         self.enter(view, said, true);
         self.enter_copies(view, changes.copies);
     }
@@ -395,6 +405,15 @@ fn rest(view: &View, dir: &TreePath) -> Option<u64> {
     match view.rest_of(dir)? {
         None => Some(at::DIR_LAYER),
         Some(Place::Host) => {
+            // Whether it may be searched is up to the directories that show.
+            let mut above = dir.clone();
+            while view.find(&above).is_ok_and(|found| found.place == Place::Host) && !above.is_root() {
+                above = above.parent();
+            }
+            if view.find(&above).ok()?.place != Place::Host {
+                return None;
+            }
+            accessat(view.root(Place::Host), dir.relative(), Access::EXEC_OK, AtFlags::EACCESS).ok()?;
             let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
             let no_links = rustix::fs::ResolveFlags::NO_SYMLINKS | rustix::fs::ResolveFlags::NO_MAGICLINKS;
             openat2(view.root(Place::Host), dir.relative(), flags, Mode::empty(), no_links).ok().map(|_| at::DIR_HOST)
