@@ -89,6 +89,30 @@ fn what_a_sender_left_unread_counts_as_a_holder_of_the_port() {
 }
 
 #[test]
+fn what_lies_behind_a_closed_slot_comes_before_the_news_that_there_are_no_senders() {
+    let ports = [receive_right(), receive_right()];
+    let (door, other) = (Port::new(), Port::new());
+    let (mut line, _) = given_two(&door, &ports);
+    let task = Task::current();
+    let (s, holder) = task.export(ports[1]).expect("sockets");
+    line.write(&Record { kind: kind::ATTACH, target: 3, fds: 1, ..Record::default() }, &[], &[s.as_fd()]);
+    line.write(&Record { kind: kind::RELEASE, target: 3, count: 1, ..Record::default() }, &[], &[]);
+    tools::until("all is taken", || line.unread() == 0);
+    give_to(&other, types::MOVE_RECEIVE, &ports[..1]);
+    next(&mut line, kind::MOVED);
+    line.write(&message(1, 65), &[], &[]);
+    line.write(&message(3, 66), &[], &[]);
+    // From the first request on the library holds no pipe of its own, and at the next it knows that ours is closed.
+    let ask = || task.request_notification(ports[1], notify::NO_SENDERS, 0, ports[1], types::MAKE_SEND_ONCE);
+    assert_eq!(ask(), Ok(0));
+    drop(holder);
+    assert!(ask().is_ok());
+    line.credit.see(1);
+    line.ring();
+    assert_eq!((receive(ports[1]).id(), receive(ports[1]).id()), (66, notify::NO_SENDERS));
+}
+
+#[test]
 fn a_receive_right_that_is_taken_back_has_its_queue() {
     let door = Port::new();
     let (own, port, other) = (receive_right(), receive_right(), receive_right());
