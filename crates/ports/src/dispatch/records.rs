@@ -175,9 +175,11 @@ impl Inner {
                     self.send_on(number, port, parsed)?;
                     return Ok(true);
                 }
-                // The sender takes it back, and rings; nothing behind it is looked at before.
-                line.blocked = true;
-                return Ok(false);
+                if !line.ended || !objects::hung_up(&line.bell) {
+                    // The sender takes it back, and rings; nothing behind it is looked at before.
+                    line.blocked = true;
+                    return Ok(false);
+                }
             }
             let parsed = self.parse(number, record, false)?;
             self.line(number)?.consume(record);

@@ -113,6 +113,17 @@ fn what_lies_behind_a_closed_slot_comes_before_the_news_that_there_are_no_sender
 }
 
 #[test]
+fn what_a_sender_that_is_gone_sent_behind_a_message_to_a_dead_port_is_not_lost() {
+    let (door, ports) = (Port::new(), [receive_right(), receive_right()]);
+    let (mut line, _) = given_two(&door, &ports);
+    Task::current().destroy(ports[0]).expect("a port of ours");
+    line.write(&message(1, 67), &[], &[]);
+    line.write(&message(3, 68), &[], &[]);
+    drop(line);
+    assert_eq!(receive(ports[1]).id(), 68);
+}
+
+#[test]
 fn a_receive_right_that_is_taken_back_has_its_queue() {
     let door = Port::new();
     let (own, port, other) = (receive_right(), receive_right(), receive_right());
