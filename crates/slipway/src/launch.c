@@ -231,8 +231,11 @@ static void launch(long count, char **words, char **variables)
         return;
     const char *path = "/bin:/usr/bin", *home = NULL, *configuration = NULL, *library = NULL, *value;
     size_t have = 0;
-    for (; variables[have]; have++) {
-        const char *one = variables[have];
+    while (variables[have])
+        have++;
+    /* Of several of one name the first counts. */
+    for (size_t at = have; at-- > 0;) {
+        const char *one = variables[at];
         if ((value = after(one, "PATH=")))
             path = value;
         else if ((value = after(one, "HOME=")))

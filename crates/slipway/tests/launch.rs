@@ -122,3 +122,21 @@ fn surroundings_count_as_for_the_command_line() {
         assert!(seen.1.contains(&format!("SLIPWAY_SOCKETS={chosen}")), "{seen:?}");
     }
 }
+
+#[test]
+fn of_several_variables_of_one_name_the_first_counts() {
+    let bench = Bench::new();
+    let adds = "#include <string.h>\n#include <unistd.h>\nextern char **environ;\nint main(int count, char **words) {\n\
+        int have = 0; while (environ[have]) have++;\n char *all[have + 2]; memcpy(all, environ, have * sizeof *all);\n\
+        all[have] = \"PATH=other\"; all[have + 1] = NULL; return execve(words[1], words + 1, all); }";
+    build_c(adds, &bench.path("adds"), &[]);
+    fs::create_dir(bench.path("other")).expect("mkdir");
+    build_c("int main(void) { return 3; }", &bench.path("other/true"), &[]);
+    for dashes in [&["--"][..], &[]] {
+        let mut command = Command::new(bench.path("adds"));
+        bench.prepare(&mut command);
+        command.current_dir(bench.dir.path());
+        succeed(command.args([harness::SLIPWAY, "x11"]).args(dashes).arg("true"));
+    }
+    assert_eq!(bench.hooked(), ["true", "true"]);
+}

@@ -6,7 +6,7 @@
 use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, TryLockError},
 };
 
 /// So many connections in a row that ended before they got a segment are a habit.
@@ -14,6 +14,9 @@ const HABIT: u32 = 16;
 
 /// Where it is one, one connection of so many offers nevertheless.
 const TRY: u32 = 8;
+
+/// Habits of so many endpoints are known; then all are forgotten. A program may go through any number of names.
+const ENDPOINTS: usize = 1024;
 
 /// The connections of this process to one endpoint.
 #[derive(Debug, Default)]
@@ -34,18 +37,35 @@ pub struct Attempt {
 }
 
 /// By the names of their hubs.
-static HABITS: Mutex<Option<HashMap<String, Arc<Habit>>>> = Mutex::new(None);
+struct Habits(Mutex<Option<HashMap<String, Arc<Habit>>>>);
+
+static HABITS: Habits = Habits(Mutex::new(None));
 
 /// A connection to the endpoint with that hub is about to be made: None if it had better not offer.
 pub fn attempt(hub: &str) -> Option<Attempt> {
-    let mut habits = HABITS.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    let habits = habits.get_or_insert_default();
-    if !habits.contains_key(hub) {
-        habits.insert(hub.to_owned(), Arc::default());
+    HABITS.attempt(hub)
+}
+
+impl Habits {
+    /// While another thread asks, any connection may offer, and counts for nothing: that thread may be one that this process had before it was
+    /// forked, or this one, which a signal's handler has interrupted.
+    fn attempt(&self, hub: &str) -> Option<Attempt> {
+        let mut habits = match self.0.try_lock() {
+            Ok(habits) => habits,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => return Some(Attempt::default()),
+        };
+        let habits = habits.get_or_insert_default();
+        if !habits.contains_key(hub) {
+            if habits.len() >= ENDPOINTS {
+                habits.clear();
+            }
+            habits.insert(hub.to_owned(), Arc::default());
+        }
+        let habit = &habits[hub];
+        let offers = habit.vain.load(Relaxed) < HABIT || habit.since.fetch_add(1, Relaxed).is_multiple_of(TRY);
+        offers.then(|| Attempt { habit: Some(Arc::clone(habit)), unpaid: AtomicU32::new(0) })
     }
-    let habit = &habits[hub];
-    let offers = habit.vain.load(Relaxed) < HABIT || habit.since.fetch_add(1, Relaxed).is_multiple_of(TRY);
-    offers.then(|| Attempt { habit: Some(Arc::clone(habit)), unpaid: AtomicU32::new(0) })
 }
 
 impl Attempt {
@@ -73,38 +93,63 @@ impl Drop for Attempt {
 mod tests {
     use super::*;
 
-    /// How many of so many connections in a row offer, of which none or each gets a segment.
-    fn offers(hub: &str, connections: u32, paid: bool) -> usize {
-        let made = (0..connections).filter_map(|_| attempt(hub)).inspect(Attempt::begin);
-        made.inspect(|attempt| {
-            if paid {
-                attempt.pay()
-            }
-        })
-        .count()
+    impl Habits {
+        fn new() -> Self {
+            Self(Mutex::default())
+        }
+
+        /// How many of so many connections in a row offer, of which none or each gets a segment.
+        fn offers(&self, hub: &str, connections: u32, paid: bool) -> usize {
+            let made = (0..connections).filter_map(|_| self.attempt(hub)).inspect(Attempt::begin);
+            made.inspect(|attempt| {
+                if paid {
+                    attempt.pay()
+                }
+            })
+            .count()
+        }
     }
 
     #[test]
     fn who_never_gets_a_segment_seldom_offers() {
-        assert_eq!(offers("brief", HABIT, false), HABIT as usize);
-        assert_eq!(offers("brief", 8 * TRY, false), 8);
-        assert_eq!(offers("other", HABIT, false), HABIT as usize, "each endpoint for itself");
+        let habits = Habits::new();
+        assert_eq!(habits.offers("brief", HABIT, false), HABIT as usize);
+        assert_eq!(habits.offers("brief", 8 * TRY, false), 8);
+        assert_eq!(habits.offers("other", HABIT, false), HABIT as usize, "each endpoint for itself");
         // The next that offers gets one: it is no habit any more.
-        assert_eq!(offers("brief", TRY, true), TRY as usize);
-        assert_eq!(offers("brief", HABIT, false), HABIT as usize);
+        assert_eq!(habits.offers("brief", TRY, true), TRY as usize);
+        assert_eq!(habits.offers("brief", HABIT, false), HABIT as usize);
     }
 
     #[test]
     fn a_server_that_is_not_there_yet_teaches_nothing() {
-        assert_eq!((0..4 * HABIT).filter_map(|_| attempt("refused")).count(), 4 * HABIT as usize);
+        let habits = Habits::new();
+        assert_eq!((0..4 * HABIT).filter_map(|_| habits.attempt("refused")).count(), 4 * HABIT as usize);
     }
 
     #[test]
     fn connections_that_live_at_the_same_time_are_not_in_vain() {
-        let at_once: Vec<_> = (0..4 * HABIT).filter_map(|_| attempt("many")).inspect(Attempt::begin).collect();
+        let habits = Habits::new();
+        let at_once: Vec<_> = (0..4 * HABIT).filter_map(|_| habits.attempt("many")).inspect(Attempt::begin).collect();
         assert_eq!(at_once.len(), 4 * HABIT as usize);
         at_once.iter().for_each(Attempt::pay);
         drop(at_once);
-        assert_eq!(offers("many", HABIT, false), HABIT as usize);
+        assert_eq!(habits.offers("many", HABIT, false), HABIT as usize);
+    }
+
+    #[test]
+    fn a_connection_waits_for_no_other_thread_to_learn() {
+        let habits = Habits::new();
+        let held = habits.0.lock();
+        assert_eq!(habits.offers("brief", 2 * HABIT, false), 2 * HABIT as usize);
+        drop(held);
+        assert_eq!(habits.offers("brief", HABIT, false), HABIT as usize, "nothing was learnt");
+    }
+
+    #[test]
+    fn any_number_of_endpoints_takes_so_much_memory() {
+        let habits = Habits::new();
+        (0..3 * ENDPOINTS).for_each(|i| drop(habits.attempt(&i.to_string())));
+        assert!(habits.0.lock().expect("no panic").as_ref().is_some_and(|known| known.len() <= ENDPOINTS));
     }
 }

@@ -32,11 +32,22 @@ impl Inner {
             self.accept_lines(port);
             // What came over new lines was sent before the holders were gone, too.
             self.make_upcalls();
+            if self.deferred.holds(Deferred::Accept(port)) || self.has_unread(port) {
+                // They would be heard all the time.
+                self.exported(port).iter().flat_map(|it| &it.watches).filter(|pipe| objects::hung_up(*pipe)).for_each(unregister);
+                return self.retry_later(Deferred::Holders(port));
+            }
         }
         if let Some(Exported { watches, .. }) = self.exported_mut(port) {
             watches.retain(|pipe| !gone.contains(&pipe.as_fd().as_raw_fd()));
             self.count_abroad(port);
         }
+    }
+
+    /// Whether something lies in a line that others can send to a port here over: behind what its sender has yet to take back, or there is much.
+    fn has_unread(&self, port: PortId) -> bool {
+        let is_unread = |line: LineId| self.lines.get(line).is_some_and(|line| line.segment.rx.readable(line.rx.head));
+        self.exported(port).is_some_and(|exported| exported.slots.iter().any(|(line, _)| is_unread(*line)))
     }
 
     /// Finds out how many hold rights to a port here, before the state is asked.

@@ -85,6 +85,11 @@ impl Inner {
             kind::RELEASE if record.fds == 0 => return self.take_release(number, record),
             _ => {}
         }
+        if record.kind == kind::MOVED && self.is_leaving() && !self.line(number)?.ended {
+            // The pipe counts this process until it has looked at the gate.
+            self.retry_later(Deferred::Stir(number));
+            return Ok(false);
+        }
         let line = self.line(number)?;
         let fds = line.take_fds(record.fds as usize).ok_or(MISSING)?;
         line.consume(record);
@@ -125,9 +130,7 @@ impl Inner {
             }
             kind::TOKEN_DEAD => self.held_changed(number, target, None),
             kind::TOKEN_SEEN => self.token_seen(number, target)?,
-            kind::LOOK => {
-                self.look_at_gate(number, target);
-            }
+            kind::LOOK => self.look_at_gate_in_time(number, target),
             kind::ATTACH => {
                 let s = fds.next().ok_or_else(corrupt)?;
                 self.attached(number, target, s.as_ref())?;
@@ -172,9 +175,11 @@ impl Inner {
                     self.send_on(number, port, parsed)?;
                     return Ok(true);
                 }
-                // The sender takes it back, and rings; nothing behind it is looked at before.
-                line.blocked = true;
-                return Ok(false);
+                if !line.ended || !objects::hung_up(&line.bell) {
+                    // The sender takes it back, and rings; nothing behind it is looked at before.
+                    line.blocked = true;
+                    return Ok(false);
+                }
             }
             let parsed = self.parse(number, record, false)?;
             self.line(number)?.consume(record);
@@ -341,7 +346,7 @@ impl Inner {
             return self.end_line(number);
         }
         for slot in closed {
-            self.look_at_gate(number, slot);
+            self.look_at_gate_in_time(number, slot);
         }
         if has_left {
             self.drop_seen(number);

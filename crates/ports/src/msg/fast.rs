@@ -164,7 +164,10 @@ fn lost_or_closed(inner: &mut Inner, number: LineId, lost: bool) {
     inner.shortcuts.forget();
     match lost {
         true => inner.upcall(Upcall::End(number)),
-        false => inner.defer(Deferred::Stir(number)),
+        false => {
+            inner.stay();
+            inner.defer(Deferred::Stir(number));
+        }
     }
 }
 

@@ -7,7 +7,7 @@
 //! Two processes that end at the same time: a sender says that it leaves, and then looks at the gate once more; an old owner closes the gate,
 //! and then looks whether the sender leaves. At least one of them sees the other. The old owner waits for the end of one that leaves.
 
-use super::{Routes, Upcall};
+use super::{Deferred, Routes, Upcall};
 use crate::{
     objects,
     routes::import::View,
@@ -19,6 +19,10 @@ use slipway_fabric::{Corrupt, spin::now};
 
 /// How long, in nanoseconds, a process that ends waits for others that do so at the same time.
 const LAST_MOMENT: u64 = 1_000_000_000;
+
+/// How long, in nanoseconds, a process that has said that it leaves takes nothing back: most are gone by then, and one that ends in the middle
+/// of it loses messages. Less than [`LAST_MOMENT`].
+const LAST_LOOK: u64 = 200_000_000;
 
 /// Between two looks whether one of them has taken back what it left.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
@@ -71,5 +75,100 @@ impl Routes {
             }
             self.look_at_gate(number, slot);
         }
+        self.left_at = now();
+    }
+
+    /// As [`Routes::look_at_gate`], for a thread that is to send nothing itself. A process that has just [left](Self::leave) looks later.
+    pub(crate) fn look_at_gate_in_time(&mut self, number: LineId, slot: u32) {
+        if self.is_leaving() {
+            return self.retry_later(Deferred::Stir(number));
+        }
+        self.look_at_gate(number, slot);
+    }
+
+    /// This process has sent to a slot that is closed, and takes that back whether it leaves or not.
+    pub(crate) fn stay(&mut self) {
+        self.left_at = 0;
+    }
+
+    /// Whether this process has just said that it leaves.
+    pub(crate) fn is_leaving(&self) -> bool {
+        self.left_at != 0 && now() - self.left_at < LAST_LOOK
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dispatch::Inner,
+        line::{Line, RING},
+        routes::{Route, Trust, watch::Watch},
+        state::message::Message,
+        wire::{Record, kind},
+    };
+    use slipway_fabric::{
+        credit::{Closed, Credit, RxCount, TABLE},
+        descriptor::Reserved,
+        ring::TxCursor,
+        segment::Segment,
+    };
+    use std::os::fd::AsFd;
+
+    fn reserved(fd: impl Into<std::os::fd::OwnedFd>) -> Reserved {
+        Reserved::new(fd.into()).expect("a descriptor")
+    }
+
+    /// It may end while it takes back, and what it has then said that it took is nobody's.
+    #[test]
+    fn a_process_that_leaves_takes_nothing_back_at_once() {
+        let mut inner = Inner::default();
+        inner.routes.watch = Watch::deaf();
+        let (s, r) = objects::socket_pair().expect("sockets");
+        let held = inner.import_send(reserved(s), reserved(objects::holder_pipe().expect("a pipe").1));
+        let Ok(Right::Send(port)) = held else { panic!("a right") };
+        let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
+        let owner = Segment::open_with(file.as_fd(), TABLE, RING).expect("the same");
+        let owners = owner.tables(TABLE).map(|(ours, theirs)| Credit::new(ours, theirs)).expect("tables");
+        let ((bell, _bell), (fds, owners_fds)) =
+            (objects::socket_pair().expect("sockets"), objects::socket_pair().expect("sockets"));
+        let accounts = [inner.ledger.apart(), inner.ledger.apart()];
+        let number = inner.lines.insert(Line::new(segment, reserved(bell), reserved(fds), true, accounts).expect("a line"));
+        inner.lines.get_mut(number).expect("the line").learn(0, port);
+        let route = Route { line: number, slot: 0, line_rights: 0, attached: true, trust: Trust::Proven };
+        inner.remote_mut(port).expect("a remote port").routes.push(route);
+        let message = Message {
+            id: 1,
+            complex: false,
+            dest: Right::Send(port),
+            reply: Right::Null,
+            body: Vec::new(),
+            short: false,
+            sender: Default::default(),
+            items: Default::default(),
+            origin: None,
+            charge: Default::default(),
+        };
+        inner.send(Box::new(message)).expect("it is sent");
+
+        inner.leave();
+        owners.close(0, &RxCount::default(), Closed::Moved);
+        let moved = Record { kind: kind::MOVED, target: 0, fds: 1, ..Record::default() };
+        let (pipe, write) = objects::holder_pipe().expect("a pipe");
+        objects::send(owners_fds.as_fd(), &[&[1]], &[write.as_fd()]).expect("room");
+        drop(write);
+        let mut tx = TxCursor::default();
+        owner.tx.fill_headed(&mut tx, moved.words(), &[], 0).expect("room");
+        owner.tx.publish(&tx);
+        inner.line_stirs(number);
+        assert!(owners.is_leaving(0) && !owners.is_seen(0) && !objects::hung_up(&pipe));
+        inner.left_at = now() - LAST_LOOK;
+        inner.line_stirs(number);
+        assert!(owners.is_seen(0), "it lives, and takes back what it can");
+        let request = objects::receive_request(r.as_fd()).expect("a request");
+        assert_eq!(request.fds.len(), 3, "a line for what it took back");
+        inner.settle();
+        drop(inner);
+        assert!(objects::hung_up(&pipe));
     }
 }

@@ -38,6 +38,9 @@ pub(super) struct Departed {
     pub onces: Vec<Arc<Reserved>>,
 }
 
+/// A slot of a port that moves, and the pipe that counts the sender there.
+type Parted = ((LineId, u32), Arc<Reserved>);
+
 /// A port that has come here, and the messages that this process itself had sent to it and that were on their way nowhere.
 type Arrival = (PortId, Vec<Box<Message>>);
 
@@ -73,7 +76,7 @@ impl Routes {
             return Err(io::ErrorKind::OutOfMemory.into());
         }
         let (mut watches, mut onces) = (Vec::new(), Vec::new());
-        self.part_from_senders(port, &mut watches, &mut onces)?;
+        let mut parted = self.part_from_senders(port, &mut watches, &mut onces)?;
         let mut own = if self.state.port(port).srights > 0 { Some(holder_pipe(&mut watches)?) } else { None };
         let slots = self.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         self.close_slots(port, Closed::Moved);
@@ -81,6 +84,13 @@ impl Routes {
         if !unread.is_empty() && own.is_none() {
             own = holder_pipe(&mut watches).ok();
         }
+        // Their senders may have given their rights up since. They hold the port until they have taken back what lies there.
+        for at in &unread {
+            if !parted.iter().any(|(known, _)| known == at) {
+                parted.extend(holder_pipe(&mut watches).map(|write| (*at, write)));
+            }
+        }
+        self.tell_moved(parted);
         let Exported { r, s, identity, watches: theirs, .. } = *self.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
         let ends = self.take_once_ends(port);
         // The new owner's copies would keep these in the watcher's set.
@@ -122,25 +132,34 @@ impl Routes {
         Some(Spare { r, to, qlimit: local.qlimit })
     }
 
-    /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel.
+    /// Sees to it that holders of rights that are only counted on lines, or here, are counted by the kernel. Gives back the slots and the
+    /// pipes of which their holders are yet to be told.
     fn part_from_senders(
         &mut self,
         port: PortId,
         watches: &mut Vec<Arc<Reserved>>,
         onces: &mut Vec<Arc<Reserved>>,
-    ) -> io::Result<()> {
+    ) -> io::Result<Vec<Parted>> {
         let slots = self.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
+        let mut parted = Vec::new();
         for (number, slot) in slots {
-            let Some(line) = self.lines.get_mut(number) else { continue };
-            if line.in_slot(slot).is_none_or(|it| it.given == 0) {
-                continue;
+            if self.lines.get_mut(number).and_then(|line| line.in_slot(slot)).is_some_and(|it| it.given > 0) {
+                parted.push(((number, slot), holder_pipe(watches)?));
             }
-            let write = holder_pipe(watches)?;
+        }
+        self.reroute_tokens(port, onces)?;
+        self.free_local_onces(port, onces)?;
+        Ok(parted)
+    }
+
+    /// Tells senders that the port moved, whose slots are closed: one that heard of it before that, and has no right any more, would let the pipe
+    /// go with nothing taken back.
+    fn tell_moved(&mut self, parted: Vec<Parted>) {
+        for ((number, slot), write) in parted {
+            let Some(line) = self.lines.get_mut(number) else { continue };
             line.post(Record { kind: kind::MOVED, target: slot, fds: 1, ..Record::default() }, vec![OutFd(write)]);
             line.ring_bell();
         }
-        self.reroute_tokens(port, onces)?;
-        self.free_local_onces(port, onces)
     }
 
     /// Turns the send-once rights that this process itself holds to a port here into sockets.

@@ -77,6 +77,8 @@ pub struct Routes {
     pub stirred: Vec<LineId>,
     /// Messages sent by this process.
     pub sent: u64,
+    /// When this process said that it leaves, on the monotonic clock; 0 if it has not.
+    left_at: u64,
 }
 
 /// The error for a right that no correct peer sends.

@@ -177,6 +177,11 @@ impl DeferredWork {
         Some(Timespec { tv_sec: (ns / 1_000_000_000) as i64, tv_nsec: (ns % 1_000_000_000) as i64 })
     }
 
+    /// Whether it is still to be done.
+    pub fn holds(&self, what: Deferred) -> bool {
+        self.ready.contains(&what) || self.short.contains(&what)
+    }
+
     /// The next piece of work that can be done now.
     pub fn take_ready(&mut self) -> Option<Deferred> {
         if !self.short.is_empty() && now() >= self.due {

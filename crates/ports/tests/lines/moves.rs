@@ -34,6 +34,95 @@ fn what_was_sent_with_the_last_right_follows_the_port() {
     assert_eq!(next(&mut line, kind::MESSAGE).0.id, 21);
 }
 
+/// The library gives us send rights to two ports over a line, as slots 1 and 3: the line, and the second's sending end.
+fn given_two(door: &Port, ports: &[u32; 2]) -> (Line, OwnedFd) {
+    let (mut line, name, _) = line_to(door, receive_right());
+    let gift = Msg::new(60, (name, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, ports);
+    assert_eq!(send(&gift), Code::SUCCESS);
+    let (_, mut fds) = next(&mut line, kind::MESSAGE);
+    (line, fds.remove(1))
+}
+
+/// The library sends rights to the port, over a line that is not read.
+fn give_to(door: &Port, disposition: u32, ports: &[u32]) {
+    let (to, _pipe) = door.give();
+    assert_eq!(send(&Msg::new(61, (to, types::COPY_SEND), (0, 0)).ports(disposition, ports)), Code::SUCCESS);
+}
+
+/// One that is told earlier, and has no right any more, has nothing to take back yet, and lets the pipe go that counts it.
+#[test]
+fn a_sender_is_told_that_a_port_moved_when_its_slot_is_closed() {
+    for _ in 0..20 {
+        let ports = [receive_right(), receive_right()];
+        let (doors, other) = ([Port::new(), Port::new()], Port::new());
+        let (mut line, _s) = given_two(&doors[0], &ports);
+        // Rights that have to be made sockets of, so that it takes its time.
+        give_to(&doors[1], types::MAKE_SEND_ONCE, &[ports[0]; 200]);
+        std::thread::scope(|scope| {
+            scope.spawn(|| give_to(&other, types::MOVE_RECEIVE, &ports[..1]));
+            tools::until("a record", || line.has_come());
+            assert_eq!(line.credit.closed(1), Some(Closed::Moved));
+            let (record, fds) = next(&mut line, kind::MOVED);
+            assert_eq!((record.target, fds.len()), (1, 1));
+        });
+    }
+}
+
+/// Its own pipe may hang up before it looks at the slot again.
+#[test]
+fn what_a_sender_left_unread_counts_as_a_holder_of_the_port() {
+    let ports = [receive_right(), receive_right()];
+    let (door, others) = (Port::new(), [Port::new(), Port::new()]);
+    let (mut line, s) = given_two(&door, &ports);
+    // The second right is counted over the line no more, but by a pipe.
+    line.write(&Record { kind: kind::ATTACH, target: 3, fds: 1, ..Record::default() }, &[], &[s.as_fd()]);
+    line.write(&Record { kind: kind::RELEASE, target: 3, count: 1, ..Record::default() }, &[], &[]);
+    tools::until("all is taken", || line.unread() == 0);
+    give_to(&others[0], types::MOVE_RECEIVE, &ports[..1]);
+    assert_eq!(next(&mut line, kind::MOVED).0.target, 1);
+    // What we have yet to take back keeps the library from all that is behind it.
+    line.write(&message(1, 63), &[], &[]);
+    line.write(&message(3, 64), &[], &[]);
+    give_to(&others[1], types::MOVE_RECEIVE, &ports[1..]);
+    let (record, fds) = next(&mut line, kind::MOVED);
+    assert_eq!((record.target, fds.len()), (3, 1));
+}
+
+#[test]
+fn what_lies_behind_a_closed_slot_comes_before_the_news_that_there_are_no_senders() {
+    let ports = [receive_right(), receive_right()];
+    let (door, other) = (Port::new(), Port::new());
+    let (mut line, _) = given_two(&door, &ports);
+    let task = Task::current();
+    let (s, holder) = task.export(ports[1]).expect("sockets");
+    line.write(&Record { kind: kind::ATTACH, target: 3, fds: 1, ..Record::default() }, &[], &[s.as_fd()]);
+    line.write(&Record { kind: kind::RELEASE, target: 3, count: 1, ..Record::default() }, &[], &[]);
+    tools::until("all is taken", || line.unread() == 0);
+    give_to(&other, types::MOVE_RECEIVE, &ports[..1]);
+    next(&mut line, kind::MOVED);
+    line.write(&message(1, 65), &[], &[]);
+    line.write(&message(3, 66), &[], &[]);
+    // From the first request on the library holds no pipe of its own, and at the next it knows that ours is closed.
+    let ask = || task.request_notification(ports[1], notify::NO_SENDERS, 0, ports[1], types::MAKE_SEND_ONCE);
+    assert_eq!(ask(), Ok(0));
+    drop(holder);
+    assert!(ask().is_ok());
+    line.credit.see(1);
+    line.ring();
+    assert_eq!((receive(ports[1]).id(), receive(ports[1]).id()), (66, notify::NO_SENDERS));
+}
+
+#[test]
+fn what_a_sender_that_is_gone_sent_behind_a_message_to_a_dead_port_is_not_lost() {
+    let (door, ports) = (Port::new(), [receive_right(), receive_right()]);
+    let (mut line, _) = given_two(&door, &ports);
+    Task::current().destroy(ports[0]).expect("a port of ours");
+    line.write(&message(1, 67), &[], &[]);
+    line.write(&message(3, 68), &[], &[]);
+    drop(line);
+    assert_eq!(receive(ports[1]).id(), 68);
+}
+
 #[test]
 fn a_receive_right_that_is_taken_back_has_its_queue() {
     let door = Port::new();

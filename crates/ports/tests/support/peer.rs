@@ -199,10 +199,14 @@ impl Line {
         self.segment.tx.unread(&mut self.tx).unwrap_or(0)
     }
 
+    /// Whether a record has come.
+    pub fn has_come(&mut self) -> bool {
+        self.segment.rx.available(&mut self.rx).is_ok_and(|n| n > 0)
+    }
+
     /// Waits for a record: its head, what follows, and descriptors.
     pub fn read(&mut self) -> (Record, Vec<u8>, Vec<OwnedFd>) {
-        let (segment, rx) = (&self.segment, &mut self.rx);
-        until("a record", || segment.rx.available(rx).is_ok_and(|n| n > 0));
+        until("a record", || self.has_come());
         let mut bytes = [0; wire::RECORD];
         self.segment.rx.peek(&self.rx, 0, &mut bytes);
         let record = Record::read_from_bytes(&bytes).expect("a record");
