@@ -51,6 +51,27 @@ pub(crate) fn memory<T>(
     call(of, Mach, here, there)
 }
 
+/// A call on a thread, by its number in the system if it is one of this process. `INVALID_ARGUMENT` if the name is neither that nor a right
+/// to a port of another process.
+pub(crate) fn thread<T>(
+    of: Name,
+    here: impl FnOnce(u32) -> Result<T, Code>,
+    there: impl FnOnce(&Mach) -> Result<T, mig::Error>,
+) -> Result<T, Code> {
+    match Task::current().thread_by_name(of) {
+        Some(thread) => here(thread),
+        None => call(of, Mach, |_| Err(Code::INVALID_ARGUMENT), there).map_err(|code| match code {
+            Code::INVALID_TASK => Code::INVALID_ARGUMENT,
+            code => code,
+        }),
+    }
+}
+
+/// A right of the calling task's, lent to a call on another: it stays the caller's.
+pub(crate) fn lent(name: Name) -> ManuallyDrop<Option<SendRight>> {
+    ManuallyDrop::new((name != NULL).then(|| SendRight::from_name(own(), name)))
+}
+
 /// A name for a right that was received; null for none.
 pub(crate) fn name_of(right: Option<SendRight>) -> Name {
     right.map_or(NULL, SendRight::into_name)
