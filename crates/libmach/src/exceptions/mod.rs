@@ -3,6 +3,8 @@
 //! * [`fault`]: the signals. * [`tell`]: the messages; `exc` is made by mig, of `<mach/exc.defs>`. * [`registers`]: states.
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
+#[rustfmt::skip]
+#[allow(missing_docs, clippy::missing_errors_doc, reason = "made by mig, and compared with what mig makes")]
 pub mod exc;
 pub(crate) mod fault;
 pub(crate) mod registers;

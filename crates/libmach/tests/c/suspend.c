@@ -3,7 +3,6 @@
 
 #include <mach/thread_status.h>
 
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -106,16 +105,16 @@ static void test_state(void) {
     registers state;
     mach_msg_type_number_t count = COUNT;
     const mach_port_t port = begin(&thread, spin);
-    for (;;) {
-        CHECK_CODE(thread_suspend(port), S);
+    /* Until the thread has ended. */
+    while (thread_suspend(port) == S) {
         CHECK_CODE(thread_get_state(port, FLAVOR, (thread_state_t) &state, &count), S);
         FIRST(&state) = 1;
         CHECK_CODE(thread_set_state(port, FLAVOR, (thread_state_t) &state, count), S);
         CHECK_CODE(thread_resume(port), S);
         /* Before it comes to the loop the register is another's. */
-        if (pthread_tryjoin_np(thread, NULL) == 0) break;
         sched_yield();
     }
+    CHECK(pthread_join(thread, NULL) == 0);
 }
 
 /* Suspends itself, and waits for a message until somebody ends that. */

@@ -138,7 +138,7 @@ static void test_task(mach_port_t task, mach_port_t port) {
     CHECK(count >= 2);
     for (mach_msg_type_number_t i = 0; i < count; i++) {
         CHECK(type_of(self, threads[i]) == MACH_PORT_TYPE_SEND);
-        if (i == 0) CHECK_CODE(answer(threads[i], 3201), MIG_BAD_ID);
+        if (i == 0) CHECK_CODE(answer(threads[i], 3201), MIG_BAD_ARGUMENTS);
         CHECK_CODE(mach_port_deallocate(self, threads[i]), S);
     }
     CHECK_CODE(vm_deallocate(self, (vm_address_t) threads, count * sizeof *threads), S);

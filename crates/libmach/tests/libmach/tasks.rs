@@ -25,6 +25,6 @@ fn exceptions() {
 
 #[test]
 fn suspended() {
-    let program = support::compile("suspend", &["suspend.c", "check.c"], &["-D_GNU_SOURCE"]);
+    let program = support::compile("suspend", &["suspend.c", "check.c"], &[]);
     support::run(&mut Command::new(program));
 }
