@@ -262,8 +262,7 @@ pub unsafe extern "C" fn vm_map(
         let object = ask::lent(memory_object);
         let (wanted, size, mask, offset) = (wanted as u64, size as u64, mask as u64, offset as u64);
         let (anywhere, copy, object) = (anywhere != 0, copy != 0, object.as_ref());
-        let at =
-            there.vm_map(wanted, size, mask, anywhere, object, offset, copy, cur_protection, max_protection, inheritance)?;
+        let at = there.vm_map(wanted, size, mask, anywhere, object, offset, copy, cur_protection, max_protection, inheritance)?;
         // SAFETY: the caller's promise.
         let place = unsafe { Out::new(address) }.map_err(|code| mig::Error { tried: "mach.vm_map", code })?;
         place.set(at as usize);

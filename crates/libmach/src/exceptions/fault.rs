@@ -20,13 +20,8 @@ use std::{
 };
 
 /// The signals that are told, and the kinds of exceptions they are.
-const SIGNALS: [(i32, i32); 5] = [
-    (libc::SIGSEGV, BAD_ACCESS),
-    (libc::SIGBUS, BAD_ACCESS),
-    (libc::SIGILL, 2),
-    (libc::SIGFPE, 3),
-    (libc::SIGTRAP, 6),
-];
+const SIGNALS: [(i32, i32); 5] =
+    [(libc::SIGSEGV, BAD_ACCESS), (libc::SIGBUS, BAD_ACCESS), (libc::SIGILL, 2), (libc::SIGFPE, 3), (libc::SIGTRAP, 6)];
 const BAD_ACCESS: i32 = 1;
 
 /// How many threads can have a fault at a time; a further one is not told.
@@ -134,7 +129,9 @@ impl Slot {
                 TOLD => drop(self.state.sleep(TOLD, None, false)),
                 _ => {
                     let slept = self.state.sleep(state, Some(PATIENCE), false);
-                    if slept == Slept::TimedOut && (self.state.claim(FILLED, FREE).is_ok() || self.state.claim(TAKEN, GONE).is_ok()) {
+                    if slept == Slept::TimedOut
+                        && (self.state.claim(FILLED, FREE).is_ok() || self.state.claim(TAKEN, GONE).is_ok())
+                    {
                         return false;
                     }
                 }

@@ -162,10 +162,12 @@ impl NamesServer for Served {
 
     fn mach_port_extract_right(&mut self, target: Target, name: u32, desired: u32) -> Result<AnyRight, Code> {
         let taken = task(target)?.extract_right(name, passes(desired)?, Task::current())?;
+        // A dead name goes as one.
+        let own = crate::call::shared(Task::current());
         Ok(match received(desired) {
-            types::PORT_RECEIVE => AnyRight::Receive(some(taken, ReceiveRight::from_name)),
-            types::PORT_SEND_ONCE => AnyRight::SendOnce(some(taken, SendOnceRight::from_name)),
-            _ => AnyRight::Send(some(taken, SendRight::from_name)),
+            types::PORT_RECEIVE => AnyRight::Receive(Some(ReceiveRight::from_name(own, taken))),
+            types::PORT_SEND_ONCE => AnyRight::SendOnce(Some(SendOnceRight::from_name(own, taken))),
+            _ => AnyRight::Send(Some(SendRight::from_name(own, taken))),
         })
     }
 }
@@ -317,9 +319,8 @@ impl MachServer for Served {
         let (size, mask, offset) = (size as usize, mask as usize, offset as usize);
         let (anywhere, copy) = (anywhere.into(), copy.into());
         // SAFETY: the address has a place.
-        let code = unsafe {
-            vm::vm_map(name, &raw mut at, size, mask, anywhere, object, offset, copy, current, most, inheritance)
-        };
+        let code =
+            unsafe { vm::vm_map(name, &raw mut at, size, mask, anywhere, object, offset, copy, current, most, inheritance) };
         outcome(code)?;
         Ok(at as u64)
     }

@@ -77,11 +77,21 @@ static void test_names(mach_port_t task, mach_port_t right) {
     CHECK(type_of(self, got) == 0 && type_of(task, other) == MACH_PORT_TYPE_RECEIVE);
     CHECK_CODE(mach_port_destroy(task, other), S);
     CHECK_CODE(mach_port_destroy(task, other), KERN_INVALID_NAME);
+    /* A dead name is extracted as one, of this task and of the other. */
+    const mach_port_t tasks[] = {task, self};
+    for (int i = 0; i < 2; i++) {
+        CHECK_CODE(mach_port_allocate(tasks[i], MACH_PORT_RIGHT_DEAD_NAME, &other), S);
+        got = MACH_PORT_NULL;
+        CHECK_CODE(mach_port_extract_right(tasks[i], other, COPY, &got, &type), S);
+        CHECK(got == MACH_PORT_DEAD && type == MACH_MSG_TYPE_PORT_SEND && type_of(tasks[i], other) == MACH_PORT_TYPE_DEAD_NAME);
+        CHECK_CODE(mach_port_extract_right(tasks[i], other, MACH_MSG_TYPE_MOVE_SEND_ONCE, &got, &type), S);
+        CHECK(got == MACH_PORT_DEAD && type == MACH_MSG_TYPE_PORT_SEND_ONCE && type_of(tasks[i], other) == 0);
+    }
     CHECK_CODE(mach_port_extract_right(task, name, 99, &got, &type), KERN_INVALID_VALUE);
     CHECK_CODE(mach_port_allocate(task, 77, &got), KERN_INVALID_VALUE);
 }
 
-static void test_memory(mach_port_t task) {
+static void test_memory(mach_port_t task, mach_port_t port) {
     const vm_size_t page = vm_page_size;
     vm_address_t at = 0, data = 0;
     mach_msg_type_number_t count = 0;
@@ -104,6 +114,13 @@ static void test_memory(mach_port_t task) {
     CHECK(strcmp((char *) data + page, "parent") == 0);
     CHECK_CODE(vm_deallocate(self, data, count), S);
     CHECK_CODE(vm_deallocate(task, at, 2 * page), S);
+    /* At a place and with a protection of the caller's choice. */
+    const vm_prot_t all = VM_PROT_READ | VM_PROT_WRITE;
+    CHECK_CODE(vm_map(task, &at, page, 0, FALSE, MACH_PORT_NULL, 0, FALSE, VM_PROT_READ, all, VM_INHERIT_COPY), S);
+    CHECK_CODE(vm_write(task, at, (vm_address_t) "x", 1), KERN_PROTECTION_FAILURE);
+    CHECK_CODE(vm_map(task, &at, page, 0, FALSE, MACH_PORT_NULL, 0, FALSE, all, all, VM_INHERIT_COPY), KERN_NO_SPACE);
+    CHECK_CODE(vm_map(task, &at, page, 0, TRUE, port, 0, FALSE, all, all, VM_INHERIT_COPY), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(vm_deallocate(task, at, page), S);
     CHECK_CODE(vm_read(task, at, 1, &data, &count), KERN_INVALID_ADDRESS);
 }
 
@@ -176,7 +193,7 @@ int main(void) {
     right = receive(port, PORT);
     CHECK(type_of(self, task) == MACH_PORT_TYPE_SEND && task != self);
     test_names(task, right);
-    test_memory(task);
+    test_memory(task, port);
     test_task(task, port);
     /* What no routine is for, and what has not the routine's form. */
     CHECK_CODE(answer(task, 2999), MIG_BAD_ID);
