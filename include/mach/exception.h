@@ -85,7 +85,7 @@ extern "C" {
 /*
  * The exceptions in the mask are told to the port, to which the caller keeps its send right; MACH_PORT_NULL: to none. The messages are of the
  * dialect that the caller is compiled for: <mach/exc.defs>, Darwin's also <mach/mach_exc.defs>. KERN_INVALID_ARGUMENT: a kind, behavior or
- * flavor that there is not. KERN_INVALID_TASK: the task is not of this process, but its special port for exceptions can be set.
+ * flavor that there is not.
  */
 extern kern_return_t task_set_exception_ports(task_t task, exception_mask_t mask, mach_port_t port,
                                               exception_behavior_t behavior, thread_state_flavor_t flavor);

@@ -10,7 +10,15 @@ pub(crate) mod fault;
 pub(crate) mod registers;
 mod tell;
 
-use crate::call::{self, Name, Return, routine};
+use crate::{
+    call::{self, Name, Return, routine},
+    tasks::{
+        ask,
+        exceptions::{Exceptions, ExceptionsServer, GetExceptionPortsReply},
+        serve::{self, Served},
+    },
+};
+use slipway_mach::{mig::Target, rights::SendRight};
 use slipway_ports::{
     abi::{Code, NULL},
     exceptions::{ALL, Form, Told, Whose},
@@ -18,7 +26,7 @@ use slipway_ports::{
 };
 use tell::{CODES, DEFAULT, STATE, STATE_IDENTITY};
 
-/// A task of this process, as [`Whose`]: `INVALID_TASK` for another name.
+/// A task of this process: `INVALID_TASK` for another name.
 fn task(name: Name) -> Result<Whose, Code> {
     Ok(Whose::Task(call::task(name)?.space()))
 }
@@ -26,6 +34,11 @@ fn task(name: Name) -> Result<Whose, Code> {
 /// A thread of this process.
 fn thread(name: Name) -> Result<Whose, Code> {
     Ok(Whose::Thread(Task::current().thread_by_name(name).ok_or(Code::INVALID_ARGUMENT)?))
+}
+
+/// Either.
+fn any(name: Name) -> Result<Whose, Code> {
+    task(name).or_else(|_| thread(name))
 }
 
 /// Whether exceptions can be told so.
@@ -40,11 +53,61 @@ fn check(mask: u32, form: Form) -> Result<(), Code> {
     if good && mask & !ALL == 0 { Ok(()) } else { Err(Code::INVALID_ARGUMENT) }
 }
 
-/// Has exceptions told to a port of the calling task's.
-pub(crate) fn set(whose: Whose, mask: u32, port: Name, form: Form) -> Result<(), Code> {
+/// Has the exceptions of the task or thread that `of` names told to a port of the calling task's.
+fn set(of: Name, whose: fn(Name) -> Result<Whose, Code>, mask: u32, port: Name, form: Form) -> Result<(), Code> {
     check(mask, form)?;
-    Task::current().set_exceptions(whose, mask, port, form)?;
-    begin_with(port)
+    match whose(of) {
+        Ok(whose) => Task::current().set_exceptions(whose, mask, port, form).and_then(|()| begin_with(port)),
+        Err(code) => {
+            let right = ask::lent(port);
+            let Form { behavior, flavor, darwin } = form;
+            let set = |there: &Exceptions| there.set_exception_ports(mask, right.as_ref(), behavior, flavor, darwin);
+            ask::elsewhere(of, code, Exceptions, set)
+        }
+    }
+}
+
+/// Where they are told.
+fn told(of: Name, whose: fn(Name) -> Result<Whose, Code>, mask: u32) -> Result<Vec<Told>, Code> {
+    match whose(of) {
+        Ok(whose) => Task::current().exceptions(whose, mask),
+        Err(code) => {
+            let told = ask::elsewhere(of, code, Exceptions, |there| there.get_exception_ports(mask))?;
+            let forms =
+                told.behaviors.into_iter().zip(told.flavors).map(|it| Form { behavior: it.0, flavor: it.1, darwin: false });
+            let named = told.masks.into_iter().zip(told.ports).zip(forms);
+            Ok(named.map(|((mask, port), form)| Told { mask, name: ask::name_of(port), form }).collect())
+        }
+    }
+}
+
+/// What a process asks of another's task or thread.
+impl ExceptionsServer for Served {
+    fn set_exception_ports(
+        &mut self,
+        target: Target,
+        mask: u32,
+        port: Option<SendRight>,
+        behavior: u32,
+        flavor: i32,
+        darwin: bool,
+    ) -> Result<(), Code> {
+        let Target::Port(name) = target else { return Err(Code::INVALID_TASK) };
+        let port = port.as_ref().map_or(NULL, SendRight::name);
+        set(name, any, mask, port, Form { behavior, flavor, darwin })
+    }
+
+    fn get_exception_ports(&mut self, target: Target, mask: u32) -> Result<GetExceptionPortsReply, Code> {
+        let Target::Port(name) = target else { return Err(Code::INVALID_TASK) };
+        let mut reply = GetExceptionPortsReply { masks: vec![], ports: vec![], behaviors: vec![], flavors: vec![] };
+        for told in told(name, any, mask & ALL)? {
+            reply.masks.push(told.mask);
+            reply.ports.push(serve::some(told.name, SendRight::from_name));
+            reply.behaviors.push(told.form.behavior);
+            reply.flavors.push(told.form.flavor);
+        }
+        Ok(reply)
+    }
 }
 
 /// Sets the special port of a thread.
@@ -99,19 +162,18 @@ impl Place {
 ///
 /// # Safety
 /// As for [`Place::fill`].
-unsafe fn get(whose: Result<Whose, Code>, mask: u32, new: Option<(Name, Form)>, place: &Place) -> Return {
+unsafe fn get(of: Name, whose: fn(Name) -> Result<Whose, Code>, mask: u32, new: Option<(Name, Form)>, place: &Place) -> Return {
     let Place { masks, count, ports, behaviors, flavors } = *place;
     routine(|| {
-        let whose = whose?;
         if mask & !ALL != 0 || count.is_null() || [masks, ports, behaviors].iter().any(|it| it.is_null()) || flavors.is_null() {
             return Err(Code::INVALID_ARGUMENT);
         }
         if let Some((_, form)) = new {
             check(mask, form)?;
         }
-        let told = Task::current().exceptions(whose, mask)?;
+        let told = told(of, whose, mask)?;
         if let Some((port, form)) = new {
-            set(whose, mask, port, form).inspect_err(|_| give_back(&told))?;
+            set(of, whose, mask, port, form).inspect_err(|_| give_back(&told))?;
         }
         // SAFETY: the caller's promise.
         unsafe { place.fill(&told) };
@@ -125,7 +187,7 @@ macro_rules! ports {
             /// Has the kinds of exceptions in `mask` told to `port`, of which the caller keeps its right; null for none.
             #[unsafe(no_mangle)]
             pub extern "C" fn $set(of: Name, mask: u32, port: Name, behavior: u32, flavor: i32) -> Return {
-                routine(|| set($whose(of)?, mask, port, Form { behavior, flavor, darwin: $darwin }))
+                routine(|| set(of, $whose, mask, port, Form { behavior, flavor, darwin: $darwin }))
             }
 
             /// As the function that sets, and tells what was set before as the one that gets.
@@ -147,7 +209,7 @@ macro_rules! ports {
             ) -> Return {
                 let new = (port, Form { behavior, flavor, darwin: $darwin });
                 // SAFETY: the caller's promise.
-                unsafe { get($whose(of), mask, Some(new), &Place { masks, count, ports, behaviors, flavors }) }
+                unsafe { get(of, $whose, mask, Some(new), &Place { masks, count, ports, behaviors, flavors }) }
             }
         )*
     };
@@ -175,7 +237,7 @@ pub unsafe extern "C" fn task_get_exception_ports(
     flavors: *mut i32,
 ) -> Return {
     // SAFETY: the caller's promise.
-    unsafe { get(task(of), mask, None, &Place { masks, count, ports, behaviors, flavors }) }
+    unsafe { get(of, task, mask, None, &Place { masks, count, ports, behaviors, flavors }) }
 }
 
 /// As [`task_get_exception_ports`], of a thread.
@@ -193,5 +255,5 @@ pub unsafe extern "C" fn thread_get_exception_ports(
     flavors: *mut i32,
 ) -> Return {
     // SAFETY: the caller's promise.
-    unsafe { get(thread(of), mask, None, &Place { masks, count, ports, behaviors, flavors }) }
+    unsafe { get(of, thread, mask, None, &Place { masks, count, ports, behaviors, flavors }) }
 }

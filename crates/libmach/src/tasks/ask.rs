@@ -27,10 +27,22 @@ fn call<T, S>(
 ) -> Result<T, Code> {
     match crate::call::task(of) {
         Ok(task) => here(task),
-        Err(code) if !Task::current().leads_elsewhere(of) => Err(code),
-        // The name stays the caller's.
-        Err(_) => there(&ManuallyDrop::new(port(SendRight::from_name(own(), of)))).map_err(|error| error.code),
+        Err(code) => elsewhere(of, code, port, there),
     }
+}
+
+/// What `there` does with a port of another process; `code` if the name is no right to one.
+pub(crate) fn elsewhere<T, S>(
+    of: Name,
+    code: Code,
+    port: fn(SendRight) -> S,
+    there: impl FnOnce(&S) -> Result<T, mig::Error>,
+) -> Result<T, Code> {
+    if !Task::current().leads_elsewhere(of) {
+        return Err(code);
+    }
+    // The name stays the caller's.
+    there(&ManuallyDrop::new(port(SendRight::from_name(own(), of)))).map_err(|error| error.code)
 }
 
 /// A call on a task's names.
@@ -60,10 +72,7 @@ pub(crate) fn thread<T>(
 ) -> Result<T, Code> {
     match Task::current().thread_by_name(of) {
         Some(thread) => here(thread),
-        None => call(of, Mach, |_| Err(Code::INVALID_ARGUMENT), there).map_err(|code| match code {
-            Code::INVALID_TASK => Code::INVALID_ARGUMENT,
-            code => code,
-        }),
+        None => elsewhere(of, Code::INVALID_ARGUMENT, Mach, there),
     }
 }
 

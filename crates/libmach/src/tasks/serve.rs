@@ -5,6 +5,7 @@
 #![allow(unsafe_code, reason = "the functions that C calls")]
 
 use super::{
+    exceptions,
     memory::{self, MachServer},
     names::{self, MachPortNamesReply, NamesServer},
 };
@@ -69,7 +70,9 @@ fn serve(space: u32, set: u32, news: Arc<FutexWord>) {
 
 fn answer(request: Received) {
     let mut server = Served { ends: false };
-    let served = names::demux(&mut server, request).or_else(|request| memory::demux(&mut server, *request));
+    let served = names::demux(&mut server, request)
+        .or_else(|request| memory::demux(&mut server, *request))
+        .or_else(|request| exceptions::demux(&mut server, *request));
     // A caller that is gone, or takes no answer, has nothing to be told.
     let _ = served.unwrap_or_else(|request| mig::refuse(*request)).send_at_once();
     if server.ends {
@@ -84,7 +87,7 @@ pub(crate) fn end_process() {
 }
 
 /// One request's server.
-struct Served {
+pub(crate) struct Served {
     /// Whether the process ends once it has answered.
     ends: bool,
 }
@@ -100,7 +103,7 @@ fn task(target: Target) -> Result<Task, Code> {
 }
 
 /// A right under a name in the library's task; None for a null or dead one.
-fn some<T>(name: Name, right: fn(slipway_mach::task::Task, u32) -> T) -> Option<T> {
+pub(crate) fn some<T>(name: Name, right: fn(slipway_mach::task::Task, u32) -> T) -> Option<T> {
     (name != NULL && name != slipway_ports::abi::DEAD).then(|| right(crate::call::shared(Task::current()), name))
 }
 

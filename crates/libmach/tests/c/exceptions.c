@@ -87,6 +87,29 @@ static void step(registers *state) {
     PC(state) += seen.does == SKIP_BREAK ? (uint64_t) BREAK_LENGTH : (uint64_t) BAD_LENGTH;
 }
 
+/* Has the rest of the exceptions of another process's task told here, too. */
+static void adopt(mach_port_t thread, mach_port_t task) {
+    exception_mask_t masks[EXC_TYPES_COUNT];
+    mach_port_t ports[EXC_TYPES_COUNT];
+    exception_behavior_t behaviors[EXC_TYPES_COUNT];
+    thread_state_flavor_t flavors[EXC_TYPES_COUNT];
+    mach_msg_type_number_t count = EXC_TYPES_COUNT;
+    exception_mask_t found = 0;
+    CHECK_CODE(task_set_exception_ports(task, EXC_MASK_BREAKPOINT, other, EXCEPTION_DEFAULT | FORM, 0), S);
+    CHECK_CODE(task_set_exception_ports(task, EXC_MASK_BREAKPOINT, 0x123400, EXCEPTION_DEFAULT | FORM, 0), MACH_SEND_INVALID_RIGHT);
+    CHECK_CODE(thread_set_exception_ports(thread, EXC_MASK_BAD_ACCESS, other, EXCEPTION_DEFAULT | FORM, 0), S);
+    CHECK_CODE(task_get_exception_ports(task, EXC_MASK_ALL, masks, &count, ports, behaviors, flavors), S);
+    for (mach_msg_type_number_t i = 0; i < count; i++) {
+        if (ports[i] == other) found |= masks[i];
+        if (ports[i] == port) CHECK(masks[i] == EXC_MASK_BAD_INSTRUCTION && behaviors[i] == (EXCEPTION_DEFAULT | FORM));
+    }
+    CHECK(count == 3 && found == EXC_MASK_BREAKPOINT);
+    count = EXC_TYPES_COUNT;
+    CHECK_CODE(thread_swap_exception_ports(thread, EXC_MASK_BAD_ACCESS, other, EXCEPTION_DEFAULT | FORM, 0, masks, &count, ports,
+                                           behaviors, flavors), S);
+    CHECK(count == 1 && masks[0] == EXC_MASK_BAD_ACCESS && ports[0] == other);
+}
+
 /* Mends what is to be mended without the thread's state in the message. */
 static kern_return_t mend(mach_port_t thread, mach_port_t task, int64_t address) {
     registers state;
@@ -108,7 +131,10 @@ static kern_return_t mend(mach_port_t thread, mach_port_t task, int64_t address)
         step(&state);
         CHECK_CODE(thread_set_state(thread, FLAVOR, (thread_state_t) &state, COUNT - 1), KERN_INVALID_ARGUMENT);
         CHECK_CODE(thread_set_state(thread, FLAVOR, (thread_state_t) &state, COUNT), S);
-        if (seen.does == SKIP_BAD_ONCE) seen.does = REFUSE;
+        if (seen.does == SKIP_BAD_ONCE) {
+            adopt(thread, task);
+            seen.does = REFUSE;
+        }
         return S;
     default:
         seen.refused++;
@@ -349,13 +375,13 @@ static void test_child(void (*last)(void), int signal) {
         watchdog(60);
         mach_port_t parent = MACH_PORT_NULL;
         if (task_get_bootstrap_port(self, &parent) != S) _exit(3);
-        if (task_set_exception_ports(self, EXC_MASK_ALL, parent, EXCEPTION_DEFAULT | FORM, 0) != S) _exit(4);
+        if (task_set_exception_ports(self, EXC_MASK_BAD_INSTRUCTION, parent, EXCEPTION_DEFAULT | FORM, 0) != S) _exit(4);
         bad_instruction();
         last();
         _exit(5);
     }
     CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == signal);
-    CHECK(seen.told == 2 && seen.refused == 1 && seen.task != self && seen.thread != MACH_PORT_NULL);
+    CHECK(seen.told == 2 && seen.refused == 1 && seen.port == other && seen.task != self && seen.thread != MACH_PORT_NULL);
 }
 
 int main(void) {

@@ -81,6 +81,7 @@ fn modules_are_as_they_are_used() {
         ("crates/mach/src/bootstrap/listing.defs", "crates/mach/src/bootstrap/listing.rs"),
         ("crates/libmach/src/tasks/names.defs", "crates/libmach/src/tasks/names.rs"),
         ("include/mach/mach.defs", "crates/libmach/src/tasks/memory.rs"),
+        ("crates/libmach/src/tasks/exceptions.defs", "crates/libmach/src/tasks/exceptions.rs"),
         ("include/mach/exc.defs", "crates/libmach/src/exceptions/exc.rs"),
     ] {
         let file = dir.path().join("made.rs");
