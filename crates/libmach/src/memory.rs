@@ -15,7 +15,7 @@ use std::io;
 pub(crate) const PROT_READ: i32 = 1;
 pub(crate) const PROT_WRITE: i32 = 2;
 pub(crate) const PROT_EXECUTE: i32 = 4;
-const PROT_ALL: i32 = PROT_READ | PROT_WRITE | PROT_EXECUTE;
+pub(crate) const PROT_ALL: i32 = PROT_READ | PROT_WRITE | PROT_EXECUTE;
 
 pub(crate) const INHERIT_SHARE: i32 = 0;
 pub(crate) const INHERIT_COPY: i32 = 1;

@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -186,6 +187,8 @@ static void test_task(void) {
     MUST(task_set_bootstrap_port(self, port) == S);
     const pid_t pid = fork();
     if (pid == 0) {
+        /* No other signal ends one that stays suspended. */
+        prctl(PR_SET_PDEATHSIG, SIGKILL);
         watchdog(60);
         child();
         _exit(checks_failed > 0);

@@ -121,6 +121,25 @@ static void test_memory(mach_port_t task, mach_port_t port) {
     CHECK_CODE(vm_map(task, &at, page, 0, FALSE, MACH_PORT_NULL, 0, FALSE, all, all, VM_INHERIT_COPY), KERN_NO_SPACE);
     CHECK_CODE(vm_map(task, &at, page, 0, TRUE, port, 0, FALSE, all, all, VM_INHERIT_COPY), KERN_INVALID_ARGUMENT);
     CHECK_CODE(vm_deallocate(task, at, page), S);
+    /* A copy of the task's memory here, and of this in the task. */
+    vm_address_t source = 0, here = 0;
+    vm_prot_t current = 0, most = 0;
+    CHECK_CODE(vm_allocate(task, &source, page, TRUE), S);
+    CHECK_CODE(vm_write(task, source, (vm_address_t) "theirs", 7), S);
+    CHECK_CODE(vm_remap(self, &here, page, 0, TRUE, task, source, FALSE, &current, &most, VM_INHERIT_COPY), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(vm_remap(self, &here, page, 0, TRUE, task, source, TRUE, &current, &most, VM_INHERIT_COPY), S);
+    MUST(here != 0);
+    CHECK(strcmp((char *) here, "theirs") == 0 && current == all);
+    strcpy((char *) here, "ours");
+    CHECK_CODE(vm_remap(task, &at, page, 0, TRUE, self, here, TRUE, &current, &most, VM_INHERIT_COPY), S);
+    CHECK_CODE(vm_read(task, at, 5, &data, &count), S);
+    MUST(count == 5);
+    CHECK(strcmp((char *) data, "ours") == 0);
+    CHECK_CODE(vm_deallocate(self, data, count), S);
+    CHECK_CODE(vm_deallocate(self, here, page), S);
+    CHECK_CODE(vm_deallocate(task, at, page), S);
+    CHECK_CODE(vm_deallocate(task, source, page), S);
+    CHECK_CODE(vm_remap(self, &here, page, 0, TRUE, task, 4096, TRUE, &current, &most, VM_INHERIT_COPY), KERN_INVALID_ADDRESS);
     CHECK_CODE(vm_read(task, at, 1, &data, &count), KERN_INVALID_ADDRESS);
 }
 
