@@ -323,7 +323,7 @@ pub(crate) fn count(thread: Option<u32>) -> i32 {
 
 /// In a forked child, whose only thread runs.
 pub(crate) fn forget() {
-    if let Ok(mut all) = SUSPENDED.try_lock() {
-        *all = None;
-    }
+    // Another thread of the parent may have had the lock; then none can be suspended here.
+    let all = SUSPENDED.try_lock().ok().and_then(|mut all| all.take()).unwrap_or_default();
+    all.threads.values().for_each(|(index, _)| ALL[*index].state.store(FREE, Ordering::Relaxed));
 }

@@ -73,14 +73,18 @@ impl State {
 
     /// A send right more to where a kind of exceptions is told, and the form.
     pub(crate) fn exception_right(&mut self, whose: Whose, kind: usize) -> (Right, Form) {
-        let (right, form) = &self.exceptions(whose).ports[kind];
+        let exceptions = match whose {
+            Whose::Task(space) => Some(&self.space(space).exceptions),
+            Whose::Thread(thread) => self.thread_exceptions.get(&thread),
+        };
+        let Some((right, form)) = exceptions.map(|it| &it.ports[kind]) else { return Default::default() };
         let (right, form) = (copy(right), *form);
         (self.count(right), form)
     }
 
     /// A send right more to the special port of a thread.
     pub(crate) fn general_exception_right(&mut self, thread: u32) -> Right {
-        let right = copy(&self.exceptions(Whose::Thread(thread)).general);
+        let right = self.thread_exceptions.get(&thread).map_or(Right::Null, |it| copy(&it.general));
         self.count(right)
     }
 
