@@ -6,7 +6,7 @@
 
 use super::{
     exceptions,
-    memory::{self, MachServer},
+    memory_server::{self, MachServer},
     names::{self, MachPortNamesReply, NamesServer},
 };
 use crate::{
@@ -71,7 +71,7 @@ fn serve(space: u32, set: u32, news: Arc<FutexWord>) {
 fn answer(request: Received) {
     let mut server = Served { ends: false };
     let served = names::demux(&mut server, request)
-        .or_else(|request| memory::demux(&mut server, *request))
+        .or_else(|request| memory_server::demux(&mut server, *request))
         .or_else(|request| exceptions::demux(&mut server, *request));
     // A caller that is gone, or takes no answer, has nothing to be told.
     let _ = served.unwrap_or_else(|request| mig::refuse(*request)).send_at_once();
