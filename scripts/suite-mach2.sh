@@ -18,7 +18,7 @@ print(os.path.dirname(it["manifest_path"]))')
 cp -r "$theirs/src" "$package/mach2"
 find "$package/mach2" -name '*.rs' -exec sed -i 's/target_vendor = "apple"/target_os = "linux"/g; s/target_os = "macos"/target_os = "linux"/g' {} +
 
-MODULES="message port notify kern_return ndr mig bootstrap" python3 - "$package" include <<'END'
+MODULES="message port notify kern_return ndr mig bootstrap exception_types" python3 - "$package" include <<'END'
 import os, re, sys
 package, include = sys.argv[1:]
 headers = ""

@@ -14,6 +14,7 @@
 #include <mach/mig_support.h>
 #include <mach/notify.h>
 #include <mach/task_info.h>
+#include <mach/thread_act.h>
 #include <mach/thread_info.h>
 #include <mach/thread_switch.h>
 #include <mach/vm_map.h>

@@ -15,7 +15,7 @@ typedef integer_t task_info_data_t[TASK_INFO_MAX];
 #define TASK_THREAD_TIMES_INFO 3
 
 struct task_basic_info {
-    integer_t suspend_count; /* 0: tasks are not suspended */
+    integer_t suspend_count; /* by task_suspend() */
     integer_t base_priority; /* the system's */
     rpc_vm_size_t virtual_size;
     rpc_vm_size_t resident_size; /* bytes */
@@ -65,8 +65,14 @@ extern kern_return_t task_info(task_t task, int flavor, task_info_t info, mach_m
  * The process's threads, those of the library among them: one user reference of each, in an array that is to be given to
  * vm_deallocate(). The port of a thread that never asked for it dies with the next call after the thread's end.
  */
-extern kern_return_t task_terminate(task_t task);
 extern kern_return_t task_threads(task_t task, thread_array_t *threads, mach_msg_type_number_t *count);
+extern kern_return_t task_terminate(task_t task);
+/*
+ * No thread of the task runs until it is resumed as often; the library's own do, so that its ports are served. KERN_FAILURE, and
+ * all run: a thread takes no signals. task_resume(): the task is not suspended.
+ */
+extern kern_return_t task_suspend(task_t task);
+extern kern_return_t task_resume(task_t task);
 
 #ifdef __cplusplus
 }

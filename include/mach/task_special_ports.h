@@ -6,7 +6,7 @@
 #include <mach/port.h>
 
 #define TASK_KERNEL_PORT 1    /* the task itself */
-#define TASK_EXCEPTION_PORT 3 /* where its exceptions would be told */
+#define TASK_EXCEPTION_PORT 3 /* where its exceptions are told last: <mach/exception.h> */
 #define TASK_BOOTSTRAP_PORT 4 /* where it looks up services */
 
 #ifdef __cplusplus

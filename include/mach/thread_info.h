@@ -1,4 +1,4 @@
-/* What thread_info() tells, and what can be done to a thread. The thread is one of this process: else KERN_INVALID_ARGUMENT. */
+/* What thread_info() tells of a thread, and how threads end. */
 #ifndef MACH_THREAD_INFO_H
 #define MACH_THREAD_INFO_H
 
@@ -21,7 +21,7 @@ struct thread_basic_info {
     integer_t cur_priority;
     integer_t run_state;
     integer_t flags;
-    integer_t suspend_count; /* 0: threads are not suspended */
+    integer_t suspend_count; /* by thread_suspend() */
     integer_t sleep_time;    /* 0: the system does not tell */
     time_value_t creation_time; /* time of day */
 };
@@ -63,7 +63,7 @@ extern "C" {
 
 /* *count is the room in words, then what was written. KERN_INVALID_ARGUMENT: too few words, or another flavor. */
 extern kern_return_t thread_info(thread_t thread, int flavor, thread_info_t info, mach_msg_type_number_t *count);
-/* Ends the wait of a thread. KERN_FAILURE for another than the calling one, which waits for nothing. */
+/* Ends a call of the thread with MACH_SEND_INTERRUPT or MACH_RCV_INTERRUPT, as a signal does. */
 extern kern_return_t thread_abort(thread_t thread);
 /* Ends the calling thread, as pthread_exit() does. KERN_FAILURE for another. */
 extern kern_return_t thread_terminate(thread_t thread);

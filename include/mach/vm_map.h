@@ -1,4 +1,4 @@
-/* Memory of a task. libmach acts on the calling task only: any other gives KERN_INVALID_TASK. */
+/* Memory of a task: the calling one, or one that it has the port of. */
 #ifndef MACH_VM_MAP_H
 #define MACH_VM_MAP_H
 
@@ -32,7 +32,8 @@ extern kern_return_t vm_map(vm_task_t target_task, vm_address_t *address, vm_siz
 
 /*
  * Maps memory of the task a second time, or with copy a copy of it as it is now, and tells the source's protection. Memory
- * that can be shared is shared memory only (vm_map() with VM_INHERIT_SHARE, a file): KERN_INVALID_ARGUMENT for other.
+ * that can be shared is shared memory only (vm_map() with VM_INHERIT_SHARE, a file): KERN_INVALID_ARGUMENT for other, and between
+ * tasks of two processes.
  */
 extern kern_return_t vm_remap(vm_task_t target_task, vm_address_t *address, vm_size_t size, vm_address_t mask,
                               boolean_t anywhere, vm_task_t source_task, vm_address_t source_address, boolean_t copy,

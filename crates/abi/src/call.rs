@@ -60,7 +60,7 @@ impl TaskId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(i32)]
 pub enum Special {
-    /// Where the task's exceptions would be told. Nothing here tells any.
+    /// Where the task's exceptions are told, if no other port of its or its thread's has handled them.
     Exception = 3,
     /// Where the task looks up services.
     Bootstrap = 4,

@@ -66,6 +66,20 @@ names! {
         of: Name, address: *mut usize, size: usize, mask: usize, flags: c_int, source_task: Name, source: usize, copy: c_int,
         cur_protection: *mut c_int, max_protection: *mut c_int, inheritance: c_int,
     ) -> Return;
+    "C" fn task_set_exception_ports = slipway_darwin_task_set_exception_ports(
+        of: Name, mask: u32, port: Name, behavior: u32, flavor: c_int,
+    ) -> Return;
+    "C" fn task_swap_exception_ports = slipway_darwin_task_swap_exception_ports(
+        of: Name, mask: u32, port: Name, behavior: u32, flavor: c_int, masks: *mut u32, count: *mut u32, ports: *mut Name,
+        behaviors: *mut u32, flavors: *mut c_int,
+    ) -> Return;
+    "C" fn thread_set_exception_ports = slipway_darwin_thread_set_exception_ports(
+        of: Name, mask: u32, port: Name, behavior: u32, flavor: c_int,
+    ) -> Return;
+    "C" fn thread_swap_exception_ports = slipway_darwin_thread_swap_exception_ports(
+        of: Name, mask: u32, port: Name, behavior: u32, flavor: c_int, masks: *mut u32, count: *mut u32, ports: *mut Name,
+        behaviors: *mut u32, flavors: *mut c_int,
+    ) -> Return;
     "C" fn mach_error_string = slipway_darwin_error_string(code: Return) -> *mut c_char;
     "C" fn mach_error = slipway_darwin_error(before: *const c_char, code: Return);
     "C" fn semaphore_signal = slipway_darwin_semaphore_signal(semaphore: Name) -> Return;

@@ -1,10 +1,10 @@
-//! What a kernel tells of the host, the calling task and its threads, and the time.
+//! What a kernel tells of the host, a task, and the time.
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
     call::{Name, Out, Return, array, count, routine},
-    cthreads::pthread_exit,
     procfs::{self, Stat, configured, microseconds},
+    suspend,
     tasks::{ask, memory::Mach},
 };
 use slipway_ports::{abi::Code, task::Task};
@@ -67,35 +67,12 @@ struct ThreadTimes {
     system_time: TimeValue,
 }
 
-/// `thread_basic_info`.
-#[repr(C)]
-struct ThreadBasic {
-    user_time: TimeValue,
-    system_time: TimeValue,
-    cpu_usage: c_int,
-    base_priority: c_int,
-    cur_priority: c_int,
-    run_state: c_int,
-    flags: c_int,
-    suspend_count: c_int,
-    sleep_time: c_int,
-    creation_time: TimeValue,
-}
-
 const HOST_BASIC_INFO: c_int = 1;
 const TASK_BASIC_INFO: c_int = 1;
 const TASK_THREAD_TIMES_INFO: c_int = 3;
-const THREAD_BASIC_INFO: c_int = 1;
-
-/// `TH_USAGE_SCALE`: the usage of a thread that always runs.
-const USAGE_SCALE: u64 = 1000;
 
 /// `CPU_TYPE_*` and the subtype of the processors that the library runs on.
 const CPU: (c_int, c_int) = if cfg!(target_arch = "aarch64") { (0x0100_000c, 0) } else { (0x0100_0007, 3) };
-
-/// `SWITCH_OPTION_*`.
-const SWITCH_DEPRESS: c_int = 1;
-const SWITCH_WAIT: c_int = 2;
 
 impl From<Duration> for TimeValue {
     fn from(time: Duration) -> Self {
@@ -104,12 +81,12 @@ impl From<Duration> for TimeValue {
 }
 
 impl TimeValue {
-    fn of_ticks(ticks: u64) -> Self {
+    pub(crate) fn of_ticks(ticks: u64) -> Self {
         Duration::from_micros(microseconds(ticks)).into()
     }
 
     /// The time of day of so many ticks after the machine's start.
-    fn of_start(ticks: u64) -> Self {
+    pub(crate) fn of_start(ticks: u64) -> Self {
         now().saturating_sub(since_start()).saturating_add(Duration::from_micros(microseconds(ticks))).into()
     }
 }
@@ -125,7 +102,7 @@ fn clock(which: libc::clockid_t) -> Duration {
     Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
-fn since_start() -> Duration {
+pub(crate) fn since_start() -> Duration {
     clock(libc::CLOCK_BOOTTIME)
 }
 
@@ -133,7 +110,7 @@ fn since_start() -> Duration {
 ///
 /// # Safety
 /// The count has a place, and `info` as many words as it says.
-unsafe fn give<T>(info: *mut c_int, info_count: *mut u32, answer: T) -> Result<(), Code> {
+pub(crate) unsafe fn give<T>(info: *mut c_int, info_count: *mut u32, answer: T) -> Result<(), Code> {
     let words = (size_of::<T>() / size_of::<c_int>()) as u32;
     // SAFETY: the caller's promise.
     if info.is_null() || info_count.is_null() || unsafe { info_count.read_unaligned() } < words {
@@ -143,6 +120,33 @@ unsafe fn give<T>(info: *mut c_int, info_count: *mut u32, answer: T) -> Result<(
     unsafe {
         info.cast::<T>().write_unaligned(answer);
         info_count.write_unaligned(words);
+    }
+    Ok(())
+}
+
+/// The room that a caller says there is, in words.
+///
+/// # Safety
+/// It is null or has a place.
+pub(crate) unsafe fn room(count: *const u32) -> u32 {
+    // SAFETY: the caller's promise.
+    if count.is_null() { 0 } else { unsafe { count.read_unaligned() } }
+}
+
+/// Gives words, as [`give`] a structure.
+///
+/// # Safety
+/// As there.
+pub(crate) unsafe fn give_words<T: Copy>(words: *mut T, words_count: *mut u32, answer: &[T]) -> Result<(), Code> {
+    let n = count(answer.len())?;
+    // SAFETY: the caller's promise.
+    if words.is_null() || n > unsafe { room(words_count) } {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    // SAFETY: the caller's promise: there is room for as many.
+    unsafe {
+        std::ptr::copy_nonoverlapping(answer.as_ptr().cast::<u8>(), words.cast::<u8>(), size_of_val(answer));
+        words_count.write_unaligned(n);
     }
     Ok(())
 }
@@ -287,30 +291,19 @@ fn live_times() -> Result<(u64, u64), Code> {
 /// The count has a place, and `info` as many words as it says.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn task_info(of: Name, flavor: c_int, info: *mut c_int, info_count: *mut u32) -> Return {
-    let there = |there: &Mach| {
-        // SAFETY: the caller's promise.
-        let room = if info_count.is_null() { 0 } else { unsafe { info_count.read_unaligned() } };
-        there.task_info(flavor, room).map(Some)
-    };
+    // SAFETY: the caller's promise.
+    let there = |there: &Mach| there.task_info(flavor, unsafe { room(info_count) }).map(Some);
     routine(|| {
         if let Some(answer) = ask::memory(of, |_| Ok(None), there)? {
-            if info.is_null() || info_count.is_null() {
-                return Err(Code::INVALID_ARGUMENT);
-            }
-            for (i, word) in answer.iter().enumerate() {
-                // SAFETY: the caller's promise: there were no more words than there is room for.
-                unsafe { info.add(i).write_unaligned(*word) };
-            }
-            // SAFETY: as above.
-            unsafe { info_count.write_unaligned(count(answer.len())?) };
-            return Ok(());
+            // SAFETY: the caller's promise.
+            return unsafe { give_words(info, info_count, &answer) };
         }
         match flavor {
             TASK_BASIC_INFO => {
                 let (user, system) = live_times()?;
                 let all = Stat::of_process().ok_or(Code::FAILURE)?;
                 let answer = TaskBasic {
-                    suspend_count: 0,
+                    suspend_count: suspend::count(None),
                     base_priority: all.priority,
                     virtual_size: all.mapped,
                     resident_size: all.resident * slipway_ports::pages::page_size() as u64,
@@ -356,82 +349,6 @@ pub unsafe extern "C" fn task_threads(of: Name, threads: *mut *mut u32, threads_
         threads_count.set(n);
         Ok(())
     })
-}
-
-fn thread(name: Name) -> Result<u32, Code> {
-    Task::current().thread_by_name(name).ok_or(Code::INVALID_ARGUMENT)
-}
-
-/// Whether the thread is the calling one.
-fn is_self(thread: u32) -> bool {
-    // SAFETY: it takes nothing and gives a number.
-    thread == unsafe { libc::gettid() } as u32
-}
-
-/// What is known of a thread of this process.
-///
-/// # Safety
-/// The count has a place, and `info` as many words as it says.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn thread_info(of: Name, flavor: c_int, info: *mut c_int, info_count: *mut u32) -> Return {
-    routine(|| {
-        let stat = Stat::of_thread(thread(of)?).ok_or(Code::INVALID_ARGUMENT)?;
-        if flavor != THREAD_BASIC_INFO {
-            return Err(Code::INVALID_ARGUMENT);
-        }
-        let age = (since_start().as_micros() as u64).saturating_sub(microseconds(stat.start)).max(1);
-        let usage = microseconds(stat.user + stat.system).saturating_mul(USAGE_SCALE) / age;
-        let answer = ThreadBasic {
-            user_time: TimeValue::of_ticks(stat.user),
-            system_time: TimeValue::of_ticks(stat.system),
-            cpu_usage: usage.min(USAGE_SCALE) as c_int,
-            base_priority: stat.priority,
-            cur_priority: stat.priority,
-            run_state: match stat.state {
-                'R' => 1,
-                'T' | 't' => 2,
-                'D' => 4,
-                'Z' | 'X' => 5,
-                _ => 3,
-            },
-            flags: 0,
-            suspend_count: 0,
-            sleep_time: 0,
-            creation_time: TimeValue::of_start(stat.start),
-        };
-        // SAFETY: the caller's promise.
-        unsafe { give(info, info_count, answer) }
-    })
-}
-
-/// Ends a thread's wait. The calling one is in none; another's is not ended: `KERN_FAILURE`.
-#[unsafe(no_mangle)]
-pub extern "C" fn thread_abort(of: Name) -> Return {
-    routine(|| if is_self(thread(of)?) { Ok(()) } else { Err(Code::FAILURE) })
-}
-
-/// Ends the calling thread, as `pthread_exit` does; another is not ended: `KERN_FAILURE`. In a routine that the library called (the
-/// demultiplexer of `mach_msg_server`) it unwinds the library's frame, too, as `cthread_exit` does.
-#[unsafe(no_mangle)]
-pub extern "C-unwind" fn thread_terminate(of: Name) -> Return {
-    let code = routine(|| if is_self(thread(of)?) { Ok(()) } else { Err(Code::FAILURE) });
-    if code == 0 {
-        // SAFETY: this call's frame has nothing left to be dropped, and those of the library's functions that call the program's unwind.
-        unsafe { pthread_exit(std::ptr::null_mut()) };
-    }
-    code
-}
-
-/// Lets other threads run, or waits for so many milliseconds. Which thread is next is the system's choice.
-#[unsafe(no_mangle)]
-pub extern "C" fn thread_switch(_new_thread: Name, option: c_int, time: u32) -> Return {
-    match option {
-        0 | SWITCH_DEPRESS => std::thread::yield_now(),
-        #[allow(clippy::disallowed_methods, reason = "the program asks for a time, and for no event")]
-        SWITCH_WAIT => std::thread::sleep(Duration::from_millis(time.into())),
-        _ => return Code::INVALID_ARGUMENT.0,
-    }
-    0
 }
 
 /// Writes a text to standard error.

@@ -4,12 +4,12 @@
 use crate::{
     call::{Name, Out, Return, routine, task},
     memory::{
-        self, INHERIT_COPY, INHERIT_NONE, INHERIT_SHARE, Map, PROT_READ, PROT_WRITE, vm_allocate, vm_copy, vm_deallocate, vm_map,
-        vm_protect, vm_read, vm_write,
+        self, INHERIT_COPY, INHERIT_NONE, INHERIT_SHARE, Map, PROT_ALL, PROT_READ, PROT_WRITE, vm_allocate, vm_copy,
+        vm_deallocate, vm_map, vm_protect, vm_read, vm_write,
     },
     procfs,
 };
-use slipway_ports::{abi::Code, pages};
+use slipway_ports::{abi::Code, pages, task::Task};
 use std::{ops::Range, os::fd::AsFd};
 
 /// `VM_FLAGS_ANYWHERE`, the only flag.
@@ -138,16 +138,49 @@ pub(crate) unsafe fn remap_of(
     max_protection: *mut i32,
 ) -> Return {
     routine(|| {
-        tasks.into_iter().try_for_each(|of| task(of).map(drop))?;
+        let own = Task::current();
+        let elsewhere = |of: Name| task(of).is_err() && own.leads_elsewhere(of);
+        tasks.into_iter().try_for_each(|of| if elsewhere(of) { Ok(()) } else { task(of).map(drop) })?;
         // SAFETY: the caller's promise, for both.
         let (current, most) = unsafe { (Out::new(cur_protection)?, Out::new(max_protection)?) };
         // SAFETY: the caller's promise.
-        let protection = unsafe { remap(address, how)? };
+        let protection =
+            unsafe { if tasks.into_iter().any(elsewhere) { copy_between(tasks, address, how)? } else { remap(address, how)? } };
         current.set(protection);
         // Linux keeps no highest protection.
         most.set(PROT_READ | PROT_WRITE | memory::PROT_EXECUTE);
         Ok(())
     })
+}
+
+/// As [`remap`], of which one task or both are of other processes: their memory can be copied, and not be the same.
+///
+/// # Safety
+/// The address is null or has a place.
+unsafe fn copy_between([to, from]: [Name; 2], address: *mut usize, how: &Remap) -> Result<i32, Code> {
+    const BOTH: i32 = PROT_READ | PROT_WRITE;
+    if !how.copy || how.size == 0 || address.is_null() {
+        return Err(Code::INVALID_ARGUMENT);
+    }
+    let own = Task::current().self_name();
+    let done = |code: Return| if code == 0 { Ok(()) } else { Err(Code(code)) };
+    let (mut data, mut count) = (0, 0);
+    // SAFETY: places of this call's own; the memory that is written was just made, and what was read is given back once.
+    unsafe {
+        done(vm_read(from, how.source, how.size, &raw mut data, &raw mut count))?;
+        let mut at = address.read_unaligned();
+        let anywhere = how.anywhere.into();
+        let made = done(vm_map(to, &raw mut at, how.size, how.mask, anywhere, 0, 0, 0, BOTH, PROT_ALL, how.inherit));
+        let copied = made.and_then(|()| {
+            done(vm_write(to, at, data, count)).inspect_err(|_| {
+                vm_deallocate(to, at, how.size);
+            })
+        });
+        vm_deallocate(own, data, count as usize);
+        copied?;
+        address.write_unaligned(at);
+    }
+    Ok(BOTH)
 }
 
 /// As [`vm_remap`].

@@ -5,7 +5,7 @@
 
 use crate::{
     buffer,
-    call::{Name, Out, Return, count, routine, task},
+    call::{Name, Out, Return, count, routine},
     tasks::{ask, memory::Mach},
 };
 use slipway_mach::mig;
@@ -15,7 +15,7 @@ use std::io;
 pub(crate) const PROT_READ: i32 = 1;
 pub(crate) const PROT_WRITE: i32 = 2;
 pub(crate) const PROT_EXECUTE: i32 = 4;
-const PROT_ALL: i32 = PROT_READ | PROT_WRITE | PROT_EXECUTE;
+pub(crate) const PROT_ALL: i32 = PROT_READ | PROT_WRITE | PROT_EXECUTE;
 
 pub(crate) const INHERIT_SHARE: i32 = 0;
 pub(crate) const INHERIT_COPY: i32 = 1;
@@ -239,14 +239,13 @@ pub unsafe extern "C" fn vm_map(
     mask: usize,
     anywhere: i32,
     memory_object: Name,
-    _offset: usize,
-    _copy: i32,
+    offset: usize,
+    copy: i32,
     cur_protection: i32,
     max_protection: i32,
     inheritance: i32,
 ) -> Return {
-    routine(|| {
-        task(of)?;
+    let here = |_| {
         let bad = memory_object != 0
             || (cur_protection | max_protection) & !PROT_ALL != 0
             || cur_protection & !max_protection != 0
@@ -256,7 +255,20 @@ pub unsafe extern "C" fn vm_map(
         }
         // SAFETY: the caller's promise.
         unsafe { map(address, size, mask, anywhere != 0, Map { current: cur_protection, inherit: inheritance }) }
-    })
+    };
+    let there = |there: &Mach| {
+        // SAFETY: the caller's promise; null is refused below.
+        let wanted = if address.is_null() { 0 } else { unsafe { address.read_unaligned() } };
+        let object = ask::lent(memory_object);
+        let (wanted, size, mask, offset) = (wanted as u64, size as u64, mask as u64, offset as u64);
+        let (anywhere, copy, object) = (anywhere != 0, copy != 0, object.as_ref());
+        let at = there.vm_map(wanted, size, mask, anywhere, object, offset, copy, cur_protection, max_protection, inheritance)?;
+        // SAFETY: the caller's promise.
+        let place = unsafe { Out::new(address) }.map_err(|code| mig::Error { tried: "mach.vm_map", code })?;
+        place.set(at as usize);
+        Ok(())
+    };
+    routine(|| ask::memory(of, here, there))
 }
 
 /// How new memory is to be.

@@ -3,15 +3,16 @@
 
 use crate::{
     call::{Name, Out, Return, routine, shared},
+    exceptions, suspend,
     tasks::{ask, serve},
 };
 use slipway_abi::{
     Code,
     call::{KERNEL_PORT, Special},
 };
-use slipway_mach::{bootstrap, rights::SendRight};
+use slipway_mach::bootstrap;
 use slipway_ports::task::Task;
-use std::{ffi::c_int, mem::ManuallyDrop};
+use std::ffi::c_int;
 
 const BOOTSTRAP_PORT: c_int = Special::Bootstrap as c_int;
 
@@ -81,10 +82,12 @@ pub unsafe extern "C" fn task_get_special_port(of: Name, which_port: c_int, spec
 #[unsafe(no_mangle)]
 pub extern "C" fn task_set_special_port(of: Name, which_port: c_int, special_port: Name) -> Return {
     routine(|| {
-        let here = |task: Task| task.set_special_from(special(which_port)?, Task::current(), special_port);
-        let port = (special_port != slipway_abi::NULL).then(|| SendRight::from_name(shared(Task::current()), special_port));
-        // The right stays the caller's.
-        let port = ManuallyDrop::new(port);
+        let here = |task: Task| {
+            let which = special(which_port)?;
+            task.set_special_from(which, Task::current(), special_port)?;
+            if which == Special::Exception { exceptions::begin_with(special_port) } else { Ok(()) }
+        };
+        let port = ask::lent(special_port);
         ask::memory(of, here, |there| there.task_set_special_port(which_port, port.as_ref()))
     })
 }
@@ -100,4 +103,16 @@ pub extern "C" fn task_terminate(of: Name) -> Return {
         Ok(())
     };
     routine(|| ask::memory(of, here, |there| there.task_terminate()))
+}
+
+/// Has no thread of the task run: all of the process's but the library's own. `KERN_FAILURE`, and all run, if one can't be stopped.
+#[unsafe(no_mangle)]
+pub extern "C" fn task_suspend(of: Name) -> Return {
+    routine(|| ask::memory(of, |_| suspend::suspend_task(), |there| there.task_suspend()))
+}
+
+/// Takes one `task_suspend` back; `KERN_FAILURE` if there is none.
+#[unsafe(no_mangle)]
+pub extern "C" fn task_resume(of: Name) -> Return {
+    routine(|| ask::memory(of, |_| suspend::resume_task(), |there| there.task_resume()))
 }

@@ -21,6 +21,7 @@ pub mod attributes;
 mod closer;
 pub mod dialect;
 pub mod dispatch;
+pub mod exceptions;
 pub mod inspect;
 pub mod line;
 pub mod lock;

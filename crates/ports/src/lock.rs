@@ -173,6 +173,12 @@ impl Guard<'_> {
         unsafe { self.process.guarded.force_unlock() };
     }
 
+    /// Has the next release wake a thread that waits for the lock, also if one was woken for the last: that one may be stopped.
+    pub(crate) fn wake_another(&self) {
+        // SAFETY: the guard holds the lock.
+        unsafe { self.process.guarded.contend() };
+    }
+
     /// What is guarded, for a caller that drops no descriptor, and changes nothing that [`Shortcuts`](crate::dispatch::shortcuts::Shortcuts) say.
     #[inline(always)]
     pub(crate) fn quietly(&mut self) -> &mut Inner {

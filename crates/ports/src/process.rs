@@ -13,13 +13,13 @@ use crate::{
 };
 use slipway_fabric::{
     descriptor::{Reserved, close_in_child},
-    sync::FutexWord,
+    sync::{AtomicU32, FutexWord, Ordering},
 };
 use std::{
     cell::RefCell,
     io,
     os::fd::{AsFd, OwnedFd},
-    sync::{Arc, Once, OnceLock},
+    sync::{Arc, LazyLock, Once, OnceLock},
     thread::Builder,
 };
 
@@ -43,9 +43,45 @@ pub fn serve_tasks(serve: Serve) {
     }
 }
 
+/// What a child does that fork(2) made, last.
+static IN_CHILD: OnceLock<fn()> = OnceLock::new();
+
+/// Has `run` done in children that fork(2) makes. Done again, it does nothing.
+pub fn in_children(run: fn()) {
+    let _ = IN_CHILD.set(run);
+}
+
+/// Runs `run` while no other thread of the process holds the library's lock. `run` may stop some for good, or have some go on; it
+/// returns how many more are stopped then.
+pub fn between_calls(run: impl FnOnce() -> isize) {
+    let mut guard = Process::get().lock();
+    let change = run();
+    guard.waiting.stopped = guard.waiting.stopped.saturating_add_signed(change);
+    if change > 0 {
+        guard.cool_all();
+    }
+    guard.wake_another();
+}
+
+/// Threads of the library's own.
+static OWN: LazyLock<[AtomicU32; 128]> = LazyLock::new(|| std::array::from_fn(|_| AtomicU32::new(0)));
+
+/// Whether a thread, by its number in the system, is one of the library's own.
+pub fn is_own_thread(thread: u32) -> bool {
+    OWN.iter().any(|own| own.load(Ordering::Relaxed) == thread)
+}
+
+/// Starts a thread of the library's own, which works for no other task, and gets no signal of the program's.
+///
+/// # Errors
+/// Those of pthread_create(3).
+pub fn start_thread(name: &str, run: impl FnOnce() + Send + 'static) -> io::Result<()> {
+    spawn(Builder::new().name(name.into()).stack_size(256 << 10), Box::new(run))
+}
+
 fn start_server(space: SpaceId, set: u32, news: Arc<FutexWord>) -> io::Result<()> {
     let serve = *SERVE.get().ok_or(io::ErrorKind::Unsupported)?;
-    spawn(Builder::new().name("slipway-tasks".into()).stack_size(256 << 10), Box::new(move || serve(space.0, set, news)))
+    start_thread("slipway-tasks", move || serve(space.0, set, news))
 }
 
 impl Process {
@@ -73,6 +109,13 @@ impl Process {
 
 /// Starts a thread of the library's own, which works for no other task, and gets no signal of the program's.
 fn spawn(thread: Builder, run: Box<dyn FnOnce() + Send>) -> io::Result<()> {
+    let run = move || {
+        let number = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let claim = |own: &&AtomicU32| own.compare_exchange(0, number, Ordering::Relaxed, Ordering::Relaxed).is_ok();
+        let own = OWN.iter().find(claim);
+        run();
+        own.iter().for_each(|own| own.store(0, Ordering::Relaxed));
+    };
     signals::without(|| trap::for_first(|| thread.spawn(run).map(drop)))
 }
 
@@ -126,9 +169,13 @@ extern "C" fn after_fork_in_child() {
     std::mem::forget(guard);
     trap::leave_all();
     wait::leave_all();
+    OWN.iter().for_each(|own| own.store(0, Ordering::Relaxed));
     // SAFETY: what owned them was abandoned above.
     unsafe { close_in_child() };
     install(heirlooms, true);
+    if let Some(run) = IN_CHILD.get() {
+        run();
+    }
 }
 
 impl Inner {

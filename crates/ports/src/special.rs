@@ -58,6 +58,13 @@ impl Task {
         }
     }
 
+    /// A name for the port of a thread of this process, with a user reference more; null if there is none.
+    pub fn name_of_thread(&self, thread: u32) -> u32 {
+        let mut guard = self.lock();
+        let port = guard.state.thread_port(thread);
+        guard.state.name_kernel_port(self.space(), port)
+    }
+
     /// Whether `name` stands for the host.
     pub fn is_host(&self, name: u32) -> bool {
         self.serves(name) == Some(Kernel::Host)
@@ -108,10 +115,7 @@ impl Task {
             thread.0.set(Some((process, number)));
             number
         });
-        let Ok(thread) = thread else { return abi::NULL };
-        let mut guard = self.lock();
-        let port = guard.state.thread_port(thread);
-        guard.state.name_kernel_port(self.space(), port)
+        thread.map_or(abi::NULL, |thread| self.name_of_thread(thread))
     }
 
     /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.
@@ -218,7 +222,7 @@ impl Task {
 }
 
 /// Gives a right to a space: its name there.
-fn give(inner: &mut Inner, space: SpaceId, right: Right) -> Result<u32, Code> {
+pub(crate) fn give(inner: &mut Inner, space: SpaceId, right: Right) -> Result<u32, Code> {
     inner.state.copyout(space, right).map_err(|right| {
         inner.state.destroy_right(right);
         Code::RESOURCE_SHORTAGE

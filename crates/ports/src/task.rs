@@ -3,6 +3,7 @@
 use crate::{
     abi::{Code, call::Status, kind, notify},
     dispatch::Inner,
+    exceptions::Whose,
     lock::{Guard, Process},
     msg::{self, Request, format::Format, header::Typed},
     state::{
@@ -135,6 +136,7 @@ impl Task {
             let right = std::mem::take(place(which, guard.state.space_mut(self.space())));
             guard.state.destroy_right(right);
         }
+        guard.state.end_exceptions(Whose::Task(self.space()));
         guard.state.end_semaphores(self.space());
         guard.state.terminate(self.space());
     }

@@ -2,6 +2,7 @@
 #ifndef MACH_MACH_H
 #define MACH_MACH_H
 
+#include <mach/exception.h>
 #include <mach/mach_error.h>
 #include <mach/mach_init.h>
 #include <mach/mach_port.h>
@@ -14,6 +15,8 @@
 #include <mach/mig_errors.h>
 #include <mach/notify.h>
 #include <mach/semaphore.h>
+#include <mach/task_info.h>
+#include <mach/thread_act.h>
 #include <mach/vm_map.h>
 
 #endif

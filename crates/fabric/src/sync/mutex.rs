@@ -80,6 +80,14 @@ impl<T> Mutex<T> {
         }
     }
 
+    /// Has the next release wake a waiter, whether or not one has said that it waits.
+    ///
+    /// # Safety
+    /// The calling thread holds the lock.
+    pub unsafe fn contend(&self) {
+        self.word.store(CONTENDED, Ordering::Relaxed);
+    }
+
     #[cold]
     fn wait(&self) {
         self.waiting.fetch_add(1, Ordering::Relaxed);

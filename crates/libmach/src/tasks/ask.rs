@@ -27,10 +27,22 @@ fn call<T, S>(
 ) -> Result<T, Code> {
     match crate::call::task(of) {
         Ok(task) => here(task),
-        Err(code) if !Task::current().leads_elsewhere(of) => Err(code),
-        // The name stays the caller's.
-        Err(_) => there(&ManuallyDrop::new(port(SendRight::from_name(own(), of)))).map_err(|error| error.code),
+        Err(code) => elsewhere(of, code, port, there),
     }
+}
+
+/// What `there` does with a port of another process; `code` if the name is no right to one.
+pub(crate) fn elsewhere<T, S>(
+    of: Name,
+    code: Code,
+    port: fn(SendRight) -> S,
+    there: impl FnOnce(&S) -> Result<T, mig::Error>,
+) -> Result<T, Code> {
+    if !Task::current().leads_elsewhere(of) {
+        return Err(code);
+    }
+    // The name stays the caller's.
+    there(&ManuallyDrop::new(port(SendRight::from_name(own(), of)))).map_err(|error| error.code)
 }
 
 /// A call on a task's names.
@@ -49,6 +61,24 @@ pub(crate) fn memory<T>(
     there: impl FnOnce(&Mach) -> Result<T, mig::Error>,
 ) -> Result<T, Code> {
     call(of, Mach, here, there)
+}
+
+/// A call on a thread, by its number in the system if it is one of this process. `INVALID_ARGUMENT` if the name is neither that nor a right
+/// to a port of another process.
+pub(crate) fn thread<T>(
+    of: Name,
+    here: impl FnOnce(u32) -> Result<T, Code>,
+    there: impl FnOnce(&Mach) -> Result<T, mig::Error>,
+) -> Result<T, Code> {
+    match Task::current().thread_by_name(of) {
+        Some(thread) => here(thread),
+        None => elsewhere(of, Code::INVALID_ARGUMENT, Mach, there),
+    }
+}
+
+/// A right of the calling task's, lent to a call on another: it stays the caller's.
+pub(crate) fn lent(name: Name) -> ManuallyDrop<Option<SendRight>> {
+    ManuallyDrop::new((name != NULL).then(|| SendRight::from_name(own(), name)))
 }
 
 /// A name for a right that was received; null for none.

@@ -5,12 +5,14 @@
 #![allow(unsafe_code, reason = "the functions that C calls")]
 
 use super::{
-    memory::{self, MachServer},
+    exceptions,
+    memory_server::{self, MachServer},
     names::{self, MachPortNamesReply, NamesServer},
 };
 use crate::{
     call::{self, Name, Return, passes, received},
-    kernel, memory as vm, procfs,
+    exceptions::fault,
+    kernel, memory as vm, procfs, suspend, thread as threads,
 };
 use slipway_mach::{
     mig::{self, AnyRight, Array, Target},
@@ -68,7 +70,9 @@ fn serve(space: u32, set: u32, news: Arc<FutexWord>) {
 
 fn answer(request: Received) {
     let mut server = Served { ends: false };
-    let served = names::demux(&mut server, request).or_else(|request| memory::demux(&mut server, *request));
+    let served = names::demux(&mut server, request)
+        .or_else(|request| memory_server::demux(&mut server, *request))
+        .or_else(|request| exceptions::demux(&mut server, *request));
     // A caller that is gone, or takes no answer, has nothing to be told.
     let _ = served.unwrap_or_else(|request| mig::refuse(*request)).send_at_once();
     if server.ends {
@@ -83,7 +87,7 @@ pub(crate) fn end_process() {
 }
 
 /// One request's server.
-struct Served {
+pub(crate) struct Served {
     /// Whether the process ends once it has answered.
     ends: bool,
 }
@@ -99,8 +103,19 @@ fn task(target: Target) -> Result<Task, Code> {
 }
 
 /// A right under a name in the library's task; None for a null or dead one.
-fn some<T>(name: Name, right: fn(slipway_mach::task::Task, u32) -> T) -> Option<T> {
+pub(crate) fn some<T>(name: Name, right: fn(slipway_mach::task::Task, u32) -> T) -> Option<T> {
     (name != NULL && name != slipway_ports::abi::DEAD).then(|| right(crate::call::shared(Task::current()), name))
+}
+
+/// The number in the system of the thread that a request came to.
+fn thread(target: Target) -> Result<u32, Code> {
+    let Target::Port(name) = target else { return Err(Code::INVALID_ARGUMENT) };
+    Task::current().thread_by_name(name).ok_or(Code::INVALID_ARGUMENT)
+}
+
+/// What of an answer's words there is room for: all, or `INVALID_ARGUMENT`.
+fn within<T>(words: Vec<T>, room: u32) -> Result<Vec<T>, Code> {
+    if words.len() <= room as usize { Ok(words) } else { Err(Code::INVALID_ARGUMENT) }
 }
 
 fn outcome(code: Return) -> Result<(), Code> {
@@ -150,10 +165,12 @@ impl NamesServer for Served {
 
     fn mach_port_extract_right(&mut self, target: Target, name: u32, desired: u32) -> Result<AnyRight, Code> {
         let taken = task(target)?.extract_right(name, passes(desired)?, Task::current())?;
+        // A dead name goes as one.
+        let own = crate::call::shared(Task::current());
         Ok(match received(desired) {
-            types::PORT_RECEIVE => AnyRight::Receive(some(taken, ReceiveRight::from_name)),
-            types::PORT_SEND_ONCE => AnyRight::SendOnce(some(taken, SendOnceRight::from_name)),
-            _ => AnyRight::Send(some(taken, SendRight::from_name)),
+            types::PORT_RECEIVE => AnyRight::Receive(Some(ReceiveRight::from_name(own, taken))),
+            types::PORT_SEND_ONCE => AnyRight::SendOnce(Some(SendOnceRight::from_name(own, taken))),
+            _ => AnyRight::Send(Some(SendRight::from_name(own, taken))),
         })
     }
 }
@@ -236,7 +253,78 @@ impl MachServer for Served {
     }
 
     fn task_set_special_port(&mut self, target: Target, which: i32, port: Option<SendRight>) -> Result<(), Code> {
-        let which = Special::by_number(which).ok_or(Code::INVALID_ARGUMENT)?;
-        task(target)?.set_special_from(which, Task::current(), port.as_ref().map_or(NULL, SendRight::name))
+        outcome(crate::task::task_set_special_port(of(target)?.0, which, port.as_ref().map_or(NULL, SendRight::name)))
+    }
+
+    fn task_suspend(&mut self, target: Target) -> Result<(), Code> {
+        task(target)?;
+        suspend::suspend_task()
+    }
+
+    fn task_resume(&mut self, target: Target) -> Result<(), Code> {
+        task(target)?;
+        suspend::resume_task()
+    }
+
+    fn thread_terminate(&mut self, target: Target) -> Result<(), Code> {
+        thread(target)?;
+        Err(Code::FAILURE)
+    }
+
+    fn thread_get_state(&mut self, target: Target, flavor: i32, room: u32) -> Result<Vec<u32>, Code> {
+        within(fault::get_state(thread(target)?, flavor)?, room)
+    }
+
+    fn thread_set_state(&mut self, target: Target, flavor: i32, state: Vec<u32>) -> Result<(), Code> {
+        fault::set_state(thread(target)?, flavor, &state)
+    }
+
+    fn thread_info(&mut self, target: Target, flavor: i32, room: u32) -> Result<Vec<i32>, Code> {
+        within(threads::info(thread(target)?, flavor)?, room)
+    }
+
+    fn thread_suspend(&mut self, target: Target) -> Result<(), Code> {
+        suspend::suspend_thread(thread(target)?)
+    }
+
+    fn thread_resume(&mut self, target: Target) -> Result<(), Code> {
+        suspend::resume_thread(thread(target)?)
+    }
+
+    fn thread_abort(&mut self, target: Target) -> Result<(), Code> {
+        suspend::abort_thread(thread(target)?)
+    }
+
+    fn thread_get_special_port(&mut self, target: Target, which: i32) -> Result<Option<SendRight>, Code> {
+        Ok(some(threads::special(thread(target)?, which)?, SendRight::from_name))
+    }
+
+    fn thread_set_special_port(&mut self, target: Target, which: i32, port: Option<SendRight>) -> Result<(), Code> {
+        threads::set_special(thread(target)?, which, port.as_ref().map_or(NULL, SendRight::name))
+    }
+
+    fn vm_map(
+        &mut self,
+        target: Target,
+        address: u64,
+        size: u64,
+        mask: u64,
+        anywhere: bool,
+        object: Option<SendRight>,
+        offset: u64,
+        copy: bool,
+        current: i32,
+        most: i32,
+        inheritance: i32,
+    ) -> Result<u64, Code> {
+        let (name, mut at) = (of(target)?.0, address as usize);
+        let object = object.as_ref().map_or(NULL, SendRight::name);
+        let (size, mask, offset) = (size as usize, mask as usize, offset as usize);
+        let (anywhere, copy) = (anywhere.into(), copy.into());
+        // SAFETY: the address has a place.
+        let code =
+            unsafe { vm::vm_map(name, &raw mut at, size, mask, anywhere, object, offset, copy, current, most, inheritance) };
+        outcome(code)?;
+        Ok(at as u64)
     }
 }

@@ -113,7 +113,7 @@ static void test_threads(void) {
     thread_basic_info_data_t basic;
     CHECK_CODE(thread_info(its, THREAD_BASIC_INFO, (thread_info_t) &basic, &count), S);
     CHECK(count == 20 && basic.run_state >= TH_STATE_RUNNING && basic.run_state <= TH_STATE_UNINTERRUPTIBLE);
-    CHECK_CODE(thread_abort(its), KERN_FAILURE);
+    CHECK_CODE(thread_abort(its), S);
     CHECK_CODE(thread_terminate(its), KERN_FAILURE);
     pthread_barrier_wait(&other.done);
     pthread_join(thread, NULL);

@@ -1,5 +1,5 @@
 /* A task's port, held by another process: what its holder does to the task's names and memory, and to the task. */
-#include "check.h"
+#include "ports.h"
 
 #include <mach/mach.h>
 #include <mach/vm_param.h>
@@ -10,63 +10,15 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define self mach_task_self()
-#define S KERN_SUCCESS
-#define COPY MACH_MSG_TYPE_COPY_SEND
-
 /* The child's messages, and what it is told. */
-enum { TASK = 40, PORT = 41, GO_ON = 50, WENT_ON = 60, INSERTED = 0x7700, PATIENCE = 30000 };
-
-typedef struct {
-    mach_msg_header_t header;
-    mach_msg_type_t type;
-    mach_port_name_inlined_t port;
-    char room[64];
-} port_message;
+enum { TASK = 40, PORT = 41, GO_ON = 50, WENT_ON = 60, INSERTED = 0x7700 };
 
 /* At the same address in parent and child. */
 static char text[16];
 
-static mach_port_t make_port(void) {
-    mach_port_t port;
-    MUST(mach_port_allocate(self, MACH_PORT_RIGHT_RECEIVE, &port) == S);
-    MUST(mach_port_insert_right(self, port, port, MACH_MSG_TYPE_MAKE_SEND) == S);
-    return port;
-}
-
 static mach_port_type_t type_of(mach_port_t task, mach_port_t name) {
     mach_port_type_t type;
     return mach_port_type(task, name, &type) == S ? type : 0;
-}
-
-static void fill(mach_msg_header_t *header, mach_port_t to, mach_msg_id_t id, mach_msg_size_t size) {
-    memset(header, 0, size);
-    header->msgh_bits = MACH_MSGH_BITS(COPY, 0);
-    header->msgh_size = size;
-    header->msgh_remote_port = to;
-    header->msgh_id = id;
-}
-
-static void send(mach_port_t to, mach_msg_id_t id, mach_port_t port) {
-    port_message message;
-    fill(&message.header, to, id, sizeof message);
-    message.header.msgh_size = sizeof message - sizeof message.room;
-    message.header.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
-    message.type.msgt_name = COPY;
-    message.type.msgt_size = 64;
-    message.type.msgt_inline = TRUE;
-    message.type.msgt_number = 1;
-    message.port.name = port;
-    CHECK_CODE(mach_msg_send(&message.header), S);
-}
-
-/* The right of a message, which is awaited. */
-static mach_port_t receive(mach_port_t from, mach_msg_id_t id) {
-    port_message message;
-    memset(&message, 0, sizeof message);
-    MUST(mach_msg(&message.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof message, from, PATIENCE, 0) == S);
-    MUST(message.header.msgh_id == id);
-    return message.port.name;
 }
 
 /* Gives its task's port away, and sees what is done with it, until it is ended. */
@@ -125,11 +77,21 @@ static void test_names(mach_port_t task, mach_port_t right) {
     CHECK(type_of(self, got) == 0 && type_of(task, other) == MACH_PORT_TYPE_RECEIVE);
     CHECK_CODE(mach_port_destroy(task, other), S);
     CHECK_CODE(mach_port_destroy(task, other), KERN_INVALID_NAME);
+    /* A dead name is extracted as one, of this task and of the other. */
+    const mach_port_t tasks[] = {task, self};
+    for (int i = 0; i < 2; i++) {
+        CHECK_CODE(mach_port_allocate(tasks[i], MACH_PORT_RIGHT_DEAD_NAME, &other), S);
+        got = MACH_PORT_NULL;
+        CHECK_CODE(mach_port_extract_right(tasks[i], other, COPY, &got, &type), S);
+        CHECK(got == MACH_PORT_DEAD && type == MACH_MSG_TYPE_PORT_SEND && type_of(tasks[i], other) == MACH_PORT_TYPE_DEAD_NAME);
+        CHECK_CODE(mach_port_extract_right(tasks[i], other, MACH_MSG_TYPE_MOVE_SEND_ONCE, &got, &type), S);
+        CHECK(got == MACH_PORT_DEAD && type == MACH_MSG_TYPE_PORT_SEND_ONCE && type_of(tasks[i], other) == 0);
+    }
     CHECK_CODE(mach_port_extract_right(task, name, 99, &got, &type), KERN_INVALID_VALUE);
     CHECK_CODE(mach_port_allocate(task, 77, &got), KERN_INVALID_VALUE);
 }
 
-static void test_memory(mach_port_t task) {
+static void test_memory(mach_port_t task, mach_port_t port) {
     const vm_size_t page = vm_page_size;
     vm_address_t at = 0, data = 0;
     mach_msg_type_number_t count = 0;
@@ -152,6 +114,32 @@ static void test_memory(mach_port_t task) {
     CHECK(strcmp((char *) data + page, "parent") == 0);
     CHECK_CODE(vm_deallocate(self, data, count), S);
     CHECK_CODE(vm_deallocate(task, at, 2 * page), S);
+    /* At a place and with a protection of the caller's choice. */
+    const vm_prot_t all = VM_PROT_READ | VM_PROT_WRITE;
+    CHECK_CODE(vm_map(task, &at, page, 0, FALSE, MACH_PORT_NULL, 0, FALSE, VM_PROT_READ, all, VM_INHERIT_COPY), S);
+    CHECK_CODE(vm_write(task, at, (vm_address_t) "x", 1), KERN_PROTECTION_FAILURE);
+    CHECK_CODE(vm_map(task, &at, page, 0, FALSE, MACH_PORT_NULL, 0, FALSE, all, all, VM_INHERIT_COPY), KERN_NO_SPACE);
+    CHECK_CODE(vm_map(task, &at, page, 0, TRUE, port, 0, FALSE, all, all, VM_INHERIT_COPY), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(vm_deallocate(task, at, page), S);
+    /* A copy of the task's memory here, and of this in the task. */
+    vm_address_t source = 0, here = 0;
+    vm_prot_t current = 0, most = 0;
+    CHECK_CODE(vm_allocate(task, &source, page, TRUE), S);
+    CHECK_CODE(vm_write(task, source, (vm_address_t) "theirs", 7), S);
+    CHECK_CODE(vm_remap(self, &here, page, 0, TRUE, task, source, FALSE, &current, &most, VM_INHERIT_COPY), KERN_INVALID_ARGUMENT);
+    CHECK_CODE(vm_remap(self, &here, page, 0, TRUE, task, source, TRUE, &current, &most, VM_INHERIT_COPY), S);
+    MUST(here != 0);
+    CHECK(strcmp((char *) here, "theirs") == 0 && current == all);
+    strcpy((char *) here, "ours");
+    CHECK_CODE(vm_remap(task, &at, page, 0, TRUE, self, here, TRUE, &current, &most, VM_INHERIT_COPY), S);
+    CHECK_CODE(vm_read(task, at, 5, &data, &count), S);
+    MUST(count == 5);
+    CHECK(strcmp((char *) data, "ours") == 0);
+    CHECK_CODE(vm_deallocate(self, data, count), S);
+    CHECK_CODE(vm_deallocate(self, here, page), S);
+    CHECK_CODE(vm_deallocate(task, at, page), S);
+    CHECK_CODE(vm_deallocate(task, source, page), S);
+    CHECK_CODE(vm_remap(self, &here, page, 0, TRUE, task, 4096, TRUE, &current, &most, VM_INHERIT_COPY), KERN_INVALID_ADDRESS);
     CHECK_CODE(vm_read(task, at, 1, &data, &count), KERN_INVALID_ADDRESS);
 }
 
@@ -186,7 +174,7 @@ static void test_task(mach_port_t task, mach_port_t port) {
     CHECK(count >= 2);
     for (mach_msg_type_number_t i = 0; i < count; i++) {
         CHECK(type_of(self, threads[i]) == MACH_PORT_TYPE_SEND);
-        if (i == 0) CHECK_CODE(answer(threads[i], 3201), MIG_BAD_ID);
+        if (i == 0) CHECK_CODE(answer(threads[i], 3201), MIG_BAD_ARGUMENTS);
         CHECK_CODE(mach_port_deallocate(self, threads[i]), S);
     }
     CHECK_CODE(vm_deallocate(self, (vm_address_t) threads, count * sizeof *threads), S);
@@ -224,7 +212,7 @@ int main(void) {
     right = receive(port, PORT);
     CHECK(type_of(self, task) == MACH_PORT_TYPE_SEND && task != self);
     test_names(task, right);
-    test_memory(task);
+    test_memory(task, port);
     test_task(task, port);
     /* What no routine is for, and what has not the routine's form. */
     CHECK_CODE(answer(task, 2999), MIG_BAD_ID);

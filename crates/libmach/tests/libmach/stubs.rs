@@ -10,7 +10,7 @@ use std::{
 };
 
 /// Stubs of one of the library's interfaces, callers' with the prefix `stub_`, in a directory of their own.
-fn stubs(name: &str) -> PathBuf {
+pub fn stubs(name: &str) -> PathBuf {
     let directory = support::program(&format!("stubs-{name}"));
     std::fs::create_dir_all(&directory).expect("make a directory");
     let file = |end: &str| directory.join(format!("{name}{end}")).into_os_string();

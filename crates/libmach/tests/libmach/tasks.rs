@@ -1,6 +1,6 @@
 //! Several processes, in C against libmach.so: fork, exec, messages, rights and memory between tasks, deaths.
 
-use crate::support;
+use crate::{stubs::stubs, support};
 use std::process::Command;
 
 #[test]
@@ -12,5 +12,19 @@ fn tasks() {
 #[test]
 fn task_ports() {
     let program = support::compile("task_ports", &["task_ports.c", "check.c"], &[]);
+    support::run(&mut Command::new(program));
+}
+
+#[test]
+fn exceptions() {
+    let directory = stubs("exc").display().to_string();
+    let server = format!("{directory}/excServer.c");
+    let program = support::compile("exceptions", &["exceptions.c", "check.c"], &["-I", &directory, &server]);
+    support::run(&mut Command::new(program));
+}
+
+#[test]
+fn suspended() {
+    let program = support::compile("suspend", &["suspend.c", "check.c"], &[]);
     support::run(&mut Command::new(program));
 }

@@ -186,11 +186,18 @@ impl Reader {
     pub fn any_right(&mut self) -> Result<AnyRight> {
         let word = self.word()?;
         match word as u32 & 0xff {
-            types::PORT_SEND => self.right().map(AnyRight::Send),
-            types::PORT_SEND_ONCE => self.right().map(AnyRight::SendOnce),
-            types::PORT_RECEIVE => self.right().map(AnyRight::Receive),
+            types::PORT_SEND => self.right_or_dead().map(AnyRight::Send),
+            types::PORT_SEND_ONCE => self.right_or_dead().map(AnyRight::SendOnce),
+            types::PORT_RECEIVE => self.right_or_dead().map(AnyRight::Receive),
             _ => Err(self.fail),
         }
+    }
+
+    /// As [`Self::right`], with one whose port is dead as a right of that name.
+    fn right_or_dead<R: Right>(&mut self) -> Result<Option<R>> {
+        self.check(self.word()? == Kind::new(R::KIND, 64).inline(1))?;
+        let name = self.names(1)?.pop().filter(|name| *name != crate::abi::NULL);
+        Ok(name.map(|name| R::received(self.body.task(), name)))
     }
 
     /// A right out of line.

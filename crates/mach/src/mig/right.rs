@@ -86,7 +86,7 @@ rights! {
     ReceiveRight PORT_RECEIVE Receive
 }
 
-/// A received right of which the sender said what it is; None in it if it was null or its port dead.
+/// A received right of which the sender said what it is; None in it if it was null. If its port was dead it has the name `MACH_PORT_DEAD`.
 #[derive(Debug)]
 pub enum AnyRight {
     /// A send right.

@@ -3,11 +3,12 @@
 use std::{path::PathBuf, process::ExitCode};
 
 /// Each module, what it is made of and with which option.
-const MODULES: [(&str, &str, Option<&str>); 5] = [
+const MODULES: [(&str, &str, Option<&str>); 6] = [
     ("sampler", "examples/mig/sampler.defs", Some("--trap")),
     ("tidy", "examples/mig/tidy.defs", Some("--trap")),
     ("traps", "crates/mig/tests/c/trap.defs", Some("--trap")),
     ("traps_by_message", "crates/mig/tests/c/trap.defs", None),
+    ("targets", "crates/mig/tests/interfaces/targets.defs", None),
     ("names", "crates/mig/tests/golden/rust_names.defs", None),
 ];
 

@@ -16,6 +16,10 @@ pub mod traps {
 pub mod traps_by_message {
     include!(concat!(env!("OUT_DIR"), "/traps_by_message.rs"));
 }
+/// targets.defs beside this.
+pub mod targets {
+    include!(concat!(env!("OUT_DIR"), "/targets.rs"));
+}
 /// rust_names.defs of mig's golden files.
 pub mod names {
     include!(concat!(env!("OUT_DIR"), "/names.rs"));

@@ -76,14 +76,17 @@ fn routines_are_listed() {
 #[test]
 fn modules_are_as_they_are_used() {
     let dir = tempfile::tempdir().unwrap();
-    for (defs, made) in [
-        ("include/mach/bootstrap.defs", "crates/mach/src/bootstrap/interface.rs"),
-        ("crates/mach/src/bootstrap/listing.defs", "crates/mach/src/bootstrap/listing.rs"),
-        ("crates/libmach/src/tasks/names.defs", "crates/libmach/src/tasks/names.rs"),
-        ("include/mach/mach.defs", "crates/libmach/src/tasks/memory.rs"),
+    for (defs, option, made) in [
+        ("include/mach/bootstrap.defs", "-rust", "crates/mach/src/bootstrap/interface.rs"),
+        ("crates/mach/src/bootstrap/listing.defs", "-rust", "crates/mach/src/bootstrap/listing.rs"),
+        ("crates/libmach/src/tasks/names.defs", "-rust", "crates/libmach/src/tasks/names.rs"),
+        ("include/mach/mach.defs", "-user", "crates/libmach/src/tasks/memory.rs"),
+        ("include/mach/mach.defs", "-server", "crates/libmach/src/tasks/memory_server.rs"),
+        ("crates/libmach/src/tasks/exceptions.defs", "-rust", "crates/libmach/src/tasks/exceptions.rs"),
+        ("include/mach/exc.defs", "-rust", "crates/libmach/src/exceptions/exc.rs"),
     ] {
         let file = dir.path().join("made.rs");
-        run(mig().args(["--lang", "rust", "-rust"]).arg(&file).arg(root().join(defs)));
+        run(mig().args(["--lang", "rust", option]).arg(&file).arg(root().join(defs)));
         golden(&root().join(made), &std::fs::read_to_string(&file).unwrap());
         run(rustfmt().arg(&file));
     }

@@ -25,4 +25,5 @@ mod rust_property;
 mod same;
 mod sanitizers;
 mod support;
+mod targets;
 mod trap;

@@ -131,7 +131,7 @@ fn options_for_c_are_refused() {
     assert_eq!(refused.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&refused.stderr).contains("-sheader is for C"));
     let list = run(mig().args(["--lang", "rust", "-header", "/dev/null", "-list", "-", "exc.defs"]).current_dir(dir.path()));
-    assert_eq!(list, "exc 2400 exception_raise 0 2400 2500\n");
+    assert_eq!(list.lines().next(), Some("exc 2400 exception_raise 0 2400 2500"));
     let module = std::fs::read_to_string(dir.path().join("exc.rs")).unwrap();
     assert!(module.contains("pub trait ExcServer") && module.contains("impl Exc {"));
 }

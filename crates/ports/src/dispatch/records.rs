@@ -304,6 +304,9 @@ impl Inner {
 
     /// A record came over a line that rings its bell: it is hot from now on.
     pub(crate) fn heat(&mut self, id: LineId) {
+        if self.waiting.stopped > 0 {
+            return self.cool(id);
+        }
         if let Some(cold) = self.waiting.heat(&self.routes.lines, id) {
             self.cool(cold);
         }

@@ -1,7 +1,7 @@
 //! What is sent to the ports that the library itself serves.
 //!
-//! A task of the library's own has the receive rights of the tasks' ports, and a thread that does nothing else receives there and answers, without
-//! the lock, as any server. The first message to a task's port starts it. For other such ports, and if there is no such thread, the answer is that
+//! A task of the library's own has the receive rights of the tasks' and threads' ports, and a thread that does nothing else receives there and answers, without
+//! the lock, as any server. The first message to one of them starts it. For other such ports, and if there is no such thread, the answer is that
 //! no such request is known.
 
 use crate::{
@@ -32,7 +32,7 @@ struct Server {
 }
 
 impl Served {
-    /// Has the thread look at a task's port; None if there is no thread, or no name for the port.
+    /// Has the thread look at a task's or a thread's port; None if there is no thread, or no name for the port.
     pub(super) fn pass_on(&mut self, state: &mut State, port: PortId) -> Option<()> {
         let Server { space, set, news, .. } = self.server(state)?;
         if state.port(port).local()?.receiver.is_none() {

@@ -54,7 +54,7 @@ impl Inner {
         let Self { routes, served, .. } = self;
         match routes.state.ports.get(port.0 as usize).and_then(|it| it.local()).map(|local| local.kernel) {
             None | Some(Kernel::No) => self.wake_receiver(port),
-            Some(Kernel::Task(_)) if served.pass_on(&mut routes.state, port).is_some() => {}
+            Some(Kernel::Task(_) | Kernel::Thread(_)) if served.pass_on(&mut routes.state, port).is_some() => {}
             Some(_) => {
                 while let Some(message) = routes.state.dequeue(port) {
                     routes.answer(message);

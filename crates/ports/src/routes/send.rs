@@ -48,7 +48,9 @@ impl Routes {
     pub fn send(&mut self, message: Box<Message>) -> Result<(), Unsent> {
         match message.dest {
             Right::Send(port) => match &self.state.port(port).home {
-                Home::Here(local) if !matches!(local.kernel, Kernel::No | Kernel::Task(_)) => self.answer(message),
+                Home::Here(local) if !matches!(local.kernel, Kernel::No | Kernel::Task(_) | Kernel::Thread(_)) => {
+                    self.answer(message)
+                }
                 Home::Here(local) if local.queue.len() as u32 >= local.qlimit => return Err(Refused::Queue(port, message).into()),
                 Home::Here(_) => self.state.enqueue(port, message),
                 Home::Remote => return self.send_remote(port, message),

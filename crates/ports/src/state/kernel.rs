@@ -1,6 +1,6 @@
 //! Ports that the library itself serves, for a task, a thread or the host; and the ports that a space keeps apart from its names.
 
-use super::{PortId, Right, SpaceId, State, port::Kernel, space::Space};
+use super::{PortId, Right, SpaceId, State, exceptions::Whose, port::Kernel, space::Space};
 use crate::abi;
 
 pub use slipway_abi::call::Special;
@@ -52,8 +52,9 @@ impl State {
 
     /// The thread has ended, and its port with it, if it has one.
     pub(crate) fn end_thread(&mut self, thread: u32) {
+        self.end_exceptions(Whose::Thread(thread));
         if let Some(port) = self.threads.remove(&thread) {
-            self.destroy_right(Right::Receive(port));
+            self.end_served(port);
         }
     }
 

@@ -7,11 +7,13 @@
 //! What it consists of: [`ids`], [`space`]s (a task's names), [`port`]s and port sets, [`right`]s, [`message`]s and what
 //! their bodies say, [call entries](call_entry) of ports that are called. What is done with it: `rights` are taken out of a space, put into
 //! one, destroyed; `queue`s of ports; `death` of ports; [`notify`]: notifications, and `acceptance` of messages;
-//! [`routines`]: the `mach_port_*` calls; [`traps`]: ports that are called; [`kernel`]: ports of tasks, threads and the host.
+//! [`routines`]: the `mach_port_*` calls; [`traps`]: ports that are called; [`kernel`]: ports of tasks, threads and the host; [`exceptions`]: where
+//! exceptions are told.
 
 mod acceptance;
 pub mod call_entry;
 mod death;
+pub mod exceptions;
 pub mod ids;
 pub mod kernel;
 pub mod message;
@@ -93,6 +95,8 @@ pub struct State {
     acceptances: Slab<Acceptance>,
     /// The ports of this process's threads, by the threads' numbers in the system.
     pub(crate) threads: FxHashMap<u32, PortId>,
+    /// Where the exceptions of threads are told, for those that something is set for.
+    thread_exceptions: FxHashMap<u32, exceptions::Exceptions>,
     /// The semaphores of this process's tasks, each with the task that made it and its port.
     pub(crate) semaphores: Slab<(SpaceId, PortId, Arc<Semaphore>)>,
     /// Calls to ports of this process.

@@ -4,6 +4,7 @@
 //! the next right with its index. Names that the program chose itself lie in a map.
 
 use super::{
+    exceptions::Exceptions,
     ids::{PortId, RemoteSendOnce, SetId},
     right::Right,
 };
@@ -110,8 +111,10 @@ pub struct Space {
     pub task_port: Option<PortId>,
     /// The task's bootstrap port, if it has one.
     pub bootstrap: Right,
-    /// Where its exceptions would be told, if it has set that.
+    /// Its special port for exceptions, which are told there if no other port of `exceptions` is for them.
     pub exception: Right,
+    /// Where its exceptions are told.
+    pub exceptions: Exceptions,
     /// Names that the task was given for its name server: when that is gone they stand for its successor.
     pub name_servers: Vec<u32>,
     /// What the task is called, among others of its process.
@@ -132,6 +135,7 @@ impl Default for Space {
             task_port: None,
             bootstrap: Right::Null,
             exception: Right::Null,
+            exceptions: Exceptions::default(),
             name_servers: Vec::new(),
             label: Box::default(),
             dead: false,

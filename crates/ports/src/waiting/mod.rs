@@ -234,6 +234,8 @@ pub struct Waiting {
     pub(crate) epoch: u64,
     /// The lines that receivers look at themselves, most recently active first.
     pub(crate) hot: Vec<LineId>,
+    /// Threads that are suspended. The one that looks at lines may be among them, so all lines ring their bells.
+    pub(crate) stopped: usize,
     /// Ports and sets that programs poll.
     pub(crate) pollables: Vec<Pollable>,
 }

@@ -1,0 +1,329 @@
+//! Suspending threads: a signal whose handler sleeps until the thread is resumed.
+//!
+//! The library's own threads are never suspended, so a suspended task still answers for its ports, as the kernel does in Mach. A thread stops
+//! while the caller holds the library's lock, so it holds that itself in no case; the lines that it looked at ring bells from then on. It may
+//! hold any other lock, such as malloc's.
+#![allow(unsafe_code, reason = "a signal handler")]
+
+use crate::{
+    exceptions::{fault, registers::Frame},
+    procfs,
+};
+use slipway_ports::{
+    AtomicPtr, AtomicU32, FutexWord, Ordering,
+    abi::Code,
+    process::{between_calls, in_children, is_own_thread},
+};
+use std::{
+    collections::{HashMap, hash_map::Entry},
+    mem::zeroed,
+    ptr::null_mut,
+    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
+};
+
+/// How many threads can be suspended at a time.
+const STOPS: usize = 1024;
+/// How often a thread is asked to stop, and how long it is waited for each time, in nanoseconds. One that takes no signals is not stopped.
+const TRIES: usize = 50;
+const PATIENCE: u64 = 20_000_000;
+
+/// States of a stop. FREE to ASKED and back: who suspends; ASKED to STOPPED: the thread; from there to GOES: who resumes.
+const FREE: u32 = 0;
+const TAKEN: u32 = 1;
+const ASKED: u32 = 2;
+const STOPPED: u32 = 3;
+const GOES: u32 = 4;
+
+/// A thread that is suspended, or asked to stop.
+#[derive(Debug, Default)]
+struct Stop {
+    state: FutexWord,
+    thread: AtomicU32,
+    frame: AtomicPtr<Frame>,
+}
+
+/// There before the handler is.
+static ALL: LazyLock<Box<[Stop]>> = LazyLock::new(|| (0..STOPS).map(|_| Stop::default()).collect());
+static SUSPENDED: Mutex<Option<Suspended>> = Mutex::new(None);
+
+/// The suspended threads.
+#[derive(Debug, Default)]
+pub(crate) struct Suspended {
+    /// By their numbers: their stops, and how often each was suspended itself.
+    threads: HashMap<u32, (usize, i32)>,
+    /// How often the task was.
+    task: i32,
+}
+
+/// Who looks at a stopped thread's registers has this, as has who lets it go on.
+pub(crate) fn lock() -> MutexGuard<'static, Option<Suspended>> {
+    SUSPENDED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Suspended {
+    /// The registers of a thread that has stopped.
+    pub(crate) fn frame(&self, thread: u32) -> Option<*mut Frame> {
+        let stop = &ALL[self.threads.get(&thread)?.0];
+        (stop.state.load(Ordering::Acquire) == STOPPED).then(|| stop.frame.load(Ordering::Relaxed))
+    }
+
+    /// Stops a thread, if it is not stopped.
+    fn stop(&mut self, thread: u32) -> Result<&mut i32, Code> {
+        match self.threads.entry(thread) {
+            Entry::Occupied(it) => Ok(&mut it.into_mut().1),
+            Entry::Vacant(it) => Ok(&mut it.insert((stop(thread)?, 0)).1),
+        }
+    }
+
+    /// Has threads go on that nothing suspends any more.
+    fn release(&mut self) {
+        if self.task > 0 {
+            return;
+        }
+        let before = self.threads.len();
+        self.threads.retain(|_, (index, count)| *count > 0 || !ALL[*index].goes());
+        let gone = before - self.threads.len();
+        if gone > 0 {
+            between_calls(|| -(gone as isize));
+        }
+    }
+}
+
+impl Stop {
+    /// Lets the thread go on.
+    fn goes(&self) -> bool {
+        if self.state.compare_exchange(STOPPED, GOES, Ordering::Release, Ordering::Relaxed).is_ok() {
+            let _ = self.state.wake(1, false);
+        } else {
+            let _ = self.state.claim(ASKED, FREE);
+        }
+        true
+    }
+}
+
+fn own_number() -> u32 {
+    // SAFETY: it takes nothing and gives a number.
+    unsafe { libc::gettid() as u32 }
+}
+
+/// The signal, which programs leave alone.
+pub(crate) fn signal() -> i32 {
+    libc::SIGRTMAX() - 3
+}
+
+/// Sends the signal to a thread of this process, with the number of a stop.
+fn send(thread: u32, stop: usize) -> Result<(), Code> {
+    /// `siginfo_t`, as far as a sender fills it in.
+    #[repr(C)]
+    struct Info {
+        signal: i32,
+        error: i32,
+        code: i32,
+        _pad: i32,
+        process: i32,
+        user: u32,
+        value: usize,
+        rest: [u64; 12],
+    }
+    // SAFETY: a structure of numbers, as large as the system's.
+    let sent = unsafe {
+        let info = Info {
+            signal: signal(),
+            error: 0,
+            code: libc::SI_QUEUE,
+            _pad: 0,
+            process: libc::getpid(),
+            user: libc::getuid(),
+            value: stop,
+            rest: [0; 12],
+        };
+        libc::syscall(libc::SYS_rt_tgsigqueueinfo, libc::getpid(), thread, signal(), &raw const info)
+    };
+    if sent == 0 { Ok(()) } else { Err(Code::INVALID_ARGUMENT) }
+}
+
+/// The handler: stops if somebody of this process asks for it.
+unsafe extern "C" fn on_stop(_: i32, info: *mut libc::siginfo_t, context: *mut libc::c_void) {
+    // SAFETY: the system passes it; a queued signal has a sender and a value.
+    let (code, sender, index) = unsafe { ((*info).si_code, (*info).si_pid(), (*info).si_value().sival_ptr.addr()) };
+    // SAFETY: it takes nothing and gives a number.
+    if code != libc::SI_QUEUE || sender != unsafe { libc::getpid() } {
+        return;
+    }
+    let Some(stop) = ALL.get(index).filter(|stop| stop.thread.load(Ordering::Acquire) == own_number()) else { return };
+    // SAFETY: the calling thread's.
+    let error = unsafe { *libc::__errno_location() };
+    stop.frame.store(context.cast(), Ordering::Relaxed);
+    if stop.state.compare_exchange(ASKED, STOPPED, Ordering::AcqRel, Ordering::Relaxed).is_ok() {
+        let _ = stop.state.wake(1, false);
+        while stop.state.load(Ordering::Acquire) == STOPPED {
+            stop.state.sleep(STOPPED, None, false);
+        }
+        stop.state.store(FREE, Ordering::Release);
+    }
+    // SAFETY: as above.
+    unsafe { *libc::__errno_location() = error };
+}
+
+/// The handler is there from here on. `FAILURE` if the program has one of its own for the signal.
+fn begin() -> Result<(), Code> {
+    LazyLock::force(&ALL);
+    in_children(fault::start_in_child);
+    // SAFETY: structures of numbers; the handler is a function of this library, which is never unloaded: it has threads.
+    unsafe {
+        let mut old: libc::sigaction = zeroed();
+        libc::sigaction(signal(), std::ptr::null(), &raw mut old);
+        if old.sa_sigaction == on_stop as *const () as usize {
+            return Ok(());
+        }
+        if old.sa_sigaction != libc::SIG_DFL {
+            return Err(Code::FAILURE);
+        }
+        let mut new: libc::sigaction = zeroed();
+        new.sa_sigaction = on_stop as *const () as usize;
+        new.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_RESTART;
+        libc::sigfillset(&raw mut new.sa_mask);
+        libc::sigaction(signal(), &raw const new, null_mut());
+    }
+    Ok(())
+}
+
+/// Stops a thread of this process: the number of its stop. The calling one is only prepared for that.
+fn stop(thread: u32) -> Result<usize, Code> {
+    let free = |stop: &Stop| stop.state.claim(FREE, TAKEN).is_ok();
+    let index = ALL.iter().position(free).ok_or(Code::RESOURCE_SHORTAGE)?;
+    let stop = &ALL[index];
+    stop.thread.store(thread, Ordering::Relaxed);
+    if thread == own_number() {
+        stop.state.store(ASKED, Ordering::Release);
+        between_calls(|| 1);
+        return Ok(index);
+    }
+    for _ in 0..TRIES {
+        let mut asked = Ok(false);
+        between_calls(|| {
+            asked = ask(stop, index);
+            isize::from(matches!(asked, Ok(true)))
+        });
+        match asked {
+            Ok(true) => return Ok(index),
+            Ok(false) => std::thread::yield_now(),
+            Err(code) => {
+                stop.state.store(FREE, Ordering::Release);
+                return Err(code);
+            }
+        }
+    }
+    stop.state.store(FREE, Ordering::Release);
+    Err(Code::FAILURE)
+}
+
+/// Asks a thread to stop; whether it has within the patience. If not, it will not.
+fn ask(stop: &Stop, index: usize) -> Result<bool, Code> {
+    stop.state.store(ASKED, Ordering::Release);
+    send(stop.thread.load(Ordering::Relaxed), index)?;
+    while stop.state.load(Ordering::Acquire) == ASKED {
+        if stop.state.sleep(ASKED, Some(PATIENCE), false) == slipway_ports::Slept::TimedOut {
+            return Ok(stop.state.compare_exchange(ASKED, TAKEN, Ordering::AcqRel, Ordering::Acquire).is_err());
+        }
+    }
+    Ok(true)
+}
+
+/// Stops the calling thread, if it is among those that are to stop.
+fn stop_self() {
+    let own = own_number();
+    let index = lock().as_ref().and_then(|all| all.threads.get(&own)).map(|(index, _)| *index);
+    if let Some(index) = index {
+        // It returns when the thread was resumed.
+        let _ = send(own, index);
+    }
+}
+
+/// `thread_suspend`.
+pub(crate) fn suspend_thread(thread: u32) -> Result<(), Code> {
+    begin()?;
+    if is_own_thread(thread) {
+        return Err(Code::FAILURE);
+    }
+    *lock().get_or_insert_default().stop(thread)? += 1;
+    if thread == own_number() {
+        stop_self();
+    }
+    Ok(())
+}
+
+/// `thread_resume`: `FAILURE` for a thread that is not suspended.
+pub(crate) fn resume_thread(thread: u32) -> Result<(), Code> {
+    let mut guard = lock();
+    let all = guard.as_mut().ok_or(Code::FAILURE)?;
+    let (_, count) = all.threads.get_mut(&thread).filter(|(_, count)| *count > 0).ok_or(Code::FAILURE)?;
+    *count -= 1;
+    all.release();
+    Ok(())
+}
+
+/// `task_suspend`: all threads of the process but the library's own. `FAILURE`, and none is, if one can't be stopped.
+pub(crate) fn suspend_task() -> Result<(), Code> {
+    begin()?;
+    let mut guard = lock();
+    let all = guard.get_or_insert_default();
+    if all.task == 0 {
+        all.stop_all().inspect_err(|_| all.release())?;
+    }
+    all.task += 1;
+    drop(guard);
+    stop_self();
+    Ok(())
+}
+
+impl Suspended {
+    fn stop_all(&mut self) -> Result<(), Code> {
+        // Until there are no others: one that was not stopped yet may have made one.
+        loop {
+            let threads = procfs::threads().map_err(|_| Code::RESOURCE_SHORTAGE)?;
+            let others = threads.into_iter().filter(|it| !is_own_thread(*it) && !self.threads.contains_key(it));
+            let others: Vec<u32> = others.collect();
+            if others.is_empty() {
+                return Ok(());
+            }
+            for thread in others {
+                match self.stop(thread) {
+                    Ok(_) => {}
+                    Err(_) if procfs::has_ended(thread) || is_own_thread(thread) => {}
+                    Err(code) => return Err(code),
+                }
+            }
+        }
+    }
+}
+
+/// `task_resume`: `FAILURE` for a task that is not suspended.
+pub(crate) fn resume_task() -> Result<(), Code> {
+    let mut guard = lock();
+    let all = guard.as_mut().filter(|all| all.task > 0).ok_or(Code::FAILURE)?;
+    all.task -= 1;
+    all.release();
+    Ok(())
+}
+
+/// `thread_abort`: ends a wait of the thread that a signal ends.
+pub(crate) fn abort_thread(thread: u32) -> Result<(), Code> {
+    begin()?;
+    if thread == own_number() { Ok(()) } else { send(thread, STOPS) }
+}
+
+/// How often the task is suspended, or of a thread its own count.
+pub(crate) fn count(thread: Option<u32>) -> i32 {
+    lock().as_ref().map_or(0, |all| match thread {
+        Some(thread) => all.threads.get(&thread).map_or(0, |(_, count)| *count),
+        None => all.task,
+    })
+}
+
+/// In a forked child, whose only thread runs.
+pub(crate) fn forget() {
+    // Another thread of the parent may have had the lock; then none can be suspended here.
+    let all = SUSPENDED.try_lock().ok().and_then(|mut all| all.take()).unwrap_or_default();
+    all.threads.values().for_each(|(index, _)| ALL[*index].state.store(FREE, Ordering::Relaxed));
+}

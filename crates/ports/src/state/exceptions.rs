@@ -1,0 +1,120 @@
+//! Where the exceptions of tasks and threads are told.
+
+use super::{Right, SpaceId, State};
+use crate::abi::{Code, types};
+
+/// How many kinds of exceptions there are numbers for, `EXC_*`, with the one below the first.
+pub const KINDS: usize = 14;
+/// All of them, as a mask.
+pub const ALL: u32 = (1 << KINDS) - 2;
+
+/// In which form an exception is told.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Form {
+    /// `EXCEPTION_*`, with Darwin's flags.
+    pub behavior: u32,
+    /// The flavor of the thread's state that goes with it.
+    pub flavor: i32,
+    /// Whether the message is of Darwin's dialect.
+    pub darwin: bool,
+}
+
+/// Whose exceptions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Whose {
+    /// All threads of a task, after their own ports.
+    Task(SpaceId),
+    /// A thread, by its number in the system.
+    Thread(u32),
+}
+
+/// Where the exceptions of a task or thread are told: a port for each kind.
+#[derive(Debug, Default)]
+pub struct Exceptions {
+    ports: [(Right, Form); KINDS],
+    /// The special port of a thread, which is asked after those. A task's is among its special ports.
+    pub general: Right,
+}
+
+impl Exceptions {
+    fn rights(&mut self) -> impl Iterator<Item = &mut Right> {
+        self.ports.iter_mut().map(|(right, _)| right).chain([&mut self.general])
+    }
+}
+
+impl State {
+    /// What is set for a task or a thread.
+    pub(crate) fn exceptions(&mut self, whose: Whose) -> &mut Exceptions {
+        match whose {
+            Whose::Task(space) => &mut self.space_mut(space).exceptions,
+            Whose::Thread(thread) => self.thread_exceptions.entry(thread).or_default(),
+        }
+    }
+
+    /// Has the kinds of exceptions in `mask` told to the port that `name` has a send right to; null for none.
+    ///
+    /// # Errors
+    /// `INVALID_NAME` or `INVALID_RIGHT` if there is no such right: nothing has changed then.
+    pub(crate) fn set_exceptions(
+        &mut self,
+        whose: Whose,
+        mask: u32,
+        (space, name): (SpaceId, u32),
+        form: Form,
+    ) -> Result<(), Code> {
+        for kind in kinds(mask) {
+            // Only the first can fail.
+            let right = self.copyin(space, name, types::COPY_SEND)?;
+            let (old, _) = std::mem::replace(&mut self.exceptions(whose).ports[kind], (right, form));
+            self.destroy_right(old);
+        }
+        Ok(())
+    }
+
+    /// A send right more to where a kind of exceptions is told, and the form.
+    pub(crate) fn exception_right(&mut self, whose: Whose, kind: usize) -> (Right, Form) {
+        let exceptions = match whose {
+            Whose::Task(space) => Some(&self.space(space).exceptions),
+            Whose::Thread(thread) => self.thread_exceptions.get(&thread),
+        };
+        let Some((right, form)) = exceptions.map(|it| &it.ports[kind]) else { return Default::default() };
+        let (right, form) = (copy(right), *form);
+        (self.count(right), form)
+    }
+
+    /// A send right more to the special port of a thread.
+    pub(crate) fn general_exception_right(&mut self, thread: u32) -> Right {
+        let right = self.thread_exceptions.get(&thread).map_or(Right::Null, |it| copy(&it.general));
+        self.count(right)
+    }
+
+    fn count(&mut self, right: Right) -> Right {
+        if let Right::Send(port) = right {
+            self.port_mut(port).srights += 1;
+        }
+        right
+    }
+
+    /// The task or thread ends.
+    pub(crate) fn end_exceptions(&mut self, whose: Whose) {
+        let mut old = match whose {
+            Whose::Task(space) => std::mem::take(&mut self.space_mut(space).exceptions),
+            Whose::Thread(thread) => self.thread_exceptions.remove(&thread).unwrap_or_default(),
+        };
+        old.rights().for_each(|right| self.destroy_right(std::mem::take(right)));
+    }
+}
+
+/// A right that is not counted yet.
+fn copy(right: &Right) -> Right {
+    match right {
+        Right::Send(port) => Right::Send(*port),
+        Right::Dead => Right::Dead,
+        _ => Right::Null,
+    }
+}
+
+/// The kinds in a mask.
+pub fn kinds(mask: u32) -> impl Iterator<Item = usize> {
+    (1..KINDS).filter(move |kind| mask & 1 << kind != 0)
+}
