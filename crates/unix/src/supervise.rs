@@ -28,10 +28,10 @@ use std::{
     time::Duration,
 };
 
-/// What an event is of; others are processes.
-const LISTENER: u64 = 0;
-const SIGNALS: u64 = 1;
-const FRONT: u64 = 2;
+/// What an event is of; others are processes, whose numbers are smaller.
+const LISTENER: u64 = 1 << 32;
+const SIGNALS: u64 = LISTENER + 1;
+const FRONT: u64 = LISTENER + 2;
 
 struct Supervisor {
     server: Server,
@@ -294,7 +294,7 @@ fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Rece
     thread::Builder::new().spawn(move || {
         loop {
             let mut space = Vec::with_capacity(64);
-            while epoll::wait(&events, rustix::buffer::spare_capacity(&mut space), None).is_err() {}
+            while matches!(epoll::wait(&events, rustix::buffer::spare_capacity(&mut space), None), Err(Errno::INTR)) {}
             if send.send(space.iter().map(|event| event.data.u64()).collect()).is_err() {
                 return;
             }
