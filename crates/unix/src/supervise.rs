@@ -162,8 +162,11 @@ impl Supervisor {
             // Where there are no more calls, an event is all that can come.
             let mut batch = if is_empty { events.recv().ok() } else { events.try_recv().ok() };
             while let Some(numbers) = batch.take() {
+                let is_awaited = numbers.iter().any(|number| is_urgent(*number));
                 numbers.into_iter().for_each(|number| is_empty |= self.happened(number));
-                let _ = done.send(());
+                if is_awaited {
+                    let _ = done.send(());
+                }
                 batch = events.try_recv().ok();
             }
             if self.command.is_none() && (is_empty || !sys::has_children()) {
@@ -279,15 +282,23 @@ impl Supervisor {
         let reply = self.server.answer(&call);
         for pid in std::mem::take(&mut self.server.tasks.entered) {
             if let Some(process) = self.server.tasks.get(pid) {
-                let _ = epoll::add(&self.events, &process.pidfd, epoll::EventData::new_u64(pid.into()), epoll::EventFlags::IN);
+                let _ = epoll::add(&self.events, &process.pidfd, epoll::EventData::new_u64(pid.into()), IN_ONCE);
             }
         }
         respond(&self.listener, call.id, reply);
     }
 }
 
-/// Waits for all but calls in a thread, which interrupts this one and goes on when it is told that this is done with them. So this one can
-/// wait for calls alone: the kernel then wakes it on the core of the caller, which waits for it.
+/// The end of a process, told once: it waits for the next call.
+const IN_ONCE: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ONESHOT);
+
+/// Whether an event waits for no call.
+fn is_urgent(number: u64) -> bool {
+    number >= LISTENER
+}
+
+/// Waits for all but calls in a thread, which interrupts this one if that can't wait, and goes on when it is told that this is done with it.
+/// So this one can wait for calls alone: the kernel then wakes it on the core of the caller, which waits for it.
 fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Receiver<Vec<u64>>, Sender<()>)> {
     let ((send, receive), (done, is_done)) = (channel(), channel());
     let server = rustix::thread::gettid();
@@ -295,8 +306,13 @@ fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Rece
         loop {
             let mut space = Vec::with_capacity(64);
             while matches!(epoll::wait(&events, rustix::buffer::spare_capacity(&mut space), None), Err(Errno::INTR)) {}
-            if send.send(space.iter().map(|event| event.data.u64()).collect()).is_err() {
+            let numbers: Vec<u64> = space.iter().map(|event| event.data.u64()).collect();
+            let is_awaited = numbers.iter().any(|number| is_urgent(*number));
+            if send.send(numbers).is_err() {
                 return;
+            }
+            if !is_awaited {
+                continue;
             }
             loop {
                 if *waits.lock().unwrap_or_else(PoisonError::into_inner) {
