@@ -329,6 +329,9 @@ impl View {
         let mut rest: Vec<Vec<u8>> = Vec::new();
         push(&mut rest, path, &mut must_be_dir);
         let mut followed = 0;
+        if self.sources(&at) != [Place::Host] {
+            self.may_search(&self.find(&at)?)?;
+        }
         // A link lies ahead that the kernel was not to follow.
         let mut is_linked = false;
         while let Some(name) = rest.pop() {
@@ -377,7 +380,10 @@ impl View {
                     push(&mut rest, &target, &mut ends_in_dir);
                     must_be_dir |= is_last && ends_in_dir;
                 }
-                FileType::Directory if !is_last => at = next,
+                FileType::Directory if !is_last => {
+                    self.may_search(&found)?;
+                    at = next;
+                }
                 kind if kind != FileType::Directory && (!is_last || must_be_dir) => return Err(Errno::NOTDIR),
                 _ => return Ok(Resolved { path: next, found: Some(found), must_be_dir, is_magic: false }),
             }
@@ -486,12 +492,8 @@ fn as_original_in(layer: &Layer, stat: &mut Stat) {
 
 /// Puts the components of a path before those that are left; says whether it can only mean a directory.
 fn push(rest: &mut Vec<Vec<u8>>, path: &[u8], must_be_dir: &mut bool) {
-    let mut last: &[u8] = b"";
     for component in path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty() && *component != b".") {
         rest.push(component.to_vec());
     }
-    if let Some(component) = path.rsplit(|byte| *byte == b'/').next() {
-        last = component;
-    }
-    *must_be_dir |= matches!(last, b"" | b"." | b"..");
+    *must_be_dir |= matches!(path.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
 }

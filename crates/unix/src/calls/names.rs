@@ -91,13 +91,14 @@ impl Server {
 
     pub(super) fn link(&mut self, caller: Caller, from_dir: i32, from: u64, to_dir: i32, to: u64, flags: i32) -> Reply {
         let from = read_string(caller.tid, from, PATH_MAX)?;
-        let new = self.free_name(caller, to_dir, to, false)?;
         if from.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             let open = self.fetch(caller, from_dir)?;
+            let new = self.free_name(caller, to_dir, to, false)?;
             return done(self.view.link_open(&open, &new));
         }
         let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
         let found: Found = old.found.ok_or(Errno::NOENT)?;
+        let new = self.free_name(caller, to_dir, to, false)?;
         if old.is_magic {
             // /proc/self/fd/N of a file without a name.
             let open =
