@@ -151,9 +151,15 @@ impl View {
             set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
         }
         self.enter_copy(&temporary, &below)?;
-        renameat(&self.layers[top].work, temporary, &self.layers[top].files, path.relative())?;
+        self.put(top, &temporary, path)?;
         self.set(path, Node::Dir(Dir::default()));
         Ok(())
+    }
+
+    /// Moves what was made in `work` to its place, also in a directory that its owner may not write: what is there is in it already.
+    fn put(&self, top: usize, temporary: &[u8], path: &TreePath) -> Result<(), Errno> {
+        let (layer, parent) = (&self.layers[top], path.parent());
+        with_rights(self.at(Place::Layer(top), &parent), || renameat(&layer.work, temporary, &layer.files, path.relative()))
     }
 
     /// Remembers whose copy the file of that name in `work` is.
@@ -176,7 +182,7 @@ impl View {
         let path = &found.path;
         if found.kind() == FileType::Directory {
             self.scaffold(path)?;
-            return self.mark_own(path);
+            return self.mark_own(found);
         }
         if found.place == Place::Layer(top) {
             return Ok(());
@@ -190,17 +196,19 @@ impl View {
             return Err(error);
         }
         self.enter_copy(&temporary, found)?;
-        renameat(&self.layers[top].work, temporary, &self.layers[top].files, path.relative())?;
+        self.put(top, &temporary, path)?;
         self.set(path, Node::Leaf);
         Ok(())
     }
 
-    fn mark_own(&mut self, path: &TreePath) -> Result<(), Errno> {
-        let top = self.top_index()?;
+    fn mark_own(&mut self, found: &Found) -> Result<(), Errno> {
+        let (top, path) = (self.top_index()?, &found.path);
         let dir = if path.is_root() { Some(&self.layers[top].tree) } else { self.layers[top].tree.dir(path) };
         if dir.is_none_or(|dir| dir.own || dir.opaque) || !self.shows_below(path) {
             return Ok(());
         }
+        // Until now its user had all rights to it.
+        set_mode(self.at(Place::Layer(top), path), copy::mode(&found.stat))?;
         mark(&self.layers[top].files, path, OWN)?;
         if let Some(dir) = self.layers[top].tree.dir_mut(path) {
             dir.own = true;

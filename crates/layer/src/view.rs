@@ -335,9 +335,13 @@ impl View {
         // A link lies ahead that the kernel was not to follow.
         let mut is_linked = false;
         while let Some(name) = rest.pop() {
-            if name == b".." {
-                at = at.parent();
-                continue;
+            match name.as_slice() {
+                b"." => continue,
+                b".." => {
+                    at = at.parent();
+                    continue;
+                }
+                _ => {}
             }
             if name.len() > NAME_MAX {
                 return Err(Errno::NAMETOOLONG);
@@ -402,6 +406,9 @@ impl View {
         push(&mut rest, path, &mut false);
         let mut followed = 0;
         while let Some(name) = rest.pop() {
+            if name == b"." {
+                continue;
+            }
             if name == b".." {
                 match (at == *root, is_root) {
                     (true, false) if !root.is_root() || !no_links => return Err(Errno::XDEV),
@@ -444,7 +451,7 @@ impl View {
     /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
     fn at_once(&self, next: &TreePath, rest: &[Vec<u8>], follow: bool, must_be_dir: bool) -> Result<AtOnce, Errno> {
         let is_rule = |rule: &TreePath| rule.is_within(next) || next.is_within(rule);
-        if rest.iter().any(|name| name == b".." || name.len() > NAME_MAX)
+        if rest.iter().any(|name| name == b"." || name == b".." || name.len() > NAME_MAX)
             || self.sources(next) != [Place::Host]
             || self.rules.hidden.iter().chain(&self.rules.through).any(is_rule)
         {
@@ -490,10 +497,10 @@ fn as_original_in(layer: &Layer, stat: &mut Stat) {
     }
 }
 
-/// Puts the components of a path before those that are left; says whether it can only mean a directory.
+/// Puts the components of a path before those that are left; says whether it can only mean a directory. A `.` is one at the end: what is before
+/// it must be there.
 fn push(rest: &mut Vec<Vec<u8>>, path: &[u8], must_be_dir: &mut bool) {
-    for component in path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty() && *component != b".") {
-        rest.push(component.to_vec());
-    }
+    let components = path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty()).enumerate();
+    rest.extend(components.filter(|(at, component)| *at == 0 || *component != b".").map(|(_, component)| component.to_vec()));
     *must_be_dir |= matches!(path.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
 }
