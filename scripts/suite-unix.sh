@@ -2,14 +2,16 @@
 # Other projects' own tests of what uses files, natively and in `slipway unix`: CPython's, git's, coreutils' and gnulib's, SQLite's, and pjdfstest. A table has
 # the counts. What goes otherwise in the net is named, and makes this fail unless scripts/suite-unix-known.txt has it with its reason; so does a change
 # of the host's files by a run in the net. The outputs are in target/suites/unix. Arguments choose suites.
-set -euo pipefail
+# shellcheck disable=SC2317 # the names of functions are put together below
+set -Eeuo pipefail
+trap 'echo "suite-unix: a step failed; its output is in $out" >&2' ERR
 cd "$(dirname "$0")/.."
 
 target=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 out=$target/suites/unix
 release=$(sed -n 's/^VERSION_CODENAME=//p' /etc/os-release)
 known=$PWD/scripts/suite-unix-known.txt
-suites=("${@:-python git coreutils gnulib sqlite pjdfstest}")
+if [ $# -eq 0 ]; then set -- python git coreutils gnulib sqlite pjdfstest; fi
 scripts/setup.sh suites
 cargo build --quiet --locked -p slipway
 mkdir -p "$out"
@@ -81,7 +83,7 @@ fetch_git() {
 # A test script of git's, from the beginning to its end; each has a net of its own.
 name=$1
 shift
-"$@" "./$name.sh" --root="$TEST_ROOT" 2>&1 </dev/null | sed "s/^\(not ok\|ok\) \([0-9]*\)/RESULT $name.\2 \1/"
+"$@" "./$name.sh" --root="$TEST_ROOT" 2>&1 </dev/null | sed -u "s/^\(not ok\|ok\) \([0-9]*\)/RESULT $name.\2 \1/"
 SCRIPT
     chmod 755 "$place/git/one"
 }
@@ -184,10 +186,9 @@ look() { find "$place" -path "$place/state" -prune -o -printf '%P %y %s %m %U %G
 
 status=0
 printf '%-12s %8s %10s %10s %10s\n' "in the net" ran "ok native" "ok net" differing
-for suite in ${suites[*]}; do
+for suite in "$@"; do
     "fetch_$suite"
     give
-    # What a first run leaves that others find, such as built tests.
     for mode in net native; do
         look >"$out/$suite.before"
         start=$SECONDS
@@ -202,6 +203,7 @@ for suite in ${suites[*]}; do
     passed() { grep -c ' ok$' "$out/$suite.$1" || true; }
     comm -3 "$out/$suite.native" "$out/$suite.net" | sed 's/^\t//' | awk '{ print $1 }' | sort -u >"$out/$suite.differing"
     printf '%-12s %8d %10d %10d %10d\n' "$suite" "$(wc -l <"$out/$suite.native")" "$(passed native)" "$(passed net)" "$(wc -l <"$out/$suite.differing")"
+    if [ "$(passed native)" -eq 0 ]; then status=1; fi
     while read -r name; do
         if reason=$(grep -F "$suite $name: " "$known"); then
             echo "  differs: $name: ${reason#*: }"
