@@ -131,6 +131,10 @@ need_for_suites() {
     need redis-tools on_path redis-benchmark redis-cli redis-check-aof redis-check-rdb
     need tcl on_path tclsh
     need tcl-dev pkg-config --exists tcl
+    need zlib1g-dev pkg-config --exists zlib
+    need gcc on_path gcc
+    need make on_path make
+    need perl on_path perl
 }
 
 need_for_long() {

@@ -3,7 +3,8 @@
 # compiled. The sources come from Debian (`apt-get source`) into target/suites; where they can't be had, the files of the package
 # gnumach-dev stand in. A table has the counts; the names of what fails, and why, are in target/suites/failures.
 # MIG names another compiler, for a comparison. Then the crate ipc-channel's tests, over ours: scripts/suite-ipc-channel.sh; and the suites of
-# PostgreSQL and Redis with their sockets hooked: scripts/suite-postgresql.sh, scripts/suite-redis.sh.
+# PostgreSQL and Redis with their sockets hooked: scripts/suite-postgresql.sh, scripts/suite-redis.sh; and suites of what uses files, in
+# `slipway unix`: scripts/suite-unix.sh.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -79,3 +80,4 @@ scripts/suite-ipc-channel-darwin.sh
 scripts/suite-mach2.sh
 scripts/suite-postgresql.sh
 scripts/suite-redis.sh
+scripts/suite-unix.sh

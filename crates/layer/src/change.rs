@@ -4,7 +4,7 @@
 //! that hides a name below is two, and the log says so between them.
 
 use crate::{
-    copy::{self, At, copy_attributes, file_type, remove_tree, set_mode},
+    copy::{self, At, copy_attributes, file_type, move_dirs, remove_tree, set_mode, with_rights},
     log::{Line, Stamp},
     path::TreePath,
     tree::{Dir, Node, OPAQUE, OWN, WHITEOUT, is_mark, open_dir},
@@ -101,6 +101,15 @@ impl View {
         accessat(self.root(found.place), dir.relative(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
     }
 
+    /// Whether this user may look names up in a directory. A layer's may have other permissions than that below it, where a name may be.
+    pub(crate) fn may_search(&self, dir: &Found) -> Result<(), Errno> {
+        const ALL: u32 = 0o111;
+        if dir.place == Place::Host || dir.stat.st_mode & ALL == ALL {
+            return Ok(());
+        }
+        accessat(self.root(dir.place), dir.path.relative(), Access::EXEC_OK, AtFlags::EACCESS)
+    }
+
     /// Whether this user may remove what is there from a directory in which everyone may add names.
     pub(crate) fn may_remove(&self, found: &Found) -> Result<(), Errno> {
         let dir = found.path.parent();
@@ -147,9 +156,15 @@ impl View {
             set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
         }
         self.enter_copy(&temporary, &below)?;
-        renameat(&self.layers[top].work, temporary, &self.layers[top].files, path.relative())?;
+        self.put(top, &temporary, path)?;
         self.set(path, Node::Dir(Dir::default()));
         Ok(())
+    }
+
+    /// Moves what was made in `work` to its place, also in a directory that its owner may not write: what is there is in it already.
+    fn put(&self, top: usize, temporary: &[u8], path: &TreePath) -> Result<(), Errno> {
+        let (layer, parent) = (&self.layers[top], path.parent());
+        with_rights(self.at(Place::Layer(top), &parent), || renameat(&layer.work, temporary, &layer.files, path.relative()))
     }
 
     /// Remembers whose copy the file of that name in `work` is.
@@ -172,7 +187,7 @@ impl View {
         let path = &found.path;
         if found.kind() == FileType::Directory {
             self.scaffold(path)?;
-            return self.mark_own(path);
+            return self.mark_own(found);
         }
         if found.place == Place::Layer(top) {
             return Ok(());
@@ -186,17 +201,19 @@ impl View {
             return Err(error);
         }
         self.enter_copy(&temporary, found)?;
-        renameat(&self.layers[top].work, temporary, &self.layers[top].files, path.relative())?;
+        self.put(top, &temporary, path)?;
         self.set(path, Node::Leaf);
         Ok(())
     }
 
-    fn mark_own(&mut self, path: &TreePath) -> Result<(), Errno> {
-        let top = self.top_index()?;
+    fn mark_own(&mut self, found: &Found) -> Result<(), Errno> {
+        let (top, path) = (self.top_index()?, &found.path);
         let dir = if path.is_root() { Some(&self.layers[top].tree) } else { self.layers[top].tree.dir(path) };
         if dir.is_none_or(|dir| dir.own || dir.opaque) || !self.shows_below(path) {
             return Ok(());
         }
+        // Until now its user had all rights to it.
+        set_mode(self.at(Place::Layer(top), path), copy::mode(&found.stat))?;
         mark(&self.layers[top].files, path, OWN)?;
         if let Some(dir) = self.layers[top].tree.dir_mut(path) {
             dir.own = true;
@@ -358,10 +375,20 @@ impl View {
         if path.is_root() {
             return Err(Errno::BUSY);
         }
-        if is_dir && !self.list(path)?.is_empty() {
+        if is_dir && !self.is_empty_dir(path)? {
             return Err(Errno::NOTEMPTY);
         }
         self.drop_name(path)
+    }
+
+    /// Whether nothing shows in a directory, also where it may not be read.
+    pub(crate) fn is_empty_dir(&self, path: &TreePath) -> Result<bool, Errno> {
+        match (self.list(path), self.in_top(path)) {
+            (Err(Errno::ACCESS), Some(Node::Dir(dir))) if !self.shows_below(path) => {
+                Ok(dir.entries.values().all(|node| *node == Node::Whiteout))
+            }
+            (entries, _) => Ok(entries?.is_empty()),
+        }
     }
 
     /// Removes a name with all that is below it.
@@ -377,15 +404,18 @@ impl View {
         }
         let temporary = self.layers[top].temporary();
         if self.shows_below(path) {
-            let layer = &self.layers[top];
-            symlinkat(WHITEOUT, &layer.work, &*temporary)?;
-            renameat_with(&layer.work, &*temporary, &layer.files, path.relative(), RenameFlags::EXCHANGE)?;
+            symlinkat(WHITEOUT, &self.layers[top].work, &*temporary)?;
+            move_dirs(self.at(Place::Layer(top), path), self.in_work(top, &temporary), RenameFlags::EXCHANGE)?;
             self.set(path, Node::Whiteout);
         } else {
-            renameat(&self.layers[top].files, path.relative(), &self.layers[top].work, &*temporary)?;
+            move_dirs(self.at(Place::Layer(top), path), self.in_work(top, &temporary), RenameFlags::empty())?;
             self.layers[top].tree.take(path);
         }
         self.retire(&temporary)
+    }
+
+    pub(crate) fn in_work<'a>(&'a self, layer: usize, name: &'a [u8]) -> At<'a> {
+        At { dir: self.layers[layer].work.as_fd(), name }
     }
 
     /// Removes what was moved to `work`, and forgets whose copies its files were: their numbers are free for others.
@@ -401,14 +431,10 @@ impl View {
         let stat = at.stat()?;
         self.forget_copy(&stat)?;
         if file_type(&stat) == FileType::Directory {
-            let dir = match open_dir(at.dir, at.name) {
-                // Its owner took the right away; removing it gives it back.
-                Err(Errno::ACCESS) => return Ok(()),
-                dir => dir?,
-            };
-            for name in copy::names(&dir)? {
-                self.forget_below(At { dir: dir.as_fd(), name: &name })?;
-            }
+            with_rights(at, || {
+                let dir = open_dir(at.dir, at.name)?;
+                copy::names(&dir)?.iter().try_for_each(|name| self.forget_below(At { dir: dir.as_fd(), name }))
+            })?;
         }
         Ok(())
     }
@@ -459,7 +485,11 @@ impl View {
         match attribute {
             Attribute::Size(_) => writable(),
             Attribute::SetXattr(..) | Attribute::RemoveXattr(_) if file_type(&found.stat) != FileType::Symlink => writable(),
-            Attribute::Times(times) if times.last_modification.tv_nsec == fs::UTIME_NOW && user != owner => writable(),
+            Attribute::Times(fs::Timestamps { last_access, last_modification })
+                if (last_access.tv_nsec, last_modification.tv_nsec) == (fs::UTIME_NOW, fs::UTIME_NOW) && user != owner =>
+            {
+                writable()
+            }
             _ if user != 0 && user != owner => Err(Errno::PERM),
             _ => Ok(()),
         }
@@ -468,8 +498,11 @@ impl View {
 
 /// Puts a mark into a directory, whose times stay.
 pub(crate) fn mark(root: &OwnedFd, dir: &TreePath, name: &[u8]) -> Result<(), Errno> {
-    let fd = open_dir(root, dir.relative())?;
-    let stat = fs::fstat(&fd)?;
-    drop(openat(&fd, name, OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?);
-    fs::futimens(&fd, &copy::times(&stat))
+    let at = At { dir: root.as_fd(), name: dir.relative() };
+    with_rights(at, || {
+        let fd = open_dir(at.dir, at.name)?;
+        let stat = fs::fstat(&fd)?;
+        drop(openat(&fd, name, OFlags::WRONLY | OFlags::CREATE | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?);
+        fs::futimens(&fd, &copy::times(&stat))
+    })
 }

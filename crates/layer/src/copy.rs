@@ -4,8 +4,8 @@ use crate::tree::open_dir;
 use rustix::{
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
     fs::{
-        self, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps, Uid, XattrFlags,
-        chownat, fchmod, mkdirat, mknodat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
+        self, AtFlags, Dir as Entries, FileType, Gid, Mode, OFlags, RenameFlags, SeekFrom, Stat, Timespec, Timestamps, Uid,
+        XattrFlags, chownat, fchmod, mkdirat, mknodat, openat, readlinkat, statat, symlinkat, unlinkat, utimensat,
     },
     io::Errno,
 };
@@ -90,6 +90,41 @@ pub(crate) fn copy_attributes(from: At<'_>, to: At<'_>, stat: &Stat) -> Result<(
 
 pub(crate) fn set_mode(at: At<'_>, mode: Mode) -> Result<(), Errno> {
     fs::chmodat(at.dir, at.name, mode, AtFlags::empty())
+}
+
+/// Does what needs all rights to a directory, which its owner may have given up; they are given up again then.
+pub(crate) fn with_rights<T>(at: At<'_>, mut act: impl FnMut() -> Result<T, Errno>) -> Result<T, Errno> {
+    match act() {
+        Err(Errno::ACCESS) => {
+            let old = mode(&at.stat()?);
+            set_mode(at, old | Mode::RWXU)?;
+            let done = act();
+            set_mode(at, old)?;
+            done
+        }
+        done => done,
+    }
+}
+
+/// Renames or exchanges what may be directories: moving one to another directory takes the right to write it, since its `..` changes.
+pub(crate) fn move_dirs(from: At<'_>, to: At<'_>, flags: RenameFlags) -> Result<(), Errno> {
+    let act = || fs::renameat_with(from.dir, from.name, to.dir, to.name, flags);
+    match act() {
+        Err(Errno::ACCESS) => {}
+        done => return done,
+    }
+    let take_rights = |at: At<'_>| {
+        let stat = at.stat()?;
+        let is_dir = file_type(&stat) == FileType::Directory;
+        is_dir.then(|| set_mode(at, mode(&stat) | Mode::RWXU).map(|()| mode(&stat))).transpose()
+    };
+    let moved = take_rights(from)?;
+    let other = if flags.contains(RenameFlags::EXCHANGE) { take_rights(to)? } else { None };
+    let done = act();
+    let (moved_at, other_at) = if done.is_ok() { (to, from) } else { (from, to) };
+    moved.map_or(Ok(()), |mode| set_mode(moved_at, mode))?;
+    other.map_or(Ok(()), |mode| set_mode(other_at, mode))?;
+    done
 }
 
 /// As many as this user may set.
@@ -183,7 +218,10 @@ pub(crate) fn copy_linked(from: At<'_>, to: At<'_>, stat: &Stat, links: &mut Has
 /// What is in a directory, without `.` and `..`.
 pub(crate) fn names(dir: impl AsFd) -> Result<Vec<Vec<u8>>, Errno> {
     let mut names = Vec::new();
-    for entry in Entries::read_from(dir)? {
+    // Not `read_from`, which enters the directory again: reading needs no right to do that.
+    let mut entries = Entries::new(rustix::io::fcntl_dupfd_cloexec(dir, 0)?)?;
+    entries.rewind();
+    for entry in entries {
         let entry = entry?;
         match entry.file_name().to_bytes() {
             b"." | b".." => {}

@@ -1,7 +1,7 @@
 //! What the topmost layer changes.
 
 use crate::{
-    copy::{self, file_type},
+    copy::{self, file_type, with_rights},
     path::TreePath,
     tree::Node,
     view::{Found, Place, View},
@@ -89,10 +89,12 @@ impl View {
         for name in hidden {
             self.deleted(self.find_below_top(&path.join(&name))?, changes)?;
         }
-        for (name, node) in dir.iter().flat_map(|dir| &dir.entries) {
-            self.change(&path.join(name), node, hides, changes)?;
-        }
-        Ok(())
+        let Some(dir) = dir else { return Ok(()) };
+        let count = changes.len();
+        with_rights(self.at(top, path), || {
+            changes.truncate(count);
+            dir.entries.iter().try_for_each(|(name, node)| self.change(&path.join(name), node, hides, changes))
+        })
     }
 
     fn list_below(&self, path: &TreePath) -> Result<Vec<Vec<u8>>, Errno> {
@@ -132,7 +134,7 @@ impl View {
                 }
                 let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
                 let open = |found: &Found| openat(self.root(found.place), found.path.relative(), flags, Mode::empty());
-                let (before, after) = (open(before)?, open(after)?);
+                let (before, after) = (open(before)?, with_rights(self.at(after.place, &after.path), || open(after))?);
                 let (mut one, mut two) = (vec![0; 1 << 16], vec![0; 1 << 16]);
                 let mut at = 0;
                 loop {

@@ -6,6 +6,7 @@ use crate::{
     view::{Place, View},
 };
 use rustix::{
+    fd::OwnedFd,
     fs::{Dir, FileType},
     io::Errno,
 };
@@ -45,7 +46,7 @@ impl View {
             match open_dir(self.root(place), path.relative()) {
                 Ok(dir) => {
                     is_first = false;
-                    self.add_entries(place, path, &dir, &mut entries)?;
+                    self.add_entries(place, path, dir, &mut entries)?;
                 }
                 Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) if place == Place::Host && !is_alone => {}
                 // A link or a file below a directory.
@@ -61,14 +62,15 @@ impl View {
         &self,
         place: Place,
         path: &TreePath,
-        dir: &rustix::fd::OwnedFd,
+        dir: OwnedFd,
         entries: &mut BTreeMap<Vec<u8>, Entry>,
     ) -> Result<(), Errno> {
         let says = match place {
             Place::Host => None,
             Place::Layer(index) => self.layers[index].tree.dir(path),
         };
-        for entry in Dir::read_from(dir)? {
+        // Not `read_from`, which enters the directory again: reading needs no right to do that.
+        for entry in Dir::new(dir)? {
             let entry = entry?;
             let name = entry.file_name().to_bytes();
             if name == b"." || name == b".." || is_mark(name) {

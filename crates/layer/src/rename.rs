@@ -2,7 +2,7 @@
 
 use crate::{
     change::{log_error, mark},
-    copy::{self, At, copy_attributes},
+    copy::{self, At, copy_attributes, move_dirs},
     log::Line,
     path::TreePath,
     tree::{Dir, Node, OPAQUE, WHITEOUT, is_mark},
@@ -10,7 +10,7 @@ use crate::{
 };
 use rustix::{
     fd::AsFd,
-    fs::{AtFlags, FileType, Mode, RenameFlags, linkat, mkdirat, renameat, renameat_with, symlinkat},
+    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, linkat, mkdirat, renameat, renameat_with, symlinkat},
     io::Errno,
 };
 use std::collections::HashMap;
@@ -55,16 +55,20 @@ impl View {
         }
         self.may_remove(from)?;
         self.may_change_dir(&to.parent())?;
+        self.may_move(from, to)?;
         match &other {
             None if exchange => return Err(Errno::NOENT),
             None => {}
             Some(other) => {
                 self.may_remove(other)?;
+                if exchange {
+                    self.may_move(other, &from.path)?;
+                }
                 match (is_dir(from), is_dir(other)) {
                     _ if exchange => {}
                     (true, false) => return Err(Errno::NOTDIR),
                     (false, true) => return Err(Errno::ISDIR),
-                    (true, true) if !self.list(to)?.is_empty() => return Err(Errno::NOTEMPTY),
+                    (true, true) if !self.is_empty_dir(to)? => return Err(Errno::NOTEMPTY),
                     _ => {}
                 }
             }
@@ -89,6 +93,14 @@ impl View {
         self.move_name(top, &from.path, to)
     }
 
+    /// Whether this user may move it there: a directory's `..` changes with the directory that it is in.
+    fn may_move(&self, found: &Found, to: &TreePath) -> Result<(), Errno> {
+        if found.kind() != FileType::Directory || found.path.parent() == to.parent() {
+            return Ok(());
+        }
+        accessat(self.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)
+    }
+
     fn move_name(&mut self, top: usize, from: &TreePath, to: &TreePath) -> Result<(), Errno> {
         let hides = self.shows_below(from);
         if hides {
@@ -99,9 +111,9 @@ impl View {
         if replaced.is_some() && (moves_dir || matches!(self.in_top(to), Some(Node::Dir(_)))) {
             // A whiteout can't be replaced by a directory, nor a directory with marks in it by one.
             let temporary = self.layers[top].temporary();
-            let layer = &self.layers[top];
-            renameat_with(&layer.files, from.relative(), &layer.files, to.relative(), RenameFlags::EXCHANGE)?;
-            renameat(&layer.files, from.relative(), &layer.work, &*temporary)?;
+            let (old, new) = (self.at(Place::Layer(top), from), self.at(Place::Layer(top), to));
+            move_dirs(old, new, RenameFlags::EXCHANGE)?;
+            move_dirs(old, self.in_work(top, &temporary), RenameFlags::empty())?;
             self.retire(&temporary)?;
         } else {
             let layer = &self.layers[top];
@@ -157,12 +169,11 @@ impl View {
                 return Err(error);
             }
         };
-        let layer = &self.layers[top];
-        if layer.tree.look(&found.path).node.is_some() {
-            renameat_with(&layer.work, temporary.relative(), &layer.files, found.path.relative(), RenameFlags::EXCHANGE)?;
+        let is_replaced = self.in_top(&found.path).is_some();
+        let flags = if is_replaced { RenameFlags::EXCHANGE } else { RenameFlags::empty() };
+        move_dirs(self.in_work(top, temporary.relative()), self.at(Place::Layer(top), &found.path), flags)?;
+        if is_replaced {
             self.retire(temporary.relative())?;
-        } else {
-            renameat(&layer.work, temporary.relative(), &layer.files, found.path.relative())?;
         }
         let Node::Dir(dir) = node else { return Err(Errno::NOTDIR) };
         self.set(&found.path, Node::Dir(Dir { opaque: true, ..dir }));

@@ -1,6 +1,9 @@
 //! What a layer says about names, in memory: the same as its directory on disk.
 
-use crate::path::TreePath;
+use crate::{
+    copy::{At, with_rights},
+    path::TreePath,
+};
 use rustix::{
     fd::{AsFd, BorrowedFd},
     fs::{AtFlags, Dir as Entries, FileType, Mode, OFlags, openat, readlinkat, statat},
@@ -132,7 +135,10 @@ impl Dir {
                 OWN => dir.own = true,
                 _ => {
                     let node = match kind(fd.as_fd(), entry.file_type(), name)? {
-                        FileType::Directory => Node::Dir(Self::read(open_dir(fd.as_fd(), name)?)?),
+                        FileType::Directory => {
+                            let below = At { dir: fd.as_fd(), name };
+                            Node::Dir(with_rights(below, || Self::read(open_dir(fd.as_fd(), name)?))?)
+                        }
                         FileType::Symlink if is_whiteout(fd.as_fd(), name)? => Node::Whiteout,
                         _ => Node::Leaf,
                     };

@@ -329,12 +329,19 @@ impl View {
         let mut rest: Vec<Vec<u8>> = Vec::new();
         push(&mut rest, path, &mut must_be_dir);
         let mut followed = 0;
+        if self.sources(&at) != [Place::Host] {
+            self.may_search(&self.find(&at)?)?;
+        }
         // A link lies ahead that the kernel was not to follow.
         let mut is_linked = false;
         while let Some(name) = rest.pop() {
-            if name == b".." {
-                at = at.parent();
-                continue;
+            match name.as_slice() {
+                b"." => continue,
+                b".." => {
+                    at = at.parent();
+                    continue;
+                }
+                _ => {}
             }
             if name.len() > NAME_MAX {
                 return Err(Errno::NAMETOOLONG);
@@ -377,7 +384,10 @@ impl View {
                     push(&mut rest, &target, &mut ends_in_dir);
                     must_be_dir |= is_last && ends_in_dir;
                 }
-                FileType::Directory if !is_last => at = next,
+                FileType::Directory if !is_last => {
+                    self.may_search(&found)?;
+                    at = next;
+                }
                 kind if kind != FileType::Directory && (!is_last || must_be_dir) => return Err(Errno::NOTDIR),
                 _ => return Ok(Resolved { path: next, found: Some(found), must_be_dir, is_magic: false }),
             }
@@ -396,6 +406,9 @@ impl View {
         push(&mut rest, path, &mut false);
         let mut followed = 0;
         while let Some(name) = rest.pop() {
+            if name == b"." {
+                continue;
+            }
             if name == b".." {
                 match (at == *root, is_root) {
                     (true, false) if !root.is_root() || !no_links => return Err(Errno::XDEV),
@@ -438,7 +451,7 @@ impl View {
     /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
     fn at_once(&self, next: &TreePath, rest: &[Vec<u8>], follow: bool, must_be_dir: bool) -> Result<AtOnce, Errno> {
         let is_rule = |rule: &TreePath| rule.is_within(next) || next.is_within(rule);
-        if rest.iter().any(|name| name == b".." || name.len() > NAME_MAX)
+        if rest.iter().any(|name| name == b"." || name == b".." || name.len() > NAME_MAX)
             || self.sources(next) != [Place::Host]
             || self.rules.hidden.iter().chain(&self.rules.through).any(is_rule)
         {
@@ -484,14 +497,10 @@ fn as_original_in(layer: &Layer, stat: &mut Stat) {
     }
 }
 
-/// Puts the components of a path before those that are left; says whether it can only mean a directory.
+/// Puts the components of a path before those that are left; says whether it can only mean a directory. A `.` is one at the end: what is before
+/// it must be there.
 fn push(rest: &mut Vec<Vec<u8>>, path: &[u8], must_be_dir: &mut bool) {
-    let mut last: &[u8] = b"";
-    for component in path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty() && *component != b".") {
-        rest.push(component.to_vec());
-    }
-    if let Some(component) = path.rsplit(|byte| *byte == b'/').next() {
-        last = component;
-    }
-    *must_be_dir |= matches!(last, b"" | b"." | b"..");
+    let components = path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty()).enumerate();
+    rest.extend(components.filter(|(at, component)| *at == 0 || *component != b".").map(|(_, component)| component.to_vec()));
+    *must_be_dir |= matches!(path.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
 }

@@ -7,7 +7,7 @@ use crate::{
     tasks::{Caller, read_bytes, read_string, read_word},
 };
 use rustix::{
-    fs::{Gid, Mode, Timespec, Timestamps, UTIME_NOW, Uid, XattrFlags, lgetxattr, llistxattr},
+    fs::{Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, lgetxattr, llistxattr},
     io::Errno,
 };
 use slipway_layer::{Attribute, Found};
@@ -89,6 +89,10 @@ impl Server {
                 let (seconds, ns) = (read_word(caller.tid, at)?, read_word(caller.tid, at + 8)?);
                 *time = Timespec { tv_sec: seconds as i64, tv_nsec: ns as i64 as _ };
             }
+        }
+        // Nothing to do: not even the path is looked at.
+        if both.iter().all(|time| time.tv_nsec == UTIME_OMIT) {
+            return Ok(Answer::Value(0));
         }
         self.set_times(caller, dir, path, both, flags)
     }

@@ -1,0 +1,114 @@
+//! What a user may do with files is the same in the net as natively: a script says the same in both, as a user who is not root.
+
+mod harness;
+
+use harness::process::clean;
+use harness::{Outcome, Running, SLIPWAY};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::process::Command;
+
+/// Runs a shell script natively, or in the net with those options, in the directory `work` of this one.
+fn run(dir: &std::path::Path, net: &[&str], script: &str) -> Outcome {
+    let mut words = Vec::new();
+    if rustix::process::geteuid().is_root() {
+        words.extend(["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]);
+    }
+    if !net.is_empty() {
+        words.extend(["../slipway", "unix", "-q"]);
+        words.extend(net);
+        words.push("--");
+    }
+    words.extend(["sh", "-c", script]);
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(dir.join("work")).env("XDG_STATE_HOME", dir.join("state"));
+    clean(&mut command);
+    Running::start(command).finish()
+}
+
+/// The script's standard output, which must be the same in the net as natively. `before` makes what the host has.
+fn same(before: &str, script: &str) -> String {
+    let said = |net: &[&str]| {
+        let dir = tempfile::tempdir().expect("directory");
+        fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
+        fs::copy(SLIPWAY, dir.path().join("slipway")).expect("copy");
+        fs::create_dir(dir.path().join("work")).expect("mkdir");
+        fs::set_permissions(dir.path().join("work"), fs::Permissions::from_mode(0o777)).expect("chmod");
+        let made = run(dir.path(), &[], before);
+        assert_eq!((made.code(), made.stderr.as_str()), (0, ""), "{made:?}");
+        let ran = run(dir.path(), net, script);
+        // So that the directory can be removed.
+        run(dir.path(), &[], "chmod -R u+rwx .");
+        assert_eq!(ran.stderr, "", "{ran:?}");
+        ran.stdout
+    };
+    let (native, net) = (said(&[]), said(&["--discard"]));
+    assert_eq!(native, net);
+    net
+}
+
+#[test]
+fn directories_that_their_owner_may_not_write_or_search() {
+    let said = same(
+        "mkdir -p old/in closed/in kept/in; touch closed/in/f kept/f kept/in/f; chmod 555 old/in; chmod 500 kept",
+        "exec 2>&1
+        mkdir -m 555 ro; mv ro ro2 && mkdir other; mv ro2 other; rmdir ro2 && echo removed
+        mv old/in old/out && ls old; mv old/out .; rmdir old/out && echo removed
+        mkdir dark; chmod 0 dark; rmdir dark && echo removed
+        mkdir dark; touch dark/f; chmod 600 dark; ls dark; cat dark/f dark/none; rmdir dark; chmod 300 dark; rm dark/f; rmdir dark && echo removed
+        touch -d @1000000 kept; stat -c '%a %Y' kept; touch kept/new; echo more >>kept/f; echo more >kept/in/new; cat kept/f kept/in/new
+        chmod 700 kept; chmod 500 kept; rm -f kept/f; echo more >>kept/in/f; stat -c %a kept; cat kept/in/f
+        chmod 0 closed; cat closed/in/f closed/none; ls closed; chmod 700 closed; ls closed/in",
+    );
+    assert_eq!(said.matches("ermission denied").count(), 9, "{said}");
+    assert_eq!(said.matches("removed").count(), 4, "{said}");
+}
+
+#[test]
+fn errors_come_in_the_kernels_order() {
+    let said = same(
+        "touch there; ln -s loop loop; ln -s there link",
+        "/usr/bin/python3 -c '
+import ctypes, errno, os
+libc = ctypes.CDLL(None, use_errno=True)
+def say(result):
+    print(result, errno.errorcode.get(ctypes.get_errno(), 0) if result else 0)
+say(libc.link(b\"none\", b\"there\"))
+say(libc.link(b\"loop/x\", b\"there\"))
+say(libc.link(b\"there\", b\"there\"))
+say(libc.link(b\"x\" * 300, b\"there\"))
+say(libc.mkdir(b\"none/.\", 0o700))
+say(libc.mkdir(b\"none/./\", 0o700))
+say(libc.rename(b\"there\", b\"none/.\"))
+say(libc.open(b\"none/.\", os.O_CREAT | os.O_WRONLY, 0o600))
+say(libc.open(b\"there/.\", os.O_RDONLY))
+say(libc.mkdir(b\"./.\", 0o700))
+omit = (ctypes.c_long * 4)(0, (1 << 30) - 2, 0, (1 << 30) - 2)
+say(libc.utimensat(-100, b\"none\", omit, 0))
+os.symlink(\"there\", \"new\")
+for link in b\"link\", b\"new\":
+    say(libc.fchmodat(-100, link, 0o600, 0x100))
+'",
+    );
+    assert_eq!(
+        said,
+        "-1 ENOENT\n-1 ELOOP\n-1 EEXIST\n-1 ENAMETOOLONG\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOENT\n-1 ENOTDIR\n-1 EEXIST\n0 0\n-1 ENOTSUP\n-1 ENOTSUP\n"
+    );
+}
+
+#[test]
+fn a_layer_with_a_dark_directory_is_opened_and_compared() {
+    let dir = tempfile::tempdir().expect("directory");
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
+    fs::copy(SLIPWAY, dir.path().join("slipway")).expect("copy");
+    fs::create_dir(dir.path().join("work")).expect("mkdir");
+    fs::set_permissions(dir.path().join("work"), fs::Permissions::from_mode(0o777)).expect("chmod");
+    let made = run(dir.path(), &["--new", "l"], "mkdir dark; echo text >dark/f; chmod 0 dark");
+    assert_eq!((made.code(), made.stderr.as_str()), (0, ""), "{made:?}");
+    let ran = run(dir.path(), &[], "../slipway unix diff l | sed 's/ .*//'");
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("created\ncreated\n", ""), "{ran:?}");
+    let ran = run(dir.path(), &["--layer", "l"], "stat -c %a dark; chmod 700 dark; cat dark/f");
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("0\ntext\n", ""), "{ran:?}");
+    let ran = run(dir.path(), &[], "../slipway unix keep l >kept && cat dark/f");
+    assert_eq!((ran.stdout.as_str(), ran.stderr.as_str()), ("text\n", ""), "{ran:?}");
+}
