@@ -349,9 +349,12 @@ impl View {
     /// Links a file without a name, which is open, to a name.
     ///
     /// # Errors
-    /// Of linkat; EXDEV if it is not in the layer's file system.
+    /// Of linkat; EXDEV if it is not in the layer's file system, or has a name: that may be the host's, which writing to the new one would change.
     pub fn link_open(&mut self, fd: &OwnedFd, path: &TreePath) -> Result<(), Errno> {
         use rustix::fd::AsRawFd;
+        if fs::fstat(fd)?.st_nlink != 0 {
+            return Err(Errno::XDEV);
+        }
         let name = format!("/proc/self/fd/{}", fd.as_raw_fd());
         self.place(path, Node::Leaf, |at| linkat(fs::CWD, name, at.dir, at.name, AtFlags::SYMLINK_FOLLOW))
     }

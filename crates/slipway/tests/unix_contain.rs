@@ -27,8 +27,10 @@ fn what_is_outside_is_not_reached() {
     let (tree, program) = (dir.path().join("tree"), dir.path().join("contained"));
     build_c(include_str!("c/contained.c"), &program, &["-pthread"]);
     fs::create_dir(&tree).expect("mkdir");
-    fs::write(tree.join("file"), "as it was").expect("write");
-    let before = fs::metadata(tree.join("file")).expect("stat");
+    for name in ["file", "other"] {
+        fs::write(tree.join(name), "as it was").expect("write");
+    }
+    let before = ["file", "other"].map(|name| fs::metadata(tree.join(name)).expect("stat"));
     let mut other = Other(Command::new("cat").stdin(Stdio::piped()).stdout(Stdio::null()).spawn().expect("start cat"));
     let socket = dir.path().join("socket");
     let listener = UnixListener::bind(&socket).expect("bind");
@@ -40,7 +42,13 @@ fn what_is_outside_is_not_reached() {
 
     let mut command = Command::new(SLIPWAY);
     command.args(["unix", "--contain", "--quiet", "--new", "l", "--"]).arg(&program).arg(&tree).arg(other.0.id().to_string());
-    command.arg(&socket).arg(&name).arg(&fifo).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&tree);
+    command
+        .arg(&socket)
+        .arg(&name)
+        .arg(&fifo)
+        .arg(tree.join("other"))
+        .env("XDG_STATE_HOME", dir.path().join("state"))
+        .current_dir(&tree);
     clean(&mut command);
     let ran = Running::start(command).finish();
     if ran.stderr.contains("--contain needs Linux") {
@@ -48,12 +56,15 @@ fn what_is_outside_is_not_reached() {
         return;
     }
     assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{}", ran.stdout);
-    assert_eq!(ran.stdout.lines().filter(|line| line.ends_with(": refused")).count(), 12, "{}", ran.stdout);
+    assert_eq!(ran.stdout.lines().filter(|line| line.ends_with(": refused")).count(), 14, "{}", ran.stdout);
 
-    assert_eq!(fs::read_to_string(tree.join("file")).expect("read"), "as it was");
-    let after = fs::metadata(tree.join("file")).expect("stat");
-    assert_eq!((after.ino(), after.mtime_nsec(), after.ctime_nsec()), (before.ino(), before.mtime_nsec(), before.ctime_nsec()));
-    assert_eq!(fs::read_dir(&tree).expect("list").count(), 1, "something new is in the tree");
+    for (name, before) in ["file", "other"].iter().zip(before) {
+        assert_eq!(fs::read_to_string(tree.join(name)).expect("read"), "as it was");
+        let after = fs::metadata(tree.join(name)).expect("stat");
+        let print = |stat: &fs::Metadata| (stat.ino(), stat.mode(), stat.mtime_nsec(), stat.ctime_nsec());
+        assert_eq!(print(&after), print(&before), "{name}");
+    }
+    assert_eq!(fs::read_dir(&tree).expect("list").count(), 2, "something new is in the tree");
     assert!(other.0.try_wait().expect("wait").is_none(), "the other process ended");
     for listener in [listener, hidden] {
         listener.set_nonblocking(true).expect("fcntl");

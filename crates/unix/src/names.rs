@@ -5,6 +5,7 @@ use crate::{
     tasks::{Caller, read_string},
 };
 use rustix::{
+    fd::{AsRawFd, OwnedFd},
     fs::{AtFlags, CWD, Stat, readlinkat, statat},
     io::Errno,
 };
@@ -84,11 +85,22 @@ impl Server {
     /// # Errors
     /// EBADF.
     pub(crate) fn object(&self, caller: Caller, fd: i32) -> Result<Object, Errno> {
-        let name = format!("/proc/{}/fd/{fd}", caller.tid);
         // A process that became another user doesn't own its own part of /proc until it executes a program.
         let _up = self.view.elevate();
-        let link = readlinkat(CWD, &*name, Vec::new()).map_err(|_| Errno::BADF)?;
-        Ok(self.name_of(link.to_bytes(), || statat(CWD, &*name, AtFlags::empty())))
+        self.object_at(&format!("/proc/{}/fd/{fd}", caller.tid))
+    }
+
+    /// What a descriptor of this process is open on.
+    ///
+    /// # Errors
+    /// Of readlink.
+    pub(crate) fn object_here(&self, fd: &OwnedFd) -> Result<Object, Errno> {
+        self.object_at(&format!("/proc/self/fd/{}", fd.as_raw_fd()))
+    }
+
+    fn object_at(&self, name: &str) -> Result<Object, Errno> {
+        let link = readlinkat(CWD, name, Vec::new()).map_err(|_| Errno::BADF)?;
+        Ok(self.name_of(link.to_bytes(), || statat(CWD, name, AtFlags::empty())))
     }
 
     /// The directory that a path is relative to.

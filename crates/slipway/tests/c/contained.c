@@ -1,5 +1,5 @@
 /* Tries to reach what is outside of a contained command: prints each way that was refused, and exits with 1 if one was not.
- * contained TREE PID SOCKET ABSTRACT-SOCKET FIFO */
+ * contained TREE PID SOCKET ABSTRACT-SOCKET FIFO FILE */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -18,6 +18,7 @@
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
+#include <sys/xattr.h>
 #include <unistd.h>
 
 static int failed;
@@ -39,6 +40,18 @@ static void *flip(void *proc) {
   return 0;
 }
 
+static int turned, ours, theirs;
+
+/* The number may be another file's than the server saw. */
+static void *turn(void *unused) {
+  (void)unused;
+  while (!done) {
+    dup2(theirs, turned);
+    dup2(ours, turned);
+  }
+  return 0;
+}
+
 static int local(const char *name, int abstract, socklen_t *len, struct sockaddr_un *address) {
   memset(address, 0, sizeof *address);
   address->sun_family = AF_UNIX;
@@ -48,7 +61,7 @@ static int local(const char *name, int abstract, socklen_t *len, struct sockaddr
 }
 
 int main(int argc, char **argv) {
-  if (argc != 6) return 2;
+  if (argc != 7) return 2;
   pid_t other = atoi(argv[2]);
   struct sockaddr_un address;
   socklen_t len;
@@ -59,6 +72,11 @@ int main(int argc, char **argv) {
   refused("trace", ptrace(PTRACE_ATTACH, other, 0, 0), EPERM);
   refused("memory", process_vm_readv(other, &here, 1, &there, 1, 0), EPERM);
   struct rlimit none = {0, 0};
+  char name[100];
+  snprintf(name, sizeof name, "/proc/%d/mem", other);
+  refused("memory by name", open(name, O_RDWR), EACCES);
+  snprintf(name, sizeof name, "/proc/%d/fd/0", other);
+  refused("descriptor of another", open(name, O_RDONLY), EACCES);
   refused("limits", prlimit(other, RLIMIT_CPU, &none, NULL), EPERM);
   int fd = local(argv[3], 0, &len, &address);
   refused("socket of a name", connect(fd, (struct sockaddr *)&address, len), EACCES);
@@ -97,6 +115,21 @@ int main(int argc, char **argv) {
     if (fd >= 0 && write(fd, "changed", 7) < 0) perror("write");
     if (fd >= 0) close(fd);
     if (i % 16 == 0) mknod(path, S_IFREG | 0600, 0);
+  }
+  done = 1;
+  pthread_join(thread, NULL);
+
+  done = 0;
+  theirs = open(argv[6], O_RDONLY);
+  ours = open("own-file", O_RDWR | O_CREAT, 0600);
+  turned = dup(ours);
+  if (theirs < 0 || ours < 0 || turned < 0) perror("open");
+  pthread_create(&thread, NULL, turn, NULL);
+  struct timespec times[2] = {{1, 0}, {1, 0}};
+  for (int i = 0; i < 20000; i++) {
+    fchmod(turned, 0777);
+    if (i % 4 == 0) futimens(turned, times);
+    if (i % 4 == 1) fsetxattr(turned, "user.new", "1", 1, 0);
   }
   done = 1;
   pthread_join(thread, NULL);

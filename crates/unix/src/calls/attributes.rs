@@ -7,7 +7,8 @@ use crate::{
     tasks::{Caller, read_bytes, read_string, read_word},
 };
 use rustix::{
-    fs::{Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, lgetxattr, llistxattr},
+    fd::OwnedFd,
+    fs::{self, Gid, Mode, Timespec, Timestamps, UTIME_NOW, UTIME_OMIT, Uid, XattrFlags, lgetxattr, llistxattr},
     io::Errno,
 };
 use slipway_layer::{Attribute, Found};
@@ -30,10 +31,11 @@ impl Server {
     /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has lost its name there,
     /// nobody sees the change any more but by descriptors, and it is not made.
     fn change_fd(&mut self, caller: Caller, fd: i32, attribute: &Attribute<'_>) -> Reply {
-        let path = match self.object(caller, fd)? {
-            Object::Unnamed | Object::Named(_, true) => return Ok(Answer::Continue),
-            Object::Named(path, _) if self.view.is_through(&path) => return Ok(Answer::Continue),
-            Object::Named(path, _) => path,
+        // The number may be another file's by the time that the kernel looks.
+        let fetched = self.contain.then(|| self.fetch(caller, fd)).transpose()?;
+        let path = match fetched.as_ref().map_or_else(|| self.object(caller, fd), |open| self.object_here(open))? {
+            Object::Named(path, is_top) if !is_top && !self.view.is_through(&path) => path,
+            _ => return fetched.map_or(Ok(Answer::Continue), |open| done(set_open(&open, attribute))),
         };
         match self.is_still(caller, fd, &path)? {
             Some(found) => self.change(&found, attribute),
@@ -182,6 +184,18 @@ impl Server {
             write_memory(caller.tid, buffer, &bytes[..count])?;
         }
         Ok(Answer::Value(count as i64))
+    }
+}
+
+/// Changes what a descriptor is open on.
+fn set_open(fd: &OwnedFd, attribute: &Attribute<'_>) -> Result<(), Errno> {
+    match attribute {
+        Attribute::Mode(mode) => fs::fchmod(fd, *mode),
+        Attribute::Owner(uid, gid) => fs::fchown(fd, *uid, *gid),
+        Attribute::Times(times) => fs::futimens(fd, times),
+        Attribute::SetXattr(name, value, flags) => fs::fsetxattr(fd, *name, value, *flags),
+        Attribute::RemoveXattr(name) => fs::fremovexattr(fd, *name),
+        Attribute::Size(size) => fs::ftruncate(fd, *size),
     }
 }
 

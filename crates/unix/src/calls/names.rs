@@ -2,7 +2,7 @@
 
 use super::{Answer, Reply, Server, done};
 use crate::{
-    names::PATH_MAX,
+    names::{Object, PATH_MAX},
     tasks::{Caller, read_string, umask},
 };
 use rustix::{
@@ -125,7 +125,13 @@ impl Server {
         if from.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             let open = self.fetch(caller, from_dir)?;
             let new = self.free_name(caller, to_dir, to, false)?;
-            return done(self.view.link_open(&open, &new));
+            return done(match self.object_here(&open)? {
+                Object::Named(path, _) => {
+                    let found = self.view.find(&path)?;
+                    self.view.link(&found, &new)
+                }
+                Object::Unnamed => self.view.link_open(&open, &new),
+            });
         }
         let old = self.lookup_bytes(caller, from_dir, &from, flags & libc::AT_SYMLINK_FOLLOW != 0)?;
         let found: Found = old.found.ok_or(Errno::NOENT)?;

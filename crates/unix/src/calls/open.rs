@@ -6,7 +6,8 @@ use crate::{
     tasks::{Caller, read_bytes, read_string, umask},
 };
 use rustix::{
-    fd::{AsRawFd, BorrowedFd},
+    event::{PollFd, PollFlags, Timespec, poll},
+    fd::{AsFd, AsRawFd, BorrowedFd},
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat},
     io::Errno,
 };
@@ -69,7 +70,7 @@ impl Server {
     fn open_path(&mut self, caller: Caller, dir: i32, path: &[u8], flags: u32, mode: u32) -> Reply {
         let mut flags = OFlags::from_bits_retain(flags);
         let cloexec = flags.contains(OFlags::CLOEXEC);
-        let writes = flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC);
+        let writes = writes(flags);
         let is_path = flags.contains(OFlags::PATH);
         if flags.contains(OFlags::TMPFILE) && !is_path {
             return self.open_unnamed(caller, dir, path, flags, mode);
@@ -208,14 +209,30 @@ impl Server {
 
     /// A file of /proc, or an object without a name that a link of /proc leads to: it may depend on its opener.
     fn open_kernels(&mut self, caller: Caller, path: &[u8], resolved: &Resolved, flags: OFlags, cloexec: bool) -> Reply {
-        if !self.contain && path.starts_with(b"/proc/") && !path.windows(2).any(|two| two == b"..") {
+        // Landlock lets the kernel open nothing to write there; this process would open what is another's.
+        let is_for_kernel = !self.contain || !writes(flags) && !resolved.is_magic;
+        if is_for_kernel && path.starts_with(b"/proc/") && !path.windows(2).any(|two| two == b"..") {
             return Ok(Answer::Continue);
+        }
+        if self.contain && !self.is_of_command(caller, &resolved.path) {
+            return Err(Errno::ACCESS);
         }
         let real = resolved.path.absolute();
         let blocks = resolved.is_magic && !flags.contains(OFlags::NONBLOCK);
-        let _ = caller;
         let open = move || openat(CWD, &*real, flags - OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
         if blocks { Ok(Answer::Later(Box::new(open))) } else { open() }
+    }
+
+    /// Whether a name in /proc is of the caller, or of a process of the command that has made a call.
+    fn is_of_command(&self, caller: Caller, path: &TreePath) -> bool {
+        let number = path.components().nth(1).and_then(|part| std::str::from_utf8(part).ok()?.parse().ok());
+        number.is_some_and(|pid: u32| {
+            let lives = |process: &crate::tasks::Process| {
+                let mut fds = [PollFd::from_borrowed_fd(process.pidfd.as_fd(), PollFlags::IN)];
+                poll(&mut fds, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })) == Ok(0)
+            };
+            pid == caller.pid || self.tasks.get(pid).is_some_and(lives)
+        })
     }
 
     /// O_PATH: the kernel hands no such descriptors over, so that one to read stands for it where the kernel doesn't find the name itself.
@@ -265,6 +282,10 @@ impl Server {
         real.extend_from_slice(path.relative());
         std::ffi::CString::new(real).map_err(|_| Errno::INVAL)
     }
+}
+
+fn writes(flags: OFlags) -> bool {
+    flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC)
 }
 
 /// Whether the dynamic loader makes the call, which the kernel has put where the process's auxiliary vector says.
