@@ -114,6 +114,8 @@ int main(int argc, char **argv) {
     TRY("renameat2 directory", SYS_renameat2, dir, "dir", dir, "dir-new", 0);
     TRY("renameat2 back", SYS_renameat2, dir, "dir-new", dir, "dir", 1);
     TRY("linkat", SYS_linkat, dir, "l2", dir, "l2-new", 0);
+    TRY("linkat by empty path", SYS_linkat, syscall(SYS_openat, dir, "l3", O_RDONLY), "", dir, "l3-new", AT_EMPTY_PATH);
+    scribble("what was linked", syscall(SYS_openat, dir, "l3-new", O_WRONLY));
     TRY("symlinkat", SYS_symlinkat, "x", dir, "s2");
     TRY("mknodat", SYS_mknodat, dir, "fifo", S_IFIFO | 0600, 0);
     TRY("fchmodat", SYS_fchmodat, dir, "c6", 0777);

@@ -11,7 +11,11 @@
 #include <stdlib.h>
 #include <string.h>
 #include <stddef.h>
+#include <dirent.h>
+#include <sys/inotify.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/un.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -85,6 +89,14 @@ int main(int argc, char **argv) {
   TRY(readlink("link", hidden, 10));
   TRY(fstat(0, bad));
   TRY(fstat(999, &st));
+  TRY(linkat(-1, "", AT_FDCWD, "no", AT_EMPTY_PATH));
+  struct sockaddr_un at = {AF_UNIX, "no"};
+  TRY(bind(-1, (struct sockaddr *)&at, sizeof at));
+  TRY(connect(-1, (struct sockaddr *)&at, sizeof at));
+  TRY(getdents64(-1, &st, sizeof st));
+  TRY(fchmod(-1, 0));
+  TRY(fchdir(-1));
+  TRY(inotify_add_watch(-1, "file", IN_OPEN));
   TRY(open("", O_RDONLY));
   TRY(stat("", &st));
   TRY(fstatat(999, "file", &st, 0));

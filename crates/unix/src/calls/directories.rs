@@ -65,7 +65,13 @@ impl Server {
     }
 
     /// The caller's descriptor, here.
+    ///
+    /// # Errors
+    /// EBADF, also for a number that none can have; ESRCH.
     pub(crate) fn fetch(&self, caller: Caller, fd: i32) -> Result<OwnedFd, Errno> {
+        if fd < 0 {
+            return Err(Errno::BADF);
+        }
         let process = self.tasks.get(caller.pid).ok_or(Errno::SRCH)?;
         pidfd_getfd(process.pidfd.as_fd(), fd, PidfdGetfdFlags::empty())
     }

@@ -44,11 +44,11 @@ fn open_parent(root: BorrowedFd<'_>, path: &TreePath) -> Result<OwnedFd, Errno> 
 impl Server {
     pub(super) fn bind(&mut self, caller: Caller, fd: i32, address: u64, len: u64) -> Reply {
         let Some(path) = path(caller, address, len)? else { return Ok(Answer::Continue) };
+        let socket = self.fetch(caller, fd)?;
         let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, &path, false)?;
         if resolved.found.is_some() {
             return Err(Errno::ADDRINUSE);
         }
-        let socket = self.fetch(caller, fd)?;
         let mask = umask(caller.tid);
         self.view.make_with(&resolved.path, |root, name| {
             let name = TreePath::literal(name);
@@ -67,6 +67,7 @@ impl Server {
             return self.connect_contained(caller, fd, address, len);
         }
         let Some(path) = path(caller, address, len)? else { return Ok(Answer::Continue) };
+        let socket = self.fetch(caller, fd)?;
         let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, &path, true)?;
         let found = resolved.found.ok_or(Errno::NOENT)?;
         // The kernel tells the peer whose call it is.
@@ -74,7 +75,6 @@ impl Server {
             return Ok(Answer::Continue);
         }
         accessat(self.view.root(found.place), found.path.relative(), Access::WRITE_OK, AtFlags::EACCESS)?;
-        let socket = self.fetch(caller, fd)?;
         let dir = open_parent(self.view.root(found.place), &found.path)?;
         Ok(Answer::Later(Box::new(move || connect(socket.as_fd(), &short(&dir, found.path.name())?).map(|()| Answer::Value(0)))))
     }
