@@ -1,6 +1,6 @@
 //! Where exceptions are told: the ports of tasks and threads, by names.
 
-pub use crate::state::exceptions::{ALL, Form, Whose, kinds};
+pub use crate::state::exception_ports::{ALL, Form, Whose, kinds};
 use crate::{
     abi::{Code, NULL},
     dispatch::Inner,

@@ -3,11 +3,11 @@
 use crate::{
     abi::{Code, call::Status, kind, notify},
     dispatch::Inner,
-    exceptions::Whose,
     lock::{Guard, Process},
     msg::{self, Request, format::Format, header::Typed},
     state::{
         PortId, SpaceId,
+        exception_ports::Whose,
         kernel::{Special, place},
         port::Kernel,
         space::{Entry, Object},

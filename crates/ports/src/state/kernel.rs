@@ -1,6 +1,6 @@
 //! Ports that the library itself serves, for a task, a thread or the host; and the ports that a space keeps apart from its names.
 
-use super::{PortId, Right, SpaceId, State, exceptions::Whose, port::Kernel, space::Space};
+use super::{PortId, Right, SpaceId, State, exception_ports::Whose, port::Kernel, space::Space};
 use crate::abi;
 
 pub use slipway_abi::call::Special;

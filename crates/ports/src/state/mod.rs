@@ -13,7 +13,8 @@
 mod acceptance;
 pub mod call_entry;
 mod death;
-pub mod exceptions;
+pub mod exception_ports;
+mod exceptions;
 pub mod ids;
 pub mod kernel;
 pub mod message;
@@ -96,7 +97,7 @@ pub struct State {
     /// The ports of this process's threads, by the threads' numbers in the system.
     pub(crate) threads: FxHashMap<u32, PortId>,
     /// Where the exceptions of threads are told, for those that something is set for.
-    thread_exceptions: FxHashMap<u32, exceptions::Exceptions>,
+    thread_exceptions: FxHashMap<u32, exception_ports::Exceptions>,
     /// The semaphores of this process's tasks, each with the task that made it and its port.
     pub(crate) semaphores: Slab<(SpaceId, PortId, Arc<Semaphore>)>,
     /// Calls to ports of this process.

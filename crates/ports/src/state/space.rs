@@ -4,7 +4,7 @@
 //! the next right with its index. Names that the program chose itself lie in a map.
 
 use super::{
-    exceptions::Exceptions,
+    exception_ports::Exceptions,
     ids::{PortId, RemoteSendOnce, SetId},
     right::Right,
 };
