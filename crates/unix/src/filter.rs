@@ -299,9 +299,11 @@ pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
         with_argument(libc::SYS_prlimit64, 0, [&when(equal, 0, ALLOW)[..], &[answer(refuse(libc::EPERM))]].concat());
         // What is sent by such a socket can go to any name.
         for number in [libc::SYS_socket, libc::SYS_socketpair] {
-            let local = sock_filter { jf: 4, ..op(libc::BPF_JMP | equal | libc::BPF_K, libc::AF_UNIX as u32) };
+            let local = sock_filter { jf: 6, ..op(libc::BPF_JMP | equal | libc::BPF_K, libc::AF_UNIX as u32) };
             let kind = [load(argument(1)), op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0xf)];
-            let mut tests = [&[local][..], &kind, &when(equal, libc::SOCK_DGRAM as u32, refuse(libc::EACCES))].concat();
+            // The kernel makes a datagram socket of a raw local one.
+            let datagrams = [libc::SOCK_DGRAM, libc::SOCK_RAW].map(|kind| when(equal, kind as u32, refuse(libc::EACCES)));
+            let mut tests = [&[local][..], &kind, &datagrams.concat()].concat();
             if number == libc::SYS_socket && !network {
                 tests = [&tests[..], &[load(argument(0))], &local_only(&refuse)].concat();
             }
@@ -384,6 +386,7 @@ mod tests {
         let call = |number: c_long, args| run(&contained, number as u32, THIS_ARCH, args);
         let socket = |family: i32, kind: i32| call(libc::SYS_socket, [family as u32, kind as u32, 0, 0, 0, 0]);
         assert_eq!(socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), ERRNO | libc::EACCES as u32);
+        assert_eq!(socket(libc::AF_UNIX, libc::SOCK_RAW), ERRNO | libc::EACCES as u32);
         assert_eq!(socket(libc::AF_UNIX, libc::SOCK_STREAM | libc::SOCK_CLOEXEC), ALLOW);
         assert_eq!(socket(libc::AF_INET, libc::SOCK_DGRAM), ALLOW);
         assert_eq!(

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
+#include <sys/sysmacros.h>
 #include <sys/time.h>
 #include <sys/uio.h>
 #include <sys/un.h>
@@ -86,6 +87,8 @@ int main(int argc, char **argv) {
   refused("datagrams", socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0), EACCES);
   int pair[2];
   refused("pair of datagrams", socketpair(AF_UNIX, SOCK_DGRAM, 0, pair), EACCES);
+  refused("raw socket", socket(AF_UNIX, SOCK_RAW, 0), EACCES);
+  refused("raw pair", socketpair(AF_UNIX, SOCK_RAW, 0, pair), EACCES);
   refused("shared memory", shmget(1, 4096, IPC_CREAT | 0600), EPERM);
   refused("typing", ioctl(0, TIOCSTI, &byte), EPERM);
   struct timeval now = {0, 0};
@@ -101,6 +104,19 @@ int main(int argc, char **argv) {
   FILE *own = fopen("/proc/self/comm", "r+");
   if (!own || fputs("renamed", own) < 0 || fclose(own) != 0) {
     perror("own name");
+    failed = 1;
+  }
+
+  snprintf(name, sizeof name, "/proc/%d/mem", getppid());
+  refused("server's memory", open(name, O_RDWR), EACCES);
+  /* A device by another name, which only root makes. */
+  if (mknod("terminal", S_IFCHR | 0600, makedev(4, 1)) == 0) {
+    refused("device", open("terminal", O_WRONLY | O_NOCTTY), EACCES);
+  }
+  char status[4096] = "";
+  fd = open("/proc/self/status", O_RDONLY);
+  if (read(fd, status, sizeof status - 1) <= 0 || !strstr(status, "CapPrm:\t0000000000000000")) {
+    puts("it has capabilities");
     failed = 1;
   }
 

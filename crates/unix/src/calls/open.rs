@@ -155,11 +155,15 @@ impl Server {
         }
     }
 
-    /// Whether what is written there reaches nobody outside: it is the layer's, or null, zero, full, random, urandom, or makes a terminal.
+    /// Whether what is written there reaches nobody outside: a FIFO of the layer's; null, zero, full, random, urandom, or what makes a
+    /// terminal. Any other device is the same one in a layer.
     fn is_own(&self, found: &Found) -> bool {
         let device = (libc::major(found.stat.st_rdev), libc::minor(found.stat.st_rdev));
-        let is_nobodys = found.kind() == FileType::CharacterDevice && matches!(device, (1, 3 | 5 | 7 | 8 | 9) | (5, 2));
-        found.place != Place::Host || is_nobodys || self.opened_by_rule(&found.path)
+        let is_own = match found.kind() {
+            FileType::CharacterDevice => matches!(device, (1, 3 | 5 | 7 | 8 | 9) | (5, 2)),
+            _ => found.place != Place::Host,
+        };
+        is_own || self.opened_by_rule(&found.path)
     }
 
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
@@ -224,7 +228,7 @@ impl Server {
     }
 
     /// Whether a name in /proc is of the caller, or of a process of the command that has made a call.
-    fn is_of_command(&self, caller: Caller, path: &TreePath) -> bool {
+    pub(super) fn is_of_command(&self, caller: Caller, path: &TreePath) -> bool {
         let number = path.components().nth(1).and_then(|part| std::str::from_utf8(part).ok()?.parse().ok());
         number.is_some_and(|pid: u32| {
             let lives = |process: &crate::tasks::Process| {
