@@ -341,18 +341,16 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
     /* A link leads to where only the server knows. */
     fd = gate(SYS_openat, AT_FDCWD, (long)found.real, flags | O_NOFOLLOW, 0, 0);
     if (fd == -ENOENT) return absent(f, &found);
+    if (fd == -ELOOP && found.is_upper) return 0;
     if (fd >= 0 && !record(found.key, LOG_OPENED, found.name, found.len)) {
       gate(SYS_close, fd, 0, 0, 0, 0);
       return 0;
     }
   } else {
-    if (!is_plain_dir(s, dir, text, &key)) return 0;
+    /* Not opened twice: the other end of a FIFO would see it. */
+    if (!is_plain_dir(s, dir, text, &key) || !record(key, LOG_OPENED, 0, 0)) return 0;
     fd = gate(SYS_openat, dir, (long)text, flags | O_NOFOLLOW, 0, 0);
-    u32 kind = fd >= 0 ? LOG_OPENED : LOG_MISSED;
-    if ((fd >= 0 || fd == -ENOENT) && !record(key, kind, 0, 0)) {
-      if (fd >= 0) gate(SYS_close, fd, 0, 0, 0, 0);
-      return 0;
-    }
+    if (fd == -ENOENT && !record(key, LOG_MISSED, 0, 0)) return 0;
   }
   if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && !(flags & O_NOFOLLOW)) return 0;
   return answer(f, fd);
@@ -380,7 +378,8 @@ static int do_stat(struct frame *f, struct state *s, int dir, const char *text, 
     if (way == SERVED) return 0;
     result = gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
     if (result == -ENOENT) return absent(f, &found);
-    if (result == 0 && found.is_upper && is_served_file(buffer->dev, buffer->ino)) return 0;
+    /* A link there may be a mark. */
+    if (result == 0 && found.is_upper && (is_link(buffer->mode) || is_served_file(buffer->dev, buffer->ino))) return 0;
   } else {
     if (!is_plain_dir(s, dir, text, &key)) return 0;
     result = gate(SYS_newfstatat, dir, (long)text, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
@@ -415,7 +414,7 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
     if (result == 0 && found.is_upper) {
       u64 major = *(u32 *)(buffer + 136), minor = *(u32 *)(buffer + 140);
       u64 dev = (minor & 0xff) | major << 8 | (minor & ~0xffUL) << 12;
-      if (is_served_file(dev, *(u64 *)(buffer + 32))) return 0;
+      if (is_link(*(unsigned short *)(buffer + 28)) || is_served_file(dev, *(u64 *)(buffer + 32))) return 0;
     }
   } else {
     if (!is_plain_dir(s, dir, text, &key)) return 0;
@@ -450,7 +449,7 @@ static int do_readlink(struct frame *f, struct state *s, int dir, const char *te
   if (!can_read(s, (u64)text) || (dir != AT_FDCWD && text[0] != '/')) return 0;
   enum way way = locate(s, text, &found);
   if (way == ABSENT) return absent(f, &found);
-  if (way == SERVED) return 0;
+  if (way == SERVED || found.is_upper) return 0;
   long result = gate(SYS_readlinkat, AT_FDCWD, (long)found.real, (long)buffer, size, 0);
   if (result == -ENOENT) return absent(f, &found);
   if (result >= 0 && !record(found.key, LOG_LINK, found.name, found.len)) return 0;

@@ -135,3 +135,43 @@ os.mkdir('made'), os.path.exists('made/none'), subprocess.run(['ls', 'a'], stdou
         "{missed}"
     );
 }
+
+/// Changes by one process are steps for another that looks by itself.
+#[test]
+fn looks_see_whole_steps() {
+    let dir = scratch_in_target();
+    fs::create_dir(dir.path().join("in")).expect("mkdir");
+    (0..100).for_each(|n| fs::write(dir.path().join(format!("g{n}")), "of the host").expect("write"));
+    fs::write(dir.path().join("in/here"), "").expect("write");
+    for n in 0..10 {
+        let (fifo, mode) = (dir.path().join(format!("p{n}")), rustix::fs::Mode::RWXU);
+        rustix::fs::mknodat(rustix::fs::CWD, &fifo, rustix::fs::FileType::Fifo, mode, 0).expect("mkfifo");
+    }
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--quiet", "--discard", "--", "/usr/bin/python3"]).arg(asset("py/steps.py"));
+    command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""));
+    assert_eq!(ran.stdout, "{'missed': 0, 'mark': 0}\nin its directory\n");
+}
+
+/// What goes through to the host is the host's, though a layer has a file of the name.
+#[test]
+fn what_goes_through_is_the_hosts() {
+    let dir = scratch_in_target();
+    fs::write(dir.path().join("file"), "of the host").expect("write");
+    let run = |options: &[&str], script: &str| {
+        let mut command = Command::new(SLIPWAY);
+        command.args(["unix", "--quiet"]).args(options).args(["--", "/bin/sh", "-c", script]);
+        command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    run(&["--new", "l"], "printf of-the-layer >file");
+    assert_eq!(run(&["--layer", "l"], "cat file file"), "of-the-layerof-the-layer");
+    let here = dir.path().to_str().expect("a path");
+    assert_eq!(run(&["--layer", "l", "--allow-write", here], "cat file; cat file"), "of the hostof the host");
+}

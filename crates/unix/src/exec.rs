@@ -104,6 +104,10 @@ fn parse_script(head: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
 
 impl Server {
     pub(crate) fn exec(&mut self, caller: Caller, dir: i32, address: u64, argv: u64, flags: i32) -> Reply {
+        // The new program knows of no children, and may end without a call of the server.
+        if self.index.is_some() {
+            self.tasks.ends(caller.pid);
+        }
         let path = read_string(caller.tid, address, PATH_MAX)?;
         if path.is_empty() && flags & libc::AT_EMPTY_PATH != 0 {
             if let Ok(Object::Named(name, _)) = self.object(caller, dir) {

@@ -123,6 +123,7 @@ impl Index {
             index.say(&hidden, at::NAME_SERVED);
             index.serve_dir(view, &hidden.parent());
         }
+        view.rules.through.iter().for_each(|through| index.say(through, at::NAME_SERVED));
         let top = view.layers().len().wrapping_sub(1);
         for (number, layer) in view.layers().iter().enumerate() {
             let mut said = Vec::new();
@@ -165,6 +166,11 @@ impl Index {
         self.put(&*self.names, name_hash(path), what);
     }
 
+    /// What is at a name is the server's until a change says otherwise.
+    pub(crate) fn serve(&self, path: &TreePath) {
+        self.say(path, at::NAME_SERVED);
+    }
+
     fn serve_file(&self, dev: u64, ino: u64) {
         self.put(&*self.files, file_hash(dev, ino), at::NAME_SERVED);
     }
@@ -181,7 +187,8 @@ impl Index {
     }
 
     fn enter(&mut self, view: &View, said: Vec<(TreePath, Said)>, is_top: bool) {
-        for (path, what) in said {
+        // What goes through to the host is the host's, whatever a layer has there.
+        for (path, what) in said.into_iter().filter(|(path, _)| !view.is_through(path)) {
             for place in self.missing.remove(&path).unwrap_or_default() {
                 self.forget_place(place);
             }

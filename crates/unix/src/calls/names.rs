@@ -111,8 +111,10 @@ impl Server {
         if !exchanges && found.path != new.path && found.path.is_within(&new.path) {
             return Err(Errno::NOTEMPTY);
         }
-        self.view.rename(&found, &new.path, flags)?;
+        // A look that finds the old name gone must not miss the new one.
+        self.index.iter().for_each(|index| index.serve(&new.path));
         [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));
+        self.view.rename(&found, &new.path, flags)?;
         if found.kind() == FileType::Directory && !flags.contains(RenameFlags::EXCHANGE) {
             self.tasks.renamed(&found.path, &new.path);
             self.index.iter().for_each(|index| index.moved(None));
@@ -138,6 +140,9 @@ impl Server {
         let new = self.free_name(caller, to_dir, to, false)?;
         if old.is_magic {
             // /proc/self/fd/N of a file without a name.
+            if self.contain && !self.is_of_command(caller, &old.path) {
+                return Err(Errno::ACCESS);
+            }
             let open =
                 rustix::fs::open(old.path.to_path(), rustix::fs::OFlags::PATH | rustix::fs::OFlags::CLOEXEC, Mode::empty())?;
             return done(self.view.link_open(&open, &new));
