@@ -236,6 +236,10 @@ unsafe fn as_before(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
     match before {
         Some(before) if before.sa_sigaction == libc::SIG_IGN && sent => {}
         Some(before) if !matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) => {
+            if before.sa_flags & libc::SA_RESETHAND != 0 {
+                // The default from now on.
+                BEFORE[index].store(null_mut(), Ordering::Release);
+            }
             // SAFETY: with the mask that it would have had; it is a handler, which any number of arguments are passed to.
             unsafe {
                 let mut mask = (*context.cast::<Frame>()).uc_sigmask;
