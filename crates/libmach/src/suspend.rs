@@ -103,10 +103,10 @@ impl Suspended {
         }
         let before = self.threads.len();
         self.threads.retain(|_, (index, count)| {
-            *count > 0 || {
+            if *count == 0 {
                 all().stops[*index].goes();
-                false
             }
+            *count > 0
         });
         let gone = before - self.threads.len();
         if gone > 0 {
