@@ -121,11 +121,13 @@ pub unsafe extern "C" fn vm_read(of: Name, address: usize, size: usize, data: *m
         let n = count(size).map_err(|_| Code::INVALID_ARGUMENT)?;
         let there = |there: &Mach| there.vm_read(address as u64, size as u64).map(Some);
         let read = ask::memory(of, |_| check(address, size, false).map(|()| None), there)?;
-        let (from, n) = match &read {
-            Some(bytes) => (bytes.as_ptr().addr(), count(bytes.len())?),
-            None => (address, n),
+        let from = match &read {
+            Some(bytes) if bytes.len() == size => bytes.as_ptr().addr(),
+            // The other process is no task that follows the rules. A caller may count on the size that it asked for.
+            Some(_) => return Err(Code::FAILURE),
+            None => address,
         };
-        data.set(copied(from, n as usize)?);
+        data.set(copied(from, size)?);
         data_count.set(n);
         Ok(())
     })

@@ -10,15 +10,14 @@ use crate::{
     procfs,
 };
 use slipway_ports::{
-    AtomicPtr, AtomicU32, FutexWord, Ordering,
+    AtomicPtr, AtomicU32, FutexWord, Mutex, MutexGuard, Ordering,
     abi::Code,
     process::{between_calls, in_children, is_own_thread},
 };
 use std::{
     collections::{HashMap, hash_map::Entry},
     mem::zeroed,
-    ptr::null_mut,
-    sync::{LazyLock, Mutex, MutexGuard, PoisonError},
+    ptr::{null, null_mut},
 };
 
 /// How many threads can be suspended at a time.
@@ -42,9 +41,28 @@ struct Stop {
     frame: AtomicPtr<Frame>,
 }
 
-/// There before the handler is.
-static ALL: LazyLock<Box<[Stop]>> = LazyLock::new(|| (0..STOPS).map(|_| Stop::default()).collect());
-static SUSPENDED: Mutex<Option<Suspended>> = Mutex::new(None);
+/// What is known of suspended threads.
+#[derive(Debug)]
+struct All {
+    stops: Box<[Stop]>,
+    suspended: Mutex<Suspended>,
+}
+
+/// Made at the first use, and not freed. A forked child makes its own: another thread of the parent may have had the lock.
+static ALL: AtomicPtr<All> = AtomicPtr::new(null_mut());
+
+fn all() -> &'static All {
+    if ALL.load(Ordering::Acquire).is_null() {
+        let stops = (0..STOPS).map(|_| Stop::default()).collect();
+        let fresh = Box::into_raw(Box::new(All { stops, suspended: Mutex::default() }));
+        if ALL.compare_exchange(null_mut(), fresh, Ordering::AcqRel, Ordering::Acquire).is_err() {
+            // SAFETY: nobody else has seen it.
+            drop(unsafe { Box::from_raw(fresh) });
+        }
+    }
+    // SAFETY: it was made, and is not freed.
+    unsafe { &*ALL.load(Ordering::Acquire) }
+}
 
 /// The suspended threads.
 #[derive(Debug, Default)]
@@ -55,15 +73,18 @@ pub(crate) struct Suspended {
     task: i32,
 }
 
-/// Who looks at a stopped thread's registers has this, as has who lets it go on.
-pub(crate) fn lock() -> MutexGuard<'static, Option<Suspended>> {
-    SUSPENDED.lock().unwrap_or_else(PoisonError::into_inner)
+/// Who looks at a stopped thread's registers has this, as has who stops it or lets it go on.
+pub(crate) fn lock() -> MutexGuard<'static, Suspended> {
+    let guard = all().suspended.lock();
+    // The thread that the last release woke may have been stopped before it took the lock.
+    guard.contend();
+    guard
 }
 
 impl Suspended {
     /// The registers of a thread that has stopped.
     pub(crate) fn frame(&self, thread: u32) -> Option<*mut Frame> {
-        let stop = &ALL[self.threads.get(&thread)?.0];
+        let stop = &all().stops[self.threads.get(&thread)?.0];
         (stop.state.load(Ordering::Acquire) == STOPPED).then(|| stop.frame.load(Ordering::Relaxed))
     }
 
@@ -81,7 +102,12 @@ impl Suspended {
             return;
         }
         let before = self.threads.len();
-        self.threads.retain(|_, (index, count)| *count > 0 || !ALL[*index].goes());
+        self.threads.retain(|_, (index, count)| {
+            if *count == 0 {
+                all().stops[*index].goes();
+            }
+            *count > 0
+        });
         let gone = before - self.threads.len();
         if gone > 0 {
             between_calls(|| -(gone as isize));
@@ -91,17 +117,17 @@ impl Suspended {
 
 impl Stop {
     /// Lets the thread go on.
-    fn goes(&self) -> bool {
-        if self.state.compare_exchange(STOPPED, GOES, Ordering::Release, Ordering::Relaxed).is_ok() {
+    fn goes(&self) {
+        // One that is asked may stop at any moment, and not the other way round.
+        if self.state.claim(ASKED, FREE).is_err() {
+            self.state.store(GOES, Ordering::Release);
             let _ = self.state.wake(1, false);
-        } else {
-            let _ = self.state.claim(ASKED, FREE);
         }
-        true
     }
 }
 
-fn own_number() -> u32 {
+/// The calling thread's number in the system.
+pub(crate) fn own_number() -> u32 {
     // SAFETY: it takes nothing and gives a number.
     unsafe { libc::gettid() as u32 }
 }
@@ -150,7 +176,9 @@ unsafe extern "C" fn on_stop(_: i32, info: *mut libc::siginfo_t, context: *mut l
     if code != libc::SI_QUEUE || sender != unsafe { libc::getpid() } {
         return;
     }
-    let Some(stop) = ALL.get(index).filter(|stop| stop.thread.load(Ordering::Acquire) == own_number()) else { return };
+    // SAFETY: it is not freed.
+    let Some(all) = (unsafe { ALL.load(Ordering::Acquire).as_ref() }) else { return };
+    let Some(stop) = all.stops.get(index).filter(|stop| stop.thread.load(Ordering::Acquire) == own_number()) else { return };
     // SAFETY: the calling thread's.
     let error = unsafe { *libc::__errno_location() };
     stop.frame.store(context.cast(), Ordering::Relaxed);
@@ -167,12 +195,11 @@ unsafe extern "C" fn on_stop(_: i32, info: *mut libc::siginfo_t, context: *mut l
 
 /// The handler is there from here on. `FAILURE` if the program has one of its own for the signal.
 fn begin() -> Result<(), Code> {
-    LazyLock::force(&ALL);
     in_children(fault::start_in_child);
     // SAFETY: structures of numbers; the handler is a function of this library, which is never unloaded: it has threads.
     unsafe {
         let mut old: libc::sigaction = zeroed();
-        libc::sigaction(signal(), std::ptr::null(), &raw mut old);
+        libc::sigaction(signal(), null(), &raw mut old);
         if old.sa_sigaction == on_stop as *const () as usize {
             return Ok(());
         }
@@ -191,10 +218,14 @@ fn begin() -> Result<(), Code> {
 /// Stops a thread of this process: the number of its stop. The calling one is only prepared for that.
 fn stop(thread: u32) -> Result<usize, Code> {
     let free = |stop: &Stop| stop.state.claim(FREE, TAKEN).is_ok();
-    let index = ALL.iter().position(free).ok_or(Code::RESOURCE_SHORTAGE)?;
-    let stop = &ALL[index];
+    let index = all().stops.iter().position(free).ok_or(Code::RESOURCE_SHORTAGE)?;
+    let stop = &all().stops[index];
     stop.thread.store(thread, Ordering::Relaxed);
     if thread == own_number() {
+        if is_blocked() {
+            stop.state.store(FREE, Ordering::Release);
+            return Err(Code::FAILURE);
+        }
         stop.state.store(ASKED, Ordering::Release);
         between_calls(|| 1);
         return Ok(index);
@@ -218,6 +249,16 @@ fn stop(thread: u32) -> Result<usize, Code> {
     Err(Code::FAILURE)
 }
 
+/// Whether the calling thread takes no such signal.
+fn is_blocked() -> bool {
+    // SAFETY: the set has a place, and a signal mask belongs to the calling thread.
+    unsafe {
+        let mut blocked: libc::sigset_t = zeroed();
+        libc::pthread_sigmask(libc::SIG_BLOCK, null(), &raw mut blocked);
+        libc::sigismember(&raw const blocked, signal()) == 1
+    }
+}
+
 /// Asks a thread to stop; whether it has within the patience. If not, it will not.
 fn ask(stop: &Stop, index: usize) -> Result<bool, Code> {
     stop.state.store(ASKED, Ordering::Release);
@@ -233,7 +274,7 @@ fn ask(stop: &Stop, index: usize) -> Result<bool, Code> {
 /// Stops the calling thread, if it is among those that are to stop.
 fn stop_self() {
     let own = own_number();
-    let index = lock().as_ref().and_then(|all| all.threads.get(&own)).map(|(index, _)| *index);
+    let index = lock().threads.get(&own).map(|(index, _)| *index);
     if let Some(index) = index {
         // It returns when the thread was resumed.
         let _ = send(own, index);
@@ -246,7 +287,7 @@ pub(crate) fn suspend_thread(thread: u32) -> Result<(), Code> {
     if is_own_thread(thread) {
         return Err(Code::FAILURE);
     }
-    *lock().get_or_insert_default().stop(thread)? += 1;
+    *lock().stop(thread)? += 1;
     if thread == own_number() {
         stop_self();
     }
@@ -255,8 +296,7 @@ pub(crate) fn suspend_thread(thread: u32) -> Result<(), Code> {
 
 /// `thread_resume`: `FAILURE` for a thread that is not suspended.
 pub(crate) fn resume_thread(thread: u32) -> Result<(), Code> {
-    let mut guard = lock();
-    let all = guard.as_mut().ok_or(Code::FAILURE)?;
+    let mut all = lock();
     let (_, count) = all.threads.get_mut(&thread).filter(|(_, count)| *count > 0).ok_or(Code::FAILURE)?;
     *count -= 1;
     all.release();
@@ -266,13 +306,12 @@ pub(crate) fn resume_thread(thread: u32) -> Result<(), Code> {
 /// `task_suspend`: all threads of the process but the library's own. `FAILURE`, and none is, if one can't be stopped.
 pub(crate) fn suspend_task() -> Result<(), Code> {
     begin()?;
-    let mut guard = lock();
-    let all = guard.get_or_insert_default();
+    let mut all = lock();
     if all.task == 0 {
         all.stop_all().inspect_err(|_| all.release())?;
     }
     all.task += 1;
-    drop(guard);
+    drop(all);
     stop_self();
     Ok(())
 }
@@ -300,8 +339,10 @@ impl Suspended {
 
 /// `task_resume`: `FAILURE` for a task that is not suspended.
 pub(crate) fn resume_task() -> Result<(), Code> {
-    let mut guard = lock();
-    let all = guard.as_mut().filter(|all| all.task > 0).ok_or(Code::FAILURE)?;
+    let mut all = lock();
+    if all.task == 0 {
+        return Err(Code::FAILURE);
+    }
     all.task -= 1;
     all.release();
     Ok(())
@@ -310,20 +351,55 @@ pub(crate) fn resume_task() -> Result<(), Code> {
 /// `thread_abort`: ends a wait of the thread that a signal ends.
 pub(crate) fn abort_thread(thread: u32) -> Result<(), Code> {
     begin()?;
-    if thread == own_number() { Ok(()) } else { send(thread, STOPS) }
+    match thread {
+        // It takes no signals, which would pile up.
+        _ if is_own_thread(thread) => Err(Code::FAILURE),
+        _ if thread == own_number() => Ok(()),
+        _ => send(thread, STOPS),
+    }
 }
 
 /// How often the task is suspended, or of a thread its own count.
 pub(crate) fn count(thread: Option<u32>) -> i32 {
-    lock().as_ref().map_or(0, |all| match thread {
+    let all = lock();
+    match thread {
         Some(thread) => all.threads.get(&thread).map_or(0, |(_, count)| *count),
         None => all.task,
-    })
+    }
 }
 
 /// In a forked child, whose only thread runs.
 pub(crate) fn forget() {
-    // Another thread of the parent may have had the lock; then none can be suspended here.
-    let all = SUSPENDED.try_lock().ok().and_then(|mut all| all.take()).unwrap_or_default();
-    all.threads.values().for_each(|(index, _)| ALL[*index].state.store(FREE, Ordering::Relaxed));
+    ALL.store(null_mut(), Ordering::Release);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{sync::Barrier, thread};
+
+    /// However late it comes to that.
+    #[test]
+    fn no_thread_stops_that_was_to_go_on() {
+        const ROUNDS: usize = 100_000;
+        let stops: Vec<Stop> = (0..ROUNDS).map(|_| Stop::default()).collect();
+        let (first, turn) = (Barrier::new(2), AtomicU32::new(0));
+        let both = |run: &dyn Fn(&Stop)| {
+            first.wait();
+            for (round, stop) in stops.iter().enumerate() {
+                // Each stop is met by both threads at about the same time.
+                turn.fetch_add(1, Ordering::AcqRel);
+                while turn.load(Ordering::Acquire) < 2 * (round as u32 + 1) {
+                    std::hint::spin_loop();
+                }
+                run(stop);
+            }
+        };
+        stops.iter().for_each(|stop| stop.state.store(ASKED, Ordering::Relaxed));
+        thread::scope(|scope| {
+            scope.spawn(|| both(&|stop| _ = stop.state.claim(ASKED, STOPPED)));
+            both(&Stop::goes);
+        });
+        assert_eq!(stops.iter().filter(|stop| stop.state.load(Ordering::Relaxed) == STOPPED).count(), 0);
+    }
 }

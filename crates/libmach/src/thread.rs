@@ -7,7 +7,7 @@ use crate::{
     exceptions::{self, fault},
     kernel::{TimeValue, give_words, room, since_start},
     procfs::{Stat, microseconds},
-    suspend,
+    suspend::{self, own_number},
     tasks::{ask, memory::Mach},
 };
 use slipway_abi::call::{KERNEL_PORT, Special};
@@ -38,12 +38,6 @@ struct ThreadBasic {
     suspend_count: c_int,
     sleep_time: c_int,
     creation_time: TimeValue,
-}
-
-/// Whether the thread is the calling one.
-fn is_self(thread: u32) -> bool {
-    // SAFETY: it takes nothing and gives a number.
-    thread == unsafe { libc::gettid() } as u32
 }
 
 /// `thread_info`, of a thread of this process: the words.
@@ -190,9 +184,14 @@ pub extern "C" fn thread_abort(of: Name) -> Return {
 /// demultiplexer of `mach_msg_server`) it unwinds the library's frame, too, as `cthread_exit` does.
 #[unsafe(no_mangle)]
 pub extern "C-unwind" fn thread_terminate(of: Name) -> Return {
-    let here = |thread| if is_self(thread) { Ok(()) } else { Err(Code::FAILURE) };
+    let mut ends = false;
+    let here = |thread| {
+        ends = thread == own_number();
+        if ends { Ok(()) } else { Err(Code::FAILURE) }
+    };
     let code = routine(|| ask::thread(of, here, |there| there.thread_terminate()));
-    if code == 0 {
+    // Whatever another process has answered.
+    if ends {
         // SAFETY: this call's frame has nothing left to be dropped, and those of the library's functions that call the program's unwind.
         unsafe { pthread_exit(std::ptr::null_mut()) };
     }

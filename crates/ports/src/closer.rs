@@ -56,6 +56,13 @@ impl Closer {
         }
     }
 
+    /// Runs `run` while no other thread has the lock here, which `run` may stop for good.
+    pub(crate) fn between<T>(&self, run: impl FnOnce() -> T) -> T {
+        let all = self.slow.lock();
+        all.contend();
+        run()
+    }
+
     fn close_slow(&self) {
         loop {
             let mut all = self.slow.lock();

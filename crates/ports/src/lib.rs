@@ -45,4 +45,4 @@ pub mod wire;
 
 pub use slipway_abi as abi;
 /// Memory by address, and atomics, for the faces of this crate.
-pub use slipway_fabric::sync::{AtomicPtr, AtomicU32, FutexWord, Ordering, Slept, pages};
+pub use slipway_fabric::sync::{AtomicPtr, AtomicU32, FutexWord, Mutex, MutexGuard, Ordering, Slept, pages};

@@ -34,7 +34,7 @@ pub struct Process {
     /// The port that stands for the host, made when it is first asked for.
     pub(crate) host: OnceLock<PortId>,
     /// Closes what was dropped under the lock.
-    closer: Closer,
+    pub(crate) closer: Closer,
 }
 
 /// Tasks whose names for themselves are known without the lock.

@@ -51,11 +51,13 @@ pub fn in_children(run: fn()) {
     let _ = IN_CHILD.set(run);
 }
 
-/// Runs `run` while no other thread of the process holds the library's lock. `run` may stop some for good, or have some go on; it
+/// Runs `run` while no other thread of the process holds the library's locks, but for those of semaphores. `run` may stop some for good, or have some go on; it
 /// returns how many more are stopped then.
 pub fn between_calls(run: impl FnOnce() -> isize) {
-    let mut guard = Process::get().lock();
-    let change = run();
+    let process = Process::get();
+    let mut guard = process.lock();
+    // Whoever has that lock does not wait for the first one.
+    let change = process.closer.between(run);
     guard.waiting.stopped = guard.waiting.stopped.saturating_add_signed(change);
     if change > 0 {
         guard.cool_all();

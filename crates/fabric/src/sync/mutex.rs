@@ -109,6 +109,14 @@ impl<T> Mutex<T> {
     }
 }
 
+impl<T> MutexGuard<'_, T> {
+    /// As [`Mutex::contend`].
+    pub fn contend(&self) {
+        // SAFETY: the guard holds the lock.
+        unsafe { self.mutex.contend() };
+    }
+}
+
 impl<T> Deref for MutexGuard<'_, T> {
     type Target = T;
     #[inline]

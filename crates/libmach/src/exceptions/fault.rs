@@ -16,7 +16,7 @@ use slipway_ports::{
 use std::{
     mem::zeroed,
     ptr::{null, null_mut, without_provenance_mut},
-    sync::{LazyLock, Mutex, PoisonError},
+    sync::LazyLock,
 };
 
 /// The signals that are told, and the kinds of exceptions they are.
@@ -146,7 +146,7 @@ fn registers_of<T>(thread: u32, run: impl FnOnce(&mut Frame) -> Result<T, Code>)
     let told = |slot: &&Slot| slot.state.load(Ordering::Acquire) == TOLD && slot.thread.load(Ordering::Relaxed) == thread;
     // One that is suspended in the handler has those of its exception.
     let slot = FAULTS.slots.iter().find(told).map(|slot| slot.frame.load(Ordering::Relaxed));
-    let frame = slot.or_else(|| guard.as_ref()?.frame(thread)).ok_or(Code::FAILURE)?;
+    let frame = slot.or_else(|| guard.frame(thread)).ok_or(Code::FAILURE)?;
     // SAFETY: as for `Slot::frame`.
     run(unsafe { &mut *frame })
 }
@@ -210,8 +210,7 @@ fn is_handled(kind: i32, (code, address): (i32, usize), frame: *mut Frame) -> bo
         return false;
     }
     let Some(slot) = FAULTS.slots.iter().find(|slot| slot.state.claim(FREE, FILLING).is_ok()) else { return false };
-    // SAFETY: it takes nothing and gives a number.
-    slot.thread.store(unsafe { libc::gettid() } as u32, Ordering::Relaxed);
+    slot.thread.store(suspend::own_number(), Ordering::Relaxed);
     slot.task.store(Task::current().number(), Ordering::Relaxed);
     slot.kind.store(kind as u32, Ordering::Relaxed);
     slot.code.store(code as u32, Ordering::Relaxed);
@@ -237,6 +236,10 @@ unsafe fn as_before(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
     match before {
         Some(before) if before.sa_sigaction == libc::SIG_IGN && sent => {}
         Some(before) if !matches!(before.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN) => {
+            if before.sa_flags & libc::SA_RESETHAND != 0 {
+                // The default from now on.
+                BEFORE[index].store(null_mut(), Ordering::Release);
+            }
             // SAFETY: with the mask that it would have had; it is a handler, which any number of arguments are passed to.
             unsafe {
                 let mut mask = (*context.cast::<Frame>()).uc_sigmask;
@@ -266,8 +269,8 @@ unsafe fn as_before(signal: i32, info: *mut libc::siginfo_t, context: *mut libc:
 
 /// Has faults told from here on: handlers for the signals, in front of those that are there now, and a thread.
 pub(crate) fn begin() -> Result<(), Code> {
-    static STARTING: Mutex<()> = Mutex::new(());
-    let _guard = STARTING.lock().unwrap_or_else(PoisonError::into_inner);
+    // One at a time, which is not stopped meanwhile.
+    let _guard = suspend::lock();
     LazyLock::force(&FAULTS);
     in_children(start_in_child);
     start()?;

@@ -6,7 +6,7 @@ use super::{
     fault::{Fault, Slot},
     registers,
 };
-use crate::{call::shared, message::exchange};
+use crate::{call::shared, darwin::destroy::destroy, message::exchange};
 use slipway_mach::rights::SendRight;
 use slipway_ports::{
     abi::{COMPLEX, NULL, option, types},
@@ -135,6 +135,11 @@ impl Telling {
         let code = unsafe { exchange::<Darwin>(words.as_mut_ptr().cast(), &request) };
         let _ = self.own.destroy(reply);
         let size = words[1] as usize;
+        if code.0 == 0 {
+            // A reply that has rights or memory is no answer, and they are not kept.
+            // SAFETY: the message was received whole; what it has is the library's task's.
+            unsafe { destroy(words.as_mut_ptr().cast()) };
+        }
         let answers = code.0 == 0 && words[5] == id + 100 && words[0] & COMPLEX == 0 && size >= RETURN_CODE + 4;
         if !answers || words[RETURN_CODE / 4] != 0 {
             return None;

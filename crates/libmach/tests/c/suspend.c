@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TASK = 40, PORT = 41, THREAD = 42, ECHO = 50, RESUMED = 60, LOOKS = 2000 };
+enum { TASK = 40, PORT = 41, THREAD = 42, ECHO = 50, RESUMED = 60, LOOKS = 2000, FORKS = 50 };
 
 #if defined(__x86_64__)
 typedef struct i386_thread_state registers;
@@ -135,6 +135,8 @@ static void *deaf(void *argument) {
     sigset_t all;
     sigfillset(&all);
     pthread_sigmask(SIG_BLOCK, &all, NULL);
+    CHECK_CODE(thread_suspend(mach_thread_self()), KERN_FAILURE);
+    CHECK(info_of(mach_thread_self()).suspend_count == 0);
     return turn(argument);
 }
 
@@ -155,6 +157,35 @@ static void test_others(void) {
     await_turn();
     shared->ends = 1;
     CHECK(pthread_join(thread, NULL) == 0);
+    shared->ends = 0;
+}
+
+/* Suspends a thread and has it go on, all the time. */
+static void *interrupts(void *port) {
+    while (!shared->passed) {
+        CHECK_CODE(thread_suspend((mach_port_t) (uintptr_t) port), S);
+        CHECK_CODE(thread_resume((mach_port_t) (uintptr_t) port), S);
+    }
+    return port;
+}
+
+/* What another thread did at the time of a fork is nothing to the child. */
+static void test_forks(void) {
+    pthread_t thread, other;
+    const mach_port_t port = begin(&thread, turn);
+    MUST(pthread_create(&other, NULL, interrupts, (void *) (uintptr_t) port) == 0);
+    for (int i = 0; i < FORKS; i++) {
+        int status = -1;
+        const pid_t pid = fork();
+        if (pid == 0) {
+            watchdog(10);
+            const mach_port_t own = mach_thread_self();
+            _exit(thread_resume(own) != KERN_FAILURE || thread_abort(own) != S);
+        }
+        MUST(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    }
+    shared->passed = shared->ends = 1;
+    CHECK(pthread_join(other, NULL) == 0 && pthread_join(thread, NULL) == 0);
     shared->ends = 0;
 }
 
@@ -245,6 +276,7 @@ int main(void) {
     test_thread();
     test_state();
     test_others();
+    test_forks();
     test_task();
     return checks_done("suspend");
 }

@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 /* The child's messages, and what it is told. */
-enum { TASK = 40, PORT = 41, GO_ON = 50, WENT_ON = 60, INSERTED = 0x7700 };
+enum { TASK = 40, PORT = 41, GO_ON = 50, WENT_ON = 60, VM_READ = 2026, INSERTED = 0x7700 };
 
 /* At the same address in parent and child. */
 static char text[16];
@@ -32,6 +32,63 @@ static void child(mach_port_t parent) {
     CHECK(type_of(self, INSERTED) == MACH_PORT_TYPE_SEND);
     send(INSERTED, checks_failed == 0 ? WENT_ON : WENT_ON + 1, port);
     receive(port, GO_ON);
+}
+
+/* What a port answers that is no task's: that it has ended the thread, and more memory than it was asked for. */
+static void lie(mach_port_t parent) {
+    static struct {
+        mig_reply_header_t reply;
+        mach_msg_type_long_t type;
+        vm_offset_t data;
+    } answer;
+    union {
+        mach_msg_header_t header;
+        char room[256];
+    } request;
+    const mach_port_t port = make_port();
+    send(parent, TASK, port);
+    for (;;) {
+        MUST(mach_msg(&request.header, MACH_RCV_MSG | MACH_RCV_TIMEOUT, 0, sizeof request, port, PATIENCE, 0) == S);
+        fill(&answer.reply.Head, request.header.msgh_remote_port, request.header.msgh_id + 100, sizeof answer);
+        answer.reply.Head.msgh_bits = MACH_MSGH_BITS(MACH_MSG_TYPE_MOVE_SEND_ONCE, 0);
+        answer.reply.Head.msgh_size = sizeof answer.reply;
+        answer.reply.RetCodeType.msgt_name = MACH_MSG_TYPE_INTEGER_32;
+        answer.reply.RetCodeType.msgt_size = 32;
+        answer.reply.RetCodeType.msgt_inline = TRUE;
+        answer.reply.RetCodeType.msgt_number = 1;
+        if (request.header.msgh_id == VM_READ) {
+            answer.reply.Head.msgh_bits |= MACH_MSGH_BITS_COMPLEX;
+            answer.reply.Head.msgh_size = sizeof answer;
+            answer.type.msgtl_name = MACH_MSG_TYPE_BYTE;
+            answer.type.msgtl_size = 8;
+            answer.type.msgtl_number = sizeof text;
+            answer.data = (vm_offset_t) text;
+        }
+        CHECK_CODE(mach_msg_send(&answer.reply.Head), S);
+    }
+}
+
+static void test_liar(mach_port_t port) {
+    vm_address_t data = 0, here = 0;
+    mach_msg_type_number_t count = 0;
+    vm_prot_t current = 0, most = 0;
+    int status = -1;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        watchdog(60);
+        mach_port_t parent = MACH_PORT_NULL;
+        MUST(task_get_bootstrap_port(self, &parent) == S);
+        lie(parent);
+    }
+    const mach_port_t liar = receive(port, TASK);
+    CHECK_CODE(vm_read(liar, (vm_address_t) text, sizeof text, &data, &count), S);
+    CHECK(count == sizeof text);
+    CHECK_CODE(vm_read(liar, (vm_address_t) text, sizeof text - 1, &data, &count), KERN_FAILURE);
+    CHECK_CODE(vm_remap(self, &here, 1, 0, TRUE, liar, 4096, TRUE, &current, &most, VM_INHERIT_COPY), KERN_FAILURE);
+    /* Which goes on. */
+    CHECK_CODE(thread_terminate(liar), S);
+    CHECK(kill(pid, SIGKILL) == 0 && waitpid(pid, &status, 0) == pid);
+    CHECK_CODE(mach_port_deallocate(self, liar), S);
 }
 
 /* The name that the child has for the port that `right` is to: the one that gives the same right. */
@@ -210,6 +267,7 @@ int main(void) {
     }
     const mach_port_t task = receive(port, TASK);
     right = receive(port, PORT);
+    test_liar(port);
     CHECK(type_of(self, task) == MACH_PORT_TYPE_SEND && task != self);
     test_names(task, right);
     test_memory(task, port);

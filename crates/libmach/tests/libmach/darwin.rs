@@ -66,12 +66,15 @@ fn exceptions() {
     fs::create_dir_all(&directory).expect("make a directory");
     let file = |name: &str| directory.join(name).display().to_string();
     let include = repository("include").display().to_string();
-    let defs = repository("include/darwin/mach/mach_exc.defs").display().to_string();
-    let (server, header) = (file("mach_excServer.c"), file("mach_excServer.h"));
-    let words = ["-n", "--dialect", "darwin", "-I", &include, "-server", &server, "-sheader", &header, &defs];
-    assert!(slipway_mig::cli::run(words.map(Into::into)) == ExitCode::SUCCESS, "mig refuses mach_exc.defs");
+    let servers = ["exc", "mach_exc"].map(|name| {
+        let defs = repository(&format!("include/darwin/mach/{name}.defs")).display().to_string();
+        let (server, header) = (file(&format!("{name}Server.c")), file(&format!("{name}Server.h")));
+        let words = ["-n", "--dialect", "darwin", "-I", &include, "-server", &server, "-sheader", &header, &defs];
+        assert!(slipway_mig::cli::run(words.map(Into::into)) == ExitCode::SUCCESS, "mig refuses {name}.defs");
+        server
+    });
     let directory = directory.display().to_string();
-    let mut arguments = vec!["-I", &directory, &server, "-lpthread"];
+    let mut arguments = vec!["-I", &directory, &servers[0], &servers[1], "-lpthread"];
     arguments.extend(flags().iter().map(String::as_str));
     let program = support::link_with(HEADERS_OF_DARWIN, "darwin-exceptions", &["exceptions.c", "check.c"], &arguments);
     support::run(&mut Command::new(program));
