@@ -4,7 +4,6 @@
 //! make room for a jump of five bytes, and where no branch leads to between the two. All others stay, and are caught by the net.
 
 use crate::entry::{COMMON_SIZE, common, stub};
-use std::collections::HashMap;
 
 const PAGE: usize = 0x1000;
 const SEGMENT: usize = 56;
@@ -162,8 +161,11 @@ fn sites(code: &[u8]) -> Vec<Site> {
             sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
         }
     }
-    let inner: HashMap<usize, usize> =
-        sites.iter().enumerate().flat_map(|(n, site)| (1..2 + site.after.len()).map(move |byte| (site.at + byte, n))).collect();
+    // Bytes after the first of a site: almost none of what could be branches leads to one.
+    let mut is_inner = vec![false; code.len()];
+    for site in &sites {
+        is_inner[site.at + 1..site.at + 2 + site.after.len()].fill(true);
+    }
     let mut bad = vec![false; sites.len()];
     // Whatever could be a branch counts as one.
     for at in 0..code.len() {
@@ -177,10 +179,12 @@ fn sites(code: &[u8]) -> Vec<Site> {
             .then(|| code.get(at + 1).map(|byte| at as i64 + 2 + i64::from(byte.cast_signed())))
             .flatten();
         for target in [far, short].into_iter().flatten() {
-            if let Some(site) = usize::try_from(target).ok().and_then(|target| inner.get(&target)) {
-                // A site's own bytes are no branch into it.
-                bad[*site] |= !(sites[*site].at..sites[*site].at + 2 + sites[*site].after.len()).contains(&at);
-            }
+            let Some(target) = usize::try_from(target).ok().filter(|target| is_inner.get(*target) == Some(&true)) else {
+                continue;
+            };
+            let site = sites.partition_point(|site| site.at < target) - 1;
+            // A site's own bytes are no branch into it.
+            bad[site] |= !(sites[site].at..sites[site].at + 2 + sites[site].after.len()).contains(&at);
         }
     }
     let mut bad = bad.into_iter();

@@ -25,6 +25,23 @@ fn numbers(status: &str, name: &str) -> Vec<u32> {
     line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
+/// Whether a call that sets a thread's user or group can set no other than the server's. Programs that drop what they don't have say so
+/// (make does).
+pub(crate) fn stays(number: i32, args: &[u64; 6]) -> bool {
+    let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
+    let (own, count) = match i64::from(number) {
+        libc::SYS_setuid | libc::SYS_setfsuid => (uid.as_raw(), 1),
+        libc::SYS_setgid | libc::SYS_setfsgid => (gid.as_raw(), 1),
+        libc::SYS_setreuid => (uid.as_raw(), 2),
+        libc::SYS_setregid => (gid.as_raw(), 2),
+        libc::SYS_setresuid => (uid.as_raw(), 3),
+        libc::SYS_setresgid => (gid.as_raw(), 3),
+        _ => return false,
+    };
+    // Only root can become another.
+    !uid.is_root() || args[..count].iter().all(|id| matches!(*id as u32, u32::MAX) || *id as u32 == own)
+}
+
 impl User {
     /// That of a thread; none if the server's rights are the same, or can't be changed.
     pub(crate) fn of(tid: u32) -> Option<Self> {

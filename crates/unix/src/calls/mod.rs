@@ -15,7 +15,7 @@ use crate::{
     record::Record,
     sys::Notification,
     tasks::Tasks,
-    user::User,
+    user::{self, User},
 };
 use rustix::{fd::OwnedFd, io::Errno};
 use slipway_layer::{Error, Identity, TreePath, View};
@@ -95,9 +95,11 @@ impl Server {
     /// Answers a call. One of a thread that is gone needs no answer.
     pub(crate) fn answer(&mut self, call: &Notification) -> Reply {
         if is_change_of_user(call.number) {
-            self.users_vary = true;
-            // The layer's files are the server's own user's.
-            self.index.iter().for_each(Index::off);
+            if !user::stays(call.number, &call.args) {
+                self.users_vary = true;
+                // The layer's files are the server's own user's.
+                self.index.iter().for_each(Index::off);
+            }
             return Ok(Answer::Continue);
         }
         let user = self.users_vary.then(|| User::of(call.tid)).flatten();
