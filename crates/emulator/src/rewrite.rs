@@ -150,7 +150,7 @@ fn displaced(after: &[u8]) -> Option<usize> {
 /// The sites that can be rewritten and are worth it.
 fn sites(code: &[u8]) -> Vec<Site> {
     let mut sites = Vec::new();
-    for at in (0..code.len()).filter(|at| code[*at..].starts_with(&[0x0f, 0x05])) {
+    for (at, _) in code.windows(2).enumerate().filter(|(_, pair)| *pair == [0x0f, 0x05]) {
         let Some(len) = displaced(&code[at + 2..]) else { continue };
         // `mov eax, number`, not far before.
         let before = at.saturating_sub(24);
@@ -161,30 +161,32 @@ fn sites(code: &[u8]) -> Vec<Site> {
             sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
         }
     }
-    // Bytes after the first of a site: almost none of what could be branches leads to one.
-    let mut is_inner = vec![false; code.len()];
-    for site in &sites {
-        is_inner[site.at + 1..site.at + 2 + site.after.len()].fill(true);
-    }
+    // Whatever could be a branch counts as one, but for a site's own bytes.
     let mut bad = vec![false; sites.len()];
-    // Whatever could be a branch counts as one.
-    for at in 0..code.len() {
-        let near = match code[at] {
-            0xe8 | 0xe9 => Some(at + 1),
-            0x0f if code.get(at + 1).is_some_and(|next| next & 0xf0 == 0x80) => Some(at + 2),
-            _ => None,
+    let mut check = |at: usize, target: i64| {
+        let Ok(target) = usize::try_from(target) else { return };
+        let after = sites.partition_point(|site| site.at < target);
+        let Some(site) = after.checked_sub(1).map(|n| sites[n].at..sites[n].at + 2 + sites[n].after.len()) else { return };
+        bad[after - 1] |= site.contains(&target) && !site.contains(&at);
+    };
+    for (at, byte) in code.iter().enumerate().filter(|(_, byte)| matches!(byte, 0x0f | 0xe8 | 0xe9)) {
+        let from = if *byte != 0x0f {
+            at + 1
+        } else if code.get(at + 1).is_some_and(|next| next & 0xf0 == 0x80) {
+            at + 2
+        } else {
+            continue;
         };
-        let far = near.and_then(|from| Some(from as i64 + 4 + i64::from(u32_at(code, from)?.cast_signed())));
-        let short = matches!(code[at], 0x70..=0x7f | 0xe0..=0xe3 | 0xeb)
-            .then(|| code.get(at + 1).map(|byte| at as i64 + 2 + i64::from(byte.cast_signed())))
-            .flatten();
-        for target in [far, short].into_iter().flatten() {
-            let Some(target) = usize::try_from(target).ok().filter(|target| is_inner.get(*target) == Some(&true)) else {
-                continue;
-            };
-            let site = sites.partition_point(|site| site.at < target) - 1;
-            // A site's own bytes are no branch into it.
-            bad[site] |= !(sites[site].at..sites[site].at + 2 + sites[site].after.len()).contains(&at);
+        if let Some(distance) = u32_at(code, from) {
+            check(at, from as i64 + 4 + i64::from(distance.cast_signed()));
+        }
+    }
+    // Short ones reach 128 bytes.
+    for site in &sites {
+        for at in site.at.saturating_sub(130)..(site.at + 140).min(code.len() - 1) {
+            if matches!(code[at], 0x70..=0x7f | 0xe0..=0xe3 | 0xeb) {
+                check(at, at as i64 + 2 + i64::from(code[at + 1].cast_signed()));
+            }
         }
     }
     let mut bad = bad.into_iter();
