@@ -389,6 +389,12 @@ static int do_stat(struct frame *f, struct state *s, int dir, const char *text, 
   return answer(f, result);
 }
 
+/* The same of what statx has told. */
+static int is_served_statx(const char *buffer) {
+  u64 major = *(u32 *)(buffer + 136), minor = *(u32 *)(buffer + 140);
+  return is_served_file((minor & 0xff) | major << 8 | (minor & ~0xffUL) << 12, *(u64 *)(buffer + 32));
+}
+
 static int do_statx(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mask, char *buffer) {
   struct found found;
   u64 key;
@@ -399,10 +405,9 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
   flags |= AT_SYMLINK_NOFOLLOW;
   mask |= STATX_TYPE | STATX_INO;
   if (text[0] == 0) {
-    struct stat st;
-    if (!(flags & AT_EMPTY_PATH) || dir == AT_FDCWD || gate(SYS_fstat, dir, (long)&st, 0, 0, 0) != 0) return 0;
-    if (is_served_file(st.dev, st.ino)) return 0;
-    return answer(f, gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer));
+    if (!(flags & AT_EMPTY_PATH) || dir == AT_FDCWD) return 0;
+    result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
+    return result == 0 && is_served_statx(buffer) ? 0 : answer(f, result);
   }
   flags &= ~(u64)AT_EMPTY_PATH;
   if (dir == AT_FDCWD || text[0] == '/') {
@@ -411,11 +416,7 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
     if (way == SERVED) return 0;
     result = gate(SYS_statx, AT_FDCWD, (long)found.real, flags, mask, (long)buffer);
     if (result == -ENOENT) return absent(f, &found);
-    if (result == 0 && found.is_upper) {
-      u64 major = *(u32 *)(buffer + 136), minor = *(u32 *)(buffer + 140);
-      u64 dev = (minor & 0xff) | major << 8 | (minor & ~0xffUL) << 12;
-      if (is_link(*(unsigned short *)(buffer + 28)) || is_served_file(dev, *(u64 *)(buffer + 32))) return 0;
-    }
+    if (result == 0 && found.is_upper && (is_link(*(unsigned short *)(buffer + 28)) || is_served_statx(buffer))) return 0;
   } else {
     if (!is_plain_dir(s, dir, text, &key)) return 0;
     result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);

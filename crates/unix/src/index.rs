@@ -23,9 +23,13 @@ use slipway_layer::{Changes, Links, Place, Said, Target, TreePath, View};
 use std::{
     cell::Cell,
     collections::{HashMap, HashSet},
-    fs::File,
+    fs::{self, File},
     io::{self, Write},
-    os::fd::{AsFd, AsRawFd},
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::fs::{FileExt, MetadataExt},
+    },
+    path::{Path, PathBuf},
 };
 
 const fn words(bytes: u64) -> usize {
@@ -51,8 +55,12 @@ pub(crate) struct Index {
     placed: Vec<Option<Vec<u8>>>,
     missing: HashMap<TreePath, Vec<usize>>,
     /// C libraries by device, number, size and time; none: it can't be rewritten.
-    libraries: HashMap<(u64, u64, i64, i64), Option<OwnedFd>>,
+    libraries: HashMap<Key, Option<OwnedFd>>,
+    /// Where rewritten ones are kept.
+    store: PathBuf,
 }
+
+type Key = (u64, u64, i64, i64);
 
 fn hash(start: u64, text: &[u8]) -> u64 {
     text.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(at::HASH_FACTOR))
@@ -87,7 +95,7 @@ fn memory(name: &str) -> Result<OwnedFd, Errno> {
 
 impl Index {
     /// Of a view whose topmost layer has its files there. None where there is no emulation library, or it can't be had.
-    pub(crate) fn new(view: &mut View, files: Option<&TreePath>) -> Option<Self> {
+    pub(crate) fn new(view: &mut View, files: Option<&TreePath>, store: PathBuf) -> Option<Self> {
         if TEXT.is_empty() {
             return None;
         }
@@ -108,6 +116,7 @@ impl Index {
             placed: vec![None; at::DIRS_COUNT as usize],
             missing: HashMap::new(),
             libraries: HashMap::new(),
+            store,
         };
         let prefix = files.map(TreePath::absolute).unwrap_or_default();
         if prefix.len() as u64 > at::PREFIX_MAX {
@@ -306,7 +315,7 @@ impl Index {
     pub(crate) fn library(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
         let Stat { st_dev, st_ino, st_size, st_mtime, .. } = fstat(fd).ok()?;
         let key = (st_dev as u64, st_ino as u64, st_size as i64, st_mtime as i64);
-        let made = self.libraries.entry(key).or_insert_with(|| rewritten(fd));
+        let made = self.libraries.entry(key).or_insert_with(|| kept(&self.store, key, fd).or_else(|| in_memory(&rewritten(fd)?)));
         // One of its own, with a position of its own.
         let path = format!("/proc/self/fd/{}", made.as_ref()?.as_raw_fd());
         open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
@@ -429,8 +438,7 @@ fn rest(view: &View, dir: &TreePath) -> Option<u64> {
     }
 }
 
-fn rewritten(fd: &OwnedFd) -> Option<OwnedFd> {
-    use std::os::unix::fs::FileExt;
+fn rewritten(fd: &OwnedFd) -> Option<Vec<u8>> {
     const MOST: u64 = 16 << 20;
     let file = File::from(fd.try_clone().ok()?);
     let size = file.metadata().ok()?.len();
@@ -439,11 +447,40 @@ fn rewritten(fd: &OwnedFd) -> Option<OwnedFd> {
     }
     let mut bytes = vec![0; size as usize];
     file.read_exact_at(&mut bytes, 0).ok()?;
+    slipway_emulator::rewrite(&bytes)
+}
+
+fn in_memory(bytes: &[u8]) -> Option<OwnedFd> {
     let made = memory("libc.so.6").ok()?;
-    File::from(made.try_clone().ok()?).write_all(&slipway_emulator::rewrite(&bytes)?).ok()?;
+    File::from(made.try_clone().ok()?).write_all(bytes).ok()?;
     let all = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::WRITE;
     rustix::fs::fcntl_add_seals(&made, all | rustix::fs::SealFlags::SEAL).ok()?;
     Some(made)
+}
+
+/// The rewritten library in the store, made if it is not there: of this build of Slipway. None where files there can't be executed.
+fn kept(store: &Path, (dev, ino, size, time): Key, fd: &OwnedFd) -> Option<OwnedFd> {
+    const PREFIX: &str = ".libc-";
+    if rustix::fs::statvfs(store).ok()?.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC) {
+        return None;
+    }
+    let build = fs::metadata("/proc/self/exe").ok()?;
+    let name = format!("{PREFIX}{dev:x}-{ino:x}-{size:x}-{time:x}-{:x}-{:x}", build.len(), build.mtime_nsec() ^ build.mtime());
+    let path = store.join(&name);
+    let made = || open(&path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
+    if let Some(made) = made() {
+        return Some(made);
+    }
+    let bytes = rewritten(fd)?;
+    // Those of other builds, and of libraries that are no more.
+    for old in fs::read_dir(store).ok()?.flatten().filter(|old| old.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+    {
+        let _ = fs::remove_file(old.path());
+    }
+    let mut beside = tempfile::Builder::new().prefix(PREFIX).tempfile_in(store).ok()?;
+    beside.write_all(&bytes).ok()?;
+    beside.persist(&path).ok()?;
+    made()
 }
 
 #[allow(unsafe_code, reason = "the file is sealed, and this process's own")]

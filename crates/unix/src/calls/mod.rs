@@ -77,7 +77,7 @@ impl Server {
     ) -> Result<Self, Error> {
         let files = view.layers().iter().map(|layer| TreePath::literal(layer.dir().join("files").as_os_str().as_encoded_bytes()));
         let files: Vec<TreePath> = files.collect();
-        let index = if program.net_only || program.contain { None } else { Index::new(&mut view, files.last()) };
+        let index = if program.net_only || program.contain { None } else { Index::new(&mut view, files.last(), store.to_path()) };
         Ok(Self {
             files,
             index,
