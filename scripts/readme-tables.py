@@ -113,6 +113,8 @@ SUMMARY = {
     "unix": (
         ("Commands on a view: make, 49 files of C", "make", "library/free", "host", "host/free",
          (("proot", "proot/free"), ("bubblewrap, overlayfs", "overlay/free")), ""),
+        ("the same: git status", "git-status", "library/free", "host", "host/free",
+         (("proot", "proot/free"), ("bubblewrap, overlayfs", "overlay/free")), ""),
         ("the same: stat", "stat", "library/free", "host", "host/free", (("proot", "proot/free"),), "OSF/1's server, 1993: 273 µs, 181 by traps"),
     ),
 }
@@ -130,6 +132,11 @@ def plain(value):
         return "0"
     digits = max(0, 2 - math.floor(math.log10(abs(value))))
     return f"{value:.{min(digits, 4)}f}"
+
+
+def lasting(us):
+    """A time; long ones in milliseconds."""
+    return f"{plain(us)} µs" if us < 10000 else f"{plain(us / 1000)} ms"
 
 
 def figure(value):
@@ -263,12 +270,12 @@ def summary(name, result):
                 ours = f"{figure(row['ours'])}/s, {plain(row['ratio'])} times"
                 rows.append((what, ours, f"socket: {figure(row['socket'])}/s", published, command))
     else:
-        times = {(row["test"], row["variant"]): plain(row["value"]) for row in result["rows"] if row["unit"] == "us"}
+        times = {(row["test"], row["variant"]): lasting(row["value"]) for row in result["rows"] if row["unit"] == "us"}
         for what, test, ours, plainly, other, peers, published in SUMMARY[name]:
-            beside = [f"{head}: {times[test, peer]} µs" for head, peer in peers if (test, peer) in times]
+            beside = [f"{head}: {times[test, peer]}" for head, peer in peers if (test, peer) in times]
             if (test, ours) in times:
-                way = f"{plainly}: {times[test, other]} µs" if (test, other) in times else ""
-                rows.append((what, f"{times[test, ours]} µs", way, "; ".join([*beside, published] if published else beside), command))
+                way = f"{plainly}: {times[test, other]}" if (test, other) in times else ""
+                rows.append((what, times[test, ours], way, "; ".join([*beside, published] if published else beside), command))
     targets, missed = reached(result)
     if targets:
         rows.append((f"targets of `bench {name}`", f"{len(targets) - len(missed)} of {len(targets)} met", "", "", command))
