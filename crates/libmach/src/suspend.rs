@@ -165,7 +165,19 @@ fn send(thread: u32, stop: usize) -> Result<(), Code> {
         };
         libc::syscall(libc::SYS_rt_tgsigqueueinfo, libc::getpid(), thread, signal(), &raw const info)
     };
-    if sent == 0 { Ok(()) } else { Err(Code::INVALID_ARGUMENT) }
+    match sent {
+        0 => Ok(()),
+        _ if std::io::Error::last_os_error().raw_os_error() == Some(libc::EAGAIN) => Err(Code::RESOURCE_SHORTAGE),
+        _ => Err(Code::INVALID_ARGUMENT),
+    }
+}
+
+/// Whether a thread has the signal to take yet.
+fn is_pending(thread: u32) -> bool {
+    let status = std::fs::read_to_string(format!("/proc/self/task/{thread}/status")).unwrap_or_default();
+    let pending = status.lines().find_map(|line| line.strip_prefix("SigPnd:"));
+    let pending = pending.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    pending & 1 << (signal() - 1) != 0
 }
 
 /// The handler: stops if somebody of this process asks for it.
@@ -355,6 +367,8 @@ pub(crate) fn abort_thread(thread: u32) -> Result<(), Code> {
         // It takes no signals, which would pile up.
         _ if is_own_thread(thread) => Err(Code::FAILURE),
         _ if thread == own_number() => Ok(()),
+        // It will end the wait; more would fill the queue, which all of the user's processes share.
+        _ if is_pending(thread) => Ok(()),
         _ => send(thread, STOPS),
     }
 }
