@@ -26,7 +26,7 @@ const STOPS: usize = 1024;
 const TRIES: usize = 50;
 const PATIENCE: u64 = 20_000_000;
 
-/// States of a stop. FREE to ASKED and back: who suspends; ASKED to STOPPED: the thread; from there to GOES: who resumes.
+/// States of a stop. FREE to ASKED and back: the suspender; ASKED to STOPPED: the thread; from there to GOES: the call that resumes it.
 const FREE: u32 = 0;
 const TAKEN: u32 = 1;
 const ASKED: u32 = 2;

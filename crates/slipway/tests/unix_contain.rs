@@ -83,7 +83,7 @@ fn programs_run() {
     let dir = scratch_in_target();
     let mut command = Command::new(SLIPWAY);
     let script = "echo 'int main(void) { return 3; }' >x.c; cc x.c -o x; ./x; echo $?; /usr/bin/python3 -c 'import os, subprocess, threading
-subprocess.run([\"./x\"]); print(os.path.exists(\"x\"), sorted(os.listdir()))'; (sleep 0.01 & wait); kill -0 $$; echo text | tee /dev/null";
+subprocess.run([\"./x\"]); print(os.path.exists(\"x\"), sorted(os.listdir()))'; (true & wait); kill -0 $$; echo text | tee /dev/null";
     command.args(["unix", "--contain", "--no-network", "--quiet", "--new", "l", "--", "sh", "-c", script]);
     command.env("XDG_STATE_HOME", dir.path().join("state")).env("TMPDIR", dir.path());
     clean(&mut command);

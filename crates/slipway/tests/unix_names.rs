@@ -175,3 +175,16 @@ fn what_goes_through_is_the_hosts() {
     let here = dir.path().to_str().expect("a path");
     assert_eq!(run(&["--layer", "l", "--allow-write", here], "cat file; cat file"), "of the hostof the host");
 }
+
+/// What the emulation library can answer needs no server: that is stopped meanwhile.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn looks_need_no_server() {
+    let dir = scratch_in_target();
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--quiet", "--discard", "--", "/usr/bin/python3"]).arg(asset("py/alone.py"));
+    command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "True True False\n", ""));
+}
