@@ -50,7 +50,12 @@ impl Writer {
 
     fn fits(&self, line: &str) -> bool {
         // What a question mark ends is a chain to rustfmt, with less room.
-        let width = if line.ends_with("?;") { WIDTH - 2 } else { WIDTH };
+        let width = match line {
+            _ if line.ends_with("?;") => WIDTH - 2,
+            // It counts the semicolon after what is returned twice.
+            _ if line.starts_with("return ") => WIDTH - 1,
+            _ => WIDTH,
+        };
         4 * self.depth + line.chars().count() <= width
     }
 
