@@ -7,7 +7,7 @@ REL    := $(TARGET)/release
 LIBDIR ?= lib
 # Programs that other programs start.
 LIBEXEC ?= slipway-bench slipway-bootstrap slipway-domain
-BUILT  := $(addprefix $(REL)/,slipway mig libslipway_preload.so libmach.so libmach.a libmach_darwin.so $(LIBEXEC))
+BUILT  := $(addprefix $(REL)/,slipway mig libslipway_preload.so libslipway_unix_task.so libmach.so libmach.a libmach_darwin.so $(LIBEXEC))
 MAN    := $(wildcard docs/man/*.1)
 HEADERS := $(shell cd include && find * -name '*.h' -o -name '*.defs')
 VERSION := $(shell sed -n 's/^version = "\(.*\)"/\1/p' Cargo.toml)
@@ -15,7 +15,7 @@ DEST    = $(DESTDIR)$(PREFIX)
 LIB     = $(DEST)/$(LIBDIR)
 # What the demos of Mach IPC run. Where the bench is built already, so are they mostly, and a choice would have cargo choose
 # their dependencies' features anew.
-SYSTEM  = $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway $(addprefix -p slipway,-preload -mig -bootstrap -domain -libmach -libmach-darwin -mach))
+SYSTEM  = $(if $(wildcard $(REL)/slipway-bench),--workspace,-p slipway $(addprefix -p slipway,-preload -mig -bootstrap -domain -libmach -libmach-darwin -mach -unix-task))
 # The demo of X11 runs what `make build` has built, or builds what it needs, in a directory of its own: that bench has no other part.
 DEMO    = $(if $(wildcard $(REL)/slipway-bench),$(REL),$(TARGET)/demo/release)
 X11     = -p slipway -p slipway-preload -p slipway-bench --no-default-features
@@ -90,6 +90,7 @@ install: $(BUILT) ## install below PREFIX (/usr/local); DESTDIR is honoured
 	install -d $(DEST)/libexec/slipway
 	install -m 755 $(addprefix $(REL)/,$(LIBEXEC)) $(DEST)/libexec/slipway
 	install -D -m 644 $(REL)/libslipway_preload.so $(DEST)/lib/slipway/libslipway_preload.so
+	install -D -m 644 $(REL)/libslipway_unix_task.so $(DEST)/lib/slipway/unix-server.so
 	install -D -m 755 $(REL)/libmach.so $(LIB)/libmach.so.1
 	ln -sf libmach.so.1 $(LIB)/libmach.so
 	install -D -m 644 $(REL)/libmach.a $(LIB)/libmach.a

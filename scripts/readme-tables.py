@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Puts what `slipway bench NAME --json FILE` measured into docs/measurements/NAME.md (all of it) and README.md (a few rows).
 
-usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, sockets, ipc, rpc, colocate, channel, unix
+usage: scripts/readme-tables.py NAME FILE     with NAME one of x11, sockets, ipc, rpc, colocate, channel, unix, unix-server
 
 In docs/measurements/NAME.md the text between <!-- NAME:begin --> and <!-- NAME:end --> is replaced. README.md has one table for
 all benches, between <!-- figures:begin --> and <!-- figures:end -->: the rows whose last cell is the bench's are replaced.
@@ -55,6 +55,16 @@ SHOWN = {
             "ipc-channel/one-core": "ipc-channel, one core",
             "slipway/one-core": "Slipway, one core",
             "slipway-sleep/one-core": "Slipway, one core, no spinning",
+        },
+    ),
+    "unix-server": (
+        ("getpid", "nop", "getgid", "setrlimit", "read-4096", "read-64", "write-4096", "write-64", "stat", "create", "signal", "andrew"),
+        {
+            "message/different": "messages, two processes",
+            "message-sleep/one-core": "messages, two processes, one core",
+            "one-process/different": "messages, one process",
+            "trap/one-core": "trap",
+            "host/one-core": "host",
         },
     ),
     "unix": (

@@ -17,6 +17,8 @@ mod meet;
 mod rpc;
 mod sockets;
 mod unix;
+#[cfg(feature = "mach")]
+mod unix_server;
 mod x11;
 
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
@@ -36,7 +38,7 @@ static BENCHES: LazyLock<Vec<Bench>> =
     LazyLock::new(|| CODES.iter().map(|code| Bench::load(*code).expect("benches.toml is tested")).collect());
 
 #[cfg(feature = "mach")]
-const CODES: &[Code] = &[ipc::CODE, rpc::CODE, colocate::CODE, channel::CODE];
+const CODES: &[Code] = &[ipc::CODE, rpc::CODE, colocate::CODE, channel::CODE, unix_server::CODE];
 #[cfg(not(feature = "mach"))]
 const CODES: &[Code] = &[];
 
@@ -68,6 +70,9 @@ enum Command {
     /// The crate ipc-channel, and slipway-ipc-channel in its place: messages, sets, channels that are sent, memory
     #[cfg(feature = "mach")]
     Channel(Options),
+    /// Unix's calls to a server of them: by messages between processes and in one, by trap, and on the host
+    #[cfg(feature = "mach")]
+    UnixServer(Options),
     /// X11: x11perf over the socket and over shared memory, side by side
     X11(x11::Args),
     /// Databases, caches, a bus and a proxy: over AF_UNIX, TCP and shared memory, side by side
@@ -115,6 +120,8 @@ fn main() -> ExitCode {
         Command::Colocate(options) => harness::run::run(bench("colocate"), &options),
         #[cfg(feature = "mach")]
         Command::Channel(options) => harness::run::run(bench("channel"), &options),
+        #[cfg(feature = "mach")]
+        Command::UnixServer(options) => harness::run::run(bench("unix-server"), &options),
         Command::X11(args) => x11::run(&args),
         Command::Sockets(args) => sockets::run(&args),
         Command::Peer { job } => job::run(&job),

@@ -10,6 +10,7 @@
 
 mod change;
 mod changes;
+mod checks;
 mod copy;
 mod diff;
 mod keep;

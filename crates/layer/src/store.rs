@@ -47,6 +47,9 @@ pub enum Error {
     /// Half of a `keep` is on the host.
     #[error("keeping the layer {0} was interrupted; run `slipway unix keep {0}`, which finishes it")]
     Unfinished(String),
+    /// Neither variable says where the user's layers are.
+    #[error("there is no place for layers: set HOME or XDG_STATE_HOME")]
+    Nowhere,
     /// A call of the host failed.
     #[error("{what}: {error}")]
     Io {
@@ -133,6 +136,16 @@ impl Layer {
 }
 
 impl Store {
+    /// Where the user's layers are: below `slipway/unix` in XDG_STATE_HOME, or in `~/.local/state`.
+    ///
+    /// # Errors
+    /// As [`Self::open`], and [`Error::Nowhere`].
+    pub fn of_user() -> Result<Self, Error> {
+        let absolute = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
+        Self::open(&state.ok_or(Error::Nowhere)?.join("slipway/unix"))
+    }
+
     /// Below this directory, which is made if it is not there.
     ///
     /// # Errors
@@ -302,6 +315,31 @@ impl Store {
             layer.finish_rename(&path).map_err(Error::errno(format!("finish a rename in layer {name}")))?;
         }
         Ok(layer)
+    }
+
+    /// Layers with those that they lie on, the lowest first.
+    ///
+    /// # Errors
+    /// As [`Store::about`].
+    pub fn with_below(&self, layers: &[String]) -> Result<Vec<String>, Error> {
+        let mut all: Vec<String> = Vec::new();
+        for layer in layers {
+            for below in self.about(layer)?.below.iter().chain([layer]) {
+                if !all.contains(below) {
+                    all.push(below.clone());
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    /// Opens layers for a view: these, in this order, and above them the one that is changed, if there is one.
+    ///
+    /// # Errors
+    /// As [`Store::layer`].
+    pub fn layers(&self, below: &[String], top: Option<&str>) -> Result<Vec<Layer>, Error> {
+        let below = below.iter().map(String::as_str).filter(|layer| Some(*layer) != top).map(|layer| (layer, false));
+        below.chain(top.map(|top| (top, true))).map(|(layer, change)| self.layer(layer, change)).collect()
     }
 
     /// Those that lie on a layer directly.

@@ -11,7 +11,7 @@ use rustix::{
     fs::{FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, fstat, openat2, readlinkat},
     io::Errno,
 };
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// Rules for names.
 #[derive(Debug, Clone, Default)]
@@ -90,7 +90,7 @@ impl Links for PlainLinks {
 }
 
 /// Whom the tree is changed for, where that is not this process's user: it acts with that one's rights, except while it is elevated.
-pub trait Identity: std::fmt::Debug {
+pub trait Identity: std::fmt::Debug + Send + Sync {
     /// Takes this process's own rights.
     fn elevate(&self);
     /// Gives them up again, as many times as they were taken.
@@ -101,7 +101,7 @@ pub trait Identity: std::fmt::Debug {
 
 /// This process's own rights, until it is dropped.
 #[derive(Debug)]
-pub struct Elevated(Option<Rc<dyn Identity>>);
+pub struct Elevated(Option<Arc<dyn Identity>>);
 
 impl Drop for Elevated {
     fn drop(&mut self) {
@@ -125,7 +125,7 @@ pub struct View {
     /// See [`Rules`].
     pub rules: Rules,
     /// See [`Identity`]; none: this process's user.
-    pub caller: Option<Rc<dyn Identity>>,
+    pub caller: Option<Arc<dyn Identity>>,
 }
 
 impl View {

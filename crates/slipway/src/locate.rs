@@ -13,6 +13,7 @@ const PRELOAD: &str = "libslipway_preload.so";
 const BENCH: &str = "slipway-bench";
 const DOMAIN: &str = "slipway-domain";
 const LIBMACH: &str = "libmach.so.1";
+const UNIX_SERVER: &str = "unix-server.so";
 
 /// A part that is not where it should be.
 #[derive(Debug, PartialEq, Eq)]
@@ -83,6 +84,16 @@ pub fn domain() -> Result<PathBuf, Missing> {
         library?;
     }
     Ok(domain)
+}
+
+/// The file of a task: where it says; and the Unix server's, by its name alone, where that was installed.
+pub fn task(given: &Path) -> PathBuf {
+    if given != Path::new(UNIX_SERVER) || given.exists() {
+        return given.to_owned();
+    }
+    // Cargo leaves it under its package's name.
+    let found = installed("lib/slipway", UNIX_SERVER).or_else(|_| installed("lib/slipway", "libslipway_unix_task.so"));
+    found.unwrap_or_else(|_| given.to_owned())
 }
 
 /// Has the name server's program found that is inside this one: its path, for the environment of what is run here. None if

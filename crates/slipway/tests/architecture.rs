@@ -6,7 +6,7 @@ use std::{
 };
 
 /// Which crates of the workspace each crate may use, and which its tests, examples and build script may use beside.
-const ALLOWED: [(&str, &[&str], &[&str]); 20] = [
+const ALLOWED: [(&str, &[&str], &[&str]); 22] = [
     ("slipway-abi", &[], &[]),
     ("slipway-fabric", &[], &[]),
     ("slipway-ports", &["slipway-abi", "slipway-fabric"], &[SUPPORT]),
@@ -30,6 +30,8 @@ const ALLOWED: [(&str, &[&str], &[&str]); 20] = [
     ("slipway-layer", &[], &[SUPPORT]),
     ("slipway-emulator", &[], &[]),
     ("slipway-unix", &["slipway-emulator", "slipway-fabric", "slipway-layer"], &[SUPPORT]),
+    ("slipway-unix-server", &["slipway-layer", "slipway-mach"], &["slipway-libmach", "slipway-mig"]),
+    ("slipway-unix-task", &["slipway-domain", "slipway-layer", "slipway-mach", "slipway-unix-server"], &[]),
     (
         "slipway",
         &[
@@ -49,7 +51,16 @@ const ALLOWED: [(&str, &[&str], &[&str]); 20] = [
     (SUPPORT, &["slipway-abi"], &[]),
     (
         "slipway-bench",
-        &["slipway-fabric", "slipway-ipc-channel", "slipway-libmach", "slipway-mach", "slipway-mig", "slipway-transport"],
+        &[
+            "slipway-fabric",
+            "slipway-ipc-channel",
+            "slipway-layer",
+            "slipway-libmach",
+            "slipway-mach",
+            "slipway-mig",
+            "slipway-transport",
+            "slipway-unix-server",
+        ],
         &[SUPPORT],
     ),
 ];

@@ -77,6 +77,35 @@ fn what_is_outside_is_not_reached() {
     }
 }
 
+/// A descriptor to read leads to no other that writes, where the host has deleted the file and others have it still. The layer's own may.
+#[test]
+fn a_deleted_file_of_the_hosts_is_not_changed() {
+    let dir = scratch_in_target();
+    let file = dir.path().join("file");
+    fs::write(&file, "as it was").expect("write");
+    let mut kept = fs::File::open(&file).expect("open");
+    let script = "exec 3<file; echo mine >own; exec 4<own; rm own; echo changed >/proc/self/fd/4 && echo own; echo opened; read go; \
+                  (echo changed >/proc/self/fd/3) 2>/dev/null || echo refused";
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--contain", "--quiet", "--discard", "--", "sh", "-c", script]);
+    command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+    clean(&mut command);
+    let mut running = Running::start(command);
+    if running.next_line().is_some_and(|line| line.trim_end() == "own") {
+        running.wait_line("opened");
+        fs::remove_file(&file).expect("remove");
+        running.say("go");
+        assert!(running.wait_line("").contains("refused"));
+        running.succeed();
+    } else {
+        let ended = running.finish();
+        assert!(ended.stderr.contains("--contain needs Linux"), "{ended:?}");
+    }
+    let mut text = String::new();
+    std::io::Read::read_to_string(&mut kept, &mut text).expect("read");
+    assert_eq!(text, "as it was");
+}
+
 /// Ordinary programs work in it.
 #[test]
 fn programs_run() {

@@ -6,7 +6,7 @@ use rustix::{
     thread::set_thread_groups,
 };
 use slipway_layer::Identity;
-use std::cell::Cell;
+use std::sync::{Mutex, PoisonError};
 
 /// A caller that is not the server's own user. The server has its rights while this is there.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct User {
     groups: Vec<Gid>,
     own: (Uid, Gid, Vec<Gid>),
     /// How many changes of layers are under way, which the server makes with its own rights.
-    depth: Cell<u32>,
+    depth: Mutex<u32>,
 }
 
 /// The numbers of a line of `/proc/N/status`.
@@ -57,7 +57,7 @@ impl User {
         if (uid, gid, &groups) == (own.0, own.1, &own.2) {
             return None;
         }
-        let user = Self { uid, gid, groups, own, depth: Cell::new(0) };
+        let user = Self { uid, gid, groups, own, depth: Mutex::new(0) };
         user.become_caller();
         Some(user)
     }
@@ -76,14 +76,17 @@ impl User {
 
 impl Identity for User {
     fn elevate(&self) {
-        if self.depth.replace(self.depth.get() + 1) == 0 {
+        let mut depth = self.depth.lock().unwrap_or_else(PoisonError::into_inner);
+        *depth += 1;
+        if *depth == 1 {
             self.become_server();
         }
     }
 
     fn lower(&self) {
-        self.depth.set(self.depth.get() - 1);
-        if self.depth.get() == 0 {
+        let mut depth = self.depth.lock().unwrap_or_else(PoisonError::into_inner);
+        *depth -= 1;
+        if *depth == 0 {
             self.become_caller();
         }
     }

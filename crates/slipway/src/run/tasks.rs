@@ -1,7 +1,7 @@
 //! Tasks as shared objects on the command line.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use slipway_domain::note::{self, Kind};
 use slipway_domain::spec::Task;
@@ -17,15 +17,15 @@ use crate::program::Program;
 /// One of them is no task, or the host is not there.
 pub fn host(words: &[OsString]) -> Result<Option<(Program, Vec<OsString>)>, Failure> {
     let Some(first) = words.first() else { return Ok(None) };
-    if note::kind(Path::new(first)) == Kind::Other {
+    if note::kind(&locate::task(Path::new(first))) == Kind::Other {
         return Ok(None);
     }
     let end = words.iter().position(|word| word == "--").unwrap_or(words.len());
     let (files, args) = (&words[..end], words.get(end + 1..).unwrap_or_default());
     let mut tasks: Vec<Task> = Vec::new();
     for file in files {
-        let path = PathBuf::from(file);
-        let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+        let path = locate::task(Path::new(file));
+        let stem = Path::new(file).file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let same = tasks.iter().filter(|task| task.name == stem || task.name.starts_with(&format!("{stem}#"))).count();
         let name = if same == 0 { stem } else { format!("{stem}#{}", same + 1) };
         check(&path, tasks.is_empty())?;

@@ -10,7 +10,7 @@ pub use args::{Unix, UnixCommand};
 
 use std::env;
 use std::io::{self, Write};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use slipway_layer::{Error, Kept, Store, TreePath};
 
@@ -26,7 +26,7 @@ const NOT_SOUND: u8 = 1;
 /// # Errors
 /// It could not be done.
 pub fn run(unix: Unix) -> Result<u8, Failure> {
-    let store = Store::open(&directory()?).map_err(own)?;
+    let store = Store::of_user().map_err(own)?;
     match unix.command {
         None => run::run(&store, &unix.options, &unix.program),
         Some(UnixCommand::Shell(options)) => {
@@ -44,14 +44,6 @@ pub fn run(unix: Unix) -> Result<u8, Failure> {
         Some(UnixCommand::Export(options)) => export::export(&store, &options),
         Some(UnixCommand::Check(options)) => check(&store, &options),
     }
-}
-
-/// Where the user's layers are.
-fn directory() -> Result<PathBuf, Failure> {
-    let absolute = |name: &str| env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
-    let state = absolute("XDG_STATE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".local/state")));
-    let state = state.ok_or_else(|| Failure::new(OWN, "there is no place for layers: set HOME or XDG_STATE_HOME"))?;
-    Ok(state.join("slipway/unix"))
 }
 
 fn own(error: Error) -> Failure {

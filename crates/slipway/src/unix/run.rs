@@ -18,7 +18,7 @@ use crate::failure::{Failure, NOT_EXECUTABLE, NOT_FOUND, OWN};
 /// It could not be run.
 pub fn run(store: &Store, options: &UnixOptions, program: &[OsString]) -> Result<u8, Failure> {
     let (command, args) = program.split_first().ok_or_else(|| Failure::usage("no command"))?;
-    let below = all_below(store, &options.layer)?;
+    let below = store.with_below(&options.layer).map_err(own)?;
     let is_new = !options.read_only && (options.new.is_some() || options.layer.is_empty());
     let top = match (&options.new, is_new) {
         _ if options.read_only => None,
@@ -70,35 +70,14 @@ fn run_over(
     top: Option<&str>,
     program: &Program<'_>,
 ) -> Result<(Outcome, bool), Failure> {
-    let mut layers = Vec::new();
-    for layer in below.iter().filter(|layer| Some(layer.as_str()) != top) {
-        layers.push(store.layer(layer, false).map_err(own)?);
-    }
-    let mut record = None;
-    if let Some(top) = top {
-        let layer = store.layer(top, true).map_err(own)?;
-        record = Some(layer.dir().join("reads.json"));
-        layers.push(layer);
-    }
+    let layers = store.layers(below, top).map_err(own)?;
+    let record = top.and(layers.last()).map(|layer| layer.dir().join("reads.json"));
     let names = |paths: &[std::path::PathBuf]| paths.iter().map(|path| name(path)).collect::<Result<Vec<_>, _>>();
     let rules = Rules { through: names(&options.allow_write)?, hidden: names(&options.hide)?, read_only: options.read_only };
     let view = View::new(Path::new(ROOT), layers, rules).map_err(|error| Failure::own("open /", error))?;
     let running = start(view, store.dir(), record.as_deref(), program);
     let running = running.map_err(|error| Failure::own("make the net for system calls (seccomp)", error))?;
     running.wait(options.discard).map_err(|error| Failure::own("run the command", error))
-}
-
-/// The layers with those that they lie on, the lowest first.
-fn all_below(store: &Store, layers: &[String]) -> Result<Vec<String>, Failure> {
-    let mut all: Vec<String> = Vec::new();
-    for layer in layers {
-        for below in store.about(layer).map_err(own)?.below.iter().chain([layer]) {
-            if !all.contains(below) {
-                all.push(below.clone());
-            }
-        }
-    }
-    Ok(all)
 }
 
 fn end(outcome: Outcome, command: &std::ffi::OsStr) -> Result<u8, Failure> {

@@ -19,7 +19,7 @@ use crate::{
 };
 use rustix::{fd::OwnedFd, io::Errno};
 use slipway_layer::{Error, Identity, TreePath, View};
-use std::rc::Rc;
+use std::sync::Arc;
 
 /// How a call is answered.
 pub(crate) enum Answer {
@@ -103,7 +103,7 @@ impl Server {
             return Ok(Answer::Continue);
         }
         let user = self.users_vary.then(|| User::of(call.tid)).flatten();
-        self.view.caller = user.map(|user| Rc::new(user) as Rc<dyn Identity>);
+        self.view.caller = user.map(|user| Arc::new(user) as Arc<dyn Identity>);
         let reply = self.answer_as(call);
         // The server is itself again.
         self.view.caller = None;

@@ -11,28 +11,16 @@ use rustix::{
 };
 use slipway_layer::{Found, Place, Resolved, TreePath};
 
-/// The last component as it was written.
-fn last(path: &[u8]) -> &[u8] {
-    path.rsplit(|byte| *byte == b'/').find(|component| !component.is_empty()).unwrap_or(b"")
-}
-
 impl Server {
     /// A name that must be free.
     fn free_name(&mut self, caller: Caller, dir: i32, path: u64, may_be_dir: bool) -> Result<TreePath, Errno> {
         let text = read_string(caller.tid, path, PATH_MAX)?;
-        let resolved = self.lookup_last(caller, dir, &text)?;
-        match resolved.found {
-            Some(_) => Err(Errno::EXIST),
-            None if resolved.must_be_dir && !may_be_dir => Err(Errno::NOENT),
-            None => Ok(resolved.path),
-        }
+        self.lookup_last(caller, dir, &text)?.free(may_be_dir)
     }
 
-    /// What calls that change a name find there: a slash after it says what it must be, and doesn't lead over a link.
+    /// What calls that change a name find there.
     fn lookup_last(&mut self, caller: Caller, dir: i32, path: &[u8]) -> Result<Resolved, Errno> {
-        let end = path.iter().rposition(|byte| *byte != b'/').map_or(path.len(), |last| last + 1);
-        let resolved = self.lookup_bytes(caller, dir, &path[..end], false)?;
-        Ok(Resolved { must_be_dir: resolved.must_be_dir || end < path.len(), ..resolved })
+        Resolved::of_last(path, |path| self.lookup_bytes(caller, dir, path, false))
     }
 
     pub(super) fn mkdir(&mut self, caller: Caller, dir: i32, path: u64, mode: u32) -> Reply {
@@ -67,18 +55,7 @@ impl Server {
         }
         let text = read_string(caller.tid, path, PATH_MAX)?;
         let is_dir = flags & libc::AT_REMOVEDIR != 0;
-        let resolved = self.lookup_last(caller, dir, &text)?;
-        match (last(&text), is_dir) {
-            (b".", true) => return Err(Errno::INVAL),
-            (b"..", true) => return Err(Errno::NOTEMPTY),
-            (b"." | b".." | b"", false) => return Err(Errno::ISDIR),
-            (b"", true) => return Err(Errno::BUSY),
-            _ => {}
-        }
-        let found = resolved.found.ok_or(Errno::NOENT)?;
-        if resolved.must_be_dir && found.kind() != FileType::Directory {
-            return Err(Errno::NOTDIR);
-        }
+        let found = self.lookup_last(caller, dir, &text)?.to_remove(&text, is_dir)?;
         self.view.remove(&found, is_dir)?;
         self.left(&found);
         Ok(Answer::Value(0))
@@ -100,17 +77,7 @@ impl Server {
         let flags = RenameFlags::from_bits(flags).ok_or(Errno::INVAL)?;
         let old = self.lookup_last(caller, from_dir, &from)?;
         let new = self.lookup_last(caller, to_dir, &to)?;
-        if [last(&from), last(&to)].iter().any(|name| matches!(*name, b"" | b"." | b"..")) {
-            return Err(Errno::BUSY);
-        }
-        let found = old.found.ok_or(Errno::NOENT)?;
-        let exchanges = flags.contains(RenameFlags::EXCHANGE);
-        if (old.must_be_dir || new.must_be_dir && !exchanges) && found.kind() != FileType::Directory {
-            return Err(Errno::NOTDIR);
-        }
-        if !exchanges && found.path != new.path && found.path.is_within(&new.path) {
-            return Err(Errno::NOTEMPTY);
-        }
+        let found = old.to_rename(&from, &new, &to, flags.contains(RenameFlags::EXCHANGE))?;
         // A look that finds the old name gone must not miss the new one.
         self.index.iter().for_each(|index| index.serve(&new.path));
         [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));

@@ -8,10 +8,10 @@ use crate::{
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
     fd::{AsFd, AsRawFd, BorrowedFd},
-    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat},
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat, readlinkat},
     io::Errno,
 };
-use slipway_layer::{Found, Place, Resolved, TreePath};
+use slipway_layer::{Found, Layer, Place, Resolved, TreePath};
 
 const RESOLVE_KNOWN: u64 = 0x3f;
 const RESOLVE_CACHED: u64 = 0x20;
@@ -221,10 +221,22 @@ impl Server {
         if self.contain && !self.is_of_command(caller, &resolved.path) {
             return Err(Errno::ACCESS);
         }
+        if self.contain && writes(flags) && resolved.is_magic && self.is_hosts_deleted(&resolved.path)? {
+            return Err(Errno::ACCESS);
+        }
         let real = resolved.path.absolute();
         let blocks = resolved.is_magic && !flags.contains(OFlags::NONBLOCK);
         let open = move || openat(CWD, &*real, flags - OFlags::NOFOLLOW, Mode::empty()).map(|fd| Answer::Fd(fd, cloexec));
         if blocks { Ok(Answer::Later(Box::new(open))) } else { open() }
+    }
+
+    /// Whether a link of /proc leads to a file of the host's that was deleted: others may have it open or mapped still.
+    fn is_hosts_deleted(&self, link: &TreePath) -> Result<bool, Errno> {
+        let text = readlinkat(CWD, link.absolute(), Vec::new())?.into_bytes();
+        let is_layers =
+            |layer: &Layer| TreePath::literal(&text).is_within(&TreePath::literal(layer.dir().as_os_str().as_encoded_bytes()));
+        // Pipes and the like have no slash.
+        Ok(text.starts_with(b"/") && !text.starts_with(b"/memfd:") && !self.view.layers().iter().any(is_layers))
     }
 
     /// Whether a name in /proc is of the caller, or of a process of the command that has made a call.

@@ -9,7 +9,7 @@ use slipway_bootstrap::config::{Keys, OnFailure, Program, Source, Spanned};
 use slipway_bootstrap::supervise::Restart;
 use slipway_domain::note::{self, Kind};
 
-use crate::program;
+use crate::{locate, program};
 
 /// A system, checked.
 #[derive(Debug)]
@@ -119,7 +119,7 @@ fn task_of(source: &Source, name: &str, keys: &Keys, names: &[String]) -> Result
 fn file(source: &Source, given: &Spanned<String>) -> Result<(PathBuf, bool), String> {
     let name = Path::new(given.get_ref());
     let beside = source.path.parent().unwrap_or(Path::new("")).join(name);
-    let path = if beside.is_file() { beside } else { name.to_owned() };
+    let path = if beside.is_file() { beside } else { locate::task(name) };
     if path.is_file() && note::kind(&path) != Kind::Other {
         return match note::check(&path) {
             Ok(()) => Ok((path, true)),
