@@ -20,7 +20,7 @@ case ${1:-} in
         # Else setup.sh has unpacked Debian's compiler.
         test -d "$(rustc --print sysroot)/lib/rustlib/$triple" || export RUSTC=${built%/*}/debian-rust/rustc
         echo "== what is shipped"
-        cargo build --target $triple --locked "${tested[@]}" -p slipway-bootstrap -p slipway --lib --bins
+        cargo build --target $triple --locked "${tested[@]}" -p slipway-bootstrap -p slipway -p slipway-unix-task --lib --bins
         echo "== the tests"
         cargo test --no-run --target $triple --locked "${tested[@]}" --message-format json-render-diagnostics |
             /usr/bin/python3 -c '

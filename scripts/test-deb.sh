@@ -97,6 +97,7 @@ inside slipway --version
 inside mig --version
 inside slipway run --private -- true
 inside slipway x11 -- grep -q /usr/lib/slipway/libslipway_preload.so /proc/self/maps || fail "the hooks are not loaded"
+inside slipway run --private unix-server.so -- --help >/dev/null
 inside slipway bench x11 --help >/dev/null
 # Compiled here, with what is in that root; the libraries are found there as any program's are.
 export PKG_CONFIG_SYSROOT_DIR=$root PKG_CONFIG_SYSTEM_INCLUDE_PATH=/ PKG_CONFIG_SYSTEM_LIBRARY_PATH=/

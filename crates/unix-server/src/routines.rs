@@ -9,7 +9,6 @@ use crate::{
 use rustix::{
     fs::{Access, FileType, Mode, OFlags, SeekFrom, Stat, Timespec, Timestamps},
     io::Errno,
-    process::{getegid, geteuid, getgid, getuid},
 };
 use slipway_layer::{Entry, TreePath};
 use slipway_mach::{abi::Code, mig::Target, rights::SendRight};
@@ -105,11 +104,13 @@ impl UnixServer for Process {
     }
 
     fn unix_getuid(&mut self, _: Target) -> Result<UnixGetuidReply> {
-        Ok(UnixGetuidReply { uid: getuid().as_raw(), euid: geteuid().as_raw() })
+        let [uid, euid] = self.system.uids;
+        Ok(UnixGetuidReply { uid, euid })
     }
 
     fn unix_getgid(&mut self, _: Target) -> Result<UnixGetgidReply> {
-        Ok(UnixGetgidReply { gid: getgid().as_raw(), egid: getegid().as_raw() })
+        let [gid, egid] = self.system.gids;
+        Ok(UnixGetgidReply { gid, egid })
     }
 
     fn unix_getppid(&mut self, _: Target) -> Result<i32> {

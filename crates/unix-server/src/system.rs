@@ -5,7 +5,10 @@ use crate::{
     process::Process,
     stubs,
 };
-use rustix::{io::Errno, process::Resource};
+use rustix::{
+    io::Errno,
+    process::{Gid, Resource, Uid, getegid, geteuid, getgid, getuid},
+};
 use slipway_layer::View;
 use slipway_mach::{
     abi::notify,
@@ -59,6 +62,10 @@ pub struct System {
     traps: bool,
     /// What a process may have open: all processes together have no more than this process may.
     pub(crate) most_files: u64,
+    /// Its user, which all its processes are: real and effective.
+    pub(crate) uids: [u32; 2],
+    /// Its groups, likewise.
+    pub(crate) gids: [u32; 2],
 }
 
 impl System {
@@ -73,6 +80,8 @@ impl System {
             processes: Mutex::new(Processes { by_pid: BTreeMap::new(), next: 2 }),
             traps,
             most_files: (all / PROCESSES as u64).clamp(16, FILES),
+            uids: [getuid(), geteuid()].map(Uid::as_raw),
+            gids: [getgid(), getegid()].map(Gid::as_raw),
         })
     }
 
