@@ -5,6 +5,7 @@ use crate::{
     signal_stubs::{self, UnixSignalsServer},
     stubs::{Unix, UnixRlimit, UnixStat},
 };
+use rustix::fs::OFlags;
 use slipway_mach::{
     abi::Code,
     bootstrap::ServiceError,
@@ -277,8 +278,7 @@ impl Process {
     /// # Errors
     /// Of open(2) and getdents64(2).
     pub fn read_dir(&self, path: &CStr) -> Result<Vec<(CString, bool)>> {
-        const DIRECTORY: i32 = 0o200_000;
-        let fd = self.open(path, DIRECTORY, 0)?;
+        let fd = self.open(path, OFlags::DIRECTORY.bits() as i32, 0)?;
         let read = || {
             let mut names = Vec::new();
             loop {

@@ -4,6 +4,7 @@
 use mach as _;
 mod random;
 
+use rustix::fs::OFlags;
 use slipway_layer::{About, Rules, Store, TreePath, View};
 use slipway_mach::{
     abi::{right, types},
@@ -170,7 +171,7 @@ fn who_works_in_a_directory_goes_with_it() {
         fs::create_dir_all(served.tree().join("a/b")).expect("directories");
         let (inside, outside) = (served.process(), served.process());
         inside.port.unix_chdir(&served.path("a/b")).expect("chdir");
-        let fd = inside.open(c".", 0o200_000, 0).expect("open");
+        let fd = inside.open(c".", OFlags::DIRECTORY.bits() as i32, 0).expect("open");
         outside.port.unix_rename(&served.path("a"), &served.path("moved")).expect("rename");
         assert_eq!(inside.port.unix_getcwd().expect("getcwd"), served.path("moved/b"));
         inside.mkdir(c"made", 0o700).expect("mkdir");
@@ -276,9 +277,8 @@ fn nothing_leads_out_of_the_view() {
         }
         let null = process.open(c"/dev/null", READ_WRITE, 0).expect("open");
         process.write_all(null, &[0; 9000]).expect("write");
-        // O_PATH, O_TMPFILE.
-        assert_eq!(errno(process.open(c"/", 0o10_000_000, 0)), 22);
-        assert_eq!(errno(process.open(c"/tmp", 0o20_200_002, 0o600)), 22);
+        assert_eq!(errno(process.open(c"/", OFlags::PATH.bits() as i32, 0)), 22);
+        assert_eq!(errno(process.open(c"/tmp", OFlags::TMPFILE.bits() as i32 | READ_WRITE, 0o600)), 22);
         let long = c(&"x/".repeat(2047));
         assert_eq!(errno(process.stat(&long)), 2);
         assert_eq!(
