@@ -5,6 +5,7 @@
 
 mod give_back;
 mod grant;
+mod late;
 mod lock;
 #[cfg(test)]
 pub(crate) mod pair;
@@ -17,6 +18,7 @@ mod signals;
 mod state;
 
 pub use grant::{refusal, refused};
+pub use late::Prospect;
 pub use ready::OUTPUT;
 pub use receive::{How, Received};
 pub use state::mode;
@@ -24,7 +26,6 @@ pub use state::mode;
 use crate::{
     descriptor::Reserved,
     epoll::EpollSet,
-    habit::Attempt,
     ledger::LedgerEntry,
     line::{self, Heard, Message, Parcel},
     ports::end::End,
@@ -103,15 +104,17 @@ pub struct Stream {
     pub peer_pid: u32,
     /// What a server's client offered: bytes a direction. Of a client, looks for the answer so far (wraps).
     offer: AtomicU64,
-    /// Use of the connection that its server has counted before there was a segment.
+    /// Use of the connection that this end has counted before there was a segment.
     used: AtomicU32,
-    /// 1: the epoll sets know of the segment.
+    /// How this end gets its line, while there is none.
+    prospect: Mutex<Option<Prospect>>,
+    /// The use at which it tries.
+    due: AtomicU32,
+    /// What the epoll sets know: 1, of the line; 2, of the segment.
     told_sets: AtomicU32,
     ring_size: OnceLock<usize>,
     /// Descriptors of this process that are the connection.
     descriptors: AtomicU32,
-    /// Of a client's offer.
-    attempt: Attempt,
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +144,9 @@ pub fn at_segment(act: fn()) {
 /// A client whose server has not answered looks for it at each of so many calls.
 const LOOK: u64 = 16;
 
+/// An end waits no longer for the other to do its part when it has used the connection so many times as often as it took to begin.
+const PATIENCE: u32 = 64;
+
 /// How long a woken sleeper may take to get up, in nanoseconds.
 const SLEEPERS_GRACE: u64 = 500_000_000;
 
@@ -151,8 +157,8 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Stream {
     /// A client's end whose offer went out over `line`.
-    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool, attempt: Attempt) -> io::Result<Self> {
-        Ok(Self { attempt, ..Self::new(Role::Client, line, peer_pid, nonblocking, None)? })
+    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
+        Self::new(Role::Client, line, peer_pid, nonblocking, None)
     }
 
     /// A server's end whose client offers rings of `ring` bytes a direction over `line`. `hides_end`: see
@@ -198,10 +204,11 @@ impl Stream {
             peer_pid,
             offer: AtomicU64::new(0),
             used: AtomicU32::new(0),
+            prospect: Mutex::default(),
+            due: AtomicU32::new(0),
             told_sets: AtomicU32::new(0),
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
-            attempt: Attempt::default(),
         })
     }
 
@@ -215,7 +222,6 @@ impl Stream {
                 first();
             }
             self.state.common.phase.store(phase::GRANTED, Relaxed);
-            self.attempt.pay();
         }
     }
 
@@ -304,16 +310,20 @@ impl Stream {
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
-    /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now.
+    /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now. Where there
+    /// is no offer yet, whichever process is left alone with the connection looks for it.
     pub fn before_fork(&self) {
+        let common = &self.state.common;
         self.record.iter().for_each(LedgerEntry::before_fork);
-        self.state.common.forked.store(1, Relaxed);
+        common.forked.store(1, Relaxed);
+        common.heirs.fetch_add(1, Relaxed);
         self.grant();
         self.tell_sets();
-        if self.state.common.phase.load(Relaxed) == phase::OFFERED {
+        self.keep_hub();
+        if self.role == Role::Client && self.is_undecided() {
             self.attend();
-            if self.state.common.phase.load(Relaxed) == phase::OFFERED {
-                self.state.common.phase.store(phase::PLAIN, Relaxed);
+            if self.is_undecided() {
+                common.phase.store(phase::PLAIN, Relaxed);
             }
         }
     }
@@ -405,15 +415,21 @@ impl Stream {
     /// there, a server when the client has begun.
     fn settle(&self) {
         // A client's server answers when the connection has been used enough; a wait hears it at once.
-        let due = || self.offer.fetch_add(1, Relaxed).is_multiple_of(LOOK) || Settings::get().after == 0;
-        if self.awaits_answer() && due() {
+        if !self.awaits_answer() {
+            return;
+        }
+        let (looks, after) = (self.offer.fetch_add(1, Relaxed), Settings::get().after);
+        if looks.is_multiple_of(LOOK) || after == 0 {
             self.attend();
+        }
+        if looks > u64::from(after.max(16) * PATIENCE) && self.awaits_answer() {
+            self.withdraw();
         }
     }
 
     /// Whether the other end has still to be told, or to tell, if there is a segment: all is on the socket.
     pub fn is_undecided(&self) -> bool {
-        matches!(self.state.common.phase.load(Relaxed), phase::OFFERED | phase::HEARD)
+        matches!(self.state.common.phase.load(Relaxed), phase::QUIET | phase::OFFERED | phase::HEARD)
     }
 
     /// The peer broke the rules: the connection ends, as if it had died.

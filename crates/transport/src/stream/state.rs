@@ -29,6 +29,8 @@ pub mod mode {
 
 /// How far the two ends have got to know each other.
 pub mod phase {
+    /// There is no line yet: the client offers, and the server looks for that, once the connection has been used enough.
+    pub const QUIET: u32 = 4;
     /// A client's offer is out; no answer yet.
     pub const OFFERED: u32 = 0;
     /// A server has the offer and has not answered: there will be a segment if the connection is used enough.
@@ -234,6 +236,8 @@ pub struct Common {
     pub signals: AtomicU32,
     /// 1: a process of the family has forked with the connection.
     pub forked: AtomicU32,
+    /// Processes that have the connection beside the one that made it; one that ends without closing it counts on.
+    pub heirs: AtomicU32,
 }
 
 /// Counts for `slipway sockets status`.
