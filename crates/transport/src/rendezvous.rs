@@ -9,11 +9,14 @@ use crate::{
     endpoint::{Endpoint, hash},
     hub::Hub,
     line::{Message, TOKEN, send_message},
-    settings::{Settings, runtime_dir},
+    settings::Settings,
     stream::{Prospect, Stream},
 };
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getsockname, socket_with};
-use slipway_fabric::credentials::{self, Credentials};
+use slipway_fabric::{
+    credentials::{self, Credentials},
+    runtime::Named,
+};
 use std::{
     os::fd::{AsFd, AsRawFd, BorrowedFd},
     path::PathBuf,
@@ -62,15 +65,19 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     Some(Offer { to, line })
 }
 
-/// Finds the runtime directory while the environment is as the program was given it.
+/// Where the runtime directory is by the environment that the program was given.
+static NAMED: OnceLock<Named> = OnceLock::new();
+
+/// Looks at the environment while it is as the program was given it.
 pub fn prepare() {
-    known_dir();
+    NAMED.get_or_init(Named::by_environment);
 }
 
 /// The runtime directory, looked for until it is there.
 fn known_dir() -> Option<&'static PathBuf> {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
-    DIR.get().or_else(|| runtime_dir(false).map(|dir| DIR.get_or_init(|| dir)))
+    let find = || NAMED.get_or_init(Named::by_environment).find(false);
+    DIR.get().or_else(|| find().map(|dir| DIR.get_or_init(|| dir)))
 }
 
 impl Offer {

@@ -39,7 +39,7 @@ use slipway_fabric::{
     pace::Pace,
     segment::Segment,
     spin::SpinHistory,
-    sync::{AtomicU32, AtomicU64, Mapping, Ordering::Relaxed, Shared},
+    sync::{AtomicU32, AtomicU64, Ordering::Relaxed, Shared},
 };
 pub use state::{Counts, News};
 use state::{EndState, add, phase};
@@ -173,7 +173,7 @@ impl Stream {
     }
 
     fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<LedgerEntry>) -> io::Result<Self> {
-        let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
+        let mapping = state::memory()?;
         let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
         #[allow(unsafe_code, reason = "nobody uses the locks yet")]
         // SAFETY: the mapping was just made, and the state is used through it.
