@@ -150,6 +150,39 @@ fn a_process_for_each_connection_that_is_offered_for_late() {
 }
 
 #[test]
+fn a_server_that_starts_a_program_finds_an_offer_that_comes_late() {
+    hooked_with(&[ALL, ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("a program that a server starts");
+        let server = Server::listen_at(&unused("starts"));
+        let ((told, tell), (stop, stopping)) = (pipe(), pipe());
+        let client = child(|| {
+            call!(close(stopping));
+            let fd = server.connect();
+            ask(fd, 300);
+            write_all(tell, b".");
+            read_up_to(stop, 1);
+            true
+        });
+        let accepted = server.accept();
+        let program = child(|| {
+            let arguments = [c"true".as_ptr(), std::ptr::null()];
+            for name in [c"/nonexistent", c"/bin/true"] {
+                call!(execv(name.as_ptr(), arguments.as_ptr()));
+            }
+            false
+        });
+        join(program);
+        let serving = thread::spawn(move || serve(accepted));
+        assert_eq!(read_up_to(told, 1), b".");
+        let status = server.status();
+        assert_eq!(rings(&status), 1, "{status:?}");
+        call!(close(stopping));
+        join(client);
+        serving.join().expect("serves");
+    });
+}
+
+#[test]
 fn whichever_process_accepts_finds_the_offer() {
     hooked_with(&[ALL], || {
         let _step = Step::begin("processes that share a listening socket");

@@ -115,6 +115,8 @@ pub struct Stream {
     ring_size: OnceLock<usize>,
     /// Descriptors of this process that are the connection.
     descriptors: AtomicU32,
+    /// 1: the process is becoming another program, and doesn't count as one that has the connection.
+    renounced: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -209,6 +211,7 @@ impl Stream {
             told_sets: AtomicU32::new(0),
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
+            renounced: AtomicU32::new(0),
         })
     }
 
@@ -307,6 +310,12 @@ impl Stream {
     /// This process is about to become another program, which won't have the connection.
     pub fn before_exec(&self) {
         self.record.iter().for_each(LedgerEntry::renounce);
+        self.renounced.store(self.renounce().into(), Relaxed);
+    }
+
+    /// It did not.
+    pub fn after_exec(&self) {
+        self.state.common.heirs.fetch_add(self.renounced.swap(0, Relaxed), Relaxed);
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two

@@ -20,9 +20,14 @@ impl Stream {
     pub fn lose_descriptor(&self) -> bool {
         let last = self.descriptors.fetch_sub(1, Relaxed) == 1;
         if last {
-            let _ = self.state.common.heirs.fetch_update(Relaxed, Relaxed, |heirs| heirs.checked_sub(1));
+            self.renounce();
         }
         last
+    }
+
+    /// This process has the connection no longer; whether another is left that may have it.
+    pub(super) fn renounce(&self) -> bool {
+        self.state.common.heirs.fetch_update(Relaxed, Relaxed, |heirs| heirs.checked_sub(1)).is_ok()
     }
 
     /// Descriptor `fd` is about to be closed: takes it out of all epoll sets.
