@@ -8,28 +8,45 @@ use std::path::PathBuf;
 /// None if there is no such directory, or if it could be another user's doing. Variables are believed as far as
 /// [`trust`] has it.
 pub fn runtime_dir(make: bool) -> Option<PathBuf> {
-    let uid = rustix::process::geteuid();
-    let owned = |path: &std::path::Path| {
-        rustix::fs::lstat(path).is_ok_and(|s| {
-            s.st_uid == uid.as_raw() && s.st_mode & 0o077 == 0 && rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir()
-        })
-    };
-    let variable = |name| std::env::var_os(name).filter(|dir| !dir.is_empty() && !trust::is_elevated()).map(PathBuf::from);
-    let mut named = false;
-    let dir = if let Some(dir) = variable("SLIPWAY_RUNTIME_DIR") {
-        named = true;
-        dir
-    } else {
-        // The same answer whether or not a login session set XDG_RUNTIME_DIR: a program started by
-        // cron must find the server that a session started.
-        [variable("XDG_RUNTIME_DIR"), Some(format!("/run/user/{}", uid.as_raw()).into())]
-            .into_iter()
-            .flatten()
-            .find(|dir| owned(dir) && trust::is_safe(dir))
-            .map_or_else(|| PathBuf::from(format!("/tmp/slipway-{}", uid.as_raw())), |dir| dir.join("slipway"))
-    };
-    if make {
-        let _ = rustix::fs::mkdir(&dir, rustix::fs::Mode::RWXU);
+    Named::by_environment().find(make)
+}
+
+/// What the environment says of the directory: a program may change that later.
+#[derive(Debug)]
+pub struct Named {
+    /// SLIPWAY_RUNTIME_DIR.
+    own: Option<PathBuf>,
+    /// XDG_RUNTIME_DIR.
+    session: Option<PathBuf>,
+}
+
+impl Named {
+    /// As the environment is now.
+    pub fn by_environment() -> Self {
+        let variable = |name| std::env::var_os(name).filter(|dir| !dir.is_empty() && !trust::is_elevated()).map(PathBuf::from);
+        Self { own: variable("SLIPWAY_RUNTIME_DIR"), session: variable("XDG_RUNTIME_DIR") }
     }
-    (owned(&dir) && (!named || std::path::absolute(&dir).is_ok_and(|dir| trust::is_safe(&dir)))).then_some(dir)
+
+    /// As [`runtime_dir`].
+    pub fn find(&self, make: bool) -> Option<PathBuf> {
+        let uid = rustix::process::geteuid();
+        let owned = |path: &std::path::Path| {
+            rustix::fs::lstat(path).is_ok_and(|s| {
+                s.st_uid == uid.as_raw() && s.st_mode & 0o077 == 0 && rustix::fs::FileType::from_raw_mode(s.st_mode).is_dir()
+            })
+        };
+        let dir = self.own.clone().unwrap_or_else(|| {
+            // The same answer whether or not a login session set XDG_RUNTIME_DIR: a program started by
+            // cron must find the server that a session started.
+            [self.session.clone(), Some(format!("/run/user/{}", uid.as_raw()).into())]
+                .into_iter()
+                .flatten()
+                .find(|dir| owned(dir) && trust::is_safe(dir))
+                .map_or_else(|| PathBuf::from(format!("/tmp/slipway-{}", uid.as_raw())), |dir| dir.join("slipway"))
+        });
+        if make {
+            let _ = rustix::fs::mkdir(&dir, rustix::fs::Mode::RWXU);
+        }
+        (owned(&dir) && (self.own.is_none() || std::path::absolute(&dir).is_ok_and(|dir| trust::is_safe(&dir)))).then_some(dir)
+    }
 }

@@ -4,7 +4,7 @@
 //! that called sudo. Where they lead must not be for that user to choose.
 #![allow(unsafe_code, reason = "getauxval: what the kernel says of an exec has no other face")]
 
-use std::{os::unix::fs::MetadataExt, path::Path};
+use std::{cell::LazyCell, os::unix::fs::MetadataExt, path::Path};
 
 /// Whether this process has rights that its caller has not: it is set-uid or set-gid, or has capabilities by its file.
 /// Its environment is its caller's, then, and none of it is believed.
@@ -20,19 +20,21 @@ pub fn is_elevated() -> bool {
 /// directory with the sticky bit entries are their owners' to replace.)
 pub fn is_safe(path: &Path) -> bool {
     let Ok(real) = path.canonicalize() else { return false };
-    let owners = owners();
+    let (own, others) = (rustix::process::geteuid().as_raw(), LazyCell::new(owners));
+    // Mostly there is no link on the way.
+    let real = (real != path).then_some(&*real);
     path.is_absolute()
-        && path.ancestors().chain(real.ancestors()).all(|part| {
+        && path.ancestors().chain(real.into_iter().flat_map(Path::ancestors)).all(|part| {
             part.symlink_metadata().is_ok_and(|it| {
                 let is_open = it.mode() & 0o002 != 0 && !(it.is_dir() && it.mode() & 0o1000 != 0);
-                owners.contains(&it.uid()) && (it.is_symlink() || !is_open)
+                (it.uid() == 0 || it.uid() == own || others.contains(&it.uid())) && (it.is_symlink() || !is_open)
             })
         })
 }
 
-/// The users that [`is_safe`] accepts.
+/// The users that [`is_safe`] accepts beside root and this one.
 fn owners() -> Vec<u32> {
-    let mut owners = vec![0, rustix::process::geteuid().as_raw()];
+    let mut owners = Vec::new();
     // A set-uid program may have been linked into a directory of its caller's.
     if !is_elevated()
         && let Ok(program) = std::env::current_exe()

@@ -129,8 +129,6 @@ pub fn follow_signals(fd: c_int, stream: &Stream) {
     }
     shield(
         || {
-            let line = stream.line_socket();
-            let line = line.as_fd().as_raw_fd();
             let control = |fd, command, argument: usize| {
                 // SAFETY: numbers, or `owner`, which has the structure's layout.
                 unsafe { next::fcntl(fd, command, argument) }
@@ -139,6 +137,9 @@ pub fn follow_signals(fd: c_int, stream: &Stream) {
             if !wanted && !stream.signals() {
                 return;
             }
+            stream.offer_now();
+            let line = stream.line_socket();
+            let line = line.as_fd().as_raw_fd();
             // Of `struct f_owner_ex`.
             let mut owner = [0 as c_int; 2];
             let owner = (&raw mut owner) as usize;

@@ -126,6 +126,23 @@ fn before_exec() {
     timer::before_exec();
 }
 
+/// Makes a call that returns only if it fails.
+fn exec(call: impl FnOnce() -> c_int) -> c_int {
+    before_exec();
+    let result = call();
+    shield(
+        || {
+            table::each(|slot| {
+                if let Slot::Stream(stream) = slot {
+                    stream.after_exec();
+                }
+            });
+        },
+        || {},
+    );
+    result
+}
+
 /// vfork lends the child the parent's memory, tables of ours included; fork gives it its own.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn vfork() -> pid_t {
@@ -135,37 +152,32 @@ unsafe extern "C" fn vfork() -> pid_t {
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execve(path: *const c_char, arguments: Strings, environment: Strings) -> c_int {
-    before_exec();
     // SAFETY: the caller's contract is exec's, here and below.
-    unsafe { next::execve(path, arguments, environment) }
+    exec(|| unsafe { next::execve(path, arguments, environment) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execv(path: *const c_char, arguments: Strings) -> c_int {
-    before_exec();
     // SAFETY: as above.
-    unsafe { next::execv(path, arguments) }
+    exec(|| unsafe { next::execv(path, arguments) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execvp(file: *const c_char, arguments: Strings) -> c_int {
-    before_exec();
     // SAFETY: as above.
-    unsafe { next::execvp(file, arguments) }
+    exec(|| unsafe { next::execvp(file, arguments) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn execvpe(file: *const c_char, arguments: Strings, environment: Strings) -> c_int {
-    before_exec();
     // SAFETY: as above.
-    unsafe { next::execvpe(file, arguments, environment) }
+    exec(|| unsafe { next::execvpe(file, arguments, environment) })
 }
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fexecve(fd: c_int, arguments: Strings, environment: Strings) -> c_int {
-    before_exec();
     // SAFETY: as above.
-    unsafe { next::fexecve(fd, arguments, environment) }
+    exec(|| unsafe { next::fexecve(fd, arguments, environment) })
 }
 
 #[unsafe(no_mangle)]
@@ -176,9 +188,8 @@ unsafe extern "C" fn execveat(
     environment: Strings,
     flags: c_int,
 ) -> c_int {
-    before_exec();
     // SAFETY: as above.
-    unsafe { next::execveat(directory, path, arguments, environment, flags) }
+    exec(|| unsafe { next::execveat(directory, path, arguments, environment, flags) })
 }
 
 /// For `variadic.c`: execl and execle end here.

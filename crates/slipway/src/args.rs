@@ -259,7 +259,7 @@ pub struct HookOptions {
     /// Number of clients that a server takes on shared memory; later ones stay on the socket [default: 1024] [env: SLIPWAY_X11_CLIENTS]
     #[arg(long, value_name = "COUNT", value_parser = parse_count)]
     pub clients: Option<u32>,
-    /// A server gives a client shared memory once it has received from it and sent to it so many times; 0: at once [default: 64] [env: SLIPWAY_X11_AFTER]
+    /// A client offers to use shared memory once it has received and sent so many times, and a server grants it then; 0: at once [default: 64] [env: SLIPWAY_X11_AFTER]
     #[arg(long, value_name = "COUNT")]
     pub after: Option<u32>,
     /// Longest time to spin before sleeping, in microseconds; 0: never spin [default: 50] [env: SLIPWAY_X11_SPIN]

@@ -12,7 +12,7 @@ use crate::{
     report,
     settings::{Settings, runtime_dir},
     status::{Connection, Limits, ServerStatus, Transport, Waits, lines},
-    stream::{Role, Stream, locked, refusal, refused},
+    stream::{Prospect, Role, Stream, locked, refusal, refused},
 };
 use arc_swap::ArcSwapOption;
 use rustix::{
@@ -109,11 +109,18 @@ impl AsFd for Gate {
 struct State {
     greetings: Vec<Reserved>,
     offers: Vec<Offer>,
-    /// This process's streams, by the numbers of their entries.
-    streams: Vec<(usize, Weak<Stream>)>,
+    /// This process's streams, with the numbers of their entries and the names of their clients' sockets.
+    streams: Vec<(usize, [u8; TOKEN], Weak<Stream>)>,
     /// What the last [`sweep`] left of each.
     offers_swept: usize,
     streams_swept: usize,
+}
+
+impl State {
+    /// Whether this process has an end that still looks for the offer of the client of that name.
+    fn awaits(&self, token: &[u8; TOKEN]) -> bool {
+        self.streams.iter().any(|(_, of, stream)| of == token && stream.upgrade().is_some_and(|stream| stream.is_quiet()))
+    }
 }
 
 /// Looks for what is of no use any more in a list that has doubled since the last time: an entry is looked at about twice, however many
@@ -359,7 +366,9 @@ impl Hub {
         }
         match heard {
             Heard::Nothing => state.greetings.push(fd),
-            Heard::Message(Message::Offer { token, ring }) => {
+            // Its connection stays on its socket.
+            Heard::Message(Message::Late { token, .. }) if !self.ledger.is_shared() && !state.awaits(&token) => {}
+            Heard::Message(Message::Offer { token, ring } | Message::Late { token, ring }) => {
                 if let Ok(from) = credentials::peer(&fd) {
                     state.offers.push(Offer { token, ring, from, line: fd });
                 }
@@ -385,8 +394,8 @@ impl Hub {
 
     /// Finds the offer for a connection that was just accepted as `fd`, and takes it as far as the
     /// limits allow, unless only the kernel can do what is asked of the socket, or the program may want the descriptor
-    /// (`plain`). Never waits: an offer is there before its connection.
-    pub fn accepted(&self, fd: BorrowedFd<'_>, nonblocking: bool, plain: bool) -> Accepted {
+    /// (`plain`). Never waits: an offer is there before its connection, or comes when that has been used.
+    pub fn accepted(self: &Arc<Self>, fd: BorrowedFd<'_>, nonblocking: bool, plain: bool) -> Accepted {
         let peer = credentials::peer(fd).ok();
         let pid = peer.and_then(|p| p.pid).unwrap_or(0);
         let token = getpeername(fd).ok().flatten().and_then(|address| {
@@ -396,23 +405,27 @@ impl Hub {
         if !plain {
             self.reopen();
         }
+        let client = token.zip(peer).filter(|(_, peer)| peer.pid.is_some());
         let mut state = locked(&self.state);
         let turn = self.ledger.family().lock.lock();
-        let offer = self.gate().and_then(|gate| {
-            self.hear_all(&gate, &mut state);
-            let index = token.and_then(|token| state.offers.iter().position(|o| o.token == token));
-            let offer = index.map(|index| state.offers.remove(index));
-            if self.ledger.is_shared() {
-                Self::park(&gate, &mut state);
-            }
-            offer
+        let made = client.and_then(|(token, from)| {
+            let offer = self.offer_of(&mut state, &token, from);
+            // Without a gate no offer will be heard.
+            let record = if plain || self.gate().is_none() { None } else { self.ledger.add(pid) }?;
+            let index = record.index();
+            let stream = match offer {
+                Some(offer) => self.take(offer, record, nonblocking),
+                None => {
+                    let prospect = Prospect::Server { hub: Arc::downgrade(self), kept: None, token, from };
+                    Stream::quiet(prospect, Some(record), nonblocking, self.display.is_some()).ok()
+                }
+            };
+            stream.map(|stream| (index, token, Arc::new(stream)))
         });
-        // Only the process that connected may have offered; anything else is somebody's trick.
-        let offer = offer.filter(|o| peer.is_some_and(|p| p.pid.is_some() && p == o.from));
-        if let Some((index, stream)) = offer.filter(|_| !plain).and_then(|offer| self.take(offer, pid, nonblocking)) {
+        if let Some((index, token, stream)) = made {
             let State { streams, streams_swept, .. } = &mut *state;
-            sweep(streams, streams_swept, |(_, stream)| stream.strong_count() > 0);
-            state.streams.push((index, Arc::downgrade(&stream)));
+            sweep(streams, streams_swept, |(.., stream)| stream.strong_count() > 0);
+            state.streams.push((index, token, Arc::downgrade(&stream)));
             drop((turn, state));
             if Settings::get().after == 0 {
                 stream.grant();
@@ -420,6 +433,27 @@ impl Hub {
             return Accepted::Line(stream);
         }
         Accepted::Plain(Arc::new(PlainClient(self.ledger.add(pid))))
+    }
+
+    /// The offer for a connection that was accepted before, from the client `from`, whose socket has the name of `token`: its line, and bytes a
+    /// direction. None if it is not there, or another thread is at the hub.
+    pub fn find(&self, token: &[u8; TOKEN], from: Credentials) -> Option<(Reserved, u64)> {
+        let mut state = self.state.try_lock().ok()?;
+        let _turn = self.ledger.family().lock.lock();
+        self.offer_of(&mut state, token, from).map(|offer| (offer.line, offer.ring))
+    }
+
+    /// Called with the family's lock held.
+    fn offer_of(&self, state: &mut State, token: &[u8; TOKEN], from: Credentials) -> Option<Offer> {
+        let gate = self.gate()?;
+        self.hear_all(&gate, state);
+        let index = state.offers.iter().position(|offer| offer.token == *token);
+        let offer = index.map(|index| state.offers.remove(index));
+        if self.ledger.is_shared() {
+            Self::park(&gate, state);
+        }
+        // Only the process that connected may have offered; anything else is somebody's trick.
+        offer.filter(|offer| offer.from == from)
     }
 
     /// The process at the other end of a connection, if it has a number here.
@@ -437,17 +471,14 @@ impl Hub {
         Stream::over_ports(Role::Server, end, pid, nonblocking, record, self.display.is_some()).map(Arc::new)
     }
 
-    /// The server's end of a connection whose client offers shared memory, and the number of its entry. None if it stays on
+    /// The server's end of a connection whose client offers shared memory. None if it stays on
     /// its socket: the client hears that its offer is gone.
-    fn take(&self, offer: Offer, pid: u32, nonblocking: bool) -> Option<(usize, Arc<Stream>)> {
+    fn take(&self, offer: Offer, record: LedgerEntry, nonblocking: bool) -> Option<Stream> {
         if let Some(why) = refusal(&self.ledger) {
-            refused(&why, pid);
+            refused(&why, record.slot().peer.load(Relaxed));
             return None;
         }
-        let record = self.ledger.add(pid)?;
-        let index = record.index();
-        let stream = Stream::heard(offer.line, offer.ring, record, nonblocking, self.display.is_some()).ok()?;
-        Some((index, Arc::new(stream)))
+        Stream::heard(offer.line, offer.ring, record, nonblocking, self.display.is_some()).ok()
     }
 
     fn status(&self, state: &State) -> ServerStatus {
@@ -456,7 +487,7 @@ impl Hub {
             |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/comm")).map(|c| c.trim_end().to_owned()).unwrap_or_default();
         let connections = self.ledger.live().into_iter().map(|(index, slot)| {
             // Other processes of the server say where theirs are when they use them.
-            let stream = state.streams.iter().find(|(i, _)| *i == index).and_then(|(_, stream)| stream.upgrade());
+            let stream = state.streams.iter().find(|(i, ..)| *i == index).and_then(|(.., stream)| stream.upgrade());
             let t = slot.counts.read();
             let mut pid = slot.peer.load(Relaxed);
             if !alive(pid)

@@ -7,7 +7,6 @@
 //! * [`settings`], [`report`]: the environment variables; messages for the person at the terminal.
 //! * [`endpoint`]: the sockets that programs meet at, and which of them are chosen.
 //! * [`rendezvous`]: the client's side of finding out, beside the connection, whether the server can.
-//! * [`habit`]: whether the program's connections last long enough to offer.
 //! * [`hub`]: the server's side: offers, limits, grants, and the answers to `slipway sockets status`.
 //! * [`pool`]: offers that any process of a server may have heard.
 //! * [`ledger`]: what a server's processes have granted, and to whom.
@@ -24,7 +23,6 @@
 pub mod call;
 pub mod endpoint;
 pub mod epoll;
-pub mod habit;
 pub mod handlers;
 pub mod hub;
 pub mod lazy_timer;

@@ -37,6 +37,13 @@ pub enum Message {
         /// Bytes a direction that it would like.
         ring: u64,
     },
+    /// As `Offer`, for a connection that has been used before: nobody waits for it but an end that was accepted.
+    Late {
+        /// See [`TOKEN`].
+        token: [u8; TOKEN],
+        /// Bytes a direction that it would like.
+        ring: u64,
+    },
     /// Somebody asks for the server's status; the answer is [`Message::Text`]s and an empty one.
     Query,
     /// The server grants a segment whose rings have this many bytes.
@@ -85,6 +92,7 @@ const PARCEL: u8 = 5;
 const RETURNED: u8 = 6;
 const TEXT: u8 = 7;
 const PARKED: u8 = 8;
+const LATE: u8 = 9;
 
 /// Longest message other than a text, in bytes.
 const LONGEST: usize = 64;
@@ -139,6 +147,7 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
     match message {
         Message::Bell => post(socket, &[BELL], &[]),
         Message::Offer { token, ring } => post(socket, &offered(OFFER, token, *ring), &[]),
+        Message::Late { token, ring } => post(socket, &offered(LATE, token, *ring), &[]),
         Message::Parked { token, ring, socket: parked } => post(socket, &offered(PARKED, token, *ring), &[parked.as_fd()]),
         Message::Query => post(socket, &[QUERY, VERSION], &[]),
         Message::Grant { ring, segment } => post(socket, &two_words(GRANT, *ring, 0), &[segment.as_fd()]),
@@ -222,13 +231,13 @@ pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
         _ => {}
     }
     Some(match kind {
-        OFFER | PARKED => {
+        OFFER | LATE | PARKED => {
             let ring = u64::from_le_bytes(bytes.get(2..10)?.try_into().ok()?);
             let token = bytes.get(10..10 + TOKEN)?.try_into().ok()?;
-            if kind == OFFER {
-                Message::Offer { token, ring }
-            } else {
-                Message::Parked { token, ring, socket: descriptors.pop()? }
+            match kind {
+                OFFER => Message::Offer { token, ring },
+                LATE => Message::Late { token, ring },
+                _ => Message::Parked { token, ring, socket: descriptors.pop()? },
             }
         }
         QUERY => Message::Query,

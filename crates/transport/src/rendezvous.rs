@@ -1,22 +1,24 @@
 //! The client's side of finding out whether a server can use shared memory, beside the connection.
 //!
-//! Before it connects, a client sends an offer to the server's hub and binds its socket to a random
-//! abstract name that the offer carries; the server, when it accepts the connection, sees the name
-//! and so knows which offer belongs to it. Nothing is sent on the connection and nobody waits.
+//! Before it connects, a client binds its socket to a random abstract name; the server, when it accepts the connection, sees
+//! the name. The client sends an offer that carries the name to the server's hub, later or at once, and the server
+//! so knows which connection it is for. Nothing is sent on the connection and nobody waits.
 
 use crate::{
-    descriptor::Reserved,
+    descriptor::{Reserved, shortage},
     endpoint::{Endpoint, hash},
-    habit::{Attempt, attempt},
     hub::Hub,
     line::{Message, TOKEN, send_message},
-    settings::{Settings, runtime_dir},
-    stream::Stream,
+    settings::Settings,
+    stream::{Prospect, Stream},
 };
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, bind, connect, getsockname, socket_with};
-use slipway_fabric::credentials;
+use slipway_fabric::{
+    credentials::{self, Credentials},
+    runtime::Named,
+};
 use std::{
-    os::fd::{AsFd, BorrowedFd},
+    os::fd::{AsFd, AsRawFd, BorrowedFd},
     path::PathBuf,
     sync::OnceLock,
 };
@@ -24,62 +26,99 @@ use std::{
 /// The abstract names of offering clients begin so (after the zero byte).
 pub const PREFIX: &[u8] = b"slipway-line-";
 
-/// An offer that is out while its client connects.
+/// Where a client offers shared memory for a connection.
 #[derive(Debug)]
-pub struct Offer {
-    line: Reserved,
+pub struct Address {
+    hub: PathBuf,
     /// The server got its listening socket from another process, whose it is in the kernel's eyes.
     inherited: bool,
-    attempt: Attempt,
+    /// The name of the client's socket.
+    token: [u8; TOKEN],
 }
 
-/// Offers shared memory to the server that listens at `endpoint` for the socket `fd`, which is about to connect.
+/// A client that is about to connect, and may offer shared memory.
+#[derive(Debug)]
+pub struct Offer {
+    to: Address,
+    /// Of one that offers before it connects.
+    line: Option<Reserved>,
+}
+
+/// Prepares the socket `fd`, which is about to connect to the server that listens at `endpoint`, for an offer of shared memory; and offers, if
+/// the connection is not to be used first (`SLIPWAY_X11_AFTER`).
 ///
-/// None if the server has no hooks, belongs to another user, or is busy, or the program's connections don't last: then the socket is
+/// None if the server has no hooks, belongs to another user, or is busy: then the socket is
 /// untouched, except that it may keep the abstract name (which the hooks hide).
 pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
-    let hub = endpoint.hub_name()?;
-    let path = known_dir()?.join(&hub);
+    let hub = known_dir()?.join(endpoint.hub_name()?);
     // Nearly always there is none.
-    let file = rustix::fs::stat(&path).ok()?;
-    // A program seldom makes one connection to a display after the other, and the one that it works with may be the last.
-    let attempt = if endpoint.display().is_some() { Attempt::default() } else { attempt(&hub)? };
-    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)).ok()?;
-    connect(&line, &SocketAddrUnix::new(path).ok()?).ok()?;
+    let file = rustix::fs::stat(&hub).ok()?;
     let mut token = [0; TOKEN];
     rustix::rand::getrandom(&mut token, rustix::rand::GetRandomFlags::empty()).ok().filter(|n| *n == TOKEN)?;
     if bind(fd, &SocketAddrUnix::new_abstract_name(&name_of(&token)).ok()?).is_err() {
         // By the program, or when it tried to connect before.
         token = token_of(SocketAddrUnix::try_from(getsockname(fd).ok()?).ok()?.abstract_name()?);
     }
-    send_message(line.as_fd(), &Message::Offer { token, ring: Settings::get().ring as u64 }).ok()?;
-    Some(Offer { line, inherited: Hub::is_inherited(&file), attempt })
+    let to = Address { hub, inherited: Hub::is_inherited(&file), token };
+    let s = Settings::get();
+    let line = if s.after == 0 { Some(to.send(&Message::Offer { token, ring: s.ring as u64 })?) } else { None };
+    Some(Offer { to, line })
 }
 
-/// Finds the runtime directory while the environment is as the program was given it.
+/// Where the runtime directory is by the environment that the program was given.
+static NAMED: OnceLock<Named> = OnceLock::new();
+
+/// Looks at the environment while it is as the program was given it.
 pub fn prepare() {
-    known_dir();
+    NAMED.get_or_init(Named::by_environment);
 }
 
 /// The runtime directory, looked for until it is there.
 fn known_dir() -> Option<&'static PathBuf> {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
-    DIR.get().or_else(|| runtime_dir(false).map(|dir| DIR.get_or_init(|| dir)))
+    let find = || NAMED.get_or_init(Named::by_environment).find(false);
+    DIR.get().or_else(|| find().map(|dir| DIR.get_or_init(|| dir)))
 }
 
 impl Offer {
     /// The connection is made: the client's stream, if the process that listens there is the one
-    /// that the offer went to.
+    /// that an offer went to.
     pub fn connected(self, fd: BorrowedFd<'_>, nonblocking: bool) -> Option<Stream> {
         let listener = credentials::peer(fd).ok()?;
-        let hub = credentials::peer(&self.line).ok()?;
+        match self.line {
+            Some(line) => {
+                let pid = self.to.trusted(&line, listener)?;
+                Stream::offered(line, pid, nonblocking).ok()
+            }
+            None => Stream::quiet(Prospect::Client { to: self.to, listener }, None, nonblocking, false).ok(),
+        }
+    }
+}
+
+impl Address {
+    /// Offers for a connection whose other end is `listener` in the kernel's eyes: the line, if the hub is of the process that has that.
+    pub fn offer(&self, listener: Credentials) -> Option<Reserved> {
+        // The program's descriptors come first.
+        let (token, ring) = (self.token, Settings::get().ring as u64);
+        let line = self.send(&Message::Late { token, ring }).filter(|line| shortage(line.as_fd().as_raw_fd()) == 0)?;
+        self.trusted(&line, listener).map(|_| line)
+    }
+
+    fn send(&self, offer: &Message) -> Option<Reserved> {
+        let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+        let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)).ok()?;
+        connect(&line, &SocketAddrUnix::new(&self.hub).ok()?).ok()?;
+        send_message(line.as_fd(), offer).ok()?;
+        Some(line)
+    }
+
+    /// The process of the hub, if it is the one that listens.
+    fn trusted(&self, line: &Reserved, listener: Credentials) -> Option<u32> {
+        let hub = credentials::peer(line).ok()?;
         // A process of another PID namespace has no number here, and could be any.
         let same = listener.pid.is_some() && listener == hub;
         let trusted = listener.uid == hub.uid || listener.uid == 0;
-        let pid = hub.pid.filter(|_| same || (self.inherited && trusted))?;
-        self.attempt.begin();
-        Stream::offered(self.line, pid, nonblocking, self.attempt).ok()
+        hub.pid.filter(|_| same || (self.inherited && trusted))
     }
 }
 

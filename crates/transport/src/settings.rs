@@ -41,7 +41,7 @@ pub struct Settings {
     pub total: u64,
     /// `SLIPWAY_X11_CLIENTS`: clients of a server on shared memory.
     pub clients: u32,
-    /// `SLIPWAY_X11_AFTER`: a server makes a connection's segment after so many receives and sends on the socket.
+    /// `SLIPWAY_X11_AFTER`: after so many receives and sends on the socket a client offers, and a server makes the segment.
     pub after: u32,
     /// `SLIPWAY_X11_SPIN`: the longest spin before a sleep; zero means never.
     pub spin: Duration,

@@ -261,11 +261,11 @@ fn space_wait(members: &[Member<'_>]) -> Option<Duration> {
     waits.min_by_key(|wait| wait.unwrap_or(u64::MAX)).flatten().map(Duration::from_nanos)
 }
 
-/// Looks at every member; `kernel` has the kernel's answers, of each to its socket and to its line's, if it was asked, and the news before.
+/// Looks at every member; `kernel` has the kernel's answers, of each to its socket, if it was asked, and the news before.
 fn look(members: &mut [Member<'_>], kernel: Option<(&[PollEntry], &[News])>) -> usize {
     let mut ready = 0;
     for (i, member) in members.iter_mut().enumerate() {
-        let kernel = kernel.map(|(answers, news)| (PollFlags::from_bits_retain(answers[2 * i].revents as u16), news[i]));
+        let kernel = kernel.map(|(answers, news)| (PollFlags::from_bits_retain(answers[i].revents as u16), news[i]));
         member.got = member.stream.look(member.fd, member.want, kernel);
         ready += usize::from(!member.got.is_empty());
     }
@@ -326,23 +326,20 @@ fn sleep(
     let remaining = if stirring { Some(Duration::ZERO) } else { remaining };
     let mut entries: SmallVec<[PollEntry; 8]> = SmallVec::with_capacity(others.len() + 2 * members.len());
     entries.extend_from_slice(others);
-    let lines: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.line_borrowed()).collect();
-    for (member, line) in members.iter().zip(&lines) {
-        let ask =
-            |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
-        entries.push(ask(member.fd, member.stream.kernel_interest(member.want)));
-        entries.push(if member.stream.line_alive() {
-            ask(line.as_fd(), PollFlags::IN)
-        } else {
-            PollEntry { fd: -1, events: 0, revents: 0 }
-        });
-    }
+    let ask = |fd: BorrowedFd<'_>, events: PollFlags| PollEntry { fd: fd.as_raw_fd(), events: events.bits() as i16, revents: 0 };
+    entries.extend(members.iter().map(|member| ask(member.fd, member.stream.kernel_interest(member.want))));
+    let lines: SmallVec<[_; 2]> =
+        members.iter().map(|member| member.stream.line_alive().then(|| member.stream.line_borrowed())).collect();
+    entries.extend(lines.iter().flatten().map(|line| ask(line.as_fd(), PollFlags::IN)));
     let news: SmallVec<[_; 2]> = members.iter().map(|member| member.stream.news()).collect();
     let result = poller(&mut entries, remaining);
     office.iter().for_each(|office| office.get_up());
-    let answers = &entries[others.len()..];
-    for (member, answer) in members.iter().zip(answers.chunks_exact(2)).filter(|_| lying) {
-        member.stream.get_up(result.is_ok() && answer[1].revents != 0);
+    let (answers, mut bells) = entries[others.len()..].split_at(members.len());
+    for (member, line) in members.iter().zip(&lines) {
+        let rang = line.is_some() && bells.split_off_first().is_some_and(|bell| bell.revents != 0);
+        if lying {
+            member.stream.get_up(result.is_ok() && rang);
+        }
     }
     result?;
     let mut count = 0;

@@ -4,6 +4,7 @@
 //! memory: a byte is read once for each use and never trusted to stay as it was read.
 #![allow(unsafe_code, clippy::disallowed_methods, reason = "the one place with raw shared memory")]
 
+use super::{AtomicU64, Ordering};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use std::{io, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
 
@@ -53,6 +54,15 @@ impl Mapping {
         // SAFETY: as in `of_file`.
         let start = unsafe { mmap_anonymous(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED)? };
         Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
+    }
+
+    /// Fills it with zeroes once more, if this process has no view of it any more; whether it did.
+    pub fn renew(self: &mut Arc<Self>) -> bool {
+        let Some(words) = Arc::get_mut(self).map(|it| it.len / 8) else { return false };
+        // SAFETY: the mapping is as long and aligned to a page, and another process that has it uses it by atomics, too.
+        let words = unsafe { std::slice::from_raw_parts(self.start.cast::<AtomicU64>().as_ptr(), words) };
+        words.iter().for_each(|word| word.store(0, Ordering::Relaxed));
+        true
     }
 
     /// Leaves it out of the memory of children that this process forks. A child that touches it all the same, by

@@ -7,7 +7,7 @@ use slipway_transport::status::{ServerStatus, Transport};
 
 use crate::support::{
     Fd, Server,
-    calls::{call, child, errno, good, join, poll, read_up_to, write_all},
+    calls::{call, child, errno, good, join, pipe, poll, read_up_to, write_all},
     connection::{address, connect, socket},
     hooked_with, messages,
     watchdog::Step,
@@ -98,14 +98,87 @@ fn a_process_for_each_connection() {
             })
             .collect();
         clients.iter().for_each(|fd| ask(*fd, 300));
-        let status = server.status();
+        // A child may not have counted yet what it has sent.
+        let counted = |status: &ServerStatus| status.connections.iter().all(|c| (c.bytes_in, c.bytes_out) == (1200, 1200));
+        let status = std::iter::repeat_with(|| server.status()).find(counted).expect("at last");
         assert_eq!(rings(&status), 3, "{status:?}");
-        assert!(status.connections.iter().all(|c| (c.bytes_in, c.bytes_out) == (1200, 1200)), "{status:?}");
         // Later children have copies of the earlier clients: none is left when all are gone.
         clients.into_iter().for_each(|fd| _ = call!(shutdown(fd, libc::SHUT_RDWR)) + call!(close(fd)));
         children.into_iter().for_each(join);
         let status = server.status();
         assert_eq!((status.connections.len(), status.granted_bytes), (0, 0), "{status:?}");
+    });
+}
+
+#[test]
+fn a_process_for_each_connection_that_is_offered_for_late() {
+    hooked_with(&[ALL, ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("a process for each connection, and late offers");
+        let server = Server::listen_at(&unused("late"));
+        let ((told, tell), (stop, stopping)) = (pipe(), pipe());
+        let run = |body: &dyn Fn()| {
+            child(|| {
+                call!(close(stopping));
+                body();
+                true
+            })
+        };
+        let client = || {
+            let fd = server.connect();
+            ask(fd, 300);
+            write_all(tell, b".");
+            read_up_to(stop, 1);
+        };
+        let clients: Vec<_> = (0..3).map(|_| run(&client)).collect();
+        let forked = |_: &_| {
+            let accepted = server.accept();
+            let it = run(&|| {
+                // As PostgreSQL's do.
+                call!(close(server.listener));
+                serve(accepted);
+            });
+            good(call!(close(accepted)));
+            it
+        };
+        let children: Vec<_> = clients.iter().map(forked).collect();
+        assert_eq!(read_up_to(told, 3), b"...");
+        let status = server.status();
+        assert_eq!(rings(&status), 3, "{status:?}");
+        call!(close(stopping));
+        clients.into_iter().chain(children).for_each(join);
+    });
+}
+
+#[test]
+fn a_server_that_starts_a_program_finds_an_offer_that_comes_late() {
+    hooked_with(&[ALL, ("SLIPWAY_X11_AFTER", "5")], || {
+        let _step = Step::begin("a program that a server starts");
+        let server = Server::listen_at(&unused("starts"));
+        let ((told, tell), (stop, stopping)) = (pipe(), pipe());
+        let client = child(|| {
+            call!(close(stopping));
+            let fd = server.connect();
+            ask(fd, 300);
+            write_all(tell, b".");
+            read_up_to(stop, 1);
+            true
+        });
+        let accepted = server.accept();
+        let program = child(|| {
+            let arguments = [c"true".as_ptr(), std::ptr::null()];
+            for name in [c"/nonexistent", c"/bin/true"] {
+                call!(execv(name.as_ptr(), arguments.as_ptr()));
+            }
+            false
+        });
+        join(program);
+        let serving = thread::spawn(move || serve(accepted));
+        assert_eq!(read_up_to(told, 1), b".");
+        let status = server.status();
+        assert_eq!(rings(&status), 1, "{status:?}");
+        call!(close(stopping));
+        join(client);
+        serving.join().expect("serves");
     });
 }
 

@@ -231,9 +231,12 @@ impl EpollSet {
         state.activate(fd);
     }
 
-    /// Has the kernel's set tell of the line's bells.
+    /// Has the kernel's set tell of the line's bells, if there is a line.
     fn hear_line(&self, entry: &Entry) {
-        let _ = self.register(entry.stream.line_socket().as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
+        let line = entry.stream.line_socket();
+        if line.is_open() && entry.stream.office().is_none() {
+            let _ = self.register(line.as_fd(), epoll::EventFlags::IN | epoll::EventFlags::ET, entry.line_tag);
+        }
     }
 
     /// Waits on the set take what comes to the process's ports from here on.
@@ -304,7 +307,10 @@ impl EpollSet {
     fn take_out(&self, state: &mut State, fd: RawFd) -> Option<Box<Entry>> {
         let entry = state.take_out(fd)?;
         let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
-        let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, entry.stream.line_socket().as_fd()));
+        let line = entry.stream.line_socket();
+        if line.is_open() {
+            let _ = borrow(self.epfd, |epfd| epoll::delete(epfd, line.as_fd()));
+        }
         // Another descriptor of the same connection goes on hearing its bell.
         let twins = if entry.stream.is_copied() { &state.entries[..] } else { &[] };
         if let Some(twin) = twins.iter().flatten().find(|e| Arc::ptr_eq(&e.stream, &entry.stream)) {
@@ -371,10 +377,22 @@ impl EpollSet {
 
     /// Somebody else took the bell of `stream`: looks at it from now on.
     pub fn alert(&self, stream: &Stream) {
+        self.look_at(stream, false);
+    }
+
+    /// The stream has a line that the set may not hear yet, and perhaps a segment: looks at it from now on.
+    pub fn welcome(&self, stream: &Stream) {
+        self.look_at(stream, true);
+    }
+
+    fn look_at(&self, stream: &Stream, new: bool) {
         let mut state = locked(&self.state);
         for fd in state.descriptors_of(stream) {
             if !stream.is_undecided() {
                 self.take_over(&mut state, fd);
+            }
+            if new && let Some(entry) = state.entry(fd) {
+                self.hear_line(entry);
             }
             state.activate(fd);
         }

@@ -1,11 +1,6 @@
 //! Going back to the socket: in order, with nothing lost, at any time (`docs/ring-abi.md`, "Giving back").
 
-use super::{
-    Stream, locked, mode,
-    ready::ask_kernel,
-    send::send_socket,
-    state::{Change, phase},
-};
+use super::{Stream, locked, mode, ready::ask_kernel, send::send_socket, state::Change};
 use crate::{
     descriptor::Reserved,
     line::{self, Message},
@@ -84,7 +79,7 @@ impl Stream {
         self.settle();
         let Some(segment) = self.line() else {
             self.decline();
-            self.state.common.phase.store(phase::PLAIN, Relaxed);
+            self.stay_plain();
             return;
         };
         {

@@ -24,13 +24,19 @@ const USE: usize = 4096;
 static TOLD: AtomicU32 = AtomicU32::new(0);
 
 impl Stream {
-    /// Counts a receive or a send of so many bytes on the socket, which may be the one after which the connection gets its segment.
+    /// Counts a receive or a send of so many bytes on the socket, which may be the one after which the connection gets its line
+    /// or its segment.
     pub(super) fn count_use(&self, bytes: usize) {
-        if self.state.common.phase.load(Relaxed) != phase::HEARD {
+        let hears = || self.state.common.phase.load(Relaxed) == phase::HEARD;
+        if !self.is_quiet() && !hears() {
             return;
         }
         let uses = 1 + u32::try_from(bytes / USE).unwrap_or(u32::MAX - 1);
-        if self.used.fetch_add(uses, Relaxed).saturating_add(uses) >= Settings::get().after {
+        let used = self.used.fetch_add(uses, Relaxed).saturating_add(uses);
+        if self.is_quiet() && used >= self.due.load(Relaxed) {
+            self.get_line(used);
+        }
+        if hears() && used >= Settings::get().after {
             self.grant();
         }
     }

@@ -5,6 +5,7 @@
 
 mod give_back;
 mod grant;
+mod late;
 mod lock;
 #[cfg(test)]
 pub(crate) mod pair;
@@ -17,6 +18,7 @@ mod signals;
 mod state;
 
 pub use grant::{refusal, refused};
+pub use late::Prospect;
 pub use ready::OUTPUT;
 pub use receive::{How, Received};
 pub use state::mode;
@@ -24,7 +26,6 @@ pub use state::mode;
 use crate::{
     descriptor::Reserved,
     epoll::EpollSet,
-    habit::Attempt,
     ledger::LedgerEntry,
     line::{self, Heard, Message, Parcel},
     ports::end::End,
@@ -38,7 +39,7 @@ use slipway_fabric::{
     pace::Pace,
     segment::Segment,
     spin::SpinHistory,
-    sync::{AtomicU32, AtomicU64, Mapping, Ordering::Relaxed, Shared},
+    sync::{AtomicU32, AtomicU64, Ordering::Relaxed, Shared},
 };
 pub use state::{Counts, News};
 use state::{EndState, add, phase};
@@ -103,15 +104,19 @@ pub struct Stream {
     pub peer_pid: u32,
     /// What a server's client offered: bytes a direction. Of a client, looks for the answer so far (wraps).
     offer: AtomicU64,
-    /// Use of the connection that its server has counted before there was a segment.
+    /// Use of the connection that this end has counted before there was a segment.
     used: AtomicU32,
-    /// 1: the epoll sets know of the segment.
+    /// How this end gets its line, while there is none.
+    prospect: Mutex<Option<Prospect>>,
+    /// The use at which it tries.
+    due: AtomicU32,
+    /// What the epoll sets know: 1, of the line; 2, of the segment.
     told_sets: AtomicU32,
     ring_size: OnceLock<usize>,
     /// Descriptors of this process that are the connection.
     descriptors: AtomicU32,
-    /// Of a client's offer.
-    attempt: Attempt,
+    /// 1: the process is becoming another program, and doesn't count as one that has the connection.
+    renounced: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -141,6 +146,9 @@ pub fn at_segment(act: fn()) {
 /// A client whose server has not answered looks for it at each of so many calls.
 const LOOK: u64 = 16;
 
+/// An end waits no longer for the other to do its part when it has used the connection so many times as often as it took to begin.
+const PATIENCE: u32 = 64;
+
 /// How long a woken sleeper may take to get up, in nanoseconds.
 const SLEEPERS_GRACE: u64 = 500_000_000;
 
@@ -151,8 +159,8 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 impl Stream {
     /// A client's end whose offer went out over `line`.
-    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool, attempt: Attempt) -> io::Result<Self> {
-        Ok(Self { attempt, ..Self::new(Role::Client, line, peer_pid, nonblocking, None)? })
+    pub fn offered(line: Reserved, peer_pid: u32, nonblocking: bool) -> io::Result<Self> {
+        Self::new(Role::Client, line, peer_pid, nonblocking, None)
     }
 
     /// A server's end whose client offers rings of `ring` bytes a direction over `line`. `hides_end`: see
@@ -167,7 +175,7 @@ impl Stream {
     }
 
     fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<LedgerEntry>) -> io::Result<Self> {
-        let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
+        let mapping = state::memory()?;
         let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
         #[allow(unsafe_code, reason = "nobody uses the locks yet")]
         // SAFETY: the mapping was just made, and the state is used through it.
@@ -198,10 +206,12 @@ impl Stream {
             peer_pid,
             offer: AtomicU64::new(0),
             used: AtomicU32::new(0),
+            prospect: Mutex::default(),
+            due: AtomicU32::new(0),
             told_sets: AtomicU32::new(0),
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
-            attempt: Attempt::default(),
+            renounced: AtomicU32::new(0),
         })
     }
 
@@ -215,7 +225,6 @@ impl Stream {
                 first();
             }
             self.state.common.phase.store(phase::GRANTED, Relaxed);
-            self.attempt.pay();
         }
     }
 
@@ -301,19 +310,29 @@ impl Stream {
     /// This process is about to become another program, which won't have the connection.
     pub fn before_exec(&self) {
         self.record.iter().for_each(LedgerEntry::renounce);
+        self.renounced.store(self.renounce().into(), Relaxed);
+    }
+
+    /// It did not.
+    pub fn after_exec(&self) {
+        self.state.common.heirs.fetch_add(self.renounced.swap(0, Relaxed), Relaxed);
     }
 
     /// A client's end has no answer when its process forks: the offer is dropped, because two
-    /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now.
+    /// processes could not agree on which takes the answer. Nor could they on which gives it: a server's end gives it now. Where there
+    /// is no offer yet, whichever process is left alone with the connection looks for it.
     pub fn before_fork(&self) {
+        let common = &self.state.common;
         self.record.iter().for_each(LedgerEntry::before_fork);
-        self.state.common.forked.store(1, Relaxed);
+        common.forked.store(1, Relaxed);
+        common.heirs.fetch_add(1, Relaxed);
         self.grant();
         self.tell_sets();
-        if self.state.common.phase.load(Relaxed) == phase::OFFERED {
+        self.keep_hub();
+        if self.role == Role::Client && self.is_undecided() {
             self.attend();
-            if self.state.common.phase.load(Relaxed) == phase::OFFERED {
-                self.state.common.phase.store(phase::PLAIN, Relaxed);
+            if self.is_undecided() {
+                common.phase.store(phase::PLAIN, Relaxed);
             }
         }
     }
@@ -405,15 +424,21 @@ impl Stream {
     /// there, a server when the client has begun.
     fn settle(&self) {
         // A client's server answers when the connection has been used enough; a wait hears it at once.
-        let due = || self.offer.fetch_add(1, Relaxed).is_multiple_of(LOOK) || Settings::get().after == 0;
-        if self.awaits_answer() && due() {
+        if !self.awaits_answer() {
+            return;
+        }
+        let (looks, after) = (self.offer.fetch_add(1, Relaxed), Settings::get().after);
+        if looks.is_multiple_of(LOOK) || after == 0 {
             self.attend();
+        }
+        if looks > u64::from(after.max(16) * PATIENCE) && self.awaits_answer() {
+            self.withdraw();
         }
     }
 
     /// Whether the other end has still to be told, or to tell, if there is a segment: all is on the socket.
     pub fn is_undecided(&self) -> bool {
-        matches!(self.state.common.phase.load(Relaxed), phase::OFFERED | phase::HEARD)
+        matches!(self.state.common.phase.load(Relaxed), phase::QUIET | phase::OFFERED | phase::HEARD)
     }
 
     /// The peer broke the rules: the connection ends, as if it had died.

@@ -18,15 +18,21 @@ impl Stream {
 
     /// This process has one less; true if that was the last.
     pub fn lose_descriptor(&self) -> bool {
-        self.descriptors.fetch_sub(1, Relaxed) == 1
+        let last = self.descriptors.fetch_sub(1, Relaxed) == 1;
+        if last {
+            self.renounce();
+        }
+        last
+    }
+
+    /// This process has the connection no longer; whether another is left that may have it.
+    pub(super) fn renounce(&self) -> bool {
+        self.state.common.heirs.fetch_update(Relaxed, Relaxed, |heirs| heirs.checked_sub(1)).is_ok()
     }
 
     /// Descriptor `fd` is about to be closed: takes it out of all epoll sets.
     pub fn leave_sets(&self, fd: std::os::fd::RawFd) {
-        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
-        for set in sets {
-            set.closing(fd);
-        }
+        self.sets().iter().for_each(|set| set.closing(fd));
     }
 
     /// The stream was made a member of an epoll set.
@@ -37,18 +43,21 @@ impl Stream {
         sets.push(Arc::downgrade(set));
     }
 
-    /// The connection may just have got a segment: the epoll sets that left it to the kernel take it over. Called without locks.
+    /// The connection may just have got a line, whose bells its epoll sets are to hear, or a segment: those that left it to
+    /// the kernel take it over. Called without locks.
     pub(super) fn tell_sets(&self) {
-        if self.segment.get().is_some() && self.told_sets.swap(1, Relaxed) == 0 {
-            self.alert_sets();
+        let now = if self.segment.get().is_some() { 2 } else { u32::from(self.line_alive()) };
+        if now > self.told_sets.load(Relaxed) && self.told_sets.fetch_max(now, Relaxed) < now {
+            self.sets().iter().for_each(|set| set.welcome(self));
         }
     }
 
     /// Somebody else than its epoll sets took this line's bell: they must look for themselves.
     pub(super) fn alert_sets(&self) {
-        let sets: Vec<_> = locked(&self.sets).iter().filter_map(Weak::upgrade).collect();
-        for set in sets {
-            set.alert(self);
-        }
+        self.sets().iter().for_each(|set| set.alert(self));
+    }
+
+    fn sets(&self) -> Vec<Arc<EpollSet>> {
+        locked(&self.sets).iter().filter_map(Weak::upgrade).collect()
     }
 }

@@ -7,10 +7,14 @@ use slipway_fabric::{
     ring::{RxCursor, TxCursor},
     sleepers::Sleepers,
     sync::{
-        AtomicU32, AtomicU64, Lock,
+        AtomicU32, AtomicU64, Lock, Mapping,
         Ordering::{Relaxed, Release},
         Padded, Zeroed, fence,
     },
+};
+use std::{
+    io,
+    sync::{Arc, Mutex},
 };
 
 /// Where a direction of the stream is now.
@@ -29,6 +33,8 @@ pub mod mode {
 
 /// How far the two ends have got to know each other.
 pub mod phase {
+    /// There is no line yet: the client offers, and the server looks for that, once the connection has been used enough.
+    pub const QUIET: u32 = 4;
     /// A client's offer is out; no answer yet.
     pub const OFFERED: u32 = 0;
     /// A server has the offer and has not answered: there will be a segment if the connection is used enough.
@@ -76,6 +82,30 @@ impl EndState {
             self.common.sleepers.prepare()
         }
     }
+}
+
+/// Memory for an [`EndState`]. Of connections that come one after the other each uses that of the one before: to make it anew costs as much as
+/// thirty system calls that only ask for something.
+///
+/// # Errors
+/// There is none.
+pub fn memory() -> io::Result<Arc<Mapping>> {
+    static LAST: Mutex<Option<(u32, Arc<Mapping>)>> = Mutex::new(None);
+    let own = std::process::id();
+    // Held by a thread that this process had before it was forked, it stays so.
+    let mut last = LAST.try_lock().ok();
+    if let Some(Some((process, mapping))) = last.as_deref_mut() {
+        // A child may use what it was forked with.
+        let is_ours = *process == own && mapping.view::<EndState>(0).is_some_and(|it| it.common.forked.load(Relaxed) == 0);
+        if is_ours && mapping.renew() {
+            return Ok(Arc::clone(mapping));
+        }
+    }
+    let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
+    if let Some(last) = last.as_deref_mut() {
+        *last = Some((own, Arc::clone(&mapping)));
+    }
+    Ok(mapping)
 }
 
 /// A change in several steps, which is marked as long as it goes on. A mark that is there when the lock is free was left
@@ -234,6 +264,8 @@ pub struct Common {
     pub signals: AtomicU32,
     /// 1: a process of the family has forked with the connection.
     pub forked: AtomicU32,
+    /// Processes that have the connection beside the one that made it; one that ends without closing it counts on.
+    pub heirs: AtomicU32,
 }
 
 /// Counts for `slipway sockets status`.

@@ -22,7 +22,6 @@ use slipway_fabric::{
 use slipway_test_support::{Dice, NamedSeed, fuzz_time, seed};
 use slipway_transport::{
     descriptor::Reserved,
-    habit::Attempt,
     line::{self, MOST_DESCRIPTORS, Message},
     stream::{How, Stream},
 };
@@ -305,7 +304,7 @@ fn messages_of_any_bytes_are_parsed_or_refused() {
 fn client_of_hostile_server() -> (Stream, OwnedFd, OwnedFd, OwnedFd) {
     let pair = |kind| socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None).unwrap();
     let ((line, theirs), (x, their_x)) = (pair(SocketType::SEQPACKET), pair(SocketType::STREAM));
-    let stream = Stream::offered(Reserved::new(line).unwrap(), std::process::id(), true, Attempt::default()).unwrap();
+    let stream = Stream::offered(Reserved::new(line).unwrap(), std::process::id(), true).unwrap();
     (stream, x, theirs, their_x)
 }
 

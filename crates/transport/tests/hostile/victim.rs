@@ -63,7 +63,7 @@ pub fn serve(hub: &Arc<Hub>, listener: &OwnedFd, stop: &OwnedFd, told: &Sender<T
                             Accepted::Line(stream) => Some(stream),
                             Accepted::Plain(_) => None,
                         };
-                        let _ = told.send(Told::Came(line.is_some()));
+                        let _ = told.send(Told::Came(line.as_ref().is_some_and(|stream| !stream.is_quiet())));
                         watch(&set, &epfd, &fd, line.as_ref(), next);
                         clients.insert(next, Client { fd, line, pending: Vec::new() });
                         next += 1;
