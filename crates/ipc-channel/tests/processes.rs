@@ -180,6 +180,36 @@ fn everything_goes_there_and_back() {
     other.end();
 }
 
+/// The files of memory that this process has open, in all tests together.
+fn memory_files() -> usize {
+    let files = std::fs::read_dir("/proc/self/fd").expect("descriptors");
+    let names = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    names.filter(|name| name.to_string_lossy().contains("slipway-memory")).count()
+}
+
+/// Memory that is sent many times has one file here, and none once it is gone; who receives it has no file of it.
+#[test]
+fn memory_has_one_descriptor() {
+    let other = Other::start("echo");
+    let many: Vec<_> = (0..20u8).map(|of| IpcSharedMemory::from_bytes(&[of; 100_000])).collect();
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        for (of, memory) in many.iter().enumerate() {
+            other.tell(Memory(memory.clone()));
+            let Ok(Memory(got)) = other.from.recv() else { panic!("memory was due") };
+            assert!(got.len() == 100_000 && got.iter().all(|byte| usize::from(*byte) == of));
+            kept.push(got);
+        }
+    }
+    // Other tests have some.
+    until("a file for each", || (20..60).contains(&memory_files()));
+    drop(many);
+    until("files of the other tests alone", || memory_files() < 20);
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
+    other.end();
+}
+
 /// The last sender may be in a third process, which sends and is gone at once.
 #[test]
 fn what_was_sent_comes_before_the_end() {

@@ -67,6 +67,8 @@ pub const FUNCTIONS: Functions = {
         slipway_port_holders,
         slipway_trap,
         slipway_may_trap,
+        slipway_memory_lend,
+        slipway_memory_reclaim,
         slipway_trap_calls,
     }
 };
@@ -252,6 +254,30 @@ pub unsafe extern "C" fn slipway_port_holders(name: Name, holders: *mut usize) -
         place.set(Task::current().holders(name));
         Ok(())
     })
+}
+
+/// Lends memory to messages, as [`Task::lend`] does: 0 and its address, or an errno.
+///
+/// # Safety
+/// As there; the result has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slipway_memory_lend(from: usize, len: usize, in_place: bool, at: *mut usize) -> c_int {
+    errno(|| {
+        // SAFETY: the caller's promise.
+        let lent = unsafe { Task::current().lend(from, len, in_place)? };
+        // SAFETY: as above.
+        unsafe { at.write(lent) };
+        Ok(())
+    })
+}
+
+/// Takes back memory that was lent: see [`Task::reclaim`].
+#[unsafe(no_mangle)]
+pub extern "C" fn slipway_memory_reclaim(at: usize) {
+    routine(|| {
+        Task::current().reclaim(at);
+        Ok(())
+    });
 }
 
 /// `mach_trap` by a name of that task: 0, and nothing has happened, if a message is to be sent or the calling thread works for another task; else

@@ -80,5 +80,7 @@ functions! {
     "C" fn slipway_port_holders(name: Name, holders: *mut usize) -> Return;
     "C-unwind" fn slipway_trap(task: TaskId, destination: Name, id: i32, signature: u64, arguments: *mut c_void) -> u64;
     "C" fn slipway_may_trap(destination: Name, id: i32, signature: u64) -> c_int;
+    "C" fn slipway_memory_lend(from: usize, len: usize, in_place: bool, at: *mut usize) -> c_int;
+    "C" fn slipway_memory_reclaim(at: usize);
     "C" fn slipway_trap_calls(name: Name, calls: *mut u64) -> Return;
 }

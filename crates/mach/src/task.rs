@@ -413,7 +413,7 @@ calls! {
 }
 
 /// What an errno of libmach's says.
-fn known(errno: c_int) -> io::Result<()> {
+pub(crate) fn known(errno: c_int) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
 

@@ -214,8 +214,8 @@ pub(super) fn send(
 
 /// Adds regions and ends of channels to a message; the senders of which it has copies.
 fn carrying(mut message: Outgoing, channels: Vec<OsIpcChannel>, regions: Vec<OsIpcSharedMemory>) -> (Outgoing, Vec<OsIpcSender>) {
-    for OsIpcSharedMemory(region) in regions {
-        message = message.memory(Shared(region));
+    for region in regions {
+        message = message.memory(Shared(region.into_region()));
     }
     let mut senders = Vec::new();
     for channel in channels {

@@ -1,0 +1,30 @@
+//! Memory that is lent to messages: they take it along without a copy of it.
+//!
+//! Its bytes are those of a sealed memory file, mapped where the program has them, and the program does not change them while the memory is
+//! lent. A message with all of it out of line has the file, which its receiver maps as it maps every file of large memory: pages of its own. So nobody
+//! sees what anybody writes later.
+
+use slipway_fabric::descriptor::Reserved;
+use std::{collections::HashMap, sync::Arc};
+
+/// The memory that the process has lent, by its addresses.
+#[derive(Debug, Default)]
+pub struct Lent(HashMap<usize, (Arc<Reserved>, usize)>);
+
+impl Lent {
+    /// The `len` bytes at `at` are those of a sealed file.
+    pub fn insert(&mut self, at: usize, file: Arc<Reserved>, len: usize) {
+        self.0.insert(at, (file, len));
+    }
+
+    /// The memory may change from here on: the file.
+    pub fn remove(&mut self, at: usize) -> Option<Arc<Reserved>> {
+        self.0.remove(&at).map(|(file, _)| file)
+    }
+
+    /// The file with just the `len` bytes at `at`, unless the program has closed it.
+    pub fn file(&self, at: usize, len: usize) -> Option<Arc<Reserved>> {
+        let (file, lent) = self.0.get(&at)?;
+        (*lent == len && file.is_open()).then(|| Arc::clone(file))
+    }
+}
