@@ -96,7 +96,8 @@ mod tests {
                 for round in 1..4 {
                     sender.send(memory.clone()).expect("it is received");
                     // SAFETY: this thread alone has the memory.
-                    unsafe { clone.deref_mut() }[length - 1] = round + 1;
+                    let bytes = unsafe { clone.deref_mut() };
+                    bytes[length - 1] = round + 1;
                     sender.send(memory.clone()).expect("it is received");
                     for last in [round, round + 1] {
                         let got = receiver.recv().expect("memory");

@@ -6,7 +6,7 @@
 
 use super::{
     memory::OsIpcSharedMemory,
-    parts::{self, KEPT_MAX, Mark, PART, PARTS_MAX, Unfinished},
+    parts::{self, KEPT_MAX, LAST, Mark, PART, PARTS_MAX, Taken, Unfinished},
     receiver::OsIpcReceiver,
     sender::OsIpcSender,
 };
@@ -20,8 +20,6 @@ use std::{fmt, io, sync::Arc};
 const INLINE: i32 = 0x6970_6300;
 /// `msgh_id` of a message whose bytes are out of line.
 const OUT_OF_LINE: i32 = 0x6970_6301;
-/// `msgh_id` of a message of whose bytes the last part is inline.
-const LAST: i32 = 0x6970_6303;
 /// The most bytes that go in one message, with what else is in it, through a line's ring.
 pub(super) const INLINE_MAX: usize = 48 << 10;
 const INLINE_ABOVE: usize = INLINE_MAX + 1;
@@ -141,27 +139,23 @@ impl IpcMessage {
 
     /// As [`Self::from_received`], for plain data; None if it is a part that others follow.
     pub(super) fn from_plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Option<Self> {
-        let (body, mut at) = (plain.body, 0);
-        let mut next = || {
-            let field = Field::at(body, at).ok().filter(Field::is_plain)?;
-            at = field.end;
-            body.get(field.data)
-        };
         let data = match plain.id {
-            INLINE => next().map(<[u8]>::to_vec),
-            PART | LAST => {
-                let mark = next().and_then(Mark::from_words);
-                match (mark.zip(next()), plain.id) {
-                    (Some((mark, part)), PART) => {
-                        unfinished.add(mark, part);
-                        return None;
-                    }
-                    (parts, _) => parts.and_then(|(mark, last)| unfinished.finish(mark, last)),
-                }
+            INLINE => {
+                let field = Field::at(plain.body, 0).ok().filter(Field::is_plain);
+                field.and_then(|field| plain.body.get(field.data)).map(<[u8]>::to_vec)
             }
+            PART | LAST => return Self::of_parts(unfinished.take(&plain)),
             _ => None,
         };
         Some(Self::with_data(data))
+    }
+
+    /// What a part has made whole, if it has.
+    pub(super) fn of_parts(taken: Taken) -> Option<Self> {
+        match taken {
+            Taken::Added => None,
+            Taken::Whole(data) => Some(Self::with_data(data)),
+        }
     }
 
     fn push(&mut self, channel: OsIpcChannel) {

@@ -3,7 +3,7 @@
 use super::{
     error::OsError,
     message::IpcMessage,
-    parts::{Mark, Unfinished},
+    parts::{Expected, Mark, Taken, Unfinished},
 };
 use slipway_mach::{
     abi::notify,
@@ -45,11 +45,44 @@ impl Incoming {
         IpcMessage::from_plain(plain, unfinished).map_or(Self::Other, Self::Message)
     }
 
+    fn of_parts(taken: Taken) -> Self {
+        IpcMessage::of_parts(taken).map_or(Self::Other, Self::Message)
+    }
+
     /// Waits for it at one port.
     pub fn receive(right: &ReceiveRight, patience: &Patience, unfinished: &mut Unfinished) -> Result<Self, Error> {
+        if let Some(expected) = unfinished.expect()
+            && let Some(incoming) = Self::receive_part(right, patience, unfinished, expected)?
+        {
+            return Ok(incoming);
+        }
         Ok(match right.receive_plain(patience.left(), |message| Self::plain(message, unfinished))? {
             Arrived::Plain(incoming) => incoming,
             Arrived::Other(received) => Self::new(received, unfinished),
+        })
+    }
+
+    /// As [`Self::receive`], where the next part of a message belongs. None, and nothing was received, if there is no room for what came.
+    fn receive_part(
+        right: &ReceiveRight,
+        patience: &Patience,
+        unfinished: &mut Unfinished,
+        mut expected: Expected,
+    ) -> Result<Option<Self>, Error> {
+        let (mark, other) = (expected.mark, &mut *unfinished);
+        let arrived = right.receive_plain_into(patience.left(), expected.buffer(), |message| match mark.expects(&message) {
+            Some(part) => Ok(part),
+            None => Err(Self::plain(message, other)),
+        });
+        if let Ok(Some(Arrived::Plain(Ok((part, last))))) = arrived {
+            return Ok(Some(Self::of_parts(unfinished.put_part(expected, part, last))));
+        }
+        // What came may be its last part, with rights.
+        unfinished.put_back(expected);
+        Ok(match arrived? {
+            Some(Arrived::Other(received)) => Some(Self::new(received, unfinished)),
+            Some(Arrived::Plain(incoming)) => incoming.err(),
+            None => None,
         })
     }
 }
