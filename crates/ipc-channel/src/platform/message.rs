@@ -1,13 +1,13 @@
 //! One message: bytes, ends of channels, memory, and how they lie in a message of Mach.
 //!
 //! The bytes are the first item if they are inline, behind their mark if they are the [last part](super::parts) of a message, and the last item if they are
-//! out of line; the id says which. The regions come next, and then the ends of channels. Behind a receiver is a 1 if its senders were all
-//! gone when it was sent, and the parts that it has of messages: their keys, and bytes out of line.
+//! out of line; the id says which. The regions come next, and then the ends of channels. Behind a receiver is a 1 if its senders were known to be all
+//! gone when it was sent, a 2 if its port was asked to tell, and the parts that it has of messages: their keys, and bytes out of line.
 
 use super::{
     memory::OsIpcSharedMemory,
     parts::{self, KEPT_MAX, LAST, Mark, PART, PARTS_MAX, Taken, Unfinished},
-    receiver::OsIpcReceiver,
+    receiver::{OsIpcReceiver, Senders},
     sender::OsIpcSender,
 };
 use slipway_mach::{
@@ -20,6 +20,8 @@ use std::{fmt, io, sync::Arc};
 const INLINE: i32 = 0x6970_6300;
 /// `msgh_id` of a message whose bytes are out of line.
 const OUT_OF_LINE: i32 = 0x6970_6301;
+/// Stands behind a receiver whose port was asked to tell that its senders are gone.
+const WATCHED: u8 = 2;
 /// The most bytes that go in one message, with what else is in it, through a line's ring.
 pub(super) const INLINE_MAX: usize = 48 << 10;
 const INLINE_ABOVE: usize = INLINE_MAX + 1;
@@ -124,7 +126,7 @@ impl IpcMessage {
                 }
                 (Part::Data(kind, bytes), Some(OsOpaqueIpcChannel(Some(OsIpcChannel::Receiver(receiver))))) => match kind.bits {
                     64 => key = bytes.first_chunk().map_or(0, |key| u64::from_le_bytes(*key)),
-                    _ => receiver.end(),
+                    _ => receiver.know(if bytes.first() == Some(&WATCHED) { Senders::Watched } else { Senders::Gone }),
                 },
                 (Part::Data(..) | Part::SendOnce(_), _) => {}
             }
@@ -229,11 +231,13 @@ fn carrying(mut message: Outgoing, channels: Vec<OsIpcChannel>, regions: Vec<OsI
 }
 
 fn carrying_receiver(message: Outgoing, receiver: OsIpcReceiver) -> Outgoing {
-    let (right, ended, unfinished) = receiver.into_right();
+    let (right, senders, unfinished) = receiver.into_right();
     let Some(right) = right else { return message.no_receive_right() };
     let mut message = message.receive_right(right);
-    if ended {
-        message = message.ints(&[1]);
+    match senders {
+        Senders::Unwatched => {}
+        Senders::Watched => message = message.ints(&[WATCHED.into()]),
+        Senders::Gone => message = message.ints(&[1]),
     }
     unfinished.into_parts().fold(message, |message, (key, part)| message.longs(&[key]).memory(part))
 }
