@@ -49,7 +49,8 @@ fn try_send(inner: &mut Inner, space: SpaceId, dest: u32, id: i32, (pieces, len)
         return Sent::Not;
     }
     let room = RECORD + len;
-    match line.check_space(room, 0).and_then(|()| line.credit(slot)) {
+    // First the slot: one that is closed takes nothing, however much room there may be.
+    match line.credit(slot).and_then(|()| line.check_space(room, 0)) {
         Ok(()) => {}
         Err(Stall::Ring | Stall::Queue) => return Sent::Full(number, slot, room),
         Err(_) => return Sent::Not,
