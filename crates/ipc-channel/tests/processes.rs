@@ -149,7 +149,7 @@ fn sized(of: u64, i: u64) -> Vec<u8> {
 }
 
 fn numbered(of: u64, i: u64) -> Said {
-    let sender = (i % 3 == 0).then(|| ipc::channel().expect("a channel").0);
+    let sender = i.is_multiple_of(3).then(|| ipc::channel().expect("a channel").0);
     Numbered(of, i, sized(of, i), sender)
 }
 
@@ -173,7 +173,7 @@ fn large_messages_of_several_senders() {
         };
         match said {
             Ok(Numbered(of, i, bytes, other)) => {
-                assert_eq!((i, other.is_some()), (next[of as usize], i % 3 == 0));
+                assert_eq!((i, other.is_some()), (next[of as usize], i.is_multiple_of(3)));
                 assert!(bytes == sized(of, i), "{} bytes", bytes.len());
                 next[of as usize] += 1;
             }

@@ -28,3 +28,21 @@ impl Lent {
         (*lent == len && file.is_open()).then(|| Arc::clone(file))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_lent_is_all_of_it_while_its_file_is_open() {
+        let file = || Arc::new(Reserved::new(rustix::pipe::pipe().expect("a pipe").0).expect("a descriptor"));
+        let mut lent = Lent::default();
+        lent.insert(4096, file(), 100);
+        assert!(lent.file(4096, 100).is_some());
+        assert!([(4096, 99), (4096, 101), (4097, 99), (0, 100)].iter().all(|(at, len)| lent.file(*at, *len).is_none()));
+        // The program has closed the library's descriptors.
+        lent.insert(4096, Arc::new(Reserved::none()), 100);
+        assert!(lent.file(4096, 100).is_none());
+        assert!(lent.remove(4096).is_some() && lent.remove(4096).is_none());
+    }
+}

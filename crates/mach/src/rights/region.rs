@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "memory by address, as messages carry it")]
 
 use crate::{sys, task::known};
-use slipway_fabric::sync::{AtomicBool, Ordering, pages};
+use slipway_fabric::sync::{AtomicU8, Ordering, pages};
 use std::io;
 
 /// Out-of-line memory that was received, or memory to be sent so: this process's own whole pages, given back when dropped.
@@ -12,9 +12,16 @@ use std::io;
 pub struct Region {
     at: usize,
     len: usize,
-    /// Whether it is lent, or a thread is about to lend it.
-    lent: AtomicBool,
+    /// Whether it is lent: [`OWN`], [`LENDING`] or [`LENT`].
+    state: AtomicU8,
 }
+
+/// It is not.
+const OWN: u8 = 0;
+/// A thread is about to lend it, and takes it back if it is [`OWN`] again by then.
+const LENDING: u8 = 1;
+/// It is.
+const LENT: u8 = 2;
 
 impl Region {
     /// Fresh zeroed memory.
@@ -36,7 +43,7 @@ impl Region {
         let mut at = 0;
         // SAFETY: the copy is this value's, which reclaims it before anything writes; the result has a place.
         known(unsafe { sys::slipway_memory_lend(bytes.as_ptr().addr(), bytes.len(), false, &raw mut at) })?;
-        Ok(Self { at, len: bytes.len(), lent: AtomicBool::new(true) })
+        Ok(Self { at, len: bytes.len(), state: AtomicU8::new(LENT) })
     }
 
     /// Lends the memory to the messages that take it along from here on, if it is not lent: its pages become those of a sealed file, which costs a copy
@@ -45,27 +52,34 @@ impl Region {
     /// # Errors
     /// As [`Self::lent`]. The memory can be sent all the same.
     pub fn lend(&self) -> io::Result<()> {
-        if self.lent.swap(true, Ordering::AcqRel) {
+        let change = |from, to| self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if !change(OWN, LENDING) {
             return Ok(());
         }
         let mut at = 0;
         // SAFETY: the pages are this value's, which reclaims them before anything writes; the result has a place.
         let lent = known(unsafe { sys::slipway_memory_lend(self.at, self.len, true, &raw mut at) });
         if lent.is_err() {
-            self.lent.store(false, Ordering::Release);
+            change(LENDING, OWN);
+        } else if !change(LENDING, LENT) {
+            self.end_loan();
         }
         lent
     }
 
     fn reclaim(&self) {
-        if self.lent.swap(false, Ordering::AcqRel) {
-            // SAFETY: it has no needs.
-            unsafe { sys::slipway_memory_reclaim(self.at) };
+        if self.state.swap(OWN, Ordering::AcqRel) == LENT {
+            self.end_loan();
         }
     }
 
+    fn end_loan(&self) {
+        // SAFETY: it has no needs.
+        unsafe { sys::slipway_memory_reclaim(self.at) };
+    }
+
     fn at(at: usize, len: usize) -> Self {
-        Self { at, len, lent: AtomicBool::new(false) }
+        Self { at, len, state: AtomicU8::new(OWN) }
     }
 
     /// Where it lies, for writes too. Messages that it was lent to keep what they took; what is written before the next [`Self::lend`] is in

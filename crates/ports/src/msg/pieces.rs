@@ -13,12 +13,12 @@ use crate::{
 };
 
 /// What became of a message.
-enum Sent {
+enum Fate {
     Sent,
     /// Its line, or the port's queue, has no room for so many bytes now.
     Full(LineId, u32, usize),
     /// There is another way for it, or none.
-    Not,
+    Other,
 }
 
 /// Sends a message with a copy of the send right `dest`, waiting for room if need be, if it goes over a line. None, and nothing has happened, if not.
@@ -30,9 +30,9 @@ pub fn send_pieces(process: &'static Process, space: SpaceId, dest: u32, id: i32
     let mut guard = process.lock();
     loop {
         match try_send(guard.quietly(), space, dest, id, (pieces, len)) {
-            Sent::Sent => return Some(Code::SUCCESS),
-            Sent::Not => return None,
-            Sent::Full(number, slot, room) => {
+            Fate::Sent => return Some(Code::SUCCESS),
+            Fate::Other => return None,
+            Fate::Full(number, slot, room) => {
                 guard.settle();
                 guard = wait::for_line(guard, number, slot, (room, 0), None);
             }
@@ -41,21 +41,21 @@ pub fn send_pieces(process: &'static Process, space: SpaceId, dest: u32, id: i32
 }
 
 /// As [`fast::send`](super::fast::send) does it.
-fn try_send(inner: &mut Inner, space: SpaceId, dest: u32, id: i32, (pieces, len): (&[&[u8]], usize)) -> Sent {
-    let Some((number, slot)) = inner.route_to(space, dest) else { return Sent::Not };
-    let Some(line) = inner.routes.lines.get_mut(number) else { return Sent::Not };
+fn try_send(inner: &mut Inner, space: SpaceId, dest: u32, id: i32, (pieces, len): (&[&[u8]], usize)) -> Fate {
+    let Some((number, slot)) = inner.route_to(space, dest) else { return Fate::Other };
+    let Some(line) = inner.routes.lines.get_mut(number) else { return Fate::Other };
     // What is flushed may drop descriptors.
     if !line.backlog.is_empty() {
-        return Sent::Not;
+        return Fate::Other;
     }
     let room = RECORD + len;
     // First the slot: one that is closed takes nothing, however much room there may be.
     match line.credit(slot).and_then(|()| line.check_space(room, 0)) {
         Ok(()) => {}
-        Err(Stall::Ring | Stall::Queue) => return Sent::Full(number, slot, room),
-        Err(_) => return Sent::Not,
+        Err(Stall::Ring | Stall::Queue) => return Fate::Full(number, slot, room),
+        Err(_) => return Fate::Other,
     }
-    let Ok(out) = line.credited(slot) else { return Sent::Not };
+    let Ok(out) = line.credited(slot) else { return Fate::Other };
 
     // Past this point nothing can fail but the line itself, whose loss is as good as a delivery to a dead port.
     out.count.add();
@@ -66,5 +66,5 @@ fn try_send(inner: &mut Inner, space: SpaceId, dest: u32, id: i32, (pieces, len)
     if lost || closed {
         lost_or_closed(inner, number, lost);
     }
-    Sent::Sent
+    Fate::Sent
 }
