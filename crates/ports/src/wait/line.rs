@@ -20,8 +20,11 @@ use slipway_fabric::{
 pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (usize, usize), deadline: Option<u64>) -> Guard<'_> {
     let Some(line) = guard.lines.get_mut(number) else { return guard };
     let (ring, credit) = (line.segment.tx.clone(), line.credit.clone());
-    // A reader that needs this very processor is let run at once.
-    let strategy = line.segment.strategy(processor());
+    // A reader that needs this very processor has it while the writer sleeps. To yield could give a third party a whole turn, each time.
+    let strategy = match line.segment.strategy(processor()) {
+        SpinStrategy::Spin => SpinStrategy::Spin,
+        SpinStrategy::Yield | SpinStrategy::Sleep => SpinStrategy::Sleep,
+    };
     let consumed = Line::consumption_of(&ring, &credit, slot);
     // What was taken between the refusal and this mark would be no news to it.
     let refused = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
