@@ -41,6 +41,30 @@ pub struct Request {
     pub notify: u32,
 }
 
+/// Bytes of a message, where they lie.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Piece {
+    /// Where.
+    pub at: *const u8,
+    /// How many.
+    pub len: usize,
+}
+
+impl Piece {
+    /// No bytes.
+    pub const NONE: Self = Self { at: std::ptr::dangling(), len: 0 };
+}
+
+impl From<&[u8]> for Piece {
+    fn from(bytes: &[u8]) -> Self {
+        Self { at: bytes.as_ptr(), len: bytes.len() }
+    }
+}
+
+/// The most pieces of a message.
+pub const PIECES: usize = 8;
+
 /// A task of this process, or of one that this process was forked from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(C)]

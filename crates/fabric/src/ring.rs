@@ -271,6 +271,12 @@ impl Ring {
         Ok(())
     }
 
+    /// As [`Ring::fill`], behind what was filled in and is not visible yet.
+    pub fn fill_on(&self, tx: &mut TxCursor, from: &[u8]) {
+        self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
+        tx.tail += from.len() as u64;
+    }
+
     /// Begins at the front of the area again if the ring is empty and light traffic has come far enough.
     #[inline(always)]
     fn rewind(&self, tx: &mut TxCursor) -> Result<(), Corrupt> {

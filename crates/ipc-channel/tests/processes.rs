@@ -24,9 +24,11 @@ enum Said {
     Number(u64),
     Bytes(Vec<u8>),
     Memory(IpcSharedMemory),
+    /// The number of its sender, its own number there, and perhaps a sender.
+    Numbered(u64, u64, Vec<u8>, Option<IpcSender<Said>>),
     End,
 }
-use Said::{Bytes, End, Memory, Number, Receiver, Sender};
+use Said::{Bytes, End, Memory, Number, Numbered, Receiver, Sender};
 
 fn number(said: Result<Said, IpcError>) -> u64 {
     match said {
@@ -95,6 +97,17 @@ fn a_child() {
             other.send(Bytes(large())).expect("it is received");
             other.send(Number(1)).expect("it is received");
         }
+        // Sends messages of many sizes, some with a sender, of two threads at once, and is gone.
+        "sizes" => {
+            let (Ok(Number(of)), Ok(Sender(other))) = (from.recv(), from.recv()) else { panic!("a sender was due") };
+            drop((to, from));
+            thread::scope(|scope| {
+                for of in [of, of + 1] {
+                    let other = other.clone();
+                    scope.spawn(move || (0..SIZES).for_each(|i| other.send(numbered(of, i)).expect("it is received")));
+                }
+            });
+        }
         // Gives its own process's channel away, to whom it is told.
         "introduce" => {
             let Ok(Sender(other)) = from.recv() else { panic!("a sender was due") };
@@ -125,6 +138,51 @@ fn a_child() {
 /// A message in many parts.
 fn large() -> Vec<u8> {
     (0..10_000_000u32).map(|i| (i % 253) as u8).collect()
+}
+
+/// How many messages each thread of a child sends.
+const SIZES: u64 = 24;
+
+/// The bytes of a message that a child sends: some in one part, most in several, and any number of them behind the last whole word.
+fn sized(of: u64, i: u64) -> Vec<u8> {
+    (0..40_000 * (i % 8) + 13 * i + of).map(|at| (at * 7 + of * 31 + i) as u8).collect()
+}
+
+fn numbered(of: u64, i: u64) -> Said {
+    let sender = i.is_multiple_of(3).then(|| ipc::channel().expect("a channel").0);
+    Numbered(of, i, sized(of, i), sender)
+}
+
+/// Their parts alternate, and each sender's messages come whole and in their order.
+#[test]
+fn large_messages_of_several_senders() {
+    let others = [0, 2, 4].map(|of| (of, Other::start("sizes")));
+    let (sender, receiver) = ipc::channel::<Said>().expect("a channel");
+    for (of, other) in &others {
+        other.tell(Number(*of));
+        other.tell(Sender(sender.clone()));
+    }
+    drop(sender);
+    let mut next = [0; 6];
+    loop {
+        // Some parts are not waited for.
+        let said = match receiver.try_recv_timeout(Duration::from_millis(1)) {
+            Err(TryRecvError::Empty) => receiver.recv(),
+            Err(TryRecvError::IpcError(error)) => Err(error),
+            Ok(said) => Ok(said),
+        };
+        match said {
+            Ok(Numbered(of, i, bytes, other)) => {
+                assert_eq!((i, other.is_some()), (next[of as usize], i.is_multiple_of(3)));
+                assert!(bytes == sized(of, i), "{} bytes", bytes.len());
+                next[of as usize] += 1;
+            }
+            Err(IpcError::Disconnected) => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(next, [SIZES; 6]);
+    others.into_iter().for_each(|(_, other)| other.end());
 }
 
 /// What has come of it goes along.
@@ -177,6 +235,36 @@ fn everything_goes_there_and_back() {
     assert!(matches!(other.from.recv(), Ok(End)));
     let Other { from, .. } = &other;
     assert!(matches!(from.recv(), Err(IpcError::Disconnected)), "the child has ended");
+    other.end();
+}
+
+/// The files of memory that this process has open, in all tests together.
+fn memory_files() -> usize {
+    let files = std::fs::read_dir("/proc/self/fd").expect("descriptors");
+    let names = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());
+    names.filter(|name| name.to_string_lossy().contains("slipway-memory")).count()
+}
+
+/// Memory that is sent many times has one file here, and none once it is gone; who receives it has no file of it.
+#[test]
+fn memory_has_one_descriptor() {
+    let other = Other::start("echo");
+    let many: Vec<_> = (0..20u8).map(|of| IpcSharedMemory::from_bytes(&[of; 100_000])).collect();
+    let mut kept = Vec::new();
+    for _ in 0..10 {
+        for (of, memory) in many.iter().enumerate() {
+            other.tell(Memory(memory.clone()));
+            let Ok(Memory(got)) = other.from.recv() else { panic!("memory was due") };
+            assert!(got.len() == 100_000 && got.iter().all(|byte| usize::from(*byte) == of));
+            kept.push(got);
+        }
+    }
+    // Other tests have some.
+    until("a file for each", || (20..60).contains(&memory_files()));
+    drop(many);
+    until("files of the other tests alone", || memory_files() < 20);
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
     other.end();
 }
 
@@ -247,6 +335,33 @@ fn a_receiver_takes_what_waits_along() {
 }
 
 /// So it is known where it goes that there are no senders, whoever was told first.
+/// Whoever receives first asks for the end of the senders, wherever the receiver has been by then.
+#[test]
+fn the_end_of_the_senders_is_told_to_who_receives() {
+    let other = Other::start("echo");
+    for waited in [false, true] {
+        for gone_before in [false, true] {
+            let (sender, receiver) = ipc::channel::<Said>().expect("a channel");
+            if waited {
+                assert!(matches!(receiver.try_recv(), Err(TryRecvError::Empty)));
+            }
+            sender.send(Number(1)).expect("it is received");
+            let mut sender = Some(sender).filter(|_| !gone_before);
+            other.tell(Receiver(receiver));
+            let Ok(Receiver(receiver)) = other.from.recv() else { panic!("a receiver was due") };
+            assert_eq!(number(receiver.recv()), 1);
+            if let Some(sender) = sender.take() {
+                assert!(matches!(receiver.try_recv(), Err(TryRecvError::Empty)), "there is one");
+                drop(sender);
+            }
+            assert!(matches!(receiver.recv(), Err(IpcError::Disconnected)));
+        }
+    }
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
+    other.end();
+}
+
 #[test]
 fn a_receiver_without_senders_stays_so() {
     let other = Other::start("echo");

@@ -4,7 +4,7 @@
 use crate::call::{Name, Out, Return, guarded, routine};
 use slipway_abi::{
     Code,
-    call::{Request, Special, TaskId},
+    call::{PIECES, Piece, Request, Special, TaskId},
 };
 use slipway_mach::sys::Functions;
 use slipway_ports::{task::Task, trap};
@@ -61,12 +61,15 @@ pub const FUNCTIONS: Functions = {
         slipway_task_note_name_server,
         slipway_task_is_name_server,
         slipway_msg,
+        slipway_send_pieces,
         slipway_port_descriptor,
         slipway_port_import,
         slipway_port_export,
         slipway_port_holders,
         slipway_trap,
         slipway_may_trap,
+        slipway_memory_lend,
+        slipway_memory_reclaim,
         slipway_trap_calls,
     }
 };
@@ -194,6 +197,23 @@ pub unsafe extern "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, 
     guarded(Code::FAILURE, || Task::from(task).mach_msg(buffer, request))
 }
 
+/// Sends a large message with a plain body in pieces, by a copy of a send right: the code, or -1, and nothing has happened, if it must be sent by
+/// [`slipway_msg`].
+///
+/// # Safety
+/// The pieces can be read, and are [`PIECES`] at most.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize) -> Return {
+    let mut bytes: [&[u8]; PIECES] = [&[]; PIECES];
+    // SAFETY: the caller's promise.
+    let pieces = unsafe { std::slice::from_raw_parts(pieces, count.min(PIECES)) };
+    for (bytes, piece) in bytes.iter_mut().zip(pieces) {
+        // SAFETY: as above.
+        *bytes = unsafe { std::slice::from_raw_parts(piece.at, piece.len) };
+    }
+    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, &bytes[..pieces.len()]).unwrap_or(Code(-1)))
+}
+
 /// What a call with descriptors came to: 0, or the number of its error.
 fn errno(run: impl FnOnce() -> io::Result<()>) -> c_int {
     let number = |error: io::Error| {
@@ -252,6 +272,30 @@ pub unsafe extern "C" fn slipway_port_holders(name: Name, holders: *mut usize) -
         place.set(Task::current().holders(name));
         Ok(())
     })
+}
+
+/// Lends memory to messages, as [`Task::lend`] does: 0 and its address, or an errno.
+///
+/// # Safety
+/// As there; the result has a place.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slipway_memory_lend(from: usize, len: usize, in_place: bool, at: *mut usize) -> c_int {
+    errno(|| {
+        // SAFETY: the caller's promise.
+        let lent = unsafe { Task::current().lend(from, len, in_place)? };
+        // SAFETY: as above.
+        unsafe { at.write(lent) };
+        Ok(())
+    })
+}
+
+/// Takes back memory that was lent: see [`Task::reclaim`].
+#[unsafe(no_mangle)]
+pub extern "C" fn slipway_memory_reclaim(at: usize) {
+    routine(|| {
+        Task::current().reclaim(at);
+        Ok(())
+    });
 }
 
 /// `mach_trap` by a name of that task: 0, and nothing has happened, if a message is to be sent or the calling thread works for another task; else

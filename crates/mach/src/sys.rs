@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "functions of another library")]
 #![allow(missing_docs, reason = "Mach's manual and libmach have them")]
 
-use slipway_abi::call::{Header, Request, Status, TaskId, TrapTable};
+use slipway_abi::call::{Header, Piece, Request, Status, TaskId, TrapTable};
 use std::ffi::{c_char, c_int, c_void};
 
 /// A name of a port, `mach_port_t`.
@@ -74,11 +74,14 @@ functions! {
     "C" fn slipway_task_note_name_server(name: Name);
     "C" fn slipway_task_is_name_server(name: Name) -> c_int;
     "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, request: *const Request) -> Return;
+    "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize) -> Return;
     "C" fn slipway_port_descriptor(name: Name, fd: *mut c_int) -> Return;
     "C" fn slipway_port_import(sending: c_int, holder: c_int, name: *mut Name) -> c_int;
     "C" fn slipway_port_export(name: Name, sending: *mut c_int, holder: *mut c_int) -> c_int;
     "C" fn slipway_port_holders(name: Name, holders: *mut usize) -> Return;
     "C-unwind" fn slipway_trap(task: TaskId, destination: Name, id: i32, signature: u64, arguments: *mut c_void) -> u64;
     "C" fn slipway_may_trap(destination: Name, id: i32, signature: u64) -> c_int;
+    "C" fn slipway_memory_lend(from: usize, len: usize, in_place: bool, at: *mut usize) -> c_int;
+    "C" fn slipway_memory_reclaim(at: usize);
     "C" fn slipway_trap_calls(name: Name, calls: *mut u64) -> Return;
 }

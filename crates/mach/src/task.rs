@@ -4,7 +4,7 @@
 use crate::{
     abi::{
         COMPLEX, Code, HEADER,
-        call::{KERNEL_PORT, Request, Special, Status, TaskId},
+        call::{KERNEL_PORT, PIECES, Piece, Request, Special, Status, TaskId},
         option, typed,
     },
     sys::{self, Name, Return},
@@ -186,6 +186,16 @@ impl Task {
     pub unsafe fn mach_msg_with_memory(&self, buffer: &mut [u8], request: &Request) -> Code {
         // SAFETY: the buffer is there, and is lent for the call; the rest is the caller's promise.
         Code(unsafe { sys::slipway_msg(self.0, buffer.as_mut_ptr(), buffer.len(), request) })
+    }
+
+    /// Sends a large message with a plain body in pieces, by a copy of a send right, without a copy in between. None, and nothing has happened, if it must go
+    /// by [`Self::mach_msg`]: the port is in this process, say.
+    pub(crate) fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]]) -> Option<Code> {
+        let mut all = [Piece::NONE; PIECES];
+        all.get_mut(..pieces.len())?.iter_mut().zip(pieces).for_each(|(piece, bytes)| *piece = (*bytes).into());
+        // SAFETY: they are slices.
+        let code = Code(unsafe { sys::slipway_send_pieces(self.0, dest, id, all.as_ptr(), pieces.len()) });
+        (code != Code(-1)).then_some(code)
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.
@@ -413,7 +423,7 @@ calls! {
 }
 
 /// What an errno of libmach's says.
-fn known(errno: c_int) -> io::Result<()> {
+pub(crate) fn known(errno: c_int) -> io::Result<()> {
     if errno == 0 { Ok(()) } else { Err(io::Error::from_raw_os_error(errno)) }
 }
 

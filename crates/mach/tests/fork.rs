@@ -5,6 +5,7 @@ use mach as _;
 use slipway_mach::{
     abi::{Code, right, types},
     bootstrap,
+    rights::{Outgoing, Part, ReceiveRight, Region},
     task::Task,
 };
 use slipway_test_support::forked;
@@ -36,4 +37,27 @@ fn a_childs_names_are_not_its_parents_name_server() {
     assert_eq!(code, 0, "see above");
     task.set_bootstrap(before).expect("a bootstrap port");
     ports.into_iter().for_each(|port| task.destroy(port).expect("a port"));
+}
+
+/// The file is the parent's: its number may be anything's in the child.
+#[test]
+fn what_a_parent_lent_is_copied_by_its_child() {
+    let (bytes, others) = (vec![3; 100_000], vec![4; 100_000]);
+    let region = Region::lent(&bytes).expect("memory");
+    let code = forked(|| {
+        // SAFETY: as above.
+        unsafe { libc::alarm(30) };
+        let port = ReceiveRight::new().expect("a port");
+        let right = port.make_send().expect("a send right");
+        // Takes the number, and a place in the child's own list.
+        let other = Region::lent(&others).expect("memory");
+        for (region, bytes) in [(region, &bytes), (other, &others)] {
+            right.send(Outgoing::new(1).memory(region), None).expect("it is sent");
+            let got = port.receive(None).expect("a message").next_part();
+            let Some(Part::Memory(_, got)) = got else { panic!("{got:?}") };
+            assert_eq!((got.len(), got.iter().position(|byte| *byte != bytes[0])), (bytes.len(), None));
+        }
+        0
+    });
+    assert_eq!(code, 0, "see above");
 }

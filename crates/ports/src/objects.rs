@@ -11,6 +11,7 @@ use slipway_fabric::{
     credentials::{Credentials, End, unnamed},
     descriptor::{Kind, Reserved},
     packet::{self, Packet},
+    sync::pages,
 };
 use std::{
     io,
@@ -145,6 +146,17 @@ pub fn memory_file(len: u64) -> io::Result<OwnedFd> {
         .or_else(|_| rustix::fs::memfd_create(c"slipway-memory", flags))?;
     rustix::fs::ftruncate(&file, len)?;
     Ok(file)
+}
+
+/// A sealed memory file with the `len` bytes of this process's memory at `at`.
+///
+/// # Errors
+/// `EFAULT` if they are not all there; no memory or descriptor can be had.
+pub fn copied(at: usize, len: usize) -> io::Result<Reserved> {
+    let file = memory_file(len as u64)?;
+    pages::write_to_file(file.as_fd(), 0, at, len)?;
+    seal(&file)?;
+    Reserved::new(file)
 }
 
 /// Makes a memory file unchangeable for good.

@@ -182,6 +182,12 @@ impl Task {
         }
     }
 
+    /// Sends a large message with a plain body in pieces: see [`msg::pieces`]. None, and nothing has happened, if it must go by [`Self::mach_msg`].
+    pub fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]]) -> Option<Code> {
+        let process = Process::made().filter(|process| process.address() == self.process)?;
+        msg::pieces::send_pieces(process, self.space, dest, id, pieces)
+    }
+
     /// As [`Self::mach_msg`], for a task of a parent that fork left. Apart, so that the usual way saves no registers for it.
     #[cold]
     #[inline(never)]

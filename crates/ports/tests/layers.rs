@@ -16,7 +16,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
         &["settings.rs", "dialect.rs", "semaphore.rs", "signals.rs", "at_end.rs"],
     ),
     ("state", &["state/"]),
-    ("the kernel's objects", &["objects.rs", "closer.rs"]),
+    ("the kernel's objects", &["objects.rs", "closer.rs", "lent.rs"]),
     ("what is held for others", &["account.rs"]),
     ("what travels", &["wire/"]),
     ("lines", &["line/"]),
@@ -29,7 +29,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("messages", &["msg/"]),
     ("calls in place of messages", &["trap/"]),
     ("the process", &["process.rs"]),
-    ("tasks", &["task.rs", "special.rs", "exceptions.rs", "traps.rs", "attributes.rs", "semaphores.rs"]),
+    ("tasks", &["task.rs", "special.rs", "exceptions.rs", "traps.rs", "attributes.rs", "lending.rs", "semaphores.rs"]),
 ];
 
 fn layer(file: &str) -> Option<usize> {

@@ -73,6 +73,20 @@ pub fn map_private(file: BorrowedFd<'_>, len: usize) -> io::Result<usize> {
     Ok(start as usize)
 }
 
+/// As [`map_private`], in place of what is mapped at `at`.
+///
+/// # Errors
+/// As mmap(2).
+///
+/// # Safety
+/// As there; and `at` and `len` are whole pages of the program's own, in which nothing finds other bytes than in the file, or depends on them.
+pub unsafe fn map_private_at(file: BorrowedFd<'_>, at: usize, len: usize) -> io::Result<()> {
+    let prot = ProtFlags::READ | ProtFlags::WRITE;
+    // SAFETY: the caller's promise.
+    unsafe { mmap(std::ptr::without_provenance_mut(at), len, prot, MapFlags::PRIVATE | MapFlags::FIXED, file, 0)? };
+    Ok(())
+}
+
 /// Puts `len` bytes of a file where there is memory of this process alone, with the same bytes in it, so that it can be [shared](share). They can be
 /// read and written.
 ///

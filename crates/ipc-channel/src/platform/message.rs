@@ -1,13 +1,13 @@
 //! One message: bytes, ends of channels, memory, and how they lie in a message of Mach.
 //!
 //! The bytes are the first item if they are inline, behind their mark if they are the [last part](super::parts) of a message, and the last item if they are
-//! out of line; the id says which. The regions come next, and then the ends of channels. Behind a receiver is a 1 if its senders were all
-//! gone when it was sent, and the parts that it has of messages: their keys, and bytes out of line.
+//! out of line; the id says which. The regions come next, and then the ends of channels. Behind a receiver is a 1 if its senders were known to be all
+//! gone when it was sent, a 2 if its port was asked to tell, and the parts that it has of messages: their keys, and bytes out of line.
 
 use super::{
     memory::OsIpcSharedMemory,
-    parts::{self, KEPT_MAX, Mark, PART, PARTS_MAX, Unfinished},
-    receiver::OsIpcReceiver,
+    parts::{self, KEPT_MAX, LAST, Mark, PART, PARTS_MAX, Taken, Unfinished},
+    receiver::{OsIpcReceiver, Senders},
     sender::OsIpcSender,
 };
 use slipway_mach::{
@@ -20,8 +20,8 @@ use std::{fmt, io, sync::Arc};
 const INLINE: i32 = 0x6970_6300;
 /// `msgh_id` of a message whose bytes are out of line.
 const OUT_OF_LINE: i32 = 0x6970_6301;
-/// `msgh_id` of a message of whose bytes the last part is inline.
-const LAST: i32 = 0x6970_6303;
+/// Stands behind a receiver whose port was asked to tell that its senders are gone.
+const WATCHED: u8 = 2;
 /// The most bytes that go in one message, with what else is in it, through a line's ring.
 pub(super) const INLINE_MAX: usize = 48 << 10;
 const INLINE_ABOVE: usize = INLINE_MAX + 1;
@@ -126,7 +126,7 @@ impl IpcMessage {
                 }
                 (Part::Data(kind, bytes), Some(OsOpaqueIpcChannel(Some(OsIpcChannel::Receiver(receiver))))) => match kind.bits {
                     64 => key = bytes.first_chunk().map_or(0, |key| u64::from_le_bytes(*key)),
-                    _ => receiver.end(),
+                    _ => receiver.know(if bytes.first() == Some(&WATCHED) { Senders::Watched } else { Senders::Gone }),
                 },
                 (Part::Data(..) | Part::SendOnce(_), _) => {}
             }
@@ -141,27 +141,23 @@ impl IpcMessage {
 
     /// As [`Self::from_received`], for plain data; None if it is a part that others follow.
     pub(super) fn from_plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Option<Self> {
-        let (body, mut at) = (plain.body, 0);
-        let mut next = || {
-            let field = Field::at(body, at).ok().filter(Field::is_plain)?;
-            at = field.end;
-            body.get(field.data)
-        };
         let data = match plain.id {
-            INLINE => next().map(<[u8]>::to_vec),
-            PART | LAST => {
-                let mark = next().and_then(Mark::from_words);
-                match (mark.zip(next()), plain.id) {
-                    (Some((mark, part)), PART) => {
-                        unfinished.add(mark, part);
-                        return None;
-                    }
-                    (parts, _) => parts.and_then(|(mark, last)| unfinished.finish(mark, last)),
-                }
+            INLINE => {
+                let field = Field::at(plain.body, 0).ok().filter(Field::is_plain);
+                field.and_then(|field| plain.body.get(field.data)).map(<[u8]>::to_vec)
             }
+            PART | LAST => return Self::of_parts(unfinished.take(&plain)),
             _ => None,
         };
         Some(Self::with_data(data))
+    }
+
+    /// What a part has made whole, if it has.
+    pub(super) fn of_parts(taken: Taken) -> Option<Self> {
+        match taken {
+            Taken::Added => None,
+            Taken::Whole(data) => Some(Self::with_data(data)),
+        }
     }
 
     fn push(&mut self, channel: OsIpcChannel) {
@@ -214,8 +210,8 @@ pub(super) fn send(
 
 /// Adds regions and ends of channels to a message; the senders of which it has copies.
 fn carrying(mut message: Outgoing, channels: Vec<OsIpcChannel>, regions: Vec<OsIpcSharedMemory>) -> (Outgoing, Vec<OsIpcSender>) {
-    for OsIpcSharedMemory(region) in regions {
-        message = message.memory(Shared(region));
+    for region in regions {
+        message = message.memory(Shared(region.into_region()));
     }
     let mut senders = Vec::new();
     for channel in channels {
@@ -235,11 +231,13 @@ fn carrying(mut message: Outgoing, channels: Vec<OsIpcChannel>, regions: Vec<OsI
 }
 
 fn carrying_receiver(message: Outgoing, receiver: OsIpcReceiver) -> Outgoing {
-    let (right, ended, unfinished) = receiver.into_right();
+    let (right, senders, unfinished) = receiver.into_right();
     let Some(right) = right else { return message.no_receive_right() };
     let mut message = message.receive_right(right);
-    if ended {
-        message = message.ints(&[1]);
+    match senders {
+        Senders::Unwatched => {}
+        Senders::Watched => message = message.ints(&[WATCHED.into()]),
+        Senders::Gone => message = message.ints(&[1]),
     }
     unfinished.into_parts().fold(message, |message, (key, part)| message.longs(&[key]).memory(part))
 }

@@ -26,7 +26,6 @@ use slipway_mach::{abi::QLIMIT_MAX, rights::ReceiveRight};
 pub fn channel() -> Result<(OsIpcSender, OsIpcReceiver), OsError> {
     let port = port()?;
     let sender = port.make_send()?;
-    receiver::watch_senders(&port)?;
     Ok((OsIpcSender::new(sender), OsIpcReceiver::new(port)))
 }
 

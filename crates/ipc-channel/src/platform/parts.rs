@@ -3,9 +3,16 @@
 //! What is larger than a message may be in a line's ring goes through it in several, which costs no descriptor and no mapping. Parts of
 //! several senders may alternate, and other messages may come between: each part has its message's key. The last one, with whatever else the
 //! message carries, is where the message stands among the others.
+//!
+//! The next part of the message that had one last is received where it belongs: the head of its message lies on the bytes before it meanwhile.
 
-use slipway_mach::abi::{typed::type_word, types};
-use slipway_mach::rights::{Error, SendRight};
+use super::message::INLINE_MAX;
+use slipway_mach::abi::{
+    HEADER,
+    typed::{Field, type_word},
+    types,
+};
+use slipway_mach::rights::{Error, Plain, SendRight};
 use std::collections::HashMap;
 
 /// `msgh_id` of a part that others follow.
@@ -19,6 +26,12 @@ pub(super) const KEPT_MAX: usize = 512 << 20;
 const CHARGE_MIN: usize = 64 << 10;
 /// How much of a message its first part makes room for.
 const ROOM_FIRST: usize = 1 << 20;
+/// The bytes of a part's message before the part: the header, and the items' types, with the mark.
+const HEAD: usize = HEADER + 32;
+/// The least that is left of a message whose next part is received where it belongs: other messages mostly find room there, too.
+const EXPECTED_MIN: usize = 4096;
+/// `msgh_id` of the last part of a message that carries nothing else, or the message of that part and whatever else it carries.
+pub(super) const LAST: i32 = 0x6970_6303;
 
 /// What tells the parts of a message from others': its key and the bytes of all parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,10 +53,32 @@ impl Mark {
         [self.key, self.total]
     }
 
+    /// The length of the message's part that lies in a buffer for the [expected](Expected) one, and whether it is the last; None if that is another message.
+    pub fn expects(self, message: &Plain<'_>) -> Option<(usize, bool)> {
+        let (its, at, last) = part(message)?;
+        (its == self && at.start == HEAD - HEADER && !at.is_empty()).then_some((at.len(), last))
+    }
+
     pub fn from_words(bytes: &[u8]) -> Option<Self> {
         let (key, rest) = bytes.split_first_chunk()?;
         Some(Self { key: u64::from_le_bytes(*key), total: u64::from_le_bytes(*rest.first_chunk()?) })
     }
+}
+
+/// Takes a message apart that is a part: its mark, where it lies in the body, and whether it is the last one.
+fn part(message: &Plain<'_>) -> Option<(Mark, std::ops::Range<usize>, bool)> {
+    let plain = |at| Field::at(message.body, at).ok().filter(Field::is_plain);
+    let mark = plain(0)?;
+    let part = plain(mark.end)?;
+    Some((Mark::from_words(&message.body[mark.data])?, part.data, message.id == LAST))
+}
+
+/// What came of a message that was looked at as a part.
+pub(super) enum Taken {
+    /// A part was added.
+    Added,
+    /// The message is whole, or lost.
+    Whole(Option<Vec<u8>>),
 }
 
 /// Sends one part, or a last one of a message that carries nothing else.
@@ -71,6 +106,23 @@ struct Begun {
     latest: u64,
 }
 
+/// The message that had the last part of all, with room for its next one.
+#[derive(Debug)]
+pub(super) struct Expected {
+    pub mark: Mark,
+    begun: Begun,
+    /// How many of the bytes are the message's, and those of them that a receive may write to.
+    len: usize,
+    covered: [u8; HEAD],
+}
+
+impl Expected {
+    /// Where the next message is received.
+    pub fn buffer(&mut self) -> &mut [u8] {
+        &mut self.begun.bytes[self.len - HEAD..]
+    }
+}
+
 impl Begun {
     /// What it counts for: what it has in memory.
     fn charge(&self) -> usize {
@@ -82,6 +134,8 @@ impl Begun {
 #[derive(Debug)]
 pub(super) struct Unfinished {
     messages: HashMap<u64, Begun>,
+    /// That of the message that had the last part.
+    latest: Option<Mark>,
     /// The charges of all.
     kept: usize,
     most: usize,
@@ -90,7 +144,7 @@ pub(super) struct Unfinished {
 
 impl Default for Unfinished {
     fn default() -> Self {
-        Self { messages: HashMap::new(), kept: 0, most: KEPT_MAX, parts: 0 }
+        Self { messages: HashMap::new(), latest: None, kept: 0, most: KEPT_MAX, parts: 0 }
     }
 }
 
@@ -109,17 +163,71 @@ impl Unfinished {
             return;
         }
         if bytes.is_empty() {
-            bytes.reserve_exact(room.min(ROOM_FIRST));
+            // A part is filled up to whole words.
+            bytes.reserve_exact(room.min(ROOM_FIRST).next_multiple_of(8));
         }
         bytes.extend_from_slice(part);
         self.parts += 1;
-        let begun = Begun { bytes, latest: self.parts };
+        self.keep(mark, Begun { bytes, latest: self.parts });
+        self.latest = Some(mark);
+    }
+
+    fn keep(&mut self, mark: Mark, begun: Begun) {
+        self.remove(mark.key);
         self.kept += begun.charge();
         self.messages.insert(mark.key, begun);
         while self.kept > self.most {
             let Some((&oldest, _)) = self.messages.iter().min_by_key(|(_, begun)| begun.latest) else { break };
             self.remove(oldest);
         }
+    }
+
+    /// Takes a message that is a part by its id; one of another form loses what it belongs to.
+    pub fn take(&mut self, message: &Plain<'_>) -> Taken {
+        let Some((mark, at, last)) = part(message) else {
+            return if message.id == LAST { Taken::Whole(None) } else { Taken::Added };
+        };
+        let part = &message.body[at];
+        if last {
+            return Taken::Whole(self.finish(mark, part));
+        }
+        self.add(mark, part);
+        Taken::Added
+    }
+
+    /// The message that had the last part, if much of it is still to come. It is this value's again with [`Self::put_back`] or [`Self::put_part`].
+    pub fn expect(&mut self) -> Option<Expected> {
+        let mark = self.latest?;
+        let len = self.messages.get(&mark.key)?.bytes.len();
+        let left = (mark.total.min(PARTS_MAX as u64) as usize).checked_sub(len).filter(|left| *left >= EXPECTED_MIN)?;
+        if len < HEAD {
+            return None;
+        }
+        let mut begun = self.remove(mark.key);
+        let covered = *begun.bytes.last_chunk()?;
+        begun.bytes.resize(len + left.min(INLINE_MAX).next_multiple_of(8), 0);
+        Some(Expected { mark, begun, len, covered })
+    }
+
+    /// Nothing of it came.
+    pub fn put_back(&mut self, expected: Expected) {
+        let Expected { mark, mut begun, len, covered } = expected;
+        begun.bytes.truncate(len);
+        begun.bytes[len - HEAD..].copy_from_slice(&covered);
+        self.keep(mark, begun);
+    }
+
+    /// Its next part came, of so many bytes.
+    pub fn put_part(&mut self, expected: Expected, part: usize, last: bool) -> Taken {
+        let Expected { mark, begun: Begun { mut bytes, .. }, len, covered } = expected;
+        bytes.truncate(len + part);
+        bytes[len - HEAD..len].copy_from_slice(&covered);
+        if last {
+            return Taken::Whole((bytes.len() as u64 == mark.total).then_some(bytes));
+        }
+        self.parts += 1;
+        self.keep(mark, Begun { bytes, latest: self.parts });
+        Taken::Added
     }
 
     /// The whole message, with its last part; None if some part is missing.
@@ -173,6 +281,51 @@ mod tests {
         assert_eq!(unfinished.finish(Mark { key: 0, total: 3 }, b"y"), Some(b"xxy".to_vec()));
         (0..3).for_each(|key| drop(unfinished.finish(Mark { key: 5 - key, total: 0 }, b"")));
         assert_eq!((unfinished.kept, keys(&unfinished)), (0, vec![]), "what was charged is given back");
+    }
+
+    /// What a receive puts into the buffer of the expected part: a head, and the part.
+    fn arrives(expected: &mut Expected, part: &[u8]) {
+        let buffer = expected.buffer();
+        buffer[..HEAD].fill(0xee);
+        buffer[HEAD..HEAD + part.len()].copy_from_slice(part);
+    }
+
+    #[test]
+    fn a_part_is_received_where_it_belongs() {
+        let whole: Vec<u8> = (0..30_000u32).map(|i| (i % 253) as u8).collect();
+        let mark = Mark { key: 1, total: whole.len() as u64 };
+        let mut unfinished = Unfinished::default();
+        assert!(unfinished.expect().is_none());
+        unfinished.add(mark, &whole[..HEAD - 1]);
+        assert!(unfinished.expect().is_none(), "the head has no place");
+        unfinished.add(mark, &whole[HEAD - 1..10_000]);
+        for (from, to) in [(10_000, 10_001), (10_001, 25_000)] {
+            let mut expected = unfinished.expect().expect("much is to come");
+            assert_eq!(expected.buffer().len(), (HEAD + whole.len() - from).next_multiple_of(8));
+            arrives(&mut expected, &whole[from..to]);
+            assert!(matches!(unfinished.put_part(expected, to - from, false), Taken::Added));
+            // Another message came instead, also one that says that it is the same.
+            let mut expected = unfinished.expect().expect("much is to come");
+            arrives(&mut expected, &[9; 3000]);
+            unfinished.add(mark, b"xyz");
+            unfinished.put_back(expected);
+        }
+        assert_eq!((unfinished.messages.len(), unfinished.kept), (1, unfinished.messages[&1].charge()));
+        let mut expected = unfinished.expect().expect("much is to come");
+        arrives(&mut expected, &whole[25_000..]);
+        match unfinished.put_part(expected, 5000, true) {
+            Taken::Whole(Some(bytes)) => assert!(bytes == whole),
+            _ => panic!("it is whole"),
+        }
+        assert_eq!((unfinished.kept, unfinished.messages.len(), unfinished.expect().is_none()), (0, 0, true));
+        // What is left is little, or the sender lies about how much.
+        unfinished.add(mark, &whole[..whole.len() - EXPECTED_MIN + 1]);
+        assert!(unfinished.expect().is_none());
+        let lie = Mark { key: 2, total: u64::MAX };
+        unfinished.add(lie, &whole);
+        let mut expected = unfinished.expect().expect("much is to come");
+        assert_eq!(expected.buffer().len(), HEAD + INLINE_MAX);
+        assert!(matches!(unfinished.put_part(expected, 8, true), Taken::Whole(None)));
     }
 
     #[test]

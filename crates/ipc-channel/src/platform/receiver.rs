@@ -1,9 +1,10 @@
-//! The receiving end of a channel: a receive right, to which the port itself tells that its senders are gone.
+//! The receiving end of a channel: a receive right, to which the port itself tells that its senders are gone. It is asked for that with the first
+//! receive: a receiver that is made and sent takes no request along.
 
 use super::{
     error::OsError,
     message::IpcMessage,
-    parts::{Mark, Unfinished},
+    parts::{Expected, Mark, Taken, Unfinished},
 };
 use slipway_mach::{
     abi::notify,
@@ -14,10 +15,26 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Has a port told of the end of its last send right, in a message to itself, behind what was sent.
-pub(super) fn watch_senders(port: &ReceiveRight) -> Result<(), Error> {
-    port.notify_no_senders(port.make_send_once()?)?;
-    Ok(())
+/// What is known of the senders of a channel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Senders {
+    /// Nothing: nobody asked.
+    Unwatched,
+    /// The port tells when they are gone.
+    Watched,
+    /// The port has told that they are gone.
+    Gone,
+}
+
+impl Senders {
+    /// Has a port told of the end of its last send right, in a message to itself, behind what was sent, if that was not done.
+    pub fn watch(self, port: &ReceiveRight) -> Result<Self, Error> {
+        if self != Self::Unwatched {
+            return Ok(self);
+        }
+        port.notify_no_senders(port.make_send_once()?)?;
+        Ok(Self::Watched)
+    }
 }
 
 /// What a port may receive.
@@ -45,11 +62,44 @@ impl Incoming {
         IpcMessage::from_plain(plain, unfinished).map_or(Self::Other, Self::Message)
     }
 
+    fn of_parts(taken: Taken) -> Self {
+        IpcMessage::of_parts(taken).map_or(Self::Other, Self::Message)
+    }
+
     /// Waits for it at one port.
     pub fn receive(right: &ReceiveRight, patience: &Patience, unfinished: &mut Unfinished) -> Result<Self, Error> {
+        if let Some(expected) = unfinished.expect()
+            && let Some(incoming) = Self::receive_part(right, patience, unfinished, expected)?
+        {
+            return Ok(incoming);
+        }
         Ok(match right.receive_plain(patience.left(), |message| Self::plain(message, unfinished))? {
             Arrived::Plain(incoming) => incoming,
             Arrived::Other(received) => Self::new(received, unfinished),
+        })
+    }
+
+    /// As [`Self::receive`], where the next part of a message belongs. None, and nothing was received, if there is no room for what came.
+    fn receive_part(
+        right: &ReceiveRight,
+        patience: &Patience,
+        unfinished: &mut Unfinished,
+        mut expected: Expected,
+    ) -> Result<Option<Self>, Error> {
+        let (mark, other) = (expected.mark, &mut *unfinished);
+        let arrived = right.receive_plain_into(patience.left(), expected.buffer(), |message| match mark.expects(&message) {
+            Some(part) => Ok(part),
+            None => Err(Self::plain(message, other)),
+        });
+        if let Ok(Some(Arrived::Plain(Ok((part, last))))) = arrived {
+            return Ok(Some(Self::of_parts(unfinished.put_part(expected, part, last))));
+        }
+        // What came may be its last part, with rights.
+        unfinished.put_back(expected);
+        Ok(match arrived? {
+            Some(Arrived::Other(received)) => Some(Self::new(received, unfinished)),
+            Some(Arrived::Plain(incoming)) => incoming.err(),
+            None => None,
         })
     }
 }
@@ -96,25 +146,24 @@ impl Patience {
 #[derive(Debug)]
 pub struct OsIpcReceiver {
     right: RefCell<Option<ReceiveRight>>,
-    /// Whether the port has told that there are no senders.
-    ended: Cell<bool>,
+    senders: Cell<Senders>,
     unfinished: RefCell<Unfinished>,
 }
 
 impl Default for OsIpcReceiver {
     fn default() -> Self {
-        Self { right: RefCell::default(), ended: Cell::new(true), unfinished: RefCell::default() }
+        Self { right: RefCell::default(), senders: Cell::new(Senders::Gone), unfinished: RefCell::default() }
     }
 }
 
 impl OsIpcReceiver {
     pub(super) fn new(right: ReceiveRight) -> Self {
-        Self { right: RefCell::new(Some(right)), ended: Cell::new(false), unfinished: RefCell::default() }
+        Self { right: RefCell::new(Some(right)), senders: Cell::new(Senders::Unwatched), unfinished: RefCell::default() }
     }
 
-    /// The port has told whoever had the right before that there are no senders.
-    pub(super) fn end(&self) {
-        self.ended.set(true);
+    /// What whoever had the right before knew of the senders.
+    pub(super) fn know(&self, senders: Senders) {
+        self.senders.set(senders);
     }
 
     /// The task that had the right before had this much of a message.
@@ -122,16 +171,16 @@ impl OsIpcReceiver {
         self.unfinished.borrow_mut().add(Mark { key, total: part.len() as u64 }, part);
     }
 
-    /// The right, whether its senders are known to be gone, and what there is of messages.
-    pub(super) fn into_right(self) -> (Option<ReceiveRight>, bool, Unfinished) {
-        (self.right.into_inner(), self.ended.get(), self.unfinished.into_inner())
+    /// The right, what is known of its senders, and what there is of messages.
+    pub(super) fn into_right(self) -> (Option<ReceiveRight>, Senders, Unfinished) {
+        (self.right.into_inner(), self.senders.get(), self.unfinished.into_inner())
     }
 
     /// Takes the receiver out of this value, which receives nothing more.
     pub fn consume(&self) -> Self {
         Self {
             right: RefCell::new(self.right.take()),
-            ended: Cell::new(self.ended.replace(false)),
+            senders: Cell::new(self.senders.replace(Senders::Unwatched)),
             unfinished: RefCell::new(self.unfinished.take()),
         }
     }
@@ -164,25 +213,27 @@ impl OsIpcReceiver {
         let mut others = 0;
         let right = self.right.borrow();
         let Some(right) = &*right else {
-            return Err(if self.ended.get() { OsError::Disconnected } else { OsError::moved() });
+            return Err(if self.senders.get() == Senders::Gone { OsError::Disconnected } else { OsError::moved() });
         };
+        self.senders.set(self.senders.get().watch(right)?);
         let mut patience = Patience::new(timeout);
         loop {
-            if self.ended.get() {
+            let ended = self.senders.get() == Senders::Gone;
+            if ended {
                 patience = Patience::Over;
             }
             let incoming = Incoming::receive(right, &patience, &mut self.unfinished.borrow_mut());
             match incoming {
                 Ok(Incoming::Message(message)) => return Ok(message),
-                Ok(Incoming::NoSenders) => self.ended.set(true),
+                Ok(Incoming::NoSenders) => self.senders.set(Senders::Gone),
                 Ok(Incoming::Other) => {
                     others += 1;
                     // What is there when the senders are gone ends by itself.
-                    if !self.ended.get() && patience.is_over(others) {
+                    if !ended && patience.is_over(others) {
                         return Err(OsError::Empty);
                     }
                 }
-                Err(error) if self.ended.get() && error.is_timeout() => {
+                Err(error) if ended && error.is_timeout() => {
                     // Nobody is left to finish them.
                     self.unfinished.take();
                     return Err(OsError::Disconnected);

@@ -3,12 +3,7 @@
 //! The name is the path of a socket in the user's runtime directory, which is closed to other users. A thread waits there for the one
 //! client and gives it a send right, so that the client can connect and send before anybody accepts.
 
-use super::{
-    error::OsError,
-    message::IpcMessage,
-    receiver::{OsIpcReceiver, watch_senders},
-    sender::OsIpcSender,
-};
+use super::{error::OsError, message::IpcMessage, receiver::OsIpcReceiver, sender::OsIpcSender};
 use rustix::{
     io::Errno,
     net::{AddressFamily, Shutdown, SocketAddrUnix, SocketFlags, SocketType, accept_with, bind, listen, shutdown, socket_with},
@@ -126,8 +121,7 @@ fn serve(socket: &OwnedFd, port: &ReceiveRight) -> io::Result<()> {
             Ok(()) => {
                 // Others that come are told so, and don't wait until the channel is accepted.
                 let _ = shutdown(socket, Shutdown::Both);
-                // From here on somebody has the right.
-                return watch_senders(port).map_err(io::Error::other);
+                return Ok(());
             }
             // Another user's, or gone: the next one may be the client.
             Err(error) if is_of_client(error.kind()) => {}

@@ -4,7 +4,7 @@ use super::{
     error::{OsError, OsTrySelectError},
     message::IpcMessage,
     parts::Unfinished,
-    receiver::{Incoming, OsIpcReceiver, Patience},
+    receiver::{Incoming, OsIpcReceiver, Patience, Senders},
 };
 use slipway_mach::rights::{Arrived, Plain, PortSet, ReceiveRight};
 use std::{
@@ -66,17 +66,14 @@ impl OsIpcReceiverSet {
     pub fn add(&mut self, receiver: OsIpcReceiver) -> Result<u64, OsError> {
         let id = self.next;
         match receiver.into_right() {
-            (Some(right), ended, unfinished) => {
-                let member = Member { id, right, unfinished };
-                if ended {
-                    self.close(member);
-                } else {
-                    self.set.add(&member.right)?;
-                    self.members.insert(member.right.name(), member);
-                }
+            (Some(right), Senders::Gone, unfinished) => self.close(Member { id, right, unfinished }),
+            (Some(right), senders, unfinished) => {
+                senders.watch(&right)?;
+                self.set.add(&right)?;
+                self.members.insert(right.name(), Member { id, right, unfinished });
             }
-            (None, true, _) => self.left.push_back(OsIpcSelectionResult::ChannelClosed(id)),
-            (None, false, _) => return Err(OsError::moved()),
+            (None, Senders::Gone, _) => self.left.push_back(OsIpcSelectionResult::ChannelClosed(id)),
+            (None, ..) => return Err(OsError::moved()),
         }
         self.next += 1;
         Ok(id)

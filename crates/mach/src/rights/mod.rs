@@ -45,16 +45,9 @@ fn receive<T>(task: Task, name: u32, timeout: Option<Duration>, most: usize, see
     if buffer.is_empty() {
         buffer.resize(BUFFER_SIZE, 0);
     }
-    let (timed, timeout) = milliseconds(timeout);
     let code = loop {
         let larger = if buffer.len() < most { option::RCV_LARGE } else { 0 };
-        let request = Request {
-            option: option::RCV_MSG | larger | if timed { option::RCV_TIMEOUT } else { 0 },
-            receive_size: buffer.len().min(most),
-            receive_name: name,
-            timeout,
-            ..Request::default()
-        };
+        let request = reception(name, timeout, buffer.len().min(most), larger);
         match task.mach_msg(&mut buffer, &request) {
             Code::RCV_TOO_LARGE if larger != 0 => {
                 let needed = u32::from_le_bytes([buffer[4], buffer[5], buffer[6], buffer[7]]);
@@ -63,13 +56,27 @@ fn receive<T>(task: Task, name: u32, timeout: Option<Duration>, most: usize, see
             code => break code,
         }
     };
-    let message = if code == Code::SUCCESS || is_body_error(code) {
-        Ok(see(&buffer))
-    } else {
-        Err(Error { tried: "receiving a message", code })
-    };
+    let message = arrived(code).map(|()| see(&buffer));
     BUFFER.set(buffer);
     message
+}
+
+/// What `mach_msg` is asked for.
+fn reception(name: u32, timeout: Option<Duration>, size: usize, options: u32) -> Request {
+    let (timed, timeout) = milliseconds(timeout);
+    Request {
+        option: option::RCV_MSG | options | if timed { option::RCV_TIMEOUT } else { 0 },
+        receive_size: size,
+        receive_name: name,
+        timeout,
+        ..Request::default()
+    }
+}
+
+/// Whether a message was received, if perhaps something in it found no place.
+fn arrived(code: Code) -> Result<(), Error> {
+    let body_error = code.0 & 0xffff_c0ffu32 as i32 == Code::RCV_BODY_ERROR.0;
+    if code == Code::SUCCESS || body_error { Ok(()) } else { Err(Error { tried: "receiving a message", code }) }
 }
 
 /// Receives a message: what `plain` makes of it if it is plain, else the message as a value.
@@ -78,15 +85,14 @@ fn receive_plain<T>(
     timeout: Option<Duration>,
     plain: impl FnOnce(Plain<'_>) -> T,
 ) -> Result<Arrived<T>, Error> {
-    receive(task, name, timeout, usize::MAX, |buffer| match Plain::see(buffer) {
-        Some(message) => Arrived::Plain(plain(message)),
-        None => Arrived::Other(Received::parse(task, buffer)),
-    })
+    receive(task, name, timeout, usize::MAX, |buffer| see_plain(task, buffer, plain))
 }
 
-/// Whether a message was received although something in it found no place.
-fn is_body_error(code: Code) -> bool {
-    code.0 & 0xffff_c0ffu32 as i32 == Code::RCV_BODY_ERROR.0
+fn see_plain<T>(task: Task, buffer: &[u8], plain: impl FnOnce(Plain<'_>) -> T) -> Arrived<T> {
+    match Plain::see(buffer) {
+        Some(message) => Arrived::Plain(plain(message)),
+        None => Arrived::Other(Received::parse(task, buffer)),
+    }
 }
 
 impl ReceiveRight {
@@ -121,6 +127,23 @@ impl ReceiveRight {
     /// A code of `mach_msg`.
     pub fn receive_plain<T>(&self, timeout: Option<Duration>, plain: impl FnOnce(Plain<'_>) -> T) -> Result<Arrived<T>, Error> {
         receive_plain((self.task(), self.0.name), timeout, plain)
+    }
+
+    /// As [`Self::receive_plain`], into a buffer of the caller's, all of which may be written to. None, and nothing was received, if the message is longer.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn receive_plain_into<T>(
+        &self,
+        timeout: Option<Duration>,
+        buffer: &mut [u8],
+        plain: impl FnOnce(Plain<'_>) -> T,
+    ) -> Result<Option<Arrived<T>>, Error> {
+        let request = reception(self.0.name, timeout, buffer.len(), option::RCV_LARGE);
+        match self.0.task.mach_msg(buffer, &request) {
+            Code::RCV_TOO_LARGE => Ok(None),
+            code => arrived(code).map(|()| Some(see_plain(self.0.task, buffer, plain))),
+        }
     }
 
     /// How many messages may wait, from each sending process, before its senders do.

@@ -35,8 +35,15 @@ fn header(bits: u32, dest: u32, reply: u32, id: i32) -> [u8; HEADER] {
     header
 }
 
+/// The least bytes of a body for which it is worth it to send the pieces from where they lie.
+const LARGE: usize = 2048;
+
 /// Sends a message of plain data by a send right, which stays.
 pub(super) fn send_plain(task: Task, dest: u32, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
+    let large = timeout.is_none() && body.iter().map(|piece| piece.len()).sum::<usize>() >= LARGE;
+    if let Some(code) = large.then(|| task.send_pieces(dest, id, body)).flatten() {
+        return sent(code);
+    }
     let mut buffer = BUFFER.take();
     buffer.clear();
     buffer.extend_from_slice(&header(types::COPY_SEND, dest, abi::NULL, id));
@@ -47,6 +54,10 @@ pub(super) fn send_plain(task: Task, dest: u32, id: i32, body: &[&[u8]], timeout
     let code = task.mach_msg(&mut buffer, &request);
     settle(task, code, &buffer, Vec::new());
     BUFFER.set(buffer);
+    sent(code)
+}
+
+fn sent(code: Code) -> Result<(), Error> {
     if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
 }
 
@@ -195,6 +206,6 @@ impl Outgoing {
             None => unsafe { task.mach_msg_with_memory(&mut buffer, &request) },
         };
         settle(task, code, &buffer, self.carried);
-        if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
+        sent(code)
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{served::Served, shortcuts::Shortcuts};
 use crate::{
+    lent::Lent,
     routes::Routes,
     state::{Home, LineId, PortId, SetId},
     waiting::{For, Waiting, receivers},
@@ -15,6 +16,8 @@ pub struct Inner {
     pub routes: Routes,
     /// The threads that wait.
     pub waiting: Waiting,
+    /// Memory that messages take along.
+    pub lent: Lent,
     /// The library's own task.
     pub served: Served,
     /// Messages received by this process.

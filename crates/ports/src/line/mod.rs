@@ -271,6 +271,14 @@ impl Line {
         Ok(())
     }
 
+    /// As [`Line::write_plain`], of a body in pieces.
+    pub fn write_pieces(&mut self, record: &wire::Record, pieces: &[&[u8]]) -> Result<(), Corrupt> {
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0)?;
+        pieces.iter().for_each(|piece| self.segment.tx.fill_on(&mut self.tx, piece));
+        self.publish();
+        Ok(())
+    }
+
     #[inline(always)]
     pub(super) fn publish(&mut self) {
         self.segment.tx.publish(&self.tx);

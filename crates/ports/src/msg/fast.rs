@@ -41,7 +41,7 @@ impl Inner {
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.
     #[inline(always)]
-    fn route_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
+    pub(super) fn route_to(&mut self, space: SpaceId, name: u32) -> Option<(LineId, u32)> {
         if self.shortcuts.knows_route(space, name) || self.look_up_route(space, name).is_some() {
             return Some(self.shortcuts.route());
         }
@@ -160,7 +160,7 @@ fn to_slot<F: Format>(inner: &mut Inner, space: SpaceId, header: &Header, reply:
 /// A line that was just written to is broken, or the slot closed. What that comes to may drop descriptors, and is the
 /// watcher's, or that of the next to send.
 #[cold]
-fn lost_or_closed(inner: &mut Inner, number: LineId, lost: bool) {
+pub(super) fn lost_or_closed(inner: &mut Inner, number: LineId, lost: bool) {
     inner.shortcuts.forget();
     match lost {
         true => inner.upcall(Upcall::End(number)),

@@ -1,5 +1,6 @@
 //! `mach_msg`: sending and receiving messages as bytes in a buffer.
 //!
+//! * [`pieces`]: large plain messages.
 //! * [`format`](mod@format): what a program's format of messages is asked for; [`header`] and [`typed`]: the typed dialect's; [`darwin`]: Darwin's. * [`fast`]: plain messages, between the buffer and a ring. * `handing`: plain
 //!   messages to a thread of this process that waits. * `send`: all others.
 //! * `send_notify`: sending to a full queue. * `pseudo_receive`: a message that could not be sent. * `receive`: from queues and lines.
@@ -9,6 +10,7 @@ pub mod fast;
 pub mod format;
 mod handing;
 pub mod header;
+pub mod pieces;
 mod pseudo_receive;
 mod receive;
 mod request;

@@ -12,9 +12,9 @@ use crate::{
     },
 };
 use slipway_abi::typed::{DEALLOCATE, Descriptor, Field, NAME_MASK, set_word, word};
-use slipway_fabric::{descriptor::Reserved, sync::pages};
+use slipway_fabric::sync::pages;
 use smallvec::SmallVec;
-use std::os::fd::AsFd;
+use std::{os::fd::AsFd, sync::Arc};
 
 /// `MACH_MSG_IPC_SPACE`: there was no name for a right.
 pub(super) const IPC_SPACE: i32 = 0x2000;
@@ -55,7 +55,7 @@ pub fn copyin(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: &mut It
             }
             (false, false) => {
                 let address = word(body, place).unwrap_or(0) as usize;
-                let memory = take_memory(address, descriptor.size(), descriptor.deallocate)?;
+                let memory = take_memory(inner, address, descriptor.size(), descriptor.deallocate)?;
                 items.push(Item::Memory { at: place as u32, memory });
                 set_word(body, type_at, word(body, type_at).unwrap_or(0) | DEALLOCATE);
                 set_word(body, place, 0);
@@ -147,23 +147,23 @@ fn give_back(at: usize, len: usize) {
 }
 
 /// Copies out-of-line memory as it is now. What is large goes in a memory file, which the receiver maps:
-/// one copy instead of two.
-pub(super) fn take_memory(at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
+/// one copy instead of two; or none, if the memory is lent.
+pub(super) fn take_memory(inner: &Inner, at: usize, len: u64, deallocate: bool) -> Result<Memory, Code> {
     let size = usize::try_from(len).map_err(|_| Code::SEND_INVALID_MEMORY)?;
-    let memory = if size <= INLINE / 2 {
+    let memory = if let Some(file) = inner.lent.file(at, size) {
+        Memory::Pages(file, len)
+    } else if size <= INLINE / 2 {
         let mut bytes = vec![0; size];
         if size > 0 {
             pages::read(at, &mut bytes).map_err(|_| Code::SEND_INVALID_MEMORY)?;
         }
         Memory::Bytes(bytes)
     } else {
-        let file = objects::memory_file(len).map_err(|_| Code::SEND_NO_BUFFER)?;
-        pages::write_to_file(file.as_fd(), 0, at, size).map_err(|error| match error.raw_os_error() {
+        let file = objects::copied(at, size).map_err(|error| match error.raw_os_error() {
             Some(libc::EFAULT) => Code::SEND_INVALID_MEMORY,
             _ => Code::SEND_NO_BUFFER,
         })?;
-        objects::seal(&file).map_err(|_| Code::SEND_NO_BUFFER)?;
-        Memory::Pages(Reserved::new(file).map_err(|_| Code::SEND_NO_BUFFER)?, len)
+        Memory::Pages(Arc::new(file), len)
     };
     if deallocate && size > 0 {
         give_back(at, size);

@@ -118,7 +118,7 @@ impl Routes {
             }
             Item::Memory { at, memory: Memory::Pages(file, len) } if out.fits(1) => {
                 out.items.extend_from_slice(head(item::PAGES, at, len as usize).as_bytes());
-                out.fds.push(OutFd(Arc::new(file)));
+                out.fds.push(OutFd(file));
             }
             Item::Memory { at, memory: Memory::Lost(len) | Memory::Pages(_, len) } => {
                 out.items.extend_from_slice(head(item::LOST, at, len as usize).as_bytes());

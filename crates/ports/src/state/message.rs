@@ -3,6 +3,7 @@
 use super::{ids::LineId, right::Right};
 use slipway_fabric::descriptor::{Carried, Reserved};
 use smallvec::SmallVec;
+use std::sync::Arc;
 
 /// A message between the send and the receive.
 #[derive(Debug)]
@@ -109,7 +110,7 @@ pub enum Memory {
     /// A copy.
     Bytes(Vec<u8>),
     /// A sealed memory file of at least so many bytes, which can change no more.
-    Pages(Reserved, u64),
+    Pages(Arc<Reserved>, u64),
     /// So many bytes that were lost: there was no descriptor for their file.
     Lost(u64),
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 use slipway_fabric::{
     ring::{FUTEX_WAIT, Ring},
-    spin::{Outcome, SpinStrategy, look},
+    spin::{Outcome, SpinStrategy, look, processor},
     sync::FutexWord,
 };
 
@@ -20,6 +20,11 @@ use slipway_fabric::{
 pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (usize, usize), deadline: Option<u64>) -> Guard<'_> {
     let Some(line) = guard.lines.get_mut(number) else { return guard };
     let (ring, credit) = (line.segment.tx.clone(), line.credit.clone());
+    // A reader that needs this very processor has it while the writer sleeps. To yield could give a third party a whole turn, each time.
+    let strategy = match line.segment.strategy(processor()) {
+        SpinStrategy::Spin => SpinStrategy::Spin,
+        SpinStrategy::Yield | SpinStrategy::Sleep => SpinStrategy::Sleep,
+    };
     let consumed = Line::consumption_of(&ring, &credit, slot);
     // What was taken between the refusal and this mark would be no news to it.
     let refused = if slot == NO_SLOT { Ok(()) } else { line.credit(slot) };
@@ -29,7 +34,7 @@ pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (us
     let me = Me::get(&mut guard);
     guard.waiting.list.push(Wait::of_nothing(me.number, For::Line(number.index)));
     drop(guard);
-    at_line(&me, &ring, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
+    at_line(&me, &ring, strategy, &|| Line::consumption_of(&ring, &credit, slot) != consumed, deadline);
     guard = me.process.lock();
     guard.waiting.forget(me.number);
     me.keep();
@@ -45,9 +50,9 @@ pub fn for_line(mut guard: Guard<'_>, number: LineId, slot: u32, (len, fds): (us
 }
 
 /// Waits until the reader of the ring has `moved` on, or the thread is woken.
-fn at_line(me: &Me, ring: &Ring, moved: &dyn Fn() -> bool, deadline: Option<u64>) {
+fn at_line(me: &Me, ring: &Ring, strategy: SpinStrategy, moved: &dyn Fn() -> bool, deadline: Option<u64>) {
     let stirs = || moved() || me.waiter.is_woken();
-    if look(SpinStrategy::Spin, settings::spin_ns(), deadline, stirs) != Outcome::Won {
+    if look(strategy, settings::spin_ns(), deadline, stirs) != Outcome::Won {
         ring.arm_writer_on_futex();
         let words = [(ring.writer_word(), FUTEX_WAIT), (&me.waiter.word, ASLEEP)];
         let sleep = || match FutexWord::can_wait_any() && !signals::are_held() {

@@ -281,7 +281,7 @@ impl Parser<'_> {
         Ok(match head.kind {
             item::BYTES => Memory::Bytes(take_bytes(rest, count).ok_or_else(|| wrong("item"))?.to_vec()),
             item::PAGES => match self.descriptor("item")? {
-                Some(file) if objects::is_sealed(&file, head.count) => Memory::Pages(file, head.count),
+                Some(file) if objects::is_sealed(&file, head.count) => Memory::Pages(Arc::new(file), head.count),
                 Some(_) => return Err(wrong("memory file")),
                 None => Memory::Lost(head.count),
             },

@@ -51,7 +51,7 @@ pub fn take(inner: &mut Inner, space: SpaceId, body: &[u8], into: &mut Body) -> 
         at += len;
         match of {
             kind::PORT => take_port(inner, space, descriptor, into)?,
-            kind::OOL | kind::OOL_VOLATILE => take_memory(descriptor, into)?,
+            kind::OOL | kind::OOL_VOLATILE => take_memory(inner, descriptor, into)?,
             kind::OOL_PORTS => take_ports(inner, space, descriptor, into)?,
             _ => return Err(Code::SEND_INVALID_TYPE),
         }
@@ -98,12 +98,12 @@ fn region(descriptor: &[u8]) -> Result<(usize, u32, bool), Code> {
     Ok((address as usize, number(descriptor, 12)?, descriptor[8] != 0))
 }
 
-fn take_memory(descriptor: &[u8], into: &mut Body) -> Result<(), Code> {
+fn take_memory(inner: &Inner, descriptor: &[u8], into: &mut Body) -> Result<(), Code> {
     if descriptor[9] > VIRTUAL_COPY {
         return Err(Code::SEND_INVALID_TYPE);
     }
     let (address, size, deallocate) = region(descriptor)?;
-    let memory = typed::take_memory(address, u64::from(size), deallocate)?;
+    let memory = typed::take_memory(inner, address, u64::from(size), deallocate)?;
     let at = place(into, type_word(types::BYTE, 8, size) & !INLINE | DEALLOCATE);
     into.items.push(Item::Memory { at, memory });
     Ok(())
