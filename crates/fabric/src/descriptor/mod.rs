@@ -114,7 +114,11 @@ impl Reserved {
         let mut copies = Vec::new();
         for fd in fds {
             // Rights come as pairs of a socket and a pipe.
-            let likely = received.len().checked_sub(2).and_then(|before| received[before].as_ref()?.kind);
+            let likely = match received.len() {
+                0 => None,
+                1 => Some(Kind::Pipe),
+                many => received[many - 2].as_ref().and_then(|before| before.kind),
+            };
             let kind = Kind::of(&fd, likely);
             let (it, copy) = match kind {
                 // It does not stay. Some file systems' files wait with each of their descriptors that is closed.

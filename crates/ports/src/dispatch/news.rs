@@ -54,6 +54,7 @@ impl Inner {
     pub(crate) fn refresh_senders(&mut self, port: PortId) {
         if let Some(exported) = self.exported_mut(port) {
             exported.t = None;
+            self.let_go();
             self.refresh_holders(port);
         }
     }

@@ -231,7 +231,9 @@ impl Line {
         if !self.fits(len)? {
             return Err(Stall::Ring);
         }
-        if fds > 0 && !(self.may_keep(fds) && objects::writable(&self.fd_socket)) { Err(Stall::Ring) } else { Ok(()) }
+        // Where the other end has taken all that went before, the socket has free space.
+        let has_room = |line: &mut Self| line.may_keep(fds) && (line.kept.is_empty() || objects::writable(&line.fd_socket));
+        if fds > 0 && !has_room(self) { Err(Stall::Ring) } else { Ok(()) }
     }
 
     /// Whether so many more descriptors may wait for the other end. If not the bell tells when it has taken some.
@@ -239,7 +241,7 @@ impl Line {
         if self.out.take(fds, 0).is_some() {
             return true;
         }
-        self.release_kept();
+        self.release_kept_or(|_| true);
         (self.kept.is_empty() && self.backlog.is_empty()) || self.out.take(fds, 0).is_some()
     }
 

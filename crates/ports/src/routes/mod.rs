@@ -75,6 +75,8 @@ pub struct Routes {
     pub upcalls: VecDeque<Upcall>,
     /// Lines on which something may be left to do when the state's effects are through.
     pub stirred: Vec<LineId>,
+    /// Lines that keep descriptors which this process holds for rights of its own, too: see [`Routes::let_go`].
+    keeping: Vec<LineId>,
     /// Messages sent by this process.
     pub sent: u64,
     /// When this process said that it leaves, on the monotonic clock; 0 if it has not.
@@ -148,6 +150,22 @@ impl Routes {
     pub fn stir(&mut self, line: LineId) {
         if self.stirred.last() != Some(&line) {
             self.stirred.push(line);
+        }
+    }
+
+    /// A descriptor that may be on its way to others is held for no right here any more. The lines that keep copies until
+    /// their other ends have taken them are looked at when the effects are through: from here on they are to hear of that.
+    pub(crate) fn let_go(&mut self) {
+        self.stirred.append(&mut self.keeping);
+    }
+
+    /// Closes what a line kept and its other end has taken.
+    fn look_at_kept(&mut self, number: LineId) {
+        let Self { lines, keeping, .. } = self;
+        let Some(line) = lines.get_mut(number).filter(|line| !line.kept.is_empty()) else { return };
+        line.release_kept();
+        if !line.kept.is_empty() && !keeping.contains(&number) {
+            keeping.push(number);
         }
     }
 

@@ -48,6 +48,7 @@ impl Routes {
             out.count.add();
         }
         self.state.destroy_right(dest);
+        self.look_at_kept(number);
         match written {
             Ok(()) => {
                 if slot != NO_SLOT && self.lines.get(number).is_some_and(|line| line.credit.closed(slot).is_some()) {
