@@ -67,7 +67,10 @@ impl Routes {
         if let Some(remote) = self.take_remote(port) {
             // It may be on its way to others.
             remote.s.iter().for_each(unregister);
-            self.identities.remove(&remote.identity);
+            match remote.bundled {
+                Some(place) => self.drop_bundled(remote.identity, place),
+                None => drop(self.identities.remove(&remote.identity)),
+            }
             self.let_go();
             for message in remote.stranded {
                 self.state.destroy_message(message);

@@ -9,17 +9,20 @@
 //! * `endpoints`: a port's sockets. * `credit`: what senders may send. * `trust`: proof of whose a port is.
 //! * `attach`: makes lines. * `accept`: takes them. * `retire`: ends those that nothing needs.
 //! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
+//! * `bundle`, `unbundle`: many rights as one descriptor. * `foreign`, `pass_on`: rights to third parties' ports, in and out.
 //! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
 //! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
 //! * `left`: rights to ports that moved, for what their senders left. * `leave`: sends that on, and ends in order.
 
 mod accept;
 pub mod attach;
+mod bundle;
 mod credit;
 mod cycles;
 mod defer;
 mod endpoints;
 mod export;
+mod foreign;
 mod forget;
 pub mod import;
 mod leave;
@@ -27,12 +30,14 @@ mod left;
 mod line_rights;
 mod listen;
 mod migrate;
+mod pass_on;
 mod retire;
 pub mod send;
 pub mod table;
 mod teardown;
 mod tokens;
 pub mod trust;
+mod unbundle;
 pub mod watch;
 pub mod write;
 
@@ -65,6 +70,8 @@ pub struct Routes {
     pub once_ends: Slab<OnceEnd>,
     /// Ports by the identity of their sending end.
     identities: FxHashMap<u64, PortId>,
+    /// Rights that came as one descriptor and were not used yet.
+    bundles: bundle::Bundles,
     /// What is held for others.
     pub ledger: Ledger,
     /// What the watcher listens to.
@@ -183,17 +190,5 @@ impl Routes {
     /// Whether nothing is known of the port any more, or that it is dead.
     pub(crate) fn is_gone(&self, port: PortId) -> bool {
         self.state.ports.get(port.0 as usize).is_none_or(|it| it.is_dead())
-    }
-
-    /// The port at a slot of this end, wherever it is by now.
-    pub(crate) fn port_of_in(&self, line: LineId, slot: u32) -> Option<PortId> {
-        let it = self.lines.get(line)?.ins.get(slot as usize)?.as_ref()?;
-        if it.closed { self.identities.get(&it.identity).copied() } else { Some(it.port) }
-    }
-
-    /// The port at a slot of the other end, wherever it is by now.
-    pub(crate) fn port_of_out(&self, line: LineId, slot: u32) -> Option<PortId> {
-        let it = self.lines.get(line)?.outs.get(slot as usize)?.as_ref()?;
-        if it.closed { self.identities.get(&it.identity).copied() } else { Some(it.port) }
     }
 }
