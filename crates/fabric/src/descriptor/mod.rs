@@ -136,6 +136,13 @@ impl Reserved {
         received
     }
 
+    /// A Unix socket that none but this process is to read: what lies in it may be taken out when it is closed.
+    #[must_use]
+    pub fn as_queue(mut self) -> Self {
+        self.kind = Some(Kind::Queue);
+        self
+    }
+
     /// What it leads to.
     pub fn kind(&self) -> Kind {
         self.kind.unwrap_or_else(|| Kind::of(self, None))

@@ -344,6 +344,11 @@ impl Line {
         }
     }
 
+    /// So many descriptors may be taken in this go, beside those of records.
+    pub fn spend_on(&mut self, descriptors: usize) {
+        self.spent += descriptors * FD_COST;
+    }
+
     /// Takes `n` descriptors that belong to the front record; None if they have not all come.
     #[inline]
     pub fn take_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
@@ -351,7 +356,7 @@ impl Line {
     }
 
     fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
-        self.spent += n * FD_COST;
+        self.spend_on(n);
         receive_batch(&self.fd_socket, &self.account, n)
     }
 

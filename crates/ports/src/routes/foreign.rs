@@ -67,7 +67,7 @@ impl Routes {
         let charged = charge.is_some() || account.is_none();
         let account = account.unwrap_or_else(|| self.ledger.apart());
         let contents = match socket {
-            Some(socket) => Contents::Sealed(socket, charge, account),
+            Some(socket) => Contents::Sealed(socket.as_queue(), charge, account),
             None => Contents::Open(Vec::new()),
         };
         let key = self.bundles.table.insert(Bundle { contents, rights, live: 0 }) as u32;

@@ -33,6 +33,7 @@ impl Routes {
     /// A number that the peer was not given. Nothing of the message is left then.
     pub(crate) fn import(&mut self, view: View, parsed: Parsed) -> Result<Option<Box<Message>>, Corrupt> {
         match parsed {
+            Parsed::Whole(parsed) if parsed.bundle.is_some() && matches!(view, View::Loose) => Err(corrupt()),
             Parsed::Whole(mut parsed) => {
                 self.begin_bundle(parsed.bundle.take());
                 let message = self.import_message(view, parsed);

@@ -2,6 +2,7 @@
 
 use super::{Route, Routes, endpoints::shared};
 use crate::{
+    account::Charge,
     line::{OutFd, is_promised},
     objects,
     state::{Home, LineId, PortId, Right, message::Message},
@@ -24,6 +25,36 @@ pub(super) struct Packed {
     pub numbers: FxHashMap<PortId, u32>,
     pub identities: Vec<u64>,
     pub socket: OutFd,
+}
+
+/// What is in a bundle that is on its way.
+#[derive(Debug)]
+struct Inside {
+    fds: Vec<OutFd>,
+    #[allow(dead_code, reason = "its drop is what counts")]
+    charge: Charge,
+}
+
+/// The socket of a bundle with these descriptors.
+fn sealed(fds: &[OutFd]) -> io::Result<Reserved> {
+    let (sender, receiver) = objects::socket_pair()?;
+    for some in fds.chunks(objects::FD_BATCH) {
+        let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+        objects::send(sender.as_fd(), &[&[some.len() as u8]], &some)?;
+    }
+    Reserved::new(receiver)
+}
+
+/// A descriptor of a message that is taken back, to be taken in or sent again. The reader that did not accept the message may have
+/// opened the bundle: it is made again.
+///
+/// # Errors
+/// Those of fcntl(2), socketpair(2) and sendmsg(2).
+pub(super) fn taken_back(fd: &OutFd) -> io::Result<Reserved> {
+    match fd.0.carried().and_then(|carried| carried.downcast_ref::<Inside>()) {
+        Some(inside) => sealed(&inside.fds),
+        None => Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0)?),
+    }
 }
 
 impl Routes {
@@ -92,12 +123,7 @@ impl Routes {
             return None;
         }
         let charge = self.lines.get(line)?.out.take(fds.len(), 0)?;
-        let (sender, receiver) = objects::socket_pair().ok()?;
-        for some in fds.chunks(objects::FD_BATCH) {
-            let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
-            objects::send(sender.as_fd(), &[&[some.len() as u8]], &some).ok()?;
-        }
-        let socket = Reserved::new(receiver).ok()?.with(Box::new(charge));
+        let socket = sealed(&fds).ok()?.with(Box::new(Inside { fds, charge }));
         Some(Packed { numbers, identities, socket: OutFd(Arc::new(socket)) })
     }
 }

@@ -78,7 +78,8 @@ impl Routes {
         let mut rest = Vec::with_capacity(rights.len());
         for (number, it) in rights.into_iter().enumerate() {
             let pair = pair();
-            let sealed = it.port.filter(|port| self.remote(*port).is_some_and(|remote| remote.bundled == Some((key, number as u32))));
+            let sealed =
+                it.port.filter(|port| self.remote(*port).is_some_and(|remote| remote.bundled == Some((key, number as u32))));
             match sealed {
                 Some(port) => {
                     self.unbundle(port, pair);

@@ -257,6 +257,36 @@ fn many_rights_are_passed_on_as_one_descriptor() {
     ports.iter().for_each(|(_, pipe)| hung_up(pipe));
 }
 
+/// The port moved before the message was accepted: its rights go to the new owner, whatever became of the bundle.
+#[test]
+fn a_bundle_that_is_taken_back_is_whole() {
+    let (door, ports) = (Port::new(), many());
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let given: Vec<(u32, OwnedFd)> = ports.iter().map(|it| it.port.give()).collect();
+    let names: Vec<u32> = given.iter().map(|it| it.0).collect();
+    let msg = Msg::new(12, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_SEND, &names);
+    assert_eq!(send(&msg), Code::SUCCESS);
+    let packet_of = |socket: &OwnedFd| {
+        let mut inside = Vec::new();
+        objects::receive(socket.as_fd(), &mut [0], &mut inside).expect("a packet");
+        inside
+    };
+    let take_out = |socket: &OwnedFd| {
+        packet_of(socket).iter().step_by(2).map(|s| objects::identity(s).expect("a socket")).collect::<Vec<_>>()
+    };
+    // The record stays in the ring, and its descriptor has come.
+    tools::until("a record", || line.has_come());
+    let socket: Reserved = packet_of(&line.fd_socket).remove(0);
+    assert_eq!(take_out(&socket.into_owned()), identities(&ports));
+    // What the old owner accepted is the first message.
+    let mut accepted = RxCount::default();
+    line.credit.accept(0, &mut accepted);
+    line.credit.close(0, &accepted, Closed::Moved);
+    line.ring();
+    let (record, fds) = next(&mut Line::take(&door.r), kind::MESSAGE);
+    assert_eq!((record.id, take_out(&fds[0])), (12, identities(&ports)));
+}
+
 /// Rights that came in one bundle and go on in another, or alone.
 #[test]
 fn rights_of_a_bundle_are_passed_on() {
