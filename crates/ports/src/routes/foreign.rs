@@ -55,9 +55,10 @@ impl Routes {
         Ok(Right::Send(port))
     }
 
-    /// Begins to take in a message with a bundle; None if it has none.
-    pub(super) fn begin_bundle(&mut self, bundle: Option<ParsedBundle>) {
-        let Some(ParsedBundle { socket, identities }) = bundle else { return };
+    /// Begins to take in a message, with its bundle if it has one.
+    pub(super) fn begin_bundle(&mut self, bundle: Option<Box<ParsedBundle>>) {
+        let Some(bundle) = bundle else { return };
+        let ParsedBundle { socket, identities } = *bundle;
         let rights: Vec<Bundled> = identities.into_iter().map(|identity| Bundled { identity, port: None }).collect();
         let (mut charge, mut account) = (None, None);
         if let Some(of) = socket.as_ref().and_then(Charge::of) {

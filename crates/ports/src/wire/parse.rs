@@ -46,7 +46,7 @@ pub struct ParsedMessage {
     /// Its rights and memory, as the body describes them.
     pub items: SmallVec<[ParsedItem; 1]>,
     /// Those of its rights that came as one descriptor.
-    pub bundle: Option<ParsedBundle>,
+    pub bundle: Option<Box<ParsedBundle>>,
     /// What it is charged as; None if its sender has left more unreceived than it may: it is lost.
     pub charge: Option<Charge>,
     /// The bytes of body and items.
@@ -233,7 +233,7 @@ struct Parser<'a> {
     /// How many receive rights are around what is read.
     depth: u32,
     /// The message's bundle, which has the last of its descriptors.
-    bundle: Option<ParsedBundle>,
+    bundle: Option<Box<ParsedBundle>>,
 }
 
 impl Parser<'_> {
@@ -310,7 +310,7 @@ impl Parser<'_> {
         if socket.as_ref().is_some_and(|socket| !objects::is_pair(socket)) {
             return Err(wrong("bundle"));
         }
-        self.bundle = Some(ParsedBundle { socket, identities });
+        self.bundle = Some(Box::new(ParsedBundle { socket, identities }));
         Ok(())
     }
 

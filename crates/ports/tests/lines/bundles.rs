@@ -64,6 +64,14 @@ fn delivered(numbers: &[u32], identities: &[u64], socket: OwnedFd) -> Vec<u32> {
     (0..numbers.len()).map(|at| msg.u32(40 + 8 * at)).collect()
 }
 
+/// An honest bundle has come: the names of its rights, and the ports.
+fn came() -> (Vec<u32>, Vec<(Port, OwnedFd)>) {
+    let ports = many();
+    let claims = identities(&ports);
+    let (socket, ports) = bundle(ports);
+    (delivered(&all(), &claims, socket), ports)
+}
+
 fn hung_up(pipe: &OwnedFd) {
     tools::until("the right is given up", || objects::hung_up(pipe));
 }
@@ -76,10 +84,7 @@ fn reaches(name: u32, port: &Port) {
 
 #[test]
 fn rights_of_a_bundle_are_used_and_given_up() {
-    let ports = many();
-    let claims = identities(&ports);
-    let (socket, ports) = bundle(ports);
-    let names = delivered(&all(), &claims, socket);
+    let (names, ports) = came();
     reaches(names[3], &ports[3].0);
     Task::current().deallocate(names[3]).expect("a right");
     hung_up(&ports[3].1);
@@ -92,10 +97,7 @@ fn rights_of_a_bundle_are_used_and_given_up() {
 #[test]
 fn rights_that_are_never_used_are_given_up_one_by_one_or_all_at_once() {
     for keep in [0, MANY - 1] {
-        let ports = many();
-        let claims = identities(&ports);
-        let (socket, ports) = bundle(ports);
-        let names = delivered(&all(), &claims, socket);
+        let (names, ports) = came();
         names[keep..].iter().for_each(|name| Task::current().deallocate(*name).expect("a right"));
         ports[keep..].iter().for_each(|(_, pipe)| hung_up(pipe));
         assert!(ports[..keep].iter().all(|(_, pipe)| !objects::hung_up(pipe)));
@@ -121,10 +123,7 @@ fn a_port_that_is_known_is_the_same_port() {
 
 #[test]
 fn a_port_of_a_bundle_that_was_not_opened_is_known_when_it_comes_again() {
-    let ports = many();
-    let claims = identities(&ports);
-    let (socket, ports) = bundle(ports);
-    let names = delivered(&all(), &claims, socket);
+    let (names, ports) = came();
     // Over a line, as its owner's.
     let (door, own) = (Port::new(), receive_right());
     let (mut line, _, token) = line_to(&door, own);
@@ -290,16 +289,13 @@ fn a_bundle_that_is_taken_back_is_whole() {
 /// Rights that came in one bundle and go on in another, or alone.
 #[test]
 fn rights_of_a_bundle_are_passed_on() {
-    let ports = many();
-    let claims = identities(&ports);
-    let (socket, ports) = bundle(ports);
-    let names = delivered(&all(), &claims, socket);
+    let (names, ports) = came();
     let door = Port::new();
     let (mut line, to, _) = line_to(&door, receive_right());
     let msg = |of: u32, names: &[u32]| Msg::new(11, (to, types::COPY_SEND), (0, 0)).ports(of, names);
     assert_eq!(send(&msg(types::COPY_SEND, &names[..1])), Code::SUCCESS);
     let (_, fds) = next(&mut line, kind::MESSAGE);
-    assert_eq!(objects::identity(&fds[0]).ok(), Some(claims[0]));
+    assert_eq!(objects::identity(&fds[0]).ok(), Some(ports[0].0.identity()));
     assert_eq!(send(&msg(types::MOVE_SEND, &names)), Code::SUCCESS);
     let (_, last) = next(&mut line, kind::MESSAGE);
     assert_eq!((fds.len(), last.len()), (2, 1));
@@ -312,10 +308,7 @@ fn rights_of_a_bundle_are_passed_on() {
 /// The end of a port is heard of also while a bundle has its right.
 #[test]
 fn a_port_of_a_bundle_dies() {
-    let ports = many();
-    let claims = identities(&ports);
-    let (socket, mut ports) = bundle(ports);
-    let (names, told) = (delivered(&all(), &claims, socket), receive_right());
+    let ((names, mut ports), told) = (came(), receive_right());
     let task = Task::current();
     task.request_notification(names[0], notify::DEAD_NAME, 0, told, types::MAKE_SEND_ONCE).expect("a request");
     drop(ports.remove(0));
