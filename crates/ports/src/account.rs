@@ -33,6 +33,9 @@ const MEMORY: usize = 8 * crate::abi::MESSAGE_MAX;
 /// The memory that all accounts share.
 const MEMORY_OF_ALL: usize = 3 * MEMORY;
 
+/// So many descriptors all accounts together may have under any limit.
+const FEW: usize = 16;
+
 /// A quarter of the descriptors that this process may have now.
 fn quarter_of_descriptors() -> usize {
     getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| limit as usize) / 4
@@ -103,7 +106,13 @@ impl Ledger {
 impl Account {
     /// Charges so much to the account, if it may have that.
     pub fn take(self: &Arc<Self>, descriptors: usize, bytes: usize) -> Option<Charge> {
-        self.take_of(if descriptors > 0 { quarter_of_descriptors() } else { 0 }, descriptors, bytes)
+        self.take_of(if descriptors > 0 { self.quarter_for(descriptors) } else { 0 }, descriptors, bytes)
+    }
+
+    /// A quarter of the process's descriptors, where so many more are to be charged: as long as all are [`FEW`], as many. A
+    /// right that travels alone costs no look at the limit.
+    fn quarter_for(&self, more: usize) -> usize {
+        if self.all.descriptors.load(Relaxed) + more <= FEW { FEW } else { quarter_of_descriptors() }
     }
 
     /// As [`Account::take`], where so many descriptors are a quarter.
@@ -127,7 +136,7 @@ impl Account {
 
     /// Holds the descriptors that came with a packet. Of those that are more than the account may have nothing is left.
     fn hold(self: &Arc<Self>, fds: Vec<Arrived>) -> impl Iterator<Item = Arrived> {
-        let quarter = quarter_of_descriptors();
+        let quarter = self.quarter_for(fds.len());
         fds.into_iter().map(move |fd| Some(fd?.with(Box::new(self.take_of(quarter, 1, 0)?))))
     }
 

@@ -35,10 +35,19 @@ impl Closer {
     /// Closes descriptors: those that may keep the thread on another. Not to be called with the process's lock held.
     #[cold]
     pub fn close(&'static self, doomed: Vec<Doomed>) {
-        let (slow, quick) = part(doomed);
+        let (mut slow, quick) = part(doomed);
         close(quick);
         if slow.is_empty() {
             return;
+        }
+        if self.slow.lock().threads >= THREADS / 2 {
+            // Another peer's files may keep these threads: what lies in an honest one's bundle does not wait for them.
+            let (queues, rest): (Vec<_>, Vec<_>) = slow.into_iter().partition(Doomed::is_queue);
+            let inside: Vec<_> = queues.iter().flat_map(Doomed::take_out).collect();
+            let (more, quick) = part(queues.into_iter().chain(inside).collect());
+            close(quick);
+            slow = rest;
+            slow.extend(more);
         }
         let mut all = self.slow.lock();
         all.doomed.extend(slow);

@@ -184,6 +184,7 @@ impl Inner {
     /// Copies of a special port of a space, if it was set, as descriptors for the child.
     fn heirloom(&mut self, space: SpaceId, which: Special) -> Option<Pair> {
         let Right::Send(port) = *place(which, self.state.space_mut(space)) else { return None };
+        self.open_bundle_of(port);
         let (s, t): (Arc<Reserved>, Arc<Reserved>) = if self.remote(port).is_some() {
             (self.remote(port)?.s.clone()?, self.holder(port).ok()?)
         } else {

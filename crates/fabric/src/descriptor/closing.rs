@@ -1,7 +1,10 @@
 //! Closing, so that no lock is held meanwhile by a thread that has to wait, and with few calls.
 
 use super::{Carried, MARKED, kind::Kind, losses};
-use crate::{packet::holds_unread, sync::Ordering};
+use crate::{
+    packet::{holds_unread, receive},
+    sync::Ordering,
+};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use std::{
     cell::Cell,
@@ -61,6 +64,9 @@ pub fn release_closes() -> Vec<Doomed> {
     })
 }
 
+/// Packets that are taken out of a socket at most.
+const PACKETS: usize = 64;
+
 /// A descriptor that nobody uses any more, and that is still open, and the library's own.
 #[derive(Debug)]
 pub struct Doomed {
@@ -82,6 +88,28 @@ impl Doomed {
     /// Whether it is of a kind of file that the library does not use.
     pub fn is_foreign(&self) -> bool {
         self.kind == Some(Kind::Foreign)
+    }
+
+    /// Whether it is a socket that none but this process is to read.
+    pub fn is_queue(&self) -> bool {
+        self.kind == Some(Kind::Queue)
+    }
+
+    /// Takes out what lies in it, if it [is such a socket](Self::is_queue): where closing may wait, so does nothing but what
+    /// that is itself.
+    pub fn take_out(&self) -> Vec<Self> {
+        let mut inside = Vec::new();
+        for _ in 0..PACKETS {
+            let Some(fd) = self.fd.as_ref().filter(|_| self.is_queue() && self.losses == losses()) else { break };
+            let mut take = |fd: OwnedFd| {
+                let kind = Kind::of(&fd, None);
+                inside.push(Self::new(fd, Some(kind), losses(), None));
+            };
+            if !receive(fd, &mut [0], &mut take).is_ok_and(|packet| packet.len > 0) {
+                break;
+            }
+        }
+        inside
     }
 
     /// Whether closing it may wait, of one that poll(2) says something of: for a descriptor that lies unread in it, as a
@@ -123,7 +151,7 @@ pub fn part(doomed: Vec<Doomed>) -> (Vec<Doomed>, Vec<Doomed>) {
         match it.kind {
             Some(Kind::Foreign) => slow.push(it),
             Some(Kind::Pipe | Kind::Memory) => quick.push(it),
-            Some(Kind::Unix) | None => unknown.push(it),
+            Some(Kind::Unix | Kind::Queue) | None => unknown.push(it),
         }
     }
     let mut looks: Vec<PollFd<'_>> =
@@ -186,6 +214,27 @@ mod tests {
     use crate::packet::{holds_unread, send};
     use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
     use std::os::fd::AsFd;
+
+    #[test]
+    fn what_lies_in_a_socket_of_nobody_elses_can_be_taken_out() {
+        let (a, b) = socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("sockets");
+        let (read, write) = rustix::pipe::pipe().expect("a pipe");
+        let file = std::fs::File::open("/dev/null").expect("a file");
+        send(a.as_fd(), &[&[2]], &[write.as_fd(), a.as_fd()]).expect("room");
+        send(a.as_fd(), &[&[1]], &[file.as_fd()]).expect("room");
+        drop((a, write));
+        let copy = Doomed::new(b.try_clone().expect("a copy"), Some(Kind::Unix), losses(), None);
+        assert!(copy.take_out().is_empty());
+        let doomed = Doomed::new(b, Some(Kind::Queue), losses(), None);
+        let mut inside = doomed.take_out();
+        inside.push(doomed);
+        let (slow, quick) = part(inside);
+        assert!(slow.len() == 1 && slow[0].is_foreign() && quick.len() == 3);
+        close(quick);
+        let mut looks = [PollFd::new(&read, PollFlags::IN)];
+        rustix::event::poll(&mut looks, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("a pipe");
+        assert!(looks[0].revents().contains(PollFlags::HUP));
+    }
 
     /// It may be a copy of a socket that others read.
     #[test]

@@ -15,6 +15,8 @@ pub enum Kind {
     Unix,
     /// A pipe or FIFO.
     Pipe,
+    /// A Unix socket that none but this process is to read.
+    Queue,
     /// A memory file.
     Memory,
     /// A kind that is not used here. The thread that closes it may wait.

@@ -114,7 +114,11 @@ impl Reserved {
         let mut copies = Vec::new();
         for fd in fds {
             // Rights come as pairs of a socket and a pipe.
-            let likely = received.len().checked_sub(2).and_then(|before| received[before].as_ref()?.kind);
+            let likely = match received.len() {
+                0 => None,
+                1 => Some(Kind::Pipe),
+                many => received[many - 2].as_ref().and_then(|before| before.kind),
+            };
             let kind = Kind::of(&fd, likely);
             let (it, copy) = match kind {
                 // It does not stay. Some file systems' files wait with each of their descriptors that is closed.
@@ -130,6 +134,13 @@ impl Reserved {
         }
         closing::close_copies(copies);
         received
+    }
+
+    /// A Unix socket that none but this process is to read: what lies in it may be taken out when it is closed.
+    #[must_use]
+    pub fn as_queue(mut self) -> Self {
+        self.kind = Some(Kind::Queue);
+        self
     }
 
     /// What it leads to.

@@ -54,6 +54,7 @@ impl Inner {
     pub(crate) fn refresh_senders(&mut self, port: PortId) {
         if let Some(exported) = self.exported_mut(port) {
             exported.t = None;
+            self.let_go();
             self.refresh_holders(port);
         }
     }
@@ -68,6 +69,7 @@ impl Inner {
 
     /// Looks whether a remote port has died since anybody last looked.
     pub(crate) fn refresh_remote(&mut self, port: PortId) {
+        self.open_bundle_of(port);
         if matches!(self.state.port(port).home, Home::Remote)
             && let Some(remote) = self.remote(port)
             && remote.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
@@ -90,6 +92,7 @@ impl Inner {
                 self.refresh_holders(port);
             }
             Some(Deferred::Resend(port)) => self.resend_stranded(port),
+            Some(Deferred::Open(bundle)) => self.open_bundle(bundle),
             None => {}
         }
     }

@@ -249,10 +249,12 @@ impl Inner {
         let mut items = vec![0; record.items as usize];
         line.copy_out(body.len(), &mut items);
         let parsed = parse::message(record, body, items, fds, Some(&line.account).filter(|_| kept))?;
-        if let Parsed::Whole(message) = &parsed
-            && record.flags & flag::SPILLED != 0
-        {
-            line.spent += message.len;
+        if let Parsed::Whole(message) = &parsed {
+            if record.flags & flag::SPILLED != 0 {
+                line.spent += message.len;
+            }
+            // It may have to be opened.
+            line.spend_on(message.bundle.as_ref().map_or(0, |bundle| 2 * bundle.identities.len()));
         }
         Ok(parsed)
     }

@@ -133,6 +133,23 @@ pub struct Line {
     pub refused: bool,
 }
 
+/// Takes so many descriptors off a socket, which are held on an account. They come in as few packets as can be, each of which
+/// says how many it has: the number of packets to be taken is the caller's, not one that the other end goes on choosing. None if that is
+/// not what lies there.
+pub fn receive_batch(socket: &Reserved, account: &Arc<Account>, n: usize) -> Option<Vec<Arrived>> {
+    let mut fds = Vec::new();
+    while fds.len() < n {
+        let (mut count, after) = ([0; 1], n.min(fds.len() + objects::FD_BATCH));
+        let packet = account::receive_held(socket.as_fd(), &mut count, &mut fds, |_| Arc::clone(account)).ok()?;
+        if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::FD_BATCH + 1 {
+            return None;
+        }
+        // Those that found no place are the last of a packet.
+        fds.resize_with(after, || None);
+    }
+    Some(fds)
+}
+
 impl Line {
     /// A line over a segment and its sockets.
     pub fn new(
@@ -231,7 +248,9 @@ impl Line {
         if !self.fits(len)? {
             return Err(Stall::Ring);
         }
-        if fds > 0 && !(self.may_keep(fds) && objects::writable(&self.fd_socket)) { Err(Stall::Ring) } else { Ok(()) }
+        // Where the other end has taken all that went before, the socket has free space.
+        let has_room = |line: &mut Self| line.may_keep(fds) && (line.kept.is_empty() || objects::writable(&line.fd_socket));
+        if fds > 0 && !has_room(self) { Err(Stall::Ring) } else { Ok(()) }
     }
 
     /// Whether so many more descriptors may wait for the other end. If not the bell tells when it has taken some.
@@ -239,7 +258,7 @@ impl Line {
         if self.out.take(fds, 0).is_some() {
             return true;
         }
-        self.release_kept();
+        self.release_kept_or(|_| true);
         (self.kept.is_empty() && self.backlog.is_empty()) || self.out.take(fds, 0).is_some()
     }
 
@@ -333,28 +352,20 @@ impl Line {
         }
     }
 
+    /// So many descriptors may be taken in this go, beside those of records.
+    pub fn spend_on(&mut self, descriptors: usize) {
+        self.spent += descriptors * FD_COST;
+    }
+
     /// Takes `n` descriptors that belong to the front record; None if they have not all come.
     #[inline]
     pub fn take_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
         if n == 0 { Some(Vec::new()) } else { self.take_some_fds(n) }
     }
 
-    /// A record's descriptors come in as few packets as can be, each of which says how many it has: the number of packets
-    /// to be taken off the socket is the record's, not one that the other end goes on choosing.
     fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
-        let mut fds = Vec::new();
-        while fds.len() < n {
-            let (mut count, after) = ([0; 1], n.min(fds.len() + objects::FD_BATCH));
-            let packet = account::receive_held(self.fd_socket.as_fd(), &mut count, &mut fds, |_| Arc::clone(&self.account));
-            let packet = packet.ok()?;
-            if packet.0 != 1 || fds.len() > after || usize::from(count[0]) != (after - 1) % objects::FD_BATCH + 1 {
-                return None;
-            }
-            // Those that found no place are the last of a packet.
-            fds.resize_with(after, || None);
-        }
-        self.spent += fds.len() * FD_COST;
-        Some(fds)
+        self.spend_on(n);
+        receive_batch(&self.fd_socket, &self.account, n)
     }
 
     /// Takes bells off the socket, if there are many only some of them; false if the other end is gone.

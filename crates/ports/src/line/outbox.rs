@@ -10,7 +10,10 @@ use crate::{
 };
 use rustix::io::Errno;
 use slipway_fabric::Corrupt;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::{
+    os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
+};
 use zerocopy::IntoBytes;
 
 impl Line {
@@ -55,10 +58,17 @@ impl Line {
     }
 
     /// Closes the descriptors of records that the other end has taken: as long as they are open here, a pipe does
-    /// not hang up and a port does not die. If some are left, the bell tells when they are taken too.
+    /// not hang up and a port does not die. If some are left that are open for nothing else, the bell tells when they are
+    /// taken too. One that this process holds for a right of its own is no such descriptor: when it gives that up, it looks here
+    /// again ([`Routes::let_go`](crate::routes::Routes::let_go)).
     pub fn release_kept(&mut self) {
+        self.release_kept_or(|line| line.kept.iter().flat_map(|kept| &kept.fds).any(|fd| Arc::strong_count(&fd.0) == 1));
+    }
+
+    /// As [`Line::release_kept`]. Whether the bell tells of those that are left is as `awaits` says.
+    pub(super) fn release_kept_or(&mut self, awaits: impl Fn(&Self) -> bool) {
         for armed in [false, true] {
-            if self.kept.is_empty() {
+            if self.kept.is_empty() || armed && !awaits(self) {
                 return;
             }
             if armed {

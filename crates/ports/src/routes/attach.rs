@@ -44,6 +44,7 @@ impl Routes {
     /// # Errors
     /// `NOBUFS` if the port's owner had no resources a moment ago; those of the sockets' calls.
     pub(crate) fn attach(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
+        self.open_bundle_of(port);
         let s = self.remote_mut(port).ok_or(Errno::NOTCONN)?.sending_end()?;
         if let Some(route) = self.attach_again(port, &s) {
             return Ok(route);

@@ -168,6 +168,7 @@ impl Routes {
         let Some(exported) = self.exported_mut(port) else { return };
         exported.t = None;
         exported.watching = true;
+        self.let_go();
         self.count_abroad(port);
         // A pipe that has hung up is heard of at once, and then what its holder sent before comes first.
         self.listen_watches(port);

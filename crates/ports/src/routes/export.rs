@@ -4,18 +4,16 @@
 //! end the first time; everywhere else a send right is the sending end and a pipe that counts holders, and a
 //! send-once right a socket of its own.
 
-use super::{Once, Routes, endpoints::shared, migrate::Departed};
+use super::{Once, Routes, migrate::Departed, pass_on::Packed};
 use crate::{
     abi,
-    line::{INLINE, OutFd, is_promised},
-    objects,
+    line::{INLINE, OutFd},
     state::{
         Effect, Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Memory, Message},
     },
     wire::{self, ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind, parse::NESTING, weight},
 };
-use slipway_fabric::descriptor::Reserved;
 use std::{io, os::fd::OwnedFd, sync::Arc};
 use zerocopy::IntoBytes;
 
@@ -38,6 +36,8 @@ pub struct Outgoing {
     /// Ports whose receive rights go with the record. Its rights to them go by descriptors: a number would be void before
     /// its reader has it.
     moving: Vec<PortId>,
+    /// Those rights that go as one descriptor.
+    bundle: Option<Packed>,
 }
 
 /// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
@@ -73,9 +73,15 @@ impl Routes {
         if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
             out.moving = self.free_onces_with(&mut message);
         }
-        let reply = self.encode_right(line, message.reply, &mut out);
+        let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut out);
+        out.bundle = line.and_then(|line| self.pack_bundle(line, &message));
         for item in message.items {
             self.encode_item(line, item, &mut out);
+        }
+        if let Some(Packed { identities, socket, .. }) = out.bundle {
+            out.items.extend_from_slice(ItemHead { kind: item::BUNDLE, at: 0, count: identities.len() as u64 }.as_bytes());
+            out.items.extend_from_slice(identities.as_bytes());
+            out.fds.push(socket);
         }
         let mut flags = if message.complex { flag::COMPLEX } else { 0 } | if message.short { flag::SHORT } else { 0 };
         let mut parts = (message.body, out.items);
@@ -162,6 +168,7 @@ impl Routes {
     }
 
     fn encode_send(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        self.open_bundle_of(port);
         let coded = match self.state.port(port).home {
             Home::Dead => Ok(wire_right(form::DEAD, 0)),
             Home::Here(_) => self.encode_own(line, port, out),
@@ -207,17 +214,13 @@ impl Routes {
     }
 
     fn encode_foreign(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
-        let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
-        if let Some(line) = line
-            // A slot that was named here stands for nothing if what named it is taken back.
-            && let Some(route) =
-                remote.routes.iter().find(|route| route.line == line && route.is_open() && !is_promised(route.slot))
-        {
-            return Ok(wire_right(form::BACK, route.slot));
+        if let Some(slot) = line.and_then(|line| self.back_slot(line, port)) {
+            return Ok(wire_right(form::BACK, slot));
         }
-        let s = remote.s.clone().ok_or(io::ErrorKind::NotFound)?;
-        let t = self.holder(port)?;
-        out.fds.extend([OutFd(s), OutFd(t)]);
+        if let Some(number) = out.bundle.as_ref().and_then(|bundle| bundle.numbers.get(&port)) {
+            return Ok(wire_right(form::BUNDLED, *number));
+        }
+        out.fds.extend(self.foreign_pair(port)?);
         Ok(wire_right(form::SEND, 0))
     }
 
@@ -362,32 +365,6 @@ impl Routes {
         out.fds.append(&mut own.fds);
         out.moving = own.moving;
         true
-    }
-
-    /// The write end of a pipe that counts the holders of a remote port that got it from here.
-    ///
-    /// # Errors
-    /// Those of pipe2(2), and of [`Routes::attach`] if there is no line to the port.
-    pub(crate) fn holder(&mut self, port: PortId) -> io::Result<Arc<Reserved>> {
-        let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
-        if let Some(t) = &remote.t {
-            return Ok(Arc::clone(t));
-        }
-        // It may have moved just now, and the pipe that counts us be on its way. A route in doubt will do: a peer
-        // that forged it could as well have given a pipe that nobody counts.
-        let known = remote
-            .open_route()
-            .or_else(|| remote.routes.iter().find(|route| route.line_rights > 0))
-            .map(|route| (route.line, route.slot));
-        let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
-        let (read, write) = objects::holder_pipe()?;
-        let (read, write) = (shared(read)?, shared(write)?);
-        let line = self.lines.get_mut(number).ok_or(io::ErrorKind::NotFound)?;
-        line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
-        if let Some(remote) = self.remote_mut(port) {
-            remote.t = Some(Arc::clone(&write));
-        }
-        Ok(write)
     }
 }
 

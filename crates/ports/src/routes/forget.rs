@@ -55,6 +55,7 @@ impl Routes {
         let kept = !remote.routes.is_empty();
         let stranded = std::mem::take(&mut remote.stranded);
         stranded.into_iter().for_each(|message| self.state.destroy_message(message));
+        self.let_go();
         if !kept {
             self.drop_remote(port);
             self.state.free_port(port);
@@ -66,7 +67,11 @@ impl Routes {
         if let Some(remote) = self.take_remote(port) {
             // It may be on its way to others.
             remote.s.iter().for_each(unregister);
-            self.identities.remove(&remote.identity);
+            match remote.bundled {
+                Some(place) => self.drop_bundled(remote.identity, place),
+                None => drop(self.identities.remove(&remote.identity)),
+            }
+            self.let_go();
             for message in remote.stranded {
                 self.state.destroy_message(message);
             }

@@ -3,7 +3,7 @@
 //! There are three ends of a parsed message. Its reader takes it in; its writer takes it back, when the port that it
 //! was sent to moved before it was read; and a reader drops one whose writer has taken it back.
 
-use super::{Remote, Routes, Upcall, corrupt};
+use super::{Routes, Upcall, corrupt};
 use crate::{
     objects::Arrived,
     state::{
@@ -33,7 +33,13 @@ impl Routes {
     /// A number that the peer was not given. Nothing of the message is left then.
     pub(crate) fn import(&mut self, view: View, parsed: Parsed) -> Result<Option<Box<Message>>, Corrupt> {
         match parsed {
-            Parsed::Whole(parsed) => self.import_message(view, parsed),
+            Parsed::Whole(parsed) if parsed.bundle.is_some() && matches!(view, View::Loose) => Err(corrupt()),
+            Parsed::Whole(mut parsed) => {
+                self.begin_bundle(parsed.bundle.take());
+                let message = self.import_message(view, parsed);
+                self.end_bundle();
+                message
+            }
             Parsed::Lost(reply) => {
                 if let View::Reader(line) = view {
                     self.note_lost_promises(line);
@@ -128,6 +134,7 @@ impl Routes {
             ParsedRight::Send(pair) => pair.map_or(Ok(Right::Dead), |(s, t)| self.import_send(s, t)),
             ParsedRight::Once(socket) => Ok(socket.map_or(Right::Dead, |socket| self.import_once(socket))),
             ParsedRight::Receive(parsed) => self.import_receive(view, *parsed),
+            ParsedRight::Bundled(number) => self.import_bundled(number),
             numbered => match view {
                 View::Reader(line) => self.import_numbered(line, numbered),
                 View::Writer(line) => Ok(self.reclaim_numbered(line, numbered)),
@@ -157,18 +164,8 @@ impl Routes {
         if !it.primary && !it.closed && it.given == 0 {
             return Err(corrupt());
         }
-        Ok(self.send_right_to(self.port_of_in(id, slot)))
-    }
-
-    /// A send right to a port that may be gone by now.
-    fn send_right_to(&mut self, port: Option<PortId>) -> Right {
-        match port.filter(|port| !self.is_gone(*port)) {
-            Some(port) => {
-                self.state.port_mut(port).srights += 1;
-                Right::Send(port)
-            }
-            None => Right::Dead,
-        }
+        let port = self.port_of_in(id, slot);
+        Ok(self.send_right_to(port))
     }
 
     /// A number on the line, in its writer's view: the right that the writer had sent. The numbers were read back from memory
@@ -179,38 +176,17 @@ impl Routes {
             ParsedRight::LineRight(slot) | ParsedRight::FirstLineRight(slot, _) => {
                 let line = self.lines.get(id);
                 let given = line.is_some_and(|line| matches!(line.ins.get(slot as usize), Some(Some(it)) if it.given > 0));
-                self.send_right_to(self.port_of_in(id, slot).filter(|_| given))
+                let port = self.port_of_in(id, slot).filter(|_| given);
+                self.send_right_to(port)
             }
-            ParsedRight::Back(slot) => self.send_right_to(self.port_of_out(id, slot)),
+            ParsedRight::Back(slot) => {
+                let port = self.port_of_out(id, slot);
+                self.send_right_to(port)
+            }
             ParsedRight::Token(token) => self.token_back(id, token).unwrap_or(Right::Dead),
             ParsedRight::TokenBack(token) => self.hold_token(id, token).unwrap_or(Right::Dead),
             _ => Right::Dead,
         }
-    }
-
-    /// A send right that came as descriptors: its port's sending end, and a pipe that counts this process as a holder.
-    ///
-    /// # Errors
-    /// The sending end is no socket.
-    pub(crate) fn import_send(&mut self, s: Reserved, t: Reserved) -> Result<Right, Corrupt> {
-        let identity = crate::objects::identity(&s).map_err(|_| corrupt())?;
-        let port = match self.identified(identity, &s) {
-            Some(port) => {
-                self.also_given(port, None);
-                port
-            }
-            None => self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, ..Remote::default() }),
-        };
-        if let Some(remote) = self.remote_mut(port)
-            && remote.t.is_none()
-        {
-            remote.t = Some(Arc::new(t));
-        }
-        if self.state.port(port).is_dead() {
-            return Ok(Right::Dead);
-        }
-        self.state.port_mut(port).srights += 1;
-        Ok(Right::Send(port))
     }
 
     fn import_once(&mut self, socket: Reserved) -> Right {

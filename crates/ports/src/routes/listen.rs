@@ -77,6 +77,7 @@ impl Routes {
         if self.start_watcher().is_err() {
             return;
         }
+        self.open_bundle_of(port);
         let Some(remote) = self.remote_mut(port) else { return };
         if std::mem::replace(&mut remote.watched, true) {
             return;

@@ -225,6 +225,7 @@ impl Routes {
             exported.early = early;
         }
         let remote = self.take_remote(port).map(|remote| *remote).unwrap_or_default();
+        self.let_go();
         // What this process itself had sent, and the old owner not accepted, comes after what was accepted.
         remote.routes.iter().for_each(|Route { line, slot, .. }| self.upcalls.push_back(Upcall::Close(*line, *slot)));
         Ok(Some((port, remote.stranded)))

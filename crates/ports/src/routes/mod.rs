@@ -9,17 +9,20 @@
 //! * `endpoints`: a port's sockets. * `credit`: what senders may send. * `trust`: proof of whose a port is.
 //! * `attach`: makes lines. * `accept`: takes them. * `retire`: ends those that nothing needs.
 //! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
+//! * `bundle`, `unbundle`: many rights as one descriptor. * `foreign`, `pass_on`: rights to third parties' ports, in and out.
 //! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
 //! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
 //! * `left`: rights to ports that moved, for what their senders left. * `leave`: sends that on, and ends in order.
 
 mod accept;
 pub mod attach;
+mod bundle;
 mod credit;
 mod cycles;
 mod defer;
 mod endpoints;
 mod export;
+mod foreign;
 mod forget;
 pub mod import;
 mod leave;
@@ -27,12 +30,14 @@ mod left;
 mod line_rights;
 mod listen;
 mod migrate;
+mod pass_on;
 mod retire;
 pub mod send;
 pub mod table;
 mod teardown;
 mod tokens;
 pub mod trust;
+mod unbundle;
 pub mod watch;
 pub mod write;
 
@@ -65,6 +70,8 @@ pub struct Routes {
     pub once_ends: Slab<OnceEnd>,
     /// Ports by the identity of their sending end.
     identities: FxHashMap<u64, PortId>,
+    /// Rights that came as one descriptor and were not used yet.
+    bundles: bundle::Bundles,
     /// What is held for others.
     pub ledger: Ledger,
     /// What the watcher listens to.
@@ -75,6 +82,8 @@ pub struct Routes {
     pub upcalls: VecDeque<Upcall>,
     /// Lines on which something may be left to do when the state's effects are through.
     pub stirred: Vec<LineId>,
+    /// Lines that keep descriptors which this process holds for rights of its own, too: see [`Routes::let_go`].
+    keeping: Vec<LineId>,
     /// Messages sent by this process.
     pub sent: u64,
     /// When this process said that it leaves, on the monotonic clock; 0 if it has not.
@@ -151,6 +160,22 @@ impl Routes {
         }
     }
 
+    /// A descriptor that may be on its way to others is held for no right here any more. The lines that keep copies until
+    /// their other ends have taken them are looked at when the effects are through: from here on they are to hear of that.
+    pub(crate) fn let_go(&mut self) {
+        self.stirred.append(&mut self.keeping);
+    }
+
+    /// Closes what a line kept and its other end has taken.
+    fn look_at_kept(&mut self, number: LineId) {
+        let Self { lines, keeping, .. } = self;
+        let Some(line) = lines.get_mut(number).filter(|line| !line.kept.is_empty()) else { return };
+        line.release_kept();
+        if !line.kept.is_empty() && !keeping.contains(&number) {
+            keeping.push(number);
+        }
+    }
+
     /// Leaves something to do to the layer above.
     pub(crate) fn upcall(&mut self, event: Upcall) {
         self.upcalls.push_back(event);
@@ -165,17 +190,5 @@ impl Routes {
     /// Whether nothing is known of the port any more, or that it is dead.
     pub(crate) fn is_gone(&self, port: PortId) -> bool {
         self.state.ports.get(port.0 as usize).is_none_or(|it| it.is_dead())
-    }
-
-    /// The port at a slot of this end, wherever it is by now.
-    pub(crate) fn port_of_in(&self, line: LineId, slot: u32) -> Option<PortId> {
-        let it = self.lines.get(line)?.ins.get(slot as usize)?.as_ref()?;
-        if it.closed { self.identities.get(&it.identity).copied() } else { Some(it.port) }
-    }
-
-    /// The port at a slot of the other end, wherever it is by now.
-    pub(crate) fn port_of_out(&self, line: LineId, slot: u32) -> Option<PortId> {
-        let it = self.lines.get(line)?.outs.get(slot as usize)?.as_ref()?;
-        if it.closed { self.identities.get(&it.identity).copied() } else { Some(it.port) }
     }
 }

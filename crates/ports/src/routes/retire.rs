@@ -10,6 +10,7 @@ impl Routes {
     /// Ends a line that nobody needs. Its maker asks, the other end agrees, and the maker closes it if it has written
     /// nothing since: no record is lost.
     pub(crate) fn retire_line(&mut self, number: LineId) {
+        self.look_at_kept(number);
         let Some(line) = self.lines.get(number) else { return };
         if line.ended {
             return self.upcall(Upcall::End(number));

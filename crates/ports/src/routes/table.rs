@@ -17,6 +17,8 @@ pub struct Remote {
     pub s: Option<Arc<Reserved>>,
     /// The identity of `s`.
     pub identity: u64,
+    /// While nothing is known of it but the word of the task that gave it: the bundle with `s` and `t`, and its number there.
+    pub bundled: Option<(u32, u32)>,
     /// Whether `s` is known to [lead to a port](leads_to_a_port).
     pub checked: bool,
     /// A pipe's write end that counts this process as a holder.
@@ -225,4 +227,6 @@ pub enum Deferred {
     Holders(PortId),
     /// Send what was taken back from a line to a remote port.
     Resend(PortId),
+    /// Open a bundle of rights.
+    Open(u32),
 }

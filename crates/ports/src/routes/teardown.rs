@@ -1,6 +1,6 @@
 //! Routes that end: a port's owner closed it, or the other end of a line is gone. What was on its way is taken back.
 
-use super::{Deferred, Route, Routes, attach::is_shortage, import::View, table::Trust, watch::PAUSE};
+use super::{Deferred, Route, Routes, attach::is_shortage, import::View, pass_on::taken_back, table::Trust, watch::PAUSE};
 use crate::{
     line::{GONE, OutFd, Token},
     objects,
@@ -12,7 +12,7 @@ use slipway_fabric::{
     credit::{Closed, TxCount},
     descriptor::Reserved,
 };
-use std::{os::fd::AsFd, sync::Arc};
+use std::sync::Arc;
 
 impl Routes {
     /// Looks whether the owner of a slot has closed it, and does what that asks for. True if it has.
@@ -192,8 +192,8 @@ impl Routes {
         let record: Record = wire::take(&mut rest)?;
         let body = wire::take_bytes(&mut rest, record.body as usize)?.to_vec();
         let items = wire::take_bytes(&mut rest, record.items as usize)?.to_vec();
-        let copy = |fd: OutFd| Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0).ok()?).ok();
-        let parsed = parse::message(&record, body, items, fds.into_iter().map(copy).collect(), None).ok()?;
+        let fds = fds.iter().map(|fd| taken_back(fd).ok()).collect();
+        let parsed = parse::message(&record, body, items, fds, None).ok()?;
         let mut message = self.import(View::Writer(number), parsed).ok()??;
         self.state.port_mut(port).srights += 1;
         message.dest = Right::Send(port);

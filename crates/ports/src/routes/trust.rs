@@ -59,7 +59,7 @@ impl Routes {
     /// The port with the identity, of which `s` is a sending end. One that died by the word of a task that may not
     /// have been its owner is another if it is found to live.
     pub(crate) fn identified(&mut self, identity: u64, s: &Reserved) -> Option<PortId> {
-        let port = self.identities.get(&identity).copied()?;
+        let port = self.port_with(identity)?;
         if self.is_gone(port)
             && let Some(remote) = self.remote_mut(port).filter(|remote| remote.hearsay)
             && !objects::hung_up(s)

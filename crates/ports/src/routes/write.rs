@@ -1,12 +1,12 @@
 //! Messages into lines and sockets, for which there is room.
 
-use super::{Once, Routes, Upcall, export::PACKET};
+use super::{Once, Routes, Upcall, export::PACKET, pass_on};
 use crate::{
     abi::QLIMIT_MAX,
     line::{INLINE, NO_SLOT, Stall, Token},
     objects,
     state::{LineId, PortId, Right, message::Message},
-    wire::{RECORD, kind, weight},
+    wire::{BUNDLE, ItemHead, RECORD, kind, weight},
 };
 use std::os::fd::{AsFd, OwnedFd};
 use zerocopy::IntoBytes;
@@ -48,6 +48,7 @@ impl Routes {
             out.count.add();
         }
         self.state.destroy_right(dest);
+        self.look_at_kept(number);
         match written {
             Ok(()) => {
                 if slot != NO_SLOT && self.lines.get(number).is_some_and(|line| line.credit.closed(slot).is_some()) {
@@ -140,16 +141,20 @@ fn reserve(message: &Message, most: usize) -> std::io::Result<Option<OwnedFd>> {
 
 /// The most bytes that a message takes after its record's head, in the ring or in a file, and whether it may need descriptors.
 fn footprint(message: &Message) -> (usize, usize) {
-    let (mut items, mut fds) = (0, 0);
+    let (mut items, mut fds, mut rights) = (0, 0, 0);
     for item in &message.items {
         let (bytes, many) = weight(item);
-        (items, fds) = (items + bytes, fds + many);
+        (items, fds, rights) = (items + bytes, fds + many, rights + item.rights().len());
         if item.rights().iter().any(|right| matches!(right, Right::Receive(_))) {
             items += INLINE;
         }
     }
     if matches!(message.reply, Right::Send(_) | Right::RemoteSendOnce(_)) {
         fds += 1;
+    }
+    if rights >= pass_on::LEAST {
+        // They may go as a bundle.
+        (items, fds) = (items + size_of::<ItemHead>() + rights.min(BUNDLE) * size_of::<u64>(), fds + 1);
     }
     let len = message.body.len() + items;
     if len > INLINE { (len, fds + 1) } else { (len, fds) }

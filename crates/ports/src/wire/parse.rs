@@ -8,7 +8,7 @@
 //! those of each item.
 
 use super::{
-    record::{ItemHead, Luggage, Record, WireRight, flag, form, item, kind, take, take_bytes},
+    record::{BUNDLE, ItemHead, Luggage, Record, WireRight, flag, form, item, kind, take, take_bytes},
     spill::Spilled,
 };
 use crate::{
@@ -45,10 +45,21 @@ pub struct ParsedMessage {
     pub short: bool,
     /// Its rights and memory, as the body describes them.
     pub items: SmallVec<[ParsedItem; 1]>,
+    /// Those of its rights that came as one descriptor.
+    pub bundle: Option<Box<ParsedBundle>>,
     /// What it is charged as; None if its sender has left more unreceived than it may: it is lost.
     pub charge: Option<Charge>,
     /// The bytes of body and items.
     pub len: usize,
+}
+
+/// Send rights that came as one descriptor.
+#[derive(Debug)]
+pub struct ParsedBundle {
+    /// The socket with their descriptors, if it found a place here.
+    pub socket: Arrived,
+    /// The identities of their ports, as the writer says.
+    pub identities: Vec<u64>,
 }
 
 /// Rights or memory of a message.
@@ -96,6 +107,8 @@ pub enum ParsedRight {
     TokenBack(u32),
     /// A send right to a third party's port: its sending end, and a pipe that counts its holders.
     Send(Option<(Reserved, Reserved)>),
+    /// A send right to a third party's port: its number in the message's bundle.
+    Bundled(u32),
     /// A send-once right to a third party's port; None also if it leads to no port.
     Once(Arrived),
     /// A receive right.
@@ -153,7 +166,9 @@ impl ParsedRight {
     fn received_type(&self) -> Option<u32> {
         match self {
             Self::Null | Self::Dead => None,
-            Self::LineRight(_) | Self::FirstLineRight(..) | Self::Back(_) | Self::Send(_) => Some(types::PORT_SEND),
+            Self::LineRight(_) | Self::FirstLineRight(..) | Self::Back(_) | Self::Send(_) | Self::Bundled(_) => {
+                Some(types::PORT_SEND)
+            }
             Self::Token(_) | Self::TokenBack(_) | Self::Once(_) => Some(types::PORT_SEND_ONCE),
             Self::Receive(_) => Some(types::PORT_RECEIVE),
         }
@@ -180,7 +195,7 @@ pub fn message(
     fds: Vec<Arrived>,
     account: Option<&Arc<Account>>,
 ) -> Result<Parsed, Corrupt> {
-    let mut parser = Parser { fds: fds.into_iter(), account, depth: 0 };
+    let mut parser = Parser { fds: fds.into_iter(), account, depth: 0, bundle: None };
     let mut charge = None;
     if record.flags & flag::SPILLED != 0 {
         if let Some(file) = parser.descriptor("memory file")? {
@@ -217,6 +232,8 @@ struct Parser<'a> {
     account: Option<&'a Arc<Account>>,
     /// How many receive rights are around what is read.
     depth: u32,
+    /// The message's bundle, which has the last of its descriptors.
+    bundle: Option<Box<ParsedBundle>>,
 }
 
 impl Parser<'_> {
@@ -235,7 +252,7 @@ impl Parser<'_> {
 
     fn reply(&mut self, record: &Record) -> Result<ParsedRight, Corrupt> {
         match self.right(record.reply, &mut &[][..])? {
-            ParsedRight::Receive(_) => Err(wrong("right")),
+            ParsedRight::Receive(_) | ParsedRight::Bundled(_) => Err(wrong("right")),
             reply => Ok(reply),
         }
     }
@@ -248,7 +265,7 @@ impl Parser<'_> {
         let mut rest = items;
         let mut parsed = SmallVec::new();
         while !rest.is_empty() {
-            parsed.push(self.item(&mut rest, body.len())?);
+            parsed.extend(self.item(&mut rest, body.len())?);
         }
         let complex = record.flags & flag::COMPLEX != 0;
         let short = record.flags & flag::SHORT != 0;
@@ -258,23 +275,43 @@ impl Parser<'_> {
             return Err(wrong("body"));
         }
         let (once, len) = (record.kind == kind::ONCE, body.len() + items.len());
-        Ok(ParsedMessage { id: record.id, complex, once, reply, body, short, items: parsed, charge: None, len })
+        let bundle = if self.depth == 0 { self.bundle.take() } else { None };
+        Ok(ParsedMessage { id: record.id, complex, once, reply, body, short, items: parsed, bundle, charge: None, len })
     }
 
-    fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<ParsedItem, Corrupt> {
+    /// The next item; None if that is the bundle.
+    fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<Option<ParsedItem>, Corrupt> {
         let head: ItemHead = take(rest).ok_or_else(|| wrong("item"))?;
         let count = usize::try_from(head.count).map_err(|_| wrong("item"))?;
+        if head.kind == item::BUNDLE {
+            self.bundle(count, rest)?;
+            return Ok(None);
+        }
         let at = head.at as usize;
         let places = if head.kind == item::PORTS { count.checked_mul(abi::SLOT) } else { Some(abi::SLOT) };
         if !at.is_multiple_of(abi::SLOT) || places.and_then(|size| at.checked_add(size)).is_none_or(|end| end > body) {
             return Err(wrong("item"));
         }
         let at = head.at;
-        Ok(match head.kind {
+        Ok(Some(match head.kind {
             item::PORTS => ParsedItem::Ports { at, rights: self.rights(count, rest)? },
             item::PORT_ARRAY => ParsedItem::PortArray { at, rights: self.rights(count, rest)?.into_vec() },
             _ => ParsedItem::Memory { at, memory: self.memory(&head, count, rest)? },
-        })
+        }))
+    }
+
+    fn bundle(&mut self, count: usize, rest: &mut &[u8]) -> Result<(), Corrupt> {
+        if self.depth > 0 || self.bundle.is_some() || count > BUNDLE {
+            return Err(wrong("bundle"));
+        }
+        let identities = take_bytes(rest, count * size_of::<u64>()).ok_or_else(|| wrong("bundle"))?;
+        let identities = identities.as_chunks().0.iter().map(|it| u64::from_ne_bytes(*it)).collect();
+        let socket = self.socket()?;
+        if socket.as_ref().is_some_and(|socket| !objects::is_pair(socket)) {
+            return Err(wrong("bundle"));
+        }
+        self.bundle = Some(Box::new(ParsedBundle { socket, identities }));
+        Ok(())
     }
 
     fn memory(&mut self, head: &ItemHead, count: usize, rest: &mut &[u8]) -> Result<Memory, Corrupt> {
@@ -315,6 +352,7 @@ impl Parser<'_> {
                 }
                 ParsedRight::Send(s.zip(t))
             }
+            form::BUNDLED if self.depth == 0 => ParsedRight::Bundled(code.value),
             // An honest giver may not know: it is the holder of the other end that could have named it.
             form::ONCE => ParsedRight::Once(self.socket()?.filter(objects::is_pair)),
             form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(code.value, rest)?)),

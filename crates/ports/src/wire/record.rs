@@ -150,7 +150,12 @@ pub mod form {
     pub const ONCE: u32 = 8;
     /// A receive right: `value` bytes of what belongs to it follow in the items, and descriptors.
     pub const RECEIVE: u32 = 9;
+    /// A send right to a third party's port: the one of number `value` in the message's bundle.
+    pub const BUNDLED: u32 = 10;
 }
+
+/// The most rights of a bundle.
+pub const BUNDLE: usize = 512;
 
 /// Kinds of items. An item is a head ([`ItemHead`]) and what belongs to it, padded to 8 bytes.
 pub mod item {
@@ -164,6 +169,9 @@ pub mod item {
     pub const PAGES: u32 = 4;
     /// `count` bytes of memory that were lost on the way.
     pub const LOST: u32 = 5;
+    /// `count` send rights in the next descriptor, a socket: the identities of their sending ends follow. In its queue lie
+    /// sending end and pipe of each, 253 descriptors in each packet but the last. It is no part of the body.
+    pub const BUNDLE: u32 = 6;
 }
 
 /// The head of an item.

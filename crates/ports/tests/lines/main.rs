@@ -2,6 +2,7 @@
 //! that two processes come to by chance only.
 #![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
 
+mod bundles;
 mod moves;
 mod promises;
 #[path = "../support/mod.rs"]

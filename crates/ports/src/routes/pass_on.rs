@@ -1,0 +1,129 @@
+//! Send rights to third parties' ports on their way out of this process: one by one, or as a [bundle](super::bundle).
+
+use super::{Route, Routes, endpoints::shared};
+use crate::{
+    account::Charge,
+    line::{OutFd, is_promised},
+    objects,
+    state::{Home, LineId, PortId, Right, message::Message},
+    wire::{BUNDLE, Record, kind},
+};
+use rustc_hash::FxHashMap;
+use slipway_fabric::descriptor::Reserved;
+use std::{
+    io,
+    os::fd::{AsFd, BorrowedFd},
+    sync::Arc,
+};
+
+/// The fewest rights of a message that go as a bundle.
+pub const LEAST: usize = 16;
+
+/// A bundle on its way out: the number of each port's right, what the record says of them, and the descriptor.
+#[derive(Debug)]
+pub(super) struct Packed {
+    pub numbers: FxHashMap<PortId, u32>,
+    pub identities: Vec<u64>,
+    pub socket: OutFd,
+}
+
+/// What is in a bundle that is on its way.
+#[derive(Debug)]
+struct Inside {
+    fds: Vec<OutFd>,
+    #[allow(dead_code, reason = "its drop is what counts")]
+    charge: Charge,
+}
+
+/// The socket of a bundle with these descriptors.
+fn sealed(fds: &[OutFd]) -> io::Result<Reserved> {
+    let (sender, receiver) = objects::socket_pair()?;
+    for some in fds.chunks(objects::FD_BATCH) {
+        let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
+        objects::send(sender.as_fd(), &[&[some.len() as u8]], &some)?;
+    }
+    Reserved::new(receiver)
+}
+
+/// A descriptor of a message that is taken back, to be taken in or sent again. The reader that did not accept the message may have
+/// opened the bundle: it is made again.
+///
+/// # Errors
+/// Those of fcntl(2), socketpair(2) and sendmsg(2).
+pub(super) fn taken_back(fd: &OutFd) -> io::Result<Reserved> {
+    match fd.0.carried().and_then(|carried| carried.downcast_ref::<Inside>()) {
+        Some(inside) => sealed(&inside.fds),
+        None => Reserved::new(rustix::io::fcntl_dupfd_cloexec(fd.as_fd(), 0)?),
+    }
+}
+
+impl Routes {
+    /// The slot of a remote port at the other end of a line, if that has the port.
+    pub(super) fn back_slot(&self, line: LineId, port: PortId) -> Option<u32> {
+        // A slot that was named here stands for nothing if what named it is taken back.
+        let leads_back = |route: &&Route| route.line == line && route.is_open() && !is_promised(route.slot);
+        self.remote(port)?.routes.iter().find(leads_back).map(|route| route.slot)
+    }
+
+    /// What a right to a remote port is for a third party: the sending end, and a pipe that counts holders.
+    pub(super) fn foreign_pair(&mut self, port: PortId) -> io::Result<[OutFd; 2]> {
+        let s = self.remote(port).and_then(|remote| remote.s.clone()).ok_or(io::ErrorKind::NotFound)?;
+        Ok([OutFd(s), OutFd(self.holder(port)?)])
+    }
+
+    /// The write end of a pipe that counts the holders of a remote port that got it from here.
+    ///
+    /// # Errors
+    /// Those of pipe2(2), and of [`Routes::attach`] if there is no line to the port.
+    pub(crate) fn holder(&mut self, port: PortId) -> io::Result<Arc<Reserved>> {
+        let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
+        if let Some(t) = &remote.t {
+            return Ok(Arc::clone(t));
+        }
+        // It may have moved just now, and the pipe that counts us be on its way. A route in doubt will do: a peer
+        // that forged it could as well have given a pipe that nobody counts.
+        let known = remote
+            .open_route()
+            .or_else(|| remote.routes.iter().find(|route| route.line_rights > 0))
+            .map(|route| (route.line, route.slot));
+        let (number, slot) = known.map_or_else(|| self.attach(port), Ok)?;
+        let (read, write) = objects::holder_pipe()?;
+        let (read, write) = (shared(read)?, shared(write)?);
+        let line = self.lines.get_mut(number).ok_or(io::ErrorKind::NotFound)?;
+        line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
+        if let Some(remote) = self.remote_mut(port) {
+            remote.t = Some(Arc::clone(&write));
+        }
+        Ok(write)
+    }
+
+    /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle, if they are many.
+    /// None if they go one by one.
+    pub(super) fn pack_bundle(&mut self, line: LineId, message: &Message) -> Option<Packed> {
+        let rights = || message.items.iter().flat_map(|item| item.rights());
+        if rights().count() < LEAST {
+            return None;
+        }
+        let (mut numbers, mut identities, mut fds) = (FxHashMap::default(), Vec::new(), Vec::new());
+        for right in rights() {
+            let Right::Send(port) = *right else { continue };
+            if identities.len() >= BUNDLE || numbers.contains_key(&port) {
+                continue;
+            }
+            self.open_bundle_of(port);
+            if !matches!(self.state.port(port).home, Home::Remote) || self.back_slot(line, port).is_some() {
+                continue;
+            }
+            let Ok(pair) = self.foreign_pair(port) else { continue };
+            numbers.insert(port, identities.len() as u32);
+            identities.push(self.remote(port)?.identity);
+            fds.extend(pair);
+        }
+        if identities.len() < LEAST {
+            return None;
+        }
+        let charge = self.lines.get(line)?.out.take(fds.len(), 0)?;
+        let socket = sealed(&fds).ok()?.with(Box::new(Inside { fds, charge }));
+        Some(Packed { numbers, identities, socket: OutFd(Arc::new(socket)) })
+    }
+}
