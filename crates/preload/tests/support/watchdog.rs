@@ -12,10 +12,10 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// After this many seconds something hangs: a watchdog, not a measure of speed.
-const PATIENCE: Duration = Duration::from_secs(100);
+const PATIENCE: Duration = Duration::from_secs(200);
 
-/// The same for one step of a test.
-const STEP: Duration = Duration::from_secs(15);
+/// The same for a test that doesn't come any further.
+const STEP: Duration = Duration::from_secs(20);
 
 /// Runs a command to its end in a process group of its own, which is killed if it hangs.
 pub fn output(mut command: Command, what: &str) -> (ExitStatus, String, String) {
@@ -58,7 +58,7 @@ pub fn at_step(step: usize) {
     DOING.lock().unwrap_or_else(PoisonError::into_inner).1 = step;
 }
 
-/// Ends the process with a message if the guard isn't dropped in time.
+/// Ends the process with a message if the guard isn't dropped in time, and the test says nothing new of how far it has come.
 pub struct Step(Option<mpsc::Sender<()>>);
 
 impl Step {
@@ -66,10 +66,14 @@ impl Step {
     pub fn begin(name: &'static str) -> Self {
         let (sender, over) = mpsc::channel();
         thread::spawn(move || {
-            if over.recv_timeout(STEP) == Err(mpsc::RecvTimeoutError::Timeout) {
-                let doing = DOING.lock().unwrap_or_else(PoisonError::into_inner);
-                eprintln!("watchdog: {name} hangs at step {} of: {}", doing.1, doing.0);
-                std::process::abort();
+            let mut last = None;
+            while over.recv_timeout(STEP) == Err(mpsc::RecvTimeoutError::Timeout) {
+                let doing = DOING.lock().unwrap_or_else(PoisonError::into_inner).clone();
+                if last.as_ref() == Some(&doing) {
+                    eprintln!("watchdog: {name} hangs at step {} of: {}", doing.1, doing.0);
+                    std::process::abort();
+                }
+                last = Some(doing);
             }
         });
         Self(Some(sender))
