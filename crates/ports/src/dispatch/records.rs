@@ -41,6 +41,8 @@ impl Inner {
         let Some(line) = self.lines.get_mut(number) else { return Dispatched::Dry };
         let end = line.rx.head + RING as u64;
         line.spent = 0;
+        // As long as something is kept, no message is taken the short way.
+        line.release_kept();
         loop {
             let front = match self.lines.get_mut(number) {
                 // A line that ends gets no other one.
