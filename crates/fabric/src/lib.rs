@@ -21,6 +21,7 @@
 #[cfg(not(loom))]
 pub mod credentials;
 pub mod credit;
+mod cursor;
 #[cfg(not(loom))]
 pub mod descriptor;
 pub mod epoch;

@@ -6,6 +6,7 @@
 //!
 //! A `Ring` does no waiting: it says whether the peer must be woken, and the caller owns the bell.
 
+pub use crate::cursor::{RxCursor, TxCursor};
 use crate::{
     Corrupt,
     sync::{AtomicU32, AtomicU64, Bytes, FutexWord, Ordering, Padded, Shared, full_fence},
@@ -99,37 +100,6 @@ pub(crate) const FRONT: u64 = REWIND + 4096;
 
 /// More memory is asked for in steps of so many bytes.
 const STEP: u64 = 32 * 1024;
-
-/// The writing end's own cursor. Private to that end: the peer can't change it.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct TxCursor {
-    /// Position after the last byte filled in.
-    pub tail: u64,
-    /// Position at offset 0 of the area.
-    pub base: u64,
-    /// The last valid `head` seen; may be stale, never ahead of the truth.
-    pub head_seen: u64,
-    /// How much of the area is known to have memory; `u64::MAX` for all of it.
-    pub ready: u64,
-}
-
-impl TxCursor {
-    /// Whether the reader was seen to have taken everything.
-    pub fn is_empty(&self) -> bool {
-        self.tail == self.head_seen
-    }
-}
-
-/// The reading end's own cursor. Private to that end.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-pub struct RxCursor {
-    /// Position up to which bytes were consumed.
-    pub head: u64,
-    /// Position at offset 0 of the area, valid for `head..tail_seen`.
-    pub base: u64,
-    /// The last valid `tail` seen; may be stale, never ahead of the truth.
-    pub tail_seen: u64,
-}
 
 /// One direction of a line.
 #[derive(Debug, Clone)]
