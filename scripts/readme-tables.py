@@ -127,6 +127,12 @@ SUMMARY = {
          (("proot", "proot/free"), ("bubblewrap, overlayfs", "overlay/free")), ""),
         ("the same: stat", "stat", "library/free", "host", "host/free", (("proot", "proot/free"),), "OSF/1's server, 1993: 273 µs, 181 by traps"),
     ),
+    "unix-server": (
+        ("Unix server: stat, by trap", "stat", "trap/one-core", "by messages, two processes", "message/different", (("host", "host/one-core"),),
+         "OSF/1's server, 1993: 181 µs, 281 by messages"),
+        ("the same: 4,096 bytes read", "read-4096", "trap/one-core", "by messages, two processes", "message/different", (("host", "host/one-core"),),
+         "OSF/1's server, 1993: 682 µs, 814 by messages"),
+    ),
 }
 
 

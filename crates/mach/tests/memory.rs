@@ -124,7 +124,7 @@ fn lent_memory_is_as_it_was_sent() {
     };
     for at_once in [false, true] {
         let region = if at_once { Region::lent(&pattern(0)).expect("memory") } else { lent_later() };
-        assert_eq!((region.len(), &region[..] == pattern(0)), (LARGE, true));
+        assert_eq!((region.len(), region[..] == *pattern(0)), (LARGE, true));
         let mut region = Arc::new(region);
         (0..3).for_each(|_| send_memory(&right, &region));
         assert_eq!(memory_files(), 1, "messages have the file that there is");
