@@ -81,6 +81,22 @@ impl Dir {
         Look { node: None, covered }
     }
 
+    /// How many of the names, one in the other, are directories that hide nothing and have no attributes of their own; and whether
+    /// the next is something else.
+    pub(crate) fn scaffold_depth(&self, names: &[&[u8]]) -> (usize, bool) {
+        let mut dir = self;
+        if dir.own || dir.opaque {
+            return (0, true);
+        }
+        for (depth, name) in names.iter().enumerate() {
+            match dir.entries.get(*name) {
+                Some(Node::Dir(next)) if !next.own && !next.opaque => dir = next,
+                next => return (depth, next.is_some()),
+            }
+        }
+        (names.len(), false)
+    }
+
     /// The directory of that name.
     pub(crate) fn dir(&self, path: &TreePath) -> Option<&Dir> {
         path.components().try_fold(self, |dir, name| match dir.entries.get(name) {

@@ -329,7 +329,10 @@ impl View {
         let mut rest: Vec<Vec<u8>> = Vec::new();
         push(&mut rest, path, &mut must_be_dir);
         let mut followed = 0;
-        if self.sources(&at) != [Place::Host] {
+        if let Some(known) = self.scaffolded(&at, &rest) {
+            rest.truncate(rest.len() + at.components().count() - known.components().count());
+            at = known;
+        } else if self.sources(&at) != [Place::Host] {
             self.may_search(&self.find(&at)?)?;
         }
         // A link lies ahead that the kernel was not to follow.
@@ -446,6 +449,27 @@ impl View {
     fn open_on_host(&self, path: &TreePath, more: OFlags) -> Result<OwnedFd, Errno> {
         let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
         openat2(&self.host, path.relative(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    }
+
+    /// The longest part of a path, without its last component, in which the layers have nothing but directories that show those of the
+    /// host: where these are there, without links, one look at the last of them tells that of all.
+    fn scaffolded(&self, at: &TreePath, rest: &[Vec<u8>]) -> Option<TreePath> {
+        if rest.iter().any(|name| name == b"." || name == b".." || name.len() > NAME_MAX) {
+            return None;
+        }
+        let names: Vec<&[u8]> = at.components().chain(rest.iter().rev().map(Vec::as_slice)).collect();
+        let (names, started) = (names.split_last()?.1, at.components().count());
+        // How far each layer has such directories, and whether it has something else there.
+        let depths: Vec<(usize, bool)> = self.layers.iter().map(|layer| layer.tree.scaffold_depth(names)).collect();
+        let limit = depths.iter().filter(|(_, ends)| *ends).map(|(depth, _)| *depth).min().unwrap_or(names.len());
+        let depth = depths.iter().map(|(depth, _)| *depth).max()?.min(limit);
+        // One look is no less than one look.
+        if depth < 2 || depth < started {
+            return None;
+        }
+        let path = names[..depth].iter().fold(TreePath::root(), |path, name| path.join(name));
+        let is_ruled = self.is_hidden(&path) || self.is_through(&path);
+        (!is_ruled && self.open_on_host(&path, OFlags::DIRECTORY).is_ok()).then_some(path)
     }
 
     /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
