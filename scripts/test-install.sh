@@ -62,7 +62,7 @@ fi
 if [ "${1:-}" = workspace ]; then exit; fi
 
 step "as from a registry"
-CARGO_TARGET_DIR=$own/packages cargo package --quiet --workspace --exclude slipway-bench --no-verify --allow-dirty --locked
+CARGO_TARGET_DIR=$own/packages cargo package --quiet --workspace --exclude slipway-bench --exclude slipway-unix-server --exclude slipway-unix-task --no-verify --allow-dirty --locked
 cargo vendor --quiet --locked --versioned-dirs "$own/registry/crates" >/dev/null
 for package in "$own"/packages/package/*.crate; do
     tar -xzf "$package" -C "$own/registry/crates"
