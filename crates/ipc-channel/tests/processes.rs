@@ -342,8 +342,7 @@ fn a_receiver_takes_what_waits_along() {
     two.end();
 }
 
-/// So it is known where it goes that there are no senders, whoever was told first.
-/// Whoever receives first asks for the end of the senders, wherever the receiver has been by then.
+/// The first to receive asks for the end of the senders, wherever the receiver has been by then.
 #[test]
 fn the_end_of_the_senders_is_told_to_who_receives() {
     let other = Other::start("echo");
@@ -370,6 +369,7 @@ fn the_end_of_the_senders_is_told_to_who_receives() {
     other.end();
 }
 
+/// A receiver that moves takes along that there are no senders.
 #[test]
 fn a_receiver_without_senders_stays_so() {
     let other = Other::start("echo");
