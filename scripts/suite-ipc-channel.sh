@@ -28,12 +28,13 @@ cp Cargo.lock "$package/"
     printf '\n'
     sed -n '/^\[dev-dependencies\]/,/^$/p' "$theirs/Cargo.toml.orig" | grep -v criterion
     printf 'libc = "0.2"\n\n'
-    # The versions and the profile of this workspace, whose builds are used again.
+    # The versions and the profile of this workspace.
     sed -n '/^\[workspace\.dependencies\]/,/^$/p; /^\[profile\.dev/,/^$/p' Cargo.toml | sed "s|path = \"crates|path = \"$PWD/crates|"
 } >"$package/Cargo.toml"
 
 status=0
-(cd "$package" && CARGO_TARGET_DIR=$target cargo test --lib --tests --features async,enable-slow-tests --no-fail-fast -- "$@") \
+# Not in the workspace's directory: its libraries would get this build's features.
+(cd "$package" && CARGO_TARGET_DIR=$target/suites/build cargo test --lib --tests --features async,enable-slow-tests --no-fail-fast -- "$@") \
     >"$log" 2>&1 || status=$?
 if ! grep -q '^test result' "$log"; then
     grep -m 5 '^error' "$log" >&2

@@ -86,7 +86,7 @@ fn what_is_missing_is_named() {
         ("--preload /nowhere/lib.so", 3, "/nowhere/lib.so"),
         ("--baseline --tests nosuchtest", 2, "nosuchtest"),
         ("--baseline --server-command no-such-server", 3, "no-such-server"),
-        ("--baseline --server-command 'Xvfb -nosuchoption'", 1, "-nosuchoption"),
+        ("--baseline --placement free --server-command 'Xvfb -nosuchoption'", 1, "-nosuchoption"),
         ("--placement nowhere", 2, "nowhere"),
     ] {
         let output = bench(line);
@@ -102,7 +102,7 @@ fn a_server_without_a_hub_is_no_result() {
     let dir = tempfile::tempdir().unwrap();
     let library = dir.path().join("libslipway_preload.so");
     fs::write(&library, "").unwrap();
-    let output = bench(&format!("--preload {} --tests noop", library.display()));
+    let output = bench(&format!("--preload {} --placement free --tests noop", library.display()));
     let said = said(&output);
     assert_eq!(output.status.code(), Some(4), "{said}");
     assert!(said.contains("has no hub"), "{said}");
