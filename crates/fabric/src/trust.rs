@@ -65,6 +65,8 @@ mod tests {
     fn what_others_can_replace_is_not_safe() {
         let scratch = Scratch(std::env::temp_dir().join(format!("slipway-trust-{}", std::process::id())));
         let (dir, file, link) = (scratch.0.join("dir"), scratch.0.join("dir/file"), scratch.0.join("link"));
+        // Of an earlier process with this number, that was killed.
+        let _ = fs::remove_dir_all(&scratch.0);
         fs::create_dir_all(&dir).expect("a directory");
         fs::write(&file, "").expect("a file");
         symlink("dir/file", &link).expect("a link");

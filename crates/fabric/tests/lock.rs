@@ -16,7 +16,7 @@ use std::{
 };
 
 /// What is too long for anything that is to happen.
-const WATCHDOG: Duration = Duration::from_secs(20);
+const WATCHDOG: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 #[repr(C)]

@@ -42,7 +42,8 @@ fn a_hundred_thousand_ports_in_one_space() {
     eprintln!("{MANY} ports: {each} bytes and {:?} each", start.elapsed() / MANY as u32);
     assert_eq!(task.names().expect("a live task").len(), MANY + 1);
     assert!(each <= 512, "{each} bytes a port");
-    assert_eq!(descriptors(), fds, "a port that never leaves its task has no descriptor");
+    // What the test before this one held may be closed only now.
+    assert!(descriptors() <= fds, "a port that never leaves its task has no descriptor");
     // All are there, and apart.
     let _before = task.enter();
     for port in ports.iter().step_by(997) {
@@ -107,7 +108,7 @@ fn ten_thousand_rights_from_other_tasks() {
     eprintln!(
         "{many} rights from {TASKS} tasks: {} bytes, {:.2} descriptors and {:?} each",
         resident().saturating_sub(memory) / many,
-        (descriptors() - fds) as f64 / many as f64,
+        descriptors().saturating_sub(fds) as f64 / many as f64,
         begin.elapsed() / many as u32,
     );
     for name in &rights {

@@ -6,7 +6,7 @@ use std::{
 };
 
 /// A wait this long is one that nothing will end.
-pub const WATCHDOG: Duration = Duration::from_secs(60);
+pub const WATCHDOG: Duration = Duration::from_secs(120);
 
 /// Ends the process if it is not dropped in time: a thread that hangs can't be joined.
 #[derive(Debug)]

@@ -165,6 +165,8 @@ mod tests {
     #[test]
     fn a_hub_is_found_by_every_path_of_its_socket() {
         let dir = std::env::temp_dir().join(format!("slipway-endpoint-{}", std::process::id()));
+        // Of an earlier process with this number, that was killed.
+        let _ = std::fs::remove_dir_all(&dir);
         std::fs::create_dir(&dir).expect("a directory");
         std::fs::write(dir.join("a"), b"").expect("a file");
         std::os::unix::fs::symlink(dir.join("a"), dir.join("b")).expect("a link");

@@ -4,11 +4,9 @@ use super::{
     Failure, HELLO, Inspector, Snapshot, answer, ask, file_of, may_ask, objects,
     query::{Address, addresses, parse},
 };
-use rustix::{
-    event::{PollFd, PollFlags},
-    net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType},
-};
+use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use slipway_fabric::descriptor::Reserved;
+use slipway_test_support::{WATCHDOG, until};
 use std::{
     os::fd::{AsFd, OwnedFd},
     time::{Duration, Instant},
@@ -16,38 +14,52 @@ use std::{
 
 /// Long enough for an answer that comes.
 fn soon() -> Instant {
-    Instant::now() + Duration::from_secs(20)
+    Instant::now() + WATCHDOG
 }
 
-fn address(user: u32, pid: u32) -> Option<Address> {
-    addresses().expect("the kernel's list").into_iter().find(|it| (it.user, it.pid) == (user, pid))
+/// The address with a name that somebody listens at. The kernel's list may leave a socket out while others come and go.
+fn listed(name: &str) -> Address {
+    let mut address = None;
+    until("it is listed", || {
+        address = addresses().expect("the kernel's list").into_iter().find(|it| it.name == name);
+        address.is_some()
+    });
+    address.expect("it was found")
 }
 
-/// A listener in the place of process `pid`, which is none, of this user; and its address.
-fn listener(pid: u32) -> (OwnedFd, Address) {
-    let user = rustix::process::geteuid().as_raw();
-    let socket =
-        rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).expect("a socket");
+/// A listener in the place of a process that there is not, the `nth` of this one's, of this user; and its address.
+fn listener(nth: u32) -> (OwnedFd, Address) {
+    let (user, pid) = (rustix::process::geteuid().as_raw(), 4_000_000_000 + 16 * std::process::id() + nth);
+    let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
+    let socket = rustix::net::socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None).expect("a socket");
     let name = format!("slipway-mach/{user}/{pid}");
     rustix::net::bind(&socket, &SocketAddrUnix::new_abstract_name(name.as_bytes()).expect("a name")).expect("a free name");
     rustix::net::listen(&socket, 4).expect("listen");
-    let address = address(user, pid).expect("it is listed");
-    (socket, address)
+    (socket, listed(&name))
+}
+
+/// What [`ask`] comes to at an address where `serve` answers as often as anybody asks: other processes may, too.
+fn served(address: &Address, mut serve: impl FnMut()) -> Result<Snapshot, Failure> {
+    std::thread::scope(|scope| {
+        let asking = scope.spawn(|| ask(address, soon()));
+        until("it is answered", || {
+            serve();
+            asking.is_finished()
+        });
+        asking.join().expect("no panic")
+    })
 }
 
 /// What [`ask`] makes of a packet with a file, or with none, or of a connection that is closed at once.
-fn asked(pid: u32, packet: Option<(&[u8], Option<OwnedFd>)>) -> Failure {
-    let (socket, address) = listener(pid);
-    std::thread::scope(|scope| {
-        let asking = scope.spawn(|| ask(&address, soon()));
-        let connection = rustix::net::accept(&socket).expect("it connects");
-        if let Some((bytes, file)) = packet {
+fn asked(nth: u32, packet: Option<(&[u8], Option<OwnedFd>)>) -> Failure {
+    let (socket, address) = listener(nth);
+    let serve = || {
+        if let (Ok(connection), Some((bytes, file))) = (rustix::net::accept(&socket), &packet) {
             let files: Vec<_> = file.iter().map(AsFd::as_fd).collect();
-            objects::send(connection.as_fd(), &[bytes], &files).expect("a packet");
+            let _ = objects::send(connection.as_fd(), &[bytes], &files);
         }
-        drop(connection);
-        asking.join().expect("no panic").expect_err("no answer")
-    })
+    };
+    served(&address, serve).expect_err("no answer")
 }
 
 fn file(bytes: &[u8]) -> OwnedFd {
@@ -109,13 +121,10 @@ fn name_of(inspector: &Inspector) -> String {
 #[test]
 fn this_process_answers_itself() {
     let inspector = Inspector::open().expect("a listening socket");
-    let name = name_of(&inspector);
-    let address = addresses().expect("the kernel's list").into_iter().find(|it| it.name == name).expect("it is listed");
-    let asking = std::thread::spawn(move || ask(&address, soon()));
-    rustix::event::poll(&mut [PollFd::new(&inspector.socket(), PollFlags::IN)], None).expect("poll");
+    let address = listed(&name_of(&inspector));
     let snapshot = || crate::process::Process::get().lock().snapshot();
-    answer(inspector.socket(), &snapshot).expect("nobody is left waiting");
-    let snapshot = asking.join().expect("no panic").expect("an answer");
+    let snapshot = served(&address, || answer(inspector.socket(), &snapshot).expect("nobody is left waiting"));
+    let snapshot = snapshot.expect("an answer");
     assert_eq!(snapshot.pid, std::process::id());
     assert_eq!(snapshot.tasks[0].names[0].rights, [super::Held::Send], "mach_task_self");
 }
@@ -130,24 +139,24 @@ fn a_taken_name_is_no_obstacle() {
 #[test]
 fn strange_answers_are_told_from_answers() {
     let json = serde_json::to_vec(&Snapshot::default()).expect("JSON");
-    assert!(matches!(asked(4_000_000_001, None), Failure::Refused));
-    assert!(matches!(asked(4_000_000_002, Some((b"hello", Some(sealed(&json))))), Failure::Strange("no greeting")));
-    assert!(matches!(asked(4_000_000_003, Some((&[b'x'; 500], None))), Failure::Strange("no greeting")));
-    assert!(matches!(asked(4_000_000_004, Some((HELLO, None))), Failure::Strange("no file")));
-    assert!(matches!(asked(4_000_000_005, Some((HELLO, Some(file(&json))))), Failure::Strange("no sealed file")));
+    assert!(matches!(asked(1, None), Failure::Refused));
+    assert!(matches!(asked(2, Some((b"hello", Some(sealed(&json))))), Failure::Strange("no greeting")));
+    assert!(matches!(asked(3, Some((&[b'x'; 500], None))), Failure::Strange("no greeting")));
+    assert!(matches!(asked(4, Some((HELLO, None))), Failure::Strange("no file")));
+    assert!(matches!(asked(5, Some((HELLO, Some(file(&json))))), Failure::Strange("no sealed file")));
     let (pipe, _other) = objects::holder_pipe().expect("a pipe");
-    assert!(matches!(asked(4_000_000_006, Some((HELLO, Some(pipe)))), Failure::Strange("no sealed file")));
-    assert!(matches!(asked(4_000_000_007, Some((HELLO, Some(sealed(&json[1..]))))), Failure::Strange("no snapshot")));
+    assert!(matches!(asked(6, Some((HELLO, Some(pipe)))), Failure::Strange("no sealed file")));
+    assert!(matches!(asked(7, Some((HELLO, Some(sealed(&json[1..]))))), Failure::Strange("no snapshot")));
     let deep = [b'['; 100_000];
-    assert!(matches!(asked(4_000_000_008, Some((HELLO, Some(sealed(&deep))))), Failure::Strange("no snapshot")));
+    assert!(matches!(asked(8, Some((HELLO, Some(sealed(&deep))))), Failure::Strange("no snapshot")));
     let vast = objects::memory_file(1 << 40).expect("a memory file");
     objects::seal(&vast).expect("sealed");
-    assert!(matches!(asked(4_000_000_009, Some((HELLO, Some(vast)))), Failure::Strange("too large")));
+    assert!(matches!(asked(9, Some((HELLO, Some(vast)))), Failure::Strange("too large")));
 }
 
 #[test]
 fn who_does_not_answer_costs_no_more_than_the_time() {
-    let (socket, address) = listener(4_000_000_010);
+    let (socket, address) = listener(10);
     let patience = Duration::from_millis(50);
     assert!(matches!(ask(&address, Instant::now() + patience), Err(Failure::Silent)));
     // Nobody accepts: the queue is full before long, and connecting itself would wait.
@@ -159,15 +168,15 @@ fn who_does_not_answer_costs_no_more_than_the_time() {
 
 #[test]
 fn an_answer_is_of_the_process_that_it_says() {
-    let (socket, real) = listener(4_000_000_011);
-    std::thread::scope(|scope| {
-        let asking = scope.spawn(|| ask(&real, soon()));
-        let connection = rustix::net::accept(&socket).expect("it connects");
-        let lie = Snapshot { pid: 1, command: "init".into(), sent: 5, ..Snapshot::default() };
-        let file = Reserved::new(file_of(&lie).expect("a file")).expect("a descriptor");
-        objects::send(connection.as_fd(), &[HELLO], &[file.as_fd()]).expect("a packet");
-        let snapshot = asking.join().expect("no panic").expect("an answer");
-        assert_eq!((snapshot.pid, snapshot.sent), (std::process::id(), 5));
-        assert_ne!(snapshot.command, "init");
-    });
+    let (socket, real) = listener(11);
+    let lie = Snapshot { pid: 1, command: "init".into(), sent: 5, ..Snapshot::default() };
+    let file = Reserved::new(file_of(&lie).expect("a file")).expect("a descriptor");
+    let serve = || {
+        if let Ok(connection) = rustix::net::accept(&socket) {
+            let _ = objects::send(connection.as_fd(), &[HELLO], &[file.as_fd()]);
+        }
+    };
+    let snapshot = served(&real, serve).expect("an answer");
+    assert_eq!((snapshot.pid, snapshot.sent), (std::process::id(), 5));
+    assert_ne!(snapshot.command, "init");
 }

@@ -372,11 +372,17 @@ fn a_sleeper_that_was_moved_away_comes_back() {
         requeue(line.sleeping_word(), Flags::empty(), 0, 1, &nowhere).is_ok_and(|moved| moved == 1)
     };
     until("the victim sleeps, and is moved", moved);
+    let asleep = || {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", stage.child.id())).expect("/proc").flatten();
+        let mut stats = threads.map(|thread| std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default());
+        stats.all(|stat| stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('S')))
+    };
     // It may not have been its last sleep.
-    for _ in 0..10_000 {
-        moved();
-        std::thread::yield_now();
-    }
+    let mut looks = 0;
+    until("the victim sleeps elsewhere", || {
+        looks = if moved() || !asleep() { 0 } else { looks + 1 };
+        looks > 20
+    });
     stage.round_trip();
     stage.end();
 }

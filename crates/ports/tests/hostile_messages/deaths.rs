@@ -57,10 +57,14 @@ fn a_dead_ports_right_in_a_message_keeps_the_watcher_asleep() {
 
 /// The watcher's number.
 fn watcher() -> i32 {
-    let tasks = std::fs::read_dir("/proc/self/task").expect("/proc").flatten();
     let is_it = |task: &std::fs::DirEntry| {
         std::fs::read_to_string(task.path().join("comm")).is_ok_and(|name| name.trim() == "slipway-watcher")
     };
-    let it = tasks.into_iter().find(is_it).expect("a watcher");
-    it.file_name().to_string_lossy().parse().expect("a number")
+    let mut it = None;
+    // A thread takes its name when it begins.
+    until("the watcher has its name", || {
+        it = std::fs::read_dir("/proc/self/task").expect("/proc").flatten().find(is_it);
+        it.is_some()
+    });
+    it.expect("a watcher").file_name().to_string_lossy().parse().expect("a number")
 }

@@ -29,7 +29,7 @@ const TEST: &str = "processes::any_sequence_follows_the_rules_between_processes"
 /// MODEL_ACTS is a file with the acts of one, as they are printed, to be done again.
 const CASES: u32 = 20;
 /// How long what must come about may take; and when a failure is being made smaller.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(60);
 const LITTLE_PATIENCE: Duration = Duration::from_millis(700);
 /// Payloads are the number of the port in the model and this.
 const PAYLOAD: u64 = 1 << 40;

@@ -103,7 +103,7 @@ pub fn send_for(msg: &Msg, timeout: Option<u32>) -> Code {
 }
 
 /// The watchdog of a receive in milliseconds.
-pub const SOON: u32 = 20_000;
+pub const SOON: u32 = tools::WATCHDOG.as_millis() as u32;
 
 /// Receives from a port or set within a time-out in milliseconds.
 pub fn receive_within(name: u32, timeout: u32) -> Result<Msg, Code> {

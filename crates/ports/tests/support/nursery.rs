@@ -24,6 +24,8 @@ impl Nursery {
     /// bootstrap port is `hello`.
     pub fn start(test: &str, hello: u32) -> Self {
         let process = start(test, "nursery", hello);
+        // Of an earlier process with its number, whose test was ended.
+        let _ = std::fs::remove_file(complaints(process.id()));
         let port = receive(hello).reply();
         Self { process, port, reply: receive_right(), hello }
     }

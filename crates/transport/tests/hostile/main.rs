@@ -36,7 +36,7 @@ use std::{
 use victim::Told;
 
 /// A wait this long is one that nothing will end.
-pub const WATCHDOG: Duration = Duration::from_secs(30);
+pub const WATCHDOG: Duration = Duration::from_secs(60);
 
 /// The directory of the hubs of this process.
 pub fn runtime_dir() -> PathBuf {
