@@ -136,8 +136,8 @@ fn look_for_death(inner: &mut Inner, space: SpaceId, name: u32) {
 }
 
 /// How long a sender waits for the answer to a question for a port's owner, whatever its own time-out, in nanoseconds:
-/// the port's queue may have room.
-const PATIENCE: u64 = 250_000_000;
+/// the port's queue may have room. An owner that is not stopped has answered by then, also where it gets the processor seldom.
+const PATIENCE: u64 = 1_000_000_000;
 
 /// Sends a message, waiting for room if need be.
 fn hand_in<'a, F: Format>(

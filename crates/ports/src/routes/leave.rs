@@ -20,9 +20,9 @@ use slipway_fabric::{Corrupt, spin::now};
 /// How long, in nanoseconds, a process that ends waits for others that do so at the same time.
 const LAST_MOMENT: u64 = 1_000_000_000;
 
-/// How long, in nanoseconds, a process that has said that it leaves takes nothing back: most are gone by then, and one that ends in the middle
-/// of it loses messages. Less than [`LAST_MOMENT`].
-const LAST_LOOK: u64 = 200_000_000;
+/// How long, in nanoseconds, a process that has said that it leaves takes nothing back: it is gone by then, also where it gets the processor
+/// seldom, and one that ends in the middle of it loses messages. Less than [`LAST_MOMENT`].
+const LAST_LOOK: u64 = 900_000_000;
 
 /// Between two looks whether one of them has taken back what it left.
 const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 5_000_000 };
