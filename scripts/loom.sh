@@ -8,4 +8,4 @@ export CARGO_TARGET_DIR=${CARGO_TARGET_DIR:-target}/loom
 export RUSTFLAGS="${RUSTFLAGS:-} --cfg loom"
 export LOOM_MAX_PREEMPTIONS=${LOOM_MAX_PREEMPTIONS:-3}
 exec scripts/count.sh loom \
-    timeout --foreground 1500 cargo test -p slipway-fabric --release --locked --test loom "$@"
+    timeout --foreground 3600 cargo test -p slipway-fabric --release --locked --test loom "$@"
