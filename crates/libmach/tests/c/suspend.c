@@ -290,7 +290,7 @@ static void test_task(void) {
 }
 
 int main(void) {
-    watchdog(60);
+    watchdog(300);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     MUST(shared != MAP_FAILED);
     test_thread();
