@@ -390,20 +390,33 @@ pub(crate) fn forget() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{sync::Barrier, thread};
+    use std::{
+        sync::Barrier,
+        thread,
+        time::{Duration, Instant},
+    };
 
     /// However late it comes to that.
     #[test]
     fn no_thread_stops_that_was_to_go_on() {
         const ROUNDS: usize = 100_000;
+        // A round takes two slices of time where there is one processor.
+        let enough = Instant::now() + Duration::from_secs(10);
         let stops: Vec<Stop> = (0..ROUNDS).map(|_| Stop::default()).collect();
-        let (first, turn) = (Barrier::new(2), AtomicU32::new(0));
+        let (first, turn, over) = (Barrier::new(2), AtomicU32::new(0), AtomicU32::new(0));
         let both = |run: &dyn Fn(&Stop)| {
             first.wait();
             for (round, stop) in stops.iter().enumerate() {
-                // Each stop is met by both threads at about the same time.
+                // Each stop is met by both threads at about the same time, or by none.
+                if Instant::now() > enough {
+                    return over.store(1, Ordering::Release);
+                }
+                let both = 2 * (round as u32 + 1);
                 turn.fetch_add(1, Ordering::AcqRel);
-                while turn.load(Ordering::Acquire) < 2 * (round as u32 + 1) {
+                while turn.load(Ordering::Acquire) < both {
+                    if over.load(Ordering::Acquire) == 1 && turn.load(Ordering::Acquire) < both {
+                        return;
+                    }
                     std::hint::spin_loop();
                 }
                 run(stop);
