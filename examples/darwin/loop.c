@@ -62,7 +62,7 @@ static void drain(source_t *source) {
 static void run(int (*goes_on)(void)) {
     while (goes_on()) {
         struct epoll_event events[8];
-        int count = epoll_wait(set, events, 8, 10000);
+        int count = epoll_wait(set, events, 8, -1);
         check(count > 0, "epoll_wait");
         for (int i = 0; i < count; i++) {
             source_t *source = events[i].data.ptr;

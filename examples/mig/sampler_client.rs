@@ -224,6 +224,9 @@ fn errors(server: &Sampler) -> Checked {
     }
     let forgotten = forgotten.join().map_err(|_| "the other thread failed")?;
     check!(forgotten.is_err_and(|error| error.code == Code::MIG_SERVER_DIED));
+    // The last one has a name there, or none if it came too late for that.
+    server.release()?;
+    server.null()?;
     Ok(())
 }
 

@@ -9,6 +9,7 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, geteuid, pidfd_open, pidfd_send_signal},
 };
 use slipway_mach::bootstrap::{self, protocol};
+use slipway_test_support::succeed;
 use std::{
     fs::{self, Permissions},
     os::unix::{
@@ -99,8 +100,10 @@ fn the_caller_of_a_set_uid_program_chooses_nothing() {
     assert!(!flags.contains(StatVfsMountFlags::NOSUID), "{}: set-uid does nothing here; set TMPDIR", scratch.path().display());
     let (program, server, theirs) =
         (scratch.path().join("program"), scratch.path().join("slipway-bootstrap"), scratch.path().join("caller"));
-    fs::copy(std::env::current_exe().expect("the test's own path"), &program).expect("a copy");
-    fs::copy(SERVER, &server).expect("a copy");
+    // By another process: a child of another test's could have the file open to be written when it is to be run.
+    let copy = |from: &Path, to: &Path| _ = succeed(Command::new("cp").args([from, to]));
+    copy(&std::env::current_exe().expect("the test's own path"), &program);
+    copy(SERVER.as_ref(), &server);
     set(&server, 0o755, None);
     set(&program, 0o4755, Some(owner));
     let foreign = Foreign(format!("/tmp/slipway-{owner}").into());

@@ -274,13 +274,24 @@ fn a_program_starts_with_the_first_message() {
     }
 }
 
+/// The file that says so to the process of this number.
+fn seen(marks: &str, number: usize) -> String {
+    format!("{marks}.{number}")
+}
+
 #[test]
 fn a_program_that_crashes_is_started_again_after_a_pause() {
     match role().as_deref() {
         Some("service") => {
-            let marks = fs::OpenOptions::new().append(true).create(true).open(std::env::var_os("MARKS").expect("a file"));
-            std::io::Write::write_all(&mut marks.expect("a file"), b"x").expect("written");
-            match fs::read(std::env::var_os("MARKS").expect("a file")).expect("read").len() {
+            let marks = std::env::var("MARKS").expect("a file");
+            let file = fs::OpenOptions::new().append(true).create(true).open(&marks);
+            std::io::Write::write_all(&mut file.expect("a file"), b"x").expect("written");
+            let number = fs::read(&marks).expect("read").len();
+            // The note of an end is there until the next.
+            eventually("the client has seen how the last one ended", || {
+                number == 1 || fs::exists(seen(&marks, number)).is_ok_and(|is| is)
+            });
+            match number {
                 1 => std::process::abort(),
                 2 => std::process::exit(3),
                 _ => serve(checked_in("crashes"), 1),
@@ -289,11 +300,12 @@ fn a_program_that_crashes_is_started_again_after_a_pause() {
         Some("client") => {
             let (port, reply) = (found("crashes"), receive_right());
             send(port, 1, reply);
-            let notes: Vec<String> = (0..)
-                .map(|_| String::from_utf8_lossy(&bootstrap::services(me(), None).expect("the services")[0].note).into_owned())
-                .take_while(|note| !note.contains("code 3"))
-                .collect();
-            assert!(notes.iter().any(|note| note.contains("killed by SIGABRT (6)")), "{:?}", notes.last());
+            let marks = std::env::var("MARKS").expect("a file");
+            for (number, end) in [(2, "killed by SIGABRT (6)"), (3, "code 3")] {
+                let note = || bootstrap::services(me(), None).expect("the services").swap_remove(0).note;
+                eventually(end, || String::from_utf8_lossy(&note()).contains(end));
+                fs::write(seen(&marks, number), "").expect("a file");
+            }
             assert_eq!(number(&receive(reply)).0, 2);
         }
         _ => {

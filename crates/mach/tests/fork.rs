@@ -26,7 +26,7 @@ fn a_childs_names_are_not_its_parents_name_server() {
     assert_eq!(bootstrap::port(task), Ok(server));
     let code = forked(|| {
         // SAFETY: ends this process if it waits for an answer, which nobody gives.
-        unsafe { libc::alarm(30) };
+        unsafe { libc::alarm(60) };
         let child = Task::current();
         let own = child.allocate(right::RECEIVE).expect("a port");
         child.insert_right(own, child, own, types::MAKE_SEND).expect("a send right");
@@ -46,7 +46,7 @@ fn what_a_parent_lent_is_copied_by_its_child() {
     let region = Region::lent(&bytes).expect("memory");
     let code = forked(|| {
         // SAFETY: as above.
-        unsafe { libc::alarm(30) };
+        unsafe { libc::alarm(60) };
         let port = ReceiveRight::new().expect("a port");
         let right = port.make_send().expect("a send right");
         // Takes the number, and a place in the child's own list.

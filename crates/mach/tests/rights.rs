@@ -8,7 +8,7 @@ use slipway_mach::{
 };
 use std::time::Duration;
 
-const SOON: Option<Duration> = Some(Duration::from_secs(20));
+const SOON: Option<Duration> = Some(Duration::from_secs(60));
 const NOW: Option<Duration> = Some(Duration::ZERO);
 
 #[test]
@@ -136,7 +136,7 @@ async fn an_event_loop_waits_on_the_descriptor() {
     let mut next = 0;
     while next < 500 {
         let mut ready =
-            tokio::time::timeout(Duration::from_secs(20), events.readable()).await.expect("in time").expect("no error");
+            tokio::time::timeout(Duration::from_secs(60), events.readable()).await.expect("in time").expect("no error");
         while let Ok(message) = port.receive(NOW) {
             assert_eq!(message.id(), next);
             next += 1;

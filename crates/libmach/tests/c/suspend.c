@@ -1,6 +1,7 @@
 /* Threads and tasks that are suspended: of this task, and of a child, whose library serves its ports meanwhile. */
 #include "ports.h"
 
+#include <mach/mach_time.h>
 #include <mach/thread_status.h>
 
 #include <pthread.h>
@@ -12,6 +13,9 @@
 #include <unistd.h>
 
 enum { TASK = 40, PORT = 41, THREAD = 42, ECHO = 50, RESUMED = 60, LOOKS = 2000, FORKS = 50 };
+
+/* How long one looks on a machine where each look takes long, in nanoseconds. */
+enum { ENOUGH = 100000000 };
 
 #if defined(__x86_64__)
 typedef struct i386_thread_state registers;
@@ -47,7 +51,8 @@ static void await_turn(void) {
 
 static int stands_still(void) {
     const unsigned before = shared->turns;
-    for (int i = 0; i < LOOKS; i++) sched_yield();
+    const uint64_t start = mach_absolute_time();
+    for (int i = 0; i < LOOKS && mach_absolute_time() - start < ENOUGH; i++) sched_yield();
     return shared->turns == before;
 }
 
@@ -191,7 +196,7 @@ static void test_forks(void) {
         int status = -1;
         const pid_t pid = fork();
         if (pid == 0) {
-            watchdog(10);
+            watchdog(60);
             const mach_port_t own = mach_thread_self();
             _exit(thread_resume(own) != KERN_FAILURE || thread_abort(own) != S);
         }
@@ -285,7 +290,7 @@ static void test_task(void) {
 }
 
 int main(void) {
-    watchdog(60);
+    watchdog(300);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     MUST(shared != MAP_FAILED);
     test_thread();

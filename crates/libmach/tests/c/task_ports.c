@@ -253,7 +253,7 @@ static void test_task(mach_port_t task, mach_port_t port) {
 
 int main(void) {
     watchdog(60);
-    mach_port_t port = make_port(), right = MACH_PORT_NULL, other = make_port(), third = make_port(), once;
+    mach_port_t port = make_port(), right = MACH_PORT_NULL, other = make_port(), third = make_port(), once, previous;
     mach_msg_type_name_t type = 0;
     int status = -1;
     MUST(task_set_bootstrap_port(self, port) == S);
@@ -293,7 +293,9 @@ int main(void) {
     CHECK_CODE(task_terminate(port), KERN_INVALID_TASK);
     CHECK_CODE(task_terminate(task), S);
     CHECK(waitpid(pid, &status, 0) == pid && WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    /* What can't be sent any more stays. */
+    /* What can't be sent any more stays, from when the library knows. */
+    CHECK_CODE(mach_port_request_notification(self, task, MACH_NOTIFY_DEAD_NAME, 1, other, MACH_MSG_TYPE_MAKE_SEND_ONCE, &previous), S);
+    receive(other, MACH_NOTIFY_DEAD_NAME);
     CHECK(mach_port_insert_right(task, INSERTED, port, MACH_MSG_TYPE_MOVE_RECEIVE) != S);
     CHECK(type_of(self, port) == MACH_PORT_TYPE_SEND_RECEIVE);
     CHECK(mach_port_allocate(task, MACH_PORT_RIGHT_RECEIVE, &other) != S);

@@ -398,7 +398,7 @@ static void withdrawal_waits(void) {
 }
 
 int main(void) {
-    watchdog(120);
+    watchdog(300);
     registration();
     when_a_call_is_made();
     one_at_a_time();

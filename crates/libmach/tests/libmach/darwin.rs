@@ -87,7 +87,7 @@ fn event_loop() {
     let mut arguments = vec![path.as_str(), "-lpthread"];
     arguments.extend(flags().iter().map(String::as_str));
     let program = support::link_with(HEADERS_OF_DARWIN, "darwin-loop", &[], &arguments);
-    let output = slipway_test_support::output(Command::new("timeout").arg("60").arg(program));
+    let output = slipway_test_support::output(Command::new("timeout").arg("600").arg(program));
     let text = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success() && text.lines().count() == 5 && text.ends_with("answer: 25\n"), "{output:?}");
 }

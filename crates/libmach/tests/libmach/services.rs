@@ -43,7 +43,7 @@ fn key_value_example() {
     let socket = directory.path().join("bootstrap");
     let _server = NameServer::start(&socket);
     let mut make = Command::new("timeout");
-    make.args(["100", "make", "CFLAGS=-O1 -Wextra -Werror", "demo", "-C"]).arg(&example);
+    make.args(["600", "make", "CFLAGS=-O1 -Wextra -Werror", "demo", "-C"]).arg(&example);
     make.env("PKG_CONFIG_PATH", prefix.join("lib/pkgconfig")).env("SLIPWAY_BOOTSTRAP", &socket);
     support::run(&mut make);
 }

@@ -16,6 +16,6 @@ fn the_log_keeps_what_it_was_given() {
     let directory = tempfile::tempdir().expect("make a directory");
     for seed in ["1", "2"] {
         let mut test = Command::new("timeout");
-        support::run(test.arg("100").arg(&program).arg(directory.path()).args([seed, "4"]));
+        support::run(test.arg("600").arg(&program).arg(directory.path()).args([seed, "4"]));
     }
 }

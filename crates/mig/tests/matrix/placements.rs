@@ -102,7 +102,7 @@ fn run(server: Task<'_>, client: Task<'_>, together: bool) -> String {
     );
     fs::write(&file, text).expect("write the configuration");
     let mut slipway = Command::new("timeout");
-    slipway.args(["--foreground", "100"]).arg(built("slipway")).args(["run", "--config"]).arg(file);
+    slipway.args(["--foreground", "600"]).arg(built("slipway")).args(["run", "--config"]).arg(file);
     succeed(&mut slipway)
 }
 

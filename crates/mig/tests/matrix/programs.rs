@@ -63,7 +63,7 @@ impl Party {
 
     fn command(&self, names: &NameServer) -> Command {
         let mut command = Command::new("timeout");
-        command.args(["--foreground", "100"]).args(&self.command).envs(self.environment.iter().map(|(k, v)| (k, v)));
+        command.args(["--foreground", "600"]).args(&self.command).envs(self.environment.iter().map(|(k, v)| (k, v)));
         names.used_by(&mut command);
         command
     }

@@ -182,7 +182,7 @@ fn round_trip(dir: &Path, routines: &[Shape]) {
     let mut cargo = Command::new(env!("CARGO"));
     cargo.args(["build", "--offline", "--quiet", "--target-dir"]).arg(dir.join("target"));
     run(cargo.current_dir(dir));
-    run(Command::new("timeout").arg("100").arg(dir.join("target/debug/random-interface")));
+    run(Command::new("timeout").arg("600").arg(dir.join("target/debug/random-interface")));
 }
 
 #[test]

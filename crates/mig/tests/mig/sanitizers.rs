@@ -39,7 +39,7 @@ fn build(dir: &Path) {
 /// A run's transcripts, and what the client printed: calls by trap, calls that asked for one, arrays not copied.
 fn outcome(dir: &Path, mode: &str) -> ([String; 2], [u32; 3]) {
     let mut command = Command::new("timeout");
-    command.args(["100", "./trap_tasks", mode, "client", "server"]).current_dir(dir).env("LD_LIBRARY_PATH", dir);
+    command.args(["600", "./trap_tasks", mode, "client", "server"]).current_dir(dir).env("LD_LIBRARY_PATH", dir);
     let printed = run(&mut command);
     let counts: Vec<u32> = printed.split_whitespace().map(|number| number.parse().unwrap()).collect();
     let transcripts = ["client", "server"].map(|name| std::fs::read_to_string(dir.join(name)).unwrap());
