@@ -110,7 +110,7 @@ impl<S: Send + 'static> Service<S> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a port with its server, a routine's own thread may do so, too. If its no-senders notification is to be sent to the port itself,
+    /// Adds a port with its server; a routine may do so, too. If its no-senders notification is to be sent to the port itself,
     /// the port is [removed](Self::remove) when that comes.
     ///
     /// # Errors
