@@ -360,7 +360,7 @@ fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
         |_, ends| Ok(ends),
         move |ends| {
             let port = ReceiveRight::from_name(ends.task, ends.own);
-            match server.context("no server")?.serve(&port).context("the Unix server")? {}
+            match server.context("no server")?.serve(port).context("the Unix server")? {}
         },
         |ends, _| {
             let first = Unix(SendRight::from_name(ends.task, ends.other));

@@ -72,6 +72,12 @@ pub(crate) struct Process {
     files: Vec<Option<Arc<OpenFile>>>,
 }
 
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.system.ended(self.pid);
+    }
+}
+
 impl Process {
     /// The first.
     pub(crate) fn first(system: Arc<System>) -> Self {

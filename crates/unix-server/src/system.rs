@@ -1,4 +1,4 @@
-//! The server: its processes, and the threads that serve them.
+//! The server: its processes, and serving them.
 
 use crate::{
     files::{Files, lock},
@@ -12,14 +12,14 @@ use rustix::{
 use slipway_layer::View;
 use slipway_mach::{
     abi::notify,
-    mig,
-    rights::{Error, Outgoing, ReceiveRight, Received, SendOnceRight, SendRight},
+    mig::Service,
+    rights::{Error, Outgoing, ReceiveRight, SendOnceRight, SendRight},
     task::Task,
 };
 use std::{
     collections::BTreeMap,
     convert::Infallible,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
 
@@ -29,8 +29,6 @@ const PROCESSES: usize = 512;
 const FILES: u64 = 1024;
 /// Descriptors that the server keeps for itself.
 const RESERVE: u64 = 64;
-/// The stack of a thread that serves a process, bytes.
-const STACK: usize = 256 << 10;
 
 /// The message in which a signal comes (`<servers/unix_signal.defs>`).
 pub(crate) const SIGNAL: i32 = 4500;
@@ -43,7 +41,7 @@ struct Known {
     port: (Task, u32),
     /// Where its signals go.
     signals: Option<Arc<SendRight>>,
-    /// Ends the loop that serves it.
+    /// Ends it.
     end: Option<SendOnceRight>,
 }
 
@@ -58,6 +56,8 @@ struct Processes {
 pub struct System {
     files: Mutex<Files>,
     processes: Mutex<Processes>,
+    /// Their ports, while they are served.
+    service: OnceLock<Service<Process>>,
     /// Whether tasks of this process call the routines by trap.
     traps: bool,
     /// What a process may have open: all processes together have no more than this process may.
@@ -78,6 +78,7 @@ impl System {
         Arc::new(Self {
             files: Mutex::new(Files::new(view)),
             processes: Mutex::new(Processes { by_pid: BTreeMap::new(), next: 2 }),
+            service: OnceLock::new(),
             traps,
             most_files: (all / PROCESSES as u64).clamp(16, FILES),
             uids: [getuid(), geteuid()].map(Uid::as_raw),
@@ -85,13 +86,15 @@ impl System {
         })
     }
 
-    /// Serves the first process, of which others are forked, at a port, until a receive fails.
+    /// Serves the first process at a port, and those that are forked of it, until a receive fails.
     ///
     /// # Errors
-    /// A code of the receive.
-    pub fn serve(self: &Arc<Self>, port: &ReceiveRight) -> Result<Infallible, Error> {
-        let mut first = Process::first(Arc::clone(self));
-        mig::serve(port, |request| stubs::demux(&mut first, request))
+    /// A code of the receive, or that another thread serves them.
+    pub fn serve(self: &Arc<Self>, port: ReceiveRight) -> Result<Infallible, Error> {
+        let service = Service::new(self.traps.then(stubs::traps))?;
+        let service = self.service.get_or_init(|| service);
+        service.add(port, Process::first(Arc::clone(self)))?;
+        service.serve(stubs::demux)
     }
 
     /// How many calls were made by trap to the processes that there are.
@@ -112,8 +115,7 @@ impl System {
         let right = port.make_send().map_err(short)?;
         port.notify_no_senders(port.make_send_once().map_err(short)?).map_err(short)?;
         let end = Some(port.make_send_once().map_err(short)?);
-        let task = Task::current();
-        let known = Known { parent: of.pid, port: (task, port.name()), signals: signals.map(Arc::new), end };
+        let known = Known { parent: of.pid, port: (Task::current(), port.name()), signals: signals.map(Arc::new), end };
         let pid = {
             let mut processes = lock(&self.processes);
             if processes.by_pid.len() >= PROCESSES {
@@ -127,24 +129,15 @@ impl System {
             processes.by_pid.insert(pid, known);
             pid
         };
-        let child = of.fork(pid);
-        let traps = self.traps;
-        let thread = std::thread::Builder::new().name(format!("process {pid}")).stack_size(STACK);
-        let spawned = thread.spawn(move || {
-            task.enter();
-            let system = Arc::clone(&child.system);
-            run(&port, child, traps);
-            drop(port);
-            system.ended(pid);
-        });
-        if spawned.is_err() {
-            self.ended(pid);
-            return Err(Errno::AGAIN);
+        // A child that is not served ends at once.
+        let served = self.service.get().map(|service| service.add(port, of.fork(pid)));
+        match served {
+            Some(Ok(())) => Ok((right, pid)),
+            _ => Err(Errno::AGAIN),
         }
-        Ok((right, pid))
     }
 
-    fn ended(&self, pid: i32) {
+    pub(crate) fn ended(&self, pid: i32) {
         let known = lock(&self.processes).by_pid.remove(&pid);
         // Rights that a peer gave are not given up under the lock.
         drop(known);
@@ -172,7 +165,7 @@ impl System {
         let end = if signal == KILL { known.end.take() } else { None };
         drop(processes);
         if signal == KILL {
-            // The loop takes it for the news that nobody has a right to the port.
+            // It is taken for the news that nobody has a right to the port.
             let told = end.map(|end| end.send(Outgoing::new(notify::NO_SENDERS)));
             return told.unwrap_or(Ok(())).map_err(|_| Errno::SRCH);
         }
@@ -192,25 +185,4 @@ impl System {
 
 fn after(pid: i32) -> i32 {
     pid.checked_add(1).unwrap_or(2)
-}
-
-/// Serves a process at its port until nobody has a right to it, or it is killed.
-fn run(port: &ReceiveRight, mut process: Process, traps: bool) {
-    let each = |serve: &mut dyn FnMut(Received) -> mig::Served| {
-        while let Ok(request) = port.receive(None) {
-            if request.is_notification(notify::NO_SENDERS) {
-                return;
-            }
-            // An answer that can't be delivered is its receiver's matter.
-            let _ = serve(request).unwrap_or_else(|request| mig::refuse(*request)).send_at_once();
-        }
-    };
-    if traps {
-        // The port is this task's: routines can be registered.
-        let _ = mig::with_traps(port, &mut process, stubs::traps(), |behind| {
-            each(&mut |request| behind.serve(request, stubs::demux));
-        });
-    } else {
-        each(&mut |request| stubs::demux(&mut process, request));
-    }
 }

@@ -55,7 +55,7 @@ fn serve(options: &Options) -> Result<std::convert::Infallible, Box<dyn Error>> 
     let server = System::new(view(options)?, !options.messages);
     let port = ReceiveRight::new()?;
     port.make_send()?.register(&options.service).map_err(|error| format!("register {}: {error}", options.service))?;
-    Ok(server.serve(&port)?)
+    Ok(server.serve(port)?)
 }
 
 /// What programs see.

@@ -89,6 +89,14 @@ pub struct Traps {
     pub call_entry: Option<Arc<CallEntry>>,
 }
 
+impl Traps {
+    /// Whether they are reached as they should be, by any number of calls at once: on such a port's turn its sets have no influence.
+    pub(super) fn stands(&self, receiver: Option<(SpaceId, u32)>) -> bool {
+        let stands = |entry: &Arc<CallEntry>| !entry.turn.serial && Some((entry.space, entry.name)) == receiver;
+        self.call_entry.as_ref().is_some_and(stands)
+    }
+}
+
 /// A turn that is closed and has calls in it: of which task, and of which port, as long as the task has its receive right.
 #[derive(Debug)]
 pub(super) struct Leaving {

@@ -101,13 +101,13 @@ impl State {
         let Some(local) = self.port(port).local() else { return };
         match (&*self.sets_of(port), &local.traps) {
             (sets @ [_, ..], _) => sets.iter().for_each(|set| self.rebind_set(*set)),
-            ([], Some(traps)) => {
+            ([], Some(traps)) if !traps.stands(local.receiver) => {
                 let (serial, queued) = (traps.serial, !local.queue.is_empty());
                 let turn = Arc::new(Turn::new(serial, queued));
                 self.set_call_entry(port, turn);
                 self.effect(Effect::Changed(port));
             }
-            ([], None) => {}
+            ([], _) => {}
         }
     }
 
@@ -133,6 +133,7 @@ impl State {
             }
             let turn = match (&local.traps, &shared) {
                 (Some(traps), Some(turn)) if traps.serial => Arc::clone(turn),
+                (Some(traps), _) if traps.stands(local.receiver) => continue,
                 (Some(_), _) => {
                     let queued = !local.queue.is_empty();
                     Arc::new(Turn::new(false, queued))
@@ -247,6 +248,28 @@ mod tests {
         state.port_extract_member(space, name, sets[0]).expect("a member no more");
         assert!(is_called(&state));
         assert_eq!(state.turns.leaving(space).count(), 1, "the call is still there");
+    }
+
+    #[test]
+    fn a_port_of_any_number_of_calls_keeps_its_turn_in_a_set() {
+        let mut state = State::default();
+        let space = state.new_space();
+        let (name, of) = port(&mut state, space);
+        let turn = call(&state, of);
+        let set = state.port_allocate(space, right::PORT_SET).expect("a set");
+        let others = [0; 2].map(|_| port(&mut state, space).0);
+        for member in [name, others[0], others[1]] {
+            state.port_move_member(space, member, set).expect("a member");
+        }
+        assert!(Arc::ptr_eq(&turn, &call(&state, of)));
+        state.port_destroy(space, others[0]).expect("a destruction");
+        state.port_move_member(space, name, 0).expect("a member no more");
+        assert!(Arc::ptr_eq(&turn, &call(&state, of)), "others that come and go, and the set, are no matter");
+        assert_eq!(state.turns.leaving(space).count(), 0);
+        // Another name is what the next routine is told.
+        state.port_rename(space, name, 0x7700).expect("another name");
+        assert!(!Arc::ptr_eq(&turn, &call(&state, of)) && !turn.enter());
+        assert_eq!(state.turns.leaving(space).count(), 1);
     }
 
     #[test]

@@ -54,7 +54,7 @@ impl Served {
         let serving = Arc::clone(&system);
         thread::spawn(move || {
             theirs.enter();
-            let _ = serving.serve(&ReceiveRight::from_name(theirs, port));
+            let _ = serving.serve(ReceiveRight::from_name(theirs, port));
         });
         ours.enter();
         fs::create_dir(home.path().join("tree")).expect("a directory");

@@ -10,6 +10,7 @@ use crate::{
     abi::Code,
     mig::serve::{Served, answer, serve, serve_one},
     rights::{Error, ReceiveRight, Received},
+    task::Task,
     trap::{Entry, Routine, Table},
 };
 use std::{
@@ -54,6 +55,12 @@ pub struct Traps<S, W> {
     server: PhantomData<fn(S, W)>,
 }
 
+impl<S, W> Clone for Traps<S, W> {
+    fn clone(&self) -> Self {
+        Self { tables: self.tables.clone(), server: PhantomData }
+    }
+}
+
 impl<S, W: Way<S>> Traps<S, W> {
     /// None yet, for so many identifiers from `base` on.
     pub fn new(base: i32, count: usize) -> Self {
@@ -80,7 +87,7 @@ impl<S, W: Way<S>> Traps<S, W> {
     }
 
     /// The tables, for a server at that address.
-    fn of(self, context: usize) -> impl Iterator<Item = Table> {
+    pub(super) fn of(self, context: usize) -> impl Iterator<Item = Table> {
         self.tables.into_iter().map(move |table| Table { context, ..table })
     }
 }
@@ -97,15 +104,17 @@ unsafe extern "C-unwind" fn run<S, R: Trapped<S>, W: Way<S>>(port: u32, block: *
         call.finish(result)
     };
     // SAFETY: the caller's promise.
-    let outcome = catch_unwind(AssertUnwindSafe(|| unsafe { W::with(context, work) }));
-    match outcome {
-        Ok(code) => code.0,
-        Err(panic) => {
-            // Dropping its payload may panic, too. That panic's payload is leaked.
-            let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(std::mem::forget);
-            Code::MIG_SERVER_DIED.0
-        }
-    }
+    caught(|| unsafe { W::with(context, work) }).unwrap_or(Code::MIG_SERVER_DIED).0
+}
+
+/// What a server's work comes to; None if it panics.
+pub(super) fn caught<T>(work: impl FnOnce() -> T) -> Option<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(work));
+    let told = outcome.map_err(|panic| {
+        // Dropping its payload may panic, too. That panic's payload is leaked.
+        let _ = catch_unwind(AssertUnwindSafe(|| drop(panic))).map_err(std::mem::forget);
+    });
+    told.ok()
 }
 
 impl<S: Send> sealed::Way<S> for Exclusive {
@@ -142,10 +151,17 @@ impl<F: FnMut()> Drop for Finally<F> {
     }
 }
 
+/// Registers routines with a context, which is a server reference's.
+pub(super) fn register(port: &ReceiveRight, mut tables: impl Iterator<Item = Table>, serial: bool) -> Result<(), Error> {
+    // SAFETY: the routines are `run`'s, whose contexts are those of server references, and references are never freed.
+    let registered = tables.try_for_each(|table| unsafe { port.task().register_traps(port.name(), table, serial) });
+    registered.map_err(|code| Error { tried: "registering routines for calls", code })
+}
+
 /// Registers routines with a context for as long as `run` takes.
 fn registered<T>(
     port: &ReceiveRight,
-    mut tables: impl Iterator<Item = Table>,
+    tables: impl Iterator<Item = Table>,
     serial: bool,
     run: impl FnOnce() -> T,
 ) -> Result<T, Error> {
@@ -154,10 +170,20 @@ fn registered<T>(
         // A port that somebody else took away has no routines any more.
         let _ = task.withdraw_traps(port.name());
     });
-    // SAFETY: the routines are `run`'s, whose contexts are those of server references, and references are never freed.
-    let registered = tables.try_for_each(|table| unsafe { task.register_traps(port.name(), table, serial) });
-    registered.map_err(|code| Error { tried: "registering routines for calls", code })?;
+    register(port, tables, serial)?;
     Ok(run())
+}
+
+/// Takes a server that was boxed away from calls, and drops it.
+///
+/// # Safety
+/// The reference was made for the address of a box of this type, and this is done once.
+pub(super) unsafe fn end<S>(reference: ServerRef, task: Task) {
+    // A call that `exit` has left keeps the server for good.
+    if let Some(server) = reference.leave(|| task.wait_for_callers()) {
+        // SAFETY: the caller's promise, and nobody has it any more.
+        drop(unsafe { Box::from_raw(with_exposed_provenance_mut::<S>(server)) });
+    }
 }
 
 /// A server whose routines may be called while `with_traps` lasts, for what serves its messages.
@@ -169,7 +195,19 @@ trait Serve<S>: std::fmt::Debug + Sync {
 }
 
 /// A reference to a server of that type, which is called in the way [`Exclusive`].
-struct Own<S>(ServerRef, PhantomData<fn(S)>);
+pub(super) struct Own<S>(ServerRef, PhantomData<fn(S)>);
+
+impl<S> Own<S> {
+    /// # Safety
+    /// The server is of this type, is `Send`, and lasts until it is taken away.
+    pub unsafe fn new(reference: ServerRef) -> Self {
+        Self(reference, PhantomData)
+    }
+
+    pub fn reference(&self) -> ServerRef {
+        self.0
+    }
+}
 
 impl<S> std::fmt::Debug for Own<S> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -185,6 +223,15 @@ impl<S: Send> Serve<S> for Own<S> {
             work(unsafe { &mut *with_exposed_provenance_mut::<S>(server) });
         }
         true
+    }
+}
+
+impl<'p, S: Send> Behind<'p, S> {
+    pub(super) fn new(own: &'p Own<S>) -> Self
+    where
+        S: 'p,
+    {
+        Self(own)
     }
 }
 
@@ -275,11 +322,8 @@ pub fn with_shared_traps<S: Clone + Send + Sync, T>(
 ) -> Result<T, Error> {
     let reference = ServerRef::new(Box::into_raw(Box::new(server)).expose_provenance());
     let _end = Finally(|| {
-        // A call that `exit` has left keeps the server for good.
-        if let Some(server) = reference.leave(|| port.task().wait_for_callers()) {
-            // SAFETY: it is the box from above, and nobody has it any more.
-            drop(unsafe { Box::from_raw(with_exposed_provenance_mut::<S>(server)) });
-        }
+        // SAFETY: it is for the box from above.
+        unsafe { end::<S>(reference, port.task()) };
     });
     registered(port, traps.of(reference.context()), false, run)
 }

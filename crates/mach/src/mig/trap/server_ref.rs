@@ -100,16 +100,21 @@ impl ServerRef {
     /// Waits until no other thread works on the server; None if the calling thread does already.
     #[inline]
     pub fn exclusive(&self) -> Option<ExclusiveGuard> {
-        let (cell, here) = (self.cell, here());
+        let cell = self.cell;
         let held = match cell.held.try_write() {
             Ok(held) => held,
             // A routine that panicked has ended its call. What it left of the server is the server's matter.
             Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) if cell.worker.load(Ordering::Relaxed) == here => return None,
+            Err(TryLockError::WouldBlock) if self.is_held_here() => return None,
             Err(TryLockError::WouldBlock) => cell.held.write().unwrap_or_else(PoisonError::into_inner),
         };
-        cell.worker.store(here, Ordering::Relaxed);
+        cell.worker.store(here(), Ordering::Relaxed);
         Some(ExclusiveGuard { held, reference: *self })
+    }
+
+    /// Whether the calling thread is at work on the server alone.
+    pub fn is_held_here(&self) -> bool {
+        self.cell.worker.load(Ordering::Relaxed) == here()
     }
 
     /// The right to read the server with others; None if its end has come.
