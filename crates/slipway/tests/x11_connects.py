@@ -25,10 +25,18 @@ def say(text):
 
 def serve():
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    # As X servers do, which take the place of a socket without a lock.
+    lock = f"/tmp/.X{display}-lock"
+    try:
+        with open(lock, "x") as file:
+            file.write(f"{os.getpid():10}\n")
+    except OSError:
+        sys.exit("the display is taken")
     try:
         listener.bind(path)
     except OSError:
-        sys.exit("the display is taken")
+        os.unlink(lock)
+        sys.exit("the display has a socket")
     listener.listen(0)
     say(display)
     assert sys.stdin.readline() == "accept\n"
@@ -59,6 +67,7 @@ def serve():
                 continue
             if data == b"end":
                 os.unlink(path)
+                os.unlink(lock)
                 sys.exit()
             if not data:
                 clients.remove(ready)
@@ -113,7 +122,7 @@ def end():
 
 def named():
     x = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    x.bind(b"\0slipway-line-p" + b"5a" * 16)
+    x.bind(b"\0slipway-line-p" + os.urandom(16).hex().encode())
     x.connect(path)
     x.sendall(struct.pack("<BxHHHHxx", ord("l"), 11, 0, 0, 0))
     assert x.recv(1) == b"\1", "refused"
