@@ -8,7 +8,7 @@ use std::process::Command;
 
 use harness::bench::{ends, pidfd};
 use harness::build::build_c;
-use harness::server::{lock_file, own_display};
+use harness::server::own_display;
 use harness::{Bench, Running, SLIPWAY};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -248,9 +248,7 @@ fn a_server_that_dies_is_reported() {
     let line = session.first_error();
     assert!(line.starts_with("slipway: Xvfb ended early"), "{line}");
     assert_eq!(session.finish().code(), 3, "the program goes on");
-    for left in [socket_of(&display.to_string()), lock_file(display)] {
-        fs::remove_file(left).expect("a killed server leaves its socket and its lock");
-    }
+    fs::remove_file(socket_of(&display.to_string())).expect("a killed server leaves its socket");
     bench.assert_nothing_left();
 }
 

@@ -25,18 +25,10 @@ def say(text):
 
 def serve():
     listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    # As X servers do, which take the place of a socket without a lock.
-    lock = f"/tmp/.X{display}-lock"
-    try:
-        with open(lock, "x") as file:
-            file.write(f"{os.getpid():10}\n")
-    except OSError:
-        sys.exit("the display is taken")
     try:
         listener.bind(path)
     except OSError:
-        os.unlink(lock)
-        sys.exit("the display has a socket")
+        sys.exit("the display is taken")
     listener.listen(0)
     say(display)
     assert sys.stdin.readline() == "accept\n"
@@ -67,7 +59,6 @@ def serve():
                 continue
             if data == b"end":
                 os.unlink(path)
-                os.unlink(lock)
                 sys.exit()
             if not data:
                 clients.remove(ready)

@@ -4,7 +4,7 @@ mod harness;
 
 use harness::build::{asset, scratch, script, set_mode};
 use harness::process::slipway;
-use harness::server::{lock_file, own_display};
+use harness::server::own_display;
 use harness::{DRAWINGS, Mode, Running, Screen, Server};
 use mach as _;
 use slipway_mach::abi::{HEADER, option, types};
@@ -124,7 +124,7 @@ fn a_display_starts_with_its_first_client() {
     assert!(UnixStream::connect(socket).is_err(), "another's server");
     let printed = Running::start(names).succeed();
     assert!(printed.contains(&format!("name of display:    :{display}")), "{printed}");
-    until("the server ends after its last client", || !Path::new(&lock_file(display)).exists());
+    until("the server ends after its last client", || !Path::new(&format!("/tmp/.X{display}-lock")).exists());
 }
 
 /// What a peer of the same user could send; each is dropped, or ends that peer's connection, and the server goes on.

@@ -244,11 +244,6 @@ pub fn own_display(n: u32) -> u32 {
     1000 + 10 * (std::process::id() % 5000) + n
 }
 
-/// The lock file of a display's server.
-pub fn lock_file(display: u32) -> String {
-    format!("/tmp/.X{display}-lock")
-}
-
 fn next_display() -> u32 {
     static NEXT: Mutex<Option<u32>> = Mutex::new(None);
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);
