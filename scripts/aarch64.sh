@@ -81,7 +81,7 @@ run() {
         if [ "${dir##*/}" = "$crate" ] && [[ $kind == $wanted ]]; then
             echo "== $crate: $(basename "$program" | sed 's/-[0-9a-f]*$//')"
             "$program" --list </dev/null >>"$built/listed"
-            (cd "$dir" && timeout 600 "$program" --quiet --test-threads 2 "${skipped[@]}" "$@" </dev/null) | tee "$built/said"
+            (cd "$dir" && timeout 1800 "$program" --quiet --test-threads 2 "${skipped[@]}" "$@" </dev/null) | tee "$built/said"
             total=$((total + $(awk '/^test result: ok/ { n += $4 } END { print n + 0 }' "$built/said")))
         fi
     done <"$tests"

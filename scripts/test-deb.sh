@@ -25,7 +25,7 @@ if [ "${1:-}" != in-namespace ]; then
 fi
 
 root=$2 made=$3
-inside() { env -i HOME=/test XDG_RUNTIME_DIR=/test/runtime PATH=/usr/sbin:/usr/bin:/sbin:/bin timeout 120 chroot "$root" "$@"; }
+inside() { env -i HOME=/test XDG_RUNTIME_DIR=/test/runtime PATH=/usr/sbin:/usr/bin:/sbin:/bin timeout 600 chroot "$root" "$@"; }
 # The names in a list of dependencies; of alternatives the first that is installed.
 needs() {
     tr ',' '\n' | while IFS= read -r alternatives; do

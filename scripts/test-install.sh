@@ -22,7 +22,7 @@ use() {
     local home=$1/home parts preload
     mkdir -p "$home/runtime"
     chmod 700 "$home/runtime"
-    run() { (cd "$home" && env -i PATH=/usr/bin:/bin HOME="$home" XDG_RUNTIME_DIR="$home/runtime" timeout 60 "$@"); }
+    run() { (cd "$home" && env -i PATH=/usr/bin:/bin HOME="$home" XDG_RUNTIME_DIR="$home/runtime" timeout 600 "$@"); }
     local slipway=$1/bin/slipway
     run "$slipway" --version | grep -Fx "slipway $version"
     # shellcheck disable=SC2016 # for the shell that is run

@@ -1,7 +1,8 @@
 /*
  * load: fills a store, then reads and writes it, and says how fast that was. It checks every value that it reads against
  * the last that it wrote. If the store ends, it waits for the next one, which must have all of them.
- * Usage: load [--service NAME] [--keys N] [--value BYTES] [--gets PERCENT] [--seconds S] [--title TEXT]
+ * Usage: load [--service NAME] [--keys N] [--value BYTES] [--gets PERCENT] [--seconds S] [--restarts N] [--title TEXT]
+ * It goes on until the store has been another one so often, too.
  */
 #include "store.h"
 
@@ -17,7 +18,7 @@
 enum { VALUE_MAX = 4096, BUCKETS = 64 * 16 };
 
 static const char *service = STORE_SERVICE, *title = "load";
-static unsigned keys = 10000, value_size = 100, gets = 90, seconds = 2;
+static unsigned keys = 10000, value_size = 100, gets = 90, seconds = 2, wanted_restarts;
 static mach_port_t server;
 /* The version of each key's value that was put last. */
 static unsigned *versions;
@@ -125,7 +126,7 @@ static int run(struct histogram *histogram, double *elapsed) {
     unsigned version = 0;
     char key[32], value[VALUE_MAX], expected[VALUE_MAX];
     uint64_t begin = now(), time = begin, until = begin + (uint64_t) seconds * 1000000000u;
-    while (time < until) {
+    while (time < until || restarts < wanted_restarts) {
         unsigned number = (unsigned) (random_number() % keys);
         mach_msg_type_number_t key_size = make_key(number, key), size = 0;
         int reads = random_number() % 100 < gets;
@@ -167,8 +168,10 @@ static int options(int argc, char **argv) {
         if (strcmp(name, "--value") == 0) good = number(value, 8, VALUE_MAX, &value_size);
         if (strcmp(name, "--gets") == 0) good = number(value, 0, 100, &gets);
         if (strcmp(name, "--seconds") == 0) good = number(value, 1, 3600, &seconds);
+        if (strcmp(name, "--restarts") == 0) good = number(value, 0, 1000, &wanted_restarts);
         if (good) continue;
-        fprintf(stderr, "Usage: load [--service NAME] [--keys N] [--value BYTES] [--gets PERCENT] [--seconds S] [--title TEXT]\n");
+        fprintf(stderr, "Usage: load [--service NAME] [--keys N] [--value BYTES] [--gets PERCENT] [--seconds S] [--restarts N] "
+                        "[--title TEXT]\n");
         return 0;
     }
     return 1;

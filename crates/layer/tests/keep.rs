@@ -38,7 +38,7 @@ fn all_of_it() {
 fn what_changed_on_the_host_is_a_conflict() {
     type Meddle = fn(&Path);
     let cases: [(Meddle, &str, &str); 6] = [
-        (|host| fs::write(host.join("file"), "mine").expect("write"), "/file", "it was changed on the host"),
+        (|host| fs::write(host.join("file"), "mine, longer").expect("write"), "/file", "it was changed on the host"),
         (|host| fs::remove_file(host.join("file")).expect("remove"), "/file", "it was removed on the host"),
         (|host| fs::write(host.join("dir/new"), "mine").expect("write"), "/dir/new", "it was made on the host, too"),
         (

@@ -4,11 +4,11 @@ mod harness;
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::Path;
 use std::process::Command;
 
 use harness::bench::{ends, pidfd};
 use harness::build::build_c;
+use harness::server::own_display;
 use harness::{Bench, Running, SLIPWAY};
 use rustix::process::{Pid, Signal, kill_process};
 
@@ -54,12 +54,6 @@ impl Socket {
     fn is_gone(&self) -> bool {
         Socket::made(&self.path) != Some(self.made)
     }
-}
-
-/// A display that nobody uses at the moment, in a range that is one test's own.
-fn free_display(from: u32) -> String {
-    let free = |number: &u32| !Path::new(&socket_of(&number.to_string())).exists();
-    (from..from + 50).find(free).expect("a free display").to_string()
 }
 
 #[test]
@@ -160,7 +154,7 @@ fn signals_are_passed_on() {
         session.signal(Signal::INT);
         assert_eq!(session.next_line().as_deref(), Some("int 1"));
         session.signal(signal);
-        assert!(ends(&pidfd(session.pid())));
+        session.ends();
         let ended = session.finish();
         assert_eq!((ended.code(), ended.stdout), (42, format!("{parent}\nint 1\n{last}")));
     }
@@ -245,23 +239,23 @@ fn not_even_what_ignores_to_be_asked() {
 #[test]
 fn a_server_that_dies_is_reported() {
     let bench = Bench::new();
-    let number = free_display(250);
-    let args = ["x11", "--server", "Xvfb", "--display", &number, "--", "sh", "-c", LINGER];
-    let (mut session, display) = start(bench.slipway(&args));
+    let display = own_display(0);
+    let args = ["x11", "--server", "Xvfb", "--display", &display.to_string(), "--", "sh", "-c", LINGER];
+    let (mut session, _) = start(bench.slipway(&args));
     let processes = bench.processes();
     let (pid, _) = processes.iter().find(|(_, name)| *name == "Xvfb").expect("the server");
     kill_process(Pid::from_raw(pid.cast_signed()).expect("pid"), Signal::KILL).expect("kill");
     let line = session.first_error();
     assert!(line.starts_with("slipway: Xvfb ended early"), "{line}");
     assert_eq!(session.finish().code(), 3, "the program goes on");
-    fs::remove_file(socket_of(&display)).expect("a killed server leaves its socket");
+    fs::remove_file(socket_of(&display.to_string())).expect("a killed server leaves its socket");
     bench.assert_nothing_left();
 }
 
 #[test]
 fn a_chosen_display_and_one_that_is_taken() {
     let bench = Bench::new();
-    let number = free_display(200);
+    let number = own_display(1).to_string();
     let args = [
         "x11",
         "--server",

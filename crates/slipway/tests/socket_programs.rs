@@ -3,20 +3,19 @@
 mod harness;
 
 use harness::build::asset;
-use harness::place::{ENDS, Place, Serving, expect_rings};
+use harness::place::{ENDS, HANGS, Place, Serving, expect_rings};
 use slipway_test_support::{output, succeed, until, watchdog};
 use std::{
     fs,
     io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     process::{Command, Stdio},
-    time::Duration,
 };
 
 #[test]
 #[ignore = "long: a database, four times"]
 fn mariadb() {
-    let _watchdog = watchdog("mariadb", Duration::from_secs(200));
+    let _watchdog = watchdog("mariadb", HANGS);
     let place = Place::new(None);
     // It asks to be told that root is meant.
     let user = if rustix::process::getuid().is_root() { "--user=root" } else { "--skip-external-locking" };
@@ -52,7 +51,7 @@ fn mariadb() {
 #[test]
 #[ignore = "long: a compositor and its clients, four times"]
 fn wayland() {
-    let _watchdog = watchdog("weston", Duration::from_secs(120));
+    let _watchdog = watchdog("weston", HANGS);
     let mut globals = Vec::new();
     for (server, client) in ENDS {
         let place = Place::new(None);
@@ -104,7 +103,7 @@ with grpc.insecure_channel(address) as channel:
 #[test]
 #[ignore = "long: two programs in Python, four times"]
 fn grpc() {
-    let _watchdog = watchdog("grpc", Duration::from_secs(120));
+    let _watchdog = watchdog("grpc", HANGS);
     for (server, client) in ENDS {
         let place = Place::new(None);
         let socket = place.path("socket");
@@ -124,7 +123,7 @@ fn grpc() {
 #[test]
 #[ignore = "long: two programs in C++ that are compiled, four times"]
 fn grpc_in_cpp() {
-    let _watchdog = watchdog("grpc in C++", Duration::from_secs(200));
+    let _watchdog = watchdog("grpc in C++", HANGS);
     let built = Place::new(None);
     let program = built.path("grpc");
     let mut compiler = Command::new("g++");
@@ -148,7 +147,7 @@ fn grpc_in_cpp() {
 #[test]
 #[ignore = "long: two servers, four times"]
 fn php() {
-    let _watchdog = watchdog("php-fpm", Duration::from_secs(120));
+    let _watchdog = watchdog("php-fpm", HANGS);
     let programs = fs::read_dir("/usr/sbin").expect("a directory").flatten().map(|entry| entry.path());
     let fpm = programs.into_iter().find(|path| path.to_string_lossy().starts_with("/usr/sbin/php-fpm"));
     let fpm = fpm.expect("scripts/setup.sh installs it");
@@ -208,7 +207,7 @@ fn php() {
 #[test]
 #[ignore = "long: a sound server and its clients, four times"]
 fn pulseaudio() {
-    let _watchdog = watchdog("pulseaudio", Duration::from_secs(120));
+    let _watchdog = watchdog("pulseaudio", HANGS);
     for (server, client) in ENDS {
         let place = Place::new(None);
         let socket = place.path("socket");
@@ -238,7 +237,7 @@ fn pulseaudio() {
 #[test]
 #[ignore = "long: an agent and its clients, four times"]
 fn ssh_agent() {
-    let _watchdog = watchdog("ssh-agent", Duration::from_secs(60));
+    let _watchdog = watchdog("ssh-agent", HANGS);
     let keys = Place::new(None);
     succeed(keys.command(false, "ssh-keygen").args(["-q", "-t", "ed25519", "-N", "", "-f"]).arg(keys.path("key")));
     for (server, client) in ENDS {

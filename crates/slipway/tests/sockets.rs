@@ -2,9 +2,9 @@
 
 mod harness;
 
-use harness::place::{ENDS, Place, Serving, expect_rings};
+use harness::place::{ENDS, HANGS, Place, Serving, expect_rings};
 use slipway_test_support::{built, output, succeed, until, watchdog};
-use std::{fs, os::fd::OwnedFd, os::unix::fs::PermissionsExt, process::Command, time::Duration};
+use std::{fs, os::fd::OwnedFd, os::unix::fs::PermissionsExt, process::Command};
 
 /// Where PostgreSQL's programs are, which no PATH has.
 const POSTGRESQL: &str = "/usr/lib/postgresql";
@@ -12,7 +12,7 @@ const POSTGRESQL: &str = "/usr/lib/postgresql";
 #[test]
 #[ignore = "long: a database, four times"]
 fn redis() {
-    let _watchdog = watchdog("redis", Duration::from_secs(120));
+    let _watchdog = watchdog("redis", HANGS);
     for (server, client) in ENDS {
         let place = Place::new(None);
         let socket = place.path("redis.sock");
@@ -38,7 +38,7 @@ fn redis() {
 #[test]
 #[ignore = "long: a database, four times"]
 fn postgresql() {
-    let _watchdog = watchdog("postgresql", Duration::from_secs(200));
+    let _watchdog = watchdog("postgresql", HANGS);
     let versions = fs::read_dir(POSTGRESQL).expect("scripts/setup.sh installs it");
     let bin =
         versions.flatten().map(|version| version.path().join("bin")).find(|bin| bin.join("initdb").exists()).expect("initdb");
@@ -75,7 +75,7 @@ fn postgresql() {
 #[test]
 #[ignore = "long: two servers, four times"]
 fn nginx() {
-    let _watchdog = watchdog("nginx", Duration::from_secs(120));
+    let _watchdog = watchdog("nginx", HANGS);
     for (server, client) in ENDS {
         let place = Place::new(None);
         let front = place.path("front.sock");
@@ -115,7 +115,7 @@ fn nginx() {
 #[test]
 #[ignore = "long: a bus and its clients, four times"]
 fn dbus() {
-    let _watchdog = watchdog("dbus", Duration::from_secs(120));
+    let _watchdog = watchdog("dbus", HANGS);
     for (server, client) in ENDS {
         let place = Place::new(None);
         let socket = place.path("bus");
@@ -158,7 +158,7 @@ fn dbus() {
 
 #[test]
 fn a_listening_socket_from_systemd() {
-    let _watchdog = watchdog("socket activation", Duration::from_secs(60));
+    let _watchdog = watchdog("socket activation", HANGS);
     let place = Place::new(None);
     let socket = place.path("bus");
     // As systemd passes it: made by another process, number 3 in the server.

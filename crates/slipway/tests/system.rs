@@ -38,7 +38,7 @@ fn a_killed_server_is_started_again_and_the_others_go_on() {
     let again = of(&second, "service").expect("the server's next process");
     assert_ne!(again, core);
     assert_eq!(of(&second, "beside"), Some(again));
-    assert!(system.errors().contains("slipway: server: its process was killed by SIGKILL (9); it starts again in 0.05 s"));
+    system.wait_error("slipway: server: its process was killed by SIGKILL (9); it starts again in 0.05 s");
     assert_eq!(system.terminate().code(), Some(128 + 15));
     drop(system);
     bench.assert_nothing_left();

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::build::{build_c, scratch_in_target};
+use harness::build::{build_c, copy_program, scratch_in_target};
 use harness::process::clean;
 use harness::{Outcome, Running, SLIPWAY};
 use std::fs;
@@ -513,7 +513,7 @@ fn a_command_without_privileges() {
     }
     let dir = tempfile::tempdir().expect("directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
-    fs::copy(SLIPWAY, dir.path().join("slipway")).expect("copy");
+    copy_program(SLIPWAY, &dir.path().join("slipway"));
     // A process that takes its own memory from the others' reach still has names.
     let undumpable = "/usr/bin/python3 -c 'import ctypes, os; print(ctypes.CDLL(None).prctl(4, 0, 0, 0, 0), os.listdir(\"/proc/self/cwd\")[0])'";
     let script = format!(

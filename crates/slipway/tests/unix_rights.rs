@@ -2,6 +2,7 @@
 
 mod harness;
 
+use harness::build::copy_program;
 use harness::process::clean;
 use harness::{Outcome, Running, SLIPWAY};
 use std::fs;
@@ -31,7 +32,7 @@ fn same(before: &str, script: &str) -> String {
     let said = |net: &[&str]| {
         let dir = tempfile::tempdir().expect("directory");
         fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
-        fs::copy(SLIPWAY, dir.path().join("slipway")).expect("copy");
+        copy_program(SLIPWAY, &dir.path().join("slipway"));
         fs::create_dir(dir.path().join("work")).expect("mkdir");
         fs::set_permissions(dir.path().join("work"), fs::Permissions::from_mode(0o777)).expect("chmod");
         let made = run(dir.path(), &[], before);
@@ -100,7 +101,7 @@ for link in b\"link\", b\"new\":
 fn a_layer_with_a_dark_directory_is_opened_and_compared() {
     let dir = tempfile::tempdir().expect("directory");
     fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).expect("chmod");
-    fs::copy(SLIPWAY, dir.path().join("slipway")).expect("copy");
+    copy_program(SLIPWAY, &dir.path().join("slipway"));
     fs::create_dir(dir.path().join("work")).expect("mkdir");
     fs::set_permissions(dir.path().join("work"), fs::Permissions::from_mode(0o777)).expect("chmod");
     let made = run(dir.path(), &["--new", "l"], "mkdir dark; echo text >dark/f; chmod 0 dark");

@@ -113,7 +113,7 @@ def end():
 
 def named():
     x = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-    x.bind(b"\0slipway-line-p" + b"5a" * 16)
+    x.bind(b"\0slipway-line-p" + os.urandom(16).hex().encode())
     x.connect(path)
     x.sendall(struct.pack("<BxHHHHxx", ord("l"), 11, 0, 0, 0))
     assert x.recv(1) == b"\1", "refused"

@@ -2,8 +2,9 @@
 
 mod harness;
 
-use harness::build::{asset, scratch, set_mode};
+use harness::build::{asset, scratch, script, set_mode};
 use harness::process::slipway;
+use harness::server::own_display;
 use harness::{DRAWINGS, Mode, Running, Screen, Server};
 use mach as _;
 use slipway_mach::abi::{HEADER, option, types};
@@ -11,8 +12,6 @@ use slipway_mach::rights::{Outgoing, ReceiveRight, SendRight};
 use slipway_mach::task::Task;
 use slipway_mach::{Request, bootstrap};
 use slipway_test_support::{NameServer, built, until};
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::Command;
@@ -92,21 +91,20 @@ fn a_program_that_holds_the_port_needs_nothing_else() {
     };
     let printed = command(true).succeed();
     assert!(printed.contains(&format!("name of display:    {}", server.display())), "{printed}");
-    let mut without = command(false);
-    assert!(!without.ends().success(), "nobody can find it");
-    assert!(without.errors().contains("unable to open display"), "{}", without.errors());
+    let without = command(false).finish();
+    assert!(!without.status.success(), "nobody can find it");
+    assert!(without.stderr.contains("unable to open display"), "{without:?}");
 }
 
 #[test]
 fn a_display_starts_with_its_first_client() {
     let dir = scratch();
     set_mode(dir.path(), 0o700);
-    let display = 399;
+    let display = own_display(0);
     let slipway_path = built("slipway");
     let program = dir.path().join("server");
     let text = format!("#!/bin/sh\nexec '{}' x11 --over=ports -- Xvfb :{display} -terminate\n", slipway_path.display());
-    fs::write(&program, text).expect("write it");
-    set_mode(&program, 0o700);
+    script(&program, &text);
     let prepare = |command: &mut Command| {
         command.env("SLIPWAY_RUNTIME_DIR", dir.path());
         command.env("SLIPWAY_LIBMACH", built("libmach.so")).env("SLIPWAY_PRELOAD", built("libslipway_preload.so"));
@@ -123,8 +121,7 @@ fn a_display_starts_with_its_first_client() {
     names.args(["x11", "--over=ports", "--", "xdpyinfo", "-display", &format!(":{display}")]);
     prepare(&mut names);
     let socket = format!("/tmp/.X11-unix/X{display}");
-    let is_there = || fs::metadata(&socket).is_ok_and(|file| file.file_type().is_socket());
-    assert!(!is_there(), "another test's server");
+    assert!(UnixStream::connect(socket).is_err(), "another's server");
     let printed = Running::start(names).succeed();
     assert!(printed.contains(&format!("name of display:    :{display}")), "{printed}");
     until("the server ends after its last client", || !Path::new(&format!("/tmp/.X{display}-lock")).exists());

@@ -20,7 +20,7 @@ use std::{
 };
 
 /// A wait this long is one that nothing will end.
-const WATCHDOG: Duration = Duration::from_secs(30);
+const WATCHDOG: Duration = Duration::from_secs(120);
 
 /// The clients that are in the midst of something: nothing said yet, asleep, spinning or amid a
 /// transfer, stuck at a full ring.

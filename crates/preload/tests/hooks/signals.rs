@@ -31,7 +31,7 @@ fn own(fd: Fd, signal: i32) {
 fn take(signal: i32, waits: bool) -> Option<siginfo_t> {
     let set = signal_set(signal);
     let mut info = MaybeUninit::<siginfo_t>::zeroed();
-    let patience = libc::timespec { tv_sec: if waits { 10 } else { 0 }, tv_nsec: 0 };
+    let patience = libc::timespec { tv_sec: if waits { 50 } else { 0 }, tv_nsec: 0 };
     let taken = call!(sigtimedwait(&raw const set, info.as_mut_ptr(), &raw const patience));
     assert!(taken == signal || errno() == EAGAIN);
     // SAFETY: filled in.

@@ -35,7 +35,7 @@ const EPOLL_WAIT: libc::c_long = if cfg!(target_arch = "x86_64") { 232 } else { 
 const DATA: u64 = 7;
 
 /// How long a wait goes on that nothing ends, in milliseconds.
-const PATIENCE: i32 = 8_000;
+const PATIENCE: i32 = 40_000;
 
 /// A way to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -12,10 +12,10 @@ use std::{
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// After this many seconds something hangs: a watchdog, not a measure of speed.
-const PATIENCE: Duration = Duration::from_secs(200);
+const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The same for a test that doesn't come any further.
-const STEP: Duration = Duration::from_secs(20);
+const STEP: Duration = Duration::from_secs(60);
 
 /// Runs a command to its end in a process group of its own, which is killed if it hangs.
 pub fn output(mut command: Command, what: &str) -> (ExitStatus, String, String) {

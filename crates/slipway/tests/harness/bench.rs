@@ -1,6 +1,6 @@
 //! `slipway` with a stand-in for the hooks, in a directory and with processes that are counted afterwards.
 
-use super::build::{build_c, scratch_in_target, set_mode};
+use super::build::{build_c, scratch_in_target, script, set_mode};
 use super::outcome::Outcome;
 use super::process::{Running, SLIPWAY, clean};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
@@ -75,14 +75,11 @@ impl Bench {
         Running::start(self.slipway(args)).finish()
     }
 
-    /// An executable script. Another process writes it: a descriptor of ours, inherited by what
-    /// another test starts at this moment, would make its execution fail (ETXTBSY).
+    /// An executable script.
     pub fn script(&self, name: &str, text: &str) -> String {
-        let path = self.path(name).to_str().expect("UTF-8").to_owned();
-        let write = r#"printf %s "$2" > "$1" && chmod 755 "$1""#;
-        let written = Command::new("sh").args(["-c", write, "sh", &path, text]).status();
-        assert!(written.expect("sh").success(), "{path}");
-        path
+        let path = self.path(name);
+        script(&path, text);
+        path.to_str().expect("UTF-8").to_owned()
     }
 
     /// The programs that loaded the stand-in for the hooks, in order.

@@ -46,6 +46,17 @@ pub fn scratch_in_target() -> TempDir {
     tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).expect("make a temporary directory")
 }
 
+/// An executable script. Another process writes it: a descriptor of ours, inherited by what
+/// another test starts at this moment, would make its execution fail (ETXTBSY).
+pub fn script(path: &Path, text: &str) {
+    succeed(Command::new("sh").args(["-c", r#"printf %s "$2" > "$1" && chmod 755 "$1""#, "sh"]).arg(path).arg(text));
+}
+
+/// A copy of a program, which another process writes, as a [`script`].
+pub fn copy_program(from: impl AsRef<Path>, to: &Path) {
+    succeed(Command::new("cp").arg("--preserve=mode").arg(from.as_ref()).arg(to));
+}
+
 pub fn set_mode(path: &Path, mode: u32) {
     fs::set_permissions(path, fs::Permissions::from_mode(mode)).expect("chmod");
 }

@@ -9,6 +9,9 @@ use std::{
     time::Duration,
 };
 
+/// A test of programs that takes this long hangs.
+pub const HANGS: Duration = Duration::from_secs(600);
+
 /// The server's end, then the client's: hooked or not.
 pub const ENDS: [(bool, bool); 4] = [(true, true), (true, false), (false, true), (false, false)];
 

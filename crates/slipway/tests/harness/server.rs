@@ -238,6 +238,12 @@ fn runtime_dir() -> Arc<TempDir> {
     })
 }
 
+/// A display that no other run of these tests has, for a server that can't be tried on one after the other. `n` below 10 is the
+/// test's own in its program.
+pub fn own_display(n: u32) -> u32 {
+    1000 + 10 * (std::process::id() % 5000) + n
+}
+
 fn next_display() -> u32 {
     static NEXT: Mutex<Option<u32>> = Mutex::new(None);
     let mut next = NEXT.lock().unwrap_or_else(PoisonError::into_inner);

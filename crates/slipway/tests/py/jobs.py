@@ -1,5 +1,5 @@
 """A terminal with a shell whose jobs run in the net: they are stopped, continued, interrupted and killed as without it."""
-import os, pty, select, sys
+import os, pty, select, signal, sys
 
 slipway = sys.argv[1]
 pid, terminal = pty.fork()
@@ -12,14 +12,14 @@ seen = b""
 
 
 def until(text):
-    """Reads what the terminal shows, to the end of the text."""
+    """Reads what the terminal shows, to the end of the text: what came before it."""
     global seen
     while text not in seen:
         if not select.select([terminal], [], [], 60)[0]:
             sys.exit(f"{text} is not in {seen}")
         seen += os.read(terminal, 4096)
-    end = seen.index(text) + len(text)
-    seen = seen[end:]
+    before, seen = seen.split(text, 1)
+    return before
 
 
 def say(text):
@@ -69,6 +69,12 @@ until(b"third\r\nthird\r\n")
 say(b"\x1a")
 until(b"Stopped")
 until(b"$ ")
-say(b"kill %1; fg; echo code=$?\n")
+# Not by the shell, which would continue it as well: it may be gone, and no job, before the shell comes to wait for it.
+say(b"jobs -p %1\n")
+until(b"%1\r\n")
+job = int(until(b"\r\n"))
+until(b"$ ")
+os.killpg(job, signal.SIGTERM)
+say(b"fg; echo code=$?\n")
 until(b"code=143\r\n")
 print("done")
