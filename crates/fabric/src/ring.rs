@@ -149,19 +149,31 @@ impl Ring {
     /// The reader's cursor is impossible.
     #[inline(always)]
     pub fn free(&self, tx: &mut TxCursor, want: usize) -> Result<usize, Corrupt> {
+        let free = self.bytes.size() as u64 - (tx.tail - tx.head_seen);
+        if free >= want as u64 && Self::is_ready(tx, want) { Ok(free as usize) } else { self.free_now(tx, want) }
+    }
+
+    /// Whether it is known that there is memory for the next `want` bytes.
+    #[inline(always)]
+    fn is_ready(tx: &TxCursor, want: usize) -> bool {
+        tx.tail.wrapping_sub(tx.base).wrapping_add(want as u64) <= tx.ready
+    }
+
+    /// As [`Ring::free`], when fewer than `want` bytes are known to be free.
+    #[cold]
+    #[inline(never)]
+    fn free_now(&self, tx: &mut TxCursor, want: usize) -> Result<usize, Corrupt> {
         let size = self.bytes.size() as u64;
-        if (size - (tx.tail - tx.head_seen)) < want as u64 {
+        if size - (tx.tail - tx.head_seen) < want as u64 {
             self.refresh_head(tx)?;
         }
-        if tx.tail.wrapping_sub(tx.base).wrapping_add(want as u64) > tx.ready {
+        if !Self::is_ready(tx, want) {
             return self.grow(tx, want as u64);
         }
         Ok((size - (tx.tail - tx.head_seen)) as usize)
     }
 
     /// As [`Ring::free`], when the bytes may lie where the area has no memory yet.
-    #[cold]
-    #[inline(never)]
     fn grow(&self, tx: &mut TxCursor, want: u64) -> Result<usize, Corrupt> {
         let size = self.bytes.size() as u64;
         let mut at = tx.tail.wrapping_sub(tx.base);
@@ -404,12 +416,13 @@ impl Ring {
     /// The writer's cursor is impossible.
     #[inline(always)]
     pub fn refresh_tail(&self, rx: &mut RxCursor) -> Result<usize, Corrupt> {
+        let RxCursor { head, tail_seen, .. } = *rx;
         let tail = self.control.producer.tail.load(Ordering::Acquire); // R1, SYNC POINT: publish
-        if tail == rx.tail_seen {
-            return Ok((tail - rx.head) as usize);
+        if tail == tail_seen {
+            return Ok((tail - head) as usize);
         }
-        let used = tail.wrapping_sub(rx.head);
-        if used > self.bytes.size() as u64 || used < rx.tail_seen - rx.head {
+        let used = tail.wrapping_sub(head);
+        if used > self.bytes.size() as u64 || used < tail_seen - head {
             return Err(Corrupt { what: "write cursor" });
         }
         rx.tail_seen = tail;

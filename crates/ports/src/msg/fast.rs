@@ -60,7 +60,7 @@ impl Inner {
 
 /// Sends the message of `size` bytes in `buffer` if it is plain, and its line has room: false, and nothing has changed, if
 /// not.
-#[inline(never)]
+#[inline(always)]
 pub fn send<F: Format>(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
     const PLAIN: u32 = types::COPY_SEND;
     if size > buffer.len() || size > INLINE || !size.is_multiple_of(F::UNIT) {
@@ -236,7 +236,9 @@ pub fn look(inner: &Inner, what: For) -> Short {
 #[inline(always)]
 fn none_queued(state: &State, what: For) -> bool {
     match what {
-        For::Port(port) => state.port(port).local().is_some_and(|local| local.queue.is_empty()),
+        For::Port(port) => {
+            matches!(state.ports.get(port.0 as usize), Some(Port { home: Home::Here(local), .. }) if local.queue.is_empty())
+        }
         For::Set(set) => state.set(set).ready.is_empty(),
         For::NotFull(_) | For::Line(_) | For::Turn(_) => false,
     }
@@ -267,7 +269,7 @@ pub fn receive<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &
 }
 
 /// As [`receive`], for what is most frequent.
-#[inline(never)]
+#[inline(always)]
 fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
     let Routes { state, lines, .. } = &mut inner.routes;
     let Some(&number) = inner.waiting.hot.first() else {

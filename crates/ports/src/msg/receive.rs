@@ -42,12 +42,13 @@ fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId
         guard.quietly().come_back(what);
     }
     // The answer to what was just sent can't be there yet.
-    let mut short = match request.option & option::SEND_MSG {
-        0 => fast::receive::<F>(guard.quietly(), space, what, bytes, tail),
-        _ => fast::look(guard.quietly(), what),
-    };
+    let mut looks = request.option & option::SEND_MSG != 0;
     let mut ended = Ended::Stirred;
     while ended == Ended::Stirred {
+        let short = match std::mem::take(&mut looks) {
+            true => fast::look(guard.quietly(), what),
+            false => fast::receive::<F>(guard.quietly(), space, what, bytes, tail),
+        };
         match short {
             Short::Received => {
                 if LENDS {
@@ -69,9 +70,6 @@ fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId
             Ok(waited) => waited,
             Err(HasMessage) => return Code::SUCCESS,
         };
-        if ended == Ended::Stirred {
-            short = fast::receive::<F>(guard.quietly(), space, what, bytes, tail);
-        }
     }
     receive_slowly::<F>(guard, space, what, bytes, request, ended)
 }

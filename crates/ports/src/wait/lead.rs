@@ -46,7 +46,7 @@ impl Hands<'_> {
 
 /// Waits until there may be a message, releasing the lock meanwhile, in a call that signals don't end. `space`, `bytes` and `dialect` are
 /// [`Hands`].
-#[inline(never)]
+#[inline(always)]
 pub fn for_message<'a>(guard: Guard<'a>, what: For, space: SpaceId, bytes: &mut [u8], dialect: Dialect) -> Waited<'a> {
     for_message_as(guard, what, None, Hands { space, bytes, dialect }, false)
 }

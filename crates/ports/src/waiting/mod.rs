@@ -326,7 +326,7 @@ impl Waiting {
     /// Whether others may depend on the lines that a receiver looked at.
     #[inline(always)]
     pub(crate) fn others_wait(&self) -> bool {
-        self.is_polled() || !self.list.is_empty()
+        !self.list.is_empty() || self.is_polled()
     }
 
     /// Whether others depend on the lines that a receiver looked at, which looks no more: no thread leads.
@@ -338,7 +338,7 @@ impl Waiting {
     /// Whether a program polls for messages, and does not look for them itself.
     #[inline(always)]
     fn is_polled(&self) -> bool {
-        self.pollables.iter().any(Pollable::hears)
+        !self.pollables.is_empty() && self.pollables.iter().any(Pollable::hears)
     }
 
     /// Everything that is waited or polled for.
