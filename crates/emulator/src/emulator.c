@@ -9,14 +9,14 @@
 typedef unsigned long u64;
 typedef unsigned int u32;
 
-enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
+enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_lseek = 8, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
        SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_seccomp = 317, SYS_statx = 332, SYS_faccessat2 = 439 };
 enum { ENOENT = 2, EFAULT = 14, ENOTDIR = 20, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
 enum { O_ACCMODE = 3, O_NOCTTY = 0400, O_NONBLOCK = 04000, O_LARGEFILE = 0100000, O_DIRECTORY = 0200000, O_NOFOLLOW = 0400000,
        O_CLOEXEC = 02000000 };
-enum { STATX_TYPE = 1, STATX_INO = 0x100, PR_SET_SECCOMP = 22, R_OK = 4, X_OK = 1, S_IFMT = 0170000, S_IFLNK = 0120000, S_IFDIR = 0040000 };
+enum { STATX_TYPE = 1, STATX_INO = 0x100, SEEK_CUR = 1, PR_SET_SECCOMP = 22, R_OK = 4, X_OK = 1, S_IFMT = 0170000, S_IFLNK = 0120000, S_IFDIR = 0040000 };
 
 /* What the entry has saved: the call's number, which its result replaces, and its arguments. */
 struct frame {
@@ -54,7 +54,10 @@ struct dir {
 #define WORD(place) (*(volatile u64 *)(BASE + (place)))
 
 /* Longer paths are the server's: the stack may be a small one. */
-enum { LONGEST = 320, ROOM = PREFIX_MAX + DIR_NAME_MAX + LONGEST };
+enum { LONGEST = 320, ROOM = PREFIX_MAX + DIR_NAME_MAX + LONGEST, NAMED_MAX = PREFIX_MAX + DIR_NAME_MAX };
+
+/* Not of the process: threads may have descriptors of their own. */
+#define FDS "/proc/thread-self/fd/"
 
 /* The one call that the net lets pass. */
 long gate(long number, long a, long b, long c, long d, long e);
@@ -188,6 +191,35 @@ static int is_same_cwd(struct state *s, u64 count) {
   return __atomic_load_n(&s->count, __ATOMIC_RELAXED) == count && !__atomic_load_n(&s->forks, __ATOMIC_RELAXED);
 }
 
+static int begins(const char *text, u64 len, const char *with, u64 count) {
+  if (len < count || (len > count && text[count] != '/')) return 0;
+  while (count > 0 && text[count - 1] == with[count - 1]) count--;
+  return count == 0;
+}
+
+/* The name of what is open, as the server finds it: its length, where in `room` it is, and its hash. -1: it is the server's. */
+static long named(int fd, char *room, const char **name, u64 *h) {
+  char path[32], *end = path + sizeof path - 1;
+  const u64 prefix = WORD(HEADER + PREFIX_LEN), store = WORD(HEADER + STORE_LEN);
+  if (fd < 0 || store == 0 || WORD(HEADER + DIRS_ARE_OFF)) return -1;
+  *end = 0;
+  do *--end = '0' + fd % 10; while (fd /= 10);
+  end -= sizeof FDS - 1;
+  copy(end, FDS, sizeof FDS - 1);
+  long len = gate(SYS_readlinkat, AT_FDCWD, (long)end, (long)room, NAMED_MAX, 0);
+  /* What was removed is called "... (deleted)". */
+  if (len < 1 || len == NAMED_MAX || room[0] != '/' || room[len - 1] == ')') return -1;
+  if (begins(room, len, AT(char, HEADER + PREFIX), store)) {
+    if (!begins(room, len, AT(char, HEADER + PREFIX), prefix)) return -1;
+    room += prefix;
+    len -= prefix;
+  }
+  if (len == 1) len = 0;
+  *name = room;
+  *h = hash(HASH_START, room, len);
+  return len;
+}
+
 /* A path as it was written: its length, where its last slash is, and hashes of what is before that and of the whole. */
 struct path {
   const char *text;
@@ -233,17 +265,18 @@ struct found {
   const char *real, *name;
   u64 len, key;
   int is_upper;
-  char room[ROOM];
+  char room[ROOM], named[NAMED_MAX];
 };
 
-/* Finds where a name is, relative to the working directory. */
-static enum way locate(struct state *s, const char *text, struct found *f) {
+/* Finds where a name is, relative to the working directory or to a descriptor. */
+static enum way locate(struct state *s, int from, const char *text, struct found *f) {
   struct path p = {.text = text};
   u64 h = HASH_START, count = 0;
   long before = 0;
+  const char *base = s->cwd;
   if (!can_read(s, (u64)text)) return SERVED;
-  int is_relative = text[0] != '/';
-  if (is_relative && (before = cwd(s, &h, &count)) < 0) return SERVED;
+  int is_relative = text[0] != '/', is_in_cwd = is_relative && from == AT_FDCWD;
+  if (is_relative && (before = is_in_cwd ? cwd(s, &h, &count) : named(from, f->named, &base, &h)) < 0) return SERVED;
   if (!scan(s, &p, h)) return SERVED;
   const char *last = text + p.slash + 1;
   long len = p.len - p.slash - 1;
@@ -274,27 +307,28 @@ static enum way locate(struct state *s, const char *text, struct found *f) {
     if (gate(SYS_newfstatat, AT_FDCWD, (long)f->room, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != -ENOENT) return SERVED;
     to = f->room;
     if (is_relative) {
-      to = copy(to, s->cwd, before);
+      to = copy(to, base, before);
       *to++ = '/';
     }
     to = copy(to, text, p.len);
     f->name = f->room;
     f->len = to - f->room;
     f->key = p.whole;
-    return is_relative && !is_same_cwd(s, count) ? SERVED : ABSENT;
+    return is_in_cwd && !is_same_cwd(s, count) ? SERVED : ABSENT;
   }
 
   f->key = what & DIR_IS_PLAIN ? p.whole : hash((above ^ '/') * HASH_FACTOR, last, len);
   u32 node = find(NAMES, NAMES_COUNT, f->key);
   if (node == NAME_SERVED) return SERVED;
   f->is_upper = node == NAME_LEAF;
+  int is_over = what & DIR_IS_OVER && node == 0;
   int is_absent = kind == DIR_LAYER && node == 0;
-  if (kind == DIR_HOST && node == 0 && what & DIR_IS_PLAIN && !is_relative) {
+  if (kind == DIR_HOST && node == 0 && what & DIR_IS_PLAIN && !is_relative && !is_over) {
     f->real = f->name = text;
     f->len = p.len;
   } else {
     f->real = to;
-    if (f->is_upper) {
+    if (f->is_upper || is_over) {
       u64 prefix = WORD(HEADER + PREFIX_LEN);
       to = copy(to, AT(char, HEADER + PREFIX), prefix);
     }
@@ -304,9 +338,15 @@ static enum way locate(struct state *s, const char *text, struct found *f) {
     to = copy(to, last, len);
     *to = 0;
     f->len = to - f->name;
+    if (is_over) {
+      /* Whether it may be searched, only the layer's directory says. */
+      struct stat st;
+      if (gate(SYS_newfstatat, AT_FDCWD, (long)f->real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != -ENOENT) return SERVED;
+      f->real = f->name;
+    }
   }
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  if (d->count != version || (is_relative && !is_same_cwd(s, count))) return SERVED;
+  if (d->count != version || (is_in_cwd && !is_same_cwd(s, count))) return SERVED;
   return is_absent ? ABSENT : NATIVE;
 }
 
@@ -319,14 +359,28 @@ static int absent(struct frame *f, const struct found *found) {
   return record(found->key, LOG_MISSED, found->name, found->len) ? answer(f, -ENOENT) : 0;
 }
 
-/* The same for a name relative to a descriptor: of a directory of the host's that no layer has to do with. The server records it once. */
-static int is_plain_dir(struct state *s, long dir, const char *text, u64 *key) {
+/* Whether a name is relative to a directory of the host's that no layer has to do with. */
+static int is_in_plain_dir(struct state *s, long dir, const char *text, u64 *key) {
   struct stat st;
   struct path p = {.text = text};
-  if (dir < 0 || WORD(HEADER + DIRS_ARE_OFF) || !can_read(s, (u64)text) || text[0] == '/' || !scan(s, &p, HASH_START)) return 0;
+  if (dir < 0 || WORD(HEADER + DIRS_ARE_OFF) || text[0] == '/' || !scan(s, &p, HASH_START)) return 0;
   if (p.slash >= 0 || !is_name(text, p.len) || gate(SYS_fstat, dir, (long)&st, 0, 0, 0) != 0) return 0;
   *key = hash(p.whole, (const char *)&st, 16);
   return (st.mode & S_IFMT) == S_IFDIR && st.dev != WORD(HEADER + PROC_DEV) && !is_served_file(st.dev, st.ino);
+}
+
+/* Notes what was looked at in such a directory. */
+static int record_in(int dir, const char *text, u64 key, u32 kind, struct found *f) {
+  u64 h, len = 0;
+  /* Where it can't, the server does, once. */
+  if (record(key, kind, 0, 0)) return 1;
+  long above = named(dir, f->named, &f->name, &h);
+  if (above < 0) return 0;
+  char *to = copy(f->room, f->name, above);
+  *to++ = '/';
+  while (text[len]) len++;
+  copy(to, text, len);
+  return record(hash((h ^ '/') * HASH_FACTOR, text, len), kind, f->room, above + 1 + len);
 }
 
 static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
@@ -334,8 +388,9 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
   struct found found;
   u64 key;
   long fd;
-  if (dir == AT_FDCWD || (can_read(s, (u64)text) && text[0] == '/')) {
-    enum way way = locate(s, text, &found);
+  if (!can_read(s, (u64)text)) return 0;
+  if (!is_in_plain_dir(s, dir, text, &key)) {
+    enum way way = locate(s, dir, text, &found);
     if (way == ABSENT) return absent(f, &found);
     if (way == SERVED) return 0;
     /* A link leads to where only the server knows. */
@@ -348,9 +403,9 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
     }
   } else {
     /* Not opened twice: the other end of a FIFO would see it. */
-    if (!is_plain_dir(s, dir, text, &key) || !record(key, LOG_OPENED, 0, 0)) return 0;
+    if (!record_in(dir, text, key, LOG_OPENED, &found)) return 0;
     fd = gate(SYS_openat, dir, (long)text, flags | O_NOFOLLOW, 0, 0);
-    if (fd == -ENOENT && !record(key, LOG_MISSED, 0, 0)) return 0;
+    if (fd == -ENOENT && !record_in(dir, text, key, LOG_MISSED, &found)) return 0;
   }
   if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && !(flags & O_NOFOLLOW)) return 0;
   return answer(f, fd);
@@ -372,8 +427,8 @@ static int do_stat(struct frame *f, struct state *s, int dir, const char *text, 
   if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT) || !can_read(s, (u64)text)) return 0;
   if (text[0] == 0) return flags & AT_EMPTY_PATH && dir != AT_FDCWD ? do_fstat(f, dir, buffer) : 0;
   flags &= ~(u64)AT_EMPTY_PATH;
-  if (dir == AT_FDCWD || text[0] == '/') {
-    enum way way = locate(s, text, &found);
+  if (!is_in_plain_dir(s, dir, text, &key)) {
+    enum way way = locate(s, dir, text, &found);
     if (way == ABSENT) return absent(f, &found);
     if (way == SERVED) return 0;
     result = gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
@@ -381,9 +436,8 @@ static int do_stat(struct frame *f, struct state *s, int dir, const char *text, 
     /* A link there may be a mark. */
     if (result == 0 && found.is_upper && (is_link(buffer->mode) || is_served_file(buffer->dev, buffer->ino))) return 0;
   } else {
-    if (!is_plain_dir(s, dir, text, &key)) return 0;
     result = gate(SYS_newfstatat, dir, (long)text, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
-    if (result == -ENOENT && !record(key, LOG_MISSED, 0, 0)) return 0;
+    if (result == -ENOENT && !record_in(dir, text, key, LOG_MISSED, &found)) return 0;
   }
   if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) return 0;
   return answer(f, result);
@@ -410,17 +464,16 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
     return result == 0 && is_served_statx(buffer) ? 0 : answer(f, result);
   }
   flags &= ~(u64)AT_EMPTY_PATH;
-  if (dir == AT_FDCWD || text[0] == '/') {
-    enum way way = locate(s, text, &found);
+  if (!is_in_plain_dir(s, dir, text, &key)) {
+    enum way way = locate(s, dir, text, &found);
     if (way == ABSENT) return absent(f, &found);
     if (way == SERVED) return 0;
     result = gate(SYS_statx, AT_FDCWD, (long)found.real, flags, mask, (long)buffer);
     if (result == -ENOENT) return absent(f, &found);
     if (result == 0 && found.is_upper && (is_link(*(unsigned short *)(buffer + 28)) || is_served_statx(buffer))) return 0;
   } else {
-    if (!is_plain_dir(s, dir, text, &key)) return 0;
     result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
-    if (result == -ENOENT && !record(key, LOG_MISSED, 0, 0)) return 0;
+    if (result == -ENOENT && !record_in(dir, text, key, LOG_MISSED, &found)) return 0;
   }
   if (result == 0 && follows && is_link(*(unsigned short *)(buffer + 28))) return 0;
   return answer(f, result);
@@ -431,8 +484,7 @@ static int do_access(struct frame *f, struct state *s, int dir, const char *text
   struct stat st;
   /* What may be written depends on rules. */
   if (mode & ~(u64)(R_OK | X_OK) || flags & ~(u64)AT_EACCESS || !can_read(s, (u64)text)) return 0;
-  if (dir != AT_FDCWD && text[0] != '/') return 0;
-  enum way way = locate(s, text, &found);
+  enum way way = locate(s, dir, text, &found);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED) return 0;
   long result = gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0);
@@ -447,8 +499,8 @@ static int do_access(struct frame *f, struct state *s, int dir, const char *text
 
 static int do_readlink(struct frame *f, struct state *s, int dir, const char *text, char *buffer, u64 size) {
   struct found found;
-  if (!can_read(s, (u64)text) || (dir != AT_FDCWD && text[0] != '/')) return 0;
-  enum way way = locate(s, text, &found);
+  if (!can_read(s, (u64)text)) return 0;
+  enum way way = locate(s, dir, text, &found);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED || found.is_upper) return 0;
   long result = gate(SYS_readlinkat, AT_FDCWD, (long)found.real, (long)buffer, size, 0);
@@ -459,7 +511,12 @@ static int do_readlink(struct frame *f, struct state *s, int dir, const char *te
 
 static int do_getdents(struct frame *f) {
   struct stat st;
-  if (gate(SYS_fstat, f->a[0], (long)&st, 0, 0, 0) != 0 || is_served_file(st.dev, st.ino)) return 0;
+  if (gate(SYS_fstat, f->a[0], (long)&st, 0, 0, 0) != 0) return 0;
+  if (is_served_file(st.dev, st.ino)) {
+    /* The server has given all that there is. */
+    u64 position = gate(SYS_lseek, f->a[0], 0, SEEK_CUR, 0, 0);
+    return (position & ~LIST_NUMBER) == (LIST_OURS | LIST_END) ? answer(f, 0) : 0;
+  }
   return answer(f, gate(f->number, f->a[0], f->a[1], f->a[2], 0, 0));
 }
 

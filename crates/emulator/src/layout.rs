@@ -33,6 +33,8 @@ layout! {
     /// The device number of /proc.
     PROC_DEV = 16;
     PREFIX_LEN = 24;
+    /// The length of the part of the prefix below which all layers are; 0: there is no topmost layer.
+    STORE_LEN = 32;
     PREFIX = 64;
     PREFIX_MAX = 256;
     /// A word for each remainder of process numbers: how often a working directory there has changed.
@@ -70,8 +72,17 @@ layout! {
     DIR_MISSING = 3;
     /// The path is the name.
     DIR_IS_PLAIN = 4;
+    /// It is the topmost layer's, and the host had none when it was looked up.
+    DIR_IS_OVER = 8;
     /// The name's length is above these.
     DIR_LEN_SHIFT = 8;
+
+    /// Where a descriptor is in a listing of the server's: such a position, at its end or not, and the number of the next entry. No file system
+    /// gives one so large, nor one so small where they are hashes. A listing that the kernel began goes on there, though the directory was
+    /// changed meanwhile.
+    LIST_OURS = 0x51 << 24;
+    LIST_END = 1 << 23;
+    LIST_NUMBER = LIST_END - 1;
 
     /// From here on the processes write: hashes of what was recorded, and texts of it.
     SEEN = DIRS + DIR_SIZE * DIRS_COUNT;

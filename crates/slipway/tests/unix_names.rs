@@ -186,5 +186,5 @@ fn looks_need_no_server() {
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
     clean(&mut command);
     let ran = Running::start(command).finish();
-    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "True True False\n", ""));
+    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "True True False True False\n", ""));
 }

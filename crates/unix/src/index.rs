@@ -123,6 +123,8 @@ impl Index {
             return None;
         }
         index.header[words(at::PREFIX_LEN)].store(prefix.len() as u64, Relaxed);
+        let above = prefix.strip_prefix(index.store.as_os_str().as_encoded_bytes()).filter(|rest| rest.first() == Some(&b'/'));
+        index.header[words(at::STORE_LEN)].store(above.map_or(0, |rest| prefix.len() - rest.len()) as u64, Relaxed);
         for (n, part) in prefix.chunks(8).enumerate() {
             index.header[words(at::PREFIX) + n].store(word_of(part), Relaxed);
         }
@@ -232,7 +234,9 @@ impl Index {
         }
         // One that has permissions of its own now, over the host's.
         let is_own = |path: &TreePath| {
-            view.rest_of(path) == Some(Some(Place::Host)) && view.find(path).is_ok_and(|found| found.place != Place::Host)
+            view.rest_of(path) == Some(Some(Place::Host))
+                && view.find(path).is_ok_and(|found| found.place != Place::Host)
+                && !is_missing_on_host(view, path)
         };
         if said.iter().any(|(path, what)| *what == Said::Dir && is_own(path)) {
             self.forget_dirs();
@@ -409,7 +413,12 @@ fn known(view: &View, links: &dyn Links, dir: &[u8]) -> Option<(TreePath, u64)> 
 }
 
 fn missing(view: &View, name: TreePath) -> Option<(TreePath, u64)> {
-    (rest(view, &name.parent()).is_some() && matches!(view.find(&name), Err(Errno::NOENT))).then_some((name, at::DIR_MISSING))
+    let is_known = rest(view, &name.parent()).is_some_and(|what| what & at::DIR_IS_OVER == 0);
+    (is_known && matches!(view.find(&name), Err(Errno::NOENT))).then_some((name, at::DIR_MISSING))
+}
+
+fn is_missing_on_host(view: &View, name: &TreePath) -> bool {
+    matches!(statat(view.root(Place::Host), name.relative(), AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
 }
 
 /// What names in a directory mean that no layer says anything of. The kernel must find a directory of the host's by its name alone; what is
@@ -422,6 +431,10 @@ fn rest(view: &View, dir: &TreePath) -> Option<u64> {
         None => Some(at::DIR_LAYER),
         Some(Place::Host) => {
             // Whether it may be searched is up to the directories that show.
+            let top = Place::Layer(view.layers().len().wrapping_sub(1));
+            if view.find(dir).is_ok_and(|found| found.place == top) && is_missing_on_host(view, dir) {
+                return Some(at::DIR_HOST | at::DIR_IS_OVER);
+            }
             let mut above = dir.clone();
             while view.find(&above).is_ok_and(|found| found.place == Place::Host) && !above.is_root() {
                 above = above.parent();

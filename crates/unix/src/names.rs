@@ -150,7 +150,8 @@ impl Server {
         };
         let resolved = self.view.resolve(&start, path, follow, &self.links(caller));
         self.record.looked(&resolved, &start, path);
-        if dir == libc::AT_FDCWD || path.first() == Some(&b'/') {
+        // Of one that no layer has to do with, the library asks the kernel by the descriptor.
+        if dir == libc::AT_FDCWD || path.first() == Some(&b'/') || self.view.is_touched(&start) {
             self.offer(caller, &start, path);
         }
         resolved

@@ -71,11 +71,16 @@ def keep_dir(at):
 def relative(_):
     if not open_dirs:
         return None
-    fd, name, way = rng.choice(open_dirs), rng.choice(NAMES + ["b", "c", "."]), rng.randrange(3)
+    fd, way = rng.choice(open_dirs), rng.randrange(5)
+    name = rng.choice(NAMES + ["b", "c", ".", "b/z", "./x", "deep/x", "../d/g", "s/x"])
     if way == 0:
         return shown(os.stat(name, dir_fd=fd, follow_symlinks=rng.random() < 0.5))
     if way == 1:
         return contents(name, dir_fd=fd)
+    if way == 2:
+        return os.access(name, rng.choice([os.F_OK, os.R_OK, os.W_OK, os.X_OK]), dir_fd=fd)
+    if way == 3:
+        return os.readlink(name, dir_fd=fd).replace(above, "")
     return shown(os.fstat(fd)) + ",".join(sorted(os.listdir(fd)))
 
 

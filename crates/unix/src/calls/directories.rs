@@ -8,6 +8,7 @@ use rustix::{
     io::Errno,
     process::{PidfdGetfdFlags, pidfd_getfd},
 };
+use slipway_emulator::layout as at;
 use slipway_layer::{Entry, Place, TreePath};
 use std::collections::HashMap;
 
@@ -20,11 +21,6 @@ impl Listings {
         self.0.retain(|(owner, _), _| *owner != pid);
     }
 }
-
-/// What marks a position in a listing of the server's: no file system gives one so large, nor one so small where they are hashes. A listing
-/// that the kernel began goes on there, though the directory was changed meanwhile.
-const OURS: u64 = 0x51 << 24;
-const NUMBER: u64 = (1 << 24) - 1;
 
 /// Bytes of `struct linux_dirent64` and of the older `struct linux_dirent` before the name.
 const HEADER: usize = 19;
@@ -86,7 +82,8 @@ impl Server {
         let open = self.fetch(caller, fd)?;
         let position = match seek(&open, SeekFrom::Current(0))? {
             0 => 0,
-            ours if ours & !NUMBER == OURS => ours & NUMBER,
+            ours if ours & !at::LIST_NUMBER == at::LIST_OURS => ours & at::LIST_NUMBER,
+            ours if ours & !at::LIST_NUMBER == at::LIST_OURS | at::LIST_END => return Ok(Answer::Value(0)),
             _ => return Ok(Answer::Continue),
         };
         if position == 0 || self.listings.0.get(&key).is_none_or(|(of, _)| *of != path) {
@@ -103,19 +100,20 @@ impl Server {
         }
         let entries = self.listings.0.get(&key).map_or(&[][..], |(_, entries)| entries);
         let mut bytes = Vec::new();
-        let mut at = position as usize;
-        while let Some(entry) = entries.get(at) {
-            if !put_entry(&mut bytes, entry, OURS | (at as u64 + 1), size as usize, is_old) {
+        let mut next = position as usize;
+        while let Some(entry) = entries.get(next) {
+            if !put_entry(&mut bytes, entry, at::LIST_OURS | (next as u64 + 1), size as usize, is_old) {
                 if bytes.is_empty() {
                     return Err(Errno::INVAL);
                 }
                 break;
             }
-            at += 1;
+            next += 1;
         }
         write_memory(caller.tid, buffer, &bytes)?;
-        seek(&open, SeekFrom::Start(OURS | at as u64))?;
-        if bytes.is_empty() {
+        let is_end = next >= entries.len();
+        seek(&open, SeekFrom::Start(at::LIST_OURS | next as u64 | if is_end { at::LIST_END } else { 0 }))?;
+        if is_end {
             self.listings.0.remove(&key);
         }
         Ok(Answer::Value(bytes.len() as i64))
