@@ -378,7 +378,8 @@ static int record_in(int dir, const char *text, u64 key, u32 kind, struct found 
   if (above < 0) return 0;
   char *to = copy(f->room, f->name, above);
   *to++ = '/';
-  while (text[len]) len++;
+  /* Another thread may have changed it since it was scanned. */
+  while (len < LONGEST && text[len]) len++;
   copy(to, text, len);
   return record(hash((h ^ '/') * HASH_FACTOR, text, len), kind, f->room, above + 1 + len);
 }

@@ -56,7 +56,8 @@ fn two_tasks_in_one_process_call_each_other_and_apart_send_messages() {
     bench.assert_nothing_left();
 }
 
-/// A server that is slow to serve, though not for the second that the host waits at most, and a client that asks once.
+/// A server that is slow to serve, though not for the second that the host waits at most, and a client that asks once. The sleep stands for work:
+/// nothing is waited for by it, and a client that did not wait for the server would ask before its end.
 const SLOW: [&str; 2] = [
     "mach_port_t port; struct { mach_msg_header_t header; char rest[512]; } in;\n\
         usleep(50000);\n\
