@@ -70,7 +70,7 @@ impl SetSleepers {
     /// Lets go of the set's lock and sleeps. The thread has found nothing to report since it took the lock, and
     /// looks again afterwards.
     pub fn sleep<T>(&self, held: impl Sized, wait: impl FnOnce() -> T) -> T {
-        // Ordered by the lock: whoever takes it next sees the sleeper.
+        // Ordered by the lock: the thread that takes it next sees the sleeper.
         self.0.fetch_add(1, Relaxed);
         drop(held);
         let result = wait();

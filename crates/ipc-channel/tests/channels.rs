@@ -152,7 +152,7 @@ fn memory_is_as_it_was_sent() {
     }
 }
 
-/// Anybody who has the sender can send other messages of Mach.
+/// A program with the sender can send other messages of Mach.
 #[test]
 fn a_message_of_another_form_is_no_value() {
     let (server, name) = IpcOneShotServer::<String>::new().expect("a server");

@@ -108,7 +108,7 @@ fn a_child() {
                 }
             });
         }
-        // Gives its own process's channel away, to whom it is told.
+        // Gives its own process's channel away, to the process that it is told.
         "introduce" => {
             let Ok(Sender(other)) = from.recv() else { panic!("a sender was due") };
             let (sender, receiver) = ipc::channel().expect("a channel");
@@ -253,7 +253,7 @@ fn memory_files() -> usize {
     names.filter(|name| name.to_string_lossy().contains("slipway-memory")).count()
 }
 
-/// Memory that is sent many times has one file here, and none once it is gone; who receives it has no file of it.
+/// Memory that is sent many times has one file here, and none once it is gone; its receiver has no file of it.
 #[test]
 fn memory_has_one_descriptor() {
     let other = Other::start("echo");

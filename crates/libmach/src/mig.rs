@@ -19,7 +19,7 @@ thread_local! {
     /// The reply port that the thread used last, and the task that it is of. A child made by fork has its parent's record,
     /// but not the port.
     static REPLY_PORT: Cell<Option<(Task, Name)>> = const { Cell::new(None) };
-    /// The same, for whoever works for the same task as then.
+    /// The same, for callers that work for the same task as then.
     static AT_HAND: Cell<(Key, Name)> = const { Cell::new((Key::NONE, 0)) };
     static OTHERS: Others = const { Others(RefCell::new(Vec::new())) };
 }

@@ -73,7 +73,7 @@ pub(crate) struct Suspended {
     task: i32,
 }
 
-/// Who looks at a stopped thread's registers has this, as has who stops it or lets it go on.
+/// Held by a caller that looks at a stopped thread's registers, stops a thread or lets it go on.
 pub(crate) fn lock() -> MutexGuard<'static, Suspended> {
     let guard = all().suspended.lock();
     // The thread that the last release woke may have been stopped before it took the lock.

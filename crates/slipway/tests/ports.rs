@@ -18,7 +18,7 @@ use std::process::{Child, Command};
 use std::sync::mpsc::{TryRecvError, channel};
 use std::time::{Duration, Instant};
 
-/// Another user than root, and than whoever runs the tests.
+/// Another user than root, and than the tests' own.
 const STRANGER: u32 = 54321;
 
 /// As many looks of a watch as a rate may take to be seen on a busy machine.

@@ -61,7 +61,7 @@ pub fn info(message: Arguments<'_>) {
     write(Level::Info, "", message);
 }
 
-/// Details for whoever looks for a fault.
+/// Details, for looking for a fault.
 pub fn debug(message: Arguments<'_>) {
     write(Level::Debug, "", message);
 }

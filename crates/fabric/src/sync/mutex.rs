@@ -1,6 +1,6 @@
 //! A lock for the threads of one process, with what it guards.
 //!
-//! It differs from std's in having no poison: whoever uses it leaves things in order before anything can panic.
+//! It differs from std's in having no poison: its users leave things in order before anything can panic.
 #![allow(unsafe_code, clippy::disallowed_types, reason = "a lock is what makes a cell safe")]
 
 use super::{AtomicU32, FutexWord, Ordering};
@@ -126,7 +126,7 @@ impl<T> Deref for MutexGuard<'_, T> {
         unsafe {
             &*self.mutex.value.get()
         }
-        // SAFETY: as above; loom finds whoever else would be at it.
+        // SAFETY: as above; loom finds any other thread that would be at it.
         #[cfg(loom)]
         self.mutex.value.with(|value| unsafe { &*value })
     }

@@ -72,7 +72,7 @@ fn a_call_by_what_was_kept_reaches_no_routine_that_was_replaced() {
             bell.wait();
             bell.drain();
         }
-        // As who unloads what they use.
+        // As a thread that unloads what they use.
         old.1.add(1);
         calling.join().unwrap();
     });

@@ -1,4 +1,4 @@
-//! The turn of calls and messages: a receiver that lends its place, callers that take it, and who bars them.
+//! The turn of calls and messages: a receiver that lends its place, callers that take it, and threads that bar them.
 
 use super::support::{Bell, Cell, check, spawn};
 use slipway_fabric::{sync::Mutex, turn::Turn};
@@ -132,7 +132,7 @@ fn who_withdraws_the_routines_finds_nobody_in_them() {
             .collect();
         server.turn.close();
         server.wait(|| server.turn.calls() == 0);
-        // As who unloads what they use.
+        // As a thread that unloads what they use.
         callers.iter().for_each(|(own, _)| own.add(1));
         assert!(!server.turn.enter());
         for (own, caller) in callers {

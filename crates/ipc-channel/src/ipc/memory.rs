@@ -6,7 +6,7 @@ use crate::platform::OsIpcSharedMemory;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use std::ops::Deref;
 
-/// Bytes that go with a value, out of line. Clones share them; who receives them has them as they were when they were sent.
+/// Bytes that go with a value, out of line. Clones share them; their receiver has them as they were when they were sent.
 ///
 /// ```
 /// use slipway_ipc_channel::ipc::{self, IpcSharedMemory};

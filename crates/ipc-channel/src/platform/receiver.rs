@@ -161,7 +161,7 @@ impl OsIpcReceiver {
         Self { right: RefCell::new(Some(right)), senders: Cell::new(Senders::Unwatched), unfinished: RefCell::default() }
     }
 
-    /// What whoever had the right before knew of the senders.
+    /// What the right's holder before this one knew of the senders.
     pub(super) fn know(&self, senders: Senders) {
         self.senders.set(senders);
     }

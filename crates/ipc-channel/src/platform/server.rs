@@ -27,7 +27,7 @@ use std::{
 /// The stack of the thread that waits for the client, in bytes.
 const STACK: usize = 128 << 10;
 
-/// A channel whose first sender goes to whoever connects to its name first.
+/// A channel whose first sender goes to the first process that connects to its name.
 pub struct OsIpcOneShotServer {
     port: Arc<ReceiveRight>,
     listener: Listener,

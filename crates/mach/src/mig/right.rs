@@ -6,7 +6,7 @@ use crate::{
     task::Task,
 };
 
-/// A right as it is received: it belongs to whoever has the value.
+/// A right as it is received: it belongs to the owner of the value.
 pub trait Right: Sized {
     /// `MACH_MSG_TYPE_PORT_*`.
     const KIND: u32;

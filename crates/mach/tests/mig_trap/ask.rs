@@ -45,7 +45,7 @@ fn a_stub_may_ask_whether_a_call_would_be_made() {
     mig::with_shared_traps(&port, Server(&good), table().and(count), run).expect("a registration");
     assert!(!mig::may_call::<Mix>(&to), "the routines were withdrawn");
 
-    // One call at a time: who is in it is told of the deadlock, which only a call does.
+    // One call at a time: a caller inside it is told of the deadlock, which only a call does.
     let within = AtomicBool::new(false);
     let work = |call: &mut Called<Mix>| {
         within.store(mig::may_call::<Mix>(&to), Ordering::Relaxed);

@@ -102,7 +102,7 @@ fn routine(text: &mut Text, r: usize, shape: &Shape) -> std::fmt::Result {
         let ty = format!("t{r}_{i}_t");
         writeln!(text.defs, "type {ty} = {};", kind.defs)?;
         writeln!(text.types, "{};", kind.c.replace('@', &ty))?;
-        // Out-of-line and unlimited arrays go one way each: who owns what is the sampler's business.
+        // Out-of-line and unlimited arrays go one way each: ownership is the sampler's business.
         let both = *both && !matches!(kind.form, Form::Unlimited | Form::Far);
         let element = if matches!(kind.form, Form::Value) { ty.clone() } else { format!("__typeof__(*({ty}) {{0}})") };
         let element = if matches!(kind.form, Form::UpTo(_) | Form::Unlimited | Form::Far) {

@@ -48,7 +48,7 @@ impl Bench {
         self.dir.path().join(name)
     }
 
-    /// `slipway ARGS` with the stand-in for the hooks, and nothing set by whoever runs the tests.
+    /// `slipway ARGS` with the stand-in for the hooks, and nothing set by the tests' caller.
     pub fn slipway(&self, args: &[&str]) -> Command {
         let mut command = Command::new(SLIPWAY);
         command.args(args);

@@ -67,7 +67,7 @@ fn prepare(command: &mut Command) {
     command.env("SLIPWAY_X11_AFTER", "0");
 }
 
-/// Removes from its environment what whoever runs the tests has set.
+/// Removes from its environment what the tests' caller has set.
 pub fn clean(command: &mut Command) {
     let ours = |name: &OsStr| name.to_string_lossy().starts_with("SLIPWAY_");
     for (name, _) in std::env::vars_os().filter(|(name, _)| ours(name)) {

@@ -7,16 +7,16 @@ use super::view::{Side, prototype};
 use crate::layout::Message;
 use crate::model::{ImportKind, Interface};
 
-/// Who includes a header.
+/// The programs that include a header.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Audience {
     /// Callers of the user stubs.
     Users,
-    /// Those who write a server.
+    /// Programs that are a server.
     Servers,
     /// The stubs' own files.
     Internal,
-    /// Those who need the numbers only.
+    /// Programs that need the numbers only.
     Definitions,
 }
 

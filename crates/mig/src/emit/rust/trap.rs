@@ -283,7 +283,7 @@ fn work(w: &mut Writer, routine: &Routine, server: &str, call: &str) {
     });
 }
 
-/// The routines for those who register them.
+/// The routines for programs that register them.
 fn table(w: &mut Writer, interface: &Interface, trait_name: &str) {
     w.gap();
     w.doc("The routines that can be called within a process, for `mig::serve_traps` and its kin.");
