@@ -89,6 +89,10 @@ pub struct TxCount {
     sent: u32,
     /// Of those, taken, when last looked.
     taken: u32,
+    /// The gate, when last looked, if it was open.
+    gate: u32,
+    /// The limit by that gate.
+    limit: u32,
 }
 
 impl TxCount {
@@ -187,10 +191,21 @@ impl Credit {
     #[inline(always)]
     pub fn check(&self, slot: u32, count: &mut TxCount, default: u32) -> Result<(), Refused> {
         let Some(gate) = load(&self.theirs.gate, slot) else { return Err(Refused::Closed) };
+        if gate == count.gate && count.sent.wrapping_sub(count.taken) < count.limit {
+            return Ok(());
+        }
+        self.check_now(slot, gate, count, default)
+    }
+
+    /// As [`Credit::check`], by the gate as it is now.
+    #[cold]
+    #[inline(never)]
+    fn check_now(&self, slot: u32, gate: u32, count: &mut TxCount, default: u32) -> Result<(), Refused> {
         if gate >= MOVED {
             return Err(Refused::Closed);
         }
         let limit = if gate == 0 { default } else { gate - 1 };
+        (count.gate, count.limit) = (gate, limit);
         if count.sent.wrapping_sub(count.taken) >= limit {
             count.taken = load(&self.theirs.taken, slot).unwrap_or(0);
             if count.sent.wrapping_sub(count.taken) >= limit {

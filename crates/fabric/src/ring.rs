@@ -153,6 +153,12 @@ impl Ring {
         if free >= want as u64 && Self::is_ready(tx, want) { Ok(free as usize) } else { self.free_now(tx, want) }
     }
 
+    /// The position up to which it is known that bytes are free and have memory: [`Ring::free`] is not to be asked before a write that ends there. It stays
+    /// good: the reader only goes on, memory stays, and a writer that begins at the front again finds more of it ahead.
+    pub fn known_free(&self, tx: &TxCursor) -> u64 {
+        (tx.head_seen + self.bytes.size() as u64).min(tx.base.saturating_add(tx.ready))
+    }
+
     /// Whether it is known that there is memory for the next `want` bytes.
     #[inline(always)]
     fn is_ready(tx: &TxCursor, want: usize) -> bool {

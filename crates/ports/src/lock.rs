@@ -15,6 +15,7 @@ use slipway_fabric::{
 };
 use std::{
     marker::PhantomData,
+    mem::ManuallyDrop,
     ops::{Deref, DerefMut},
     sync::OnceLock,
 };
@@ -206,9 +207,16 @@ impl DerefMut for Guard<'_> {
     }
 }
 
-impl Drop for Guard<'_> {
+impl Guard<'_> {
+    /// Releases the lock, as a drop does, in a place where that is worth being compiled in.
     #[inline(always)]
-    fn drop(&mut self) {
+    pub(crate) fn release(self) {
+        ManuallyDrop::new(self).end();
+    }
+
+    /// What there is to do at the end of the guard.
+    #[inline(always)]
+    fn end(&mut self) {
         let Guarded { inner, holds_closes } = self.guarded();
         if *holds_closes || inner.is_unsettled() {
             release_at_last(self);
@@ -216,6 +224,13 @@ impl Drop for Guard<'_> {
             // SAFETY: this is the end of the guard.
             unsafe { self.unlock() };
         }
+    }
+}
+
+impl Drop for Guard<'_> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        self.end();
     }
 }
 

@@ -67,6 +67,8 @@ pub struct Line {
     pub credit: Credit,
     /// The writing position.
     pub tx: TxCursor,
+    /// How far can be written without a look at the ring: see [`Ring::known_free`].
+    known_free: u64,
     /// The reading position.
     pub rx: RxCursor,
     /// Bells, and the news of the other end's death.
@@ -165,6 +167,7 @@ impl Line {
             segment,
             credit: Credit::new(ours, theirs),
             tx: TxCursor::default(),
+            known_free: 0,
             rx: RxCursor::default(),
             bell,
             fd_socket,
@@ -266,7 +269,15 @@ impl Line {
     /// memory for more of it, and the reader can free none.
     #[inline(always)]
     pub(super) fn fits(&mut self, len: usize) -> Result<bool, Stall> {
-        if self.segment.tx.free(&mut self.tx, len)? >= len {
+        if self.tx.tail + len as u64 <= self.known_free { Ok(true) } else { self.fits_now(len) }
+    }
+
+    /// As [`Line::fits`], where that is not known.
+    #[inline(never)]
+    fn fits_now(&mut self, len: usize) -> Result<bool, Stall> {
+        let free = self.segment.tx.free(&mut self.tx, len)?;
+        self.known_free = self.segment.tx.known_free(&self.tx);
+        if free >= len {
             return Ok(true);
         }
         if self.tx.is_empty() { Err(Stall::Short) } else { Ok(false) }

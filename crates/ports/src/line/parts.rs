@@ -36,6 +36,12 @@ impl InSlot {
     pub fn of(port: PortId) -> Self {
         Self { port, given: 0, primary: false, count: RxCount::default(), closed: false, identity: 0 }
     }
+
+    /// Whether messages for it are taken: it is open, and the other end may send there.
+    #[inline(always)]
+    pub fn takes(&self) -> bool {
+        !self.closed && (self.primary || self.given > 0)
+    }
 }
 
 /// The first slot that an owner gives out.

@@ -36,7 +36,8 @@ impl Inner {
     #[inline(never)]
     fn look_up_receiver(&mut self, space: SpaceId, name: u32) {
         let what = receivable(self, space, name).ok();
-        self.shortcuts.note_receiver(space, name, what);
+        let calm = what.and_then(|what| line_of_calm(self, what));
+        self.shortcuts.note_receiver(space, name, what, calm);
     }
 
     /// Line and slot to which a message goes for a name with a send right to a port elsewhere.
@@ -63,10 +64,13 @@ impl Inner {
 #[inline(always)]
 pub fn send<F: Format>(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
     const PLAIN: u32 = types::COPY_SEND;
-    if size > buffer.len() || size > INLINE || !size.is_multiple_of(F::UNIT) {
+    // One comparison for the least, the most and the unit: what is no multiple is very large once it is turned.
+    const { assert!(F::UNIT.is_power_of_two() && F::HEADER.is_multiple_of(F::UNIT)) };
+    let units = size.wrapping_sub(F::HEADER).rotate_right(F::UNIT.trailing_zeros());
+    if units > (INLINE - F::HEADER) / F::UNIT {
         return false;
     }
-    let Some((header, bits, body)) = F::read(&buffer[..size]) else { return false };
+    let Some((header, bits, body)) = buffer.get(..size).and_then(F::read) else { return false };
     match bits {
         PLAIN => header.local == abi::NULL && to_slot::<F>(inner, space, &header, None, body),
         _ => send_with_once::<F>(inner, space, &buffer[..size]),
@@ -214,6 +218,15 @@ pub(super) fn receivable(inner: &Inner, space: SpaceId, name: u32) -> Result<For
     }
 }
 
+/// The line that a receiver looks at, if it is [calm](crate::dispatch::shortcuts::Shortcuts::is_calm).
+fn line_of_calm(inner: &Inner, what: For) -> Option<LineId> {
+    let undisturbed = !inner.state.turns.any() && !inner.crowded && inner.waiting.pollables.is_empty();
+    match inner.waiting.hot[..] {
+        [line] if undisturbed && none_queued(&inner.state, what) => Some(line),
+        _ => None,
+    }
+}
+
 /// What the fast path to a receiver came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Short {
@@ -290,7 +303,7 @@ fn receive_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes:
 
 /// As [`receive`], for what is less frequent.
 #[inline(never)]
-fn receive_front<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
+pub(super) fn receive_front<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8], tail: F::Tail) -> Short {
     let Some(&number) = inner.waiting.hot.first() else { return Short::Other };
     // What is posted may drop descriptors.
     let free = |line: &&mut Line| line.kept.is_empty() && line.backlog.is_empty();
@@ -317,13 +330,13 @@ pub fn take<F: Format>(inner: &mut Inner, number: LineId, record: &Record, to: &
 /// What the header of a message that was taken says of its port.
 pub(super) struct Taken {
     pub at: Destination,
-    dest_type: u32,
+    pub dest_type: u32,
 }
 
 /// Whether there is nothing in the record but bytes that fit, and perhaps a reply right that takes no descriptor. What a body is filled up with
 /// is copied, too: it lies where the tail comes.
 #[inline(always)]
-fn fits<F: Format>(record: &Record, bytes: &[u8], tail: F::Tail) -> bool {
+pub(super) fn fits<F: Format>(record: &Record, bytes: &[u8], tail: F::Tail) -> bool {
     let flags = if F::SHORT { record.flags & !flag::SHORT } else { record.flags };
     let plain = flags == 0 && record.fds == 0 && record.items == 0 && !F::asks_for_context(tail);
     plain && F::HEADER + F::room(tail) + record.body as usize <= bytes.len()
@@ -356,23 +369,28 @@ fn take_off<F: Format, const MOST: bool>(
         _ => return None,
     }
     let Some(Some(slot)) = line.ins.get_mut(record.target as usize) else { return None };
-    if slot.closed || (!slot.primary && slot.given == 0) {
+    if !slot.takes() {
         return None;
     }
     let local = receiver(state, slot.port, what)?;
-    let payload = local.payload;
-    if MOST && payload.is_some() {
+    if MOST && local.payload.is_some() {
         return None;
     }
 
     // Past this point nothing can fail.
     line.credit.accept_and_take(record.target, &mut slot.count);
+    pull::<F>(line, record, bytes);
+    Some(Taken::new(local, types::PORT_SEND))
+}
+
+/// Takes the front record off its line, and its body into the buffer.
+#[inline(always)]
+pub(super) fn pull<F: Format>(line: &mut Line, record: &Record, bytes: &mut [u8]) {
     let end = F::HEADER + record.body as usize;
     if end > F::HEADER {
         line.copy_out(0, &mut bytes[F::HEADER..end]);
     }
     line.consume(record);
-    Some(Taken::new(local, payload, types::PORT_SEND))
 }
 
 /// As [`take_off`], for the message of a send-once right.
@@ -383,7 +401,7 @@ fn take_off_once<F: Format>(state: &mut State, line: &mut Line, record: &Record,
     }
     let port = line.token_port(record.target)?;
     let local = receiver(state, port, to.what)?;
-    let taken = Taken::new(local, local.payload, types::PORT_SEND_ONCE);
+    let taken = Taken::new(local, types::PORT_SEND_ONCE);
 
     // As in `take_off`.
     line.copy_out(0, &mut to.bytes[F::HEADER..F::HEADER + record.body as usize]);
@@ -396,7 +414,7 @@ fn take_off_once<F: Format>(state: &mut State, line: &mut Line, record: &Record,
 
 /// The port, if messages for it go to the receiver at once: it is here, the receiver receives from it, and its queue is empty.
 #[inline(always)]
-fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
+pub(super) fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
     let further = matches!(what, For::Set(set) if state.is_in_further(port, set));
     let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(port.0 as usize) else { return None };
     let mine = what == For::Port(port) || local.set.is_some_and(|it| what == For::Set(it.set)) || further;
@@ -406,20 +424,17 @@ fn receiver(state: &mut State, port: PortId, what: For) -> Option<&mut Local> {
 impl Taken {
     /// Counts a message of the port.
     #[inline(always)]
-    pub fn new(local: &mut Local, payload: Option<u64>, dest_type: u32) -> Self {
+    pub fn new(local: &mut Local, dest_type: u32) -> Self {
         let seqno = local.seqno;
         local.seqno = seqno.wrapping_add(1);
-        let (local, local_type) = match payload {
-            None => (local.receiver.map_or(0, |(_, name)| u64::from(name)), dest_type),
-            Some(payload) => (payload, types::PROTECTED_PAYLOAD),
-        };
+        let (local, local_type) = local.address(dest_type);
         Self { at: Destination { local, local_type, seqno }, dest_type }
     }
 }
 
 /// Writes the header of a message that was taken off a line.
 #[inline(always)]
-fn deliver<F: Format>(
+pub(super) fn deliver<F: Format>(
     inner: &mut Inner,
     number: LineId,
     record: &Record,

@@ -71,7 +71,7 @@ fn hand(inner: &mut Inner, space: SpaceId, header: &Header, body: &[u8]) -> Opti
         }
     };
     let local = inner.state.port_mut(port).local_mut()?;
-    let taken = Taken::new(local, local.payload, dest_type);
+    let taken = Taken::new(local, dest_type);
     inner.received += 1;
     let message = Delivered { size: 0, id: header.id, complex: false, dest_type, reply, reply_type };
     inner.waiting.hand(&inner.routes.lines, thread, size(dialect, body), |bytes| match dialect {

@@ -126,10 +126,7 @@ pub fn arrived(inner: &mut Inner, port: PortId, dest_type: u32) -> Local {
     if let Some(it) = inner.state.port_mut(port).local_mut() {
         local.seqno = it.seqno;
         it.seqno = it.seqno.wrapping_add(1);
-        local.local = it.receiver.map_or(0, |(_, name)| u64::from(name));
-        if let Some(payload) = it.payload {
-            (local.local, local.local_type) = (payload, types::PROTECTED_PAYLOAD);
-        }
+        (local.local, local.local_type) = it.address(dest_type);
     }
     local
 }

@@ -1,10 +1,11 @@
 //! `mach_msg`: sending and receiving messages as bytes in a buffer.
 //!
 //! * [`pieces`]: large plain messages.
-//! * [`format`](mod@format): what a program's format of messages is asked for; [`header`] and [`typed`]: the typed dialect's; [`darwin`]: Darwin's. * [`fast`]: plain messages, between the buffer and a ring. * `handing`: plain
+//! * [`format`](mod@format): what a program's format of messages is asked for; [`header`] and [`typed`]: the typed dialect's; [`darwin`]: Darwin's. * [`fast`]: plain messages, between the buffer and a ring; [`calm`]: for a receiver that has one line to look at. * `handing`: plain
 //!   messages to a thread of this process that waits. * `send`: all others.
 //! * `send_notify`: sending to a full queue. * `pseudo_receive`: a message that could not be sent. * `receive`: from queues and lines.
 
+mod calm;
 pub mod darwin;
 pub mod fast;
 pub mod format;
@@ -60,6 +61,9 @@ fn exchange<F: Format>(process: &'static Process, space: SpaceId, buffer: &mut [
     }
     if request.option & option::RCV_MSG == 0 {
         return Code::SUCCESS;
+    }
+    if calm::receives::<F>(&guard, space, request) {
+        return calm::receive::<F>(guard, space, within(buffer, request), request);
     }
     receive::receive::<F>(guard, space, within(buffer, request), request)
 }

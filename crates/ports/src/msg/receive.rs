@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// Receives by the fast path, as long as there is nothing else to be done. All of `bytes` may be used.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn receive<F: Format>(guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
     // Where calls may take the place of messages, a receiver lends its place while it waits.
     match guard.state.turns.any() {
@@ -76,7 +76,7 @@ fn receive_as<F: Format, const LENDS: bool>(mut guard: Guard<'_>, space: SpaceId
 
 /// Receives from wherever a message is or comes from, after a wait for it that has `ended` so.
 #[inline(never)]
-fn receive_slowly<F: Format>(
+pub(super) fn receive_slowly<F: Format>(
     mut guard: Guard<'_>,
     space: SpaceId,
     what: For,

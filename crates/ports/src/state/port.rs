@@ -6,7 +6,7 @@ use super::{
     message::Message,
     right::Right,
 };
-use crate::abi;
+use crate::abi::{self, types};
 use slipway_fabric::turn::Turn;
 use smallvec::SmallVec;
 use std::{collections::VecDeque, sync::Arc};
@@ -157,6 +157,16 @@ impl Default for Local {
 }
 
 impl Local {
+    /// What the header of a received message says of the port, and the type of that: its payload, or its name with the type of the right that the message was
+    /// sent with.
+    #[inline(always)]
+    pub fn address(&self, dest_type: u32) -> (u64, u32) {
+        match self.payload {
+            None => (self.receiver.map_or(0, |(_, name)| u64::from(name)), dest_type),
+            Some(payload) => (payload, types::PROTECTED_PAYLOAD),
+        }
+    }
+
     /// Sets the number of the next message.
     pub fn set_seqno(&mut self, seqno: u32) {
         self.seqno_lead = seqno.wrapping_sub(self.received());

@@ -1,6 +1,6 @@
 //! Waiting for what other threads of the process do: they wake the thread.
 
-use super::thread::{Ended, HasMessage, Me, remaining};
+use super::thread::{HasMessage, Me, remaining};
 use crate::{
     lock::Guard,
     state::PortId,
@@ -23,18 +23,13 @@ fn for_word(mut guard: Guard<'_>, what: For, deadline: Option<u64>) -> Guard<'_>
     let me = Me::get(&mut guard);
     let wait = Wait::of_nothing(me.number, what);
     // It takes no message.
-    let guard = follow(guard, &me, wait, deadline).map_or_else(|HasMessage| me.process.lock(), |(guard, _)| guard);
+    let guard = follow(guard, &me, wait, deadline).unwrap_or_else(|HasMessage| me.process.lock());
     me.keep();
     guard
 }
 
 /// Waits for others of this process to wake the thread.
-pub(super) fn follow<'a>(
-    mut guard: Guard<'a>,
-    me: &Me,
-    wait: Wait,
-    deadline: Option<u64>,
-) -> Result<(Guard<'a>, Ended), HasMessage> {
+pub(super) fn follow<'a>(mut guard: Guard<'a>, me: &Me, wait: Wait, deadline: Option<u64>) -> Result<Guard<'a>, HasMessage> {
     guard.quietly().waiting.list.push(wait);
     drop(guard);
     if !me.waiter.look(deadline) {
@@ -42,5 +37,5 @@ pub(super) fn follow<'a>(
     }
     guard = me.lock()?;
     guard.quietly().waiting.forget(me.number);
-    Ok((guard, Ended::Look))
+    Ok(guard)
 }

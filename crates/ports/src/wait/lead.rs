@@ -2,7 +2,7 @@
 
 use super::{
     follow::follow,
-    thread::{Ended, HasMessage, Me, Watched, overdue, remaining},
+    thread::{Ended, HasMessage, Me, Watched, remaining},
 };
 use crate::{
     dialect::Dialect,
@@ -57,6 +57,21 @@ pub fn for_message_until<'a>(guard: Guard<'a>, what: For, deadline: Option<u64>,
     for_message_as(guard, what, deadline, hands, signals::are_held())
 }
 
+/// As [`for_message`], for a receiver that looks itself at what the wait came to, and has not kept the lock for long.
+#[inline(always)]
+pub fn for_next<'a>(
+    mut guard: Guard<'a>,
+    what: For,
+    space: SpaceId,
+    bytes: &mut [u8],
+    dialect: Dialect,
+) -> Result<Guard<'a>, HasMessage> {
+    let mut me = Me::get(&mut guard);
+    let waited = wait_as(guard, &mut me, what, None, Hands { space, bytes, dialect }, false);
+    me.keep();
+    waited
+}
+
 /// `held`: whether [signals are held](signals::are_held).
 #[inline(always)]
 fn for_message_as<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, hands: Hands<'_>, held: bool) -> Waited<'a> {
@@ -64,22 +79,34 @@ fn for_message_as<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, ha
         return Ok(make_way(guard, deadline));
     }
     let mut me = Me::get(&mut guard);
+    let waited = wait_as(guard, &mut me, what, deadline, hands, held);
+    let waited = waited.map(|guard| (guard, me.ended(deadline)));
+    me.keep();
+    waited
+}
+
+/// Waits as leader or behind one.
+#[inline(always)]
+fn wait_as<'a>(
+    mut guard: Guard<'a>,
+    me: &mut Me,
+    what: For,
+    deadline: Option<u64>,
+    hands: Hands<'_>,
+    held: bool,
+) -> Result<Guard<'a>, HasMessage> {
     let takes = hands.bytes.len().min(HANDED) as u32;
+    // Made where it goes: it is not copied.
     let wait = |me: &Me| Wait { thread: me.number, what, space: hands.space, takes, dialect: hands.dialect };
     let waited = if guard.waiting.leader.is_none() {
-        guard.quietly().waiting.leader = Some(wait(&me));
-        lead(guard, &mut me, deadline, held)
+        guard.quietly().waiting.leader = Some(wait(me));
+        lead(guard, me, deadline, held)
     } else {
-        follow(guard, &me, wait(&me), deadline)
+        follow(guard, me, wait(me), deadline)
     };
-    let waited = match waited {
-        Ok((guard, ended)) => Ok((guard, overdue(ended, &me.waiter, deadline))),
-        Err(HasMessage) => {
-            me.waiter.copy_message(hands.bytes);
-            Err(HasMessage)
-        }
-    };
-    me.keep();
+    if waited.is_err() {
+        me.waiter.copy_message(hands.bytes);
+    }
     waited
 }
 
@@ -96,9 +123,8 @@ fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
 
 /// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
 #[inline(always)]
-fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Waited<'a> {
+fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Result<Guard<'a>, HasMessage> {
     me.note(&guard);
-    let mut ended = Ended::Look;
     let mut won = false;
     if me.eager && deadline.is_none() {
         drop(guard);
@@ -109,14 +135,14 @@ fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool
         (guard, won) = look_as_leader(guard, me, deadline)?;
     }
     if !won {
-        (guard, ended) = match &me.rings[..] {
+        guard = match &me.rings[..] {
             [watched] if !held => sleep_on_one(guard, me, watched, deadline)?,
             _ => sleep_on_several(guard, me, deadline, held)?,
         };
     }
     let waiting = &mut guard.quietly().waiting;
     (waiting.leader, waiting.sleeps_on) = (None, None);
-    Ok((guard, ended))
+    Ok(guard)
 }
 
 /// Looks for as long as it may be worth it; whether something stirs.
@@ -154,13 +180,13 @@ fn strategy(guard: &Guard<'_>, me: &Me) -> SpinStrategy {
 
 /// Sleeps until the only hot line stirs or the leader is woken.
 #[inline(always)]
-fn sleep_on_one<'a>(mut guard: Guard<'a>, me: &Me, watched: &Watched, deadline: Option<u64>) -> Waited<'a> {
+fn sleep_on_one<'a>(mut guard: Guard<'a>, me: &Me, watched: &Watched, deadline: Option<u64>) -> Result<Guard<'a>, HasMessage> {
     let ring = &watched.ring;
     ring.arm_reader_on_futex();
     if !ring.readable(watched.head) {
         guard.quietly().waiting.sleeps_on = Some(watched.line);
         let rest = remaining(deadline).map_or(LONGEST, |rest| rest.min(LONGEST));
-        drop(guard);
+        guard.release();
         ring.reader_word().wait_while(FUTEX_WAIT, Some(rest));
         guard = me.lock()?;
     }
@@ -169,12 +195,12 @@ fn sleep_on_one<'a>(mut guard: Guard<'a>, me: &Me, watched: &Watched, deadline: 
     } else {
         me.disarm(&guard)
     }
-    Ok((guard, Ended::Look))
+    Ok(guard)
 }
 
 /// Sleeps until one of the hot lines stirs or the leader is woken.
 #[cold]
-fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Waited<'a> {
+fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Result<Guard<'a>, HasMessage> {
     // A kernel that can't sleep on several words has the watcher hear bells for us; so has a thread that polls.
     let several = !held && FutexWord::can_wait_any();
     me.rings.iter().for_each(|Watched { ring, .. }| if several { ring.arm_reader_on_futex() } else { ring.arm_reader() });
@@ -190,5 +216,5 @@ fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>
         guard = me.lock()?;
     }
     me.disarm(&guard);
-    Ok((guard, Ended::Look))
+    Ok(guard)
 }

@@ -78,6 +78,16 @@ impl Me {
         Err(HasMessage)
     }
 
+    /// Why its wait ended.
+    #[inline(always)]
+    pub fn ended(&self, deadline: Option<u64>) -> Ended {
+        match deadline {
+            _ if self.waiter.is_woken() => Ended::Look,
+            Some(deadline) if now() >= deadline => Ended::TimedOut,
+            _ => Ended::Stirred,
+        }
+    }
+
     /// Keeps it for the thread's next wait.
     #[inline(always)]
     pub fn keep(self: Box<Self>) {
@@ -180,16 +190,6 @@ extern "C" fn leave(_: *mut c_void) {
 /// what lies at their addresses may be the child's own before long.
 pub(crate) fn leave_all() {
     ME.set(None);
-}
-
-#[inline(always)]
-pub(super) fn overdue(ended: Ended, waiter: &Waiter, deadline: Option<u64>) -> Ended {
-    match ended {
-        _ if waiter.is_woken() => Ended::Look,
-        Ended::Look if deadline.is_none_or(|deadline| now() < deadline) => Ended::Stirred,
-        Ended::Look => Ended::TimedOut,
-        ended => ended,
-    }
 }
 
 #[inline]
