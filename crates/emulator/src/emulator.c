@@ -373,7 +373,7 @@ static enum way locate(struct state *s, int from, const char *text, struct found
 
   f->key = is_dir ? above : what & DIR_IS_PLAIN ? p.whole : hash((above ^ '/') * HASH_FACTOR, last, len);
   u32 node = find(NAMES, NAMES_COUNT, f->key);
-  int is_over = what & DIR_IS_OVER && node == 0;
+  int is_over = (what & DIR_IS_OVER || kind == DIR_LAYER) && node == 0;
   if (is_dir) {
     f->is_upper = node == NAME_OVER || node == NAME_CLOSED;
     if (!f->is_upper && (node || kind != DIR_HOST || what & DIR_IS_OVER)) return SERVED;
@@ -401,8 +401,9 @@ static enum way locate(struct state *s, int from, const char *text, struct found
       if (p.slash >= 0) to = copy(to, text, p.slash);
     }
     f->len = to - f->name;
-    *to++ = '/';
-    to = is_dir ? copy(to, ".", 1) : copy(to, last, len);
+    /* With a dot after it, it must be searched. */
+    if (len > 0 || dir_len == 0) *to++ = '/';
+    to = copy(to, last, len);
     *to = 0;
     if (!is_dir) f->len = to - f->name;
     if (is_over) {
