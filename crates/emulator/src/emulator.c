@@ -10,7 +10,7 @@ typedef unsigned long u64;
 typedef unsigned int u32;
 
 enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_lseek = 8, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
-       SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
+       SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getxattr = 191, SYS_lgetxattr = 192, SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_seccomp = 317, SYS_statx = 332, SYS_faccessat2 = 439 };
 enum { ENOENT = 2, EFAULT = 14, ENOTDIR = 20, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
@@ -115,20 +115,35 @@ static u64 hash(u64 h, const char *text, u64 len) {
 
 static u64 place(u64 h, u64 count) { return h * SPREAD >> (64 - __builtin_ctzl(count)); }
 
-/* What a table of the index has for a hash in its two lowest bits; 0: it is not there. */
+/* What a table of the index has for a hash in its lowest bits; 0: it is not there. */
 static u32 find(u64 table, u64 count, u64 h) {
   u64 at = place(h, count);
   for (u64 i = 0; i < PROBES; i++) {
     u64 word = WORD(table + 8 * ((at + i) & (count - 1)));
     if (word == 0) return 0;
-    if ((word ^ h) >> 2 == 0) return word & 3;
+    if ((word ^ h) >> KIND_BITS == 0) return word & ((1 << KIND_BITS) - 1);
   }
   return NAME_SERVED;
 }
 
-static int is_served_file(u64 dev, u64 ino) {
+static u64 file_hash(u64 dev, u64 ino) {
   u64 h = (ino ^ (dev << 32 | dev >> 32)) * SPREAD;
-  return find(FILES, FILES_COUNT, h ^ h >> 29) != 0;
+  return h ^ h >> 29;
+}
+
+static u32 file_kind(u64 dev, u64 ino) { return find(FILES, FILES_COUNT, file_hash(dev, ino)); }
+
+static int is_served_file(u64 dev, u64 ino) { return file_kind(dev, ino) == FILE_SERVED; }
+
+/* The number that programs see of a file, for its own. */
+static u64 shown(u64 dev, u64 ino) {
+  u64 h = file_hash(dev, ino), at = place(h, FILES_COUNT);
+  for (u64 i = 0; i < PROBES; i++) {
+    u64 offset = 8 * ((at + i) & (FILES_COUNT - 1)), word = WORD(FILES + offset);
+    if (word == 0) break;
+    if ((word ^ h) >> KIND_BITS == 0) return word & ((1 << KIND_BITS) - 1) && WORD(SHOWN + offset) ? WORD(SHOWN + offset) : ino;
+  }
+  return ino;
 }
 
 /* Notes what was looked at, once: whether there was room. Without a text only that it is known: whether it was before. */
@@ -262,11 +277,35 @@ enum way { SERVED, NATIVE, ABSENT };
 
 /* Where a name is for the kernel, and what it is called in the tree. */
 struct found {
-  const char *real, *name;
+  /* Relative to a descriptor of a directory that it is looked up in, or from the root on. */
+  int dir;
+  const char *real;
+  /* None: what is before it is known by the descriptor only, and the key is of that. */
+  const char *name;
   u64 len, key;
-  int is_upper;
+  /* It is in the topmost layer; it is a directory there, or that of the host's. What is found there may be the server's. */
+  int is_upper, is_dir;
   char room[ROOM], named[NAMED_MAX];
 };
+
+/* Whether a name is relative to a directory that is seen as the kernel has it: of the host's, or the topmost layer's alone. */
+static int is_in_plain_dir(struct state *s, long dir, const char *text, struct found *f) {
+  struct stat st;
+  struct path p = {.text = text};
+  if (dir < 0 || WORD(HEADER + DIRS_ARE_OFF) || text[0] == '/' || !scan(s, &p, HASH_START)) return 0;
+  if (p.slash >= 0 || !is_name(text, p.len) || gate(SYS_fstat, dir, (long)&st, 0, 0, 0) != 0) return 0;
+  if ((st.mode & S_IFMT) != S_IFDIR || st.dev == WORD(HEADER + PROC_DEV)) return 0;
+  u32 kind = file_kind(st.dev, st.ino);
+  if (kind == FILE_SERVED) return 0;
+  f->dir = dir;
+  f->real = text;
+  f->name = 0;
+  f->is_upper = kind == FILE_ALONE;
+  f->is_dir = 0;
+  /* The number of one that the command made may become another's. */
+  f->key = f->is_upper ? 0 : hash(p.whole, (const char *)&st, 16);
+  return 1;
+}
 
 /* Finds where a name is, relative to the working directory or to a descriptor. */
 static enum way locate(struct state *s, int from, const char *text, struct found *f) {
@@ -275,26 +314,41 @@ static enum way locate(struct state *s, int from, const char *text, struct found
   long before = 0;
   const char *base = s->cwd;
   if (!can_read(s, (u64)text)) return SERVED;
+  if (is_in_plain_dir(s, from, text, f)) return NATIVE;
   int is_relative = text[0] != '/', is_in_cwd = is_relative && from == AT_FDCWD;
   if (is_relative && (before = is_in_cwd ? cwd(s, &h, &count) : named(from, f->named, &base, &h)) < 0) return SERVED;
   if (!scan(s, &p, h)) return SERVED;
   const char *last = text + p.slash + 1;
   long len = p.len - p.slash - 1;
-  if (!is_name(last, len)) return SERVED;
+  /* The directory itself. */
+  int is_dir = (len == 0 && p.slash >= 0) || (len == 1 && last[0] == '.');
+  if (!is_dir && !is_name(last, len)) return SERVED;
 
   const volatile struct dir *d = 0;
   u64 at = place(p.dir, DIRS_COUNT), version = 0;
   for (u64 i = 0; i < DIR_PROBES && !d; i++) {
     const volatile struct dir *other = AT(struct dir, DIRS + DIR_SIZE * ((at + i) & (DIRS_COUNT - 1)));
     version = __atomic_load_n(&other->count, __ATOMIC_ACQUIRE);
-    if (version == 0) return SERVED;
+    if (version == 0) break;
     if (!(version & 1) && other->key == p.dir) d = other;
   }
-  if (!d) return SERVED;
-  u64 what = d->what, above = d->hash, dir_len = what >> DIR_LEN_SHIFT;
+  u64 what, above = p.dir, dir_len;
+  char *to = f->room;
+  if (d) {
+    what = d->what;
+    above = d->hash;
+    dir_len = what >> DIR_LEN_SHIFT;
+  } else {
+    /* By its name alone. */
+    u32 alone = find(NAMES, NAMES_COUNT, above);
+    if (alone != NAME_OVER && alone != NAME_CLOSED) return SERVED;
+    what = DIR_IS_PLAIN | DIR_IS_OVER | (alone == NAME_OVER ? DIR_HOST : DIR_LAYER);
+    dir_len = (p.slash >= 0 ? p.slash : 0) + (is_relative ? before + (p.slash >= 0) : 0);
+  }
   if (dir_len > DIR_NAME_MAX) return SERVED;
   u32 kind = what & 3;
-  char *to = f->room;
+  f->dir = AT_FDCWD;
+  f->is_dir = is_dir;
 
   if (kind == DIR_MISSING) {
     /* It is still not there, and so the path is not. */
@@ -317,13 +371,19 @@ static enum way locate(struct state *s, int from, const char *text, struct found
     return is_in_cwd && !is_same_cwd(s, count) ? SERVED : ABSENT;
   }
 
-  f->key = what & DIR_IS_PLAIN ? p.whole : hash((above ^ '/') * HASH_FACTOR, last, len);
+  f->key = is_dir ? above : what & DIR_IS_PLAIN ? p.whole : hash((above ^ '/') * HASH_FACTOR, last, len);
   u32 node = find(NAMES, NAMES_COUNT, f->key);
-  if (node == NAME_SERVED) return SERVED;
-  f->is_upper = node == NAME_LEAF;
-  int is_over = what & DIR_IS_OVER && node == 0;
+  int is_over = (what & DIR_IS_OVER || kind == DIR_LAYER) && node == 0;
+  if (is_dir) {
+    f->is_upper = node == NAME_OVER || node == NAME_CLOSED;
+    if (!f->is_upper && (node || kind != DIR_HOST || what & DIR_IS_OVER)) return SERVED;
+  } else {
+    if (node == NAME_SERVED) return SERVED;
+    f->is_upper = node != 0;
+    f->is_dir = node == NAME_OVER || node == NAME_CLOSED;
+  }
   int is_absent = kind == DIR_LAYER && node == 0;
-  if (kind == DIR_HOST && node == 0 && what & DIR_IS_PLAIN && !is_relative && !is_over) {
+  if (kind == DIR_HOST && node == 0 && what & DIR_IS_PLAIN && !is_relative && !is_over && !is_dir) {
     f->real = f->name = text;
     f->len = p.len;
   } else {
@@ -333,11 +393,19 @@ static enum way locate(struct state *s, int from, const char *text, struct found
       to = copy(to, AT(char, HEADER + PREFIX), prefix);
     }
     f->name = to;
-    to = copy(to, (const char *)d->name, dir_len);
-    *to++ = '/';
+    if (d) {
+      to = copy(to, (const char *)d->name, dir_len);
+    } else {
+      if (is_relative) to = copy(to, base, before);
+      if (is_relative && p.slash >= 0) *to++ = '/';
+      if (p.slash >= 0) to = copy(to, text, p.slash);
+    }
+    f->len = to - f->name;
+    /* With a dot after it, it must be searched. */
+    if (len > 0 || dir_len == 0) *to++ = '/';
     to = copy(to, last, len);
     *to = 0;
-    f->len = to - f->name;
+    if (!is_dir) f->len = to - f->name;
     if (is_over) {
       /* Whether it may be searched, only the layer's directory says. */
       struct stat st;
@@ -346,7 +414,7 @@ static enum way locate(struct state *s, int from, const char *text, struct found
     }
   }
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
-  if (d->count != version || (is_in_cwd && !is_same_cwd(s, count))) return SERVED;
+  if ((d && d->count != version) || (is_in_cwd && !is_same_cwd(s, count))) return SERVED;
   return is_absent ? ABSENT : NATIVE;
 }
 
@@ -355,60 +423,44 @@ static int answer(struct frame *f, long result) {
   return 1;
 }
 
-static int absent(struct frame *f, const struct found *found) {
-  return record(found->key, LOG_MISSED, found->name, found->len) ? answer(f, -ENOENT) : 0;
-}
-
-/* Whether a name is relative to a directory of the host's that no layer has to do with. */
-static int is_in_plain_dir(struct state *s, long dir, const char *text, u64 *key) {
-  struct stat st;
-  struct path p = {.text = text};
-  if (dir < 0 || WORD(HEADER + DIRS_ARE_OFF) || text[0] == '/' || !scan(s, &p, HASH_START)) return 0;
-  if (p.slash >= 0 || !is_name(text, p.len) || gate(SYS_fstat, dir, (long)&st, 0, 0, 0) != 0) return 0;
-  *key = hash(p.whole, (const char *)&st, 16);
-  return (st.mode & S_IFMT) == S_IFDIR && st.dev != WORD(HEADER + PROC_DEV) && !is_served_file(st.dev, st.ino);
-}
-
-/* Notes what was looked at in such a directory. */
-static int record_in(int dir, const char *text, u64 key, u32 kind, struct found *f) {
+/* Notes what was looked at: whether there was room. */
+static int note(struct found *f, u32 kind) {
   u64 h, len = 0;
-  /* Where it can't, the server does, once. */
-  if (record(key, kind, 0, 0)) return 1;
-  long above = named(dir, f->named, &f->name, &h);
+  if (f->name) return record(f->key, kind, f->name, f->len);
+  if (f->key && record(f->key, kind, 0, 0)) return 1;
+  long above = named(f->dir, f->named, &f->name, &h);
   if (above < 0) return 0;
   char *to = copy(f->room, f->name, above);
   *to++ = '/';
   /* Another thread may have changed it since it was scanned. */
-  while (len < LONGEST && text[len]) len++;
-  copy(to, text, len);
-  return record(hash((h ^ '/') * HASH_FACTOR, text, len), kind, f->room, above + 1 + len);
+  while (len < LONGEST && f->real[len]) len++;
+  copy(to, f->real, len);
+  f->name = 0;
+  return record(hash((h ^ '/') * HASH_FACTOR, f->real, len), kind, f->room, above + 1 + len);
 }
 
+static int absent(struct frame *f, struct found *found) { return note(found, LOG_MISSED) ? answer(f, -ENOENT) : 0; }
+
+/* What is found in the layer, or is a directory on the way, may be the server's: a link there may be a mark. */
+static int may_be_served(const struct found *found) { return found->is_upper || found->is_dir; }
+
 static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
-  if (flags & ~(u64)(O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) return 0;
   struct found found;
-  u64 key;
-  long fd;
-  if (!can_read(s, (u64)text)) return 0;
-  if (!is_in_plain_dir(s, dir, text, &key)) {
-    enum way way = locate(s, dir, text, &found);
-    if (way == ABSENT) return absent(f, &found);
-    if (way == SERVED) return 0;
-    /* A link leads to where only the server knows. */
-    fd = gate(SYS_openat, AT_FDCWD, (long)found.real, flags | O_NOFOLLOW, 0, 0);
-    if (fd == -ENOENT) return absent(f, &found);
-    if (fd == -ELOOP && found.is_upper) return 0;
-    if (fd >= 0 && !record(found.key, LOG_OPENED, found.name, found.len)) {
-      gate(SYS_close, fd, 0, 0, 0, 0);
-      return 0;
-    }
-  } else {
-    /* Not opened twice: the other end of a FIFO would see it. */
-    if (!record_in(dir, text, key, LOG_OPENED, &found)) return 0;
-    fd = gate(SYS_openat, dir, (long)text, flags | O_NOFOLLOW, 0, 0);
-    if (fd == -ENOENT && !record_in(dir, text, key, LOG_MISSED, &found)) return 0;
+  if (flags & ~(u64)(O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) return 0;
+  enum way way = locate(s, dir, text, &found);
+  if (way == ABSENT) return absent(f, &found);
+  if (way == SERVED) return 0;
+  u32 kind = found.is_dir || flags & O_DIRECTORY ? LOG_LISTED : LOG_OPENED;
+  /* Not opened twice: the other end of a FIFO would see it. */
+  if (!found.name && !note(&found, kind)) return 0;
+  /* A link leads to where only the server knows. */
+  long fd = gate(SYS_openat, found.dir, (long)found.real, flags | O_NOFOLLOW, 0, 0);
+  if (fd == -ENOENT) return absent(f, &found);
+  if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && (found.is_upper || !(flags & O_NOFOLLOW))) return 0;
+  if (fd >= 0 && found.name && !note(&found, kind)) {
+    gate(SYS_close, fd, 0, 0, 0, 0);
+    return 0;
   }
-  if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && !(flags & O_NOFOLLOW)) return 0;
   return answer(f, fd);
 }
 
@@ -423,23 +475,15 @@ static int do_fstat(struct frame *f, long fd, struct stat *buffer) {
 
 static int do_stat(struct frame *f, struct state *s, int dir, const char *text, struct stat *buffer, u64 flags) {
   struct found found;
-  u64 key;
-  long result;
   if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT) || !can_read(s, (u64)text)) return 0;
   if (text[0] == 0) return flags & AT_EMPTY_PATH && dir != AT_FDCWD ? do_fstat(f, dir, buffer) : 0;
   flags &= ~(u64)AT_EMPTY_PATH;
-  if (!is_in_plain_dir(s, dir, text, &key)) {
-    enum way way = locate(s, dir, text, &found);
-    if (way == ABSENT) return absent(f, &found);
-    if (way == SERVED) return 0;
-    result = gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
-    if (result == -ENOENT) return absent(f, &found);
-    /* A link there may be a mark. */
-    if (result == 0 && found.is_upper && (is_link(buffer->mode) || is_served_file(buffer->dev, buffer->ino))) return 0;
-  } else {
-    result = gate(SYS_newfstatat, dir, (long)text, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
-    if (result == -ENOENT && !record_in(dir, text, key, LOG_MISSED, &found)) return 0;
-  }
+  enum way way = locate(s, dir, text, &found);
+  if (way == ABSENT) return absent(f, &found);
+  if (way == SERVED) return 0;
+  long result = gate(SYS_newfstatat, found.dir, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
+  if (result == -ENOENT) return absent(f, &found);
+  if (result == 0 && may_be_served(&found) && (is_link(buffer->mode) || is_served_file(buffer->dev, buffer->ino))) return 0;
   if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) return 0;
   return answer(f, result);
 }
@@ -452,8 +496,6 @@ static int is_served_statx(const char *buffer) {
 
 static int do_statx(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mask, char *buffer) {
   struct found found;
-  u64 key;
-  long result;
   int follows = !(flags & AT_SYMLINK_NOFOLLOW);
   /* 0x6000: whether another machine is asked. */
   if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT | 0x6000) || !can_read(s, (u64)text)) return 0;
@@ -461,64 +503,99 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
   mask |= STATX_TYPE | STATX_INO;
   if (text[0] == 0) {
     if (!(flags & AT_EMPTY_PATH) || dir == AT_FDCWD) return 0;
-    result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
+    long result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
     return result == 0 && is_served_statx(buffer) ? 0 : answer(f, result);
   }
   flags &= ~(u64)AT_EMPTY_PATH;
-  if (!is_in_plain_dir(s, dir, text, &key)) {
-    enum way way = locate(s, dir, text, &found);
-    if (way == ABSENT) return absent(f, &found);
-    if (way == SERVED) return 0;
-    result = gate(SYS_statx, AT_FDCWD, (long)found.real, flags, mask, (long)buffer);
-    if (result == -ENOENT) return absent(f, &found);
-    if (result == 0 && found.is_upper && (is_link(*(unsigned short *)(buffer + 28)) || is_served_statx(buffer))) return 0;
-  } else {
-    result = gate(SYS_statx, dir, (long)text, flags, mask, (long)buffer);
-    if (result == -ENOENT && !record_in(dir, text, key, LOG_MISSED, &found)) return 0;
-  }
-  if (result == 0 && follows && is_link(*(unsigned short *)(buffer + 28))) return 0;
-  return answer(f, result);
+  enum way way = locate(s, dir, text, &found);
+  if (way == ABSENT) return absent(f, &found);
+  if (way == SERVED) return 0;
+  long result = gate(SYS_statx, found.dir, (long)found.real, flags, mask, (long)buffer);
+  if (result == -ENOENT) return absent(f, &found);
+  int is_a_link = result == 0 && is_link(*(unsigned short *)(buffer + 28));
+  if (result == 0 && may_be_served(&found) && (is_a_link || is_served_statx(buffer))) return 0;
+  return is_a_link && follows ? 0 : answer(f, result);
+}
+
+/* Whether what is found is the kernel's to look at more closely, and no link. If not, `result` says what of it is to be answered: 0, the
+ * server does. */
+static int is_plain(const struct found *found, long *result) {
+  struct stat st;
+  *result = gate(SYS_newfstatat, found->dir, (long)found->real, (long)&st, AT_SYMLINK_NOFOLLOW, 0);
+  if (*result != 0) return 0;
+  return !is_link(st.mode) && !(may_be_served(found) && is_served_file(st.dev, st.ino));
 }
 
 static int do_access(struct frame *f, struct state *s, int dir, const char *text, u64 mode, u64 flags) {
   struct found found;
-  struct stat st;
+  long result;
   /* What may be written depends on rules. */
-  if (mode & ~(u64)(R_OK | X_OK) || flags & ~(u64)AT_EACCESS || !can_read(s, (u64)text)) return 0;
+  if (mode & ~(u64)(R_OK | X_OK) || flags & ~(u64)AT_EACCESS) return 0;
   enum way way = locate(s, dir, text, &found);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED) return 0;
-  long result = gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0);
-  if (result == -ENOENT) return absent(f, &found);
-  if (result == 0 && is_link(st.mode)) return 0;
-  if (result == 0 && mode != 0) {
-    result = flags ? gate(SYS_faccessat2, AT_FDCWD, (long)found.real, mode, flags, 0)
-                   : gate(SYS_faccessat, AT_FDCWD, (long)found.real, mode, 0, 0);
+  if (!is_plain(&found, &result)) return result == -ENOENT ? absent(f, &found) : result ? answer(f, result) : 0;
+  if (mode != 0) {
+    result = flags ? gate(SYS_faccessat2, found.dir, (long)found.real, mode, flags, 0)
+                   : gate(SYS_faccessat, found.dir, (long)found.real, mode, 0, 0);
   }
   return answer(f, result);
 }
 
+static int do_getxattr(struct frame *f, struct state *s, const char *text) {
+  struct found found;
+  long result;
+  enum way way = locate(s, AT_FDCWD, text, &found);
+  if (way == ABSENT) return absent(f, &found);
+  if (way == SERVED) return 0;
+  if (!is_plain(&found, &result)) return result == -ENOENT ? absent(f, &found) : result ? answer(f, result) : 0;
+  return answer(f, gate(SYS_lgetxattr, (long)found.real, f->a[1], f->a[2], f->a[3], 0));
+}
+
 static int do_readlink(struct frame *f, struct state *s, int dir, const char *text, char *buffer, u64 size) {
   struct found found;
-  if (!can_read(s, (u64)text)) return 0;
   enum way way = locate(s, dir, text, &found);
   if (way == ABSENT) return absent(f, &found);
-  if (way == SERVED || found.is_upper) return 0;
-  long result = gate(SYS_readlinkat, AT_FDCWD, (long)found.real, (long)buffer, size, 0);
+  if (way == SERVED) return 0;
+  long result = gate(SYS_readlinkat, found.dir, (long)found.real, (long)buffer, size, 0);
   if (result == -ENOENT) return absent(f, &found);
-  if (result >= 0 && !record(found.key, LOG_LINK, found.name, found.len)) return 0;
+  if (result >= 0 && (found.is_upper || !note(&found, LOG_LINK))) return 0;
   return answer(f, result);
+}
+
+/* Leaves the layer's marks out of what the kernel listed, and puts the numbers there that programs see. */
+static long tidy(char *list, long len, u64 dev) {
+  for (long at = 0; at + 24 <= len;) {
+    char *entry = list + at;
+    long size = *(volatile unsigned short *)(entry + 16);
+    /* Another thread may write there. */
+    if (size < 24 || size > len - at) break;
+    if (entry[19] == '.' && entry[20] == 1) {
+      copy(entry, entry + size, len - at - size);
+      len -= size;
+      continue;
+    }
+    *(u64 *)entry = shown(dev, *(u64 *)entry);
+    at += size;
+  }
+  return len;
 }
 
 static int do_getdents(struct frame *f) {
   struct stat st;
   if (gate(SYS_fstat, f->a[0], (long)&st, 0, 0, 0) != 0) return 0;
-  if (is_served_file(st.dev, st.ino)) {
+  u32 kind = file_kind(st.dev, st.ino);
+  if (kind == 0) return answer(f, gate(f->number, f->a[0], f->a[1], f->a[2], 0, 0));
+  u64 position = gate(SYS_lseek, f->a[0], 0, SEEK_CUR, 0, 0);
+  if ((position & ~(LIST_END | LIST_NUMBER)) == LIST_OURS || kind == FILE_SERVED) {
     /* The server has given all that there is. */
-    u64 position = gate(SYS_lseek, f->a[0], 0, SEEK_CUR, 0, 0);
     return (position & ~LIST_NUMBER) == (LIST_OURS | LIST_END) ? answer(f, 0) : 0;
   }
-  return answer(f, gate(f->number, f->a[0], f->a[1], f->a[2], 0, 0));
+  if (f->number == SYS_getdents) return 0;
+  for (;;) {
+    long len = gate(SYS_getdents64, f->a[0], f->a[1], f->a[2], 0, 0);
+    if (len <= 0 || (len = tidy((char *)f->a[1], len, st.dev)) > 0) return answer(f, len);
+  }
 }
 
 /* Answers the call, or says that it can't. */
@@ -536,6 +613,8 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   case SYS_access: return do_access(f, s, AT_FDCWD, (char *)a[0], (u32)a[1], 0);
   case SYS_faccessat: return do_access(f, s, (int)a[0], (char *)a[1], (u32)a[2], 0);
   case SYS_faccessat2: return do_access(f, s, (int)a[0], (char *)a[1], (u32)a[2], (u32)a[3]);
+  case SYS_getxattr:
+  case SYS_lgetxattr: return do_getxattr(f, s, (char *)a[0]);
   case SYS_readlink: return do_readlink(f, s, AT_FDCWD, (char *)a[0], (char *)a[1], (u32)a[2]);
   case SYS_readlinkat: return do_readlink(f, s, (int)a[0], (char *)a[1], (char *)a[2], (u32)a[3]);
   /* Filters of its own may not know what this calls instead. */

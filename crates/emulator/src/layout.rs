@@ -41,21 +41,32 @@ layout! {
     CWDS = 0x800;
     CWDS_COUNT = 256;
 
-    /// Names that a layer says something of: hashes, with what in the two lowest bits.
+    /// Names that a layer says something of: hashes, with what in the lowest bits. 0: nothing any more.
     NAMES = HEADER + HEADER_SIZE;
     NAMES_COUNT = 1 << 17;
+    KIND_BITS = 3;
     /// The server answers.
     NAME_SERVED = 1;
     /// It is a file of the topmost layer's, and no directory.
     NAME_LEAF = 2;
-    /// Files whose attributes are not what the kernel says: hashes of device and number.
+    /// It is a directory of the topmost layer's alone, which is seen as it is there; no name on the way is a link. Names in it that the layers
+    /// say nothing of are the host's, which had no such directory; or are not there.
+    NAME_OVER = 3;
+    NAME_CLOSED = 4;
+    /// Files that the layers have to do with: hashes of device and number.
     FILES = NAMES + 8 * NAMES_COUNT;
     FILES_COUNT = 1 << 16;
+    /// Their attributes, or what is listed in them, are not what the kernel says.
+    FILE_SERVED = 1;
+    /// The directory is the topmost layer's alone. In a listing, marks are to be left out, and numbers to be replaced.
+    FILE_ALONE = 2;
     /// Both kinds of hashes are within so many places of their first.
     PROBES = 64;
+    /// The numbers that programs see of those files, in the same places; 0 where the place is free.
+    SHOWN = FILES + 8 * FILES_COUNT;
 
     /// Directories that the server has looked up, by the hash of the path as it was written.
-    DIRS = FILES + 8 * FILES_COUNT;
+    DIRS = SHOWN + 8 * FILES_COUNT;
     DIRS_COUNT = 8192;
     DIR_SIZE = 256;
     DIR_PROBES = 8;
@@ -95,6 +106,7 @@ layout! {
     LOG_OPENED = 1;
     LOG_MISSED = 2;
     LOG_LINK = 3;
+    LOG_LISTED = 4;
     SIZE = LOG + LOG_SIZE;
 
     /// FNV-1a.

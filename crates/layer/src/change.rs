@@ -63,8 +63,10 @@ impl View {
 
     pub(crate) fn note(&mut self, line: Line) -> Result<(), Errno> {
         let layer = self.layers.last_mut().ok_or(Errno::ROFS)?;
-        if let Line::Copy { of, ino } = line {
-            layer.changes.copies.push((of, ino));
+        match line {
+            Line::Copy { of, ino } => layer.changes.copies.push((ino, Some(of))),
+            Line::Gone { ino } => layer.changes.copies.push((ino, None)),
+            _ => {}
         }
         layer.log.add(line).map_err(log_error)
     }

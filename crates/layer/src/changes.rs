@@ -6,6 +6,7 @@ use crate::{
     tree::{Dir, Node},
     view::{Place, View},
 };
+use rustix::io::Errno;
 
 /// What a layer says of a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +24,8 @@ pub enum Said {
 pub struct Changes {
     /// Of these names, and of those below them.
     pub names: Vec<TreePath>,
-    /// The file with the second number in the layer is the copy of the first: device and number.
-    pub copies: Vec<((u64, u64), u64)>,
+    /// The file with this number in the layer is the copy of that (device, number), or is none any more.
+    pub copies: Vec<(u64, Option<(u64, u64)>)>,
 }
 
 impl Layer {
@@ -52,8 +53,8 @@ impl Layer {
     }
 
     /// Files of the layer that are copies, as in [`Changes`].
-    pub fn copies(&self) -> impl Iterator<Item = ((u64, u64), u64)> {
-        self.log.copies.iter().map(|(ino, of)| (*of, *ino))
+    pub fn copies(&self) -> impl Iterator<Item = (u64, Option<(u64, u64)>)> {
+        self.log.copies.iter().map(|(ino, of)| (*ino, Some(*of)))
     }
 }
 
@@ -61,6 +62,28 @@ impl View {
     /// What the topmost layer began to say since this was called.
     pub fn take_changes(&mut self) -> Changes {
         self.layers.last_mut().map(|layer| std::mem::take(&mut layer.changes)).unwrap_or_default()
+    }
+
+    /// Whether a directory is the topmost layer's alone: what the kernel says of it there, and lists but for marks, is what is seen. Then also
+    /// whether the layer hides what is below, so that this stays so whatever comes to be there; and its device and number.
+    pub fn is_alone(&self, path: &TreePath) -> Option<(bool, (u64, u64))> {
+        let (top, rules) = (self.layers.last()?, &self.rules);
+        if rules.hidden.iter().chain(&rules.through).any(|rule| rule.is_within(path))
+            || self.is_hidden(path)
+            || self.is_through(path)
+        {
+            return None;
+        }
+        let look = top.tree.look(path);
+        let (Some(Node::Dir(_)), closed) = (look.node, look.closed()) else { return None };
+        let at = |place| self.at(place, path).stat();
+        let below = self.sources_below(path, self.layers.len() - 1);
+        if !closed && !below.into_iter().all(|place| matches!(at(place), Err(Errno::NOENT | Errno::NOTDIR))) {
+            return None;
+        }
+        let stat = at(Place::Layer(self.layers.len() - 1)).ok()?;
+        #[allow(clippy::useless_conversion, reason = "the types differ between machines")]
+        (!top.log.copies.contains_key(&stat.st_ino)).then_some((closed, (stat.st_dev.into(), stat.st_ino)))
     }
 
     /// What is at names in a directory of which no layer says anything: what the host has, or nothing. None if rules hide the directory.

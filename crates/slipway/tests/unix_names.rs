@@ -118,7 +118,9 @@ os.listdir('a/b'), os.listdir(os.open('d', os.O_RDONLY)), os.readlink('s')
 try: os.stat('absent', dir_fd=os.open('a', os.O_RDONLY))
 except OSError: pass
 os.open('f', os.O_RDONLY, dir_fd=os.open('a/b/c', os.O_RDONLY))
-os.mkdir('made'), os.path.exists('made/none'), subprocess.run(['ls', 'a'], stdout=-3)";
+os.makedirs('made/sub/gone'), os.path.exists('made/none'), os.listdir('made'), os.listdir(os.open('sub', os.O_RDONLY, dir_fd=os.open('made', 0)))
+os.listdir('made/sub/gone'), os.rmdir('made/sub/gone'), os.path.exists('made/sub/gone/none'), os.stat('a/.'), os.path.exists('a/none/')
+subprocess.run(['ls', 'a'], stdout=-3)";
     let used = |layer: &str, options: &[&str]| {
         slipway(&[&["--quiet", "--new", layer], options, &["--", "/usr/bin/python3", "-c", script]].concat());
         let mut used: serde_json::Value = serde_json::from_str(&slipway(&["reads", layer, "--json"])).expect("JSON");
@@ -186,5 +188,8 @@ fn looks_need_no_server() {
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
     clean(&mut command);
     let ran = Running::start(command).finish();
-    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "True True False True False\n", ""));
+    assert_eq!(
+        (ran.code(), ran.stdout.as_str(), ran.stderr.as_str()),
+        (0, "True True False True False ['dir', 'file'] [] False True\n", "")
+    );
 }

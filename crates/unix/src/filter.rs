@@ -93,6 +93,7 @@ const EMULATED: &[c_long] = &[
     libc::SYS_readlinkat,
     libc::SYS_getdents,
     libc::SYS_getdents64,
+    libc::SYS_lgetxattr,
     // Of a process that has had no children.
     libc::SYS_exit_group,
 ];

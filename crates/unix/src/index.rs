@@ -19,7 +19,7 @@ use slipway_fabric::sync::{
     Ordering::{Acquire, Relaxed, Release},
     Shared, fence,
 };
-use slipway_layer::{Changes, Links, Place, Said, Target, TreePath, View};
+use slipway_layer::{Changes, Links, Place, PlainLinks, Said, Target, TreePath, View};
 use std::{
     cell::Cell,
     collections::{HashMap, HashSet},
@@ -46,6 +46,7 @@ pub(crate) struct Index {
     header: Shared<[AtomicU64; words(at::HEADER_SIZE)]>,
     names: Shared<[AtomicU64; at::NAMES_COUNT as usize]>,
     files: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
+    shown: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
     dirs: Shared<[AtomicU64; words(at::DIRS_COUNT * at::DIR_SIZE)]>,
     log: Shared<[AtomicU64; words(at::LOG_SIZE)]>,
     /// Bytes of the log that were read.
@@ -80,6 +81,16 @@ fn file_hash(dev: u64, ino: u64) -> u64 {
     hash ^ hash >> 29
 }
 
+/// The place in a table that has this hash, or can take it.
+fn place_for(table: &[AtomicU64], hash: u64) -> Option<usize> {
+    let count = table.len() as u64;
+    let near = |n: u64| ((place(hash, count) + n) & (count - 1)) as usize;
+    (0..at::PROBES).map(near).find(|place| {
+        let word = table[*place].load(Relaxed);
+        word == 0 || (word ^ hash) >> at::KIND_BITS == 0
+    })
+}
+
 fn place(hash: u64, count: u64) -> u64 {
     hash.wrapping_mul(at::SPREAD) >> (64 - count.trailing_zeros())
 }
@@ -108,6 +119,7 @@ impl Index {
             header: mapping.view(at::HEADER as usize)?,
             names: mapping.view(at::NAMES as usize)?,
             files: mapping.view(at::FILES as usize)?,
+            shown: mapping.view(at::SHOWN as usize)?,
             dirs: mapping.view(at::DIRS as usize)?,
             log: mapping.view(at::LOG as usize)?,
             file,
@@ -132,7 +144,7 @@ impl Index {
         index.header[words(at::PROC_DEV)].store(proc_dev, Relaxed);
         for hidden in view.rules.hidden.clone() {
             index.say(&hidden, at::NAME_SERVED);
-            index.serve_dir(view, &hidden.parent());
+            index.serve_dir(view, &hidden.parent(), None);
         }
         view.rules.through.iter().for_each(|through| index.say(through, at::NAME_SERVED));
         let top = view.layers().len().wrapping_sub(1);
@@ -144,7 +156,7 @@ impl Index {
             index.enter_copies(view, copies);
         }
         if view.layers().iter().any(|layer| !layer.is_empty()) {
-            index.serve_dir(view, &TreePath::root());
+            index.serve_root(view);
         }
         view.take_changes();
         Some(index)
@@ -160,21 +172,23 @@ impl Index {
         self.header[words(at::IS_OFF)].store(1, Release);
     }
 
-    fn put(&self, table: &[AtomicU64], hash: u64, what: u64) {
-        let count = table.len() as u64;
-        for n in 0..at::PROBES {
-            let slot = &table[((place(hash, count) + n) & (count - 1)) as usize];
-            let word = slot.load(Relaxed);
-            if word == 0 || (word ^ hash) >> 2 == 0 {
-                slot.store((hash & !3) | what, Release);
-                return;
-            }
+    /// Puts what is known of a hash into a table: in which place.
+    fn put(&self, table: &[AtomicU64], hash: u64, what: u64) -> Option<usize> {
+        let place = place_for(table, hash);
+        match place {
+            Some(place) => table[place].store((hash >> at::KIND_BITS << at::KIND_BITS) | what, Release),
+            None => self.off(),
         }
-        self.off();
+        place
     }
 
     fn say(&self, path: &TreePath, what: u64) {
         self.put(&*self.names, name_hash(path), what);
+    }
+
+    fn is_alone(&self, path: &TreePath) -> bool {
+        let word = place_for(&*self.names, name_hash(path)).map_or(0, |place| self.names[place].load(Relaxed));
+        matches!(word & ((1 << at::KIND_BITS) - 1), at::NAME_OVER | at::NAME_CLOSED)
     }
 
     /// What is at a name is the server's until a change says otherwise.
@@ -182,17 +196,47 @@ impl Index {
         self.say(path, at::NAME_SERVED);
     }
 
-    fn serve_file(&self, dev: u64, ino: u64) {
-        self.put(&*self.files, file_hash(dev, ino), at::NAME_SERVED);
+    /// What is known of a file; `shown` is the number that programs see, if that is not its own.
+    fn say_file(&self, (dev, ino): (u64, u64), what: u64, shown: Option<u64>) {
+        if let Some(place) = self.put(&*self.files, file_hash(dev, ino), what)
+            && (shown.is_some() || what != at::FILE_SERVED || self.shown[place].load(Relaxed) == 0)
+        {
+            self.shown[place].store(shown.unwrap_or(ino), Relaxed);
+        }
     }
 
     /// What is open on a directory that layers have to do with is looked at by the server, in whichever of them it is.
     #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    fn serve_dir(&self, view: &View, path: &TreePath) {
+    fn serve_dir(&self, view: &View, path: &TreePath, shown: Option<u64>) {
         let places = (0..view.layers().len()).map(Place::Layer).chain([Place::Host]);
         for place in places {
             if let Ok(stat) = statat(view.root(place), path.relative(), AtFlags::SYMLINK_NOFOLLOW) {
-                self.serve_file(stat.st_dev as u64, stat.st_ino as u64);
+                self.say_file((stat.st_dev as u64, stat.st_ino as u64), at::FILE_SERVED, shown);
+            }
+        }
+    }
+
+    fn serve_root(&self, view: &View) {
+        let root = TreePath::root();
+        self.serve_dir(view, &root, view.find(&root).ok().map(|found| view.shown(&found).st_ino));
+    }
+
+    /// A directory of the topmost layer: it is the kernel's to look at where nothing below shows in it, and the way there is free.
+    fn enter_dir(&self, view: &View, path: &TreePath) {
+        let is_reached = || {
+            let above = path.parent();
+            self.is_alone(&above)
+                || above.is_root()
+                || view.resolve(&TreePath::root(), &above.absolute(), true, &PlainLinks).is_ok_and(|there| there.path == above)
+        };
+        match view.is_alone(path).filter(|_| is_reached()) {
+            Some((is_closed, file)) => {
+                self.say_file(file, at::FILE_ALONE, None);
+                self.say(path, if is_closed { at::NAME_CLOSED } else { at::NAME_OVER });
+            }
+            None => {
+                self.serve(path);
+                self.serve_dir(view, path, None);
             }
         }
     }
@@ -203,22 +247,34 @@ impl Index {
             for place in self.missing.remove(&path).unwrap_or_default() {
                 self.forget_place(place);
             }
-            self.say(&path, if what == Said::Leaf && is_top { at::NAME_LEAF } else { at::NAME_SERVED });
-            if what == Said::Dir {
-                self.serve_dir(view, &path);
+            match what {
+                Said::Leaf if is_top => self.say(&path, at::NAME_LEAF),
+                Said::Dir if is_top => self.enter_dir(view, &path),
+                Said::Dir => {
+                    self.serve(&path);
+                    self.serve_dir(view, &path, None);
+                }
+                Said::Leaf | Said::Gone => self.serve(&path),
+            }
+            // The host has got the directory meanwhile.
+            let above = path.parent();
+            if what == Said::Gone && is_top && self.is_alone(&above) {
+                self.enter_dir(view, &above);
             }
         }
     }
 
-    fn enter_copies(&self, view: &View, copies: Vec<((u64, u64), u64)>) {
+    fn enter_copies(&self, view: &View, copies: Vec<(u64, Option<(u64, u64)>)>) {
         if copies.is_empty() {
             return;
         }
         let devs: HashSet<u64> =
             view.layers().iter().filter_map(|layer| Some(statat(CWD, layer.dir(), AtFlags::empty()).ok()?.st_dev)).collect();
-        for ((dev, ino), copy) in copies {
-            self.serve_file(dev, ino);
-            devs.iter().for_each(|dev| self.serve_file(*dev, copy));
+        for (copy, of) in copies {
+            of.iter().for_each(|of| self.say_file(*of, at::FILE_SERVED, None));
+            // The number of one that is gone is free for others.
+            let (what, shown) = of.map_or((0, copy), |(_, ino)| (at::FILE_SERVED, ino));
+            devs.iter().for_each(|dev| self.say_file((*dev, copy), what, Some(shown)));
         }
     }
 
@@ -229,7 +285,7 @@ impl Index {
         for name in changes.names {
             top.each(&name, &mut |path, what| said.push((path.clone(), what)));
             if name.parent().is_root() {
-                self.serve_dir(view, &TreePath::root());
+                self.serve_root(view);
             }
         }
         // One that has permissions of its own now, over the host's.
@@ -267,6 +323,17 @@ impl Index {
             self.offered.remove(&dir);
             write(self.entry(place), |entry| entry[words(at::DIR_KEY)].store(0, Relaxed));
         }
+    }
+
+    /// A directory was removed, or is about to be renamed: neither it nor those below it are found by their names alone any more.
+    pub(crate) fn leave(&self, view: &View, dir: &TreePath) {
+        self.serve(dir);
+        let leave = &mut |path: &TreePath, what| {
+            if what == Said::Dir {
+                self.serve(path);
+            }
+        };
+        view.top().iter().for_each(|top| top.each(dir, leave));
     }
 
     /// A directory of the host's is no more where it was: descriptors of it, and of what is below it, are the server's.
@@ -347,6 +414,7 @@ impl Index {
                     let kind = view.find(&path).map_or(FileType::RegularFile, |found| found.kind());
                     record.opened(&path, kind);
                 }
+                at::LOG_LISTED => record.opened(&path, FileType::Directory),
                 at::LOG_LINK => record.opened(&path, FileType::Symlink),
                 at::LOG_MISSED => record.missed(path),
                 _ => {}

@@ -9,12 +9,15 @@ os.stat(name), os.path.lexists('/etc/none')
 # In a directory of the layer's, by its name and by a descriptor.
 os.mkdir('made'), open('made/file', 'w').close()
 made = os.open('made', os.O_RDONLY)
+os.mkdir('made/dir')
 os.stat('made/file'), os.stat('file', dir_fd=made)
 os.kill(server, signal.SIGSTOP)
 try:
     file = os.open(name, os.O_RDONLY)
     found = os.stat(name).st_ino == os.fstat(file).st_ino, os.access(name, os.R_OK), os.path.lexists('/etc/none'), \
-        os.stat('made/file') == os.stat('file', dir_fd=made), os.access('none', os.F_OK, dir_fd=made)
+        os.stat('made/file') == os.stat('file', dir_fd=made), os.access('none', os.F_OK, dir_fd=made), \
+        sorted(os.listdir('made')), os.listdir(os.open('dir', os.O_RDONLY, dir_fd=made)), os.path.lexists('made/dir/none'), \
+        os.stat('made/dir') == os.stat('made/dir/.') == os.lstat('made/dir/')
 finally:
     os.kill(server, signal.SIGCONT)
 print(*found)

@@ -1,4 +1,5 @@
 """Random calls on names in a tree: prints what each of them gave. The same seed on equal trees prints the same."""
+import ctypes
 import os
 import random
 import stat
@@ -10,16 +11,23 @@ root, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
 above = os.path.dirname(root)
 rng = random.Random(seed)
 os.chdir(root)
-DIRS = ["a", "a/b", "a/b/c", "d", "new", "new/deep", "link", "away"]
+DIRS = ["a", "a/b", "a/b/c", "d", "new", "new/deep", "new/deep/er", "new/x", "link", "away"]
 NAMES = ["x", "y", "z", "f", "g", "s"]
 open_dirs = []
+libc = ctypes.CDLL(None, use_errno=True)
+libc.opendir.restype = libc.readdir.restype = ctypes.c_void_p
+libc.telldir.restype = ctypes.c_long
+
+
+class Entry(ctypes.Structure):
+    _fields_ = [("ino", ctypes.c_uint64), ("off", ctypes.c_int64), ("size", ctypes.c_ushort), ("kind", ctypes.c_ubyte), ("name", ctypes.c_char * 256)]
 
 
 def path():
     """One of few names, written in many ways."""
-    way, at, name = rng.randrange(9), rng.choice(DIRS), rng.choice(NAMES + ["b", "c"])
+    way, at, name = rng.randrange(11), rng.choice(DIRS), rng.choice(NAMES + ["b", "c"])
     return [name, at, os.path.join(root, at, name), f"{at}/../{rng.choice(DIRS)}/{name}", f"./{at}//{name}", f"{at}/{name}/",
-            f"/proc/self/cwd/{name}"][way] if way < 7 else f"{at}/{name}"
+            f"/proc/self/cwd/{name}", f"{at}/", f"{at}/."][way] if way < 9 else f"{at}/{name}"
 
 
 def shown(st):
@@ -39,6 +47,41 @@ def contents(at, flags=0, dir_fd=None):
         os.close(fd)
 
 
+def numbers(at):
+    """Whether what a listing says of each name is what a look at it says, `.` and `..` too, and from the middle on the same again."""
+    stream = ctypes.c_void_p(libc.opendir(os.fsencode(at)))
+    if not stream:
+        raise OSError(ctypes.get_errno(), at)
+
+    def rest():
+        entries = []
+        while entry := libc.readdir(stream):
+            entry = Entry.from_address(entry)
+            entries.append((entry.name, entry.ino, entry.kind))
+        return entries
+
+    first, differing = [], []
+    for _ in range(rng.randrange(5)):
+        if entry := libc.readdir(stream):
+            entry = Entry.from_address(entry)
+            first.append((entry.name, entry.ino, entry.kind))
+    place = libc.telldir(stream)
+    after = rest()
+    libc.seekdir(stream, ctypes.c_long(place))
+    again = rest()
+    libc.rewinddir(stream)
+    entries = rest()
+    whole = sorted(first + after) == sorted(entries) and again == after
+    held = os.fstat(libc.dirfd(stream))
+    for name, ino, kind in entries:
+        st = os.lstat(os.path.join(os.fsencode(at), name))
+        if (st.st_ino, stat.S_IFMT(st.st_mode)) != (ino, kind << 12):
+            differing.append(name)
+    same = os.stat(at)
+    libc.closedir(stream)
+    return sorted(name for name, _, _ in entries), differing, whole, held == same and shown(held)
+
+
 def create(at):
     with open(at, rng.choice(["w", "a", "r+"])) as file:
         file.write(rng.choice(["one", "two two", "three"]))
@@ -55,6 +98,23 @@ def rename(at):
     to = path()
     os.rename(at, to)
     leave()
+
+
+def move_in(at):
+    """What the command did not make, into what it may have made."""
+    os.rename(rng.choice(["x", "a/x", "a/y", "a/b/z", "d/g", "a/b/c", "d"]), os.path.join(at, "f"))
+    leave()
+
+
+def make_again(at):
+    os.mkdir(at)
+    os.rmdir(at)
+    leave()
+    os.mkdir(at)
+
+
+def attribute(at):
+    return os.getxattr(at, "user.none", follow_symlinks=rng.random() < 0.5)
 
 
 def rmdir(at):
@@ -117,7 +177,7 @@ def go(at):
 
 
 def link_to(at):
-    os.symlink(rng.choice(["x", "../x", "a", "b/c", root + "/d", "nowhere", "link"]), at)
+    os.symlink(rng.choice(["x", "../x", "a", "b/c", root + "/d", "nowhere", "link", "new", "../new/deep"]), at)
 
 
 def link(at):
@@ -132,7 +192,7 @@ CALLS = [
     relative, relative, create, create, create, os.unlink, os.mkdir, rmdir, rename, link_to, link,
     lambda at: os.chmod(at, rng.choice([0o644, 0o755, 0o700])), lambda at: os.truncate(at, 2), in_child, go,
     lambda _: os.chdir(root), lambda _: os.chdir(root), lambda at: os.path.realpath(at).replace(above, ""),
-    lambda at: os.utime(at, (1, 2)), in_thread,
+    lambda at: os.utime(at, (1, 2)), in_thread, numbers, numbers, os.mkdir, move_in, make_again, attribute,
 ]
 for n in range(count):
     call = in_program if rng.random() < 0.01 else rng.choice(CALLS)

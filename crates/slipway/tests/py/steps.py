@@ -9,13 +9,14 @@ turn = mmap.mmap(-1, 4096)
 
 def beside(count, act, look):
     """A child acts each time that this process has begun to look."""
-    turn[0] = 0
+    turn[0] = turn[1] = 0
     pid = os.fork()
     if pid == 0:
         for n in range(count):
             while turn[0] != n + 1:
                 pass
             act(n)
+            turn[1] = n + 1
         os._exit(0)
     for n in range(count):
         look(n)
@@ -54,6 +55,39 @@ for n in range(100):
     open(file(n), "w").close()
 beside(100, lambda n: os.unlink(file(n)), look_at_removed)
 print(wrong)
+
+# A listing of a directory that this process made shows what was there all the time, and nothing of the layer's own.
+os.makedirs("made/dir")
+steady = {f"steady{n}" for n in range(20)}
+for name in steady:
+    open(f"made/{name}", "w").close()
+
+
+def change(n):
+    """Files come and go; one of the host's comes; the whole is renamed, which marks it, or a directory in it gives way to a link."""
+    open(f"made/{n}", "w").close()
+    os.rename(file(n) if os.path.lexists(file(n)) else "in/here", f"made/{n}")
+    os.unlink(f"made/{n}")
+    os.rename("made", "other"), os.rename("other", "made")
+    os.rmdir("made/dir"), os.symlink("/", "made/dir"), os.unlink("made/dir"), os.mkdir("made/dir")
+
+
+def look_at_made(n):
+    turn[0] = n + 1
+    while turn[1] != n + 1:
+        try:
+            names = os.listdir("made")
+        except FileNotFoundError:
+            continue
+        others = set(names) - steady - {"dir", str(n)}
+        if others or not steady <= set(names) or len(names) != len(set(names)):
+            print("listed", sorted(names))
+
+
+open("in/here", "w").close()
+for n in range(50):
+    open(file(n), "w").close()
+beside(50, change, look_at_made)
 
 # What is opened by a descriptor's name is opened once.
 at = os.open(here, os.O_RDONLY)

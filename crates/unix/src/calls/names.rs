@@ -67,6 +67,9 @@ impl Server {
         if matches!(was.kind(), FileType::Directory | FileType::Symlink) {
             index.forget_dirs();
         }
+        if was.kind() == FileType::Directory {
+            index.leave(&self.view, &was.path);
+        }
         if was.kind() == FileType::Directory && was.place == Place::Host {
             index.serve_descriptors();
         }
