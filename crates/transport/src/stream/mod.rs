@@ -175,15 +175,15 @@ impl Stream {
     }
 
     fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<LedgerEntry>) -> io::Result<Self> {
-        let mapping = state::memory()?;
-        let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
+        let (mapping, at) = state::memory()?;
+        let state = mapping.view::<EndState>(at).ok_or(io::ErrorKind::OutOfMemory)?;
         #[allow(unsafe_code, reason = "nobody uses the locks yet")]
         // SAFETY: the mapping was just made, and the state is used through it.
         unsafe {
             state.prepare()?;
         }
         state.common.nonblocking.store(nonblocking.into(), Relaxed);
-        let own = || mapping.view::<Counts>(std::mem::offset_of!(EndState, counts)).ok_or(io::ErrorKind::OutOfMemory);
+        let own = || mapping.view::<Counts>(at + std::mem::offset_of!(EndState, counts)).ok_or(io::ErrorKind::OutOfMemory);
         let counts = record.as_ref().map_or_else(own, |record| Ok(record.counts()))?;
         Ok(Self {
             role,
