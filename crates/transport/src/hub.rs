@@ -32,8 +32,11 @@ use std::{
     sync::{Arc, Mutex, OnceLock, Weak},
 };
 
-/// Most offers and greetings that wait; beyond it the oldest are dropped and stay on their sockets.
+/// Most offers and greetings that wait, where there are no more connections than that; beyond it the oldest are dropped and stay on their sockets.
 const MOST_WAITING: usize = 128;
+
+/// Most newcomers that the kernel keeps for the hub. Clients that a benchmark or a pool started together offer together, too.
+const MOST_CALLING: i32 = 4096;
 
 /// A server's hub: one for each endpoint that it listens at.
 #[derive(Debug)]
@@ -76,7 +79,7 @@ impl Gate {
         let _ = rustix::fs::unlink(&fresh);
         bind(&listening, &SocketAddrUnix::new(&fresh)?)?;
         let mode = if inherited { Mode::RUSR | Mode::WUSR | INHERITED } else { Mode::RUSR | Mode::WUSR };
-        let ready = listen(&listening, 128)
+        let ready = listen(&listening, MOST_CALLING)
             .and_then(|()| rustix::fs::chmod(&fresh, mode))
             .and_then(|()| rustix::fs::stat(&fresh))
             .and_then(|file| rustix::fs::rename(&fresh, path).map(|()| (file.st_dev, file.st_ino)));
@@ -347,7 +350,7 @@ impl Hub {
         while state.greetings.len() > MOST_WAITING {
             state.greetings.remove(0);
         }
-        while state.offers.len() > MOST_WAITING {
+        while state.offers.len() > MOST_WAITING.max(state.streams.len()) {
             // The oldest: connections are accepted in their order.
             state.offers.remove(0);
         }

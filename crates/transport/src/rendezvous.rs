@@ -18,6 +18,7 @@ use slipway_fabric::{
     runtime::Named,
 };
 use std::{
+    io,
     os::fd::{AsFd, AsRawFd, BorrowedFd},
     path::PathBuf,
     sync::OnceLock,
@@ -61,7 +62,7 @@ pub fn offer(fd: BorrowedFd<'_>, endpoint: &Endpoint) -> Option<Offer> {
     }
     let to = Address { hub, inherited: Hub::is_inherited(&file), token };
     let s = Settings::get();
-    let line = if s.after == 0 { Some(to.send(&Message::Offer { token, ring: s.ring as u64 })?) } else { None };
+    let line = if s.after == 0 { Some(to.send(&Message::Offer { token, ring: s.ring as u64 }).ok()?) } else { None };
     Some(Offer { to, line })
 }
 
@@ -97,19 +98,23 @@ impl Offer {
 
 impl Address {
     /// Offers for a connection whose other end is `listener` in the kernel's eyes: the line, if the hub is of the process that has that.
-    pub fn offer(&self, listener: Credentials) -> Option<Reserved> {
-        // The program's descriptors come first.
+    ///
+    /// # Errors
+    /// `WouldBlock`: so many offer at this moment that the hub can't take another. Anything else: nothing will come of it.
+    pub fn offer(&self, listener: Credentials) -> io::Result<Reserved> {
         let (token, ring) = (self.token, Settings::get().ring as u64);
-        let line = self.send(&Message::Late { token, ring }).filter(|line| shortage(line.as_fd().as_raw_fd()) == 0)?;
-        self.trusted(&line, listener).map(|_| line)
+        let line = self.send(&Message::Late { token, ring })?;
+        // The program's descriptors come first.
+        let wanted = shortage(line.as_fd().as_raw_fd()) == 0 && self.trusted(&line, listener).is_some();
+        if wanted { Ok(line) } else { Err(io::ErrorKind::PermissionDenied.into()) }
     }
 
-    fn send(&self, offer: &Message) -> Option<Reserved> {
+    fn send(&self, offer: &Message) -> io::Result<Reserved> {
         let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-        let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None)).ok()?;
-        connect(&line, &SocketAddrUnix::new(&self.hub).ok()?).ok()?;
-        send_message(line.as_fd(), offer).ok()?;
-        Some(line)
+        let line = Reserved::make_aside(|| socket_with(AddressFamily::UNIX, SocketType::SEQPACKET, flags, None))?;
+        connect(&line, &SocketAddrUnix::new(&self.hub)?)?;
+        send_message(line.as_fd(), offer)?;
+        Ok(line)
     }
 
     /// The process of the hub, if it is the one that listens.

@@ -137,3 +137,27 @@ fn memory_comes_with_use() {
         |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
     );
 }
+
+/// Clients that were started together have used their connections enough at the same moment, and the server has not looked meanwhile.
+#[test]
+fn all_that_offer_together_are_heard() {
+    use crate::support::calls::{read_up_to, write_all};
+    hooked_output(
+        &[("SLIPWAY_X11_AFTER", "6")],
+        || {
+            let _step = Step::begin("many offers");
+            let server = Server::listen();
+            let connections: Vec<_> = (0..200).map(|_| server.fresh_connection()).collect();
+            for _ in 0..20 {
+                connections.iter().for_each(|c| write_all(c.client, b"?"));
+                for c in &connections {
+                    assert_eq!(read_up_to(c.server, 1), b"?");
+                    write_all(c.server, b"!");
+                }
+                connections.iter().for_each(|c| assert_eq!(read_up_to(c.client, 1), b"!"));
+            }
+            assert_eq!(server.transports(), [Ring; 200]);
+        },
+        |outcome| assert_eq!(warnings(&outcome.stderr), 0, "{}", outcome.stderr),
+    );
+}

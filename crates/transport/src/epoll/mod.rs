@@ -160,10 +160,14 @@ impl EpollSet {
 
     /// EPOLL_CTL_ADD of a stream. `MFILE`: there is no descriptor for the set's own use.
     pub fn add(self: &Arc<Self>, fd: RawFd, stream: &Arc<Stream>, events: u32, data: u64) -> Result<(), Errno> {
-        // First, so that no sleeper in poll(2) lowers a flag that this set rests on.
-        stream.join(self);
-        let mut state = locked(&self.state);
         let index = usize::try_from(fd).map_err(|_| Errno::BADF)?;
+        let mut state = locked(&self.state);
+        if state.entry(fd).is_none_or(|entry| !Arc::ptr_eq(&entry.stream, stream)) {
+            drop(state);
+            // First, so that no sleeper in poll(2) lowers a flag that this set rests on.
+            stream.join(self);
+            state = locked(&self.state);
+        }
         if state.entry(fd).is_some_and(|entry| !Arc::ptr_eq(&entry.stream, stream)) {
             // Closed where no hook saw it.
             self.take_out(&mut state, fd);

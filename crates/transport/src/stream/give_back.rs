@@ -60,12 +60,8 @@ impl Stream {
         if self.port().is_some() || self.is_in_use() {
             return false;
         }
-        self.return_to_socket(fd);
-        // From here on the peer can send nothing over the line, and what it has sent is heard here.
         let line = self.line_socket();
-        let _ = rustix::net::shutdown(line.as_fd(), rustix::net::Shutdown::Read);
-        self.attend();
-        if self.state.rx.giving_back.load(Relaxed) != 0 && !self.return_parcels() {
+        if !self.end_line(fd) {
             return false;
         }
         self.state.common.line_gone.store(1, Relaxed);
@@ -73,6 +69,27 @@ impl Stream {
         self.keep_house(fd);
         sets.iter().for_each(|set| set.without_line(self, line.as_fd()));
         true
+    }
+
+    /// Puts the connection on its socket and ends what comes over the line: from then on the line's socket is ready for whoever sleeps on it, for
+    /// good. False if the peer's queue is full, so that it does not have all back yet.
+    fn end_line(&self, fd: BorrowedFd<'_>) -> bool {
+        self.return_to_socket(fd);
+        // From here on the peer can send nothing over the line, and what it has sent is heard here.
+        let _ = rustix::net::shutdown(self.line_socket().as_fd(), rustix::net::Shutdown::Read);
+        self.attend();
+        self.state.rx.giving_back.load(Relaxed) == 0 || self.return_parcels()
+    }
+
+    /// A message was taken off the line that a sleeper may not have heard, because it did not get up in time: the connection goes
+    /// back to its socket, and the end of the line is news that nobody can take away. Called without locks.
+    pub(super) fn rouse_the_late(&self, fd: BorrowedFd<'_>) {
+        // Two threads that come here both do no harm.
+        if self.late_sleepers.load(Relaxed) == 1 {
+            self.late_sleepers.store(2, Relaxed);
+            report::debug(format_args!("a thread that was woken does not run; its connection goes back to its socket"));
+            self.end_line(fd);
+        }
     }
 
     fn give_back_halves(&self, receiving: bool) {

@@ -80,8 +80,13 @@ impl Stream {
         }
         common.sleepers.if_none(|| {
             let mut prospect = locked(&self.prospect);
+            let mut waits = self.role == Role::Server;
             let (line, then) = match &*prospect {
-                Some(Prospect::Client { to, listener }) => (to.offer(*listener), phase::OFFERED),
+                Some(Prospect::Client { to, listener }) => {
+                    let line = to.offer(*listener);
+                    waits = matches!(&line, Err(error) if error.kind() == io::ErrorKind::WouldBlock);
+                    (line.ok(), phase::OFFERED)
+                }
                 Some(Prospect::Server { hub, token, from, .. }) => {
                     let found = hub.upgrade().and_then(|hub| hub.find(token, *from));
                     let line = found.map(|(line, ring)| {
@@ -92,8 +97,7 @@ impl Stream {
                 }
                 None => (None, phase::PLAIN),
             };
-            let waits = self.role == Role::Server && used / PATIENCE <= after.max(16);
-            if line.is_none() && waits {
+            if line.is_none() && waits && used / PATIENCE <= after.max(16) {
                 return;
             }
             *prospect = None;

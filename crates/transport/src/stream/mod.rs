@@ -117,6 +117,8 @@ pub struct Stream {
     descriptors: AtomicU32,
     /// 1: the process is becoming another program, and doesn't count as one that has the connection.
     renounced: AtomicU32,
+    /// 1: a message was taken that a sleeper may not have heard. 2: it was seen to. See [`Stream::rouse_the_late`].
+    late_sleepers: AtomicU32,
 }
 
 #[derive(Debug, Default)]
@@ -149,7 +151,7 @@ const LOOK: u64 = 16;
 /// An end waits no longer for the other to do its part when it has used the connection so many times as often as it took to begin.
 const PATIENCE: u32 = 64;
 
-/// How long a woken sleeper may take to get up, in nanoseconds.
+/// How long a thread that is awake waits for woken sleepers to get up, in nanoseconds, before it does without shared memory for their sake.
 const SLEEPERS_GRACE: u64 = 500_000_000;
 
 /// The lock's content, also after a thread panicked with it.
@@ -175,15 +177,15 @@ impl Stream {
     }
 
     fn new(role: Role, socket: Reserved, peer_pid: u32, nonblocking: bool, record: Option<LedgerEntry>) -> io::Result<Self> {
-        let mapping = state::memory()?;
-        let state = mapping.view::<EndState>(0).ok_or(io::ErrorKind::OutOfMemory)?;
+        let (mapping, at) = state::memory()?;
+        let state = mapping.view::<EndState>(at).ok_or(io::ErrorKind::OutOfMemory)?;
         #[allow(unsafe_code, reason = "nobody uses the locks yet")]
         // SAFETY: the mapping was just made, and the state is used through it.
         unsafe {
             state.prepare()?;
         }
         state.common.nonblocking.store(nonblocking.into(), Relaxed);
-        let own = || mapping.view::<Counts>(std::mem::offset_of!(EndState, counts)).ok_or(io::ErrorKind::OutOfMemory);
+        let own = || mapping.view::<Counts>(at + std::mem::offset_of!(EndState, counts)).ok_or(io::ErrorKind::OutOfMemory);
         let counts = record.as_ref().map_or_else(own, |record| Ok(record.counts()))?;
         Ok(Self {
             role,
@@ -212,6 +214,7 @@ impl Stream {
             ring_size: OnceLock::new(),
             descriptors: AtomicU32::new(0),
             renounced: AtomicU32::new(0),
+            late_sleepers: AtomicU32::new(0),
         })
     }
 
@@ -401,15 +404,19 @@ impl Stream {
 
     /// As [`Stream::attend`] for a thread that is awake while other threads may sleep on the bell.
     /// To take a message that they have not heard yet would leave them asleep; but any message wakes
-    /// them, and the last to get up takes it. So this waits until it is taken, or nobody sleeps. Only a
-    /// sleeper that can't run at all (stopped, or killed in a forked child) is left behind.
+    /// them, and the last to get up takes it. So this waits until it is taken, or nobody sleeps. A sleeper that does not run
+    /// meanwhile (stopped, killed in a forked child, or without a processor) is roused otherwise, once no lock is held.
     fn attend_awake(&self) {
+        if self.late_sleepers.load(Relaxed) != 0 {
+            return self.attend();
+        }
         let start = now();
         while !self.state.common.sleepers.if_none(|| self.attend()) {
             if !ready::ask_kernel(self.line_socket().as_fd(), PollFlags::IN).intersects(PollFlags::IN | PollFlags::HUP) {
                 return;
             }
             if now().wrapping_sub(start) > SLEEPERS_GRACE {
+                self.late_sleepers.store(1, Relaxed);
                 return self.attend();
             }
             rustix::thread::sched_yield();

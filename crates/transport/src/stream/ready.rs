@@ -106,6 +106,7 @@ impl Stream {
             return self.look_at_port(end, fd, want, kernel);
         }
         self.keep_house(fd);
+        self.rouse_the_late(fd);
         // The news, if the kernel has been asked for what ends a stream.
         let (kernel, news) = match kernel {
             Some((flags, news)) => (flags, want.intersects(INPUT).then_some(news)),
@@ -337,6 +338,45 @@ mod tests {
         io::{IoSlice, IoSliceMut},
         os::fd::AsFd,
     };
+
+    /// The sleeper is one by its count only: it lies down, and gets no processor until all is over.
+    #[test]
+    fn a_sleeper_that_is_late_finds_the_line_at_its_end() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
+        let mut bytes = [0; 8];
+        let mut receive = |stream: &Stream, fd| {
+            let how = How { descriptors: true, ..How::default() };
+            let got = stream.receive(fd, &mut [IoSliceMut::new(&mut bytes)], how)?;
+            Ok::<_, rustix::io::Errno>((bytes[..got.bytes].to_vec(), got.descriptors.len()))
+        };
+        assert_eq!(client.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
+        assert_eq!(receive(server, peer), Ok((b"a".to_vec(), 0)));
+        assert!(client.on_ring() && server.on_ring());
+        server.lie_down(INPUT);
+        // The parcel wakes it, and so does the bell; another thread needs both.
+        assert_eq!(client.send(fd, &[IoSlice::new(b"b")], &[fd]), Ok(1));
+        assert_eq!(client.send(fd, &[IoSlice::new(b"c")], &[]), Ok(1));
+        assert_eq!(receive(server, peer), Ok((b"b".to_vec(), 1)));
+        let line = server.line_socket();
+        assert!(ask_kernel(line.as_fd(), PollFlags::IN).contains(PollFlags::IN), "the sleeper would sleep on");
+        // What was on its way comes, and what follows it, in order and with its descriptors.
+        assert_eq!(client.send(fd, &[IoSlice::new(b"d")], &[fd]), Ok(1));
+        let mut came = (Vec::new(), 0);
+        while came.0.len() < 2 {
+            client.look(fd, OUTPUT, None);
+            match receive(server, peer) {
+                Ok((bytes, descriptors)) => came = ([came.0, bytes].concat(), came.1 + descriptors),
+                error => assert_eq!(error, Err(rustix::io::Errno::AGAIN)),
+            }
+        }
+        assert_eq!(came, (b"cd".to_vec(), 1));
+        assert_eq!(server.send(peer, &[IoSlice::new(b"e")], &[]), Ok(1));
+        assert_eq!(receive(client, fd), Ok((b"e".to_vec(), 0)));
+        server.get_up(true);
+        assert!(server.is_plain() && !client.on_ring());
+    }
 
     #[test]
     fn an_old_answer_of_the_kernel_leaves_later_news_unseen() {

@@ -54,6 +54,7 @@ impl Stream {
         }
         let result = if self.is_empty() { Err(Errno::AGAIN) } else { self.receive_locked(fd, to, how) };
         self.tell_sets();
+        self.rouse_the_late(fd);
         result
     }
 

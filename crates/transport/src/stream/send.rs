@@ -32,6 +32,7 @@ impl Stream {
         }
         let result = self.send_locked(fd, from, descriptors);
         self.tell_sets();
+        self.rouse_the_late(fd);
         result
     }
 

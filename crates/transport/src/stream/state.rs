@@ -9,7 +9,7 @@ use slipway_fabric::{
     sync::{
         AtomicU32, AtomicU64, Lock, Mapping,
         Ordering::{Relaxed, Release},
-        Padded, Zeroed, fence,
+        Padded, Shared, Zeroed, fence,
     },
 };
 use std::{
@@ -84,28 +84,60 @@ impl EndState {
     }
 }
 
-/// Memory for an [`EndState`]. Of connections that come one after the other each uses that of the one before: to make it anew costs as much as
-/// thirty system calls that only ask for something.
+/// From one end to the next in memory that they share: no power of two, so that the same words of many ends are not all in the same few lines of
+/// a processor's cache.
+const STRIDE: usize = ((size_of::<EndState>() / 128) | 1) * 128;
+
+/// Bytes of a mapping for ends.
+const TOGETHER: usize = 16 * 1024;
+
+/// The mapping in which this process's next ends come to lie.
+struct Latest {
+    process: u32,
+    mapping: Arc<Mapping>,
+    given: usize,
+}
+
+impl Latest {
+    fn view(&self, index: usize) -> Option<Shared<EndState>> {
+        self.mapping.view(index * STRIDE)
+    }
+
+    /// Makes all of it free again, if none of the ends that lie there is left here, and no child was forked with one.
+    fn renew(&mut self) -> bool {
+        let is_forked = |end: Shared<EndState>| end.common.forked.load(Relaxed) != 0;
+        let unforked = !(0..self.given).filter_map(|index| self.view(index)).any(is_forked);
+        let renewed = unforked && self.mapping.renew();
+        if renewed {
+            self.given = 0;
+        }
+        renewed
+    }
+}
+
+/// Memory for an [`EndState`]: a mapping, and where in it. Several ends lie in each mapping, and of connections that come one after the other the
+/// next use that of those before: to make one anew costs as much as thirty system calls that only ask for something.
 ///
 /// # Errors
 /// There is none.
-pub fn memory() -> io::Result<Arc<Mapping>> {
-    static LAST: Mutex<Option<(u32, Arc<Mapping>)>> = Mutex::new(None);
+pub fn memory() -> io::Result<(Arc<Mapping>, usize)> {
+    static LATEST: Mutex<Option<Latest>> = Mutex::new(None);
     let own = std::process::id();
     // Held by a thread that this process had before it was forked, it stays so.
-    let mut last = LAST.try_lock().ok();
-    if let Some(Some((process, mapping))) = last.as_deref_mut() {
-        // A child may use what it was forked with.
-        let is_ours = *process == own && mapping.view::<EndState>(0).is_some_and(|it| it.common.forked.load(Relaxed) == 0);
-        if is_ours && mapping.renew() {
-            return Ok(Arc::clone(mapping));
-        }
+    let mut latest = LATEST.try_lock().ok();
+    let most = TOGETHER / STRIDE;
+    // A child leaves the rest of its parent's to its parent.
+    if let Some(Some(it)) = latest.as_deref_mut().filter(|it| it.as_ref().is_some_and(|it| it.process == own))
+        && (it.given < most || it.renew())
+    {
+        it.given += 1;
+        return Ok((Arc::clone(&it.mapping), (it.given - 1) * STRIDE));
     }
-    let mapping = Mapping::of_family(size_of::<EndState>().next_multiple_of(4096))?;
-    if let Some(last) = last.as_deref_mut() {
-        *last = Some((own, Arc::clone(&mapping)));
+    let mapping = Mapping::of_family(TOGETHER)?;
+    if let Some(latest) = latest.as_deref_mut() {
+        *latest = Some(Latest { process: own, mapping: Arc::clone(&mapping), given: 1 });
     }
-    Ok(mapping)
+    Ok((mapping, 0))
 }
 
 /// A change in several steps, which is marked as long as it goes on. A mark that is there when the lock is free was left
