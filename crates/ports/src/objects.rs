@@ -100,6 +100,14 @@ pub fn peek(socket: BorrowedFd<'_>, to: &mut [u8], fds: &mut Vec<Reserved>) -> R
     if lost { Err(Errno::MSGSIZE) } else { Ok(size) }
 }
 
+/// Takes a packet of descriptors that nobody wants. Whether it is one of so many, all of kinds that are used here.
+pub fn discard(socket: BorrowedFd<'_>, many: usize) -> bool {
+    let (mut count, mut fds) = ([0; 1], Vec::new());
+    let packet = packet::receive(socket, &mut count, |fd| fds.push(fd));
+    let counted = fds.len() <= many && usize::from(count[0]) == many;
+    Reserved::discard(fds) && counted && packet.is_ok_and(|packet| packet.len == 1 && !packet.truncated)
+}
+
 /// The size of a packet, and whether it lost descriptors.
 pub(crate) fn arrived(packet: Packet) -> Result<(usize, bool), Errno> {
     if packet.truncated { Err(Errno::MSGSIZE) } else { Ok((packet.len, packet.lost)) }

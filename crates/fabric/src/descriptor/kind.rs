@@ -6,7 +6,7 @@ use rustix::{
     net::{AddressFamily, sockopt},
     pipe::fcntl_getpipe_size,
 };
-use std::os::fd::AsFd;
+use std::os::fd::{AsFd, OwnedFd};
 
 /// The kinds of files that rights and lines consist of, and others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -21,6 +21,26 @@ pub enum Kind {
     Memory,
     /// A kind that is not used here. The thread that closes it may wait.
     Foreign,
+}
+
+/// Finds out the kinds of a packet's descriptors, in their order.
+#[derive(Default)]
+pub(super) struct Kinds {
+    /// Those of the last two.
+    before: [Option<Kind>; 2],
+}
+
+impl Kinds {
+    /// The kind of the next. Rights come as pairs of a socket and a pipe.
+    pub(super) fn next(&mut self, fd: &OwnedFd) -> Kind {
+        let likely = match self.before {
+            [None, Some(_)] => Some(Kind::Pipe),
+            [before, _] => before,
+        };
+        let kind = Kind::of(fd, likely);
+        self.before = [self.before[1], Some(kind)];
+        kind
+    }
 }
 
 impl Kind {

@@ -14,6 +14,7 @@ mod kind;
 pub use aside::{make_any, restore_limit, shortage, with_limit, within};
 pub use closing::{Doomed, close, hold_closes, part, release_closes};
 pub use kind::Kind;
+use kind::Kinds;
 
 use crate::sync::{AtomicU8, AtomicU32, Ordering};
 use rustix::{
@@ -112,14 +113,9 @@ impl Reserved {
     pub fn received(fds: Vec<OwnedFd>) -> Vec<Option<Self>> {
         let mut received: Vec<Option<Self>> = Vec::with_capacity(fds.len());
         let mut copies = Vec::new();
+        let mut kinds = Kinds::default();
         for fd in fds {
-            // Rights come as pairs of a socket and a pipe.
-            let likely = match received.len() {
-                0 => None,
-                1 => Some(Kind::Pipe),
-                many => received[many - 2].as_ref().and_then(|before| before.kind),
-            };
-            let kind = Kind::of(&fd, likely);
+            let kind = kinds.next(&fd);
             let (it, copy) = match kind {
                 // It does not stay. Some file systems' files wait with each of their descriptors that is closed.
                 Kind::Foreign => (Self::marked(fd, Some(kind)), None),
@@ -134,6 +130,16 @@ impl Reserved {
         }
         closing::close_copies(copies);
         received
+    }
+
+    /// Drops descriptors that a peer sent and nobody wants, as they are. Whether all are of kinds that are used here.
+    pub fn discard(fds: Vec<OwnedFd>) -> bool {
+        let mut kinds = Kinds::default();
+        fds.into_iter().fold(true, |usual, fd| {
+            let kind = kinds.next(&fd);
+            drop(Self::marked(fd, Some(kind)));
+            usual && kind != Kind::Foreign
+        })
     }
 
     /// A Unix socket that none but this process is to read: what lies in it may be taken out when it is closed.

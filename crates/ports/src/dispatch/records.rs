@@ -4,7 +4,7 @@ use super::Inner;
 use crate::{
     abi,
     line::{Line, QUANTUM, RING, Token},
-    objects,
+    objects::{self, Arrived},
     routes::{Deferred, Routes, Upcall, corrupt, import::View},
     state::{LineId, Right, message::Origin},
     wire::{
@@ -92,8 +92,8 @@ impl Inner {
             self.retry_later(Deferred::Stir(number));
             return Ok(false);
         }
+        let fds = self.take_fds(number, record)?;
         let line = self.line(number)?;
-        let fds = line.take_fds(record.fds as usize).ok_or(MISSING)?;
         line.consume(record);
         let mut fds = fds.into_iter();
         let target = record.target;
@@ -242,10 +242,18 @@ impl Inner {
         Ok(true)
     }
 
+    /// Takes the front record's descriptors, and before them what was left in the socket.
+    fn take_fds(&mut self, number: LineId, record: &Record) -> Result<Vec<Arrived>, Corrupt> {
+        if record.fds > 0 {
+            self.take_unread(number, None);
+        }
+        self.line(number)?.take_fds(record.fds as usize).ok_or(MISSING)
+    }
+
     /// Copies a message out of the ring, and checks it; the record stays. What is `kept` of it is charged to the line's account.
     fn parse(&mut self, number: LineId, record: &Record, kept: bool) -> Result<Parsed, Corrupt> {
+        let fds = self.take_fds(number, record)?;
         let line = self.line(number)?;
-        let fds = line.take_fds(record.fds as usize).ok_or(MISSING)?;
         let mut body = vec![0; record.body as usize];
         line.copy_out(0, &mut body);
         let mut items = vec![0; record.items as usize];

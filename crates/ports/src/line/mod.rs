@@ -19,7 +19,7 @@ use crate::{
     wire,
 };
 use parts::{Awaited, Kept, Pending};
-pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token, is_promised};
+pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token, Unread, is_promised};
 use rustix::io::Errno;
 use slipway_fabric::{
     Corrupt,
@@ -103,6 +103,8 @@ pub struct Line {
     pub awaited: Vec<Awaited>,
     /// Descriptors of records that were written and may have to be taken back.
     pub kept: VecDeque<Kept>,
+    /// What is left in the socket for descriptors, in its order.
+    pub unread: VecDeque<Unread>,
     /// Records that found no room.
     pub backlog: VecDeque<Pending>,
     /// What was taken of the line in this go, beside what lay in the ring: see [`QUANTUM`].
@@ -185,6 +187,7 @@ impl Line {
             held: rustc_hash::FxHashMap::default(),
             awaited: Vec::new(),
             kept: VecDeque::new(),
+            unread: VecDeque::new(),
             backlog: VecDeque::new(),
             spent: 0,
             spins: SpinHistory::hopeful(),
@@ -377,6 +380,16 @@ impl Line {
     fn take_some_fds(&mut self, n: usize) -> Option<Vec<Arrived>> {
         self.spend_on(n);
         receive_batch(&self.fd_socket, &self.account, n)
+    }
+
+    /// Takes the first of the packets that are [left in the socket](Self::unread). The descriptors are None if they are not what was
+    /// to lie there; those of a packet that was given up are closed.
+    pub fn take_unread(&mut self) -> Option<Option<Vec<Arrived>>> {
+        let Unread { bundle, fds } = self.unread.pop_front()?;
+        Some(match bundle {
+            Some(_) => receive_batch(&self.fd_socket, &self.account, fds),
+            None => objects::discard(self.fd_socket.as_fd(), fds).then(Vec::new),
+        })
     }
 
     /// Takes bells off the socket, if there are many only some of them; false if the other end is gone.

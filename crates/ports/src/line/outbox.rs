@@ -25,8 +25,8 @@ impl Line {
             return Err(Stall::Broken);
         }
         let len = RECORD + parts[0].len() + parts[1].len();
-        let mut sent = 0;
-        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, &mut sent)?) {
+        let (ahead, mut sent) = (record.fds as usize, 0);
+        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, ahead, &mut sent)?) {
             self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0], 0)?;
             if !parts[1].is_empty() {
                 self.segment.tx.fill(&mut self.tx, parts[1])?;
@@ -42,7 +42,14 @@ impl Line {
             return Err(Stall::Broken);
         }
         let charge = self.out.take(fds.len(), 0);
-        self.backlog.push_back(Pending { charge, bytes: [record.as_bytes(), parts[0], parts[1]].concat(), fds, sent, slot });
+        self.backlog.push_back(Pending {
+            charge,
+            bytes: [record.as_bytes(), parts[0], parts[1]].concat(),
+            fds,
+            ahead,
+            sent,
+            slot,
+        });
         self.hurry()?;
         Ok(())
     }
@@ -124,7 +131,11 @@ impl Line {
         while let Some(mut next) = self.backlog.pop_front() {
             let len = next.bytes.len();
             let fits = self.fits(len).map_err(|_| Corrupt { what: "size of a record" })?;
-            if !fits || !self.send_fds(&next.fds, &mut next.sent).map_err(|_| Corrupt { what: "socket for descriptors" })? {
+            if !fits
+                || !self
+                    .send_fds(&next.fds, next.ahead, &mut next.sent)
+                    .map_err(|_| Corrupt { what: "socket for descriptors" })?
+            {
                 self.backlog.push_front(next);
                 return Ok(());
             }
@@ -135,12 +146,19 @@ impl Line {
         Ok(())
     }
 
-    /// Sends descriptors from `sent` on, and counts them there. False if the socket takes no more of them now.
-    fn send_fds(&mut self, fds: &[OutFd], sent: &mut usize) -> Result<bool, Stall> {
-        for some in fds[*sent..].chunks(objects::FD_BATCH) {
+    /// Sends descriptors from `sent` on, and counts them there: the first of them `ahead`, and the others in a packet of their own. False
+    /// if the socket takes no more of them now.
+    fn send_fds(&mut self, fds: &[OutFd], ahead: usize, sent: &mut usize) -> Result<bool, Stall> {
+        let (ahead, others) = fds.split_at(ahead.min(fds.len()));
+        let mut end = 0;
+        for some in ahead.chunks(objects::FD_BATCH).chain(others.chunks(objects::FD_BATCH)) {
+            end += some.len();
+            if end <= *sent {
+                continue;
+            }
             let some: Vec<BorrowedFd<'_>> = some.iter().map(AsFd::as_fd).collect();
             match objects::send(self.fd_socket.as_fd(), &[&[some.len() as u8]], &some) {
-                Ok(()) => *sent += some.len(),
+                Ok(()) => *sent = end,
                 Err(Errno::WOULDBLOCK) => return Ok(false),
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(Stall::Broken),
                 Err(_) => return Err(Stall::Short),

@@ -141,6 +141,15 @@ pub struct Kept {
     pub charge: Option<Charge>,
 }
 
+/// A packet of descriptors of rights that is left in the line's socket until one of them is used.
+#[derive(Debug)]
+pub struct Unread {
+    /// The [bundle](crate::routes) that it belongs to; None if it was given up.
+    pub bundle: Option<u32>,
+    /// How many descriptors it has.
+    pub fds: usize,
+}
+
 /// A record that found no room.
 #[derive(Debug)]
 pub struct Pending {
@@ -148,6 +157,8 @@ pub struct Pending {
     pub bytes: Vec<u8>,
     /// Its descriptors.
     pub fds: Vec<OutFd>,
+    /// How many of the descriptors its reader takes with it. The others go in a packet of their own, for later.
+    pub ahead: usize,
     /// How many of the descriptors are on the socket already.
     pub sent: usize,
     /// The slot of a message that may have to be taken back, or [`NO_SLOT`].

@@ -4,7 +4,11 @@
 //! end the first time; everywhere else a send right is the sending end and a pipe that counts holders, and a
 //! send-once right a socket of its own.
 
-use super::{Once, Routes, migrate::Departed, pass_on::Packed};
+use super::{
+    Once, Routes,
+    migrate::Departed,
+    pass_on::{Packed, PackedFds},
+};
 use crate::{
     abi,
     line::{INLINE, OutFd},
@@ -61,8 +65,8 @@ fn wire_right(form: u32, value: u32) -> WireRight {
 }
 
 impl Routes {
-    /// Turns a message into a record (without kind and target), body and items, and descriptors. What is large goes
-    /// into `file`.
+    /// Turns a message into a record (without kind and target), body and items, and descriptors: those that the record counts,
+    /// and those that go behind them. What is large goes into `file`.
     pub(crate) fn encode_message(
         &mut self,
         line: Option<LineId>,
@@ -74,14 +78,19 @@ impl Routes {
             out.moving = self.free_onces_with(&mut message);
         }
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut out);
-        out.bundle = line.and_then(|line| self.pack_bundle(line, &message));
+        out.bundle = line.and_then(|line| self.pack_bundle(line, &message, file.is_none()));
         for item in message.items {
             self.encode_item(line, item, &mut out);
         }
-        if let Some(Packed { identities, socket, .. }) = out.bundle {
-            out.items.extend_from_slice(ItemHead { kind: item::BUNDLE, at: 0, count: identities.len() as u64 }.as_bytes());
+        let mut queued = Vec::new();
+        if let Some(Packed { identities, fds, .. }) = out.bundle {
+            let kind = if let PackedFds::Queued(_) = fds { item::QUEUED } else { item::BUNDLE };
+            out.items.extend_from_slice(ItemHead { kind, at: 0, count: identities.len() as u64 }.as_bytes());
             out.items.extend_from_slice(identities.as_bytes());
-            out.fds.push(socket);
+            match fds {
+                PackedFds::Socket(socket) => out.fds.push(socket),
+                PackedFds::Queued(fds) => queued = fds,
+            }
         }
         let mut flags = if message.complex { flag::COMPLEX } else { 0 } | if message.short { flag::SHORT } else { 0 };
         let mut parts = (message.body, out.items);
@@ -104,6 +113,7 @@ impl Routes {
             count: 0,
             reply,
         };
+        out.fds.append(&mut queued);
         (record, parts, out.fds)
     }
 

@@ -4,17 +4,24 @@ use super::{
     Deferred, Remote, Routes,
     bundle::{Bundle, Bundled, Contents},
     corrupt,
+    unbundle::pairs,
 };
 use crate::{
     account::Charge,
+    line::{Line, Unread},
     objects,
-    state::{PortId, Right},
-    wire::parse::ParsedBundle,
+    state::{LineId, PortId, Right},
+    wire::parse::{Packed, ParsedBundle},
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 use std::sync::Arc;
 
-/// How many bundles may be unopened beside that of the message that is being taken in: the kernel counts what is in a queue for its
+/// How many descriptors may be left in a line's own socket, and in those of all lines, for the same reason. They are taken together where
+/// there would be more.
+const QUEUED_OF_LINE: usize = 32;
+const QUEUED_OF_ALL: usize = 128;
+
+/// How many bundles with sockets may be unopened beside that of the message that is being taken in: the kernel counts what is in a queue for its
 /// sender's user.
 const UNOPENED: usize = 4;
 
@@ -55,42 +62,67 @@ impl Routes {
         Ok(Right::Send(port))
     }
 
-    /// Begins to take in a message, with its bundle if it has one.
-    pub(super) fn begin_bundle(&mut self, bundle: Option<Box<ParsedBundle>>) {
+    /// Begins to take in a message, with its bundle if it has one, of whose rights the descriptors may be left in the socket of `line`.
+    pub(super) fn begin_bundle(&mut self, line: Option<LineId>, bundle: Option<Box<ParsedBundle>>) {
         let Some(bundle) = bundle else { return };
-        let ParsedBundle { socket, identities } = *bundle;
+        let ParsedBundle { packed, identities } = *bundle;
         let rights: Vec<Bundled> = identities.into_iter().map(|identity| Bundled { identity, port: None }).collect();
-        let (mut charge, mut account) = (None, None);
-        if let Some(of) = socket.as_ref().and_then(Charge::of) {
-            charge = of.take(2 * rights.len(), 0);
-            account = Some(of);
-        }
-        let charged = charge.is_some() || account.is_none();
-        let account = account.unwrap_or_else(|| self.ledger.apart());
-        let contents = match socket {
-            Some(socket) => Contents::Sealed(socket.as_queue(), charge, account),
-            None => Contents::Open(Vec::new()),
-        };
-        let key = self.bundles.table.insert(Bundle { contents, rights, live: 0 }) as u32;
+        let fds = 2 * rights.len();
+        let key = self.bundles.table.insert(Bundle { contents: Contents::Open(Vec::new()), rights, live: 0 }) as u32;
         self.bundles.reading = Some(key);
+        let (contents, charged) = match packed {
+            Packed::Socket(Some(socket)) => self.sealed(socket, fds),
+            Packed::Queued => self.queued(line, key, fds),
+            Packed::Socket(None) => (Contents::Open(Vec::new()), true),
+            Packed::Here(fds) => (Contents::Open(pairs(fds)), true),
+        };
+        if let Some(bundle) = self.bundles.table.get_mut(key as usize) {
+            bundle.contents = contents;
+        }
         if !charged {
             // As many as the account may have.
             self.open_bundle(key);
         }
-        let others = self.bundles.table.iter().map(|(other, _)| other as u32).filter(|other| *other != key);
-        if let Some(other) = others.max().filter(|_| self.bundles.table.len() > UNOPENED) {
-            self.open_bundle(other);
+        let sealed = |bundle: &Bundle| matches!(bundle.contents, Contents::Sealed(..));
+        let others = self.bundles.table.iter().filter(|(other, bundle)| *other as u32 != key && sealed(bundle));
+        let others: Vec<u32> = others.map(|(other, _)| other as u32).collect();
+        if let Some(other) = others.last().filter(|_| others.len() >= UNOPENED) {
+            self.open_bundle(*other);
         }
+    }
+
+    /// So many descriptors in a socket, and whether they are charged.
+    fn sealed(&self, socket: Reserved, fds: usize) -> (Contents, bool) {
+        let of = Charge::of(&socket);
+        let charge = of.as_ref().and_then(|of| of.take(fds, 0));
+        let charged = charge.is_some() || of.is_none();
+        (Contents::Sealed(socket.as_queue(), charge, of.unwrap_or_else(|| self.ledger.apart())), charged)
+    }
+
+    /// So many descriptors in the line's own socket, for a bundle, and whether they are charged and may be left there.
+    fn queued(&mut self, line: Option<LineId>, key: u32, fds: usize) -> (Contents, bool) {
+        // What is taken back lies in no queue.
+        let Some(number) = line else { return (Contents::Open(Vec::new()), true) };
+        let left = |line: &Line| line.unread.iter().map(|it| it.fds).sum::<usize>();
+        if self.lines.get(number).is_some_and(|line| left(line) + fds > QUEUED_OF_LINE) {
+            self.take_unread(number, None);
+        }
+        let Some(line) = self.lines.get_mut(number) else { return (Contents::Open(Vec::new()), true) };
+        line.unread.push_back(Unread { bundle: Some(key), fds });
+        let stays = self.bundles.queued + fds <= QUEUED_OF_ALL;
+        self.bundles.queued += fds;
+        self.retry_later(Deferred::Unread(number));
+        (Contents::Queued(number), stays)
     }
 
     /// The message with the bundle is taken in, or what could be of it.
     pub(super) fn end_bundle(&mut self) {
         let Some(key) = self.bundles.reading.take() else { return };
         let Some(bundle) = self.bundles.table.get(key as usize) else { return };
-        if bundle.live == 0 || matches!(bundle.contents, Contents::Open(_)) {
-            self.bundles.table.remove(key as usize);
-        } else {
-            self.retry_later(Deferred::Open(key));
+        match bundle.contents {
+            Contents::Sealed(..) if bundle.live > 0 => self.retry_later(Deferred::Open(key)),
+            Contents::Queued(_) if bundle.live > 0 => {}
+            _ => self.forget_bundle(key),
         }
     }
 
@@ -102,7 +134,7 @@ impl Routes {
         if port.is_some() {
             return Ok(self.send_right_to(port));
         }
-        let sealed = matches!(bundle.contents, Contents::Sealed(..));
+        let sealed = !matches!(bundle.contents, Contents::Open(_));
         if sealed && !self.identities.contains_key(&identity) && !self.bundles.claims.contains_key(&identity) {
             let port = self.state.new_remote_port();
             self.set_remote(port, Remote { identity, bundled: Some((key, number)), ..Remote::default() });

@@ -9,7 +9,7 @@
 //! * `endpoints`: a port's sockets. * `credit`: what senders may send. * `trust`: proof of whose a port is.
 //! * `attach`: makes lines. * `accept`: takes them. * `retire`: ends those that nothing needs.
 //! * `tokens`, `line_rights`: numbers for rights. * `cycles`: receive rights that would wait for themselves.
-//! * `bundle`, `unbundle`: many rights as one descriptor. * `foreign`, `pass_on`: rights to third parties' ports, in and out.
+//! * `bundle`, `unbundle`: rights whose descriptors are still in a queue. * `foreign`, `pass_on`: rights to third parties' ports, in and out.
 //! * `migrate`: receive rights on the move. * `export`, `import`: messages into what travels, and back.
 //! * `write`: puts them into lines and sockets. * `teardown`: ends routes, and takes back what was on them. * `send`: finds a route.
 //! * `left`: rights to ports that moved, for what their senders left. * `leave`: sends that on, and ends in order.
@@ -70,7 +70,7 @@ pub struct Routes {
     pub once_ends: Slab<OnceEnd>,
     /// Ports by the identity of their sending end.
     identities: FxHashMap<u64, PortId>,
-    /// Rights that came as one descriptor and were not used yet.
+    /// Rights whose descriptors are in a queue still.
     bundles: bundle::Bundles,
     /// What is held for others.
     pub ledger: Ledger,

@@ -6,7 +6,7 @@ use crate::{
     line::{OutFd, is_promised},
     objects,
     state::{Home, LineId, PortId, Right, message::Message},
-    wire::{BUNDLE, Record, kind},
+    wire::{BUNDLE, BUNDLE_LEAST, Record, kind},
 };
 use rustc_hash::FxHashMap;
 use slipway_fabric::descriptor::Reserved;
@@ -16,15 +16,21 @@ use std::{
     sync::Arc,
 };
 
-/// The fewest rights of a message that go as a bundle.
-pub const LEAST: usize = 16;
-
-/// A bundle on its way out: the number of each port's right, what the record says of them, and the descriptor.
+/// A bundle on its way out: the number of each port's right, what the record says of them, and the descriptors.
 #[derive(Debug)]
 pub(super) struct Packed {
     pub numbers: FxHashMap<PortId, u32>,
     pub identities: Vec<u64>,
-    pub socket: OutFd,
+    pub fds: PackedFds,
+}
+
+/// The descriptors of a bundle on its way out.
+#[derive(Debug)]
+pub(super) enum PackedFds {
+    /// They are in a socket.
+    Socket(OutFd),
+    /// They go in a packet of their own, and the reader leaves them in the line's socket.
+    Queued(Vec<OutFd>),
 }
 
 /// What is in a bundle that is on its way.
@@ -97,11 +103,11 @@ impl Routes {
         Ok(write)
     }
 
-    /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle, if they are many.
-    /// None if they go one by one.
-    pub(super) fn pack_bundle(&mut self, line: LineId, message: &Message) -> Option<Packed> {
+    /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle: a socket if they are many, and else,
+    /// where they `may_queue`, what the reader leaves in the line's own. None if they go one by one.
+    pub(super) fn pack_bundle(&mut self, line: LineId, message: &Message, may_queue: bool) -> Option<Packed> {
         let rights = || message.items.iter().flat_map(|item| item.rights());
-        if rights().count() < LEAST {
+        if !may_queue && rights().count() < BUNDLE_LEAST {
             return None;
         }
         let (mut numbers, mut identities, mut fds) = (FxHashMap::default(), Vec::new(), Vec::new());
@@ -119,11 +125,12 @@ impl Routes {
             identities.push(self.remote(port)?.identity);
             fds.extend(pair);
         }
-        if identities.len() < LEAST {
-            return None;
+        if identities.len() < BUNDLE_LEAST {
+            let queued = may_queue && !identities.is_empty();
+            return queued.then_some(Packed { numbers, identities, fds: PackedFds::Queued(fds) });
         }
         let charge = self.lines.get(line)?.out.take(fds.len(), 0)?;
         let socket = sealed(&fds).ok()?.with(Box::new(Inside { fds, charge }));
-        Some(Packed { numbers, identities, socket: OutFd(Arc::new(socket)) })
+        Some(Packed { numbers, identities, fds: PackedFds::Socket(OutFd(Arc::new(socket))) })
     }
 }

@@ -229,4 +229,6 @@ pub enum Deferred {
     Resend(PortId),
     /// Open a bundle of rights.
     Open(u32),
+    /// Take what was left in a line's socket for descriptors.
+    Unread(LineId),
 }

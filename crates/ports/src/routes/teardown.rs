@@ -125,6 +125,8 @@ impl Routes {
 
     /// Takes a line down whose other end is gone, or broke the rules, and of which everything was taken that came before that.
     pub(crate) fn take_down(&mut self, number: LineId) {
+        // What it brought outlives it.
+        self.take_unread(number, None);
         let Some(line) = self.lines.get(number) else { return };
         let slots = line.outs.len() as u32;
         let mut lost = Vec::new();

@@ -1,13 +1,26 @@
 //! Opening [bundles](super::bundle), and the ports that are known by their identities.
 
-use super::{Routes, bundle::Contents};
+use super::{
+    Routes, Upcall,
+    bundle::{Contents, Pair},
+};
 use crate::{
     line::receive_batch,
-    objects,
+    objects::{self, Arrived},
     state::{LineId, PortId},
 };
-use slipway_fabric::descriptor::{Kind, Reserved};
+use slipway_fabric::descriptor::Kind;
 use std::sync::Arc;
+
+/// The sending ends and pipes of rights, in their order.
+pub(super) fn pairs(fds: Vec<Arrived>) -> Vec<Pair> {
+    let mut fds = fds.into_iter();
+    let mut pair = || {
+        let (s, t) = (fds.next()?, fds.next()?);
+        Some(s.zip(t).filter(|(s, t)| s.kind() == Kind::Unix && t.kind() == Kind::Pipe))
+    };
+    std::iter::from_fn(&mut pair).collect()
+}
 
 impl Routes {
     /// The port at a slot of this end, wherever it is by now.
@@ -44,7 +57,17 @@ impl Routes {
         self.note_bundled(key, number, None);
         let unused = self.bundles.table.get(key as usize).is_some_and(|bundle| bundle.live == 0);
         if unused && self.bundles.reading != Some(key) {
-            self.bundles.table.remove(key as usize);
+            self.forget_bundle(key);
+        }
+    }
+
+    /// Nothing of a bundle is wanted any more.
+    pub(super) fn forget_bundle(&mut self, key: u32) {
+        let Some(bundle) = self.bundles.table.try_remove(key as usize) else { return };
+        if let Contents::Queued(line) = bundle.contents
+            && let Some(line) = self.lines.get_mut(line)
+        {
+            line.unread.iter_mut().filter(|it| it.bundle == Some(key)).for_each(|it| it.bundle = None);
         }
     }
 
@@ -60,37 +83,58 @@ impl Routes {
     /// belongs are dead.
     pub(crate) fn open_bundle(&mut self, key: u32) {
         let Some(bundle) = self.bundles.table.get_mut(key as usize) else { return };
-        let contents = std::mem::replace(&mut bundle.contents, Contents::Open(Vec::new()));
-        let Contents::Sealed(socket, charge, account) = contents else {
-            bundle.contents = contents;
-            return;
-        };
-        // They are charged one by one.
-        drop(charge);
-        let rights = bundle.rights.clone();
-        let fds = receive_batch(&socket, &account, 2 * rights.len()).unwrap_or_default();
-        drop(socket);
-        let mut fds = fds.into_iter();
-        let mut pair = || {
-            let (s, t) = (fds.next().flatten(), fds.next().flatten());
-            s.zip(t).filter(|(s, t)| s.kind() == Kind::Unix && t.kind() == Kind::Pipe)
-        };
-        let mut rest = Vec::with_capacity(rights.len());
-        for (number, it) in rights.into_iter().enumerate() {
-            let pair = pair();
+        match std::mem::replace(&mut bundle.contents, Contents::Open(Vec::new())) {
+            Contents::Sealed(socket, charge, account) => {
+                // They are charged one by one.
+                drop(charge);
+                let fds = receive_batch(&socket, &account, 2 * bundle.rights.len());
+                drop(socket);
+                self.unpack(key, fds.unwrap_or_default());
+            }
+            Contents::Queued(line) => {
+                bundle.contents = Contents::Queued(line);
+                self.take_unread(line, Some(key));
+            }
+            open => bundle.contents = open,
+        }
+    }
+
+    /// Takes what is left in a line's socket for descriptors: all of it, or up to what belongs to a bundle.
+    pub(crate) fn take_unread(&mut self, number: LineId, up_to: Option<u32>) {
+        while let Some(line) = self.lines.get_mut(number)
+            && let Some(first) = line.unread.front()
+        {
+            let key = first.bundle;
+            self.bundles.queued -= first.fds;
+            let fds = line.take_unread().flatten();
+            if fds.is_none() {
+                // What comes behind it can't be what it should be.
+                self.upcall(Upcall::End(number));
+            }
+            let Some(key) = key else { continue };
+            self.unpack(key, fds.unwrap_or_default());
+            if up_to == Some(key) {
+                return;
+            }
+        }
+    }
+
+    /// Gives the ports of a bundle what was in it.
+    fn unpack(&mut self, key: u32, fds: Vec<Arrived>) {
+        let Some(bundle) = self.bundles.table.get_mut(key as usize) else { return };
+        let rights = std::mem::take(&mut bundle.rights);
+        let mut rest = pairs(fds);
+        rest.resize_with(rights.len(), || None);
+        for ((number, it), pair) in rights.iter().enumerate().zip(&mut rest) {
             let sealed =
                 it.port.filter(|port| self.remote(*port).is_some_and(|remote| remote.bundled == Some((key, number as u32))));
-            match sealed {
-                Some(port) => {
-                    self.unbundle(port, pair);
-                    rest.push(None);
-                }
-                None => rest.push(pair),
+            if let Some(port) = sealed {
+                self.unbundle(port, pair.take());
             }
         }
         if self.bundles.reading == Some(key) {
             if let Some(bundle) = self.bundles.table.get_mut(key as usize) {
-                bundle.contents = Contents::Open(rest);
+                (bundle.contents, bundle.rights) = (Contents::Open(rest), rights);
             }
         } else {
             self.bundles.table.try_remove(key as usize);
@@ -98,7 +142,7 @@ impl Routes {
     }
 
     /// A port that was known by a bundle alone gets what came out of it.
-    fn unbundle(&mut self, port: PortId, pair: Option<(Reserved, Reserved)>) {
+    fn unbundle(&mut self, port: PortId, pair: Pair) {
         let Some(remote) = self.remote_mut(port) else { return };
         remote.bundled = None;
         let identity = remote.identity;

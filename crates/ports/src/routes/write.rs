@@ -1,12 +1,12 @@
 //! Messages into lines and sockets, for which there is room.
 
-use super::{Once, Routes, Upcall, export::PACKET, pass_on};
+use super::{Once, Routes, Upcall, export::PACKET};
 use crate::{
     abi::QLIMIT_MAX,
     line::{INLINE, NO_SLOT, Stall, Token},
     objects,
     state::{LineId, PortId, Right, message::Message},
-    wire::{BUNDLE, ItemHead, RECORD, kind, weight},
+    wire::{BUNDLE, BUNDLE_LEAST, ItemHead, RECORD, kind, weight},
 };
 use std::os::fd::{AsFd, OwnedFd};
 use zerocopy::IntoBytes;
@@ -152,9 +152,10 @@ fn footprint(message: &Message) -> (usize, usize) {
     if matches!(message.reply, Right::Send(_) | Right::RemoteSendOnce(_)) {
         fds += 1;
     }
-    if rights >= pass_on::LEAST {
+    if rights > 0 {
         // They may go as a bundle.
-        (items, fds) = (items + size_of::<ItemHead>() + rights.min(BUNDLE) * size_of::<u64>(), fds + 1);
+        items += size_of::<ItemHead>() + rights.min(BUNDLE) * size_of::<u64>();
+        fds += usize::from(rights >= BUNDLE_LEAST);
     }
     let len = message.body.len() + items;
     if len > INLINE { (len, fds + 1) } else { (len, fds) }

@@ -8,7 +8,7 @@
 //! those of each item.
 
 use super::{
-    record::{BUNDLE, ItemHead, Luggage, Record, WireRight, flag, form, item, kind, take, take_bytes},
+    record::{BUNDLE, ItemHead, Luggage, QUEUED, Record, WireRight, flag, form, item, kind, take, take_bytes},
     spill::Spilled,
 };
 use crate::{
@@ -56,10 +56,21 @@ pub struct ParsedMessage {
 /// Send rights that came as one descriptor.
 #[derive(Debug)]
 pub struct ParsedBundle {
-    /// The socket with their descriptors, if it found a place here.
-    pub socket: Arrived,
+    /// Their descriptors.
+    pub packed: Packed,
     /// The identities of their ports, as the writer says.
     pub identities: Vec<u64>,
+}
+
+/// The descriptors of a bundle.
+#[derive(Debug)]
+pub enum Packed {
+    /// They lie in a socket, if that found a place here.
+    Socket(Arrived),
+    /// They lie in the line's own socket.
+    Queued,
+    /// They came with the record: it was taken back.
+    Here(Vec<Arrived>),
 }
 
 /// Rights or memory of a message.
@@ -283,8 +294,8 @@ impl Parser<'_> {
     fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<Option<ParsedItem>, Corrupt> {
         let head: ItemHead = take(rest).ok_or_else(|| wrong("item"))?;
         let count = usize::try_from(head.count).map_err(|_| wrong("item"))?;
-        if head.kind == item::BUNDLE {
-            self.bundle(count, rest)?;
+        if matches!(head.kind, item::BUNDLE | item::QUEUED) {
+            self.bundle(head.kind == item::QUEUED, count, rest)?;
             return Ok(None);
         }
         let at = head.at as usize;
@@ -300,18 +311,30 @@ impl Parser<'_> {
         }))
     }
 
-    fn bundle(&mut self, count: usize, rest: &mut &[u8]) -> Result<(), Corrupt> {
-        if self.depth > 0 || self.bundle.is_some() || count > BUNDLE {
+    fn bundle(&mut self, queued: bool, count: usize, rest: &mut &[u8]) -> Result<(), Corrupt> {
+        if self.depth > 0 || self.bundle.is_some() || count > if queued { QUEUED } else { BUNDLE } {
             return Err(wrong("bundle"));
         }
         let identities = take_bytes(rest, count * size_of::<u64>()).ok_or_else(|| wrong("bundle"))?;
         let identities = identities.as_chunks().0.iter().map(|it| u64::from_ne_bytes(*it)).collect();
-        let socket = self.socket()?;
-        if socket.as_ref().is_some_and(|socket| !objects::is_pair(socket)) {
-            return Err(wrong("bundle"));
-        }
-        self.bundle = Some(Box::new(ParsedBundle { socket, identities }));
+        let packed = if queued { self.queued_fds(count)? } else { Packed::Socket(self.bundle_socket()?) };
+        self.bundle = Some(Box::new(ParsedBundle { packed, identities }));
         Ok(())
+    }
+
+    fn bundle_socket(&mut self) -> Result<Arrived, Corrupt> {
+        let socket = self.socket()?;
+        if socket.as_ref().is_some_and(|socket| !objects::is_pair(socket)) { Err(wrong("bundle")) } else { Ok(socket) }
+    }
+
+    /// Where the descriptors of so many rights are.
+    fn queued_fds(&mut self, count: usize) -> Result<Packed, Corrupt> {
+        let here: Vec<Arrived> = self.fds.by_ref().collect();
+        match here.len() {
+            0 if count > 0 => Ok(Packed::Queued),
+            len if len == 2 * count => Ok(Packed::Here(here)),
+            _ => Err(wrong("bundle")),
+        }
     }
 
     fn memory(&mut self, head: &ItemHead, count: usize, rest: &mut &[u8]) -> Result<Memory, Corrupt> {

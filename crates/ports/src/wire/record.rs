@@ -157,6 +157,12 @@ pub mod form {
 /// The most rights of a bundle.
 pub const BUNDLE: usize = 512;
 
+/// The most rights whose descriptors are left in the line's own socket.
+pub const QUEUED: usize = BUNDLE_LEAST - 1;
+
+/// The fewest rights of a message that go as a bundle with a socket of its own.
+pub const BUNDLE_LEAST: usize = 16;
+
 /// Kinds of items. An item is a head ([`ItemHead`]) and what belongs to it, padded to 8 bytes.
 pub mod item {
     /// `count` inline rights.
@@ -172,6 +178,9 @@ pub mod item {
     /// `count` send rights in the next descriptor, a socket: the identities of their sending ends follow. In its queue lie
     /// sending end and pipe of each, 253 descriptors in each packet but the last. It is no part of the body.
     pub const BUNDLE: u32 = 6;
+    /// As `BUNDLE`, the last item. The sending ends and pipes lie in the line's own socket for descriptors, in one packet behind the
+    /// record's own, which do not count them.
+    pub const QUEUED: u32 = 7;
 }
 
 /// The head of an item.

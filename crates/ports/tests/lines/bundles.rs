@@ -7,13 +7,13 @@ use slipway_ports::{abi::DEAD, state::notify::type_word, wire::flag};
 const MANY: usize = 20;
 
 /// A port of somebody's, and the pipe that counts who holds a right to it.
-struct Held {
-    port: Port,
-    read: OwnedFd,
-    write: OwnedFd,
+pub(super) struct Held {
+    pub port: Port,
+    pub read: OwnedFd,
+    pub write: OwnedFd,
 }
 
-fn held() -> Held {
+pub(super) fn held() -> Held {
     let (read, write) = objects::holder_pipe().expect("a pipe");
     Held { port: Port::new(), read, write }
 }
@@ -22,7 +22,7 @@ fn many() -> Vec<Held> {
     (0..MANY).map(|_| held()).collect()
 }
 
-fn identities(of: &[Held]) -> Vec<u64> {
+pub(super) fn identities(of: &[Held]) -> Vec<u64> {
     of.iter().map(|it| it.port.identity()).collect()
 }
 
@@ -37,7 +37,7 @@ fn bundle(of: Vec<Held>) -> (OwnedFd, Vec<(Port, OwnedFd)>) {
 }
 
 /// A message with the rights of these numbers of a bundle with these identities.
-fn message(token: u32, numbers: &[u32], identities: &[u64]) -> (Record, Vec<u8>) {
+pub(super) fn message(token: u32, numbers: &[u32], identities: &[u64]) -> (Record, Vec<u8>) {
     let mut rest = type_word(types::PORT_SEND, 64, numbers.len() as u32).to_le_bytes().to_vec();
     rest.resize(8 + 8 * numbers.len(), 0);
     let body = rest.len();
@@ -73,16 +73,16 @@ fn came() -> (Vec<u32>, Vec<(Port, OwnedFd)>) {
 }
 
 /// Whether a right that came is one to a dead port: it may have died before the message was received.
-fn is_dead(name: u32) -> bool {
+pub(super) fn is_dead(name: u32) -> bool {
     name == DEAD || tools::is_dead(name)
 }
 
-fn hung_up(pipe: &OwnedFd) {
+pub(super) fn hung_up(pipe: &OwnedFd) {
     tools::until("the right is given up", || objects::hung_up(pipe));
 }
 
 /// A message that the library sends to a name comes to the port.
-fn reaches(name: u32, port: &Port) {
+pub(super) fn reaches(name: u32, port: &Port) {
     assert_eq!(send(&Msg::new(77, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     assert_eq!(next(&mut Line::take(&port.r), kind::MESSAGE).0.id, 77);
 }

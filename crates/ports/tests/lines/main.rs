@@ -5,6 +5,7 @@
 mod bundles;
 mod moves;
 mod promises;
+mod queued;
 #[path = "../support/mod.rs"]
 mod support;
 
@@ -19,7 +20,7 @@ use slipway_ports::{
     task::Task,
     wire::{ItemHead, Luggage, Record, WireRight, form, item, kind},
 };
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use support::peer::{Line, Port};
 use support::*;
 use zerocopy::{FromBytes, IntoBytes};

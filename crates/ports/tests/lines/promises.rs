@@ -53,7 +53,7 @@ fn what_follows_a_receive_right_goes_over_the_same_line() {
     let (record, rest, _) = line.read();
     let items = &rest[record.body as usize..];
     let right = WireRight::read_from_prefix(&items[size_of::<ItemHead>()..]).expect("a right").0;
-    assert_eq!((record.id, right.form), (52, form::SEND));
+    assert_eq!((record.id, right.form), (52, form::BUNDLED));
     let nobody = objects::receive(moved.r.as_fd(), &mut [0; 64], &mut Vec::<Reserved>::new());
     assert_eq!(nobody, Err(Errno::AGAIN), "no line of its own");
     Task::current().deallocate(port).expect("the right");

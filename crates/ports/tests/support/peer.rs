@@ -22,13 +22,13 @@ use slipway_ports::{
     line::RING,
     objects,
     task::Task,
-    wire::{self, Record},
+    wire::{self, ItemHead, Record, item},
 };
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The request that makes a line: the protocol's name and version, and the size of a ring.
-const ATTACH: [u32; 2] = [0x534d_0002, RING as u32];
+const ATTACH: [u32; 2] = [0x534d_0003, RING as u32];
 /// All of a segment.
 const SEGMENT: usize = 4096 + 2 * TABLE + 2 * RING;
 
@@ -217,7 +217,8 @@ impl Line {
             self.ring();
         }
         let mut fds: Vec<Reserved> = Vec::new();
-        while fds.len() < record.fds as usize {
+        // What a reader would leave in the socket comes with the rest.
+        while fds.len() < record.fds as usize + 2 * queued(&rest[record.body as usize..]) {
             objects::receive(self.fd_socket.as_fd(), &mut [0], &mut fds).expect("descriptors go first");
         }
         (record, rest, fds.into_iter().map(Reserved::into_owned).collect())
@@ -241,6 +242,16 @@ impl Line {
         let base = boards[0].min(boards[1]) - 1024;
         &self.words.0[(at - base) / 4]
     }
+}
+
+/// How many rights there are whose descriptors are left in the line's own socket: the last item says so.
+fn queued(items: &[u8]) -> usize {
+    let head = |count: &usize| {
+        let at = items.len().checked_sub(size_of::<ItemHead>() + 8 * count)?;
+        Some(ItemHead::read_from_prefix(&items[at..]).ok()?.0)
+    };
+    let is_it = |count: &usize| head(count).is_some_and(|it| (it.kind, it.count as usize) == (item::QUEUED, *count));
+    (1..=wire::QUEUED).find(is_it).unwrap_or(0)
 }
 
 /// Descriptors of many kinds, for what should be a socket, a pipe or a sealed memory file.
