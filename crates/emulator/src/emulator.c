@@ -10,7 +10,8 @@ typedef unsigned long u64;
 typedef unsigned int u32;
 
 enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_lseek = 8, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
-       SYS_getpid = 39, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getxattr = 191, SYS_lgetxattr = 192, SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
+       SYS_getpid = 39, SYS_execve = 59, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getxattr = 191, SYS_lgetxattr = 192,
+       SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_seccomp = 317, SYS_statx = 332, SYS_faccessat2 = 439 };
 enum { ENOENT = 2, EFAULT = 14, ENOTDIR = 20, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
@@ -598,6 +599,16 @@ static int do_getdents(struct frame *f) {
   }
 }
 
+/* The server may have to replace the path while the kernel reads it. A child of vfork has that in its parent's memory, which goes on with it:
+ * the call has one of its own. */
+static int do_exec(struct frame *f, struct state *s) {
+  char room[LONGEST];
+  struct path p = {.text = (char *)f->a[0]};
+  if (!can_read(s, f->a[0]) || !scan(s, &p, HASH_START)) return 0;
+  *(char *)copy(room, p.text, p.len) = 0;
+  return answer(f, served(SYS_execve, (long)room, f->a[1], f->a[2]));
+}
+
 /* Answers the call, or says that it can't. */
 __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   const u64 *a = f->a;
@@ -617,6 +628,7 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   case SYS_lgetxattr: return do_getxattr(f, s, (char *)a[0]);
   case SYS_readlink: return do_readlink(f, s, AT_FDCWD, (char *)a[0], (char *)a[1], (u32)a[2]);
   case SYS_readlinkat: return do_readlink(f, s, (int)a[0], (char *)a[1], (char *)a[2], (u32)a[3]);
+  case SYS_execve: return do_exec(f, s);
   /* Filters of its own may not know what this calls instead. */
   case SYS_seccomp: s->ready = 2; return 0;
   case SYS_prctl:

@@ -1,15 +1,16 @@
 //! Running programs.
 //!
-//! The kernel reads the path of execve itself. Where it finds the same file by it as the server, it goes on. Else the path in the caller's memory is
-//! replaced, for as long as the kernel reads it, by a short one relative to the kernel's working directory, which is ours for every process and
-//! has a link to the file. The path is never longer than the one that it replaces, so that nothing else is touched.
+//! The kernel reads the path of execve itself. Where it finds the same file by it as the server, it goes on. It looks up a relative path in its own
+//! working directory, which is ours for every process: there a link of that name leads to the file while the kernel looks. Any other path is
+//! replaced in the caller's memory, for as long as the kernel reads it, by a short one that leads to such a link. That is never longer than the one
+//! that it replaces, so that nothing else is touched.
 
 use crate::{
     calls::{Answer, Reply, Server},
     names::{Object, PATH_MAX},
     stub,
     sys::write_memory,
-    tasks::{Caller, force_memory, read_pointers, read_string, read_word},
+    tasks::{Caller, memory_of, read_pointers, read_string, read_word},
 };
 use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, accessat, openat, statat, utimensat},
@@ -20,7 +21,10 @@ use std::{
     collections::HashMap,
     ffi::OsStr,
     fs, io,
-    os::unix::{ffi::OsStrExt, fs::PermissionsExt, fs::symlink},
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{DirBuilderExt, FileExt, PermissionsExt, symlink},
+    },
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -76,12 +80,52 @@ impl Execs {
     }
 
     fn link(&self, link: &Path, to: &OsStr) -> io::Result<()> {
-        let _ = fs::remove_file(link);
-        symlink(to, link)?;
+        match symlink(to, link) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                fs::remove_file(link)?;
+                symlink(to, link)?;
+            }
+            made => made?,
+        }
         // Reading it brings this up to date, also where that is done once a day.
         let (never, now) = (Timespec { tv_sec: 1, tv_nsec: 0 }, Timespec { tv_sec: 2, tv_nsec: 0 });
         let times = Timestamps { last_access: never, last_modification: now };
         Ok(utimensat(CWD, link, &times, AtFlags::SYMLINK_NOFOLLOW)?)
+    }
+
+    /// Makes the name that a relative path has in the kernel's working directory a link: what is to be removed when the kernel has followed
+    /// it, the link first. None where the path leads out of there, or to what is ours.
+    fn place(&self, path: &[u8], to: &OsStr) -> io::Result<Option<Vec<PathBuf>>> {
+        let mut made = Vec::new();
+        let names: Vec<&[u8]> = path.split(|byte| *byte == b'/').filter(|name| !matches!(*name, b"" | b".")).collect();
+        let Some((last, above)) = names.split_last() else { return Ok(None) };
+        if path[0] == b'/' || names.contains(&b"..".as_slice()) || names[0].starts_with(LINKS.as_bytes()) {
+            return Ok(None);
+        }
+        let mut at = self.dir.clone();
+        for name in above {
+            at.push(OsStr::from_bytes(name));
+            match fs::DirBuilder::new().mode(0o711).create(&at) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => made.push(at.clone()),
+            }
+        }
+        at.push(OsStr::from_bytes(last));
+        self.link(&at, to)?;
+        made.push(at);
+        made.reverse();
+        Ok(Some(made))
+    }
+
+    /// Waits until the kernel has followed a link for a thread, or the thread is gone.
+    fn wait_for(&self, link: PathBuf, tid: u32) -> impl FnOnce() + use<> {
+        let limit = if self.is_told { PATIENCE } else { BLIND };
+        move || {
+            let start = Instant::now();
+            while !was_read(&link) && start.elapsed() < limit && fs::exists(format!("/proc/{tid}/exe")).unwrap_or(false) {
+                std::thread::yield_now();
+            }
+        }
     }
 
     pub(crate) fn forget(&mut self, pid: u32) {
@@ -138,8 +182,17 @@ impl Server {
         match &script {
             None if is_plain => return Ok(Answer::Continue),
             None if !head.starts_with(b"\x7fELF") => return Err(Errno::NOEXEC),
-            Some((interpreter, _)) if self.find_interpreter(caller, interpreter, 0)? && is_plain => return Ok(Answer::Continue),
             _ => {}
+        }
+        let is_for_kernel = match &script {
+            Some((interpreter, _)) => self.find_interpreter(caller, interpreter, 0)?,
+            None => true,
+        };
+        if is_for_kernel && is_plain {
+            return Ok(Answer::Continue);
+        }
+        if is_for_kernel && let Some(answer) = self.exec_by_link(caller, &path, &real_name(self, &found))? {
+            return Ok(answer);
         }
         let shared = shared_arguments(caller, address, path.len(), argv)?;
         let run = match script {
@@ -197,6 +250,18 @@ impl Server {
         }
     }
 
+    /// Has the kernel find `real` by the path as it is, if that can be.
+    fn exec_by_link(&mut self, caller: Caller, path: &[u8], real: &[u8]) -> Result<Option<Answer>, Errno> {
+        let _up = self.view.elevate();
+        let Some(made) = self.execs.place(path, OsStr::from_bytes(real)).map_err(|_| Errno::ACCESS)? else { return Ok(None) };
+        let wait = self.execs.wait_for(made[0].clone(), caller.tid);
+        Ok(Some(Answer::ContinueThen(Box::new(move || {
+            wait();
+            let _ = fs::remove_file(&made[0]);
+            made[1..].iter().for_each(|dir| drop(fs::remove_dir(dir)));
+        }))))
+    }
+
     /// Has the kernel execute `real` in place of the path at the address.
     fn exec_as(&mut self, caller: Caller, address: u64, path: &[u8], real: &[u8]) -> Reply {
         let name = TreePath::literal(path).name().to_vec();
@@ -208,18 +273,15 @@ impl Server {
         let link = self.execs.dir.join(OsStr::from_bytes(&short));
         let _up = self.view.elevate();
         self.execs.link(&link, OsStr::from_bytes(real)).map_err(|_| Errno::ACCESS)?;
+        // Opened before the program gets memory of its own: what it had may be another process's, too.
+        let memory = memory_of(caller.tid).map_err(|_| Errno::ACCESS)?;
         let with_zero = [short.as_slice(), b"\0"].concat();
-        force_memory(caller.tid, address, &with_zero).map_err(|_| Errno::ACCESS)?;
+        memory.write_all_at(&with_zero, address).map_err(|_| Errno::ACCESS)?;
         let old = [&path[..short.len()], path.get(short.len()..=short.len()).unwrap_or(b"\0")].concat();
-        let limit = if self.execs.is_told { PATIENCE } else { BLIND };
+        let wait = self.execs.wait_for(link.clone(), caller.tid);
         Ok(Answer::ContinueThen(Box::new(move || {
-            let start = Instant::now();
-            // Until the kernel has followed the link, or the thread is gone.
-            while !was_read(&link) && start.elapsed() < limit && fs::exists(format!("/proc/{}/exe", caller.tid)).unwrap_or(false)
-            {
-                std::thread::yield_now();
-            }
-            let _ = force_memory(caller.tid, address, &old);
+            wait();
+            let _ = memory.write_all_at(&old, address);
             let _ = fs::remove_file(&link);
         })))
     }

@@ -28,10 +28,10 @@ use std::{
     time::Duration,
 };
 
-/// What an event is of; others are processes, whose numbers are smaller.
-const LISTENER: u64 = 1 << 32;
-const SIGNALS: u64 = LISTENER + 1;
-const FRONT: u64 = LISTENER + 2;
+/// What an event is of.
+const LISTENER: u64 = 0;
+const SIGNALS: u64 = 1;
+const FRONT: u64 = 2;
 
 struct Supervisor {
     server: Server,
@@ -39,6 +39,8 @@ struct Supervisor {
     waits: Arc<Mutex<bool>>,
     listener: Arc<OwnedFd>,
     events: Arc<OwnedFd>,
+    /// Processes that ended, by number. Nothing waits for these: they are looked at before a call is answered.
+    ends: OwnedFd,
     signals: OwnedFd,
     /// The process that the user started, which waits for reports.
     front: File,
@@ -92,6 +94,7 @@ pub(crate) fn supervise(
         waits: Arc::default(),
         listener: Arc::new(listener),
         events: Arc::new(events),
+        ends: epoll::create(epoll::CreateFlags::CLOEXEC)?,
         signals,
         front,
         command: Some(command),
@@ -162,11 +165,8 @@ impl Supervisor {
             // Where there are no more calls, an event is all that can come.
             let mut batch = if is_empty { events.recv().ok() } else { events.try_recv().ok() };
             while let Some(numbers) = batch.take() {
-                let is_awaited = numbers.iter().any(|number| is_urgent(*number));
                 numbers.into_iter().for_each(|number| is_empty |= self.happened(number));
-                if is_awaited {
-                    let _ = done.send(());
-                }
+                let _ = done.send(());
                 batch = events.try_recv().ok();
             }
             if self.command.is_none() && (is_empty || !sys::has_children()) {
@@ -190,10 +190,21 @@ impl Supervisor {
                 while sys::next_signal(&self.signals).is_some() {}
                 self.reap();
             }
-            FRONT => self.end_command(),
-            pid => self.ended(pid as u32),
+            _ => self.end_command(),
         }
         false
+    }
+
+    /// Forgets what has ended. Its number is another's only after that.
+    fn forget_ended(&mut self) {
+        const NOW: rustix::event::Timespec = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+        let mut space = [std::mem::MaybeUninit::uninit(); 16];
+        while let Ok((ended, _)) = epoll::wait(&self.ends, &mut space, Some(&NOW))
+            && !ended.is_empty()
+        {
+            let pids: Vec<u32> = ended.iter().map(|event| event.data.u64() as u32).collect();
+            pids.into_iter().for_each(|pid| self.ended(pid));
+        }
     }
 
     /// The process that the user started was killed: so is the command.
@@ -279,22 +290,15 @@ impl Supervisor {
         let call = sys::receive(self.listener.as_fd());
         self.set_waiting(false);
         let Ok(call) = call else { return };
+        self.forget_ended();
         let reply = self.server.answer(&call);
         for pid in std::mem::take(&mut self.server.tasks.entered) {
             if let Some(process) = self.server.tasks.get(pid) {
-                let _ = epoll::add(&self.events, &process.pidfd, epoll::EventData::new_u64(pid.into()), IN_ONCE);
+                let _ = epoll::add(&self.ends, &process.pidfd, epoll::EventData::new_u64(pid.into()), epoll::EventFlags::IN);
             }
         }
         respond(&self.listener, call.id, reply);
     }
-}
-
-/// The end of a process, told once: it waits for the next call.
-const IN_ONCE: epoll::EventFlags = epoll::EventFlags::IN.union(epoll::EventFlags::ONESHOT);
-
-/// Whether an event waits for no call.
-fn is_urgent(number: u64) -> bool {
-    number >= LISTENER
 }
 
 /// Waits for all but calls in a thread, which interrupts this one if that can't wait, and goes on when it is told that this is done with it.
@@ -307,12 +311,8 @@ fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Rece
             let mut space = Vec::with_capacity(64);
             while matches!(epoll::wait(&events, rustix::buffer::spare_capacity(&mut space), None), Err(Errno::INTR)) {}
             let numbers: Vec<u64> = space.iter().map(|event| event.data.u64()).collect();
-            let is_awaited = numbers.iter().any(|number| is_urgent(*number));
             if send.send(numbers).is_err() {
                 return;
-            }
-            if !is_awaited {
-                continue;
             }
             loop {
                 if *waits.lock().unwrap_or_else(PoisonError::into_inner) {

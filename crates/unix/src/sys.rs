@@ -280,6 +280,15 @@ pub(crate) fn wait_any() -> Option<(u32, Ended)> {
     Some((pid, how))
 }
 
+/// The parent of the process that a descriptor is of, in this process's numbers. None where the kernel doesn't tell (before Linux 6.13).
+pub(crate) fn parent_of(process: BorrowedFd<'_>) -> Option<u32> {
+    // SAFETY: the structure is made of integers.
+    let mut info: libc::pidfd_info = unsafe { std::mem::zeroed() };
+    // SAFETY: the request writes no more than the size in its number, which is that of the structure or less.
+    let told = unsafe { libc::ioctl(process.as_raw_fd(), libc::PIDFD_GET_INFO as _, &raw mut info) };
+    (told == 0).then_some(info.ppid)
+}
+
 /// Whether this process has a child that has not ended.
 pub(crate) fn has_children() -> bool {
     // SAFETY: a null pointer asks for no details.

@@ -5,7 +5,7 @@
 
 use crate::sys;
 use rustix::{
-    fd::OwnedFd,
+    fd::{AsFd, OwnedFd},
     io::Errno,
     process::{Pid, PidfdFlags, pidfd_open},
 };
@@ -59,6 +59,10 @@ fn field(status: &str, name: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
+fn open_process(pid: u32) -> Result<OwnedFd, Errno> {
+    pidfd_open(Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, PidfdFlags::empty())
+}
+
 impl Tasks {
     pub(crate) fn new(start: TreePath) -> Self {
         Self { processes: HashMap::new(), threads: HashMap::new(), start, entered: Vec::new() }
@@ -77,21 +81,28 @@ impl Tasks {
         {
             return Ok(Caller { tid, pid: *pid, at });
         }
+        // There is one of a process's first thread only.
+        if let Ok(pidfd) = open_process(tid)
+            && let Some(parent) = sys::parent_of(pidfd.as_fd())
+        {
+            let cwd = self.inherited(Some(parent));
+            self.insert(tid, cwd, pidfd);
+            return Ok(Caller { tid, pid: tid, at });
+        }
         let status = status(tid)?;
         let pid = field(&status, "Tgid:").ok_or(Errno::SRCH)?;
         if pid != tid {
             self.threads.insert(tid, pid);
         }
         if !self.processes.contains_key(&pid) {
-            let cwd = self.inherited(&status);
+            let cwd = self.inherited(field(&status, "PPid:"));
             self.enter(pid, cwd)?;
         }
         Ok(Caller { tid, pid, at })
     }
 
-    /// The directory of the nearest process above that is known, up to this one.
-    fn inherited(&self, of: &str) -> TreePath {
-        let mut parent = field(of, "PPid:");
+    /// The directory of the nearest process that is known, from this one upwards.
+    fn inherited(&self, mut parent: Option<u32>) -> TreePath {
         while let Some(pid) = parent.filter(|pid| *pid > 1 && *pid != std::process::id()) {
             if let Some(process) = self.processes.get(&pid) {
                 return process.cwd.clone();
@@ -102,11 +113,13 @@ impl Tasks {
     }
 
     fn enter(&mut self, pid: u32, cwd: TreePath) -> Result<(), Errno> {
-        let number = Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?;
-        let pidfd = pidfd_open(number, PidfdFlags::empty())?;
+        self.insert(pid, cwd, open_process(pid)?);
+        Ok(())
+    }
+
+    fn insert(&mut self, pid: u32, cwd: TreePath, pidfd: OwnedFd) {
         self.processes.insert(pid, Process { cwd, pidfd });
         self.entered.push(pid);
-        Ok(())
     }
 
     pub(crate) fn get(&self, pid: u32) -> Option<&Process> {
@@ -235,13 +248,13 @@ pub(crate) fn read_pointers(tid: u32, address: u64) -> Result<Vec<u64>, Errno> {
     Err(Errno::TOOBIG)
 }
 
-/// Writes a thread's memory also where the thread itself may only read: `/proc/N/mem` can.
+/// A thread's memory, to be written also where the thread itself may only read: `/proc/N/mem` can. It stays the same memory when the thread
+/// executes a program.
 ///
 /// # Errors
-/// EFAULT and those of open.
-pub(crate) fn force_memory(tid: u32, address: u64, bytes: &[u8]) -> io::Result<()> {
-    use std::os::unix::fs::FileExt;
-    fs::OpenOptions::new().write(true).open(format!("/proc/{tid}/mem"))?.write_all_at(bytes, address)
+/// Those of open.
+pub(crate) fn memory_of(tid: u32) -> io::Result<fs::File> {
+    fs::OpenOptions::new().write(true).open(format!("/proc/{tid}/mem"))
 }
 
 /// The mask of modes of new files.

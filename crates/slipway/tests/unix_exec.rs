@@ -1,0 +1,96 @@
+//! Programs that `slipway unix` has programs execute.
+
+mod harness;
+
+use harness::build::{build_c, scratch_in_target};
+use harness::process::clean;
+use harness::{Running, SLIPWAY};
+use std::fs;
+use std::process::Command;
+use tempfile::TempDir;
+
+/// Runs each path twenty times, from memory that is the child's, too, and says how; the path must stay as it was. The child of vfork executes
+/// it from the same memory, that of posix_spawn from the same, on another stack.
+const SPAWNS: &str = r#"
+#define _GNU_SOURCE
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+extern char **environ;
+static int how(const char *path, int is_vfork) {
+    char *args[] = {(char *)path, "x", 0};
+    pid_t child = 0;
+    int status = -1;
+    if (is_vfork) {
+        if ((child = vfork()) == 0) {
+            execve(path, args, environ);
+            _exit(100);
+        }
+    } else if (posix_spawn(&child, path, 0, 0, args, environ)) {
+        return -2;
+    }
+    return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+int main(int count, char **paths) {
+    for (int i = 1; i < count; i++) {
+        char path[4096];
+        strcpy(path, paths[i]);
+        for (int n = 0; n < 20; n++) {
+            int code = how(path, n & 1);
+            if (code != 7 || strcmp(path, paths[i])) {
+                printf("%s: run %d: %d, then %s\n", paths[i], n, code, path);
+                return 1;
+            }
+        }
+    }
+    return 0;
+}
+"#;
+
+/// What a shell script prints in a layer that is discarded. It must succeed.
+fn sh(dir: &TempDir, options: &[&str], script: &str) -> String {
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "sh", "-ec", script]);
+    command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}: {ran:?}");
+    ran.stdout
+}
+
+#[test]
+fn the_path_stays_in_memory_that_parent_and_child_share() {
+    let dir = scratch_in_target();
+    build_c(SPAWNS, &dir.path().join("spawns"), &[]);
+    build_c("int main(void) { return 7; }", &dir.path().join("seven"), &[]);
+    fs::create_dir(dir.path().join("on-host")).expect("mkdir");
+    fs::copy(dir.path().join("seven"), dir.path().join("on-host/seven")).expect("copy");
+    let made = "mkdir made; cp seven made/program; printf '#!/bin/sh\\nexit 7\\n' >made/script; chmod +x made/script";
+    let relative = "./seven seven on-host/seven ./made/program made//./program made/script";
+    for options in [&["--net-only"][..], &[]] {
+        assert_eq!(sh(&dir, options, &format!("{made}; ./spawns {relative}")), "", "{options:?}");
+        assert_eq!(sh(&dir, options, &format!("{made}; ./spawns $PWD/seven")), "", "{options:?}");
+    }
+    // What the kernel finds by no path of the program's own: the C library gives the call a copy.
+    let other = "$PWD/made/program made/../seven ../${PWD##*/}/made/script $PWD/made/script";
+    assert_eq!(sh(&dir, &[], &format!("{made}; ./spawns {other}")), "");
+}
+
+#[test]
+fn a_program_is_told_the_path_that_it_was_executed_by() {
+    let dir = scratch_in_target();
+    let source = "#include <stdio.h>\n#include <sys/auxv.h>\n\
+                  int main(int count, char **args) { puts(args[0]); puts((char *)getauxval(AT_EXECFN)); return count != 1; }";
+    build_c(source, &dir.path().join("told"), &[]);
+    for options in [&["--net-only"][..], &["--contain"], &[]] {
+        let out = sh(
+            &dir,
+            options,
+            "mkdir d; cp told d/made; ./told; d/made; printf '#!/bin/sh\\necho $0' >d/s; chmod +x d/s; d/s; ls -A",
+        );
+        let expected = "./told\n./told\nd/made\nd/made\nd/s\nd\nstate\ntold\ntold.c\n";
+        assert_eq!(out, expected, "{options:?}");
+    }
+}
