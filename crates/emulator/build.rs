@@ -10,7 +10,7 @@ use std::{
 mod layout;
 
 fn main() -> Result<(), String> {
-    for file in ["build.rs", "src/layout.rs", "src/emulator.c", "src/emulator.ld"] {
+    for file in ["build.rs", "src/layout.rs", "src/emulator.c", "src/kernel.h", "src/index.h", "src/path.h", "src/emulator.ld"] {
         println!("cargo::rerun-if-changed={file}");
     }
     let out = PathBuf::from(env::var("OUT_DIR").map_err(|error| error.to_string())?).join("emulator.bin");

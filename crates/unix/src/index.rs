@@ -4,13 +4,13 @@
 //! looked up. A change is in it before the call that made it returns. What the library looked at by itself comes back in a log, which the
 //! processes write: any of it may be wrong, and it is recorded only.
 
-use crate::record::Record;
+use crate::{
+    libraries::{Libraries, memory},
+    record::Record,
+};
 use rustix::{
     fd::OwnedFd,
-    fs::{
-        Access, AtFlags, CWD, FileType, MemfdFlags, Mode, OFlags, Stat, accessat, fstat, ftruncate, memfd_create, open, openat2,
-        statat,
-    },
+    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, ftruncate, openat2, statat},
     io::Errno,
 };
 use slipway_emulator::{TEXT, layout as at};
@@ -23,13 +23,10 @@ use slipway_layer::{Changes, Links, Place, PlainLinks, Said, Target, TreePath, V
 use std::{
     cell::Cell,
     collections::{HashMap, HashSet},
-    fs::{self, File},
+    fs::File,
     io::{self, Write},
-    os::{
-        fd::{AsFd, AsRawFd},
-        unix::fs::{FileExt, MetadataExt},
-    },
-    path::{Path, PathBuf},
+    os::fd::AsFd,
+    path::PathBuf,
 };
 
 const fn words(bytes: u64) -> usize {
@@ -55,13 +52,8 @@ pub(crate) struct Index {
     offered: HashSet<Vec<u8>>,
     placed: Vec<Option<Vec<u8>>>,
     missing: HashMap<TreePath, Vec<usize>>,
-    /// C libraries by device, number, size and time; none: it can't be rewritten.
-    libraries: HashMap<Key, Option<OwnedFd>>,
-    /// Where rewritten ones are kept.
-    store: PathBuf,
+    libraries: Libraries,
 }
-
-type Key = (u64, u64, i64, i64);
 
 fn hash(start: u64, text: &[u8]) -> u64 {
     text.iter().fold(start, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(at::HASH_FACTOR))
@@ -95,15 +87,6 @@ fn place(hash: u64, count: u64) -> u64 {
     hash.wrapping_mul(at::SPREAD) >> (64 - count.trailing_zeros())
 }
 
-/// Memory that the processes map. They execute a part of it, which some systems forbid unless it is asked for.
-fn memory(name: &str) -> Result<OwnedFd, Errno> {
-    const EXEC: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
-    match memfd_create(name, MemfdFlags::CLOEXEC | EXEC | MemfdFlags::ALLOW_SEALING) {
-        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING),
-        made => made,
-    }
-}
-
 impl Index {
     /// Of a view whose topmost layer has its files there. None where there is no emulation library, or it can't be had.
     pub(crate) fn new(view: &mut View, files: Option<&TreePath>, store: PathBuf) -> Option<Self> {
@@ -127,15 +110,16 @@ impl Index {
             offered: HashSet::new(),
             placed: vec![None; at::DIRS_COUNT as usize],
             missing: HashMap::new(),
-            libraries: HashMap::new(),
-            store,
+            libraries: Libraries::new(store),
         };
         let prefix = files.map(TreePath::absolute).unwrap_or_default();
         if prefix.len() as u64 > at::PREFIX_MAX {
             return None;
         }
         index.header[words(at::PREFIX_LEN)].store(prefix.len() as u64, Relaxed);
-        let above = prefix.strip_prefix(index.store.as_os_str().as_encoded_bytes()).filter(|rest| rest.first() == Some(&b'/'));
+        let above = prefix
+            .strip_prefix(index.libraries.store().as_os_str().as_encoded_bytes())
+            .filter(|rest| rest.first() == Some(&b'/'));
         index.header[words(at::STORE_LEN)].store(above.map_or(0, |rest| prefix.len() - rest.len()) as u64, Relaxed);
         for (n, part) in prefix.chunks(8).enumerate() {
             index.header[words(at::PREFIX) + n].store(word_of(part), Relaxed);
@@ -382,14 +366,8 @@ impl Index {
     }
 
     /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
     pub(crate) fn library(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
-        let Stat { st_dev, st_ino, st_size, st_mtime, .. } = fstat(fd).ok()?;
-        let key = (st_dev as u64, st_ino as u64, st_size as i64, st_mtime as i64);
-        let made = self.libraries.entry(key).or_insert_with(|| kept(&self.store, key, fd).or_else(|| in_memory(&rewritten(fd)?)));
-        // One of its own, with a position of its own.
-        let path = format!("/proc/self/fd/{}", made.as_ref()?.as_raw_fd());
-        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+        self.libraries.rewritten(fd)
     }
 
     /// Takes what the processes looked at by themselves.
@@ -517,51 +495,6 @@ fn rest(view: &View, dir: &TreePath) -> Option<u64> {
         }
         Some(_) => None,
     }
-}
-
-fn rewritten(fd: &OwnedFd) -> Option<Vec<u8>> {
-    const MOST: u64 = 16 << 20;
-    let file = File::from(fd.try_clone().ok()?);
-    let size = file.metadata().ok()?.len();
-    if size > MOST {
-        return None;
-    }
-    let mut bytes = vec![0; size as usize];
-    file.read_exact_at(&mut bytes, 0).ok()?;
-    slipway_emulator::rewrite(&bytes)
-}
-
-fn in_memory(bytes: &[u8]) -> Option<OwnedFd> {
-    let made = memory("libc.so.6").ok()?;
-    File::from(made.try_clone().ok()?).write_all(bytes).ok()?;
-    let all = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::WRITE;
-    rustix::fs::fcntl_add_seals(&made, all | rustix::fs::SealFlags::SEAL).ok()?;
-    Some(made)
-}
-
-/// The rewritten library in the store, made if it is not there: of this build of Slipway. None where files there can't be executed.
-fn kept(store: &Path, (dev, ino, size, time): Key, fd: &OwnedFd) -> Option<OwnedFd> {
-    const PREFIX: &str = ".libc-";
-    if rustix::fs::statvfs(store).ok()?.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC) {
-        return None;
-    }
-    let build = fs::metadata("/proc/self/exe").ok()?;
-    let name = format!("{PREFIX}{dev:x}-{ino:x}-{size:x}-{time:x}-{:x}-{:x}", build.len(), build.mtime_nsec() ^ build.mtime());
-    let path = store.join(&name);
-    let made = || open(&path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
-    if let Some(made) = made() {
-        return Some(made);
-    }
-    let bytes = rewritten(fd)?;
-    // Those of other builds, and of libraries that are no more.
-    for old in fs::read_dir(store).ok()?.flatten().filter(|old| old.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()))
-    {
-        let _ = fs::remove_file(old.path());
-    }
-    let mut beside = tempfile::Builder::new().prefix(PREFIX).tempfile_in(store).ok()?;
-    beside.write_all(&bytes).ok()?;
-    beside.persist(&path).ok()?;
-    made()
 }
 
 #[allow(unsafe_code, reason = "the file is sealed, and this process's own")]

@@ -10,6 +10,7 @@ mod exec;
 mod filter;
 mod index;
 mod launch;
+mod libraries;
 mod names;
 mod record;
 mod stub;

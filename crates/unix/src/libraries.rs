@@ -1,0 +1,103 @@
+//! C libraries with the emulation library's jumps in them, made once of each file.
+
+use rustix::{
+    fd::{AsRawFd, OwnedFd},
+    fs::{MemfdFlags, Mode, OFlags, Stat, fstat, memfd_create, open},
+    io::Errno,
+};
+use std::{
+    collections::HashMap,
+    fs::{self, File},
+    io::Write,
+    os::unix::fs::{FileExt, MetadataExt},
+    path::{Path, PathBuf},
+};
+
+/// A file's device, number, size and time.
+type Key = (u64, u64, i64, i64);
+
+/// The rewritten libraries of a server.
+#[derive(Debug)]
+pub(crate) struct Libraries {
+    /// None: it can't be rewritten.
+    made: HashMap<Key, Option<OwnedFd>>,
+    /// Where they are kept.
+    store: PathBuf,
+}
+
+impl Libraries {
+    /// Kept in this directory.
+    pub(crate) fn new(store: PathBuf) -> Self {
+        Self { made: HashMap::new(), store }
+    }
+
+    /// Where they are kept.
+    pub(crate) fn store(&self) -> &Path {
+        &self.store
+    }
+
+    /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    pub(crate) fn rewritten(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
+        let Stat { st_dev, st_ino, st_size, st_mtime, .. } = fstat(fd).ok()?;
+        let key = (st_dev as u64, st_ino as u64, st_size as i64, st_mtime as i64);
+        let made = self.made.entry(key).or_insert_with(|| kept(&self.store, key, fd).or_else(|| in_memory(&rewritten(fd)?)));
+        // One of its own, with a position of its own.
+        let path = format!("/proc/self/fd/{}", made.as_ref()?.as_raw_fd());
+        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+    }
+}
+
+/// Memory that the processes map. They execute a part of it, which some systems forbid unless it is asked for.
+pub(crate) fn memory(name: &str) -> Result<OwnedFd, Errno> {
+    const EXEC: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
+    match memfd_create(name, MemfdFlags::CLOEXEC | EXEC | MemfdFlags::ALLOW_SEALING) {
+        Err(Errno::INVAL) => memfd_create(name, MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING),
+        made => made,
+    }
+}
+
+fn rewritten(fd: &OwnedFd) -> Option<Vec<u8>> {
+    const MOST: u64 = 16 << 20;
+    let file = File::from(fd.try_clone().ok()?);
+    let size = file.metadata().ok()?.len();
+    if size > MOST {
+        return None;
+    }
+    let mut bytes = vec![0; size as usize];
+    file.read_exact_at(&mut bytes, 0).ok()?;
+    slipway_emulator::rewrite(&bytes)
+}
+
+fn in_memory(bytes: &[u8]) -> Option<OwnedFd> {
+    let made = memory("libc.so.6").ok()?;
+    File::from(made.try_clone().ok()?).write_all(bytes).ok()?;
+    let all = rustix::fs::SealFlags::SHRINK | rustix::fs::SealFlags::GROW | rustix::fs::SealFlags::WRITE;
+    rustix::fs::fcntl_add_seals(&made, all | rustix::fs::SealFlags::SEAL).ok()?;
+    Some(made)
+}
+
+/// The rewritten library in the store, made if it is not there: of this build of Slipway. None where files there can't be executed.
+fn kept(store: &Path, (dev, ino, size, time): Key, fd: &OwnedFd) -> Option<OwnedFd> {
+    const PREFIX: &str = ".libc-";
+    if rustix::fs::statvfs(store).ok()?.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC) {
+        return None;
+    }
+    let build = fs::metadata("/proc/self/exe").ok()?;
+    let name = format!("{PREFIX}{dev:x}-{ino:x}-{size:x}-{time:x}-{:x}-{:x}", build.len(), build.mtime_nsec() ^ build.mtime());
+    let path = store.join(&name);
+    let made = || open(&path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
+    if let Some(made) = made() {
+        return Some(made);
+    }
+    let bytes = rewritten(fd)?;
+    // Those of other builds, and of libraries that are no more.
+    for old in fs::read_dir(store).ok()?.flatten().filter(|old| old.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()))
+    {
+        let _ = fs::remove_file(old.path());
+    }
+    let mut beside = tempfile::Builder::new().prefix(PREFIX).tempfile_in(store).ok()?;
+    beside.write_all(&bytes).ok()?;
+    beside.persist(&path).ok()?;
+    made()
+}
