@@ -52,7 +52,8 @@ pub(crate) struct Index {
     offered: HashSet<Vec<u8>>,
     placed: Vec<Option<Vec<u8>>>,
     missing: HashMap<TreePath, Vec<usize>>,
-    libraries: Libraries,
+    /// What programs get in place of the C library.
+    pub(crate) libraries: Libraries,
 }
 
 fn hash(start: u64, text: &[u8]) -> u64 {
@@ -363,11 +364,6 @@ impl Index {
                 entry[words(at::DIR_NAME) + n].store(word_of(part), Relaxed);
             }
         });
-    }
-
-    /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
-    pub(crate) fn library(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
-        self.libraries.rewritten(fd)
     }
 
     /// Takes what the processes looked at by themselves.

@@ -125,7 +125,7 @@ impl Server {
                 self.record.opened(&found.path, kind);
                 let flags = flags | OFlags::NOFOLLOW;
                 let fd = openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?;
-                Ok(Answer::Fd(self.index.as_mut().and_then(|index| index.library(&fd)).unwrap_or(fd), cloexec))
+                Ok(Answer::Fd(self.index.as_mut().and_then(|index| index.libraries.rewritten(&fd)).unwrap_or(fd), cloexec))
             }
             FileType::RegularFile if writes && !self.view.is_through(&found.path) => {
                 self.check_access(found, flags)?;
