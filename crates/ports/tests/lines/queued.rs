@@ -114,6 +114,40 @@ fn many_rights_come_one_by_one() {
     assert!(!giver.line.is_closed());
 }
 
+/// Descriptors in the queues of this process's sockets.
+fn in_queues() -> usize {
+    let infos = std::fs::read_dir("/proc/self/fdinfo").expect("fdinfo").flatten();
+    let infos = infos.filter_map(|info| std::fs::read_to_string(info.path()).ok());
+    let count = |info: String| info.lines().find_map(|line| line.strip_prefix("scm_fds:")?.trim().parse::<usize>().ok());
+    infos.filter_map(count).sum()
+}
+
+/// In a process of its own, whose queues no other test fills.
+#[test]
+fn what_is_left_unread_is_bounded() {
+    if role().is_none() {
+        let mut child = start("queued::what_is_left_unread_is_bounded", "giver", receive_right());
+        assert!(child.wait().expect("its end").success());
+        return;
+    }
+    let mut kept = Vec::new();
+    let mut givers: Vec<Giver> = (0..10).map(|_| Giver::new()).collect();
+    tools::until("the lines are made", || in_queues() == 0);
+    kept.extend((0..40).map(|_| givers[0].give(held())));
+    let queued = in_queues();
+    assert!(queued <= 32, "of a line: {queued}");
+    tools::until("what is left unread is taken", || in_queues() == 0);
+    // Written first and received at once, which takes less than the time after which it is taken anyway.
+    let held: Vec<Held> = (0..140).map(|_| held()).collect();
+    for (number, it) in held.iter().enumerate() {
+        givers[number / 14].write(&[it.port.identity()], &[it.port.s.as_fd(), it.write.as_fd()]);
+    }
+    kept.extend(held.into_iter().enumerate().map(|(number, it)| (receive(givers[number / 14].own).u32(40), it.port, it.read)));
+    let queued = in_queues();
+    assert!(queued <= 128, "of all lines: {queued}");
+    kept.iter().step_by(40).for_each(|(name, port, _)| reaches(*name, port));
+}
+
 /// What a record says of a right is a word that only this right hangs on.
 #[test]
 fn a_false_identity_is_a_right_to_nothing() {
