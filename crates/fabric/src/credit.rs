@@ -3,8 +3,9 @@
 //!
 //! Each end writes one [`Table`] and reads the other's. An end *receives* at its own slots: it accepts a message out
 //! of the ring into a queue, later the program takes it, which gives the sender credit for another. It *sends* to
-//! the slots of the other end. A slot that is closed stays closed: from then on the count of accepted messages
-//! is final, and its sender takes back what it sent beyond that count.
+//! the slots of the other end. From when a slot is closed on the count of accepted messages is final, and its sender
+//! takes back what it sent beyond that count. The slot stays closed until both ends have said, in an order that is not
+//! this module's, that they are done with it: then its owner [resets](Credit::reset) it for another use.
 //!
 //! As with a ring's cursors, each end keeps its own counts in private memory ([`RxCount`], [`TxCount`]) and never reads
 //! back what it wrote. Any value that the other end writes is a valid one: it changes that end's own credit only.
@@ -162,7 +163,15 @@ impl Credit {
         store(&self.ours.gate, slot, limit.saturating_add(1).min(MOVED - 1), Ordering::Release);
     }
 
-    /// Closes the slot for good: nothing more is accepted. The caller wakes the ring's writer and rings its bell.
+    /// Makes a closed slot, of which the sender has written that it is done with it, as it was at first, with a fresh [`RxCount`].
+    pub fn reset(&self, slot: u32) {
+        for words in [&self.ours.taken, &self.ours.accepted] {
+            store(words, slot, 0, Ordering::Relaxed); // ordered by the next
+        }
+        store(&self.ours.gate, slot, 0, Ordering::Release);
+    }
+
+    /// Closes the slot: nothing more is accepted. The caller wakes the ring's writer and rings its bell.
     pub fn close(&self, slot: u32, count: &RxCount, why: Closed) {
         store(&self.ours.accepted, slot, count.accepted, Ordering::Release);
         let value = if why == Closed::Moved { MOVED } else { DEAD };
@@ -246,6 +255,16 @@ impl Credit {
         store(&self.ours.seen, slot, 1, Ordering::Release); // SYNC POINT: seen
     }
 
+    /// Begins another use of a slot, with a fresh [`TxCount`]: its closed gate is not seen yet.
+    pub fn unsee(&self, slot: u32) {
+        store(&self.ours.seen, slot, 0, Ordering::Release);
+    }
+
+    /// Whether the other end has [reset](Credit::reset) a slot that was closed.
+    pub fn is_reset(&self, slot: u32) -> bool {
+        load(&self.theirs.gate, slot) == Some(0)
+    }
+
     /// Says that this end looks at the slot once more, and then ends. What the other end accepted by then, or finds in the ring when it
     /// closes the slot later, is its to deliver.
     pub fn leave(&self, slot: u32) {
@@ -314,6 +333,24 @@ mod tests {
     }
 
     #[test]
+    fn a_slot_that_is_reset_is_as_at_first() {
+        let (rx, tx) = ends();
+        let (mut received, mut sent) = (RxCount::default(), TxCount::default());
+        sent.add();
+        rx.accept_and_take(1, &mut received);
+        rx.close(1, &received, Closed::Dead);
+        tx.see(1);
+        assert!(!tx.is_reset(1));
+        rx.reset(1);
+        assert!(tx.is_reset(1));
+        tx.unsee(1);
+        let mut sent = TxCount::default();
+        assert_eq!((tx.check(1, &mut sent, 1), tx.unaccepted(1, &sent), rx.is_seen(1)), (Ok(()), 0, false));
+        sent.add();
+        assert_eq!((tx.check(1, &mut sent, 1), tx.untaken(1, &sent)), (Err(Refused::Full), 1));
+    }
+
+    #[test]
     fn no_slot_is_out_of_range() {
         let (rx, tx) = ends();
         let (mut received, mut sent) = (RxCount::default(), TxCount::default());
@@ -322,6 +359,9 @@ mod tests {
             rx.accept_and_take(slot, &mut received);
             rx.close(slot, &received, Closed::Dead);
             tx.see(slot);
+            tx.unsee(slot);
+            rx.reset(slot);
+            assert!(!tx.is_reset(slot));
             assert_eq!((tx.check(slot, &mut sent, 5), tx.closed(slot)), (Err(Refused::Closed), None));
             assert_eq!((tx.untaken(slot, &sent), tx.unaccepted(slot, &sent), tx.mark(slot)), (0, 0, 0));
         }

@@ -153,8 +153,12 @@ impl Inner {
         let line = self.line(number)?;
         line.consume(record);
         let slot = line.ins.get_mut(record.target as usize).and_then(Option::as_mut).ok_or_else(corrupt)?;
-        slot.given = slot.given.checked_sub(record.count).filter(|_| record.count > 0).ok_or_else(corrupt)?;
-        let (port, gone) = (slot.port, slot.given == 0);
+        let last = record.flags & flag::LAST != 0;
+        slot.given = slot.given.checked_sub(record.count).filter(|_| record.count > 0 || last).ok_or_else(corrupt)?;
+        let (port, gone) = (slot.port, slot.given == 0 && record.count > 0);
+        if last && !line.end_slot(record.target) {
+            return Err(corrupt());
+        }
         if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&record.target) {
             line.slot_of.remove(&port);
         }

@@ -91,8 +91,12 @@ pub struct Line {
     pub outs: Vec<Option<OutSlot>>,
     /// The next slot that this end offers.
     offered: u32,
+    /// Slots that this end offered for ports that died, and may offer again.
+    reoffers: Vec<u32>,
     /// The next slot that this end promises.
     promised: u32,
+    /// Slots that this end promised for ports that died: it may name them again once the other end has reset them.
+    repromises: VecDeque<u32>,
     /// A message was lost that may have named slots.
     pub lost_promises: bool,
     /// Send-once rights to ports of this end.
@@ -181,7 +185,9 @@ impl Line {
             slot_of: rustc_hash::FxHashMap::default(),
             outs: Vec::new(),
             offered: parts::FIRST_OFFERED,
+            reoffers: Vec::new(),
             promised: parts::FIRST_PROMISED,
+            repromises: VecDeque::new(),
             lost_promises: false,
             tokens: slab::Slab::new(),
             held: rustc_hash::FxHashMap::default(),

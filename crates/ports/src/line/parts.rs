@@ -27,6 +27,8 @@ pub struct InSlot {
     pub count: RxCount,
     /// No message for it is taken any more.
     pub closed: bool,
+    /// It is closed as its port died: it stands for another once the other end is done with it.
+    pub dead: bool,
     /// Of a closed slot whose port moved: the port's identity. Its number may be another port's by now.
     pub identity: u64,
 }
@@ -34,7 +36,7 @@ pub struct InSlot {
 impl InSlot {
     /// A slot that nothing is known of yet but its port.
     pub fn of(port: PortId) -> Self {
-        Self { port, given: 0, primary: false, count: RxCount::default(), closed: false, identity: 0 }
+        Self { port, given: 0, primary: false, count: RxCount::default(), closed: false, dead: false, identity: 0 }
     }
 
     /// Whether messages for it are taken: it is open, and the other end may send there.
@@ -63,6 +65,8 @@ pub struct OutSlot {
     pub count: TxCount,
     /// Whether it is known that the gate is closed.
     pub closed: bool,
+    /// The owner was told that this end is done with the slot, whose port died.
+    pub done: bool,
     /// As [`InSlot::identity`].
     pub identity: u64,
     /// The port's sending end found no place here: nothing is known of the port.

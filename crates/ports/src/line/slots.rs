@@ -3,12 +3,19 @@
 //! Slot 0 is the port that the line was made for. The owner of ports gives out the odd ones, with rights; the other end names the
 //! even ones, with receive rights that it sends: so it can send to a port behind its receive right, and waits for
 //! no answer.
+//!
+//! The slot of a port that died stands for another port later. Its sender takes back what it sent, gives up its rights, and says so
+//! with a RELEASE that is the LAST record about the slot. When all rights that the owner gave have come back, it writes none about it either, and
+//! resets its credit: an odd slot is offered again by the owner, an even one named again by the sender.
 
 use super::{
     Line,
     parts::{GONE, InSlot, OutSlot, is_promised},
 };
-use crate::state::PortId;
+use crate::{
+    state::PortId,
+    wire::{Record, flag, kind},
+};
 use slipway_fabric::credit::{Closed, SLOTS, TxCount};
 
 impl Line {
@@ -18,11 +25,11 @@ impl Line {
         if let Some(slot) = self.slot_of.get(&port) {
             return Some((*slot, false));
         }
-        let slot = self.offered;
-        if slot as usize >= SLOTS {
-            return None;
-        }
-        self.offered += 2;
+        let slot = self.reoffers.pop().or_else(|| {
+            let fresh = Some(self.offered).filter(|slot| (*slot as usize) < SLOTS);
+            self.offered += u32::from(fresh.is_some()) * 2;
+            fresh
+        })?;
         self.set_slot(slot, InSlot::of(port));
         self.slot_of.insert(port, slot);
         Some((slot, true))
@@ -36,9 +43,19 @@ impl Line {
         self.ins[index] = Some(it);
     }
 
+    /// Whether the other end can offer its slot for a port: it is new, or this end is done with it.
+    pub fn may_be_offered(&self, slot: u32) -> bool {
+        let index = slot as usize;
+        index < SLOTS && self.outs.get(index).is_none_or(|out| out.is_none_or(|out| out.done))
+    }
+
     /// A slot of the other end for a port whose receive right is about to go there: this end names it, and may send to it
     /// behind the right. None if there are no more.
     pub fn promise(&mut self, port: PortId) -> Option<u32> {
+        let is_reset = |slot: &mut u32| self.credit.is_reset(*slot);
+        if let Some(slot) = self.repromises.pop_front_if(is_reset) {
+            return self.learn(slot, port).then_some(slot);
+        }
         while self.out_slot(self.promised).is_some() {
             self.promised += 2;
         }
@@ -78,6 +95,33 @@ impl Line {
         self.outs.get_mut(slot as usize)?.as_mut()
     }
 
+    /// Takes the other end's word that it is done with a slot of this end. False if the port is not dead, or was the line's first.
+    pub fn end_slot(&mut self, slot: u32) -> bool {
+        let Some(Some(it)) = self.ins.get(slot as usize).filter(|_| slot != 0) else { return false };
+        // Rights that it never counted, or messages that are not counted as taken, leave the number unused.
+        if it.dead && it.given == 0 && it.count.waiting() == 0 {
+            self.ins[slot as usize] = None;
+            self.credit.reset(slot);
+            if !is_promised(slot) {
+                self.reoffers.push(slot);
+            }
+            return true;
+        }
+        it.dead
+    }
+
+    /// Tells the owner of a slot, whose port is dead, that this end is done with it, and with the rights that it has there.
+    pub fn leave_slot(&mut self, slot: u32, rights: u32) {
+        let Some(out) = self.out_slot(slot).filter(|_| slot != 0) else { return };
+        if !std::mem::replace(&mut out.done, true) && is_promised(slot) {
+            self.repromises.push_back(slot);
+        }
+        self.post(
+            Record { kind: kind::RELEASE, flags: flag::LAST, target: slot, count: rights, ..Record::default() },
+            Vec::new(),
+        );
+    }
+
     /// Notes a slot of the other end; false if that is no slot.
     pub fn learn(&mut self, slot: u32, port: PortId) -> bool {
         let index = slot as usize;
@@ -87,7 +131,9 @@ impl Line {
         if self.outs.len() <= index {
             self.outs.resize(index + 1, None);
         }
-        self.outs[index] = Some(OutSlot { port, count: TxCount::default(), closed: false, identity: 0, lost: false });
+        self.credit.unsee(slot);
+        self.outs[index] =
+            Some(OutSlot { port, count: TxCount::default(), closed: false, done: false, identity: 0, lost: false });
         true
     }
 

@@ -7,7 +7,7 @@ use crate::{
     state::{LineId, Right},
     wire::{Record, flag, kind},
 };
-use slipway_fabric::{Corrupt, credit::SLOTS, descriptor::Reserved};
+use slipway_fabric::{Corrupt, descriptor::Reserved};
 use std::sync::Arc;
 
 /// How many routes to a remote port are kept. A right that is given over one more is given back.
@@ -23,6 +23,10 @@ impl Routes {
             return self.import_lost_line_right(number, slot, false);
         }
         let closed = out.closed;
+        if out.done {
+            line.leave_slot(slot, 1);
+            return Ok(Right::Dead);
+        }
         // The port may have died, or moved on, even to here, since the giver wrote this.
         let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
         self.resume_way(port, (number, slot));
@@ -48,7 +52,7 @@ impl Routes {
     /// comes with the sending end again.
     pub(super) fn import_lost_line_right(&mut self, number: LineId, slot: u32, first: bool) -> Result<Right, Corrupt> {
         let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
-        if first && (line.out_slot(slot).is_some() || !line.learn(slot, GONE)) {
+        if first && !(line.may_be_offered(slot) && line.learn(slot, GONE)) {
             return Err(corrupt());
         }
         if let Some(out) = line.out_slot(slot) {
@@ -60,8 +64,7 @@ impl Routes {
 
     /// The first right to the port at a slot, with the port's sending end.
     pub(super) fn import_first_line_right(&mut self, number: LineId, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
-        let new = self.lines.get_mut(number).is_some_and(|line| line.out_slot(slot).is_none());
-        if !new || slot as usize >= SLOTS {
+        if !self.lines.get(number).is_some_and(|line| line.may_be_offered(slot)) {
             return Err(corrupt());
         }
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
@@ -91,7 +94,7 @@ impl Routes {
             }
         };
         let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
-        if line.out_slot(slot).is_some() || !line.learn(slot, port) {
+        if !(line.may_be_offered(slot) && line.learn(slot, port)) {
             return Err(corrupt());
         }
         self.resume_way(port, (number, slot));

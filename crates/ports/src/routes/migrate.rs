@@ -53,6 +53,7 @@ impl Routes {
             let Some(line) = self.lines.get_mut(number) else { continue };
             let Some(it) = line.in_slot(slot) else { continue };
             it.closed = true;
+            it.dead = why == Closed::Dead;
             it.identity = identity;
             it.port = GONE;
             it.primary = false;

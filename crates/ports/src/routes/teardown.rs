@@ -38,7 +38,13 @@ impl Routes {
             line.ring_bell();
         }
         self.stirred.push(number);
+        let route =
+            self.remote(port).and_then(|remote| remote.routes.iter().find(|route| route.line_and_slot() == (number, slot)));
+        let rights = route.map_or(0, |route| route.line_rights);
         self.reroute(port, number, slot, back, dead);
+        if dead && let Some(line) = self.lines.get_mut(number) {
+            line.leave_slot(slot, rights);
+        }
         self.release_unused(port);
     }
 

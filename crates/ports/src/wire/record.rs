@@ -116,6 +116,8 @@ pub mod flag {
     pub const SHORT: u8 = 8;
     /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right.
     pub const LOST: u8 = 4;
+    /// Of a RELEASE: the port is dead, and the writer names the slot no more until it comes with a right again. The count may be 0.
+    pub const LAST: u8 = 16;
 }
 
 /// A right within a record.

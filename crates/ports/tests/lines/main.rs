@@ -6,6 +6,7 @@ mod bundles;
 mod moves;
 mod promises;
 mod queued;
+mod reuse;
 #[path = "../support/mod.rs"]
 mod support;
 

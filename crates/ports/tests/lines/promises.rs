@@ -3,23 +3,23 @@
 use super::{moves::*, *};
 
 /// A message of ours with the receive right of a port of ours, which names the slot for it.
-fn with_receive_right(line: &mut Line, port: &Port, id: i32, slot: u32) {
+pub(super) fn with_receive_right(line: &mut Line, port: &Port, id: i32, slot: u32) {
     let right = WireRight { form: form::RECEIVE, value: slot };
     let (record, rest) = with_right(message(0, id), right, Luggage { onces: 0, ..luggage() }.as_bytes(), 2);
     line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd()]);
 }
 
 /// The library has sent us the receive right of a port that it has a send right to, and a message behind it.
-struct Sent {
-    door: Port,
-    line: Line,
+pub(super) struct Sent {
+    pub door: Port,
+    pub line: Line,
     /// The library's name for our port.
-    name: u32,
+    pub name: u32,
     /// Its name for the port that moved.
-    port: u32,
+    pub port: u32,
 }
 
-fn sent() -> Sent {
+pub(super) fn sent() -> Sent {
     let door = Port::new();
     let (own, port) = (receive_right(), receive_right());
     let (line, name, _) = line_to(&door, own);
@@ -32,7 +32,7 @@ fn sent() -> Sent {
 }
 
 /// Reads a message with a receive right: the slot that is named for it, and the port.
-fn receive_right_of(line: &mut Line) -> (u32, Port) {
+pub(super) fn receive_right_of(line: &mut Line) -> (u32, Port) {
     let (record, rest, mut fds) = line.read();
     assert_eq!((record.kind, record.id), (kind::MESSAGE, 50));
     let right = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;

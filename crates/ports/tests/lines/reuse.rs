@@ -1,0 +1,240 @@
+//! Slots that stand for one port after another.
+
+use super::{moves::*, *};
+use slipway_ports::wire::flag;
+
+fn last(slot: u32, count: u32) -> Record {
+    Record { kind: kind::RELEASE, flags: flag::LAST, target: slot, count, ..Record::default() }
+}
+
+/// The library gives us a right to its port, which is new to the line: the slot.
+fn offered(line: &mut Line, to: u32, port: u32) -> u32 {
+    assert_eq!(send(&Msg::new(60, (to, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port])), Code::SUCCESS);
+    let (record, rest, _) = line.read();
+    let right = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
+    assert_eq!((record.id, right.form), (60, form::FIRST_LINE_RIGHT));
+    right.value
+}
+
+/// A port of the library's that died, and its slot on a line to us.
+fn died() -> (Port, Line, u32, u32) {
+    let door = Port::new();
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let port = receive_right();
+    let slot = offered(&mut line, to, port);
+    Task::current().destroy(port).expect("a port of ours");
+    tools::until("the gate is closed", || line.credit.closed(slot) == Some(Closed::Dead));
+    (door, line, to, slot)
+}
+
+/// Writes that we are done with the slot, and waits until that is read.
+fn done(line: &mut Line, slot: u32, count: u32) {
+    line.credit.see(slot);
+    line.write(&last(slot, count), &[], &[]);
+    tools::until("it is read", || line.unread() == 0);
+}
+
+#[test]
+fn a_slot_is_offered_again_when_nothing_more_comes_of_it() {
+    let (_door, mut line, to, slot) = died();
+    let other = offered(&mut line, to, receive_right());
+    assert_ne!(other, slot, "we may still send there");
+    // One of its rights is still on its way to us, for all that we have read.
+    done(&mut line, slot, 0);
+    assert!(!line.credit.is_reset(slot));
+    done(&mut line, slot, 1);
+    tools::until("it is free", || line.credit.is_reset(slot));
+    let own = receive_right();
+    assert_eq!(offered(&mut line, to, own), slot);
+    line.credit.unsee(slot);
+    for id in 61..64 {
+        line.write(&message(slot, id), &[], &[]);
+        assert_eq!(receive(own).id(), id);
+    }
+    Task::current().destroy(own).expect("a port of ours");
+    tools::until("the gate is closed", || line.credit.closed(slot) == Some(Closed::Dead));
+    assert!(!line.is_closed());
+}
+
+#[test]
+fn only_a_dead_ports_slot_is_left_and_with_the_rights_that_there_are() {
+    let (door, mut line, _, slot) = died();
+    line.write(&last(slot, 2), &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+    drop(door);
+
+    let door = Port::new();
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let slot = offered(&mut line, to, receive_right());
+    line.write(&last(slot, 1), &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+
+    let (_door, mut line, _, slot) = died();
+    done(&mut line, slot, 1);
+    line.write(&last(slot, 0), &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+
+    let own = receive_right();
+    let mut line = line_of_ours(own);
+    line.write(&message(0, 61), &[], &[]);
+    assert_eq!(receive(own).id(), 61);
+    Task::current().destroy(own).expect("a port of ours");
+    tools::until("the gate is closed", || line.credit.closed(0) == Some(Closed::Dead));
+    line.write(&last(0, 0), &[], &[]);
+    tools::until("the line is closed", || line.is_closed());
+}
+
+/// Gives the library a right to our port at the slot, which is new to it: its name there.
+fn give(line: &mut Line, own: u32, slot: u32, port: &Port) -> u32 {
+    let right = WireRight { form: form::FIRST_LINE_RIGHT, value: slot };
+    let (record, rest) = with_right(message(0, 62), right, &[], 1);
+    line.write(&record, &rest, &[port.s.as_fd()]);
+    receive(own).u32(40)
+}
+
+#[test]
+fn the_library_is_done_with_a_dead_ports_slot() {
+    let own = receive_right();
+    let mut line = line_of_ours(own);
+    let (first, second) = (Port::new(), Port::new());
+    let name = give(&mut line, own, 1, &first);
+    drop(first);
+    line.credit.close(1, &RxCount::default(), Closed::Dead);
+    line.ring();
+    let (record, _) = next(&mut line, kind::RELEASE);
+    assert_eq!((record.flags, record.target, record.count), (flag::LAST, 1, 1));
+    assert!(line.credit.is_seen(1));
+    // Written before the port died.
+    let (record, rest) = with_right(message(0, 63), WireRight { form: form::LINE_RIGHT, value: 1 }, &[], 0);
+    line.write(&record, &rest, &[]);
+    assert_eq!(receive(own).u32(40), slipway_ports::abi::DEAD);
+    assert_eq!(next(&mut line, kind::RELEASE).0.count, 1);
+    line.credit.reset(1);
+    let other = give(&mut line, own, 1, &second);
+    assert_ne!(other, name);
+    assert!(!line.credit.is_seen(1));
+    assert_eq!(send(&Msg::new(64, (other, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    let (record, _) = next(&mut line, kind::MESSAGE);
+    assert_eq!((record.target, record.id), (1, 64));
+    Task::current().deallocate(name).expect("a dead name");
+}
+
+#[test]
+fn a_slot_that_the_library_is_not_done_with_is_no_slot_for_another_port() {
+    for why in [None, Some(Closed::Moved)] {
+        let own = receive_right();
+        let mut line = line_of_ours(own);
+        let port = Port::new();
+        give(&mut line, own, 1, &port);
+        if let Some(why) = why {
+            line.credit.close(1, &RxCount::default(), why);
+            line.ring();
+            tools::until("it is seen", || line.credit.is_seen(1));
+        }
+        let right = WireRight { form: form::FIRST_LINE_RIGHT, value: 1 };
+        let (record, rest) = with_right(message(0, 65), right, &[], 1);
+        line.write(&record, &rest, &[Port::new().s.as_fd()]);
+        tools::until("the line is closed", || line.is_closed());
+    }
+}
+
+#[test]
+fn a_slot_that_was_named_is_named_again() {
+    let promises::Sent { mut line, name, door: _door, .. } = promises::sent();
+    let (slot, moved) = promises::receive_right_of(&mut line);
+    assert_eq!(next(&mut line, kind::MESSAGE).0.target, slot);
+    drop(moved);
+    line.credit.close(slot, &RxCount::default(), Closed::Dead);
+    line.ring();
+    // Its message comes back, and is destroyed.
+    let (record, _) = next(&mut line, kind::RELEASE);
+    assert_eq!((record.flags, record.target, record.count), (flag::LAST, slot, 0));
+    for reset in [false, true] {
+        if reset {
+            line.credit.reset(slot);
+        }
+        let (task, port) = (Task::current(), receive_right());
+        task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+        let moves = Msg::new(50, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+        assert_eq!(send(&moves), Code::SUCCESS);
+        assert_eq!(promises::receive_right_of(&mut line).0 == slot, reset);
+    }
+    assert!(!line.credit.is_seen(slot));
+}
+
+#[test]
+fn the_library_keeps_a_slot_for_the_port_after_the_one_that_died() {
+    let own = receive_right();
+    let mut line = line_of_ours(own);
+    for _ in 0..3 {
+        let port = Port::new();
+        promises::with_receive_right(&mut line, &port, 66, 2);
+        line.write(&message(2, 67), &[], &[]);
+        let name = receive(own).u32(40);
+        assert_eq!(receive(name).id(), 67);
+        Task::current().destroy(name).expect("the receive right");
+        tools::until("the gate is closed", || line.credit.closed(2) == Some(Closed::Dead));
+        done(&mut line, 2, 0);
+        tools::until("it is free", || line.credit.is_reset(2));
+        line.credit.unsee(2);
+    }
+    assert!(!line.is_closed());
+}
+
+/// Lines of this process.
+fn segments() -> usize {
+    let maps = std::fs::read_to_string("/proc/self/maps").expect("maps");
+    maps.lines().filter(|map| map.contains("/memfd:slipway")).count()
+}
+
+/// Gives rights to ports of its own, one after the other, over which an answer comes.
+fn caller() {
+    let (task, server) = (Task::current(), inherited());
+    let give = |port, how| send(&Msg::new(68, (server, types::COPY_SEND), (0, 0)).ports(how, &[port]));
+    let mut lines = None;
+    for turn in 0..4_500 {
+        let port = receive_right();
+        if turn % 3 == 0 {
+            task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+            assert_eq!(give(port, types::MOVE_RECEIVE), Code::SUCCESS);
+            assert_eq!(send(&Msg::new(70, (port, types::MOVE_SEND), (0, 0))), Code::SUCCESS);
+            continue;
+        }
+        assert_eq!(give(port, types::MAKE_SEND), Code::SUCCESS);
+        assert_eq!(receive(port).id(), 69);
+        let before = *lines.get_or_insert_with(segments);
+        assert!(turn % 100 != 1 || segments() == before, "a line of its own after {turn}");
+        task.destroy(port).expect("a port of ours");
+    }
+    assert_eq!(send(&Msg::new(71, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+}
+
+/// More than a line has slots.
+#[test]
+fn one_line_serves_any_number_of_ports() {
+    if role().is_some() {
+        return caller();
+    }
+    let (task, own) = (Task::current(), receive_right());
+    let mut child = start("reuse::one_line_serves_any_number_of_ports", "caller", own);
+    let mut kept = std::collections::VecDeque::new();
+    loop {
+        let got = receive(own);
+        if got.id() == 71 {
+            break;
+        }
+        let name = got.u32(40);
+        if task.kind(name) == Ok(types_of::RECEIVE) {
+            assert_eq!(receive(name).id(), 70);
+            task.destroy(name).expect("the receive right");
+            continue;
+        }
+        assert_eq!(send(&Msg::new(69, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        // Some are given up before the port dies, some after.
+        kept.push_back(name);
+        if kept.len() > 7 || name % 2 == 0 {
+            kept.pop_front().into_iter().for_each(|name| task.deallocate(name).expect("a right"));
+        }
+    }
+    assert!(child.wait().expect("its end").success());
+}
