@@ -193,3 +193,47 @@ fn looks_need_no_server() {
         (0, "True True False True False ['dir', 'file'] [] False True\n", "")
     );
 }
+
+/// A working directory that is exchanged with another directory is where that was, and so are those below it, also of children.
+#[test]
+fn working_directories_follow_an_exchange() {
+    let script = "import ctypes, os, sys
+def exchange(one, two):
+    assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, two.encode(), 2) == 0
+root = os.getcwd()
+os.makedirs('made/sub'), os.mkdir('other')
+open('made/sub/file', 'w').write('made'), open('other/file', 'w').write('other')
+for (at, one, two) in (('made/sub', 'made', 'other'), ('a', 'a', 'd'), ('a/b', 'a', 'x')):
+    os.chdir(f'{root}/{at}')
+    before = sorted(os.listdir('.'))
+    to_child, from_child = os.pipe(), os.pipe()
+    if os.fork() == 0:
+        os.read(to_child[0], 1)
+        os.write(from_child[1], str(sorted(os.listdir('.')) == before).encode())
+        os._exit(0)
+    exchange(f'{root}/{one}', f'{root}/{two}')
+    os.write(to_child[1], b'.')
+    print(os.getcwd()[len(root):], sorted(os.listdir('.')) == before, os.read(from_child[0], 9), [os.path.isfile(name) for name in before])
+    open('new', 'w').write(at)
+    os.wait()
+    os.chdir(root)
+    print([sorted(os.listdir(name)) if os.path.isdir(name) else name for name in (one, two)])";
+    let run = |options: Option<&[&str]>| {
+        let dir = scratch_in_target();
+        let root = dir.path().join("tree");
+        tree(&root);
+        let mut command = Command::new(if options.is_some() { SLIPWAY } else { "/usr/bin/python3" });
+        if let Some(options) = options {
+            command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "/usr/bin/python3"]);
+        }
+        command.args(["-c", script]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    let host = run(None);
+    assert!(host.starts_with("/other/sub True b'True'"), "{host}");
+    assert_eq!(run(Some(&["--net-only"])), host);
+    assert_eq!(run(Some(&[])), host);
+}

@@ -159,17 +159,18 @@ impl Tasks {
         }
     }
 
-    /// Renames working directories that are within a directory that was renamed.
-    pub(crate) fn renamed(&mut self, from: &TreePath, to: &TreePath) {
+    /// Renames working directories that are within a directory that was renamed: a pair of its names, or two where directories were exchanged.
+    pub(crate) fn renamed(&mut self, moves: &[(&TreePath, &TreePath)]) {
         let pids: Vec<u32> = self.processes.keys().copied().collect();
         for pid in pids {
-            if self.cwd(pid).is_within(from) {
+            let cwd = self.cwd(pid);
+            if moves.iter().any(|(from, _)| cwd.is_within(from)) {
                 self.adopt_children(pid);
             }
         }
         for process in self.processes.values_mut() {
-            if let Some(rest) = process.cwd.below(from) {
-                process.cwd = to.join(rest);
+            if let Some(new) = moves.iter().find_map(|(from, to)| Some(to.join(process.cwd.below(from)?))) {
+                process.cwd = new;
             }
         }
     }
