@@ -203,7 +203,7 @@ def exchange(one, two):
 root = os.getcwd()
 os.makedirs('made/sub'), os.mkdir('other')
 open('made/sub/file', 'w').write('made'), open('other/file', 'w').write('other')
-for (at, one, two) in (('made/sub', 'made', 'other'), ('a', 'a', 'd'), ('a/b', 'a', 'x')):
+for (at, one, two) in (('made/sub', 'made', 'other'), ('a', 'a', 'd'), ('d/b', 'd', 'x')):
     os.chdir(f'{root}/{at}')
     before = sorted(os.listdir('.'))
     to_child, from_child = os.pipe(), os.pipe()

@@ -130,6 +130,13 @@ impl Tasks {
         self.processes.get(&pid).map_or_else(|| self.start.clone(), |process| process.cwd.clone())
     }
 
+    /// Whether a process may have its memory in common with its parent.
+    pub(crate) fn shares_memory(&self, pid: u32) -> bool {
+        let parent = self.get(pid).and_then(|process| sys::parent_of(process.pidfd.as_fd()));
+        let parent = parent.or_else(|| field(&status(pid).ok()?, "PPid:"));
+        parent.is_none_or(|parent| sys::may_share_memory(pid, parent))
+    }
+
     /// A process ends: what is not known has the directory in which the command was started, and its children may have another.
     pub(crate) fn ends(&mut self, pid: u32) {
         if self.cwd(pid) != self.start {
