@@ -237,3 +237,31 @@ for (at, one, two) in (('made/sub', 'made', 'other'), ('a', 'a', 'd'), ('d/b', '
     assert_eq!(run(Some(&["--net-only"])), host);
     assert_eq!(run(Some(&[])), host);
 }
+
+/// What is hidden is not there either for a command that inherits a descriptor of it, or of a directory below it.
+#[test]
+fn inherited_descriptors_of_what_is_hidden() {
+    let dir = scratch_in_target();
+    fs::create_dir_all(dir.path().join("hidden/sub")).expect("mkdir");
+    fs::write(dir.path().join("hidden/file"), "").expect("write");
+    fs::write(dir.path().join("hidden/sub/file"), "").expect("write");
+    let script = "import os
+def tried(look):
+    try: return look()
+    except OSError as error: return error.errno
+for fd in (8, 9):
+    print(tried(lambda: os.stat('file', dir_fd=fd).st_size), tried(lambda: os.open('file', 0, dir_fd=fd)), tried(lambda: os.listdir(fd)))";
+    let run = |options: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$@\" 8<hidden 9<hidden/sub", "sh", SLIPWAY, "unix", "--quiet", "--discard"]).args(options);
+        command.args(["--hide", "hidden", "--", "/usr/bin/python3", "-c", script]);
+        command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    for options in [&["--net-only"][..], &[]] {
+        assert_eq!(run(options), "2 2 []\n2 2 []\n", "{options:?}");
+    }
+}
