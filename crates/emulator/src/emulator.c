@@ -195,6 +195,7 @@ static int do_getdents(struct frame *f) {
   struct stat st;
   if (gate(SYS_fstat, f->a[0], (long)&st, 0, 0, 0) != 0) return 0;
   u32 kind = file_kind(st.dev, st.ino);
+  if (kind == 0 && WORD(HEADER + DIRS_ARE_OFF)) return 0;
   if (kind == 0) return answer(f, gate(f->number, f->a[0], f->a[1], f->a[2], 0, 0));
   u64 position = gate(SYS_lseek, f->a[0], 0, SEEK_CUR, 0, 0);
   if ((position & ~(LIST_END | LIST_NUMBER)) == LIST_OURS || kind == FILE_SERVED) {

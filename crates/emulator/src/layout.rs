@@ -28,7 +28,7 @@ layout! {
     HEADER_SIZE = 0x1000;
     /// Not 0: every call goes to the server.
     IS_OFF = 0;
-    /// Not 0: calls relative to a descriptor go to the server.
+    /// Not 0: calls relative to a descriptor go to the server, and listings of what no layer has to do with.
     DIRS_ARE_OFF = 8;
     /// The device number of /proc.
     PROC_DEV = 16;

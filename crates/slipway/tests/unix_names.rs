@@ -193,3 +193,75 @@ fn looks_need_no_server() {
         (0, "True True False True False ['dir', 'file'] [] False True\n", "")
     );
 }
+
+/// A working directory that is exchanged with another directory is where that was, and so are those below it, also of children.
+#[test]
+fn working_directories_follow_an_exchange() {
+    let script = "import ctypes, os, sys
+def exchange(one, two):
+    assert ctypes.CDLL(None).renameat2(-100, one.encode(), -100, two.encode(), 2) == 0
+root = os.getcwd()
+os.makedirs('made/sub'), os.mkdir('other')
+open('made/sub/file', 'w').write('made'), open('other/file', 'w').write('other')
+for (at, one, two) in (('made/sub', 'made', 'other'), ('a', 'a', 'd'), ('d/b', 'd', 'x')):
+    os.chdir(f'{root}/{at}')
+    before = sorted(os.listdir('.'))
+    to_child, from_child = os.pipe(), os.pipe()
+    if os.fork() == 0:
+        os.read(to_child[0], 1)
+        os.write(from_child[1], str(sorted(os.listdir('.')) == before).encode())
+        os._exit(0)
+    exchange(f'{root}/{one}', f'{root}/{two}')
+    os.write(to_child[1], b'.')
+    print(os.getcwd()[len(root):], sorted(os.listdir('.')) == before, os.read(from_child[0], 9), [os.path.isfile(name) for name in before])
+    open('new', 'w').write(at)
+    os.wait()
+    os.chdir(root)
+    print([sorted(os.listdir(name)) if os.path.isdir(name) else name for name in (one, two)])";
+    let run = |options: Option<&[&str]>| {
+        let dir = scratch_in_target();
+        let root = dir.path().join("tree");
+        tree(&root);
+        let mut command = Command::new(if options.is_some() { SLIPWAY } else { "/usr/bin/python3" });
+        if let Some(options) = options {
+            command.args(["unix", "--quiet", "--discard"]).args(options).args(["--", "/usr/bin/python3"]);
+        }
+        command.args(["-c", script]).env("XDG_STATE_HOME", dir.path().join("state")).current_dir(&root);
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    let host = run(None);
+    assert!(host.starts_with("/other/sub True b'True'"), "{host}");
+    assert_eq!(run(Some(&["--net-only"])), host);
+    assert_eq!(run(Some(&[])), host);
+}
+
+/// What is hidden is not there either for a command that inherits a descriptor of it, or of a directory below it.
+#[test]
+fn inherited_descriptors_of_what_is_hidden() {
+    let dir = scratch_in_target();
+    fs::create_dir_all(dir.path().join("hidden/sub")).expect("mkdir");
+    fs::write(dir.path().join("hidden/file"), "").expect("write");
+    fs::write(dir.path().join("hidden/sub/file"), "").expect("write");
+    let script = "import os
+def tried(look):
+    try: return look()
+    except OSError as error: return error.errno
+for fd in (8, 9):
+    print(tried(lambda: os.stat('file', dir_fd=fd).st_size), tried(lambda: os.open('file', 0, dir_fd=fd)), tried(lambda: os.listdir(fd)))";
+    let run = |options: &[&str]| {
+        let mut command = Command::new("sh");
+        command.args(["-c", "exec \"$@\" 8<hidden 9<hidden/sub", "sh", SLIPWAY, "unix", "--quiet", "--discard"]).args(options);
+        command.args(["--hide", "hidden", "--", "/usr/bin/python3", "-c", script]);
+        command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+        clean(&mut command);
+        let ran = Running::start(command).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{options:?}");
+        ran.stdout
+    };
+    for options in [&["--net-only"][..], &[]] {
+        assert_eq!(run(options), "2 2 []\n2 2 []\n", "{options:?}");
+    }
+}

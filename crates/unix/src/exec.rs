@@ -3,24 +3,28 @@
 //! The kernel reads the path of execve itself. Where it finds the same file by it as the server, it goes on. It looks up a relative path in its own
 //! working directory, which is ours for every process: there a link of that name leads to the file while the kernel looks. Any other path is
 //! replaced in the caller's memory, for as long as the kernel reads it, by a short one that leads to such a link. That is never longer than the one
-//! that it replaces, so that nothing else is touched.
+//! that it replaces, so that nothing else is touched. A child of vfork has that memory from its parent, which goes on, and may use it for something
+//! else, as soon as the program has memory of its own. So it first gets a stub that the kernel can't open until the path is put back.
 
 use crate::{
     calls::{Answer, Reply, Server},
     names::{Object, PATH_MAX},
     stub,
-    sys::write_memory,
+    sys::{self, write_memory},
     tasks::{Caller, memory_of, read_pointers, read_string, read_word},
 };
 use rustix::{
+    fd::AsFd,
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Timespec, Timestamps, accessat, openat, statat, utimensat},
     io::Errno,
 };
+use slipway_emulator::layout as at;
 use slipway_layer::{Found, TreePath};
 use std::{
     collections::HashMap,
     ffi::OsStr,
-    fs, io,
+    fs::{self, File},
+    io,
     os::unix::{
         ffi::OsStrExt,
         fs::{DirBuilderExt, FileExt, PermissionsExt, symlink},
@@ -117,15 +121,19 @@ impl Execs {
         Ok(Some(made))
     }
 
+    /// A stub of its own for one program, and a lease on it; none where the file system knows no leases.
+    fn held_stub(&self) -> io::Result<Option<(PathBuf, File)>> {
+        let path = self.dir.join(LINKS).join(STUB);
+        fs::write(&path, stub::program())?;
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755))?;
+        let file = File::open(&path)?;
+        Ok(sys::lease(file.as_fd()).is_ok().then_some((path, file)))
+    }
+
     /// Waits until the kernel has followed a link for a thread, or the thread is gone.
     fn wait_for(&self, link: PathBuf, tid: u32) -> impl FnOnce() + use<> {
         let limit = if self.is_told { PATIENCE } else { BLIND };
-        move || {
-            let start = Instant::now();
-            while !was_read(&link) && start.elapsed() < limit && fs::exists(format!("/proc/{tid}/exe")).unwrap_or(false) {
-                std::thread::yield_now();
-            }
-        }
+        move || wait_until(tid, limit, || was_read(&link))
     }
 
     pub(crate) fn forget(&mut self, pid: u32) {
@@ -135,6 +143,14 @@ impl Execs {
 
 fn was_read(link: &Path) -> bool {
     statat(CWD, link, AtFlags::SYMLINK_NOFOLLOW).is_ok_and(|stat| stat.st_atime > 1)
+}
+
+/// Waits until something has come about by a thread, or the thread is gone.
+fn wait_until(tid: u32, limit: Duration, has_come: impl Fn() -> bool) {
+    let start = Instant::now();
+    while !has_come() && start.elapsed() < limit && fs::exists(format!("/proc/{tid}/exe")).unwrap_or(false) {
+        std::thread::yield_now();
+    }
 }
 
 /// The interpreter and its argument, from a script's first line.
@@ -195,10 +211,11 @@ impl Server {
             return Ok(answer);
         }
         let shared = shared_arguments(caller, address, path.len(), argv)?;
+        let returns = !is_of_library(caller) && self.tasks.shares_memory(caller.pid);
         let run = match script {
-            None if shared.is_empty() => {
+            None if shared.is_empty() && !returns => {
                 let real = real_name(self, &found);
-                return self.exec_as(caller, address, &path, &real);
+                return self.exec_as(caller, address, &path, &real, None);
             }
             None => Run { program: path.clone(), first: None, shared },
             Some((interpreter, argument)) => {
@@ -208,8 +225,11 @@ impl Server {
             }
         };
         self.execs.runs.insert(caller.pid, run);
-        let stub = self.execs.dir.join(STUB);
-        self.exec_as(caller, address, &path, stub.as_os_str().as_bytes())
+        let up = self.view.elevate();
+        let held = if returns { self.execs.held_stub().map_err(|_| Errno::ACCESS)? } else { None };
+        let stub = held.as_ref().map_or_else(|| self.execs.dir.join(STUB), |(stub, _)| stub.clone());
+        drop(up);
+        self.exec_as(caller, address, &path, stub.as_os_str().as_bytes(), held)
     }
 
     /// What the file begins with, if it may be executed.
@@ -262,8 +282,8 @@ impl Server {
         }))))
     }
 
-    /// Has the kernel execute `real` in place of the path at the address.
-    fn exec_as(&mut self, caller: Caller, address: u64, path: &[u8], real: &[u8]) -> Reply {
+    /// Has the kernel execute `real` in place of the path at the address, which is put back before `real` can be opened if that is `held`.
+    fn exec_as(&mut self, caller: Caller, address: u64, path: &[u8], real: &[u8], held: Option<(PathBuf, File)>) -> Reply {
         let name = TreePath::literal(path).name().to_vec();
         let name = if name.is_empty() || name == b".." { b"x".to_vec() } else { name };
         let mut short = [LINKS.as_bytes(), b"/", &name].concat();
@@ -280,9 +300,15 @@ impl Server {
         let old = [&path[..short.len()], path.get(short.len()..=short.len()).unwrap_or(b"\0")].concat();
         let wait = self.execs.wait_for(link.clone(), caller.tid);
         Ok(Answer::ContinueThen(Box::new(move || {
-            wait();
-            let _ = memory.write_all_at(&old, address);
+            match &held {
+                Some((_, stub)) => wait_until(caller.tid, PATIENCE, || sys::is_lease_awaited(stub.as_fd())),
+                None => wait(),
+            }
+            if !is_of_library(caller) {
+                let _ = memory.write_all_at(&old, address);
+            }
             let _ = fs::remove_file(&link);
+            held.iter().for_each(|(stub, _)| drop(fs::remove_file(stub)));
         })))
     }
 
@@ -317,6 +343,11 @@ impl Server {
         write_memory(caller.tid, buffer, &bytes)?;
         Ok(Answer::Value(offset))
     }
+}
+
+/// Whether it is the emulation library's call, whose path is a copy that nothing else reads.
+fn is_of_library(caller: Caller) -> bool {
+    (at::BASE..at::BASE + at::TEXT_SIZE).contains(&caller.at)
 }
 
 /// The arguments that lie where the path does: a shell's first argument is often the path itself.

@@ -321,7 +321,7 @@ impl Index {
         view.top().iter().for_each(|top| top.each(dir, leave));
     }
 
-    /// A directory of the host's is no more where it was: descriptors of it, and of what is below it, are the server's.
+    /// What is open may be a directory of the host's that is no more where it was, or hidden: descriptors are the server's.
     pub(crate) fn serve_descriptors(&self) {
         self.header[words(at::DIRS_ARE_OFF)].store(1, Release);
     }

@@ -1,7 +1,7 @@
 //! Running a command in the net, from the process that the user started: it passes signals on, stops when the command stops, and ends as
 //! the command ends.
 
-use crate::{calls::Server, exec::Execs, supervise::supervise, sys};
+use crate::{calls::Server, exec::Execs, index::Index, supervise::supervise, sys};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fd::AsFd,
@@ -86,6 +86,7 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
     let shared = Path::new("/dev/shm");
     let kernel_dir = tempfile::Builder::new().prefix(".slipway-").tempdir_in(shared).or_else(|_| tempfile::tempdir())?;
     let name = |path: &Path| TreePath::literal(path.as_os_str().as_encoded_bytes());
+    let hides = !view.rules.hidden.is_empty();
     view.rules.hidden.extend([name(store), name(kernel_dir.path())]);
     view.rules.through.push(TreePath::literal("proc"));
     let execs = Execs::new(kernel_dir.path())?;
@@ -107,6 +108,10 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
     }
     drop((read, signals));
     let served = Server::new(view, name(store), cwd, execs, program).map_err(|_| Errno::IO).and_then(|server| {
+        if hides {
+            // One that the command inherits may be of what is hidden, or of a directory below that.
+            server.index.iter().for_each(Index::serve_descriptors);
+        }
         supervise(server, &Started { program, signals: old_mask }, kernel_dir.path(), record, File::from(write))
     });
     drop(kernel_dir);

@@ -289,6 +289,31 @@ pub(crate) fn parent_of(process: BorrowedFd<'_>) -> Option<u32> {
     (told == 0).then_some(info.ppid)
 }
 
+/// Whether two processes may have the same memory, as a child of vfork has its parent's.
+pub(crate) fn may_share_memory(one: u32, other: u32) -> bool {
+    const VM: i32 = 1;
+    // SAFETY: numbers only.
+    let order = unsafe { libc::syscall(libc::SYS_kcmp, one, other, VM, 0u64, 0u64) };
+    order <= 0
+}
+
+/// A lease on a file that nothing has open: until `file` is closed, who opens it waits.
+///
+/// # Errors
+/// EAGAIN where something has it open; those of fcntl(2).
+pub(crate) fn lease(file: BorrowedFd<'_>) -> Result<(), Errno> {
+    // SAFETY: numbers only.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETLEASE, libc::F_WRLCK) }.into())?;
+    // SAFETY: as above. No signal tells of the one that waits.
+    check(unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETOWN, 0) }.into()).map(drop)
+}
+
+/// Whether a [lease] is there no more, or something waits for its end.
+pub(crate) fn is_lease_awaited(file: BorrowedFd<'_>) -> bool {
+    // SAFETY: as above.
+    unsafe { libc::fcntl(file.as_raw_fd(), libc::F_GETLEASE) != libc::F_WRLCK }
+}
+
 /// Whether this process has a child that has not ended.
 pub(crate) fn has_children() -> bool {
     // SAFETY: a null pointer asks for no details.

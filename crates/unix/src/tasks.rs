@@ -130,6 +130,13 @@ impl Tasks {
         self.processes.get(&pid).map_or_else(|| self.start.clone(), |process| process.cwd.clone())
     }
 
+    /// Whether a process may have its memory in common with its parent.
+    pub(crate) fn shares_memory(&self, pid: u32) -> bool {
+        let parent = self.get(pid).and_then(|process| sys::parent_of(process.pidfd.as_fd()));
+        let parent = parent.or_else(|| field(&status(pid).ok()?, "PPid:"));
+        parent.is_none_or(|parent| sys::may_share_memory(pid, parent))
+    }
+
     /// A process ends: what is not known has the directory in which the command was started, and its children may have another.
     pub(crate) fn ends(&mut self, pid: u32) {
         if self.cwd(pid) != self.start {
@@ -159,17 +166,18 @@ impl Tasks {
         }
     }
 
-    /// Renames working directories that are within a directory that was renamed.
-    pub(crate) fn renamed(&mut self, from: &TreePath, to: &TreePath) {
+    /// Renames working directories that are within a directory that was renamed: a pair of its names, or two where directories were exchanged.
+    pub(crate) fn renamed(&mut self, moves: &[(&TreePath, &TreePath)]) {
         let pids: Vec<u32> = self.processes.keys().copied().collect();
         for pid in pids {
-            if self.cwd(pid).is_within(from) {
+            let cwd = self.cwd(pid);
+            if moves.iter().any(|(from, _)| cwd.is_within(from)) {
                 self.adopt_children(pid);
             }
         }
         for process in self.processes.values_mut() {
-            if let Some(rest) = process.cwd.below(from) {
-                process.cwd = to.join(rest);
+            if let Some(new) = moves.iter().find_map(|(from, to)| Some(to.join(process.cwd.below(from)?))) {
+                process.cwd = new;
             }
         }
     }

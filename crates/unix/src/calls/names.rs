@@ -85,8 +85,11 @@ impl Server {
         self.index.iter().for_each(|index| index.serve(&new.path));
         [Some(&found), new.found.as_ref()].into_iter().flatten().for_each(|was| self.left(was));
         self.view.rename(&found, &new.path, flags)?;
-        if found.kind() == FileType::Directory && !flags.contains(RenameFlags::EXCHANGE) {
-            self.tasks.renamed(&found.path, &new.path);
+        let (there, back) = ((&found.path, &new.path), (&new.path, &found.path));
+        let moves = if flags.contains(RenameFlags::EXCHANGE) { &[there, back][..] } else { &[there] };
+        let moved = |was: &Found| was.kind() == FileType::Directory;
+        if moved(&found) || moves.len() > 1 && new.found.as_ref().is_some_and(moved) {
+            self.tasks.renamed(moves);
             self.index.iter().for_each(|index| index.moved(None));
         }
         Ok(Answer::Value(0))
