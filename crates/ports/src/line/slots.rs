@@ -52,8 +52,10 @@ impl Line {
     /// A slot of the other end for a port whose receive right is about to go there: this end names it, and may send to it
     /// behind the right. None if there are no more.
     pub fn promise(&mut self, port: PortId) -> Option<u32> {
-        let is_reset = |slot: &mut u32| self.credit.is_reset(*slot);
-        if let Some(slot) = self.repromises.pop_front_if(is_reset) {
+        if let Some(&slot) = self.repromises.front()
+            && self.credit.is_reset(slot)
+        {
+            self.repromises.pop_front();
             return self.learn(slot, port).then_some(slot);
         }
         while self.out_slot(self.promised).is_some() {
