@@ -232,7 +232,7 @@ fn one_line_serves_any_number_of_ports() {
         assert_eq!(send(&Msg::new(69, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
         // Some are given up before the port dies, some after.
         kept.push_back(name);
-        if kept.len() > 7 || name % 2 == 0 {
+        if kept.len() > 7 || name.is_multiple_of(2) {
             kept.pop_front().into_iter().for_each(|name| task.deallocate(name).expect("a right"));
         }
     }
