@@ -373,7 +373,7 @@ fn take_off<F: Format, const MOST: bool>(
         return None;
     }
     let local = receiver(state, slot.port, what)?;
-    if MOST && local.payload.is_some() {
+    if MOST && local.is_protected {
         return None;
     }
 

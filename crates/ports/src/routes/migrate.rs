@@ -250,7 +250,8 @@ pub(super) fn local_of(luggage: &Luggage) -> Local {
         seqno: luggage.seqno,
         seqno_lead: luggage.seqno,
         mscount: luggage.mscount,
-        payload: (luggage.protected != 0).then_some(luggage.payload),
+        payload: luggage.payload,
+        is_protected: luggage.protected != 0,
         ..Local::default()
     }
 }

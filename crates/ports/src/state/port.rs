@@ -64,8 +64,10 @@ pub struct Local {
     pub nsrequest: Right,
     /// Gets the receive right when it would be destroyed.
     pub pdrequest: Right,
-    /// Replaces the local port in received messages.
-    pub payload: Option<u64>,
+    /// Replaces the local port in received messages, if it `is_protected`: see [`Local::payload`].
+    pub payload: u64,
+    /// Whether there is a payload.
+    pub is_protected: bool,
     /// A word of the program's, which is the guard while there is one.
     pub context: u64,
     /// Whether the context guards the receive right.
@@ -147,7 +149,8 @@ impl Default for Local {
             several: false,
             nsrequest: Right::Null,
             pdrequest: Right::Null,
-            payload: None,
+            payload: 0,
+            is_protected: false,
             context: 0,
             guard: Guard::No,
             kernel: Kernel::No,
@@ -161,10 +164,21 @@ impl Local {
     /// sent with.
     #[inline(always)]
     pub fn address(&self, dest_type: u32) -> (u64, u32) {
-        match self.payload {
+        match self.payload() {
             None => (self.receiver.map_or(0, |(_, name)| u64::from(name)), dest_type),
             Some(payload) => (payload, types::PROTECTED_PAYLOAD),
         }
+    }
+
+    /// What replaces the local port in received messages, if something does.
+    #[inline(always)]
+    pub fn payload(&self) -> Option<u64> {
+        self.is_protected.then_some(self.payload)
+    }
+
+    /// Sets [`Local::payload`].
+    pub fn set_payload(&mut self, payload: Option<u64>) {
+        (self.payload, self.is_protected) = (payload.unwrap_or(0), payload.is_some());
     }
 
     /// Sets the number of the next message.

@@ -199,7 +199,7 @@ impl State {
             local.receiver = None;
             local.mscount = 0;
             local.set_seqno(0);
-            local.payload = None;
+            local.set_payload(None);
         }
         self.effect(Effect::Changed(port));
         match self.space_mut(space).get_mut(name) {

@@ -23,7 +23,7 @@ impl State {
         }
         let local = self.port(port).local()?;
         // Its server knows the port by the payload, which comes with messages.
-        local.traps.as_ref().filter(|_| local.payload.is_none())?.call_entry.clone()
+        local.traps.as_ref().filter(|_| !local.is_protected)?.call_entry.clone()
     }
 
     /// Registers routines for the port whose receive right is `name`: besides those that it has, or in place of those

@@ -236,7 +236,7 @@ impl Local {
             let queue = it.local().map(|local| &local.queue).into_iter().flatten();
             let queue = queue.map(|message| self.translate(message)).collect::<Result<Vec<_>, _>>()?;
             same("a queue", queue, by_rules.queue.iter().cloned().collect())?;
-            same("a payload", it.local().and_then(|local| local.payload), by_rules.payload.filter(|_| by_rules.alive))?;
+            same("a payload", it.local().and_then(|local| local.payload()), by_rules.payload.filter(|_| by_rules.alive))?;
         }
         let needed = model.ports.iter().filter(|(number, it)| it.alive || census.contains_key(number)).count();
         same("the number of ports", self.state.ports.len(), needed)?;

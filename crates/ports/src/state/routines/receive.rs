@@ -53,7 +53,7 @@ impl State {
     fn put_payload(&mut self, space: SpaceId, name: u32, payload: Option<u64>) -> Result<(), Code> {
         let port = self.receive_of(space, name)?;
         if let Some(local) = self.port_mut(port).local_mut() {
-            local.payload = payload;
+            local.set_payload(payload);
         }
         self.name_changed(port);
         Ok(())

@@ -37,7 +37,7 @@ fn counts_can_be_set_and_begin_anew_when_the_right_moves() {
     let status = w.state.port_get_receive_status(b, moved).expect("a status");
     assert_eq!((status.mscount, status.seqno, status.qlimit), (0, 0, 9));
     let port = w.state.space(b).get(moved).and_then(|entry| entry.port()).expect("a port");
-    assert_eq!(w.state.port(port).local().map(|local| local.payload), Some(None));
+    assert_eq!(w.state.port(port).local().map(|local| local.payload()), Some(None));
     for code in [
         w.state.port_set_mscount(a, name, 1),
         w.state.port_set_seqno(a, name, 1),
