@@ -134,6 +134,9 @@ impl Routes {
 
     /// Takes the receiving ends of send-once rights to a port here.
     pub(super) fn take_once_ends(&mut self, port: PortId) -> Vec<OnceEnd> {
+        if self.state.ports.get(port.0 as usize).is_none_or(|it| it.sorights == 0) {
+            return Vec::new();
+        }
         let ends: Vec<usize> = self.once_ends.iter().filter(|(_, end)| end.port == port).map(|(id, _)| id).collect();
         ends.into_iter().map(|id| self.once_ends.remove(id)).collect()
     }

@@ -124,7 +124,13 @@ impl State {
     }
 
     /// The sets.
+    #[inline]
     pub fn sets_of(&self, port: PortId) -> SmallVec<[SetId; 1]> {
+        let local = self.ports.get(port.0 as usize).and_then(Port::local);
+        if local.is_none_or(|local| local.set.is_none()) { SmallVec::new() } else { self.some_sets_of(port) }
+    }
+
+    fn some_sets_of(&self, port: PortId) -> SmallVec<[SetId; 1]> {
         self.memberships(port).map(|it| it.set).collect()
     }
 

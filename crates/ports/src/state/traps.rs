@@ -69,8 +69,8 @@ impl State {
 
     /// The port has no routines any more.
     fn withdraw_traps(&mut self, port: PortId) {
-        let sets = self.sets_of(port);
         let Some(traps) = self.port_mut(port).local_mut().and_then(|local| local.traps.take()) else { return };
+        let sets = self.sets_of(port);
         self.turns.registered -= 1;
         self.turns.gone += traps.tally.sum();
         let Some(entry) = traps.call_entry else { return };
