@@ -6,7 +6,7 @@ use crate::{
     lock::{Guard, Process},
     msg::{self, Request, format::Format, header::Typed},
     state::{
-        PortId, SpaceId,
+        SpaceId,
         exception_ports::Whose,
         kernel::{Special, place},
         port::Kernel,
@@ -31,11 +31,6 @@ pub struct Task {
 }
 
 impl Inner {
-    /// The port behind a name with a receive right.
-    fn own_port(&self, space: SpaceId, name: u32) -> Option<PortId> {
-        self.state.space(space).get(name).filter(|entry| entry.has(kind::RECEIVE)).and_then(Entry::port)
-    }
-
     /// Looks for deaths that the routine about to be called would otherwise not know of.
     fn refresh(&mut self, space: SpaceId, name: u32) {
         let Some(entry) = self.state.space(space).get(name).copied() else { return };
@@ -288,7 +283,10 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing.
     pub fn destroy(&self, name: u32) -> Result<(), Code> {
-        self.with(name, |inner, space| inner.state.port_destroy(space, name))
+        self.with(name, |inner, space| {
+            inner.hear_releases(space, name);
+            inner.state.port_destroy(space, name)
+        })
     }
 
     /// `mach_port_deallocate`.
@@ -313,7 +311,12 @@ impl Task {
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if not such a right; `INVALID_VALUE` if `which` is no right or can't have so
     /// many references, `UREFS_OVERFLOW` if they are more than Mach counts.
     pub fn mod_refs(&self, name: u32, which: u32, delta: i32) -> Result<(), Code> {
-        self.with(name, |inner, space| inner.state.port_mod_refs(space, name, which, delta))
+        self.with(name, |inner, space| {
+            if which == crate::abi::right::RECEIVE {
+                inner.hear_releases(space, name);
+            }
+            inner.state.port_mod_refs(space, name, which, delta)
+        })
     }
 
     /// `mach_port_set_qlimit`. Senders in other processes learn of it with their next message.

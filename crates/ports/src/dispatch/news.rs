@@ -2,13 +2,14 @@
 
 use super::{Inner, hot::MANY, records::Dispatched};
 use crate::{
+    abi::kind,
     line::Line,
     objects,
     routes::{
         Deferred, Exported, Once,
         watch::{About, Source},
     },
-    state::{Home, LineId, PortId, RemoteSendOnce},
+    state::{Home, LineId, PortId, RemoteSendOnce, SpaceId, space::Entry},
 };
 use slipway_fabric::descriptor::unregister;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -56,6 +57,27 @@ impl Inner {
             exported.t = None;
             self.let_go();
             self.refresh_holders(port);
+        }
+    }
+
+    /// The port behind a name with a receive right.
+    pub(crate) fn own_port(&self, space: SpaceId, name: u32) -> Option<PortId> {
+        self.state.space(space).get(name).filter(|entry| entry.has(kind::RECEIVE)).and_then(Entry::port)
+    }
+
+    /// A receive right is about to be given up: takes what lies in the lines of its senders, of which some may have given theirs up
+    /// already. Those need not be woken by the death of the port.
+    pub(crate) fn hear_releases(&mut self, space: SpaceId, name: u32) {
+        let Some(exported) = self.own_port(space, name).and_then(|port| self.exported(port)) else { return };
+        let holds = |(number, slot): &&(LineId, u32)| {
+            self.lines.get(*number).is_some_and(|line| {
+                let given = line.ins.get(*slot as usize).and_then(Option::as_ref).map_or(0, |it| it.given);
+                given > 0 && !line.blocked && line.segment.rx.readable(line.rx.head)
+            })
+        };
+        let lines: Vec<LineId> = exported.slots.iter().filter(holds).take(MANY).map(|(number, _)| *number).collect();
+        for number in lines {
+            self.dispatch(number);
         }
     }
 

@@ -113,6 +113,8 @@ pub struct Line {
     pub backlog: VecDeque<Pending>,
     /// What was taken of the line in this go, beside what lay in the ring: see [`QUANTUM`].
     pub spent: usize,
+    /// Counts the records that need not be read at once, to [`Line::post_quietly`]'s limit.
+    pub(super) quiet: u32,
     /// Whether spinning on it is worth it.
     pub spins: SpinHistory,
     /// The process at the other end.
@@ -196,6 +198,7 @@ impl Line {
             unread: VecDeque::new(),
             backlog: VecDeque::new(),
             spent: 0,
+            quiet: 0,
             spins: SpinHistory::hopeful(),
             peer: Peer::default(),
             ended: false,

@@ -16,6 +16,9 @@ use std::{
 };
 use zerocopy::IntoBytes;
 
+/// Of so many records that can wait, one does not.
+const QUIET: u32 = 64;
+
 impl Line {
     /// Writes a record and makes it visible; the descriptors go first. It should [fit](Line::check_space): if what it
     /// carries has used that up, it waits for more. `Err(Short)` if it is larger than the ring.
@@ -93,6 +96,18 @@ impl Line {
     /// Writes a control record, or keeps it until there is room.
     pub fn post(&mut self, record: Record, fds: Vec<OutFd>) {
         self.post_with(record, &[], fds);
+    }
+
+    /// As [`Line::post`], of a record without descriptors that the other end need not read before it looks at the line for another
+    /// reason. One of [`QUIET`] wakes it: else an end that only sends would get none of its slots back.
+    pub fn post_quietly(&mut self, record: Record) {
+        self.quiet = (self.quiet + 1) % QUIET;
+        let writes = self.quiet > 0
+            && !self.ended
+            && self.backlog.is_empty()
+            && self.fits(RECORD).is_ok_and(|fits| fits)
+            && self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0).is_ok();
+        if writes { self.segment.tx.publish(&self.tx) } else { self.post(record, Vec::new()) }
     }
 
     /// As [`Line::post`], with a body.

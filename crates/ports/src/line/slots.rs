@@ -118,10 +118,7 @@ impl Line {
         if !std::mem::replace(&mut out.done, true) && is_promised(slot) {
             self.repromises.push_back(slot);
         }
-        self.post(
-            Record { kind: kind::RELEASE, flags: flag::LAST, target: slot, count: rights, ..Record::default() },
-            Vec::new(),
-        );
+        self.post_quietly(Record { kind: kind::RELEASE, flags: flag::LAST, target: slot, count: rights, ..Record::default() });
     }
 
     /// Notes a slot of the other end; false if that is no slot.

@@ -56,10 +56,14 @@ impl Routes {
             it.dead = why == Closed::Dead;
             it.identity = identity;
             it.port = GONE;
-            it.primary = false;
+            let is_held = std::mem::take(&mut it.primary) || it.given > 0;
             let count = it.count;
             line.slot_of.remove(&port);
             line.credit.close(slot, &count, why);
+            if why == Closed::Dead && !is_held {
+                line.post_quietly(Record { kind: kind::LOOK, target: slot, ..Record::default() });
+                continue;
+            }
             line.segment.rx.wake_writer();
             line.ring_bell();
         }

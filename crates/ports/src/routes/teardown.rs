@@ -35,7 +35,10 @@ impl Routes {
         let back = self.take_back(number, slot, port, open);
         if let Some(line) = self.lines.get_mut(number) {
             line.credit.see(slot);
-            line.ring_bell();
+            // The owner waits for this if it found there what it did not accept.
+            if !dead || open > 0 {
+                line.ring_bell();
+            }
         }
         self.stirred.push(number);
         let route =

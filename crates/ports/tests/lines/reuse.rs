@@ -84,6 +84,33 @@ fn only_a_dead_ports_slot_is_left_and_with_the_rights_that_there_are() {
     tools::until("the line is closed", || line.is_closed());
 }
 
+#[test]
+fn a_port_whose_senders_have_left_dies_quietly() {
+    let door = Port::new();
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let release = |slot| Record { kind: kind::RELEASE, target: slot, count: 1, ..Record::default() };
+    let destroy = |port| Task::current().destroy(port).expect("a port of ours");
+    let port = receive_right();
+    let held = offered(&mut line, to, port);
+    assert!(line.is_rung_by(|| destroy(port)), "we have a right");
+    assert_eq!(line.credit.closed(held), Some(Closed::Dead));
+    // An end that only sends would never hear that it can use its slots again.
+    let (mut rung, mut accepted) = (0, RxCount::default());
+    line.credit.accept_and_take(0, &mut accepted);
+    for _ in 0..64 {
+        let port = receive_right();
+        let slot = offered(&mut line, to, port);
+        line.credit.accept_and_take(0, &mut accepted);
+        // The library reads this when the port is to die, and not before.
+        line.write_quietly(&release(slot), &[], &[]);
+        rung += u32::from(line.is_rung_by(|| destroy(port)));
+        assert_eq!(line.credit.closed(slot), Some(Closed::Dead));
+        assert_eq!(next(&mut line, kind::LOOK).0.target, slot);
+    }
+    assert_eq!(rung, 1);
+    assert!(!line.is_closed());
+}
+
 /// Gives the library a right to our port at the slot, which is new to it: its name there.
 fn give(line: &mut Line, own: u32, slot: u32, port: &Port) -> u32 {
     let right = WireRight { form: form::FIRST_LINE_RIGHT, value: slot };

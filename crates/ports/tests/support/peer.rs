@@ -165,6 +165,13 @@ impl Line {
 
     /// Writes a record as it should be written, whatever it says; less than all of it if the ring is full.
     pub fn write(&mut self, record: &Record, rest: &[u8], fds: &[BorrowedFd<'_>]) {
+        self.write_quietly(record, rest, fds);
+        self.segment.tx.wake_reader();
+        self.ring();
+    }
+
+    /// As [`Line::write`]; the other end is not woken.
+    pub fn write_quietly(&mut self, record: &Record, rest: &[u8], fds: &[BorrowedFd<'_>]) {
         for some in fds.chunks(objects::FD_BATCH) {
             let _ = objects::send(self.fd_socket.as_fd(), &[&[some.len() as u8]], some);
         }
@@ -173,8 +180,16 @@ impl Line {
             let _ = self.segment.tx.fill(&mut self.tx, &part[..part.len().min(free)]);
         }
         self.segment.tx.publish(&self.tx);
-        self.segment.tx.wake_reader();
-        self.ring();
+    }
+
+    /// Whether the other end, while it does `act`, rings the bell of one that sleeps.
+    pub fn is_rung_by(&self, act: impl FnOnce()) -> bool {
+        let hears = || objects::receive(self.bell.as_fd(), &mut [0; 8], &mut Vec::new()).is_ok();
+        while hears() {}
+        self.segment.rx.arm_reader();
+        act();
+        self.segment.rx.disarm_reader();
+        hears()
     }
 
     /// Rings the bell.
