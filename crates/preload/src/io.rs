@@ -69,7 +69,7 @@ unsafe fn reading(fd: c_int, to: &mut [iovec], flags: c_int, real: impl Fn() -> 
         |stream, fd| {
             // SAFETY: the caller's promise.
             let slices = unsafe { borrowed_slices(to) };
-            match call::receive(stream, fd, slices, flags, false, &Process) {
+            match call::receive(stream, fd, slices, flags, None, &Process) {
                 Ok(Some(got)) => got.bytes as ssize_t,
                 Ok(None) => real(),
                 Err(error) => fail(error) as ssize_t,

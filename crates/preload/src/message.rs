@@ -126,7 +126,7 @@ unsafe extern "C" fn recvmsg(fd: c_int, message: *mut msghdr, flags: c_int) -> s
             // SAFETY: the program's buffers.
             let slices = unsafe { borrowed_slices(&mut list) };
             let has_control = !header.msg_control.is_null() && header.msg_controllen > 0;
-            match call::receive(stream, x, slices, flags, has_control, &Process) {
+            match call::receive(stream, x, slices, flags, Some(has_control), &Process) {
                 Ok(None) => real(),
                 Ok(Some(got)) => {
                     let bytes = got.bytes as ssize_t;

@@ -64,7 +64,8 @@ pub fn await_client(fd: BorrowedFd<'_>, hub: &Hub, program: &impl Program) -> Re
     }
 }
 
-/// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: the caller has a buffer for them. None: the kernel must do it, on the socket.
+/// Receives as recvmsg(2) does on the socket, with its flags. `descriptors`: whether the caller has a buffer for them; None if it
+/// is told of bytes alone. Gives None where the kernel must do it, on the socket.
 ///
 /// # Errors
 /// As recvmsg(2).
@@ -73,7 +74,7 @@ pub fn receive(
     fd: BorrowedFd<'_>,
     to: &mut [IoSliceMut<'_>],
     flags: c_int,
-    descriptors: bool,
+    descriptors: Option<bool>,
     program: &impl Program,
 ) -> Result<Option<Received>, Errno> {
     if flags & (MSG_OOB | MSG_ERRQUEUE) != 0 {
@@ -82,9 +83,11 @@ pub fn receive(
         }
         return Ok(None);
     }
-    let how = How { peek: flags & MSG_PEEK != 0, descriptors };
     let waits = flags & MSG_DONTWAIT == 0 && !stream.nonblocking();
-    let all = flags & MSG_WAITALL != 0 && !how.peek;
+    let peek = flags & MSG_PEEK != 0;
+    let all = flags & MSG_WAITALL != 0 && !peek;
+    // Descriptors end a receive of all, with a buffer or without.
+    let how = How { peek, descriptors: descriptors == Some(true), bare: descriptors.is_none() && !all };
     let want: usize = if all { to.iter().map(|slice| slice.len()).sum() } else { 0 };
     let mut total = Received::default();
     let mut rest = to;

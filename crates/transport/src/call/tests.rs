@@ -72,7 +72,7 @@ impl Ends {
     fn take(&self, flags: c_int, room: usize, fake: &Fake<'_>) -> Result<Option<Vec<u8>>, Errno> {
         let mut buffer = vec![0; room];
         let to = &mut [IoSliceMut::new(&mut buffer)];
-        let got = receive(&self.server.0, self.server.1.as_fd(), to, flags, false, fake)?;
+        let got = receive(&self.server.0, self.server.1.as_fd(), to, flags, Some(false), fake)?;
         Ok(got.map(|got| buffer[..got.bytes].to_vec()))
     }
 }

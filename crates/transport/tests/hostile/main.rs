@@ -381,7 +381,7 @@ fn use_stream(stream: &Stream, x: &OwnedFd, dice: &mut Dice) {
     let mut buffer = vec![0; dice.below(9000)];
     match dice.below(12) {
         0..=3 => {
-            let how = How { peek: dice.below(4) == 0, descriptors: dice.below(2) == 0 };
+            let how = How { peek: dice.below(4) == 0, descriptors: dice.below(2) == 0, ..How::default() };
             let room = buffer.len();
             let (a, b) = buffer.split_at_mut(room / 3);
             if let Ok(got) = stream.receive(x, &mut [IoSliceMut::new(a), IoSliceMut::new(b)], how) {

@@ -138,7 +138,7 @@ impl Client {
     fn receive(&self, buffer: &mut [u8]) -> Result<usize, Errno> {
         match &self.line {
             Some(stream) => stream
-                .receive(self.fd.as_fd(), &mut [IoSliceMut::new(buffer)], How { peek: false, descriptors: true })
+                .receive(self.fd.as_fd(), &mut [IoSliceMut::new(buffer)], How { descriptors: true, ..How::default() })
                 .map(|got| got.bytes),
             None => rustix::io::read(&self.fd, buffer),
         }
