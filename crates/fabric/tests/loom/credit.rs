@@ -191,3 +191,86 @@ fn a_sender_that_ends_and_a_port_that_moves_see_each_other() {
         assert_eq!(u32::from(delivers) + back, u32::from(sent), "once, and not twice");
     });
 }
+
+/// The record by which a sender says that it is done with a slot.
+const LAST: u8 = 2;
+/// The one by which a sender names the slot for another port.
+const NAMED: u8 = 3;
+/// The one by which a sender says that it names none.
+const NONE: u8 = 4;
+
+/// As [`line`], with a slot 0 that had a message, and whose port died. The sender has seen that.
+fn line_of_dead() -> (Sender, Receiver) {
+    let (mut sender, mut receiver) = line(4);
+    sender.send().unwrap();
+    assert!(receiver.read());
+    receiver.credit.accept_and_take(0, &mut receiver.count);
+    receiver.credit.close(0, &receiver.count, Closed::Dead);
+    assert_eq!((sender.credit.closed(0), sender.take_back()), (Some(Closed::Dead), 0));
+    receiver.reader.own.bell.drain();
+    (sender, receiver)
+}
+
+impl Sender {
+    /// Sends what it may to the port that the slot stands for now, until that moves: how many were sent, and how many taken back.
+    fn use_again(&mut self) -> (u32, u32) {
+        let sent = (0..2).filter(|_| self.send().is_ok()).count() as u32;
+        while self.credit.closed(0).is_none() {
+            self.writer.own.bell.wait();
+            self.writer.own.bell.drain();
+        }
+        (sent, self.take_back())
+    }
+
+    /// Begins another use.
+    fn begin_again(&mut self) {
+        self.credit.unsee(0);
+        self.count = TxCount::default();
+        assert_eq!(self.credit.untaken(0, &self.count), 0, "nothing is left of the first use");
+    }
+}
+
+impl Receiver {
+    /// Takes the sender's word that it is done with the slot.
+    fn reset(&mut self) {
+        assert_eq!(self.reader.read(1), [LAST]);
+        self.credit.reset(0);
+        self.count = RxCount::default();
+    }
+
+    /// Accepts one message at most for the slot's second port, which moves: how many were accepted, and how many dropped.
+    fn use_again(&mut self) -> (u32, u32) {
+        let accepted = u32::from(self.read());
+        (0..accepted).for_each(|_| self.credit.accept_and_take(0, &mut self.count));
+        self.wake();
+        self.close();
+        (accepted, self.drop_rest())
+    }
+}
+
+/// An even slot: its sender names it again once it sees that it is reset, and is told of that by nobody.
+#[test]
+fn a_slot_that_its_sender_names_again_is_as_at_first() {
+    check(|| {
+        let (mut sender, mut receiver) = line_of_dead();
+        let receiving = spawn(move || {
+            receiver.reset();
+            let named = receiver.reader.read(1) == [NAMED];
+            named.then(|| {
+                receiver.credit.open(0, LIMIT);
+                receiver.use_again()
+            })
+        });
+        sender.writer.write(&[LAST]);
+        if sender.credit.is_reset(0) {
+            sender.begin_again();
+            sender.writer.write(&[NAMED]);
+            let (sent, back) = sender.use_again();
+            let (accepted, dropped) = receiving.join().unwrap().expect("it was named");
+            assert_eq!((accepted + back, dropped), (sent, back));
+        } else {
+            sender.writer.write(&[NONE]);
+            assert_eq!(receiving.join().unwrap(), None);
+        }
+    });
+}
