@@ -43,10 +43,11 @@ impl Line {
         self.ins[index] = Some(it);
     }
 
-    /// Whether the other end can offer its slot for a port: it is new, or this end is done with it.
+    /// Whether the other end can offer its slot for a port: it is one of those that an owner gives out, and new, or this end is done
+    /// with it. One that this end names would come to stand for two ports.
     pub fn may_be_offered(&self, slot: u32) -> bool {
         let index = slot as usize;
-        index < SLOTS && self.outs.get(index).is_none_or(|out| out.is_none_or(|out| out.done))
+        !slot.is_multiple_of(2) && index < SLOTS && self.outs.get(index).is_none_or(|out| out.is_none_or(|out| out.done))
     }
 
     /// A slot of the other end for a port whose receive right is about to go there: this end names it, and may send to it
