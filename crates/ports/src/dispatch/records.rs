@@ -182,8 +182,13 @@ impl Inner {
                     return Ok(true);
                 }
                 if !line.ended || !objects::hung_up(&line.bell) {
-                    // The sender takes it back, and rings; nothing behind it is looked at before.
-                    line.blocked = true;
+                    // The sender takes it back, and rings; nothing behind it is looked at before. A port that nobody was thought to
+                    // hold died without a bell: this sender has got a right by another way meanwhile, and is told now.
+                    let dead = slot.dead;
+                    if !std::mem::replace(&mut line.blocked, true) && dead {
+                        line.segment.rx.wake_writer();
+                        line.ring_bell();
+                    }
                     return Ok(false);
                 }
             }

@@ -265,3 +265,45 @@ fn one_line_serves_any_number_of_ports() {
     }
     assert!(child.wait().expect("its end").success());
 }
+
+/// The numbers that an end names itself are not the other's to offer: two ports would share a slot, and a send to one of them would look
+/// for a way for ever.
+#[test]
+fn an_end_offers_none_of_the_slots_that_the_other_names() {
+    for slot in [0, 2, 4] {
+        let own = receive_right();
+        let mut line = line_of_ours(own);
+        let port = Port::new();
+        let right = WireRight { form: form::FIRST_LINE_RIGHT, value: slot };
+        let (record, rest) = with_right(message(0, 62), right, &[], 1);
+        line.write(&record, &rest, &[port.s.as_fd()]);
+        tools::until("the line is closed", || line.is_closed());
+    }
+}
+
+/// A port dies quietly when its owner knows of no holder. What a sender wrote that had got another right meanwhile keeps nothing behind it
+/// waiting.
+#[test]
+fn a_sender_that_attached_again_hears_of_a_quiet_death() {
+    let door = Port::new();
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let (port, other) = (receive_right(), receive_right());
+    let slot_of_other = offered(&mut line, to, other);
+    assert_eq!(send(&Msg::new(60, (to, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port])), Code::SUCCESS);
+    let (_, rest, fds) = line.read();
+    let slot = WireRight::read_from_prefix(&rest[32..]).expect("a right").0.value;
+    line.write(&Record { kind: kind::RELEASE, target: slot, count: 1, ..Record::default() }, &[], &[]);
+    tools::until("it is read", || line.unread() == 0);
+    // A right from a third task, and a message: the owner has not read them when the port dies.
+    line.write_quietly(&Record { kind: kind::ATTACH, target: slot, fds: 1, ..Record::default() }, &[], &[fds[0].as_fd()]);
+    line.write_quietly(&message(slot, 80), &[], &[]);
+    Task::current().destroy(port).expect("a port of ours");
+    assert_eq!(line.credit.closed(slot), Some(Closed::Dead));
+    while line.take_bell() {}
+    line.write(&message(slot_of_other, 81), &[], &[]);
+    tools::until("a bell", || line.take_bell());
+    // As a sender does that is rung.
+    line.credit.see(slot);
+    line.ring();
+    assert_eq!(receive(other).id(), 81);
+}

@@ -184,12 +184,16 @@ impl Line {
 
     /// Whether the other end, while it does `act`, rings the bell of one that sleeps.
     pub fn is_rung_by(&self, act: impl FnOnce()) -> bool {
-        let hears = || objects::receive(self.bell.as_fd(), &mut [0; 8], &mut Vec::new()).is_ok();
-        while hears() {}
+        while self.take_bell() {}
         self.segment.rx.arm_reader();
         act();
         self.segment.rx.disarm_reader();
-        hears()
+        self.take_bell()
+    }
+
+    /// Takes a bell; false if there is none.
+    pub fn take_bell(&self) -> bool {
+        objects::receive(self.bell.as_fd(), &mut [0; 8], &mut Vec::new()).is_ok()
     }
 
     /// Rings the bell.
