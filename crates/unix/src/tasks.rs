@@ -63,6 +63,12 @@ fn open_process(pid: u32) -> Result<OwnedFd, Errno> {
     pidfd_open(Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, PidfdFlags::empty())
 }
 
+/// A thread, whose descriptors are its process's also when that one's first thread has ended. Before Linux 6.9 there is no such descriptor.
+pub(crate) fn open_thread(tid: u32) -> Result<OwnedFd, Errno> {
+    let of_a_thread = PidfdFlags::from_bits_retain(libc::O_EXCL as u32);
+    pidfd_open(Pid::from_raw(tid.cast_signed()).ok_or(Errno::SRCH)?, of_a_thread)
+}
+
 impl Tasks {
     pub(crate) fn new(start: TreePath) -> Self {
         Self { processes: HashMap::new(), threads: HashMap::new(), start, entered: Vec::new() }

@@ -1,0 +1,91 @@
+//! Single calls in the net that give what they give natively.
+
+mod harness;
+
+use harness::build::{build_c, scratch_in_target};
+use harness::process::clean;
+use harness::{Running, SLIPWAY};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Each way to run a command: natively, with the server alone, with the emulation library.
+const WAYS: [Option<&[&str]>; 3] = [None, Some(&["--net-only"]), Some(&[])];
+
+/// A command that runs these words in a directory, natively or in a layer that is discarded.
+fn command(dir: &Path, way: Option<&[&str]>, words: &[&str]) -> Command {
+    let net: Vec<&str> =
+        way.into_iter().flat_map(|options| [&[SLIPWAY, "unix", "--quiet", "--discard"], options, &["--"]].concat()).collect();
+    let words = [&net[..], words].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(dir).env("XDG_STATE_HOME", dir.join("../state"));
+    clean(&mut command);
+    command
+}
+
+/// What these words print each way in a directory that `before` has filled; it must be the same, and they must succeed.
+fn same(before: impl Fn(&Path), words: &[&str]) -> String {
+    let said = WAYS.map(|way| {
+        let dir = scratch_in_target();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).expect("mkdir");
+        before(&work);
+        let ran = Running::start(command(&work, way, words)).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{way:?}: {ran:?}");
+        ran.stdout
+    });
+    let [native, served, emulated] = said;
+    assert_eq!(served, native, "--net-only");
+    assert_eq!(emulated, native);
+    native
+}
+
+const THREAD: &str = r#"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+static int first_has_ended(void) {
+    char path[64], text[512], *state;
+    sprintf(path, "/proc/self/task/%d/stat", getpid());
+    FILE *file = fopen(path, "r");
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return (state = strrchr(text, ')')) && state[2] == 'Z';
+}
+static void *second(void *unused) {
+    while (!first_has_ended())
+        continue;
+    close(open("new", O_CREAT | O_WRONLY, 0644));
+    int found = 0;
+    DIR *dir = opendir(".");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        found |= !strcmp(entry->d_name, "new");
+    errno = 0;
+    struct sockaddr_un address = {AF_UNIX, "socket"};
+    printf("%d ", found);
+    printf("%d ", bind(socket(AF_UNIX, SOCK_STREAM, 0), (void *)&address, sizeof address));
+    printf("%d ", inotify_add_watch(inotify_init(), ".", IN_CREATE));
+    printf("%d ", chdir("/"));
+    printf("%s %s\n", getcwd(0, 0), strerror(errno));
+    exit(0);
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, second, 0);
+    pthread_exit(0);
+}
+"#;
+
+#[test]
+fn a_thread_goes_on_when_the_first_one_has_ended() {
+    let build = |dir: &Path| build_c(THREAD, &dir.join("thread"), &["-pthread"]);
+    assert_eq!(same(build, &["./thread"]), "1 0 1 0 / Success\n");
+}
