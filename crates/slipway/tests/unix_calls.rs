@@ -89,3 +89,20 @@ fn a_thread_goes_on_when_the_first_one_has_ended() {
     let build = |dir: &Path| build_c(THREAD, &dir.join("thread"), &["-pthread"]);
     assert_eq!(same(build, &["./thread"]), "1 0 1 0 / Success\n");
 }
+
+#[test]
+fn what_a_process_sends_to_its_group_comes_once() {
+    let dir = scratch_in_target();
+    let work = dir.path().join("work");
+    fs::create_dir(&work).expect("mkdir");
+    for way in WAYS {
+        // What was sent before comes before.
+        let script = "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; kill -USR1 0; echo ready; while :; do read x; done";
+        let mut running = Running::start(command(&work, way, &["sh", "-c", script]));
+        running.wait_line("ready");
+        let pid = rustix::process::Pid::from_raw(running.pid().cast_signed()).expect("a process");
+        rustix::process::kill_process(pid, rustix::process::Signal::USR2).expect("kill");
+        let ran = running.finish();
+        assert_eq!((ran.code(), ran.stdout.as_str()), (0, "one\nready\ntwo\n"), "{way:?}: {ran:?}");
+    }
+}

@@ -59,6 +59,16 @@ fn field(status: &str, name: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
+/// The parent of a process that is there.
+fn parent(pid: u32) -> Option<u32> {
+    field(&status(pid).ok()?, "PPid:")
+}
+
+/// Whether a process is `ancestor`, its child, or below that.
+pub(crate) fn descends(pid: u32, ancestor: u32) -> bool {
+    std::iter::successors(Some(pid), |pid| parent(*pid)).take_while(|pid| *pid > 1).any(|pid| pid == ancestor)
+}
+
 fn open_process(pid: u32) -> Result<OwnedFd, Errno> {
     pidfd_open(Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, PidfdFlags::empty())
 }
@@ -113,7 +123,7 @@ impl Tasks {
             if let Some(process) = self.processes.get(&pid) {
                 return process.cwd.clone();
             }
-            parent = status(pid).ok().and_then(|status| field(&status, "PPid:"));
+            parent = self::parent(pid);
         }
         self.start.clone()
     }
@@ -139,7 +149,7 @@ impl Tasks {
     /// Whether a process may have its memory in common with its parent.
     pub(crate) fn shares_memory(&self, pid: u32) -> bool {
         let parent = self.get(pid).and_then(|process| sys::parent_of(process.pidfd.as_fd()));
-        let parent = parent.or_else(|| field(&status(pid).ok()?, "PPid:"));
+        let parent = parent.or_else(|| self::parent(pid));
         parent.is_none_or(|parent| sys::may_share_memory(pid, parent))
     }
 
