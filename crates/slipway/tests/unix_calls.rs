@@ -106,3 +106,28 @@ fn what_a_process_sends_to_its_group_comes_once() {
         assert_eq!((ran.code(), ran.stdout.as_str()), (0, "one\nready\ntwo\n"), "{way:?}: {ran:?}");
     }
 }
+
+#[test]
+fn a_limit_on_descriptors_is_the_commands_too() {
+    let said = same(|_| (), &["sh", "-c", "ulimit -Sn"]);
+    assert_ne!(said, "77\n");
+    let dir = scratch_in_target();
+    let mut limited = Command::new("sh");
+    limited.args([
+        "-c",
+        "ulimit -Sn 77; exec \"$@\"",
+        "sh",
+        SLIPWAY,
+        "unix",
+        "--quiet",
+        "--discard",
+        "--",
+        "sh",
+        "-c",
+        "ulimit -Sn",
+    ]);
+    limited.env("XDG_STATE_HOME", dir.path().join("state"));
+    clean(&mut limited);
+    let ran = Running::start(limited).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "77\n"), "{ran:?}");
+}
