@@ -131,3 +131,24 @@ fn a_limit_on_descriptors_is_the_commands_too() {
     let ran = Running::start(limited).finish();
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "77\n"), "{ran:?}");
 }
+
+const PATH_ONLY: &str = r#"
+import ctypes, os
+c = ctypes.CDLL(None, use_errno=True)
+fd, here = os.open(os.path.abspath("file"), os.O_PATH), os.open("file", os.O_RDONLY)
+def call(name, *args):
+    print(name, "done" if getattr(c, name)(*args) == 0 else os.strerror(ctypes.get_errno()))
+call("fchmod", fd, 0o600); call("fchown", fd, os.getuid(), os.getgid()); call("futimens", fd, None)
+call("fsetxattr", fd, b"user.a", b"b", 1, 0); call("fremovexattr", fd, b"user.a")
+print(oct(os.stat("file").st_mode))
+call("fchownat", fd, b"", os.getuid(), os.getgid(), 0x1000); call("syscall", 452, fd, b"", 0o640, 0x1000)
+fd = os.open(os.path.abspath("other"), os.O_PATH); call("utimensat", fd, b"", None, 0x1000)
+call("fchmod", here, 0o604); print(oct(os.stat("file").st_mode))
+"#;
+
+#[test]
+fn nothing_is_changed_by_a_descriptor_that_stands_for_a_name() {
+    let fill = |dir: &Path| ["file", "other"].iter().for_each(|name| fs::write(dir.join(name), name).expect("write"));
+    let said = same(fill, &["/usr/bin/python3", "-c", PATH_ONLY]);
+    assert_eq!(said.matches("Bad file descriptor").count(), 5, "{said}");
+}
