@@ -152,3 +152,25 @@ fn nothing_is_changed_by_a_descriptor_that_stands_for_a_name() {
     let said = same(fill, &["/usr/bin/python3", "-c", PATH_ONLY]);
     assert_eq!(said.matches("Bad file descriptor").count(), 5, "{said}");
 }
+
+const RESOLVES: &str = r#"
+import ctypes, os
+c = ctypes.CDLL(None, use_errno=True)
+class How(ctypes.Structure): _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+here, nofollow = os.open(".", os.O_RDONLY), os.O_PATH | os.O_NOFOLLOW
+for path, flags in [("/proc/self/exe", 0), ("/proc/self/exe", nofollow), ("/proc/self/cwd/file", 0), ("/proc/self/root/dev/null", 0),
+        ("/proc/thread-self/fd/%d/file" % here, 0), ("/proc/self/status", 0), ("/dev/null", 0), ("file", 0), ("link", 0), ("none", 0)]:
+    for dir in here, -100:
+        fd = c.syscall(437, dir, path.encode(), ctypes.byref(How(flags, 0, 2)), 24)
+        print(path, flags, "opened" if fd >= 0 else os.strerror(ctypes.get_errno()))
+"#;
+
+#[test]
+fn magic_links_are_not_followed_where_openat2_forbids_it() {
+    let fill = |dir: &Path| {
+        fs::write(dir.join("file"), "").expect("write");
+        std::os::unix::fs::symlink("file", dir.join("link")).expect("link");
+    };
+    let said = same(fill, &["/usr/bin/python3", "-c", RESOLVES]);
+    assert_eq!(said.matches("Too many levels").count(), 8, "{said}");
+}
