@@ -174,3 +174,28 @@ fn magic_links_are_not_followed_where_openat2_forbids_it() {
     let said = same(fill, &["/usr/bin/python3", "-c", RESOLVES]);
     assert_eq!(said.matches("Too many levels").count(), 8, "{said}");
 }
+
+const MANY: &str = r#"
+import os
+said, say = os.pipe(); end, ends = os.pipe(); seen = set()
+for n in range(80):
+    if os.fork() == 0:
+        os.close(ends)
+        try: os.stat("/none")
+        except OSError as error: os.write(say, bytes([error.errno]))
+        os.read(end, 1); os._exit(0)
+    seen |= set(os.read(said, 1))
+print(sorted(os.strerror(error) for error in seen))
+"#;
+
+#[test]
+fn a_server_without_descriptors_says_so() {
+    let dir = scratch_in_target();
+    let mut limited = Command::new("sh");
+    // The server has one for each process.
+    limited.args(["-c", "ulimit -n 60; exec \"$@\"", "sh", SLIPWAY, "unix", "--quiet", "--discard", "--net-only", "--"]);
+    limited.args(["/usr/bin/python3", "-c", MANY]).env("XDG_STATE_HOME", dir.path().join("state"));
+    clean(&mut limited);
+    let ran = Running::start(limited).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "['No such file or directory', 'Too many open files']\n"), "{ran:?}");
+}

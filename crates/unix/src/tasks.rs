@@ -6,6 +6,7 @@
 use crate::sys;
 use rustix::{
     fd::{AsFd, OwnedFd},
+    fs::{Mode, OFlags},
     io::Errno,
     process::{Pid, PidfdFlags, pidfd_open},
 };
@@ -45,10 +46,11 @@ pub(crate) struct Tasks {
 /// The status of a process or thread, in two calls of the kernel.
 ///
 /// # Errors
-/// It is gone.
+/// ESRCH: it is gone; those of open.
 pub(crate) fn status(id: u32) -> Result<String, Errno> {
     let mut bytes = vec![0; 16 << 10];
-    let file = fs::File::open(format!("/proc/{id}/status")).map_err(|_| Errno::SRCH)?;
+    let file = rustix::fs::open(format!("/proc/{id}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let file = file.map_err(|error| if error == Errno::NOENT { Errno::SRCH } else { error })?;
     let count = rustix::io::read(&file, &mut bytes)?;
     bytes.truncate(count);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -87,7 +89,7 @@ impl Tasks {
     /// The process of a thread, which is entered if it is new.
     ///
     /// # Errors
-    /// ESRCH if it is gone.
+    /// ESRCH if it is gone; EMFILE and ENFILE where the server can't have more descriptors.
     pub(crate) fn caller(&mut self, tid: u32, at: u64) -> Result<Caller, Errno> {
         if self.processes.contains_key(&tid) {
             return Ok(Caller { tid, pid: tid, at });
@@ -98,7 +100,11 @@ impl Tasks {
             return Ok(Caller { tid, pid: *pid, at });
         }
         // There is one of a process's first thread only.
-        if let Ok(pidfd) = open_process(tid)
+        let opened = open_process(tid);
+        if let Err(error @ (Errno::MFILE | Errno::NFILE)) = opened {
+            return Err(error);
+        }
+        if let Ok(pidfd) = opened
             && let Some(parent) = sys::parent_of(pidfd.as_fd())
         {
             let cwd = self.inherited(Some(parent));
