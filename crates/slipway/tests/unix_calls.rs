@@ -199,3 +199,19 @@ fn a_server_without_descriptors_says_so() {
     let ran = Running::start(limited).finish();
     assert_eq!((ran.code(), ran.stdout.as_str()), (0, "['No such file or directory', 'Too many open files']\n"), "{ran:?}");
 }
+
+#[test]
+fn a_process_with_a_number_of_its_own_has_a_directory() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else may make a namespace of processes.
+        return;
+    }
+    let fill = |dir: &Path| {
+        for name in ["a", "b"] {
+            fs::create_dir(dir.join(name)).expect("mkdir");
+            fs::write(dir.join(name).join(name), name).expect("write");
+        }
+    };
+    let script = "cd a; test -e a && echo a; cd ../b; test -e a && echo a in b; test -e b && echo b; cat b";
+    assert_eq!(same(fill, &["unshare", "--pid", "--fork", "sh", "-c", script]), "a\nb\nb");
+}
