@@ -120,6 +120,81 @@ fn a_layer_below_another_is_kept_first() {
     assert_eq!(fs::read_to_string(bench.host().join("made/one")).expect("read"), "again");
 }
 
+/// The names that hosts are changed at, to how.
+const MEDDLED: [(&str, &str, &str); 3] = [
+    // Written over, replaced, and replaced where it is to be removed.
+    ("file", "file", "it was changed on the host"),
+    ("becomes-dir", "another", "it was changed on the host"),
+    ("removed", "another", "it was changed on the host"),
+];
+
+/// Keeps while the host is changed before the first step at which `is_time`; what came of that, when nothing of it is on the host.
+fn meddled(name: &str, through: &str, is_time: impl Fn(&Bench) -> bool) -> (Bench, Result<Kept, Error>) {
+    let bench = Bench::new();
+    let host = bench.host();
+    let mut is_done = false;
+    let mut step = || {
+        if !is_done && is_time(&bench) {
+            is_done = true;
+            fs::write(host.join(through), "mine, longer").expect("write");
+            fs::rename(host.join(through), host.join(name)).expect("rename");
+        }
+    };
+    let kept = bench.keep(&mut step);
+    assert!(is_done);
+    assert_clean(&host);
+    assert_eq!(fs::read_to_string(host.join(name)).expect("read"), "mine, longer");
+    fs::write(host.join(name), "").expect("write");
+    let other = Bench::new();
+    fs::write(other.host().join(name), "").expect("write");
+    assert!(tree_of(&host) == tree_of(&other.host()), "half of it is on the host");
+    (bench, kept)
+}
+
+#[test]
+fn what_changes_on_the_host_while_files_are_prepared_is_a_conflict() {
+    for (name, through, why) in MEDDLED {
+        let (bench, kept) = meddled(name, through, |bench| bench.host().join(".slipway-keep-l-0").exists());
+        match kept.expect("keep") {
+            Kept::Conflicts(list) => assert_eq!((list[0].path.clone(), list[0].why), (path(name), why)),
+            Kept::Done(count) => panic!("kept {count}"),
+        }
+        assert_eq!(bench.conflicts(), [(format!("/{name}"), why)]);
+    }
+}
+
+#[test]
+fn what_changes_on_the_host_while_names_are_changed_is_put_back() {
+    for (name, through, why) in MEDDLED {
+        // The first step after the last comparison.
+        let is_time = |bench: &Bench| {
+            let plan = fs::read_to_string(bench.store.dir().join("l/keep.plan")).unwrap_or_default();
+            bench.store.dir().join("l/keep.commit").exists() || plan.contains("\"marks\":[") && !plan.contains("\"marks\":[]")
+        };
+        let (bench, kept) = meddled(name, through, is_time);
+        match kept {
+            Err(Error::Io { what, .. }) => assert!(what.contains(name) && what.contains("meanwhile"), "{what}"),
+            other => panic!("{name}: {other:?}"),
+        }
+        assert_eq!(bench.conflicts(), [(format!("/{name}"), why)]);
+    }
+}
+
+#[test]
+fn what_is_prepared_in_a_directory_that_is_made_anew_is_no_conflict() {
+    let bench = Bench::new();
+    bench.change(|view| {
+        let dir = view.find(&path("dir")).expect("find");
+        view.rename(&dir, &path("away"), rustix::fs::RenameFlags::empty()).expect("rename");
+        view.make_dir(&path("dir"), rustix::fs::Mode::RWXU).expect("mkdir");
+        bench.put(view, "dir/a", "another");
+    });
+    assert!(matches!(bench.keep(&mut || {}).expect("keep"), Kept::Done(_)));
+    assert_clean(&bench.host());
+    assert_eq!(fs::read_to_string(bench.host().join("dir/a")).expect("read"), "another");
+    assert!(!bench.host().join("dir/sub").exists() && bench.host().join("away/sub/b").exists());
+}
+
 /// The keep failed at what is in its way, and left the host as it was; without that it succeeds.
 fn assert_undone(bench: &Bench, kept: Result<Kept, Error>, old: &Tree) {
     let host = bench.host();
@@ -143,8 +218,8 @@ fn a_step_that_fails_undoes_those_before_it() {
         let mut count = 0;
         let mut step = || {
             count += 1;
-            // After staging, the name that a step must leave free is taken.
-            if host.join(".slipway-keep-l-0").exists() {
+            // After it was decided, the name that a step must leave free is taken.
+            if bench.store.dir().join("l/keep.commit").exists() {
                 let _ = fs::write(host.join("renamed"), "in the way");
             }
         };

@@ -16,11 +16,13 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The entry leaves the stack as the kernel made it, for the loader. */
+/* The entry leaves the stack as the kernel made it, for the loader. One that has run already, by name (ld.so slipway), gives a function to be called at the
+ * end, where the kernel gives none: then the C library is all that is left to start. */
 #if defined __x86_64__
 #define MACHINE EM_X86_64
 #define LOADER "/lib64/ld-linux-x86-64.so.2"
 __asm__(".text\n.globl slipway_entry\n.hidden slipway_entry\n.type slipway_entry, @function\nslipway_entry:\n"
+        "test %rdx, %rdx\njnz _start\n"
         "xor %ebp, %ebp\nmov %rsp, %rbx\nmov %rsp, %rdi\nand $-16, %rsp\ncall slipway_begin\nmov %rbx, %rsp\nxor %edx, %edx\njmp *%rax\n");
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {
@@ -33,6 +35,7 @@ static long call(long number, long a, long b, long c, long d, long e, long f)
 #define MACHINE EM_AARCH64
 #define LOADER "/lib/ld-linux-aarch64.so.1"
 __asm__(".text\n.globl slipway_entry\n.hidden slipway_entry\n.type slipway_entry, %function\nslipway_entry:\n"
+        "cbz x0, 1f\nb _start\n1:\n"
         "mov x29, #0\nmov x30, #0\nmov x19, sp\nmov x0, sp\nbl slipway_begin\nmov x16, x0\nmov x0, #0\nmov sp, x19\nbr x16\n");
 static long call(long number, long a, long b, long c, long d, long e, long f)
 {

@@ -52,6 +52,18 @@ fn no_library_is_loaded_on_the_way() {
 }
 
 #[test]
+fn the_loader_may_be_named() {
+    let loader = if cfg!(target_arch = "aarch64") { "/lib/ld-linux-aarch64.so.1" } else { "/lib64/ld-linux-x86-64.so.2" };
+    let bench = Bench::new();
+    let mut by_loader = Command::new(loader);
+    bench.prepare(&mut by_loader);
+    by_loader.args([harness::SLIPWAY, "--version"]);
+    let said = Running::start(bench.slipway(&["--version"])).succeed();
+    assert!(said.starts_with("slipway "), "{said}");
+    assert_eq!(Running::start(by_loader).succeed(), said);
+}
+
+#[test]
 fn programs_are_found_as_by_the_command_line() {
     let bench = Bench::new();
     let seen = agree(&bench, &["env"], &|_| {});

@@ -117,6 +117,11 @@ pub(crate) fn is_change_of_user(number: i32) -> bool {
     USERS.contains(&number.into())
 }
 
+/// Calls that the kernel carries out, and the server has to know of where they make a namespace of processes.
+pub(crate) fn is_new_namespace(number: i32) -> bool {
+    [libc::SYS_unshare, libc::SYS_clone].contains(&number.into())
+}
+
 pub(crate) const FCHMODAT2: c_long = 452;
 
 /// Calls of newer kernels, the same numbers on all machines: as if the kernel didn't have them, so that programs use the older ones.
@@ -286,7 +291,8 @@ pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
         program.push(answer(ALLOW));
     };
     for number in [libc::SYS_unshare, libc::SYS_clone] {
-        with_argument(number, 0, when(libc::BPF_JSET, namespaces as u32, refuse(libc::EPERM)).to_vec());
+        let refused = when(libc::BPF_JSET, namespaces as u32, refuse(libc::EPERM));
+        with_argument(number, 0, [refused, when(libc::BPF_JSET, libc::CLONE_NEWPID as u32, NOTIFY)].concat());
     }
     let typing = TYPING.iter().filter(|_| contain).flat_map(|request| when(equal, *request, refuse(libc::EPERM)));
     let ioctls = IOCTLS.iter().flat_map(|request| when(equal, *request, refuse(libc::EOPNOTSUPP)));
@@ -372,6 +378,7 @@ mod tests {
         assert_eq!(call(libc::SYS_mount, [0; 6]), ERRNO | libc::EPERM as u32);
         assert_eq!(call(libc::SYS_clone, [libc::CLONE_NEWUSER as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
         assert_eq!(call(libc::SYS_clone, [libc::SIGCHLD as u32, 0, 0, 0, 0, 0]), ALLOW);
+        assert_eq!(call(libc::SYS_unshare, [libc::CLONE_NEWPID as u32, 0, 0, 0, 0, 0]), NOTIFY);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x4008_6602, 0, 0, 0, 0]), ERRNO | libc::EOPNOTSUPP as u32);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x5401, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x4004_9409, 0, 0, 0, 0]), ALLOW, "FICLONE");

@@ -1,7 +1,7 @@
 //! Running a command in the net, from the process that the user started: it passes signals on, stops when the command stops, and ends as
 //! the command ends.
 
-use crate::{calls::Server, exec::Execs, index::Index, supervise::supervise, sys};
+use crate::{calls::Server, exec::Execs, index::Index, supervise::supervise, sys, tasks::descends};
 use rustix::{
     event::{PollFd, PollFlags, poll},
     fd::AsFd,
@@ -67,6 +67,8 @@ pub(crate) enum Report {
 #[derive(Debug)]
 pub struct Running {
     kernel_dir: std::path::PathBuf,
+    /// The server's process, below which all of the command's are.
+    server: Pid,
     reports: BufReader<File>,
     signals: rustix::fd::OwnedFd,
     command: Option<Pid>,
@@ -93,11 +95,12 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
     let old_mask = sys::mask_signals(None);
     let signals = sys::signals()?;
     let (read, write) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
-    if sys::fork()?.is_some() {
+    if let Some(server) = sys::fork()? {
         // The server's process removes it.
         let kernel_dir = kernel_dir.keep();
         return Ok(Running {
             kernel_dir,
+            server,
             reports: BufReader::new(File::from(read)),
             signals,
             command: None,
@@ -186,9 +189,11 @@ impl Running {
         }
     }
 
-    /// What a terminal sends reaches the command by itself; what continues this process continues the command.
+    /// What a terminal sends reaches the command by itself, and so does what one of its own processes sends to their group; what continues
+    /// this process continues the command.
     fn pass_on(&self, signal: sys::Signal) {
-        if (signal.is_for_us_alone || signal.number == libc::SIGCONT)
+        let server = self.server.as_raw_nonzero().get().cast_unsigned();
+        if (signal.sender.is_some_and(|sender| !descends(sender, server)) || signal.number == libc::SIGCONT)
             && signal.number != libc::SIGCHLD
             && let (Some(command), Some(signal)) = (self.command, Signal::from_named_raw(signal.number))
         {

@@ -60,7 +60,6 @@ pub(crate) fn supervise(
     record: Option<&Path>,
     front: File,
 ) -> Result<(), Errno> {
-    sys::raise_descriptors();
     let old = rustix::process::umask(Mode::empty());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let (to_command, from_command) = std::os::unix::net::UnixStream::pair().map_err(|_| Errno::MFILE)?;
@@ -70,6 +69,8 @@ pub(crate) fn supervise(
         become_command(program, kernel_dir, &from_command, tell_failure.into());
     };
     drop((from_command, tell_failure));
+    // The command has the limit that it was started with.
+    sys::raise_descriptors();
     // Who reads what the command writes sees its end with the command's.
     if let Ok(null) = rustix::fs::open("/dev/null", rustix::fs::OFlags::RDWR | rustix::fs::OFlags::CLOEXEC, Mode::empty()) {
         let _ = rustix::stdio::dup2_stdin(&null).and_then(|()| rustix::stdio::dup2_stdout(&null));

@@ -228,8 +228,8 @@ pub(crate) fn signals() -> Result<OwnedFd, Errno> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Signal {
     pub(crate) number: i32,
-    /// A process sent it, to this one alone as far as can be told; a terminal's go to all of its group.
-    pub(crate) is_for_us_alone: bool,
+    /// The process that sent it. A terminal's, which go to all of its group, have none.
+    pub(crate) sender: Option<u32>,
 }
 
 /// The next of the signals, if there is one.
@@ -237,8 +237,9 @@ pub(crate) fn next_signal(fd: &OwnedFd) -> Option<Signal> {
     let mut bytes = [0_u8; size_of::<libc::signalfd_siginfo>()];
     let count = rustix::io::read(fd, &mut bytes).ok()?;
     let word = |at: usize| i32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap_or_default());
-    // The first is the number, the third the code.
-    (count == bytes.len()).then(|| Signal { number: word(0), is_for_us_alone: word(8) <= 0 })
+    // The first is the number, the third the code, the fourth the process.
+    let sender = (word(8) <= 0).then(|| word(12).cast_unsigned());
+    (count == bytes.len()).then(|| Signal { number: word(0), sender })
 }
 
 /// Ends this process by a signal, as its command ended.

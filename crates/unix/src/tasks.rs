@@ -6,6 +6,7 @@
 use crate::sys;
 use rustix::{
     fd::{AsFd, OwnedFd},
+    fs::{Mode, OFlags},
     io::Errno,
     process::{Pid, PidfdFlags, pidfd_open},
 };
@@ -45,10 +46,11 @@ pub(crate) struct Tasks {
 /// The status of a process or thread, in two calls of the kernel.
 ///
 /// # Errors
-/// It is gone.
+/// ESRCH: it is gone; those of open.
 pub(crate) fn status(id: u32) -> Result<String, Errno> {
     let mut bytes = vec![0; 16 << 10];
-    let file = fs::File::open(format!("/proc/{id}/status")).map_err(|_| Errno::SRCH)?;
+    let file = rustix::fs::open(format!("/proc/{id}/status"), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let file = file.map_err(|error| if error == Errno::NOENT { Errno::SRCH } else { error })?;
     let count = rustix::io::read(&file, &mut bytes)?;
     bytes.truncate(count);
     Ok(String::from_utf8_lossy(&bytes).into_owned())
@@ -59,8 +61,24 @@ fn field(status: &str, name: &str) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix(name))?.split_whitespace().next()?.parse().ok()
 }
 
+/// The parent of a process that is there.
+fn parent(pid: u32) -> Option<u32> {
+    field(&status(pid).ok()?, "PPid:")
+}
+
+/// Whether a process is `ancestor`, its child, or below that.
+pub(crate) fn descends(pid: u32, ancestor: u32) -> bool {
+    std::iter::successors(Some(pid), |pid| parent(*pid)).take_while(|pid| *pid > 1).any(|pid| pid == ancestor)
+}
+
 fn open_process(pid: u32) -> Result<OwnedFd, Errno> {
     pidfd_open(Pid::from_raw(pid.cast_signed()).ok_or(Errno::SRCH)?, PidfdFlags::empty())
+}
+
+/// A thread, whose descriptors are its process's also when that one's first thread has ended. Before Linux 6.9 there is no such descriptor.
+pub(crate) fn open_thread(tid: u32) -> Result<OwnedFd, Errno> {
+    let of_a_thread = PidfdFlags::from_bits_retain(libc::O_EXCL as u32);
+    pidfd_open(Pid::from_raw(tid.cast_signed()).ok_or(Errno::SRCH)?, of_a_thread)
 }
 
 impl Tasks {
@@ -71,7 +89,7 @@ impl Tasks {
     /// The process of a thread, which is entered if it is new.
     ///
     /// # Errors
-    /// ESRCH if it is gone.
+    /// ESRCH if it is gone; EMFILE and ENFILE where the server can't have more descriptors.
     pub(crate) fn caller(&mut self, tid: u32, at: u64) -> Result<Caller, Errno> {
         if self.processes.contains_key(&tid) {
             return Ok(Caller { tid, pid: tid, at });
@@ -82,7 +100,11 @@ impl Tasks {
             return Ok(Caller { tid, pid: *pid, at });
         }
         // There is one of a process's first thread only.
-        if let Ok(pidfd) = open_process(tid)
+        let opened = open_process(tid);
+        if let Err(error @ (Errno::MFILE | Errno::NFILE)) = opened {
+            return Err(error);
+        }
+        if let Ok(pidfd) = opened
             && let Some(parent) = sys::parent_of(pidfd.as_fd())
         {
             let cwd = self.inherited(Some(parent));
@@ -107,7 +129,7 @@ impl Tasks {
             if let Some(process) = self.processes.get(&pid) {
                 return process.cwd.clone();
             }
-            parent = status(pid).ok().and_then(|status| field(&status, "PPid:"));
+            parent = self::parent(pid);
         }
         self.start.clone()
     }
@@ -133,7 +155,7 @@ impl Tasks {
     /// Whether a process may have its memory in common with its parent.
     pub(crate) fn shares_memory(&self, pid: u32) -> bool {
         let parent = self.get(pid).and_then(|process| sys::parent_of(process.pidfd.as_fd()));
-        let parent = parent.or_else(|| field(&status(pid).ok()?, "PPid:"));
+        let parent = parent.or_else(|| self::parent(pid));
         parent.is_none_or(|parent| sys::may_share_memory(pid, parent))
     }
 

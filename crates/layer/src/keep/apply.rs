@@ -1,6 +1,6 @@
 //! The steps of a `keep` on the host: staging, putting in place, taking back.
 
-use super::plan::{Attributes, Journal, Op, identity};
+use super::plan::{Attributes, Journal, Op, identity, state};
 use crate::{
     copy::{self, At, copy_attributes, copy_linked, file_type, remove_tree, set_mode},
     path::TreePath,
@@ -69,6 +69,7 @@ pub(super) fn stage(host: &Host, view: &View, journal: &mut Journal, step: &mut 
             Op::Attributes { .. } => Ok(0),
         };
         journal.marks.push(mark.map_err(fail(op.target()))?);
+        journal.olds.push(state(host.at(op.target())).map_err(fail(op.target()))?);
     }
     let _ = syncfs(&host.root);
     Ok(())
@@ -76,9 +77,14 @@ pub(super) fn stage(host: &Host, view: &View, journal: &mut Journal, step: &mut 
 
 /// Goes through all steps. One that is done already is left.
 pub(super) fn commit(host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Result<(), Error> {
-    for (op, mark) in journal.ops.iter().zip(&journal.marks) {
-        let fail = || Error::errno(format!("change {} on the host", op.target()));
-        apply(host, op, *mark, step).map_err(fail())?;
+    for (number, (op, mark)) in journal.ops.iter().zip(&journal.marks).enumerate() {
+        let fail = |why| Error::errno(format!("change {} on the host{why}", op.target()));
+        apply(host, op, *mark, step).map_err(fail(""))?;
+        if let (Op::Put { temp, replaces: true, .. } | Op::Remove { temp, .. }, Some(Some(old))) = (op, journal.olds.get(number))
+            && !state(host.at(temp)).map_err(fail(""))?.is_some_and(|now| old.is_still(&now))
+        {
+            return Err(fail(", where it was changed meanwhile")(Errno::AGAIN));
+        }
     }
     let _ = syncfs(&host.root);
     Ok(())
@@ -116,12 +122,15 @@ pub(super) fn undo(host: &Host, journal: &Journal, step: &mut dyn FnMut()) -> Re
                 }
                 is => is.map(drop),
             },
-            Op::Remove { target, temp } => match host.is(temp, *mark) {
-                Ok(true) => {
+            // It may have taken away another file than it was to.
+            Op::Remove { target, temp } => match (identity(host.at(temp)), identity(host.at(target))) {
+                (Ok(0), _) => Ok(()),
+                (Ok(number), Ok(other)) if number != *mark && other != 0 => Ok(()),
+                (Ok(_), Ok(_)) => {
                     step();
                     rename(temp, target, RenameFlags::NOREPLACE)
                 }
-                is => is.map(drop),
+                (number, other) => number.and(other).map(drop),
             },
             Op::Rewrite { target, old, .. } => rewrite(host, old, target, step),
             Op::Attributes { target, old, .. } => attributes(host, target, old, step),

@@ -2,8 +2,10 @@
 //!
 //! 1. What the layer changes is compared with what was there when it changed it: conflicts end it.
 //! 2. A plan is written (`keep.plan`); each new file is made beside its place, under a name of the plan. Killed here, the names are removed.
+//!    That may take long: then it is compared again.
 //! 3. The plan becomes a commitment (`keep.commit`): each step puts a new file in its place by one rename, and the old one in the new one's
-//!    name. Killed here, the steps are gone through again; each sees whether it is done. If one fails, those done are undone.
+//!    name. Killed here, the steps are gone through again; each sees whether it is done. If one fails, or what it took away is not what
+//!    was there when all was prepared, those done are undone.
 //! 4. It is done (`keep.done`): the old files are removed, then the layer, or what of it was kept.
 
 mod apply;
@@ -63,10 +65,11 @@ impl Store {
         };
         let host = Host::open(root)?;
         save(&dir, "keep.plan", &journal, step)?;
-        if let Err(error) = apply::stage(&host, &view, &mut journal, step) {
+        let staged = apply::stage(&host, &view, &mut journal, step).and_then(|()| plan::look_again(&view, name, paths, &journal));
+        if !staged.as_ref().is_ok_and(Vec::is_empty) {
             apply::unstage(&host, &journal, step)?;
             remove(&dir, "keep.plan", step)?;
-            return Err(error);
+            return staged.map(Kept::Conflicts);
         }
         save(&dir, "keep.plan", &journal, step)?;
         advance(&dir, "keep.plan", "keep.commit", step)?;

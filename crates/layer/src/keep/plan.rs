@@ -52,6 +52,9 @@ pub(super) struct Journal {
     pub(super) staged: Vec<(TreePath, TreePath)>,
     /// The numbers of the files that the steps bring or take away; made when all is staged. Devices may have others when it is finished.
     pub(super) marks: Vec<u64>,
+    /// What the steps replace or take away, as it was then.
+    #[serde(default)]
+    pub(super) olds: Vec<Option<Stamp>>,
     /// Names of the layer that are on the host then.
     pub(super) kept: Vec<TreePath>,
     /// Nothing of the layer is left then.
@@ -72,11 +75,7 @@ fn leads_elsewhere(view: &View, path: &TreePath) -> Result<bool, Error> {
 
 /// What is at a name of the host.
 fn now(view: &View, path: &TreePath) -> Result<Option<Stamp>, Error> {
-    match view.at(Place::Host, path).stat() {
-        Ok(stat) => Ok(Some(Stamp::new(&stat, true))),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
-        Err(error) => Err(Error::errno(format!("look at {path}"))(error)),
-    }
+    state(view.at(Place::Host, path)).map_err(Error::errno(format!("look at {path}")))
 }
 
 fn conflict(view: &View, change: &Change) -> Result<Option<&'static str>, Error> {
@@ -164,6 +163,14 @@ pub(super) fn plan(view: &View, name: &str, paths: &[TreePath]) -> Result<Result
     Ok(if conflicts.is_empty() { Ok(journal) } else { Err(conflicts) })
 }
 
+/// What speaks against a plan when all is prepared. The names that it made itself do not.
+pub(super) fn look_again(view: &View, name: &str, paths: &[TreePath], journal: &Journal) -> Result<Vec<Conflict>, Error> {
+    let mut conflicts = plan(view, name, paths)?.err().unwrap_or_default();
+    let is_own = |path: &TreePath| journal.ops.iter().flat_map(Op::temporaries).any(|temp| path.is_within(temp));
+    conflicts.retain(|conflict| !is_own(&conflict.path));
+    Ok(conflicts)
+}
+
 /// Whether this user could not give a file that replaces it to its owner.
 fn is_of_another_user(stat: &rustix::fs::Stat) -> bool {
     let user = rustix::process::geteuid().as_raw();
@@ -191,11 +198,16 @@ impl Op {
     }
 }
 
-/// The number of a file; 0 if it is not there.
-pub(super) fn identity(at: At<'_>) -> Result<u64, Errno> {
+/// The state of a file, if it is there.
+pub(super) fn state(at: At<'_>) -> Result<Option<Stamp>, Errno> {
     match at.stat() {
-        Ok(stat) => Ok(stat.st_ino),
-        Err(Errno::NOENT | Errno::NOTDIR) => Ok(0),
+        Ok(stat) => Ok(Some(Stamp::new(&stat, true))),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// The number of a file; 0 if it is not there.
+pub(super) fn identity(at: At<'_>) -> Result<u64, Errno> {
+    Ok(state(at)?.map_or(0, |state| state.ino))
 }

@@ -29,27 +29,40 @@ impl Server {
     }
 
     /// Changes the file that a descriptor is open on: the kernel does, or its name is changed in the layer. If it has lost its name there,
-    /// nobody sees the change any more but by descriptors, and it is not made.
-    fn change_fd(&mut self, caller: Caller, fd: i32, attribute: &Attribute<'_>) -> Reply {
+    /// nobody sees the change any more but by descriptors, and it is not made. One that only stands for a name (O_PATH) does for calls that
+    /// take a name.
+    fn change_fd(&mut self, caller: Caller, fd: i32, is_name: bool, attribute: &Attribute<'_>) -> Reply {
         // The number may be another file's by the time that the kernel looks.
         let fetched = self.contain.then(|| self.fetch(caller, fd)).transpose()?;
         let path = match fetched.as_ref().map_or_else(|| self.object(caller, fd), |open| self.object_here(open))? {
             Object::Named(path, is_top) if !is_top && !self.view.is_through(&path) => path,
             _ => return fetched.map_or(Ok(Answer::Continue), |open| done(set_open(&open, attribute))),
         };
+        if !is_name && self.is_path_only(caller, fd)? {
+            return Err(Errno::BADF);
+        }
         match self.is_still(caller, fd, &path)? {
             Some(found) => self.change(&found, attribute),
             None => Ok(Answer::Value(0)),
         }
     }
 
+    /// Whether a descriptor was opened with O_PATH.
+    fn is_path_only(&self, caller: Caller, fd: i32) -> Result<bool, Errno> {
+        let _up = self.view.elevate();
+        let text = std::fs::read_to_string(format!("/proc/{}/fdinfo/{fd}", caller.tid)).map_err(|_| Errno::BADF)?;
+        let flags = text.lines().find_map(|line| line.strip_prefix("flags:"));
+        let flags = flags.and_then(|flags| i32::from_str_radix(flags.trim(), 8).ok());
+        Ok(flags.is_some_and(|flags| flags & libc::O_PATH != 0))
+    }
+
     pub(super) fn fchmod(&mut self, caller: Caller, fd: i32, mode: u32) -> Reply {
-        self.change_fd(caller, fd, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
+        self.change_fd(caller, fd, false, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)))
     }
 
     pub(super) fn chmod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, flags: i32) -> Reply {
         if flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty() {
-            return self.fchmod(caller, dir, mode);
+            return self.change_fd(caller, dir, true, &Attribute::Mode(Mode::from_raw_mode(mode & 0o7777)));
         }
         let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
         if found.kind() == rustix::fs::FileType::Symlink {
@@ -59,12 +72,12 @@ impl Server {
     }
 
     pub(super) fn fchown(&mut self, caller: Caller, fd: i32, uid: u32, gid: u32) -> Reply {
-        self.change_fd(caller, fd, &owner(uid, gid))
+        self.change_fd(caller, fd, false, &owner(uid, gid))
     }
 
     pub(super) fn chown(&mut self, caller: Caller, dir: i32, path: u64, uid: u32, gid: u32, flags: i32) -> Reply {
         if flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty() {
-            return self.fchown(caller, dir, uid, gid);
+            return self.change_fd(caller, dir, true, &owner(uid, gid));
         }
         let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
         self.change(&found, &owner(uid, gid))
@@ -103,7 +116,7 @@ impl Server {
         let times = Timestamps { last_access: access, last_modification: modification };
         let is_fd = path == 0 || flags & libc::AT_EMPTY_PATH != 0 && read_string(caller.tid, path, PATH_MAX)?.is_empty();
         if is_fd && dir != libc::AT_FDCWD {
-            return self.change_fd(caller, dir, &Attribute::Times(&times));
+            return self.change_fd(caller, dir, path != 0, &Attribute::Times(&times));
         }
         let found = self.target(caller, dir, path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
         self.change(&found, &Attribute::Times(&times))
@@ -142,7 +155,7 @@ impl Server {
 
     pub(super) fn fsetxattr(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
         let (name, value, flags) = xattr(caller, a)?;
-        self.change_fd(caller, int(a[0]), &Attribute::SetXattr(&name, &value, flags))
+        self.change_fd(caller, int(a[0]), false, &Attribute::SetXattr(&name, &value, flags))
     }
 
     pub(super) fn removexattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {
@@ -153,7 +166,7 @@ impl Server {
 
     pub(super) fn fremovexattr(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
         let name = xattr_name(caller, a[1])?;
-        self.change_fd(caller, int(a[0]), &Attribute::RemoveXattr(&name))
+        self.change_fd(caller, int(a[0]), false, &Attribute::RemoveXattr(&name))
     }
 
     pub(super) fn getxattr(&mut self, caller: Caller, a: [u64; 6], follow: bool) -> Reply {

@@ -1,7 +1,11 @@
 //! Working directories, and listing directories.
 
 use super::{Answer, Reply, Server};
-use crate::{names::Object, sys::write_memory, tasks::Caller};
+use crate::{
+    names::Object,
+    sys::write_memory,
+    tasks::{Caller, open_thread},
+};
 use rustix::{
     fd::{AsFd, OwnedFd},
     fs::{Access, AtFlags, FileType, SeekFrom, accessat, seek},
@@ -67,6 +71,11 @@ impl Server {
     pub(crate) fn fetch(&self, caller: Caller, fd: i32) -> Result<OwnedFd, Errno> {
         if fd < 0 {
             return Err(Errno::BADF);
+        }
+        if caller.tid != caller.pid
+            && let Ok(thread) = open_thread(caller.tid)
+        {
+            return pidfd_getfd(thread.as_fd(), fd, PidfdGetfdFlags::empty());
         }
         let process = self.tasks.get(caller.pid).ok_or(Errno::SRCH)?;
         pidfd_getfd(process.pidfd.as_fd(), fd, PidfdGetfdFlags::empty())

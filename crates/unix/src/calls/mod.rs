@@ -9,7 +9,7 @@ mod sockets;
 
 use crate::{
     exec::Execs,
-    filter::{FCHMODAT2, is_change_of_user},
+    filter::{FCHMODAT2, is_change_of_user, is_new_namespace},
     index::Index,
     launch::Program,
     record::Record,
@@ -100,6 +100,11 @@ impl Server {
                 // The layer's files are the server's own user's.
                 self.index.iter().for_each(Index::off);
             }
+            return Ok(Answer::Continue);
+        }
+        if is_new_namespace(call.number) {
+            // By a process's own number the library knows whether its directory is another one.
+            self.index.iter().for_each(Index::off);
             return Ok(Answer::Continue);
         }
         let user = self.users_vary.then(|| User::of(call.tid)).flatten();

@@ -2,7 +2,7 @@
 
 use super::{Answer, Reply, Server};
 use crate::{
-    names::PATH_MAX,
+    names::{PATH_MAX, ProcLinks},
     tasks::{Caller, read_bytes, read_string, umask},
 };
 use rustix::{
@@ -11,10 +11,12 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat, readlinkat},
     io::Errno,
 };
-use slipway_layer::{Found, Layer, Place, Resolved, TreePath};
+use slipway_layer::{Found, Layer, Links, Place, Resolved, Target, TreePath};
+use std::cell::Cell;
 
 const RESOLVE_KNOWN: u64 = 0x3f;
 const RESOLVE_CACHED: u64 = 0x20;
+const NO_MAGIC_LINKS: u64 = 0x02;
 /// RESOLVE_NO_SYMLINKS, RESOLVE_BENEATH, RESOLVE_IN_ROOT.
 const NO_SYMLINKS: u64 = 0x04;
 const BENEATH: u64 = 0x08;
@@ -49,7 +51,19 @@ impl Server {
         if resolve & (BENEATH | IN_ROOT | NO_SYMLINKS) != 0 {
             self.check_path(caller, dir, &mut path, resolve)?;
         }
+        if resolve & NO_MAGIC_LINKS != 0 && self.has_magic(caller, dir, &path, flags & libc::O_NOFOLLOW as u64 == 0)? {
+            return Err(Errno::LOOP);
+        }
         self.open_path(caller, dir, &path, flags as u32, mode as u32)
+    }
+
+    /// Whether a path leads over a link of /proc that is an object by itself, whatever text it shows.
+    fn has_magic(&self, caller: Caller, dir: i32, path: &[u8], follow: bool) -> Result<bool, Errno> {
+        let start = if path.first() == Some(&b'/') { TreePath::root() } else { self.base(caller, dir)? };
+        let links = Magic { links: self.links(caller), led: Cell::new(false) };
+        // Where it leads to, or why nowhere, is found again.
+        let _ = self.view.resolve(&start, path, follow, &links);
+        Ok(links.led.get())
     }
 
     /// What openat2 may be told of the way: component by component.
@@ -297,6 +311,20 @@ impl Server {
         let mut real = format!("/proc/self/fd/{}/", root.as_raw_fd()).into_bytes();
         real.extend_from_slice(path.relative());
         std::ffi::CString::new(real).map_err(|_| Errno::INVAL)
+    }
+}
+
+/// Notes whether one of the links was followed that a process has, other than those to its number.
+struct Magic<'a> {
+    links: ProcLinks<'a>,
+    led: Cell<bool>,
+}
+
+impl Links for Magic<'_> {
+    fn target(&self, path: &TreePath) -> Option<Target> {
+        let target = self.links.target(path);
+        self.led.set(self.led.get() || target.is_some() && path.components().count() > 2);
+        target
     }
 }
 

@@ -1,0 +1,217 @@
+//! Single calls in the net that give what they give natively.
+
+mod harness;
+
+use harness::build::{build_c, scratch_in_target};
+use harness::process::clean;
+use harness::{Running, SLIPWAY};
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+/// Each way to run a command: natively, with the server alone, with the emulation library.
+const WAYS: [Option<&[&str]>; 3] = [None, Some(&["--net-only"]), Some(&[])];
+
+/// A command that runs these words in a directory, natively or in a layer that is discarded.
+fn command(dir: &Path, way: Option<&[&str]>, words: &[&str]) -> Command {
+    let net: Vec<&str> =
+        way.into_iter().flat_map(|options| [&[SLIPWAY, "unix", "--quiet", "--discard"], options, &["--"]].concat()).collect();
+    let words = [&net[..], words].concat();
+    let mut command = Command::new(words[0]);
+    command.args(&words[1..]).current_dir(dir).env("XDG_STATE_HOME", dir.join("../state"));
+    clean(&mut command);
+    command
+}
+
+/// What these words print each way in a directory that `before` has filled; it must be the same, and they must succeed.
+fn same(before: impl Fn(&Path), words: &[&str]) -> String {
+    let said = WAYS.map(|way| {
+        let dir = scratch_in_target();
+        let work = dir.path().join("work");
+        fs::create_dir(&work).expect("mkdir");
+        before(&work);
+        let ran = Running::start(command(&work, way, words)).finish();
+        assert_eq!((ran.code(), ran.stderr.as_str()), (0, ""), "{way:?}: {ran:?}");
+        ran.stdout
+    });
+    let [native, served, emulated] = said;
+    assert_eq!(served, native, "--net-only");
+    assert_eq!(emulated, native);
+    native
+}
+
+const THREAD: &str = r#"
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/inotify.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+static int first_has_ended(void) {
+    char path[64], text[512], *state;
+    sprintf(path, "/proc/self/task/%d/stat", getpid());
+    FILE *file = fopen(path, "r");
+    text[fread(text, 1, sizeof text - 1, file)] = 0;
+    fclose(file);
+    return (state = strrchr(text, ')')) && state[2] == 'Z';
+}
+static void *second(void *unused) {
+    while (!first_has_ended())
+        continue;
+    close(open("new", O_CREAT | O_WRONLY, 0644));
+    int found = 0;
+    DIR *dir = opendir(".");
+    for (struct dirent *entry; dir && (entry = readdir(dir));)
+        found |= !strcmp(entry->d_name, "new");
+    errno = 0;
+    struct sockaddr_un address = {AF_UNIX, "socket"};
+    printf("%d ", found);
+    printf("%d ", bind(socket(AF_UNIX, SOCK_STREAM, 0), (void *)&address, sizeof address));
+    printf("%d ", inotify_add_watch(inotify_init(), ".", IN_CREATE));
+    printf("%d ", chdir("/"));
+    printf("%s %s\n", getcwd(0, 0), strerror(errno));
+    exit(0);
+}
+int main(void) {
+    pthread_t thread;
+    pthread_create(&thread, 0, second, 0);
+    pthread_exit(0);
+}
+"#;
+
+#[test]
+fn a_thread_goes_on_when_the_first_one_has_ended() {
+    let build = |dir: &Path| build_c(THREAD, &dir.join("thread"), &["-pthread"]);
+    assert_eq!(same(build, &["./thread"]), "1 0 1 0 / Success\n");
+}
+
+#[test]
+fn what_a_process_sends_to_its_group_comes_once() {
+    let dir = scratch_in_target();
+    let work = dir.path().join("work");
+    fs::create_dir(&work).expect("mkdir");
+    for way in WAYS {
+        // What was sent before comes before.
+        let script = "trap 'echo one' USR1; trap 'echo two; exit 0' USR2; kill -USR1 0; echo ready; while :; do read x; done";
+        let mut running = Running::start(command(&work, way, &["sh", "-c", script]));
+        running.wait_line("ready");
+        let pid = rustix::process::Pid::from_raw(running.pid().cast_signed()).expect("a process");
+        rustix::process::kill_process(pid, rustix::process::Signal::USR2).expect("kill");
+        let ran = running.finish();
+        assert_eq!((ran.code(), ran.stdout.as_str()), (0, "one\nready\ntwo\n"), "{way:?}: {ran:?}");
+    }
+}
+
+#[test]
+fn a_limit_on_descriptors_is_the_commands_too() {
+    let said = same(|_| (), &["sh", "-c", "ulimit -Sn"]);
+    assert_ne!(said, "77\n");
+    let dir = scratch_in_target();
+    let mut limited = Command::new("sh");
+    limited.args([
+        "-c",
+        "ulimit -Sn 77; exec \"$@\"",
+        "sh",
+        SLIPWAY,
+        "unix",
+        "--quiet",
+        "--discard",
+        "--",
+        "sh",
+        "-c",
+        "ulimit -Sn",
+    ]);
+    limited.env("XDG_STATE_HOME", dir.path().join("state"));
+    clean(&mut limited);
+    let ran = Running::start(limited).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "77\n"), "{ran:?}");
+}
+
+const PATH_ONLY: &str = r#"
+import ctypes, os
+c = ctypes.CDLL(None, use_errno=True)
+fd, here = os.open(os.path.abspath("file"), os.O_PATH), os.open("file", os.O_RDONLY)
+def call(name, *args):
+    print(name, "done" if getattr(c, name)(*args) == 0 else os.strerror(ctypes.get_errno()))
+call("fchmod", fd, 0o600); call("fchown", fd, os.getuid(), os.getgid()); call("futimens", fd, None)
+call("fsetxattr", fd, b"user.a", b"b", 1, 0); call("fremovexattr", fd, b"user.a")
+print(oct(os.stat("file").st_mode))
+call("fchownat", fd, b"", os.getuid(), os.getgid(), 0x1000); call("syscall", 452, fd, b"", 0o640, 0x1000)
+fd = os.open(os.path.abspath("other"), os.O_PATH); call("utimensat", fd, b"", None, 0x1000)
+call("fchmod", here, 0o604); print(oct(os.stat("file").st_mode))
+"#;
+
+#[test]
+fn nothing_is_changed_by_a_descriptor_that_stands_for_a_name() {
+    let fill = |dir: &Path| ["file", "other"].iter().for_each(|name| fs::write(dir.join(name), name).expect("write"));
+    let said = same(fill, &["/usr/bin/python3", "-c", PATH_ONLY]);
+    assert_eq!(said.matches("Bad file descriptor").count(), 5, "{said}");
+}
+
+const RESOLVES: &str = r#"
+import ctypes, os
+c = ctypes.CDLL(None, use_errno=True)
+class How(ctypes.Structure): _fields_ = [("flags", ctypes.c_uint64), ("mode", ctypes.c_uint64), ("resolve", ctypes.c_uint64)]
+here, nofollow = os.open(".", os.O_RDONLY), os.O_PATH | os.O_NOFOLLOW
+for path, flags in [("/proc/self/exe", 0), ("/proc/self/exe", nofollow), ("/proc/self/cwd/file", 0), ("/proc/self/root/dev/null", 0),
+        ("/proc/thread-self/fd/%d/file" % here, 0), ("/proc/self/status", 0), ("/dev/null", 0), ("file", 0), ("link", 0), ("none", 0)]:
+    for dir in here, -100:
+        fd = c.syscall(437, dir, path.encode(), ctypes.byref(How(flags, 0, 2)), 24)
+        print(path, flags, "opened" if fd >= 0 else os.strerror(ctypes.get_errno()))
+"#;
+
+#[test]
+fn magic_links_are_not_followed_where_openat2_forbids_it() {
+    let fill = |dir: &Path| {
+        fs::write(dir.join("file"), "").expect("write");
+        std::os::unix::fs::symlink("file", dir.join("link")).expect("link");
+    };
+    let said = same(fill, &["/usr/bin/python3", "-c", RESOLVES]);
+    assert_eq!(said.matches("Too many levels").count(), 8, "{said}");
+}
+
+const MANY: &str = r#"
+import os
+said, say = os.pipe(); end, ends = os.pipe(); seen = set()
+for n in range(80):
+    if os.fork() == 0:
+        os.close(ends)
+        try: os.stat("/none")
+        except OSError as error: os.write(say, bytes([error.errno]))
+        os.read(end, 1); os._exit(0)
+    seen |= set(os.read(said, 1))
+print(sorted(os.strerror(error) for error in seen))
+"#;
+
+#[test]
+fn a_server_without_descriptors_says_so() {
+    let dir = scratch_in_target();
+    let mut limited = Command::new("sh");
+    // The server has one for each process.
+    limited.args(["-c", "ulimit -n 60; exec \"$@\"", "sh", SLIPWAY, "unix", "--quiet", "--discard", "--net-only", "--"]);
+    limited.args(["/usr/bin/python3", "-c", MANY]).env("XDG_STATE_HOME", dir.path().join("state"));
+    clean(&mut limited);
+    let ran = Running::start(limited).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str()), (0, "['No such file or directory', 'Too many open files']\n"), "{ran:?}");
+}
+
+#[test]
+fn a_process_with_a_number_of_its_own_has_a_directory() {
+    if !rustix::process::geteuid().is_root() {
+        // Nobody else may make a namespace of processes.
+        return;
+    }
+    let fill = |dir: &Path| {
+        for name in ["a", "b"] {
+            fs::create_dir(dir.join(name)).expect("mkdir");
+            fs::write(dir.join(name).join(name), name).expect("write");
+        }
+    };
+    let script = "cd a; test -e a && echo a; cd ../b; test -e a && echo a in b; test -e b && echo b; cat b";
+    assert_eq!(same(fill, &["unshare", "--pid", "--fork", "sh", "-c", script]), "a\nb\nb");
+}
