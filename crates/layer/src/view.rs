@@ -231,12 +231,12 @@ impl View {
     /// What is at a name below the layer that is changed.
     pub(crate) fn find_below_top(&self, path: &TreePath) -> Result<Found, Errno> {
         if self.layers.len() <= 1 && !path.is_root() && !self.is_hidden(path) {
-            let fd = match self.open_on_host(path, OFlags::empty()) {
+            let stat = match self.stat_on_host(path) {
                 // A directory of the layer is a link there.
                 Err(Errno::LOOP) => return Err(Errno::NOTDIR),
-                fd => fd?,
+                stat => stat?,
             };
-            return Ok(Found { path: path.clone(), place: Place::Host, stat: fstat(fd)? });
+            return Ok(Found { path: path.clone(), place: Place::Host, stat });
         }
         // What is a directory in the layer may be a link below, which the host would follow.
         if !path.parent().is_root() && self.find_below_top(&path.parent())?.kind() != FileType::Directory {
@@ -332,7 +332,7 @@ impl View {
         if let Some(known) = self.scaffolded(&at, &rest) {
             rest.truncate(rest.len() + at.components().count() - known.components().count());
             at = known;
-        } else if self.sources(&at) != [Place::Host] {
+        } else if self.sources(&at) != [Place::Host] && !(at.is_root() && self.is_hosts(&at)) {
             self.may_search(&self.find(&at)?)?;
         }
         // A link lies ahead that the kernel was not to follow.
@@ -349,16 +349,22 @@ impl View {
             if name.len() > NAME_MAX {
                 return Err(Errno::NAMETOOLONG);
             }
-            let next = at.join(&name);
-            let is_last = rest.is_empty();
-            if !is_last && !is_linked {
+            let mut next = at.join(&name);
+            let mut known = None;
+            if !rest.is_empty() && !is_linked {
                 match self.at_once(&next, &rest, follow || must_be_dir, must_be_dir)? {
                     AtOnce::Resolved(resolved) => return Ok(resolved),
+                    AtOnce::Link(link) => {
+                        (at, next) = (link.path.parent(), link.path.clone());
+                        rest.clear();
+                        known = Some(link);
+                    }
                     AtOnce::Linked => is_linked = true,
                     AtOnce::Unknown => {}
                 }
             }
-            let found = match self.find(&next) {
+            let is_last = rest.is_empty();
+            let found = match known.map_or_else(|| self.find(&next), Ok) {
                 Err(Errno::NOENT) if is_last => return Ok(Resolved { path: next, found: None, must_be_dir, is_magic: false }),
                 found => found?,
             };
@@ -445,10 +451,37 @@ impl View {
         Ok(at)
     }
 
-    /// What is at a name of the host, links there but not followed on the way, for looking at it.
-    fn open_on_host(&self, path: &TreePath, more: OFlags) -> Result<OwnedFd, Errno> {
-        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC | more;
-        openat2(&self.host, path.relative(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS)
+    /// Whether a name of the host is that of a directory, without links on the way, in which this user may look names up. A directory can't
+    /// be opened to write: the kernel says so when it has found it, and there is no descriptor to close.
+    ///
+    /// # Errors
+    /// ELOOP for a link; ENOENT, ENOTDIR, EACCES.
+    pub fn enter_on_host(&self, dir: &TreePath) -> Result<(), Errno> {
+        let flags = OFlags::WRONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match openat2(&self.host, [dir.relative(), b"/."].concat(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(_) | Err(Errno::ISDIR) => Ok(()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// What the host has at a name, without links on the way.
+    fn stat_on_host(&self, path: &TreePath) -> Result<Stat, Errno> {
+        let dir = path.parent();
+        if !dir.is_root() {
+            self.enter_on_host(&dir)?;
+        }
+        self.at(Place::Host, path).stat()
+    }
+
+    /// Whether no layer hides or replaces what the host has at a name, nor its attributes: those are the host's if it has a directory there.
+    pub(crate) fn is_hosts(&self, path: &TreePath) -> bool {
+        let sources = self.sources(path);
+        sources.last() == Some(&Place::Host) && sources.iter().all(|place| *place == Place::Host || !self.is_own(*place, path))
+    }
+
+    /// Whether this is so of a directory and of all above it.
+    pub fn is_hosts_way(&self, dir: &TreePath) -> bool {
+        self.is_hosts(dir) && (dir.is_root() || self.is_hosts_way(&dir.parent()))
     }
 
     /// The longest part of a path, without its last component, in which the layers have nothing but directories that show those of the
@@ -469,7 +502,7 @@ impl View {
         }
         let path = names[..depth].iter().fold(TreePath::root(), |path, name| path.join(name));
         let is_ruled = self.is_hidden(&path) || self.is_through(&path);
-        (!is_ruled && self.open_on_host(&path, OFlags::DIRECTORY).is_ok()).then_some(path)
+        (!is_ruled && self.enter_on_host(&path).is_ok()).then_some(path)
     }
 
     /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
@@ -482,21 +515,21 @@ impl View {
             return Ok(AtOnce::Unknown);
         }
         let path = rest.iter().rev().fold(next.clone(), |path, name| path.join(name));
-        let found = match self.open_on_host(&path, OFlags::empty()) {
-            Ok(fd) => Some(Found { path: path.clone(), place: Place::Host, stat: fstat(fd)? }),
-            // Most names that are looked for are not there: only the last may be missing.
-            Err(Errno::NOENT) => match self.open_on_host(&path.parent(), OFlags::DIRECTORY) {
-                Ok(_) => None,
-                Err(Errno::LOOP) => return Ok(AtOnce::Linked),
-                Err(error) => return Err(error),
-            },
+        match self.enter_on_host(&path.parent()) {
+            Ok(()) => {}
+            Err(Errno::NOENT) => return Err(Errno::NOENT),
             Err(Errno::LOOP) => return Ok(AtOnce::Linked),
             Err(_) => return Ok(AtOnce::Unknown),
+        }
+        let found = match self.at(Place::Host, &path).stat() {
+            Ok(stat) => Some(Found { path: path.clone(), place: Place::Host, stat }),
+            Err(Errno::NOENT) => None,
+            Err(_) => return Ok(AtOnce::Unknown),
         };
-        match found.as_ref().map(Found::kind) {
-            Some(FileType::Symlink) if follow => Ok(AtOnce::Linked),
-            Some(kind) if must_be_dir && kind != FileType::Directory => Err(Errno::NOTDIR),
-            _ => Ok(AtOnce::Resolved(Resolved { path, found, must_be_dir, is_magic: false })),
+        match found {
+            Some(link) if follow && link.kind() == FileType::Symlink => Ok(AtOnce::Link(link)),
+            Some(other) if must_be_dir && other.kind() != FileType::Directory => Err(Errno::NOTDIR),
+            found => Ok(AtOnce::Resolved(Resolved { path, found, must_be_dir, is_magic: false })),
         }
     }
 }
@@ -506,7 +539,9 @@ impl View {
 enum AtOnce {
     /// What it leads to.
     Resolved(Resolved),
-    /// There is a link in it.
+    /// It ends in this link, which is to be followed.
+    Link(Found),
+    /// There is a link on the way.
     Linked,
     /// It must be gone through name by name.
     Unknown,

@@ -4,7 +4,7 @@ use rustix::{
     fs::{Mode, OFlags},
     io::Errno,
 };
-use slipway_layer::{About, Found, Place, PlainLinks, Rules, Store, TreePath, View};
+use slipway_layer::{About, Attribute, Found, Place, PlainLinks, Rules, Store, TreePath, View};
 use std::{fs, os::unix::fs::symlink, path::Path};
 use tempfile::TempDir;
 
@@ -77,4 +77,63 @@ fn what_a_rule_hides_is_not_there() {
         assert_eq!(look(&view, path).map(drop), Err(Errno::NOENT), "{path}");
     }
     assert!(look(&view, "/a").is_ok());
+}
+
+#[test]
+fn directories_of_the_host_are_entered_where_no_link_is() {
+    let dir = TempDir::new().expect("a directory");
+    let mut view = view(dir.path(), Rules::default());
+    symlink("a", dir.path().join("host/link")).expect("a link");
+    let enter = |view: &View, path: &str| view.enter_on_host(&TreePath::literal(path));
+    let expected = [
+        ("", Ok(())),
+        ("a/b", Ok(())),
+        ("link", Err(Errno::LOOP)),
+        ("link/b", Err(Errno::LOOP)),
+        ("a/b/c/old", Err(Errno::NOTDIR)),
+        ("a/none", Err(Errno::NOENT)),
+        ("a/none/x", Err(Errno::NOENT)),
+        // The layer's alone.
+        ("a/b/c/made", Err(Errno::NOENT)),
+    ];
+    for (path, expected) in expected {
+        assert_eq!(enter(&view, path), expected, "{path}");
+    }
+    // As it is now, and not as it was.
+    fs::rename(dir.path().join("host/a/b"), dir.path().join("host/moved")).expect("rename");
+    assert_eq!(enter(&view, "a/b"), Err(Errno::NOENT));
+    fs::rename(dir.path().join("host/moved"), dir.path().join("host/a/b")).expect("rename");
+    assert_eq!(enter(&view, "a/b"), Ok(()));
+
+    let is_hosts_way = |view: &View, path: &str| view.is_hosts_way(&TreePath::literal(path));
+    assert!(is_hosts_way(&view, "") && is_hosts_way(&view, "a/b/c") && is_hosts_way(&view, "other/c"));
+    let found = view.find(&TreePath::literal("a/b")).expect("b");
+    view.set_attribute(&found, &Attribute::Mode(Mode::RWXU)).expect("chmod");
+    assert!(is_hosts_way(&view, "a") && !is_hosts_way(&view, "a/b") && !is_hosts_way(&view, "a/b/c"));
+}
+
+#[test]
+fn links_at_the_end_of_the_hosts_paths() {
+    let dir = TempDir::new().expect("a directory");
+    let view = view(dir.path(), Rules::default());
+    let links =
+        [("old", "near"), ("/a/b/c/made", "far"), ("../../a/b/c", "up"), ("near", "two"), ("round", "round"), ("none", "none2")];
+    for (target, name) in links {
+        symlink(target, dir.path().join("host/other/c").join(name)).expect("a link");
+    }
+    let name = |path: &str| look(&view, path).map(|found| (found.path, found.place));
+    let at = |path: &str, place| Ok((TreePath::literal(path), place));
+    assert_eq!(name("/other/c/near"), at("other/c/old", Place::Host));
+    assert_eq!(name("/other/c/two"), at("other/c/old", Place::Host));
+    assert_eq!(name("/other/c/far"), at("a/b/c/made", Place::Layer(0)));
+    assert_eq!(name("/other/c/up/"), at("a/b/c", Place::Host));
+    assert_eq!(name("/other/c/up/made"), at("a/b/c/made", Place::Layer(0)));
+    assert_eq!(name("/other/c/near/"), Err(Errno::NOTDIR));
+    assert_eq!(name("/other/c/near/x"), Err(Errno::NOTDIR));
+    assert_eq!(name("/other/c/round"), Err(Errno::LOOP));
+    assert_eq!(name("/other/c/none2"), Err(Errno::NOENT));
+    let missing = view.resolve(&TreePath::root(), b"/other/c/none2", true, &PlainLinks).expect("it resolves");
+    assert_eq!((missing.path, missing.found.is_none()), (TreePath::literal("other/c/none"), true));
+    let link = view.resolve(&TreePath::root(), b"/other/c/two", false, &PlainLinks).expect("it resolves");
+    assert_eq!(link.found.expect("two").kind(), rustix::fs::FileType::Symlink);
 }

@@ -10,7 +10,7 @@ use crate::{
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, ftruncate, openat2, statat},
+    fs::{AtFlags, CWD, FileType, ftruncate, statat},
     io::Errno,
 };
 use slipway_emulator::{TEXT, layout as at};
@@ -429,6 +429,9 @@ impl Links for Seen<'_> {
 /// What the library may know of a directory: its name, or that of the first directory on the way that is missing; and what other names
 /// in it mean.
 fn known(view: &View, links: &dyn Links, dir: &[u8]) -> Option<(TreePath, u64)> {
+    if let Some(known) = known_on_host(view, dir) {
+        return Some(known);
+    }
     let root = TreePath::root();
     if dir.is_empty() {
         return rest(view, &root).map(|what| (root, what));
@@ -454,6 +457,25 @@ fn known(view: &View, links: &dyn Links, dir: &[u8]) -> Option<(TreePath, u64)> 
     }
 }
 
+/// The same where layers and links have nothing to do with the way there: a look for each directory at its end that is missing, and one for
+/// the first that is not.
+fn known_on_host(view: &View, dir: &[u8]) -> Option<(TreePath, u64)> {
+    if dir.split(|byte| *byte == b'/').any(|part| part == b"..") {
+        return None;
+    }
+    let (mut name, mut missing) = (TreePath::literal(dir), None);
+    loop {
+        match enter_on_host(view, &name) {
+            Ok(()) => return Some(missing.map_or((name, at::DIR_HOST), |missing| (missing, at::DIR_MISSING))),
+            Err(Errno::NOENT) if !view.is_touched(&name) => {
+                let above = name.parent();
+                missing = Some(std::mem::replace(&mut name, above));
+            }
+            Err(_) => return None,
+        }
+    }
+}
+
 fn missing(view: &View, name: TreePath) -> Option<(TreePath, u64)> {
     let is_known = rest(view, &name.parent()).is_some_and(|what| what & at::DIR_IS_OVER == 0);
     (is_known && matches!(view.find(&name), Err(Errno::NOENT))).then_some((name, at::DIR_MISSING))
@@ -463,31 +485,25 @@ fn is_missing_on_host(view: &View, name: &TreePath) -> bool {
     matches!(statat(view.root(Place::Host), name.relative(), AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
 }
 
-/// What names in a directory mean that no layer says anything of. The kernel must find a directory of the host's by its name alone; what is
-/// in /proc depends on the one that looks.
+/// Whether names in a directory that no layer says anything of are the host's, and the kernel finds it by its name alone. Whether it may be
+/// searched is up to the directories that show; what is in /proc depends on the one that looks.
+fn enter_on_host(view: &View, dir: &TreePath) -> Result<(), Errno> {
+    let is_hosts = !dir.is_within(&TreePath::literal("proc")) && view.rest_of(dir) == Some(Some(Place::Host));
+    if is_hosts && view.is_hosts_way(dir) { view.enter_on_host(dir) } else { Err(Errno::XDEV) }
+}
+
+/// What names in a directory mean that no layer says anything of.
 fn rest(view: &View, dir: &TreePath) -> Option<u64> {
     if dir.is_within(&TreePath::literal("proc")) {
         return None;
     }
     match view.rest_of(dir)? {
         None => Some(at::DIR_LAYER),
+        Some(Place::Host) if enter_on_host(view, dir).is_ok() => Some(at::DIR_HOST),
         Some(Place::Host) => {
-            // Whether it may be searched is up to the directories that show.
             let top = Place::Layer(view.layers().len().wrapping_sub(1));
-            if view.find(dir).is_ok_and(|found| found.place == top) && is_missing_on_host(view, dir) {
-                return Some(at::DIR_HOST | at::DIR_IS_OVER);
-            }
-            let mut above = dir.clone();
-            while view.find(&above).is_ok_and(|found| found.place == Place::Host) && !above.is_root() {
-                above = above.parent();
-            }
-            if view.find(&above).ok()?.place != Place::Host {
-                return None;
-            }
-            accessat(view.root(Place::Host), dir.relative(), Access::EXEC_OK, AtFlags::EACCESS).ok()?;
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let no_links = rustix::fs::ResolveFlags::NO_SYMLINKS | rustix::fs::ResolveFlags::NO_MAGICLINKS;
-            openat2(view.root(Place::Host), dir.relative(), flags, Mode::empty(), no_links).ok().map(|_| at::DIR_HOST)
+            let is_over = view.find(dir).is_ok_and(|found| found.place == top) && is_missing_on_host(view, dir);
+            is_over.then_some(at::DIR_HOST | at::DIR_IS_OVER)
         }
         Some(_) => None,
     }
