@@ -280,7 +280,7 @@ fn an_owner_without_descriptors_keeps_its_lines() {
     assert_eq!((record.kind, record.target), (kind::TOKEN_DROPPED, 9));
 
     stage.ask(LIMIT, many);
-    give(&mut line, right(form::FIRST_LINE_RIGHT, 2), &[s.as_fd()], &[]);
+    give(&mut line, right(form::FIRST_LINE_RIGHT, 3), &[s.as_fd()], &[]);
     until("it is received", || stage.ask(COUNT, 0) == 0x10509);
     stage.end();
 }
