@@ -78,7 +78,7 @@ impl Routes {
             out.moving = self.free_onces_with(&mut message);
         }
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut out);
-        out.bundle = line.and_then(|line| self.pack_bundle(line, &message, file.is_none()));
+        out.bundle = line.and_then(|line| self.pack_bundle(line, &message, file.is_none() && out.moving.is_empty()));
         for item in message.items {
             self.encode_item(line, item, &mut out);
         }

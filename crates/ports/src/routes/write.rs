@@ -5,8 +5,11 @@ use crate::{
     abi::QLIMIT_MAX,
     line::{INLINE, NO_SLOT, Stall, Token},
     objects,
-    state::{LineId, PortId, Right, message::Message},
-    wire::{BUNDLE, BUNDLE_LEAST, ItemHead, RECORD, kind, weight},
+    state::{
+        LineId, PortId, Right, State,
+        message::{Item, Message},
+    },
+    wire::{BUNDLE, BUNDLE_LEAST, ItemHead, Luggage, RECORD, kind, weight},
 };
 use std::os::fd::{AsFd, OwnedFd};
 use zerocopy::IntoBytes;
@@ -18,7 +21,7 @@ impl Routes {
         let Some(Once::Token { token, .. }) = self.onces.try_remove(once.0 as usize) else {
             return self.state.destroy_message(message);
         };
-        let Ok(file) = reserve(&message, INLINE) else {
+        let Ok(file) = reserve(&self.state, &message, INLINE) else {
             self.drop_token(number, token);
             return self.state.destroy_message(message);
         };
@@ -32,7 +35,7 @@ impl Routes {
 
     /// Writes a message for which there is room. The right it is sent with is given up.
     pub(crate) fn write_message(&mut self, number: LineId, kind: u8, target: u32, message: Box<Message>) -> Result<(), Stall> {
-        let Ok(file) = reserve(&message, INLINE) else {
+        let Ok(file) = reserve(&self.state, &message, INLINE) else {
             self.state.destroy_message(message);
             return Err(Stall::Short);
         };
@@ -66,7 +69,7 @@ impl Routes {
 
     /// Sends a message as the one that a send-once right's socket takes.
     pub(crate) fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
-        let Ok(file) = reserve(&message, PACKET) else { return self.state.destroy_message(message) };
+        let Ok(file) = reserve(&self.state, &message, PACKET) else { return self.state.destroy_message(message) };
         let (mut record, parts, fds) = self.encode_message(None, *message, file);
         record.kind = kind::ONCE;
         let mut rest = fds.as_slice();
@@ -134,20 +137,30 @@ impl Routes {
 }
 
 /// The memory file that the message may need if it has more than `most` bytes: while its rights can still be
-/// taken back.
-fn reserve(message: &Message, most: usize) -> std::io::Result<Option<OwnedFd>> {
-    if footprint(message).0 <= most { Ok(None) } else { objects::memory_file(0).map(Some) }
+/// taken back. A port that moves with nothing in its queue needs none.
+fn reserve(state: &State, message: &Message, most: usize) -> std::io::Result<Option<OwnedFd>> {
+    let luggage = |right: &Right| match right {
+        Right::Receive(port) => state.port(*port).local().filter(|local| local.queue.is_empty()).map(|_| size_of::<Luggage>()),
+        _ => Some(0),
+    };
+    let rights = message.items.iter().flat_map(Item::rights);
+    let known = rights.map(luggage).sum::<Option<usize>>().map(|luggage| footprint_without_luggage(message).0 + luggage);
+    if known.is_some_and(|bytes| bytes <= most) { Ok(None) } else { objects::memory_file(0).map(Some) }
 }
 
 /// The most bytes that a message takes after its record's head, in the ring or in a file, and whether it may need descriptors.
 fn footprint(message: &Message) -> (usize, usize) {
+    let (len, fds) = footprint_without_luggage(message);
+    let moves = |item: &Item| item.rights().iter().any(|right| matches!(right, Right::Receive(_)));
+    if message.items.iter().any(moves) { (len + INLINE, fds + usize::from(len <= INLINE)) } else { (len, fds) }
+}
+
+/// As [`footprint`], without what goes beside the codes of receive rights.
+fn footprint_without_luggage(message: &Message) -> (usize, usize) {
     let (mut items, mut fds, mut rights) = (0, 0, 0);
     for item in &message.items {
         let (bytes, many) = weight(item);
         (items, fds, rights) = (items + bytes, fds + many, rights + item.rights().len());
-        if item.rights().iter().any(|right| matches!(right, Right::Receive(_))) {
-            items += INLINE;
-        }
     }
     if matches!(message.reply, Right::Send(_) | Right::RemoteSendOnce(_)) {
         fds += 1;
