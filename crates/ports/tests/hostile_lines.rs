@@ -118,7 +118,9 @@ fn a_request_with_another_lines_segment_ends_nothing() {
     }
     let _dog = watchdog(test, 2 * WATCHDOG);
     // The victim made the first line, to a port of somebody who has done nothing wrong.
-    let (stage, other) = Stage::new(test);
+    let (stage, mut other) = Stage::new(test);
+    // Nothing comes through a sending end that only the other end of a line has.
+    other.write(&Record { kind: kind::ATTACH, target: 1, fds: 1, ..Record::default() }, &[], &[stage.open.as_fd()]);
     let (bell, _fd_socket) = Line::make_over(&stage.open, &other.file);
     // The victim takes requests in their order.
     let mut last = Line::make(&stage.open);

@@ -93,6 +93,9 @@ impl Inner {
             return Ok(false);
         }
         let fds = self.take_fds(number, record)?;
+        if matches!(record.kind, kind::WATCH | kind::ATTACH) {
+            self.share_slot(number, record.target);
+        }
         let line = self.line(number)?;
         line.consume(record);
         let mut fds = fds.into_iter();
@@ -156,7 +159,7 @@ impl Inner {
         let last = record.flags & flag::LAST != 0;
         slot.given = slot.given.checked_sub(record.count).filter(|_| record.count > 0 || last).ok_or_else(corrupt)?;
         let (port, gone) = (slot.port, slot.given == 0 && record.count > 0);
-        if last && !line.end_slot(record.target) {
+        if last && !line.end_slot(record.target, record.flags & flag::KEPT != 0) {
             return Err(corrupt());
         }
         if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&record.target) {

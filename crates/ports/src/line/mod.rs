@@ -5,6 +5,7 @@
 //! for a send-once right. Both are numbers in a table of the end that owns the port, checked there.
 
 pub mod awaited;
+pub mod ends;
 pub mod outbox;
 pub mod parts;
 mod slots;
@@ -18,6 +19,7 @@ use crate::{
     state::{PortId, RemoteSendOnce},
     wire,
 };
+use ends::KeptEnds;
 use parts::{Awaited, Kept, Pending};
 pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token, Unread, is_promised};
 use rustix::io::Errno;
@@ -89,6 +91,10 @@ pub struct Line {
     pub slot_of: rustc_hash::FxHashMap<PortId, u32>,
     /// Ports of the other end.
     pub outs: Vec<Option<OutSlot>>,
+    /// The ends that slots of this end keep, from the death of their port on.
+    pub in_ends: KeptEnds,
+    /// The ends that this end keeps of slots of the other end.
+    pub out_ends: KeptEnds,
     /// The next slot that this end offers.
     offered: u32,
     /// Slots that this end offered for ports that died, and may offer again.
@@ -186,6 +192,8 @@ impl Line {
             ins: Vec::new(),
             slot_of: rustc_hash::FxHashMap::default(),
             outs: Vec::new(),
+            in_ends: KeptEnds::default(),
+            out_ends: KeptEnds::default(),
             offered: parts::FIRST_OFFERED,
             reoffers: Vec::new(),
             promised: parts::FIRST_PROMISED,

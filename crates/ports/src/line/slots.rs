@@ -10,6 +10,7 @@
 
 use super::{
     Line,
+    ends::Ends,
     parts::{GONE, InSlot, OutSlot, is_promised},
 };
 use crate::{
@@ -19,20 +20,23 @@ use crate::{
 use slipway_fabric::credit::{Closed, SLOTS, TxCount};
 
 impl Line {
-    /// The slot of a port of this end, made if need be: its number, and whether it is new. None if
-    /// there are no more.
-    pub fn offer(&mut self, port: PortId) -> Option<(u32, bool)> {
-        if let Some(slot) = self.slot_of.get(&port) {
-            return Some((*slot, false));
-        }
+    /// A slot for a port of this end that has none. None if there are no more.
+    pub fn offer(&mut self, port: PortId) -> Option<u32> {
         let slot = self.reoffers.pop().or_else(|| {
             let fresh = Some(self.offered).filter(|slot| (*slot as usize) < SLOTS);
             self.offered += u32::from(fresh.is_some()) * 2;
             fresh
         })?;
+        // The port has ends of its own.
+        self.in_ends.take(slot).into_iter().for_each(Ends::hang_up);
         self.set_slot(slot, InSlot::of(port));
         self.slot_of.insert(port, slot);
-        Some((slot, true))
+        Some(slot)
+    }
+
+    /// Takes the ends that are kept by the slot that is [offered](Self::offer) next.
+    pub fn take_ends_to_offer(&mut self) -> Option<Ends> {
+        self.in_ends.take(*self.reoffers.last()?)
     }
 
     fn set_slot(&mut self, slot: u32, it: InSlot) {
@@ -98,9 +102,13 @@ impl Line {
         self.outs.get_mut(slot as usize)?.as_mut()
     }
 
-    /// Takes the other end's word that it is done with a slot of this end. False if the port is not dead, or was the line's first.
-    pub fn end_slot(&mut self, slot: u32) -> bool {
+    /// Takes the other end's word that it is done with a slot of this end, and whether it has `kept` the sending end. False if the port is
+    /// not dead, or was the line's first.
+    pub fn end_slot(&mut self, slot: u32, kept: bool) -> bool {
         let Some(Some(it)) = self.ins.get(slot as usize).filter(|_| slot != 0) else { return false };
+        if !kept {
+            self.in_ends.take(slot).into_iter().for_each(Ends::hang_up);
+        }
         // Rights that it never counted, or messages that are not counted as taken, leave the number unused.
         if it.dead && it.given == 0 && it.count.waiting() == 0 {
             self.ins[slot as usize] = None;
@@ -119,7 +127,8 @@ impl Line {
         if !std::mem::replace(&mut out.done, true) && is_promised(slot) {
             self.repromises.push_back(slot);
         }
-        self.post_quietly(Record { kind: kind::RELEASE, flags: flag::LAST, target: slot, count: rights, ..Record::default() });
+        let flags = if self.out_ends.has(slot) { flag::LAST | flag::KEPT } else { flag::LAST };
+        self.post_quietly(Record { kind: kind::RELEASE, flags, target: slot, count: rights, ..Record::default() });
     }
 
     /// Notes a slot of the other end; false if that is no slot.

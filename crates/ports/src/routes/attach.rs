@@ -45,7 +45,9 @@ impl Routes {
     /// `NOBUFS` if the port's owner had no resources a moment ago; those of the sockets' calls.
     pub(crate) fn attach(&mut self, port: PortId) -> Result<(LineId, u32), Errno> {
         self.open_bundle_of(port);
-        let s = self.remote_mut(port).ok_or(Errno::NOTCONN)?.sending_end()?;
+        let remote = self.remote_mut(port).ok_or(Errno::NOTCONN)?;
+        remote.shared = true;
+        let s = remote.sending_end()?;
         if let Some(route) = self.attach_again(port, &s) {
             return Ok(route);
         }
@@ -81,7 +83,11 @@ impl Routes {
         line.post(record, vec![OutFd(Arc::clone(s))]);
         let route = self.remote_mut(port)?.routes.iter_mut().find(|it| (it.line, it.slot) == (route.line, route.slot))?;
         route.attached = true;
-        Some((route.line, route.slot))
+        let way = (route.line, route.slot);
+        if let Some(remote) = self.remote_mut(port) {
+            remote.shared = true;
+        }
+        Some(way)
     }
 
     /// Whether messages that were sent over a route are still to be received.

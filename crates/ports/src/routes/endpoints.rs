@@ -1,9 +1,10 @@
 //! The sockets and pipes of a port here, that others send to it with.
 
-use super::{Exported, OnceEnd, Routes, put_at};
+use super::{Deferred, Exported, OnceEnd, Routes, put_at};
 use crate::{
+    line::{Line, ends::Ends},
     objects,
-    state::{Home, PortId, Right},
+    state::{Home, LineId, PortId, Right},
 };
 use slipway_fabric::descriptor::Reserved;
 use smallvec::SmallVec;
@@ -28,18 +29,81 @@ pub(super) fn holder_pipe(watches: &mut Vec<Arc<Reserved>>) -> io::Result<Arc<Re
 }
 
 impl Routes {
-    /// Gives a port here the sockets that others send to it with.
+    /// Gives a port here the sockets that others send to it with. They are not [shared](Self::share) yet.
     ///
     /// # Errors
-    /// Those of socketpair(2) and epoll_ctl(2).
+    /// Those of socketpair(2).
     pub(crate) fn export(&mut self, port: PortId) -> io::Result<()> {
         if self.exported(port).is_some() {
             return Ok(());
         }
         let (s, r) = objects::socket_pair()?;
         let (s, r) = (shared(s)?, Reserved::new(r)?);
+        objects::name_senders(&r)?;
         let identity = objects::identity(&s)?;
-        self.adopt_receiving_end(port, r, s, identity)
+        self.put_ends(port, Ends { r: Some(r), s, identity });
+        Ok(())
+    }
+
+    /// A port here that has no sockets yet gets those that the slot keeps which a line offers next. False if there are none.
+    pub(super) fn export_with_kept(&mut self, port: PortId, line: LineId) -> bool {
+        if self.exported(port).is_some() {
+            return false;
+        }
+        let ends = self.lines.get_mut(line).and_then(Line::take_ends_to_offer);
+        ends.is_some_and(|ends| self.put_ends(port, ends))
+    }
+
+    /// False if the receiving end is not among them.
+    fn put_ends(&mut self, port: PortId, Ends { r, s, identity }: Ends) -> bool {
+        let Some(r) = r else { return false };
+        let exported = Exported {
+            r,
+            s,
+            identity,
+            shared: false,
+            t: None,
+            watches: Vec::new(),
+            watching: false,
+            slots: SmallVec::new(),
+            early: Vec::new(),
+        };
+        put_at(&mut self.exported, port, exported);
+        self.identities.insert(identity, port);
+        true
+    }
+
+    /// From here on more than the other end of one line may have the sending end of a port here: requests may come through it.
+    pub(crate) fn share(&mut self, port: PortId) {
+        if self.exported_mut(port).is_some_and(|exported| !std::mem::replace(&mut exported.shared, true))
+            && self.listen_receiving_end(port).is_err()
+        {
+            self.retry_later(Deferred::Accept(port));
+        }
+    }
+
+    /// The other end of a line says that others have the sending end of the port at a slot here, or shows it: so others may have given it that.
+    pub(crate) fn share_slot(&mut self, line: LineId, slot: u32) {
+        let Some(line) = self.lines.get_mut(line) else { return };
+        line.in_ends.take(slot).into_iter().for_each(Ends::hang_up);
+        let port = line.in_slot(slot).map(|it| it.port);
+        port.into_iter().for_each(|port| self.share(port));
+    }
+
+    /// A port here has died: its slot keeps its ends, if none but the other end of that line has the sending end. True if so.
+    pub(super) fn keep_ends(&mut self, port: PortId) -> bool {
+        let Some(Exported { shared: false, slots, .. }) = self.exported(port) else { return false };
+        let [(number, slot)] = slots[..] else { return false };
+        if !self.lines.get(number).is_some_and(|line| !line.ended && line.in_ends.has_room()) {
+            return false;
+        }
+        let Some(exported) = self.take_exported(port) else { return false };
+        let Exported { r, s, identity, .. } = *exported;
+        self.identities.remove(&identity);
+        if let Some(line) = self.lines.get_mut(number) {
+            line.in_ends.put(slot, Ends { r: Some(r), s, identity });
+        }
+        true
     }
 
     /// The sending end of a port here, and a pipe's write end that counts the process that gets it.
@@ -48,6 +112,7 @@ impl Routes {
     /// As for [`Routes::export`], and those of pipe2(2).
     pub(crate) fn export_pair(&mut self, port: PortId) -> io::Result<(Arc<Reserved>, Arc<Reserved>)> {
         self.export(port)?;
+        self.share(port);
         let wanted = self.state.port(port).local().is_some_and(|local| local.nsrequest != Right::Null);
         let exported = self.exported_mut(port).ok_or(io::ErrorKind::NotFound)?;
         let s = Arc::clone(&exported.s);
@@ -73,13 +138,18 @@ impl Routes {
     /// Those of setsockopt(2) and epoll_ctl(2). Nothing has changed then.
     pub(crate) fn adopt_receiving_end(&mut self, port: PortId, r: Reserved, s: Arc<Reserved>, identity: u64) -> io::Result<()> {
         objects::name_senders(&r)?;
-        let exported =
-            Exported { r, s, identity, t: None, watches: Vec::new(), watching: false, slots: SmallVec::new(), early: Vec::new() };
-        put_at(&mut self.exported, port, exported);
+        let known = self.identities.get(&identity).copied();
+        self.put_ends(port, Ends { r: Some(r), s, identity });
         let listens = self.listen_receiving_end(port);
-        match listens {
-            Ok(()) => drop(self.identities.insert(identity, port)),
-            Err(_) => drop(self.take_exported(port)),
+        match self.exported_mut(port).filter(|_| listens.is_ok()) {
+            Some(exported) => exported.shared = true,
+            None => {
+                self.take_exported(port);
+                match known {
+                    Some(port) => self.identities.insert(identity, port),
+                    None => self.identities.remove(&identity),
+                };
+            }
         }
         listens
     }

@@ -189,38 +189,51 @@ impl Routes {
     }
 
     fn encode_own(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
-        // Before it has a slot: one that nobody was told of can't be taken back.
-        self.export(port)?;
-        if let Some(number) = line
-            && !out.moving.contains(&port)
-            && let Some(it) = self.lines.get_mut(number)
-            && let Some((slot, new)) = it.offer(port)
+        if let Some(line) = line.filter(|_| !out.moving.contains(&port))
+            && let Some(coded) = self.encode_line_right(line, port, out)?
         {
-            if let Some(entry) = it.in_slot(slot) {
-                entry.given += 1;
-            }
-            if !new {
-                if let Some(it) = self.lines.get_mut(number).and_then(|it| it.in_slot(slot)).filter(|it| it.given == 1) {
-                    let _ = it;
-                    self.count_abroad(port);
-                }
-                return Ok(wire_right(form::LINE_RIGHT, slot));
-            }
-            if let Some(limit) = self.state.port(port).local().map(|local| local.qlimit)
-                && let Some(it) = self.lines.get(number)
-            {
-                it.credit.open(slot, limit);
-            }
-            if let Some(exported) = self.exported_mut(port) {
-                exported.slots.push((number, slot));
-                out.fds.push(OutFd(Arc::clone(&exported.s)));
-            }
-            self.count_abroad(port);
-            return Ok(wire_right(form::FIRST_LINE_RIGHT, slot));
+            return Ok(coded);
         }
         let (s, t) = self.export_pair(port)?;
         out.fds.extend([OutFd(s), OutFd(t)]);
         Ok(wire_right(form::SEND, 0))
+    }
+
+    /// A send right to a port here as a slot of the line; None if there are no more slots.
+    fn encode_line_right(&mut self, number: LineId, port: PortId, out: &mut Outgoing) -> io::Result<Option<WireRight>> {
+        let Some(line) = self.lines.get_mut(number) else { return Ok(None) };
+        if let Some(slot) = line.slot_of.get(&port).copied() {
+            let it = line.in_slot(slot);
+            let given = it.map_or(0, |it| {
+                it.given += 1;
+                it.given
+            });
+            if given == 1 {
+                self.count_abroad(port);
+            }
+            return Ok(Some(wire_right(form::LINE_RIGHT, slot)));
+        }
+        // Before it has a slot: one that nobody was told of can't be taken back.
+        let kept = self.export_with_kept(port, number);
+        self.export(port)?;
+        if self.exported(port).is_some_and(|exported| !exported.slots.is_empty()) {
+            self.share(port);
+        }
+        let limit = self.state.port(port).local().map(|local| local.qlimit);
+        let Some(line) = self.lines.get_mut(number) else { return Ok(None) };
+        let Some(slot) = line.offer(port) else { return Ok(None) };
+        if let Some(it) = line.in_slot(slot) {
+            it.given = 1;
+        }
+        limit.into_iter().for_each(|limit| line.credit.open(slot, limit));
+        if let Some(exported) = self.exported_mut(port) {
+            exported.slots.push((number, slot));
+            if !kept {
+                out.fds.push(OutFd(Arc::clone(&exported.s)));
+            }
+        }
+        self.count_abroad(port);
+        Ok(Some(wire_right(if kept { form::KEPT_LINE_RIGHT } else { form::FIRST_LINE_RIGHT }, slot)))
     }
 
     fn encode_foreign(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {

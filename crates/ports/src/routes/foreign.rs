@@ -50,10 +50,9 @@ impl Routes {
             }
             None => self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, ..Remote::default() }),
         };
-        if let Some(remote) = self.remote_mut(port)
-            && remote.t.is_none()
-        {
-            remote.t = Some(Arc::new(t));
+        if let Some(remote) = self.remote_mut(port) {
+            remote.shared = true;
+            remote.t.get_or_insert_with(|| Arc::new(t));
         }
         if self.state.port(port).is_dead() {
             return Ok(Right::Dead);

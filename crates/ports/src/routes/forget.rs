@@ -81,13 +81,15 @@ impl Routes {
     /// A port that was here is dead: all tasks that could send to it learn of it.
     pub(crate) fn unexport_dead(&mut self, port: PortId) {
         self.close_slots(port, Closed::Dead);
-        // The watcher need not hear what comes next.
-        self.deafen(port);
-        // Senders hear of it now, whenever the sockets are closed.
-        if let Some(exported) = self.exported(port) {
-            let _ = shutdown(&exported.r, Shutdown::Both);
+        if !self.keep_ends(port) {
+            // The watcher need not hear what comes next.
+            self.deafen(port);
+            // Senders hear of it now, whenever the sockets are closed.
+            if let Some(exported) = self.exported(port) {
+                let _ = shutdown(&exported.r, Shutdown::Both);
+            }
+            self.unexport(port);
         }
-        self.unexport(port);
         let ends = self.take_once_ends(port);
         for end in &ends {
             let _ = shutdown(&end.socket, Shutdown::Both);

@@ -148,6 +148,7 @@ impl Routes {
         match right {
             ParsedRight::LineRight(slot) => self.import_line_right(id, slot),
             ParsedRight::FirstLineRight(slot, Some(s)) => self.import_first_line_right(id, slot, s),
+            ParsedRight::KeptLineRight(slot) => self.import_kept_line_right(id, slot),
             ParsedRight::FirstLineRight(slot, None) => self.import_lost_line_right(id, slot, true),
             ParsedRight::Token(token) => self.hold_token(id, token),
             ParsedRight::Back(slot) => self.import_back(id, slot),
@@ -173,7 +174,7 @@ impl Routes {
     fn reclaim_numbered(&mut self, id: LineId, right: ParsedRight) -> Right {
         match right {
             // The other end gives back what it was given with the message that it never took; this is another right.
-            ParsedRight::LineRight(slot) | ParsedRight::FirstLineRight(slot, _) => {
+            ParsedRight::LineRight(slot) | ParsedRight::FirstLineRight(slot, _) | ParsedRight::KeptLineRight(slot) => {
                 let line = self.lines.get(id);
                 let given = line.is_some_and(|line| matches!(line.ins.get(slot as usize), Some(Some(it)) if it.given > 0));
                 let port = self.port_of_in(id, slot).filter(|_| given);
@@ -344,7 +345,7 @@ impl Routes {
 
     fn discard_right(&mut self, id: LineId, right: ParsedRight) -> Result<(), Corrupt> {
         match right {
-            ParsedRight::LineRight(_) | ParsedRight::FirstLineRight(..) => {
+            ParsedRight::LineRight(_) | ParsedRight::FirstLineRight(..) | ParsedRight::KeptLineRight(_) => {
                 let right = self.import_numbered(id, right)?;
                 self.state.destroy_right(right);
             }

@@ -2,9 +2,9 @@
 
 use super::{Remote, Route, Routes, Upcall, corrupt, table::Trust};
 use crate::{
-    line::GONE,
+    line::{GONE, ends::Ends},
     objects,
-    state::{LineId, Right},
+    state::{LineId, PortId, Right},
     wire::{Record, flag, kind},
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
@@ -62,12 +62,41 @@ impl Routes {
         Ok(Right::Dead)
     }
 
+    /// The port that stood at a slot of a line's other end is dead: the slot keeps its sending end, if that came over the line alone and went
+    /// nowhere from here.
+    pub(super) fn keep_sending_end(&mut self, port: PortId, number: LineId, slot: u32) {
+        if slot == 0 || !self.lines.get(number).is_some_and(|line| line.out_ends.has_room()) {
+            return;
+        }
+        let own = |remote: &&mut Remote| !remote.shared && remote.giver == Some(number) && remote.routes.len() == 1;
+        let Some(remote) = self.remote_mut(port).filter(own) else { return };
+        let Some(s) = remote.s.take() else { return };
+        let identity = std::mem::take(&mut remote.identity);
+        self.identities.remove(&identity);
+        if let Some(line) = self.lines.get_mut(number) {
+            line.out_ends.put(slot, Ends { r: None, s, identity });
+        }
+    }
+
     /// The first right to the port at a slot, with the port's sending end.
     pub(super) fn import_first_line_right(&mut self, number: LineId, slot: u32, s: Reserved) -> Result<Right, Corrupt> {
+        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        let kept = self.lines.get_mut(number).and_then(|line| line.out_ends.take(slot));
+        drop(kept);
+        self.import_new_line_right(number, slot, Ends { r: None, s: Arc::new(s), identity })
+    }
+
+    /// The first right to the port at a slot that has kept the sending end.
+    pub(super) fn import_kept_line_right(&mut self, number: LineId, slot: u32) -> Result<Right, Corrupt> {
+        let kept = self.lines.get_mut(number).and_then(|line| line.out_ends.take(slot));
+        self.import_new_line_right(number, slot, kept.ok_or_else(corrupt)?)
+    }
+
+    fn import_new_line_right(&mut self, number: LineId, slot: u32, ends: Ends) -> Result<Right, Corrupt> {
         if !self.lines.get(number).is_some_and(|line| line.may_be_offered(slot)) {
             return Err(corrupt());
         }
-        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        let Ends { s, identity, .. } = ends;
         let known = self.identified(identity, &s);
         let port = match known {
             // The port was the other end's when this was written; its receive right has come here over another line since.
@@ -89,9 +118,7 @@ impl Routes {
                 self.also_given(port, Some(number));
                 port
             }
-            None => {
-                self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, giver: Some(number), ..Remote::default() })
-            }
+            None => self.new_remote(identity, Remote { s: Some(s), identity, giver: Some(number), ..Remote::default() }),
         };
         let line = self.lines.get_mut(number).ok_or_else(corrupt)?;
         if !(line.may_be_offered(slot) && line.learn(slot, port)) {

@@ -79,6 +79,7 @@ impl Routes {
         }
         self.open_bundle_of(port);
         let Some(remote) = self.remote_mut(port) else { return };
+        remote.shared = true;
         if std::mem::replace(&mut remote.watched, true) {
             return;
         }

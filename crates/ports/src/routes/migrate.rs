@@ -60,12 +60,16 @@ impl Routes {
             let count = it.count;
             line.slot_of.remove(&port);
             line.credit.close(slot, &count, why);
-            if why == Closed::Dead && !is_held {
-                line.post_quietly(Record { kind: kind::LOOK, target: slot, ..Record::default() });
-                continue;
+            let waits = line.segment.rx.wake_writer();
+            let look = Record { kind: kind::LOOK, target: slot, ..Record::default() };
+            match why {
+                Closed::Dead if is_held => line.post(look, Vec::new()),
+                Closed::Dead => line.post_quietly(look),
+                Closed::Moved => {}
             }
-            line.segment.rx.wake_writer();
-            line.ring_bell();
+            if waits || why == Closed::Moved {
+                line.ring_bell();
+            }
         }
     }
 
@@ -108,7 +112,7 @@ impl Routes {
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return Err(io::ErrorKind::NotFound.into()) };
         let is_held = own.is_some();
         let spare = if is_held { self.spare_of(&local, &r) } else { None };
-        self.set_remote(port, Remote { s: Some(Arc::clone(&s)), identity, t: own, spare, ..Remote::default() });
+        self.set_remote(port, Remote { s: Some(Arc::clone(&s)), identity, shared: true, t: own, spare, ..Remote::default() });
         if is_held {
             self.keep_for(port, unread);
         }

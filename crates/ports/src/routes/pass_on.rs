@@ -82,7 +82,8 @@ impl Routes {
     /// # Errors
     /// Those of pipe2(2), and of [`Routes::attach`] if there is no line to the port.
     pub(crate) fn holder(&mut self, port: PortId) -> io::Result<Arc<Reserved>> {
-        let remote = self.remote(port).ok_or(io::ErrorKind::NotFound)?;
+        let remote = self.remote_mut(port).ok_or(io::ErrorKind::NotFound)?;
+        remote.shared = true;
         if let Some(t) = &remote.t {
             return Ok(Arc::clone(t));
         }

@@ -19,6 +19,8 @@ pub struct Remote {
     pub identity: u64,
     /// While nothing is known of it but the word of the task that gave it: the bundle with `s` and `t`, and its number there.
     pub bundled: Option<(u32, u32)>,
+    /// Whether other processes may have `s` from here, or this process from others than the port's owner: its slot does not keep it then.
+    pub shared: bool,
     /// Whether `s` is known to [lead to a port](leads_to_a_port).
     pub checked: bool,
     /// A pipe's write end that counts this process as a holder.
@@ -152,6 +154,8 @@ pub struct Exported {
     pub s: Arc<Reserved>,
     /// The identity of `s`.
     pub identity: u64,
+    /// Whether any but the other end of one line may have `s`. Until then nothing comes through it, and the watcher does not listen to `r`.
+    pub shared: bool,
     /// The write end of this process's own pipe, for rights that third parties get from it, until a task wants to know
     /// when they are gone.
     pub t: Option<Arc<Reserved>>,

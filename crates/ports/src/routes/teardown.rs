@@ -44,6 +44,9 @@ impl Routes {
         let route =
             self.remote(port).and_then(|remote| remote.routes.iter().find(|route| route.line_and_slot() == (number, slot)));
         let rights = route.map_or(0, |route| route.line_rights);
+        if dead {
+            self.keep_sending_end(port, number, slot);
+        }
         self.reroute(port, number, slot, back, dead);
         if dead && let Some(line) = self.lines.get_mut(number) {
             line.leave_slot(slot, rights);
@@ -175,6 +178,8 @@ impl Routes {
             if let Some(exported) = self.exported_mut(slot.port) {
                 exported.slots.retain(|(line, _)| *line != number);
                 self.count_abroad(slot.port);
+                // Its other end may have given the sending end away, and not come to say so.
+                self.share(slot.port);
             }
         }
         self.drop_left(line.left);

@@ -151,7 +151,7 @@ impl Routes {
         let known = self.identities.contains_key(&identity);
         let Some(remote) = self.remote_mut(port) else { return };
         if let Some((s, t)) = pair.filter(|_| !known) {
-            (remote.s, remote.t) = (Some(Arc::new(s)), Some(Arc::new(t)));
+            (remote.s, remote.t, remote.shared) = (Some(Arc::new(s)), Some(Arc::new(t)), true);
             self.identities.insert(identity, port);
         } else {
             remote.identity = 0;

@@ -110,6 +110,8 @@ pub enum ParsedRight {
     LineRight(u32),
     /// The same at a new slot, with the port's sending end.
     FirstLineRight(u32, Arrived),
+    /// The same at a slot whose sending end the reader has kept.
+    KeptLineRight(u32),
     /// A send-once right to a port of the writer's.
     Token(u32),
     /// A send right to the reader's port at a slot.
@@ -166,6 +168,7 @@ impl ParsedRight {
             form::NULL => Self::Null,
             form::DEAD => Self::Dead,
             form::LINE_RIGHT => Self::LineRight(code.value),
+            form::KEPT_LINE_RIGHT => Self::KeptLineRight(code.value),
             form::TOKEN => Self::Token(code.value),
             form::BACK => Self::Back(code.value),
             form::TOKEN_BACK => Self::TokenBack(code.value),
@@ -177,9 +180,12 @@ impl ParsedRight {
     fn received_type(&self) -> Option<u32> {
         match self {
             Self::Null | Self::Dead => None,
-            Self::LineRight(_) | Self::FirstLineRight(..) | Self::Back(_) | Self::Send(_) | Self::Bundled(_) => {
-                Some(types::PORT_SEND)
-            }
+            Self::LineRight(_)
+            | Self::FirstLineRight(..)
+            | Self::KeptLineRight(_)
+            | Self::Back(_)
+            | Self::Send(_)
+            | Self::Bundled(_) => Some(types::PORT_SEND),
             Self::Token(_) | Self::TokenBack(_) | Self::Once(_) => Some(types::PORT_SEND_ONCE),
             Self::Receive(_) => Some(types::PORT_RECEIVE),
         }

@@ -118,6 +118,9 @@ pub mod flag {
     pub const LOST: u8 = 4;
     /// Of a RELEASE: the port is dead, and the writer names the slot no more until it comes with a right again. The count may be 0.
     pub const LAST: u8 = 16;
+    /// Of a RELEASE with `LAST`: the writer has kept the port's sending end, which no other process had from it. The next port at the slot
+    /// may have the same.
+    pub const KEPT: u8 = 32;
 }
 
 /// A right within a record.
@@ -154,6 +157,8 @@ pub mod form {
     pub const RECEIVE: u32 = 9;
     /// A send right to a third party's port: the one of number `value` in the message's bundle.
     pub const BUNDLED: u32 = 10;
+    /// As `FIRST_LINE_RIGHT`, for a slot of which the reader has `KEPT` the sending end: the port has the same.
+    pub const KEPT_LINE_RIGHT: u32 = 11;
 }
 
 /// The most rights of a bundle.
