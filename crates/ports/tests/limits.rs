@@ -250,9 +250,9 @@ fn an_owner_without_descriptors_keeps_its_lines() {
     give(&mut line, right(form::LINE_RIGHT, 1), &[], &[]);
     // A receive right, with a message that has a right.
     let none = WireRight::default();
-    let (qlimit, seqno, mscount, onces, watches, protected) = (5, 0, 0, 1, 1, 0);
+    let (qlimit, seqno, mscount, onces, watches, flags) = (5, 0, 0, 1, 1, 0);
     let luggage =
-        Luggage { qlimit, seqno, mscount, onces, watches, protected, payload: 0, messages: 1, nsrequest: none, pdrequest: none };
+        Luggage { qlimit, seqno, mscount, onces, watches, flags, payload: 0, messages: 1, nsrequest: none, pdrequest: none };
     let (record, rest) = with_right(right(form::SEND, 0), &[], 2);
     let luggage = [luggage.as_bytes(), record.as_bytes(), &rest].concat();
     let fds = [r.as_fd(), s.as_fd(), _read.as_fd(), s.as_fd(), s.as_fd(), t.as_fd()];

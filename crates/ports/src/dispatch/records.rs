@@ -76,10 +76,10 @@ impl Inner {
     fn take_record(&mut self, number: LineId, record: &Record) -> Result<bool, Corrupt> {
         let line = self.line(number)?;
         if line.lost_promises
-            && matches!(record.kind, kind::MESSAGE | kind::WATCH | kind::ATTACH)
+            && matches!(record.kind, kind::MESSAGE | kind::WATCH | kind::ATTACH | kind::RELEASE)
             && line.may_be_promised(record.target)
         {
-            line.keep_promise(record.target, None, 0);
+            line.keep_promise(record.target, None, 0, true);
         }
         match record.kind {
             kind::MESSAGE => return self.take_message(number, record),

@@ -9,10 +9,12 @@
 use super::Inner;
 use crate::{
     abi::right,
+    line::ends::Ends,
     objects,
     routes::{Remote, Upcall},
     state::{Effect, Home, PortId, Right, port::Local},
 };
+use std::sync::Arc;
 
 impl Inner {
     /// The process ends in order: receive rights with a port-destroyed request go where it says, with what waits in
@@ -48,7 +50,7 @@ impl Inner {
         let (Some(spare), Some(s)) = (remote.spare.take(), remote.s.clone()) else { return };
         // Not before the send-once right is there: the last right may be the one in the notification.
         let to = if self.state.ports.contains(spare.to.0 as usize) { self.state.make_send_once(spare.to) } else { None };
-        if self.adopt_receiving_end(port, spare.r, s, identity).is_err() {
+        if self.adopt_receiving_end(port, Ends { r: Some(Arc::new(spare.r)), s, identity }).is_err() {
             // With the last copy of its receiving end the port is dead.
             self.state.remote_port_died(port);
             self.bury_remote(port);

@@ -1,8 +1,10 @@
 //! The ends of ports that died, which their slots keep for the ports that come next.
 //!
 //! A port of which only the other end of one line was told has ends that no third process has. When it dies, its slot keeps them at both
-//! ends of the line, and the next port at the slot has the same: no call makes it any. An end that is done with the slot says whether
+//! ends of the line, and the next port at the slot has the same: no call makes it any. The sender, which is done with the slot, says whether
 //! it kept its part (RELEASE with LAST and KEPT).
+//!
+//! The sender of a receive right has copies of both ends, as it may have to take the right back. It keeps them for the next.
 
 use rustix::net::{Shutdown, shutdown};
 use slipway_fabric::descriptor::Reserved;
@@ -11,8 +13,8 @@ use std::sync::Arc;
 /// The sockets of a port, as far as this process has them.
 #[derive(Debug)]
 pub struct Ends {
-    /// The receiving end, which the port's owner has.
-    pub r: Option<Reserved>,
+    /// The receiving end, which the port's owner has, and a process that has given the receive right to it.
+    pub r: Option<Arc<Reserved>>,
     /// The sending end.
     pub s: Arc<Reserved>,
     /// The identity of `s`.
@@ -20,7 +22,7 @@ pub struct Ends {
 }
 
 impl Ends {
-    /// The last port that they stood for is dead: all that have the sending end learn of it.
+    /// The last port that they stood for was this process's and is dead: all that have the sending end learn of it.
     pub fn hang_up(self) {
         let _ = self.r.map(|r| shutdown(&r, Shutdown::Both));
     }

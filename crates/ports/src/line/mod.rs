@@ -438,6 +438,7 @@ impl Line {
         self.tokens.is_empty()
             && self.held.is_empty()
             && self.backlog.is_empty()
-            && !self.ins.iter().flatten().any(|it| it.given > 0)
+            // Those to a port that moved are counted elsewhere.
+            && !self.ins.iter().flatten().any(|it| it.given > 0 && (!it.closed || it.dead))
     }
 }

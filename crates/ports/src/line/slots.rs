@@ -75,15 +75,22 @@ impl Line {
         is_promised(slot) && index < SLOTS && self.ins.get(index).is_none_or(Option::is_none)
     }
 
+    /// This end has named a slot, and nothing came of it.
+    pub fn withdraw(&mut self, slot: u32) {
+        self.outs[slot as usize] = None;
+        self.repromises.push_front(slot);
+    }
+
     /// What the other end sends to a slot that it [could name](Self::may_be_promised) is for this port, whose queue has
-    /// that limit. None if the port is not here, for whatever reason: the other end finds another way.
-    pub fn keep_promise(&mut self, slot: u32, port: Option<PortId>, limit: u32) {
+    /// that limit; its rights may be `counted` there. None if the port is not here, for whatever reason: the other end finds another way.
+    pub fn keep_promise(&mut self, slot: u32, port: Option<PortId>, limit: u32, counted: bool) {
+        let given = u32::from(counted);
         if let Some(port) = port {
-            self.set_slot(slot, InSlot { primary: true, ..InSlot::of(port) });
+            self.set_slot(slot, InSlot { primary: true, given, ..InSlot::of(port) });
             self.slot_of.insert(port, slot);
             return self.credit.open(slot, limit);
         }
-        let closed = InSlot { closed: true, ..InSlot::of(GONE) };
+        let closed = InSlot { closed: true, given, ..InSlot::of(GONE) };
         self.credit.close(slot, &closed.count, Closed::Moved);
         self.set_slot(slot, closed);
         self.segment.rx.wake_writer();

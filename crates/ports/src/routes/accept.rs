@@ -53,7 +53,9 @@ impl Routes {
     pub(crate) fn accept_first(&mut self, port: PortId) {
         let early = self.exported_mut(port).map(|exported| std::mem::take(&mut exported.early));
         early.unwrap_or_default().into_iter().for_each(|request| self.take_request(port, request));
-        self.accept_lines(port);
+        if self.exported(port).is_some_and(|exported| exported.shared) {
+            self.accept_lines(port);
+        }
     }
 
     fn take_request(&mut self, port: PortId, Request { bytes, fds, sender }: Request) {

@@ -38,7 +38,7 @@ impl Routes {
             return Ok(());
         }
         let (s, r) = objects::socket_pair()?;
-        let (s, r) = (shared(s)?, Reserved::new(r)?);
+        let (s, r) = (shared(s)?, shared(r)?);
         objects::name_senders(&r)?;
         let identity = objects::identity(&s)?;
         self.put_ends(port, Ends { r: Some(r), s, identity });
@@ -55,7 +55,7 @@ impl Routes {
     }
 
     /// False if the receiving end is not among them.
-    fn put_ends(&mut self, port: PortId, Ends { r, s, identity }: Ends) -> bool {
+    pub(super) fn put_ends(&mut self, port: PortId, Ends { r, s, identity }: Ends) -> bool {
         let Some(r) = r else { return false };
         let exported = Exported {
             r,
@@ -136,10 +136,11 @@ impl Routes {
     ///
     /// # Errors
     /// Those of setsockopt(2) and epoll_ctl(2). Nothing has changed then.
-    pub(crate) fn adopt_receiving_end(&mut self, port: PortId, r: Reserved, s: Arc<Reserved>, identity: u64) -> io::Result<()> {
-        objects::name_senders(&r)?;
+    pub(crate) fn adopt_receiving_end(&mut self, port: PortId, ends: Ends) -> io::Result<()> {
+        let identity = ends.identity;
+        ends.r.as_ref().map_or(Ok(()), objects::name_senders)?;
         let known = self.identities.get(&identity).copied();
-        self.put_ends(port, Ends { r: Some(r), s, identity });
+        self.put_ends(port, ends);
         let listens = self.listen_receiving_end(port);
         match self.exported_mut(port).filter(|_| listens.is_ok()) {
             Some(exported) => exported.shared = true,

@@ -16,7 +16,7 @@ use crate::{
         Effect, Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Memory, Message},
     },
-    wire::{self, ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind, parse::NESTING, weight},
+    wire::{self, ItemHead, Luggage, RECORD, Record, WireRight, flag, form, item, kind, luggage, parse::NESTING, weight},
 };
 use std::{io, os::fd::OwnedFd, sync::Arc};
 use zerocopy::IntoBytes;
@@ -42,6 +42,8 @@ pub struct Outgoing {
     moving: Vec<PortId>,
     /// Those rights that go as one descriptor.
     bundle: Option<Packed>,
+    /// Whether a receive right is the message's only right: none is counted before its reader has it.
+    is_lone: bool,
 }
 
 /// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
@@ -76,6 +78,7 @@ impl Routes {
         let mut out = Outgoing::default();
         if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
             out.moving = self.free_onces_with(&mut message);
+            out.is_lone = message.reply == Right::Null && message.items.iter().flat_map(Item::rights).count() == 1;
         }
         let reply = self.encode_right(line, std::mem::take(&mut message.reply), &mut out);
         out.bundle = line.and_then(|line| self.pack_bundle(line, &message, file.is_none() && out.moving.is_empty()));
@@ -306,7 +309,7 @@ impl Routes {
         let packed = if out.depth > NESTING { Err(io::ErrorKind::OutOfMemory.into()) } else { self.pack(line, port, out) };
         out.depth -= 1;
         match packed {
-            Ok(slot) => wire_right(form::RECEIVE, slot),
+            Ok(coded) => coded,
             Err(_) => {
                 self.state.destroy_right(Right::Receive(port));
                 wire_right(form::DEAD, 0)
@@ -314,37 +317,54 @@ impl Routes {
         }
     }
 
-    /// Gives back the slot at which this process sends to the port from here on; 0 for none.
-    fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<u32> {
-        let Departed { local, ends: (r, s), watches, onces } = self.depart(port, |many| out.fits(many))?;
-        out.fds.extend([OutFd(r), OutFd(s)]);
+    /// Gives back the form, and the slot at which this process sends to the port from here on; 0 for none.
+    fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
+        let is_held = self.state.port(port).srights > 0;
+        let slot = line.filter(|_| is_held).and_then(|number| Some((number, self.lines.get_mut(number)?.promise(port)?)));
+        let is_plain = |message: &Message| message.items.is_empty() && message.reply == Right::Null;
+        let queue = self.state.port(port).local().map(|local| &local.queue);
+        let counted = slot.is_some()
+            && out.is_lone
+            && queue.is_some_and(|queue| queue.iter().all(|message| is_plain(message)))
+            && self.is_unheard_of(port);
+        let kept = slot.filter(|_| counted).and_then(|slot| self.depart_with_kept(port, slot));
+        let form = if kept.is_some() { form::KEPT_RECEIVE } else { form::RECEIVE };
+        let departed = kept.map_or_else(|| self.depart(port, counted, |many| out.fits(many)), Ok);
+        if departed.is_err()
+            && let Some((number, slot)) = slot
+            && let Some(line) = self.lines.get_mut(number)
+        {
+            line.withdraw(slot);
+        }
+        let Departed { local, ends, watches, onces } = departed?;
+        out.fds.extend(ends.into_iter().flat_map(|(r, s)| [OutFd(r), OutFd(s)]));
         out.fds.extend(watches.iter().cloned().map(OutFd));
         out.fds.extend(onces.iter().cloned().map(OutFd));
         let place = out.items.len();
-        let mut luggage = Luggage {
+        let mut head = Luggage {
             qlimit: local.qlimit,
             seqno: local.seqno,
             mscount: local.mscount,
             onces: onces.len() as u32,
             watches: watches.len() as u32,
-            protected: u32::from(local.is_protected),
+            flags: if local.is_protected { luggage::PROTECTED } else { 0 } | if counted { luggage::COUNTED } else { 0 },
             payload: local.payload,
             messages: 0,
             nsrequest: WireRight::default(),
             pdrequest: WireRight::default(),
         };
-        out.items.extend_from_slice(luggage.as_bytes());
-        luggage.nsrequest = self.encode_right(line, local.nsrequest, out);
-        luggage.pdrequest = self.encode_right(line, local.pdrequest, out);
+        out.items.extend_from_slice(head.as_bytes());
+        head.nsrequest = self.encode_right(line, local.nsrequest, out);
+        head.pdrequest = self.encode_right(line, local.pdrequest, out);
         for message in local.queue {
-            luggage.messages += u64::from(self.pack_message(line, *message, out));
+            head.messages += u64::from(self.pack_message(line, *message, out));
         }
-        out.items[place..place + size_of::<Luggage>()].copy_from_slice(luggage.as_bytes());
-        if self.state.port(port).srights == 0 {
+        out.items[place..place + size_of::<Luggage>()].copy_from_slice(head.as_bytes());
+        if !is_held {
             self.state.effect(Effect::Forgotten(port));
-            return Ok(0);
         }
-        Ok(line.and_then(|line| self.follow(port, line)).unwrap_or(0))
+        slot.into_iter().for_each(|slot| self.follow(port, slot, counted));
+        Ok(wire_right(form, slot.map_or(0, |(_, slot)| slot)))
     }
 
     /// A message that waits at a port which moves. False, and it is destroyed, if it is more than can travel at once.

@@ -5,12 +5,16 @@
 
 use super::{Routes, Upcall, corrupt};
 use crate::{
+    line::ends::Ends,
     objects::Arrived,
     state::{
         Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Message, Sender},
     },
-    wire::parse::{Parsed, ParsedItem, ParsedMessage, ParsedReceive, ParsedRight},
+    wire::{
+        luggage,
+        parse::{Parsed, ParsedEnds, ParsedItem, ParsedMessage, ParsedReceive, ParsedRight},
+    },
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 use std::sync::Arc;
@@ -198,11 +202,20 @@ impl Routes {
     fn import_receive(&mut self, view: View, parsed: ParsedReceive) -> Result<Right, Corrupt> {
         let ParsedReceive { slot, luggage, ends, watches, onces, nsrequest, pdrequest, messages } = parsed;
         self.check_promise(view, slot)?;
+        let counted = slot != 0 && luggage.flags & luggage::COUNTED != 0;
+        let shared = !counted || !matches!(view, View::Reader(_));
         let arrived = match ends {
-            Some((r, s)) => self.arrive(&luggage, r, s)?,
-            None => None,
+            ParsedEnds::Here(r, s) => {
+                drop(self.take_kept(view, slot));
+                self.arrive(&luggage, r, s, shared)?
+            }
+            ParsedEnds::Kept => {
+                let ends = self.take_kept(view, slot).ok_or_else(corrupt)?;
+                self.arrive_with(&luggage, ends, Vec::new(), shared)?
+            }
+            ParsedEnds::Lost => None,
         };
-        self.keep_promise(view, slot, arrived.as_ref().map(|(port, _)| *port));
+        self.keep_promise(view, slot, arrived.as_ref().map(|(port, _)| *port), counted);
         let Some((port, stranded)) = arrived else {
             // The port is dead, and with it what waited there.
             let port = self.state.new_port();
@@ -237,8 +250,22 @@ impl Routes {
         if good { Ok(()) } else { Err(corrupt()) }
     }
 
+    /// The ends that were kept of the slot that a receive right's sender has named.
+    fn take_kept(&mut self, view: View, slot: u32) -> Option<Ends> {
+        match view {
+            View::Reader(line) => self.lines.get_mut(line)?.in_ends.take(slot),
+            // They are the port's since then.
+            View::Writer(line) => {
+                let port = self.port_of_out(line, slot)?;
+                let remote = self.remote_mut(port)?;
+                Some(Ends { r: Some(remote.r.take()?), s: Arc::clone(remote.s.as_ref()?), identity: remote.identity })
+            }
+            View::Loose => None,
+        }
+    }
+
     /// What was sent over the line to the slot that a receive right's sender has named is for the port, if that is here.
-    fn keep_promise(&mut self, view: View, slot: u32, port: Option<PortId>) {
+    fn keep_promise(&mut self, view: View, slot: u32, port: Option<PortId>, counted: bool) {
         match view {
             _ if slot == 0 => {}
             View::Loose => {}
@@ -247,7 +274,7 @@ impl Routes {
             View::Reader(line) => {
                 let limit = port.and_then(|port| self.state.port(port).local()).map_or(0, |local| local.qlimit);
                 if let Some(line) = self.lines.get_mut(line) {
-                    line.keep_promise(slot, port, limit);
+                    line.keep_promise(slot, port, limit, counted);
                 }
                 if let Some(exported) = port.and_then(|port| self.exported_mut(port)) {
                     exported.slots.push((line, slot));
@@ -351,8 +378,11 @@ impl Routes {
             }
             // The receive right itself has never left its sender.
             ParsedRight::Receive(parsed) => {
-                self.check_promise(View::Reader(id), parsed.slot)?;
-                self.keep_promise(View::Reader(id), parsed.slot, None);
+                let (view, counted) = (View::Reader(id), parsed.luggage.flags & luggage::COUNTED != 0);
+                self.check_promise(view, parsed.slot)?;
+                // The port is its sender's again, and has them.
+                drop(self.take_kept(view, parsed.slot));
+                self.keep_promise(view, parsed.slot, None, counted);
                 self.discard_right(id, parsed.nsrequest)?;
                 self.discard_right(id, parsed.pdrequest)?;
                 parsed.messages.into_iter().try_for_each(|message| self.discard_message(id, message))?;
@@ -381,7 +411,7 @@ mod tests {
         let receive = ParsedReceive {
             slot: 0,
             luggage: Luggage::new_zeroed(),
-            ends: Some((reserved(r), reserved(s))),
+            ends: ParsedEnds::Here(reserved(r), reserved(s)),
             watches: Vec::new(),
             onces: Vec::new(),
             nsrequest: ParsedRight::Null,

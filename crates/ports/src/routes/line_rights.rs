@@ -63,18 +63,20 @@ impl Routes {
     }
 
     /// The port that stood at a slot of a line's other end is dead: the slot keeps its sending end, if that came over the line alone and went
-    /// nowhere from here.
-    pub(super) fn keep_sending_end(&mut self, port: PortId, number: LineId, slot: u32) {
+    /// nowhere from here; or both ends, if the receive right went over the line before any other process had heard of the port.
+    pub(super) fn keep_known_ends(&mut self, port: PortId, number: LineId, slot: u32) {
         if slot == 0 || !self.lines.get(number).is_some_and(|line| line.out_ends.has_room()) {
             return;
         }
-        let own = |remote: &&mut Remote| !remote.shared && remote.giver == Some(number) && remote.routes.len() == 1;
-        let Some(remote) = self.remote_mut(port).filter(own) else { return };
-        let Some(s) = remote.s.take() else { return };
+        let alone = |remote: &&mut Remote| {
+            !remote.shared && (remote.giver == Some(number) || remote.r.is_some()) && remote.routes.len() == 1
+        };
+        let Some(remote) = self.remote_mut(port).filter(alone) else { return };
+        let (r, Some(s)) = (remote.r.take(), remote.s.take()) else { return };
         let identity = std::mem::take(&mut remote.identity);
         self.identities.remove(&identity);
         if let Some(line) = self.lines.get_mut(number) {
-            line.out_ends.put(slot, Ends { r: None, s, identity });
+            line.out_ends.put(slot, Ends { r, s, identity });
         }
     }
 

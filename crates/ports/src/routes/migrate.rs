@@ -10,14 +10,14 @@ use super::{
     table::{Spare, Trust},
 };
 use crate::{
-    line::{GONE, OutFd},
+    line::{GONE, OutFd, ends::Ends},
     objects::{self, Request},
     state::{
         Effect, Home, LineId, PortId, RemoteSendOnce, Right,
         message::{Item, Message},
         port::Local,
     },
-    wire::{Luggage, Record, kind},
+    wire::{Luggage, Record, kind, luggage},
 };
 use slipway_fabric::{
     Corrupt,
@@ -30,8 +30,8 @@ use std::{io, os::fd::AsFd, sync::Arc};
 pub(super) struct Departed {
     /// Its state, with its requests and its queue.
     pub local: Local,
-    /// The receiving end and the sending end.
-    pub ends: (Arc<Reserved>, Arc<Reserved>),
+    /// The receiving end and the sending end; None if the new owner's slot has kept them.
+    pub ends: Option<(Arc<Reserved>, Arc<Reserved>)>,
     /// The read ends of holders' pipes.
     pub watches: Vec<Arc<Reserved>>,
     /// The receiving ends of send-once rights.
@@ -73,12 +73,31 @@ impl Routes {
         }
     }
 
+    /// Whether no other process has heard of a port here, and no task can have its receive right back from a holder that is killed.
+    pub(super) fn is_unheard_of(&self, port: PortId) -> bool {
+        let local = self.state.port(port).local();
+        self.exported(port).is_none()
+            && self.state.port(port).sorights == 0
+            && local.is_some_and(|local| local.pdrequest == Right::Null)
+    }
+
+    /// As [`Routes::depart`], of a port that is [unheard of](Self::is_unheard_of), over a line at a slot that has kept its ends. None if it has not.
+    pub(super) fn depart_with_kept(&mut self, port: PortId, (number, slot): (LineId, u32)) -> Option<Departed> {
+        let Ends { r, s, identity } = self.lines.get_mut(number)?.out_ends.take(slot)?;
+        let it = self.state.port_mut(port);
+        let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return None };
+        self.set_remote(port, Remote { s: Some(s), identity, r, ..Remote::default() });
+        self.identities.insert(identity, port);
+        Some(Departed { local, ends: None, watches: Vec::new(), onces: Vec::new() })
+    }
+
     /// Parts a port here from its receive right, which is about to travel. The port is remote from here on. `fits` tells
-    /// whether so many descriptors can go with the record.
+    /// whether so many descriptors can go with the record; `counted`, that this process's rights are counted by the slot that the right goes
+    /// to, and no other process has heard of the port.
     ///
     /// # Errors
     /// There are not enough descriptors. The port is still here then, but others may have been told that it moves.
-    pub(super) fn depart(&mut self, port: PortId, fits: impl Fn(usize) -> bool) -> io::Result<Departed> {
+    pub(super) fn depart(&mut self, port: PortId, counted: bool, fits: impl Fn(usize) -> bool) -> io::Result<Departed> {
         self.export(port)?;
         let known = self.exported(port).map_or(0, |exported| exported.watches.len() + exported.slots.len());
         if !fits(4 + known + self.state.port(port).sorights as usize) {
@@ -86,7 +105,8 @@ impl Routes {
         }
         let (mut watches, mut onces) = (Vec::new(), Vec::new());
         let mut parted = self.part_from_senders(port, &mut watches, &mut onces)?;
-        let mut own = if self.state.port(port).srights > 0 { Some(holder_pipe(&mut watches)?) } else { None };
+        let has_own = self.state.port(port).srights > 0 && !counted;
+        let mut own = if has_own { Some(holder_pipe(&mut watches)?) } else { None };
         let slots = self.exported(port).map(|exported| exported.slots.clone()).unwrap_or_default();
         self.close_slots(port, Closed::Moved);
         let unread = self.unread_slots(&slots);
@@ -103,7 +123,7 @@ impl Routes {
         let Exported { r, s, identity, watches: theirs, .. } = *self.take_exported(port).ok_or(io::ErrorKind::NotFound)?;
         let ends = self.take_once_ends(port);
         // The new owner's copies would keep these in the watcher's set.
-        unregister(&r);
+        unregister(&*r);
         theirs.iter().chain(ends.iter().map(|end| &end.socket)).for_each(unregister);
         onces.extend(ends.into_iter().map(|end| Arc::new(end.socket)));
         watches.extend(theirs.into_iter().map(Arc::new));
@@ -112,23 +132,23 @@ impl Routes {
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return Err(io::ErrorKind::NotFound.into()) };
         let is_held = own.is_some();
         let spare = if is_held { self.spare_of(&local, &r) } else { None };
-        self.set_remote(port, Remote { s: Some(Arc::clone(&s)), identity, shared: true, t: own, spare, ..Remote::default() });
+        let kept = counted.then(|| Arc::clone(&r));
+        let remote = Remote { s: Some(Arc::clone(&s)), identity, r: kept, shared: !counted, t: own, spare, ..Remote::default() };
+        self.set_remote(port, remote);
         if is_held {
             self.keep_for(port, unread);
         }
         self.listen_holder(port);
-        Ok(Departed { local, ends: (Arc::new(r), s), watches, onces })
+        Ok(Departed { local, ends: Some((r, s)), watches, onces })
     }
 
-    /// Names a slot of the other end of the line that a port's receive right is about to go over, for the send rights here: what they
-    /// send goes behind it.
-    pub(super) fn follow(&mut self, port: PortId, number: LineId) -> Option<u32> {
-        // Without a right here there is no pipe that counts it.
-        self.remote(port)?.t.as_ref()?;
-        let slot = self.lines.get_mut(number)?.promise(port)?;
-        let route = Route { line: number, slot, line_rights: 0, attached: true, trust: Trust::Proven };
-        self.remote_mut(port)?.routes.push(route);
-        Some(slot)
+    /// The send rights here go by the slot of the line's other end that was named for a port, whose receive right is about to go over the line:
+    /// what they send goes behind it.
+    pub(super) fn follow(&mut self, port: PortId, (line, slot): (LineId, u32), counted: bool) {
+        if let Some(remote) = self.remote_mut(port) {
+            let line_rights = u32::from(counted);
+            remote.routes.push(Route { line, slot, line_rights, attached: true, trust: Trust::Proven });
+        }
     }
 
     /// A spare for a receive right that is about to travel, if a port here wants it back.
@@ -215,15 +235,38 @@ impl Routes {
     ///
     /// # Errors
     /// The ends are not those of one port, or its receive right is here already.
-    pub(super) fn arrive(&mut self, luggage: &Luggage, r: Reserved, s: Reserved) -> Result<Option<Arrival>, Corrupt> {
+    pub(super) fn arrive(
+        &mut self,
+        luggage: &Luggage,
+        r: Reserved,
+        s: Reserved,
+        shared: bool,
+    ) -> Result<Option<Arrival>, Corrupt> {
         let early = belong_together(&r, &s).ok_or(Corrupt { what: "receive right" })?;
         let identity = objects::identity(&s).map_err(|_| corrupt())?;
-        let known = self.identified(identity, &s);
+        self.arrive_with(luggage, Ends { r: Some(Arc::new(r)), s: Arc::new(s), identity }, early, shared)
+    }
+
+    /// As [`Routes::arrive`], with ends that are known to be those of one port. Requests may come through them if others share the sending end.
+    pub(super) fn arrive_with(
+        &mut self,
+        luggage: &Luggage,
+        ends: Ends,
+        early: Vec<Request>,
+        shared: bool,
+    ) -> Result<Option<Arrival>, Corrupt> {
+        let known = self.identified(ends.identity, &ends.s);
         if known.is_some_and(|port| !matches!(self.state.port(port).home, Home::Remote)) {
             return Err(corrupt());
         }
         let port = known.unwrap_or_else(|| self.state.new_remote_port());
-        if self.adopt_receiving_end(port, r, Arc::new(s), identity).is_err() {
+        // One that is known here came from others, too.
+        let adopted = if shared || known.is_some() || !early.is_empty() {
+            self.adopt_receiving_end(port, ends)
+        } else {
+            ends.r.as_ref().map_or(Ok(()), objects::name_senders).map(|()| _ = self.put_ends(port, ends))
+        };
+        if adopted.is_err() {
             if known.is_none() {
                 self.state.free_port(port);
             }
@@ -259,7 +302,7 @@ pub(super) fn local_of(luggage: &Luggage) -> Local {
         seqno_lead: luggage.seqno,
         mscount: luggage.mscount,
         payload: luggage.payload,
-        is_protected: luggage.protected != 0,
+        is_protected: luggage.flags & luggage::PROTECTED != 0,
         ..Local::default()
     }
 }

@@ -19,6 +19,9 @@ pub struct Remote {
     pub identity: u64,
     /// While nothing is known of it but the word of the task that gave it: the bundle with `s` and `t`, and its number there.
     pub bundled: Option<(u32, u32)>,
+    /// Its receiving end, if its receive right was given away from here and no other process had heard of it. For its slot, which keeps
+    /// the ends when the port dies, or if the right is taken back.
+    pub r: Option<Arc<Reserved>>,
     /// Whether other processes may have `s` from here, or this process from others than the port's owner: its slot does not keep it then.
     pub shared: bool,
     /// Whether `s` is known to [lead to a port](leads_to_a_port).
@@ -141,6 +144,7 @@ impl Remote {
         if self.giver == Some(line) {
             self.giver = None;
         }
+        self.r = None;
         Some(self.routes.remove(at).trust)
     }
 }
@@ -149,7 +153,7 @@ impl Remote {
 #[derive(Debug)]
 pub struct Exported {
     /// The receiving end: attach requests come here.
-    pub r: Reserved,
+    pub r: Arc<Reserved>,
     /// The sending end.
     pub s: Arc<Reserved>,
     /// The identity of `s`.

@@ -45,7 +45,7 @@ impl Routes {
             self.remote(port).and_then(|remote| remote.routes.iter().find(|route| route.line_and_slot() == (number, slot)));
         let rights = route.map_or(0, |route| route.line_rights);
         if dead {
-            self.keep_sending_end(port, number, slot);
+            self.keep_known_ends(port, number, slot);
         }
         self.reroute(port, number, slot, back, dead);
         if dead && let Some(line) = self.lines.get_mut(number) {
@@ -80,6 +80,8 @@ impl Routes {
             return self.put_back(port, back);
         };
         let trust = remote.forget_route(number, slot).unwrap_or(Trust::Proven);
+        self.let_go();
+        let Some(remote) = self.remote_mut(port) else { return };
         remote.stranded.extend(back);
         if dead && self.doubt_death(port, trust) {
             self.state.remote_port_died(port);

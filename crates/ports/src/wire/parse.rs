@@ -136,7 +136,7 @@ pub struct ParsedReceive {
     /// Limits, counts and the payload.
     pub luggage: Luggage,
     /// The receiving end and the sending end.
-    pub ends: Option<(Reserved, Reserved)>,
+    pub ends: ParsedEnds,
     /// The read ends of holders' pipes. Those that found no place are left out.
     pub watches: Vec<Reserved>,
     /// The receiving ends of send-once rights.
@@ -147,6 +147,17 @@ pub struct ParsedReceive {
     pub pdrequest: ParsedRight,
     /// The messages in its queue.
     pub messages: Vec<ParsedMessage>,
+}
+
+/// The ends of a port whose receive right came.
+#[derive(Debug)]
+pub enum ParsedEnds {
+    /// The receiving end and the sending end.
+    Here(Reserved, Reserved),
+    /// They found no place here.
+    Lost,
+    /// The slot has kept them.
+    Kept,
 }
 
 impl ParsedItem {
@@ -384,7 +395,7 @@ impl Parser<'_> {
             form::BUNDLED if self.depth == 0 => ParsedRight::Bundled(code.value),
             // An honest giver may not know: it is the holder of the other end that could have named it.
             form::ONCE => ParsedRight::Once(self.socket()?.filter(objects::is_pair)),
-            form::RECEIVE => ParsedRight::Receive(Box::new(self.receive(code.value, rest)?)),
+            form::RECEIVE | form::KEPT_RECEIVE => ParsedRight::Receive(Box::new(self.receive(code, rest)?)),
             _ => return Err(wrong("right")),
         })
     }
@@ -401,13 +412,19 @@ impl Parser<'_> {
         if fd.as_ref().is_some_and(|fd| fd.kind() != Kind::Unix) { Err(wrong("socket")) } else { Ok(fd) }
     }
 
-    fn receive(&mut self, slot: u32, rest: &mut &[u8]) -> Result<ParsedReceive, Corrupt> {
+    fn receive(&mut self, code: WireRight, rest: &mut &[u8]) -> Result<ParsedReceive, Corrupt> {
         let luggage: Luggage = take(rest).ok_or_else(|| wrong("receive right"))?;
         self.depth += 1;
         if self.depth > NESTING {
             return Err(wrong("depth of receive rights"));
         }
-        let (r, s) = (self.socket()?, self.socket()?);
+        let ends = match code.form {
+            form::KEPT_RECEIVE => ParsedEnds::Kept,
+            _ => {
+                let (r, s) = (self.socket()?, self.socket()?);
+                r.zip(s).map_or(ParsedEnds::Lost, |(r, s)| ParsedEnds::Here(r, s))
+            }
+        };
         let mut watches = Vec::new();
         for _ in 0..luggage.watches {
             match self.descriptor("pipe")? {
@@ -420,7 +437,7 @@ impl Parser<'_> {
         let pdrequest = self.right(luggage.pdrequest, rest)?;
         let messages = (0..luggage.messages).map(|_| self.queued(rest)).collect::<Result<_, _>>()?;
         self.depth -= 1;
-        Ok(ParsedReceive { slot, luggage, ends: r.zip(s), watches, onces, nsrequest, pdrequest, messages })
+        Ok(ParsedReceive { slot: code.value, luggage, ends, watches, onces, nsrequest, pdrequest, messages })
     }
 
     /// A message of a queue that moves: it has a record of its own, and its descriptors among those of the whole.

@@ -159,6 +159,8 @@ pub mod form {
     pub const BUNDLED: u32 = 10;
     /// As `FIRST_LINE_RIGHT`, for a slot of which the reader has `KEPT` the sending end: the port has the same.
     pub const KEPT_LINE_RIGHT: u32 = 11;
+    /// As `RECEIVE`, at a slot that has kept its ends: the port has the same.
+    pub const KEPT_RECEIVE: u32 = 12;
 }
 
 /// The most rights of a bundle.
@@ -227,8 +229,8 @@ pub struct Luggage {
     pub onces: u32,
     /// Pipes of holders, which follow.
     pub watches: u32,
-    /// Whether there is a protected payload.
-    pub protected: u32,
+    /// Bits of [`luggage`].
+    pub flags: u32,
     /// The protected payload.
     pub payload: u64,
     /// Messages in the queue, each a record with body and items, which follow.
@@ -237,6 +239,14 @@ pub struct Luggage {
     pub nsrequest: WireRight,
     /// The port-destroyed request's right.
     pub pdrequest: WireRight,
+}
+
+/// Flags of a [`Luggage`].
+pub mod luggage {
+    /// There is a protected payload.
+    pub const PROTECTED: u32 = 1;
+    /// No process but the writer and the reader has an end of the port. The writer's rights are counted at the slot that it names, as one.
+    pub const COUNTED: u32 = 2;
 }
 
 /// Takes a value off the front of `bytes`.

@@ -226,7 +226,7 @@ fn luggage(watches: u32, onces: u32, messages: u64) -> Luggage {
         mscount: 0,
         onces,
         watches,
-        protected: 0,
+        flags: 0,
         payload: 0,
         messages,
         nsrequest: WireRight::default(),

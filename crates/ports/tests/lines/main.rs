@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "the end by hand maps the segment as words")]
 
 mod bundles;
+mod ends;
 mod moves;
 mod promises;
 mod queued;
@@ -59,7 +60,7 @@ fn with_right(record: Record, right: WireRight, luggage: &[u8], fds: u16) -> (Re
 fn received(form: u32) -> u32 {
     match form {
         form::TOKEN | form::TOKEN_BACK | form::ONCE => types::PORT_SEND_ONCE,
-        form::RECEIVE => types::PORT_RECEIVE,
+        form::RECEIVE | form::KEPT_RECEIVE => types::PORT_RECEIVE,
         _ => types::PORT_SEND,
     }
 }
@@ -220,8 +221,8 @@ fn a_dead_ports_token_is_good_for_nothing_and_no_offence() {
 /// A receive right's luggage with one send-once right and nothing else.
 fn luggage() -> Luggage {
     let none = WireRight::default();
-    let (qlimit, seqno, mscount, onces, watches, protected) = (5, 0, 0, 1, 0, 0);
-    Luggage { qlimit, seqno, mscount, onces, watches, protected, payload: 0, messages: 0, nsrequest: none, pdrequest: none }
+    let (qlimit, seqno, mscount, onces, watches, flags) = (5, 0, 0, 1, 0, 0);
+    Luggage { qlimit, seqno, mscount, onces, watches, flags, payload: 0, messages: 0, nsrequest: none, pdrequest: none }
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn what_follows_a_receive_right_goes_over_the_same_line() {
     // Such a slot is no number for a right: it would be void if the receive right were taken back.
     let give = Msg::new(52, (name, types::COPY_SEND), (0, 0)).ports(types::COPY_SEND, &[port]);
     assert_eq!(send(&give), Code::SUCCESS);
+    assert_eq!(next(&mut line, kind::WATCH).0.target, slot);
     let (record, rest, _) = line.read();
     let items = &rest[record.body as usize..];
     let right = WireRight::read_from_prefix(&items[size_of::<ItemHead>()..]).expect("a right").0;
@@ -57,6 +58,7 @@ fn what_follows_a_receive_right_goes_over_the_same_line() {
     let nobody = objects::receive(moved.r.as_fd(), &mut [0; 64], &mut Vec::<Reserved>::new());
     assert_eq!(nobody, Err(Errno::AGAIN), "no line of its own");
     Task::current().deallocate(port).expect("the right");
+    assert_eq!(next(&mut line, kind::RELEASE).0.target, slot);
     assert_eq!(next(&mut line, kind::DETACH).0.target, slot);
 }
 

@@ -10,7 +10,12 @@ fn last(slot: u32, count: u32) -> Record {
 /// The library gives us a right to its port, which is new to the line: the slot.
 fn offered(line: &mut Line, to: u32, port: u32) -> u32 {
     assert_eq!(send(&Msg::new(60, (to, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port])), Code::SUCCESS);
-    let (record, rest, _) = line.read();
+    let (record, rest) = loop {
+        let (record, rest, _) = line.read();
+        if record.kind != kind::LOOK {
+            break (record, rest);
+        }
+    };
     let right = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
     assert_eq!((record.id, right.form), (60, form::FIRST_LINE_RIGHT));
     right.value
@@ -94,6 +99,7 @@ fn a_port_whose_senders_have_left_dies_quietly() {
     let held = offered(&mut line, to, port);
     assert!(line.is_rung_by(|| destroy(port)), "we have a right");
     assert_eq!(line.credit.closed(held), Some(Closed::Dead));
+    assert_eq!(next(&mut line, kind::LOOK).0.target, held);
     // An end that only sends would never hear that it can use its slots again.
     let (mut rung, mut accepted) = (0, RxCount::default());
     line.credit.accept_and_take(0, &mut accepted);
@@ -129,7 +135,7 @@ fn the_library_is_done_with_a_dead_ports_slot() {
     line.credit.close(1, &RxCount::default(), Closed::Dead);
     line.ring();
     let (record, _) = next(&mut line, kind::RELEASE);
-    assert_eq!((record.flags, record.target, record.count), (flag::LAST, 1, 1));
+    assert_eq!((record.flags, record.target, record.count), (flag::LAST | flag::KEPT, 1, 1));
     assert!(line.credit.is_seen(1));
     // Written before the port died.
     let (record, rest) = with_right(message(0, 63), WireRight { form: form::LINE_RIGHT, value: 1 }, &[], 0);
@@ -175,7 +181,7 @@ fn a_slot_that_was_named_is_named_again() {
     line.ring();
     // Its message comes back, and is destroyed.
     let (record, _) = next(&mut line, kind::RELEASE);
-    assert_eq!((record.flags, record.target, record.count), (flag::LAST, slot, 0));
+    assert_eq!((record.flags, record.target, record.count), (flag::LAST | flag::KEPT, slot, 1));
     for reset in [false, true] {
         if reset {
             line.credit.reset(slot);
@@ -184,7 +190,10 @@ fn a_slot_that_was_named_is_named_again() {
         task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
         let moves = Msg::new(50, (name, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
         assert_eq!(send(&moves), Code::SUCCESS);
-        assert_eq!(promises::receive_right_of(&mut line).0 == slot, reset);
+        let (record, rest, _) = line.read();
+        let again = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
+        let form = if reset { form::KEPT_RECEIVE } else { form::RECEIVE };
+        assert_eq!((record.id, again.form, again.value == slot), (50, form, reset));
     }
     assert!(!line.credit.is_seen(slot));
 }
