@@ -319,14 +319,14 @@ impl Routes {
 
     /// Gives back the form, and the slot at which this process sends to the port from here on; 0 for none.
     fn pack(&mut self, line: Option<LineId>, port: PortId, out: &mut Outgoing) -> io::Result<WireRight> {
-        let is_held = self.state.port(port).srights > 0;
-        let slot = line.filter(|_| is_held).and_then(|number| Some((number, self.lines.get_mut(number)?.promise(port)?)));
-        let is_plain = |message: &Message| message.items.is_empty() && message.reply == Right::Null;
         let queue = self.state.port(port).local().map(|local| &local.queue);
-        let counted = slot.is_some()
-            && out.is_lone
-            && queue.is_some_and(|queue| queue.iter().all(|message| is_plain(message)))
-            && self.is_unheard_of(port);
+        let is_plain = |message: &Message| message.items.is_empty() && message.reply == Right::Null;
+        let plain = queue.is_some_and(|queue| queue.iter().all(|message| is_plain(message)));
+        // The right that a message was sent with ends with the message.
+        let spent = queue.map_or(0, |queue| queue.iter().filter(|message| message.dest == Right::Send(port)).count());
+        let is_held = self.state.port(port).srights as usize > spent;
+        let slot = line.filter(|_| is_held).and_then(|number| Some((number, self.lines.get_mut(number)?.promise(port)?)));
+        let counted = slot.is_some() && out.is_lone && plain && self.is_unheard_of(port);
         let kept = slot.filter(|_| counted).and_then(|slot| self.depart_with_kept(port, slot));
         let form = if kept.is_some() { form::KEPT_RECEIVE } else { form::RECEIVE };
         let departed = kept.map_or_else(|| self.depart(port, counted, |many| out.fits(many)), Ok);
@@ -360,7 +360,7 @@ impl Routes {
             head.messages += u64::from(self.pack_message(line, *message, out));
         }
         out.items[place..place + size_of::<Luggage>()].copy_from_slice(head.as_bytes());
-        if !is_held {
+        if self.state.port(port).srights == 0 {
             self.state.effect(Effect::Forgotten(port));
         }
         slot.into_iter().for_each(|slot| self.follow(port, slot, counted));

@@ -9,12 +9,12 @@ fn random_record(dice: &mut Dice) -> Record {
         body: multiple(dice),
         items: multiple(dice),
         kind: dice.of(&[1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 255]),
-        flags: dice.of(&[0, 0, 1, 1, 2, 3, 255]),
+        flags: dice.of(&[0, 0, 1, 1, 2, 3, 16, 48, 255]),
         fds: dice.of(&[0, 0, 0, 1, 2, 3, 300]),
         target: small(dice),
         id: dice.any() as i32 | 0x4000,
         count: small(dice),
-        reply: right(dice.below(11) as u32, small(dice)),
+        reply: right(dice.below(13) as u32, small(dice)),
     }
 }
 
@@ -34,10 +34,11 @@ fn misbehave(line: &mut Line, stage: &Stage, dice: &mut Dice) {
         4..7 => {
             // A message that is right but for its rights.
             let codes: Vec<WireRight> =
-                (0..1 + dice.below(4)).map(|_| right(dice.below(10) as u32, dice.of(&[0, 0, 1, 2, 7, !0]))).collect();
+                (0..1 + dice.below(4)).map(|_| right(dice.below(13) as u32, dice.of(&[0, 0, 1, 2, 7, !0]))).collect();
             let mut inner = luggage(dice.below(3) as u32, dice.below(3) as u32, dice.below(3) as u64);
-            inner.nsrequest = right(dice.below(10) as u32, dice.below(3) as u32);
-            inner.pdrequest = right(dice.below(10) as u32, dice.below(3) as u32);
+            inner.flags = dice.below(4) as u32;
+            inner.nsrequest = right(dice.below(13) as u32, dice.below(3) as u32);
+            inner.pdrequest = right(dice.below(13) as u32, dice.below(3) as u32);
             let (record, rest) = rights(message(0), &codes, inner.as_bytes());
             borrowed.truncate(dice.below(4));
             line.write(&Record { fds: borrowed.len() as u16, ..record }, &rest, &borrowed);

@@ -197,6 +197,22 @@ fn the_next_receive_right_at_a_slot_has_the_ends_that_were_kept() {
     assert_eq!(next(&mut other, kind::MESSAGE).0.id, 97);
 }
 
+/// The right that a waiting message was sent with is none that the sender of the receive right goes on with.
+#[test]
+fn what_waits_at_a_port_that_moves_is_no_holder() {
+    let door = Port::new();
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let port = receive_right();
+    assert_eq!(send(&Msg::new(100, (port, types::MAKE_SEND), (0, 0))), Code::SUCCESS);
+    let moves = Msg::new(96, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    let (record, rest, _) = line.read();
+    assert_eq!(right_in(&record, &rest).value, 0, "no slot for it");
+    let at = record.body as usize + size_of::<ItemHead>() + size_of::<WireRight>();
+    let luggage = Luggage::read_from_prefix(&rest[at..]).expect("luggage").0;
+    assert_eq!((luggage.messages, luggage.flags), (1, 0));
+}
+
 #[test]
 fn a_receive_right_comes_by_the_ends_that_were_kept() {
     let own = receive_right();
