@@ -23,6 +23,8 @@ pub const SLOTS: usize = if cfg!(loom) { 2 } else { 2048 };
 /// The bytes of an end's table.
 pub const TABLE: usize = size_of::<Table>();
 
+/// A gate's value when the port is dead, and the slot keeps what belongs to it for another.
+const KEPT: u32 = !0 - 2;
 /// A gate's value when the port has moved to another process.
 const MOVED: u32 = !0 - 1;
 /// A gate's value when the port is dead.
@@ -40,7 +42,7 @@ pub struct Table {
     taken: [AtomicU32; SLOTS],
     /// For each of the writer's slots: messages taken out of the ring (wraps); final once the gate is closed.
     accepted: [AtomicU32; SLOTS],
-    /// For each of the writer's slots: the limit plus one (0: the default), [`MOVED`] or [`DEAD`].
+    /// For each of the writer's slots: the limit plus one (0: the default), [`KEPT`], [`MOVED`] or [`DEAD`].
     gate: [AtomicU32; SLOTS],
     /// For each of the *other end's* slots: 1 once the writer has seen its gate closed; [`LEAVING`] once it won't look again.
     seen: [AtomicU32; SLOTS],
@@ -58,6 +60,8 @@ pub enum Closed {
     Moved,
     /// What it stood for is gone.
     Dead,
+    /// Likewise, and the slot keeps what belongs to it for another use.
+    Kept,
 }
 
 /// Why a message can't be sent to a slot.
@@ -160,7 +164,7 @@ impl Credit {
 
     /// The slot is open, for at most `limit` messages that are not taken. The caller wakes the ring's writer.
     pub fn open(&self, slot: u32, limit: u32) {
-        store(&self.ours.gate, slot, limit.saturating_add(1).min(MOVED - 1), Ordering::Release);
+        store(&self.ours.gate, slot, limit.saturating_add(1).min(KEPT - 1), Ordering::Release);
     }
 
     /// Makes a closed slot, of which the sender has written that it is done with it, as it was at first, with a fresh [`RxCount`].
@@ -174,7 +178,11 @@ impl Credit {
     /// Closes the slot: nothing more is accepted. The caller wakes the ring's writer and rings its bell.
     pub fn close(&self, slot: u32, count: &RxCount, why: Closed) {
         store(&self.ours.accepted, slot, count.accepted, Ordering::Release);
-        let value = if why == Closed::Moved { MOVED } else { DEAD };
+        let value = match why {
+            Closed::Moved => MOVED,
+            Closed::Dead => DEAD,
+            Closed::Kept => KEPT,
+        };
         store(&self.ours.gate, slot, value, Ordering::Release); // SYNC POINT: close
         full_fence(); // paired with that of `leave`
     }
@@ -210,7 +218,7 @@ impl Credit {
     #[cold]
     #[inline(never)]
     fn check_now(&self, slot: u32, gate: u32, count: &mut TxCount, default: u32) -> Result<(), Refused> {
-        if gate >= MOVED {
+        if gate >= KEPT {
             return Err(Refused::Closed);
         }
         let limit = if gate == 0 { default } else { gate - 1 };
@@ -231,6 +239,7 @@ impl Credit {
         match load(&self.theirs.gate, slot)? {
             MOVED => Some(Closed::Moved), // SYNC POINT: close
             DEAD => Some(Closed::Dead),
+            KEPT => Some(Closed::Kept),
             _ => None,
         }
     }

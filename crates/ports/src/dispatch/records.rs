@@ -12,7 +12,7 @@ use crate::{
         parse::{self, Parsed},
     },
 };
-use slipway_fabric::Corrupt;
+use slipway_fabric::{Corrupt, credit::Closed};
 
 /// The error for descriptors that are not there: they never come if the other end is gone.
 const MISSING: Corrupt = Corrupt { what: "descriptors" };
@@ -301,7 +301,7 @@ impl Inner {
                 Upcall::NotFull(line) => self.wake_line_senders(line),
                 Upcall::End(line) => self.end_line(line),
                 Upcall::Gate(line, slot) => drop(self.look_at_gate(line, slot)),
-                Upcall::Close(line, slot) => self.gate_closed(line, slot, false),
+                Upcall::Close(line, slot) => self.gate_closed(line, slot, Closed::Moved),
                 Upcall::PutBack(port, messages) => self.put_back(port, messages),
             }
         }

@@ -90,22 +90,6 @@ impl Routes {
         port.into_iter().for_each(|port| self.share(port));
     }
 
-    /// A port here has died: its slot keeps its ends, if none but the other end of that line has the sending end. True if so.
-    pub(super) fn keep_ends(&mut self, port: PortId) -> bool {
-        let Some(Exported { shared: false, slots, .. }) = self.exported(port) else { return false };
-        let [(number, slot)] = slots[..] else { return false };
-        if !self.lines.get(number).is_some_and(|line| !line.ended && line.in_ends.has_room()) {
-            return false;
-        }
-        let Some(exported) = self.take_exported(port) else { return false };
-        let Exported { r, s, identity, .. } = *exported;
-        self.identities.remove(&identity);
-        if let Some(line) = self.lines.get_mut(number) {
-            line.in_ends.put(slot, Ends { r: Some(r), s, identity });
-        }
-        true
-    }
-
     /// The sending end of a port here, and a pipe's write end that counts the process that gets it.
     ///
     /// # Errors

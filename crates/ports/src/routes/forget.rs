@@ -1,7 +1,10 @@
 //! Ports that no right here refers to any more, and ports that died here.
 
-use super::{Routes, at_mut};
-use crate::state::{Home, PortId};
+use super::{Exported, Routes, at_mut};
+use crate::{
+    line::ends::Ends,
+    state::{Home, PortId},
+};
 use rustix::net::{Shutdown, shutdown};
 use slipway_fabric::{credit::Closed, descriptor::unregister};
 
@@ -29,13 +32,16 @@ impl Routes {
         }
     }
 
+    /// Looks whether the owners of the routes to a remote port have closed them.
+    pub(crate) fn look_at_gates(&mut self, port: PortId) {
+        let routes = self.remote(port).map(|remote| remote.routes.clone()).unwrap_or_default();
+        routes.into_iter().for_each(|route| _ = self.look_at_gate(route.line, route.slot));
+    }
+
     /// A remote port died: takes what was not accepted back from the lines that led to it, before its number is another's.
     /// False if that has to wait: a port dies on one line after the other, and the end of the line itself may be still to come.
     fn leave_routes(&mut self, port: PortId) -> bool {
-        let routes = self.remote(port).map(|remote| remote.routes.clone()).unwrap_or_default();
-        for route in routes {
-            self.look_at_gate(route.line, route.slot);
-        }
+        self.look_at_gates(port);
         self.remote(port).is_none_or(|remote| remote.routes.is_empty())
     }
 
@@ -78,10 +84,27 @@ impl Routes {
         }
     }
 
+    /// A port here has died: closes its slot, which keeps its ends, if none but the other end of that line has the sending end. True if so.
+    fn close_and_keep(&mut self, port: PortId) -> bool {
+        let Some(Exported { shared: false, slots, .. }) = self.exported(port) else { return false };
+        let [(number, slot)] = slots[..] else { return false };
+        if !self.lines.get(number).is_some_and(|line| !line.ended && line.in_ends.has_room()) {
+            return false;
+        }
+        self.close_slots(port, Closed::Kept);
+        let Some(exported) = self.take_exported(port) else { return false };
+        let Exported { r, s, identity, .. } = *exported;
+        self.identities.remove(&identity);
+        if let Some(line) = self.lines.get_mut(number) {
+            line.in_ends.put(slot, Ends { r: Some(r), s, identity });
+        }
+        true
+    }
+
     /// A port that was here is dead: all tasks that could send to it learn of it.
     pub(crate) fn unexport_dead(&mut self, port: PortId) {
-        self.close_slots(port, Closed::Dead);
-        if !self.keep_ends(port) {
+        if !self.close_and_keep(port) {
+            self.close_slots(port, Closed::Dead);
             // The watcher need not hear what comes next.
             self.deafen(port);
             // Senders hear of it now, whenever the sockets are closed.

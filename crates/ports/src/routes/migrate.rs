@@ -53,7 +53,7 @@ impl Routes {
             let Some(line) = self.lines.get_mut(number) else { continue };
             let Some(it) = line.in_slot(slot) else { continue };
             it.closed = true;
-            it.dead = why == Closed::Dead;
+            it.dead = why != Closed::Moved;
             it.identity = identity;
             it.port = GONE;
             let is_held = std::mem::take(&mut it.primary) || it.given > 0;
@@ -63,9 +63,9 @@ impl Routes {
             let waits = line.segment.rx.wake_writer();
             let look = Record { kind: kind::LOOK, target: slot, ..Record::default() };
             match why {
-                Closed::Dead if is_held => line.post(look, Vec::new()),
-                Closed::Dead => line.post_quietly(look),
                 Closed::Moved => {}
+                _ if is_held => line.post(look, Vec::new()),
+                _ => line.post_quietly(look),
             }
             if waits || why == Closed::Moved {
                 line.ring_bell();

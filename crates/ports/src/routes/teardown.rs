@@ -19,14 +19,15 @@ impl Routes {
     #[inline]
     pub(crate) fn look_at_gate(&mut self, number: LineId, slot: u32) -> bool {
         let closed = self.lines.get(number).and_then(|line| line.credit.closed(slot));
-        if let Some(reason) = closed {
-            self.gate_closed(number, slot, reason == Closed::Dead);
+        if let Some(why) = closed {
+            self.gate_closed(number, slot, why);
         }
         closed.is_some()
     }
 
     /// The owner of a slot has closed it: what it did not accept is taken back, and sent again or destroyed.
-    pub(crate) fn gate_closed(&mut self, number: LineId, slot: u32, dead: bool) {
+    pub(crate) fn gate_closed(&mut self, number: LineId, slot: u32, why: Closed) {
+        let dead = why != Closed::Moved;
         let Some((port, count)) = self.close_out(number, slot, dead) else { return };
         let Some(line) = self.lines.get(number) else { return };
         let open = line.credit.unaccepted(slot, &count) as usize;
@@ -44,7 +45,7 @@ impl Routes {
         let route =
             self.remote(port).and_then(|remote| remote.routes.iter().find(|route| route.line_and_slot() == (number, slot)));
         let rights = route.map_or(0, |route| route.line_rights);
-        if dead {
+        if why == Closed::Kept {
             self.keep_known_ends(port, number, slot);
         }
         self.reroute(port, number, slot, back, dead);

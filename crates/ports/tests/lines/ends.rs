@@ -19,7 +19,7 @@ fn given(line: &mut Line, to: u32) -> (u32, WireRight, Vec<OwnedFd>) {
 
 fn die(line: &mut Line, port: u32, slot: u32) {
     Task::current().destroy(port).expect("a port of ours");
-    tools::until("the gate is closed", || line.credit.closed(slot) == Some(Closed::Dead));
+    tools::until("the gate is closed", || line.is_dead(slot));
     assert_eq!(next(line, kind::LOOK).0.target, slot);
 }
 
@@ -103,8 +103,8 @@ fn give(line: &mut Line, own: u32, slot: u32, port: Option<&Port>) -> u32 {
 }
 
 /// Our port at the slot dies: what the library says of it.
-fn close_dead(line: &mut Line, slot: u32) -> u8 {
-    line.credit.close(slot, &RxCount::default(), Closed::Dead);
+fn close_dead(line: &mut Line, slot: u32, why: Closed) -> u8 {
+    line.credit.close(slot, &RxCount::default(), why);
     line.ring();
     loop {
         let (record, _, _) = line.read();
@@ -123,14 +123,16 @@ fn the_library_keeps_the_sending_end_of_a_slot() {
     let mut line = line_of_ours(own);
     let port = Port::new();
     let name = give(&mut line, own, 1, Some(&port));
-    assert_eq!(close_dead(&mut line, 1), flag::LAST | flag::KEPT);
+    assert_eq!(close_dead(&mut line, 1, Closed::Kept), flag::LAST | flag::KEPT);
     Task::current().deallocate(name).expect("a dead name");
     let name = give(&mut line, own, 1, None);
     assert_eq!(send(&Msg::new(94, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     assert_eq!(next(&mut line, kind::MESSAGE).0.id, 94);
     let (s, _t) = peer::passed_on(name);
     assert_eq!(objects::identity(&s).ok(), Some(port.identity()));
-    assert_eq!(close_dead(&mut line, 1), flag::LAST, "it has given it to others");
+    assert_eq!(close_dead(&mut line, 1, Closed::Kept), flag::LAST, "it has given it to others");
+    give(&mut line, own, 1, Some(&Port::new()));
+    assert_eq!(close_dead(&mut line, 1, Closed::Dead), flag::LAST, "we keep nothing");
 }
 
 #[test]
@@ -176,7 +178,7 @@ fn the_next_receive_right_at_a_slot_has_the_ends_that_were_kept() {
     let released = next(&mut line, kind::RELEASE).0;
     assert_eq!((released.target, released.count), (slot, 1));
     assert_eq!(next(&mut line, kind::DETACH).0.target, slot);
-    assert_eq!(close_dead(&mut line, slot), flag::LAST | flag::KEPT);
+    assert_eq!(close_dead(&mut line, slot, Closed::Kept), flag::LAST | flag::KEPT);
 
     let (port, right, luggage, none) = moved(&mut line, to);
     assert_eq!((right.form, right.value, luggage.flags, none.len()), (form::KEPT_RECEIVE, slot, flags::COUNTED, 0));
@@ -184,7 +186,7 @@ fn the_next_receive_right_at_a_slot_has_the_ends_that_were_kept() {
     let (record, _) = next(&mut line, kind::MESSAGE);
     assert_eq!((record.id, record.target), (97, slot));
     line.credit.accept_and_take(slot, &mut RxCount::default());
-    assert_eq!(close_dead(&mut line, slot), flag::LAST | flag::KEPT);
+    assert_eq!(close_dead(&mut line, slot, Closed::Kept), flag::LAST | flag::KEPT);
 
     let port = moving(to);
     assert_eq!(send(&Msg::new(97, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
@@ -232,7 +234,7 @@ fn a_receive_right_comes_by_the_ends_that_were_kept() {
             assert_eq!(Task::current().export(name).and_then(|(s, _)| objects::identity(&s)).ok(), Some(port.identity()));
         }
         Task::current().destroy(name).expect("the receive right");
-        tools::until("the gate is closed", || line.credit.closed(2) == Some(Closed::Dead));
+        tools::until("the gate is closed", || line.is_dead(2));
         assert_eq!(objects::hung_up(&port.s), turn == 2);
         if turn < 2 {
             leave(&mut line, 2, flag::KEPT);
@@ -251,7 +253,7 @@ fn a_receive_right_that_is_taken_back_leaves_its_ends_alone() {
     line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd()]);
     let name = receive(own).u32(40);
     Task::current().destroy(name).expect("the receive right");
-    tools::until("the gate is closed", || line.credit.closed(2) == Some(Closed::Dead));
+    tools::until("the gate is closed", || line.is_dead(2));
     leave(&mut line, 2, flag::KEPT);
     let (elsewhere, _pipe) = to.give();
     assert_eq!(send(&Msg::new(56, (elsewhere, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[own])), Code::SUCCESS);

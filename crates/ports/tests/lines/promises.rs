@@ -73,7 +73,7 @@ fn what_is_sent_to_a_slot_that_was_named_is_for_the_port() {
     assert!(!line.is_closed());
     // A port that is destroyed closes the slot.
     Task::current().destroy(name).expect("the receive right");
-    tools::until("the gate is closed", || line.credit.closed(2) == Some(Closed::Dead));
+    tools::until("the gate is closed", || line.is_dead(2));
 }
 
 #[test]

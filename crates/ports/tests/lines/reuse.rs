@@ -28,7 +28,7 @@ fn died() -> (Port, Line, u32, u32) {
     let port = receive_right();
     let slot = offered(&mut line, to, port);
     Task::current().destroy(port).expect("a port of ours");
-    tools::until("the gate is closed", || line.credit.closed(slot) == Some(Closed::Dead));
+    tools::until("the gate is closed", || line.is_dead(slot));
     (door, line, to, slot)
 }
 
@@ -57,7 +57,7 @@ fn a_slot_is_offered_again_when_nothing_more_comes_of_it() {
         assert_eq!(receive(own).id(), id);
     }
     Task::current().destroy(own).expect("a port of ours");
-    tools::until("the gate is closed", || line.credit.closed(slot) == Some(Closed::Dead));
+    tools::until("the gate is closed", || line.is_dead(slot));
     assert!(!line.is_closed());
 }
 
@@ -84,7 +84,7 @@ fn only_a_dead_ports_slot_is_left_and_with_the_rights_that_there_are() {
     line.write(&message(0, 61), &[], &[]);
     assert_eq!(receive(own).id(), 61);
     Task::current().destroy(own).expect("a port of ours");
-    tools::until("the gate is closed", || line.credit.closed(0) == Some(Closed::Dead));
+    tools::until("the gate is closed", || line.is_dead(0));
     line.write(&last(0, 0), &[], &[]);
     tools::until("the line is closed", || line.is_closed());
 }
@@ -98,7 +98,7 @@ fn a_port_whose_senders_have_left_dies_quietly() {
     let port = receive_right();
     let held = offered(&mut line, to, port);
     assert!(line.is_rung_by(|| destroy(port)), "we have a right");
-    assert_eq!(line.credit.closed(held), Some(Closed::Dead));
+    assert!(line.is_dead(held));
     assert_eq!(next(&mut line, kind::LOOK).0.target, held);
     // An end that only sends would never hear that it can use its slots again.
     let (mut rung, mut accepted) = (0, RxCount::default());
@@ -110,7 +110,7 @@ fn a_port_whose_senders_have_left_dies_quietly() {
         // The library reads this when the port is to die, and not before.
         line.write_quietly(&release(slot), &[], &[]);
         rung += u32::from(line.is_rung_by(|| destroy(port)));
-        assert_eq!(line.credit.closed(slot), Some(Closed::Dead));
+        assert!(line.is_dead(slot));
         assert_eq!(next(&mut line, kind::LOOK).0.target, slot);
     }
     assert_eq!(rung, 1);
@@ -135,7 +135,7 @@ fn the_library_is_done_with_a_dead_ports_slot() {
     line.credit.close(1, &RxCount::default(), Closed::Dead);
     line.ring();
     let (record, _) = next(&mut line, kind::RELEASE);
-    assert_eq!((record.flags, record.target, record.count), (flag::LAST | flag::KEPT, 1, 1));
+    assert_eq!((record.flags, record.target, record.count), (flag::LAST, 1, 1));
     assert!(line.credit.is_seen(1));
     // Written before the port died.
     let (record, rest) = with_right(message(0, 63), WireRight { form: form::LINE_RIGHT, value: 1 }, &[], 0);
@@ -181,7 +181,7 @@ fn a_slot_that_was_named_is_named_again() {
     line.ring();
     // Its message comes back, and is destroyed.
     let (record, _) = next(&mut line, kind::RELEASE);
-    assert_eq!((record.flags, record.target, record.count), (flag::LAST | flag::KEPT, slot, 1));
+    assert_eq!((record.flags, record.target, record.count), (flag::LAST, slot, 1));
     for reset in [false, true] {
         if reset {
             line.credit.reset(slot);
@@ -192,8 +192,7 @@ fn a_slot_that_was_named_is_named_again() {
         assert_eq!(send(&moves), Code::SUCCESS);
         let (record, rest, _) = line.read();
         let again = WireRight::read_from_prefix(&rest[32..]).expect("a right").0;
-        let form = if reset { form::KEPT_RECEIVE } else { form::RECEIVE };
-        assert_eq!((record.id, again.form, again.value == slot), (50, form, reset));
+        assert_eq!((record.id, again.form, again.value == slot), (50, form::RECEIVE, reset));
     }
     assert!(!line.credit.is_seen(slot));
 }
@@ -209,7 +208,7 @@ fn the_library_keeps_a_slot_for_the_port_after_the_one_that_died() {
         let name = receive(own).u32(40);
         assert_eq!(receive(name).id(), 67);
         Task::current().destroy(name).expect("the receive right");
-        tools::until("the gate is closed", || line.credit.closed(2) == Some(Closed::Dead));
+        tools::until("the gate is closed", || line.is_dead(2));
         done(&mut line, 2, 0);
         tools::until("it is free", || line.credit.is_reset(2));
         line.credit.unsee(2);
@@ -307,7 +306,7 @@ fn a_sender_that_attached_again_hears_of_a_quiet_death() {
     line.write_quietly(&Record { kind: kind::ATTACH, target: slot, fds: 1, ..Record::default() }, &[], &[fds[0].as_fd()]);
     line.write_quietly(&message(slot, 80), &[], &[]);
     Task::current().destroy(port).expect("a port of ours");
-    assert_eq!(line.credit.closed(slot), Some(Closed::Dead));
+    assert!(line.is_dead(slot));
     while line.take_bell() {}
     line.write(&message(slot_of_other, 81), &[], &[]);
     tools::until("a bell", || line.take_bell());

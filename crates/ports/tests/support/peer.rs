@@ -11,7 +11,7 @@ use rustix::{
     net::{AddressFamily, SocketFlags, SocketType},
 };
 use slipway_fabric::{
-    credit::{Credit, TABLE},
+    credit::{Closed, Credit, TABLE},
     descriptor::Reserved,
     ring::{RxCursor, TxCursor},
     segment::Segment,
@@ -241,6 +241,11 @@ impl Line {
             objects::receive(self.fd_socket.as_fd(), &mut [0], &mut fds).expect("descriptors go first");
         }
         (record, rest, fds.into_iter().map(Reserved::into_owned).collect())
+    }
+
+    /// Whether the port at the other end's slot is dead.
+    pub fn is_dead(&self, slot: u32) -> bool {
+        self.credit.closed(slot).is_some_and(|why| why != Closed::Moved)
     }
 
     /// Whether the other end has closed the line.
