@@ -330,11 +330,14 @@ impl Routes {
         let kept = slot.filter(|_| counted).and_then(|slot| self.depart_with_kept(port, slot));
         let form = if kept.is_some() { form::KEPT_RECEIVE } else { form::RECEIVE };
         let departed = kept.map_or_else(|| self.depart(port, counted, |many| out.fits(many)), Ok);
-        if departed.is_err()
-            && let Some((number, slot)) = slot
+        if let Some((number, slot)) = slot
             && let Some(line) = self.lines.get_mut(number)
         {
-            line.withdraw(slot);
+            // The port has ends of its own.
+            drop(line.out_ends.take(slot));
+            if departed.is_err() {
+                line.withdraw(slot);
+            }
         }
         let Departed { local, ends, watches, onces } = departed?;
         out.fds.extend(ends.into_iter().flat_map(|(r, s)| [OutFd(r), OutFd(s)]));

@@ -199,6 +199,26 @@ fn the_next_receive_right_at_a_slot_has_the_ends_that_were_kept() {
     assert_eq!(next(&mut other, kind::MESSAGE).0.id, 97);
 }
 
+#[test]
+fn a_receive_right_that_others_know_has_ends_of_its_own() {
+    let (door, third) = (Port::new(), Port::new());
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let (_, right, _, _) = moved(&mut line, to);
+    let slot = right.value;
+    assert_eq!(close_dead(&mut line, slot, Closed::Kept), flag::LAST | flag::KEPT);
+    let (_line, to_third, _) = line_to(&third, receive_right());
+    let (task, port) = (Task::current(), receive_right());
+    let give = Msg::new(92, (to_third, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port]);
+    assert_eq!(send(&give), Code::SUCCESS);
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    let moves = Msg::new(96, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    let (record, rest, _) = line.read();
+    let right = right_in(&record, &rest);
+    assert_eq!((right.form, right.value), (form::RECEIVE, slot));
+    assert_eq!(close_dead(&mut line, slot, Closed::Kept), flag::LAST, "those that were kept are no more");
+}
+
 /// The right that a waiting message was sent with is none that the sender of the receive right goes on with.
 #[test]
 fn what_waits_at_a_port_that_moves_is_no_holder() {
