@@ -187,6 +187,16 @@ impl Guard<'_> {
     }
 }
 
+impl Guard<'_> {
+    /// What is guarded, for a caller that drops no descriptor, whatever else it changes.
+    #[inline(always)]
+    pub(crate) fn plainly(&mut self) -> &mut Inner {
+        let inner = self.quietly();
+        inner.shortcuts.forget();
+        inner
+    }
+}
+
 impl Deref for Guard<'_> {
     type Target = Inner;
     #[inline]

@@ -6,7 +6,7 @@ use crate::{
     lock::{Guard, Process},
     msg::{self, Request, format::Format, header::Typed},
     state::{
-        SpaceId,
+        SpaceId, State,
         exception_ports::Whose,
         kernel::{Special, place},
         port::Kernel,
@@ -28,25 +28,6 @@ pub struct Task {
     /// Where the process is.
     process: usize,
     space: SpaceId,
-}
-
-impl Inner {
-    /// Looks for deaths that the routine about to be called would otherwise not know of.
-    fn refresh(&mut self, space: SpaceId, name: u32) {
-        let Some(entry) = self.state.space(space).get(name).copied() else { return };
-        match entry.object {
-            Object::Port(port) => {
-                self.refresh_remote(port);
-                let route = self.remote(port).and_then(|remote| remote.open_route()).map(|route| (route.line, route.slot));
-                if let Some((line, slot)) = route {
-                    self.look_at_gate(line, slot);
-                }
-            }
-            Object::Once(once) => self.refresh_once(once),
-            Object::None | Object::Set(_) => {}
-        }
-        self.settle();
-    }
 }
 
 /// Tells the task of a thread from others in the fewest steps. Two that are equal are of one task, two of one task may differ.
@@ -208,6 +189,19 @@ impl Task {
         call(&mut guard, self.space())
     }
 
+    /// As [`Self::with`], for a routine that gives up the receive right of the name, if there is one and it `ends`.
+    fn ending(&self, name: u32, ends: bool, call: impl FnOnce(&mut State, SpaceId) -> Result<(), Code>) -> Result<(), Code> {
+        let (mut guard, space) = (self.lock(), self.space());
+        if ends && guard.plainly().end_lone_port(space, name) {
+            return Ok(());
+        }
+        guard.refresh(space, name);
+        if ends {
+            guard.hear_releases(space, name);
+        }
+        call(&mut guard.state, space)
+    }
+
     /// The task in this process that a name of this task stands for: `mach_task_self`'s name, or another's.
     #[inline]
     pub fn named(&self, task: u32) -> Option<Self> {
@@ -259,7 +253,7 @@ impl Task {
     /// # Errors
     /// `INVALID_VALUE` if `which` is no right that can be made, `NO_SPACE` if there are no names left, `INVALID_TASK` if the task has ended.
     pub fn allocate(&self, which: u32) -> Result<u32, Code> {
-        self.lock().state.port_allocate(self.space(), which)
+        self.lock().plainly().state.port_allocate(self.space(), which)
     }
 
     /// `mach_port_allocate_name`.
@@ -267,7 +261,7 @@ impl Task {
     /// # Errors
     /// As [`Self::allocate`]; `INVALID_VALUE` if `name` can't be a name, `NAME_EXISTS` if it denotes something.
     pub fn allocate_name(&self, which: u32, name: u32) -> Result<(), Code> {
-        self.lock().state.port_allocate_name(self.space(), which, name)
+        self.lock().plainly().state.port_allocate_name(self.space(), which, name)
     }
 
     /// `mach_reply_port`.
@@ -275,7 +269,7 @@ impl Task {
     /// # Errors
     /// `NO_SPACE` if there are no names left, `INVALID_TASK` if the task has ended.
     pub fn reply_port(&self) -> Result<u32, Code> {
-        self.lock().state.reply_port(self.space())
+        self.lock().plainly().state.reply_port(self.space())
     }
 
     /// `mach_port_destroy`.
@@ -283,10 +277,7 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing.
     pub fn destroy(&self, name: u32) -> Result<(), Code> {
-        self.with(name, |inner, space| {
-            inner.hear_releases(space, name);
-            inner.state.port_destroy(space, name)
-        })
+        self.ending(name, true, |state, space| state.port_destroy(space, name))
     }
 
     /// `mach_port_deallocate`.
@@ -294,7 +285,8 @@ impl Task {
     /// # Errors
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if no send, send-once or dead-name right.
     pub fn deallocate(&self, name: u32) -> Result<(), Code> {
-        self.lock().state.port_deallocate(self.space(), name)
+        let (mut guard, space) = (self.lock(), self.space());
+        if guard.plainly().drop_lone_right(space, name) { Ok(()) } else { guard.state.port_deallocate(space, name) }
     }
 
     /// `mach_port_get_refs`.
@@ -311,12 +303,8 @@ impl Task {
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if not such a right; `INVALID_VALUE` if `which` is no right or can't have so
     /// many references, `UREFS_OVERFLOW` if they are more than Mach counts.
     pub fn mod_refs(&self, name: u32, which: u32, delta: i32) -> Result<(), Code> {
-        self.with(name, |inner, space| {
-            if which == crate::abi::right::RECEIVE {
-                inner.hear_releases(space, name);
-            }
-            inner.state.port_mod_refs(space, name, which, delta)
-        })
+        let ends = which == crate::abi::right::RECEIVE && delta == -1;
+        self.ending(name, ends, |state, space| state.port_mod_refs(space, name, which, delta))
     }
 
     /// `mach_port_set_qlimit`. Senders in other processes learn of it with their next message.

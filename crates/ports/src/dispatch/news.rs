@@ -9,7 +9,10 @@ use crate::{
         Deferred, Exported, Once,
         watch::{About, Source},
     },
-    state::{Home, LineId, PortId, RemoteSendOnce, SpaceId, space::Entry},
+    state::{
+        Home, LineId, PortId, RemoteSendOnce, SpaceId,
+        space::{Entry, Object},
+    },
 };
 use slipway_fabric::descriptor::unregister;
 use std::os::fd::{AsFd, AsRawFd, RawFd};
@@ -79,6 +82,23 @@ impl Inner {
         for number in lines {
             self.dispatch(number);
         }
+    }
+
+    /// Looks for deaths that the routine about to be called would otherwise not know of.
+    pub(crate) fn refresh(&mut self, space: SpaceId, name: u32) {
+        let Some(entry) = self.state.space(space).get(name).copied() else { return };
+        match entry.object {
+            Object::Port(port) => {
+                self.refresh_remote(port);
+                let route = self.remote(port).and_then(|remote| remote.open_route()).map(|route| (route.line, route.slot));
+                if let Some((line, slot)) = route {
+                    self.look_at_gate(line, slot);
+                }
+            }
+            Object::Once(once) => self.refresh_once(once),
+            Object::None | Object::Set(_) => {}
+        }
+        self.settle();
     }
 
     /// Looks whether the port of a remote send-once right has died since anybody last looked.

@@ -21,6 +21,9 @@ use std::{
 /// The largest answer that is read, in bytes: several times what one can have.
 const LARGEST: usize = 16 << 20;
 
+/// The most objects and lists in it: twice what it can have. One takes three bytes there, and hundreds when it is read.
+pub(super) const MOST: usize = 1 << 17;
+
 /// Where a process can be asked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Address {
@@ -94,6 +97,9 @@ pub fn ask(address: &Address, deadline: Instant) -> Result<Snapshot, Failure> {
     let pid = peer.pid.filter(|_| peer.uid == address.user).ok_or(Failure::Impostor)?;
     let file = register(&socket, deadline)?;
     let json = read(&file)?;
+    if json.iter().filter(|byte| matches!(byte, b'{' | b'[')).count() > MOST {
+        return Err(Failure::Strange("too many parts"));
+    }
     let mut snapshot: Snapshot = serde_json::from_slice(&json).map_err(|_| Failure::Strange("no snapshot"))?;
     snapshot.pid = pid;
     snapshot.command = std::fs::read(format!("/proc/{pid}/comm"))

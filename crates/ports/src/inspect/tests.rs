@@ -2,7 +2,7 @@
 
 use super::{
     Failure, HELLO, Inspector, Snapshot, answer, ask, file_of, may_ask, objects,
-    query::{Address, addresses, parse},
+    query::{Address, MOST, addresses, parse},
 };
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType};
 use slipway_fabric::descriptor::Reserved;
@@ -152,6 +152,14 @@ fn strange_answers_are_told_from_answers() {
     let vast = objects::memory_file(1 << 40).expect("a memory file");
     objects::seal(&vast).expect("sealed");
     assert!(matches!(asked(9, Some((HELLO, Some(vast)))), Failure::Strange("too large")));
+}
+
+#[test]
+fn an_answer_of_many_small_parts_is_not_read() {
+    for (nth, part) in [(12, "{},"), (13, "[],")] {
+        let json = format!("{{\"ports\":[{}{{}}]}}", part.repeat(MOST));
+        assert!(matches!(asked(nth, Some((HELLO, Some(sealed(json.as_bytes()))))), Failure::Strange("too many parts")));
+    }
 }
 
 #[test]

@@ -95,19 +95,26 @@ impl Line {
 
     /// Writes a control record, or keeps it until there is room.
     pub fn post(&mut self, record: Record, fds: Vec<OutFd>) {
-        self.post_with(record, &[], fds);
+        if fds.is_empty() && self.kept.is_empty() && self.fills(&record) {
+            self.publish()
+        } else {
+            self.post_with(record, &[], fds)
+        }
     }
 
     /// As [`Line::post`], of a record without descriptors that the other end need not read before it looks at the line for another
     /// reason. One of [`QUIET`] wakes it: else an end that only sends would get none of its slots back.
     pub fn post_quietly(&mut self, record: Record) {
         self.quiet = (self.quiet + 1) % QUIET;
-        let writes = self.quiet > 0
-            && !self.ended
+        if self.quiet > 0 && self.fills(&record) { self.segment.tx.publish(&self.tx) } else { self.post(record, Vec::new()) }
+    }
+
+    /// Writes a record that nothing goes with, and does not make it visible yet. False if there is no room, or others wait for some.
+    fn fills(&mut self, record: &Record) -> bool {
+        !self.ended
             && self.backlog.is_empty()
             && self.fits(RECORD).is_ok_and(|fits| fits)
-            && self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0).is_ok();
-        if writes { self.segment.tx.publish(&self.tx) } else { self.post(record, Vec::new()) }
+            && self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0).is_ok()
     }
 
     /// As [`Line::post`], with a body.

@@ -31,6 +31,12 @@ impl Lines {
         self.entries.get_mut(id.index as usize).filter(|entry| entry.serial == id.serial)?.line.as_mut()
     }
 
+    /// As [`Lines::get_mut`], for a reference that is known to be one to a line that is there.
+    #[inline(always)]
+    pub fn known(&mut self, id: LineId) -> Option<&mut Line> {
+        self.entries.get_mut(id.index as usize)?.line.as_mut()
+    }
+
     /// Adds a line.
     pub fn insert(&mut self, line: Line) -> LineId {
         let index = self.free.pop().unwrap_or_else(|| {

@@ -20,6 +20,7 @@ use crate::{
     waiting::For,
     wire::{self, form},
 };
+use slipway_fabric::ring::RxCursor;
 
 /// Whether the receiver is calm, and asks for nothing but a message, however long that takes.
 #[inline(always)]
@@ -33,23 +34,22 @@ pub(super) fn receives<F: Format>(inner: &Inner, space: SpaceId, request: &Reque
 #[inline(always)]
 pub(super) fn receive<F: Format>(mut guard: Guard<'_>, space: SpaceId, bytes: &mut [u8], request: &Request) -> Code {
     let what = guard.shortcuts.calm_what();
-    // The answer to what was just sent can't be there yet.
-    if request.option & option::SEND_MSG == 0 {
-        match take::<F>(guard.quietly(), space, what, bytes) {
-            Short::Received => return received(guard),
-            Short::Nothing => {}
-            Short::Other => return receive_slowly::<F>(guard, space, what, bytes, request, Ended::Stirred),
+    // Also behind what was just sent: the other end may have had this processor for its answer.
+    loop {
+        let read = match take::<F>(guard.quietly(), space, what, bytes) {
+            Look::Received => return received(guard),
+            Look::Nothing(read) => read,
+            Look::Other => break,
+        };
+        guard = match wait::for_next(guard, read, what, space, bytes, F::dialect(F::USUAL)) {
+            Ok(guard) => guard,
+            Err(HasMessage) => return Code::SUCCESS,
+        };
+        if !guard.shortcuts.is_calm(space, request.receive_name) {
+            break;
         }
     }
-    guard = match wait::for_next(guard, what, space, bytes, F::dialect(F::USUAL)) {
-        Ok(guard) => guard,
-        Err(HasMessage) => return Code::SUCCESS,
-    };
     // Meanwhile anything may have changed.
-    let calm = guard.shortcuts.is_calm(space, request.receive_name);
-    if calm && take::<F>(guard.quietly(), space, what, bytes) == Short::Received {
-        return received(guard);
-    }
     receive_slowly::<F>(guard, space, what, bytes, request, Ended::Look)
 }
 
@@ -63,33 +63,43 @@ fn received(mut guard: Guard<'_>) -> Code {
     Code::SUCCESS
 }
 
+/// What a look at a calm receiver's line came to.
+enum Look {
+    /// A message was received.
+    Received,
+    /// There is nothing; how far the line was read.
+    Nothing(RxCursor),
+    /// There may be something, which the slow path finds.
+    Other,
+}
+
 /// Takes the message at the front of a calm receiver's line.
 #[inline(always)]
-fn take<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
+fn take<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Look {
     match take_plain::<F>(inner, space, what, bytes) {
-        Short::Other => receive_front::<F>(inner, space, what, bytes, F::USUAL),
-        short => short,
+        Look::Other if receive_front::<F>(inner, space, what, bytes, F::USUAL) == Short::Received => Look::Received,
+        look => look,
     }
 }
 
 /// As [`take`], if the message came by a send right, fits, and has nothing in it but bytes and perhaps a token.
 #[inline(always)]
-fn take_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Short {
+fn take_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &mut [u8]) -> Look {
     let Inner { routes: Routes { state, lines, .. }, shortcuts, .. } = inner;
-    let Some(line) = lines.get_mut(shortcuts.line()) else { return Short::Other };
+    let Some(line) = lines.known(shortcuts.line()) else { return Look::Other };
     let record = match line.front() {
         Ok(Some(record)) => record,
-        Ok(None) => return Short::Nothing,
-        Err(_) => return Short::Other,
+        Ok(None) => return Look::Nothing(line.rx),
+        Err(_) => return Look::Other,
     };
     let plain = record.kind == wire::kind::MESSAGE && matches!(record.reply.form, form::NULL | form::TOKEN);
     if !plain || !fits::<F>(&record, bytes, F::USUAL) {
-        return Short::Other;
+        return Look::Other;
     }
     let known = shortcuts.knows_slot(record.target) || look_up_slot(shortcuts, state, line, record.target, what);
-    let Some(Some(slot)) = line.ins.get_mut(record.target as usize).filter(|_| known) else { return Short::Other };
+    let Some(Some(slot)) = line.ins.get_mut(record.target as usize).filter(|_| known) else { return Look::Other };
     let port = shortcuts.port();
-    let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(port.0 as usize) else { return Short::Other };
+    let Some(Port { home: Home::Here(local), .. }) = state.ports.get_mut(port.0 as usize) else { return Look::Other };
 
     // Past this point nothing can fail.
     let seqno = local.seqno;
@@ -100,7 +110,7 @@ fn take_plain<F: Format>(inner: &mut Inner, space: SpaceId, what: For, bytes: &m
     let taken = Taken { at: Destination { local, local_type, seqno }, dest_type: types::PORT_SEND };
     let number = inner.shortcuts.line();
     deliver::<F>(inner, number, &record, &taken, space, bytes, F::USUAL);
-    Short::Received
+    Look::Received
 }
 
 /// Looks up what a slot of the line stands for: whether a message there is one for the receiver.

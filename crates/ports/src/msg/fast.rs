@@ -64,13 +64,12 @@ impl Inner {
 #[inline(always)]
 pub fn send<F: Format>(inner: &mut Inner, space: SpaceId, buffer: &[u8], size: usize) -> bool {
     const PLAIN: u32 = types::COPY_SEND;
-    // One comparison for the least, the most and the unit: what is no multiple is very large once it is turned.
     const { assert!(F::UNIT.is_power_of_two() && F::HEADER.is_multiple_of(F::UNIT)) };
-    let units = size.wrapping_sub(F::HEADER).rotate_right(F::UNIT.trailing_zeros());
-    if units > (INLINE - F::HEADER) / F::UNIT {
+    let Some((header, bits, body)) = buffer.get(..size).and_then(F::read) else { return false };
+    // One comparison for the most and the unit: what is no multiple is very large once it is turned.
+    if body.len().rotate_right(F::UNIT.trailing_zeros()) > (INLINE - F::HEADER) / F::UNIT {
         return false;
     }
-    let Some((header, bits, body)) = buffer.get(..size).and_then(F::read) else { return false };
     match bits {
         PLAIN => header.local == abi::NULL && to_slot::<F>(inner, space, &header, None, body),
         _ => send_with_once::<F>(inner, space, &buffer[..size]),
@@ -143,7 +142,7 @@ fn write<F: Format>(
 fn to_slot<F: Format>(inner: &mut Inner, space: SpaceId, header: &Header, reply: Option<PortId>, body: &[u8]) -> bool {
     let Some((number, slot)) = inner.route_to(space, header.remote) else { return false };
     let Routes { state, lines, sent, .. } = &mut inner.routes;
-    let Some(line) = lines.get_mut(number) else { return false };
+    let Some(line) = lines.known(number) else { return false };
     // What is flushed may drop descriptors.
     if !line.backlog.is_empty() || line.check_space(RECORD + body.len() + filling::<F>(body), 0).is_err() {
         return false;

@@ -29,6 +29,14 @@ impl Routes {
         }
         // The port may have died, or moved on, even to here, since the giver wrote this.
         let Some(port) = self.port_of_out(number, slot).filter(|port| !self.is_gone(*port)) else { return Ok(Right::Dead) };
+        if let Some([route]) = self.remote_mut(port).map(|remote| &mut remote.routes[..])
+            && route.line_and_slot() == (number, slot)
+        {
+            // There is no other way to the port.
+            route.line_rights += 1;
+            self.state.port_mut(port).srights += 1;
+            return Ok(Right::Send(port));
+        }
         self.resume_way(port, (number, slot));
         if let Some(remote) = self.remote_mut(port) {
             match remote.routes.iter().position(|r| r.line == number && r.slot == slot) {

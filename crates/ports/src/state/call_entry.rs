@@ -122,6 +122,12 @@ impl Turns {
         self.registered > 0
     }
 
+    /// Whether none has, and no call is left in any that had.
+    #[inline]
+    pub fn is_still(&self) -> bool {
+        !self.any() && self.leaving.is_empty()
+    }
+
     /// A call left a turn that was closed, or that a receiver wanted.
     pub fn left(&mut self) {
         self.leaving.retain(|left| left.turn.calls() > 0);

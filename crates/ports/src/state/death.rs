@@ -16,6 +16,31 @@ impl State {
         }
     }
 
+    /// The port of a name that is all there is of it in this process, and that has a right of this `kind` alone: send or receive. No request is to be
+    /// told of its end. What other processes and waiting threads have is not known here.
+    pub(crate) fn lone(&self, space: SpaceId, name: u32, kind: u32) -> Option<PortId> {
+        let entry = self.space(space).get(name).filter(|entry| entry.kind == kind && entry.urefs <= 1 && entry.request == 0)?;
+        let port = entry.port()?;
+        let it = self.port(port);
+        let held = match &it.home {
+            Home::Here(local) => kind == kind::RECEIVE && it.srights == 0 && local.is_bare() && self.turns.is_still(),
+            Home::Remote => it.srights == 1,
+            Home::Dead => false,
+        };
+        (held && it.names.len() == 1 && it.sorights == 0 && self.acceptances.is_empty()).then_some(port)
+    }
+
+    /// Takes a [lone](Self::lone) name away, and with it the port, if that is here.
+    pub(crate) fn remove_lone(&mut self, space: SpaceId, name: u32, port: PortId) {
+        self.space_mut(space).remove(name);
+        let it = self.port_mut(port);
+        it.names.clear();
+        it.srights = 0;
+        if matches!(it.home, Home::Here(_)) {
+            self.free_port(port);
+        }
+    }
+
     /// One send-once right of this process less: it was used, or its port is dead.
     pub fn drop_soright(&mut self, port: PortId) {
         let it = self.port_mut(port);
@@ -54,7 +79,7 @@ impl State {
         let mut at = dest;
         while at != port {
             match self.port(at).local() {
-                Some(Local { receiver: None, towards: Some(next), .. }) => at = *next,
+                Some(Local { receiver: None, towards, .. }) if *towards != PortId::NONE => at = *towards,
                 _ => return false,
             }
         }

@@ -4,6 +4,11 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PortId(pub u32);
 
+impl PortId {
+    /// Stands for no port, where an [`Option`] would take more room.
+    pub const NONE: Self = Self(!0);
+}
+
 /// A port set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct SetId(pub u32);

@@ -36,14 +36,17 @@ pub struct Port {
     pub names: SmallVec<[(SpaceId, u32); 1]>,
 }
 
+// A port and its name are to take no more than 200 bytes: see `docs/measurements/ipc.md`.
+const _: () = assert!(size_of::<Port>() <= 160);
+
 /// What only the process with the receive right knows.
 #[derive(Debug)]
 pub struct Local {
     /// The space and name that hold the receive right; None while it is in a message.
     pub receiver: Option<(SpaceId, u32)>,
-    /// The port whose queue the receive right waits in, while it is in a message: nobody else knows
+    /// The port whose queue the receive right waits in, while it is in a message, or [`PortId::NONE`]: nobody else knows
     /// of a cycle of ports that wait in each other's queues.
-    pub towards: Option<PortId>,
+    pub towards: PortId,
     /// Messages that wait here, in order of arrival. Those that lie in lines come after them.
     pub queue: VecDeque<Box<Message>>,
     /// How many messages may wait before senders do.
@@ -138,7 +141,7 @@ impl Default for Local {
     fn default() -> Self {
         Self {
             receiver: None,
-            towards: None,
+            towards: PortId::NONE,
             queue: VecDeque::new(),
             qlimit: abi::QLIMIT_DEFAULT,
             seqno: 0,
@@ -160,6 +163,14 @@ impl Default for Local {
 }
 
 impl Local {
+    /// Whether the port's end concerns nobody, as far as this tells: nothing waits for it or is asked for, and it is in no set, has no guard, and is not the
+    /// library's own.
+    pub fn is_bare(&self) -> bool {
+        let asks = self.nsrequest != Right::Null || self.pdrequest != Right::Null;
+        let called = self.kernel != Kernel::No || self.traps.is_some();
+        self.queue.is_empty() && self.set.is_none() && !asks && !called && self.guard == Guard::No
+    }
+
     /// What the header of a received message says of the port, and the type of that: its payload, or its name with the type of the right that the message was
     /// sent with.
     #[inline(always)]

@@ -1,25 +1,33 @@
 //! Ports and their queues: made and freed, messages put in and taken out, and which member of a set comes next.
 
 use super::{
-    Effect, PortId, Right, SetId, State,
+    Effect, PortId, Right, SetId, SpaceId, State,
     message::{Item, Message},
     port::{Home, Local, Membership, Port},
 };
-use smallvec::SmallVec;
+use smallvec::{SmallVec, smallvec};
 
 impl State {
     /// A new port here, whose receive right is nowhere yet.
     pub fn new_port(&mut self) -> PortId {
-        self.insert_port(Home::Here(Local::default()))
+        self.insert_port(Home::Here(Local::default()), SmallVec::new())
+    }
+
+    /// A new port here, whose receive right has a name.
+    #[inline]
+    pub(crate) fn new_named_port(&mut self, space: SpaceId, name: u32) -> PortId {
+        let local = Local { receiver: Some((space, name)), ..Local::default() };
+        self.insert_port(Home::Here(local), smallvec![(space, name)])
     }
 
     /// A port that lives elsewhere, without any right to it yet.
     pub fn new_remote_port(&mut self) -> PortId {
-        self.insert_port(Home::Remote)
+        self.insert_port(Home::Remote, SmallVec::new())
     }
 
-    fn insert_port(&mut self, home: Home) -> PortId {
-        PortId(self.ports.insert(Port { home, srights: 0, sorights: 0, names: SmallVec::new() }) as u32)
+    #[inline]
+    fn insert_port(&mut self, home: Home, names: SmallVec<[(SpaceId, u32); 1]>) -> PortId {
+        PortId(self.ports.insert(Port { home, srights: 0, sorights: 0, names }) as u32)
     }
 
     /// Frees what is kept of a port to which nothing here refers any more: dead without rights, or remote
@@ -58,7 +66,7 @@ impl State {
                     return false;
                 }
                 if let Some(local) = self.port_mut(*port).local_mut() {
-                    local.towards = Some(id);
+                    local.towards = id;
                 }
             }
         }

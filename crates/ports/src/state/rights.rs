@@ -156,7 +156,7 @@ impl State {
                 };
                 if let Some(local) = self.port_mut(port).local_mut() {
                     local.receiver = Some((space, name));
-                    local.towards = None;
+                    local.towards = PortId::NONE;
                 }
                 Ok(name)
             }

@@ -17,7 +17,7 @@ mod tests;
 use super::{
     Effect, PortId, Right, SetId, SpaceId, State,
     port::Set,
-    space::{Entry, Object},
+    space::{Entry, Object, Space},
 };
 use crate::abi::{self, Code, kind, right};
 
@@ -103,17 +103,7 @@ impl State {
     #[inline]
     pub fn port_allocate(&mut self, space: SpaceId, right: u32) -> Result<u32, Code> {
         self.check_allocatable(space, right)?;
-        let entry = self.allocated(space, right);
-        match self.space_mut(space).insert(entry) {
-            Some(name) => {
-                self.settle_allocated(space, name, &entry);
-                Ok(name)
-            }
-            None => {
-                self.free_allocated(&entry);
-                Err(Code::NO_SPACE)
-            }
-        }
+        self.allocate(space, right, Space::insert).ok_or(Code::NO_SPACE)
     }
 
     /// `mach_port_allocate_name`: as [`State::port_allocate`], under the name that the program chose.
@@ -124,14 +114,8 @@ impl State {
             return Err(Code::INVALID_VALUE);
         }
         self.check_allocatable(space, right)?;
-        if self.space(space).get(name).is_some() {
-            return Err(Code::NAME_EXISTS);
-        }
-        let entry = self.allocated(space, right);
-        let placed = self.space_mut(space).insert_at(name, entry);
-        debug_assert!(placed, "the name is valid and free");
-        self.settle_allocated(space, name, &entry);
-        Ok(())
+        let place = |space: &mut Space, entry| space.insert_at(name, entry).then_some(name);
+        self.allocate(space, right, place).map(drop).ok_or(Code::NAME_EXISTS)
     }
 
     /// `mach_reply_port`: a new receive right.
@@ -147,38 +131,24 @@ impl State {
         self.live(space)
     }
 
-    /// The entry of something new; its object doesn't know its name yet.
-    fn allocated(&mut self, space: SpaceId, right: u32) -> Entry {
-        match right {
-            right::RECEIVE => Entry::new(kind::RECEIVE, 0, Object::Port(self.new_port())),
-            right::PORT_SET => {
-                let set = Set { holder: (space, abi::NULL), members: Vec::new(), ready: Default::default(), turn: None };
-                Entry::new(kind::PORT_SET, 0, Object::Set(SetId(self.sets.insert(set) as u32)))
+    /// Something new, under the name that `place` gives its entry; None if that gives none.
+    #[inline]
+    fn allocate(&mut self, space: SpaceId, right: u32, place: impl FnOnce(&mut Space, Entry) -> Option<u32>) -> Option<u32> {
+        let (kind, urefs, object) = match right {
+            right::RECEIVE => (kind::RECEIVE, 0, Object::Port(PortId(self.ports.vacant_key() as u32))),
+            right::PORT_SET => (kind::PORT_SET, 0, Object::Set(SetId(self.sets.vacant_key() as u32))),
+            _ => (kind::DEAD_NAME, 1, Object::None),
+        };
+        let name = place(self.space_mut(space), Entry::new(kind, urefs, object))?;
+        match object {
+            Object::Port(_) => drop(self.new_named_port(space, name)),
+            Object::Set(_) => {
+                let set = Set { holder: (space, name), members: Vec::new(), ready: Default::default(), turn: None };
+                self.sets.insert(set);
             }
-            _ => Entry::new(kind::DEAD_NAME, 1, Object::None),
-        }
-    }
-
-    fn settle_allocated(&mut self, space: SpaceId, name: u32, entry: &Entry) {
-        match entry.object {
-            Object::Port(port) => {
-                let it = self.port_mut(port);
-                it.names.push((space, name));
-                if let Some(local) = it.local_mut() {
-                    local.receiver = Some((space, name));
-                }
-            }
-            Object::Set(set) => self.set_mut(set).holder = (space, name),
             Object::Once(_) | Object::None => {}
         }
-    }
-
-    fn free_allocated(&mut self, entry: &Entry) {
-        match entry.object {
-            Object::Port(port) => self.free_port(port),
-            Object::Set(set) => drop(self.sets.remove(set.0 as usize)),
-            Object::Once(_) | Object::None => {}
-        }
+        Some(name)
     }
 
     /// `mach_port_destroy`: every right that the name denotes is destroyed.

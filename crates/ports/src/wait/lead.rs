@@ -12,7 +12,7 @@ use crate::{
     waiting::{ASLEEP, For, HANDED, HOT, Wait},
 };
 use slipway_fabric::{
-    ring::FUTEX_WAIT,
+    ring::{FUTEX_WAIT, RxCursor},
     spin::{Outcome, SpinStrategy, look, now, processor, stirs_at_once},
     sync::FutexWord,
 };
@@ -57,17 +57,19 @@ pub fn for_message_until<'a>(guard: Guard<'a>, what: For, deadline: Option<u64>,
     for_message_as(guard, what, deadline, hands, signals::are_held())
 }
 
-/// As [`for_message`], for a receiver that looks itself at what the wait came to, and has not kept the lock for long.
+/// As [`for_message`], for a receiver that looks itself at what the wait came to, and has not kept the lock for long. It has just `read` the one line that is
+/// hot, as far as that goes.
 #[inline(always)]
 pub fn for_next<'a>(
     mut guard: Guard<'a>,
+    read: RxCursor,
     what: For,
     space: SpaceId,
     bytes: &mut [u8],
     dialect: Dialect,
 ) -> Result<Guard<'a>, HasMessage> {
     let mut me = Me::get(&mut guard);
-    let waited = wait_as(guard, &mut me, what, None, Hands { space, bytes, dialect }, false);
+    let waited = wait_as(guard, &mut me, Some(read), what, None, Hands { space, bytes, dialect }, false);
     me.keep();
     waited
 }
@@ -79,17 +81,18 @@ fn for_message_as<'a>(mut guard: Guard<'a>, what: For, deadline: Option<u64>, ha
         return Ok(make_way(guard, deadline));
     }
     let mut me = Me::get(&mut guard);
-    let waited = wait_as(guard, &mut me, what, deadline, hands, held);
+    let waited = wait_as(guard, &mut me, None, what, deadline, hands, held);
     let waited = waited.map(|guard| (guard, me.ended(deadline)));
     me.keep();
     waited
 }
 
-/// Waits as leader or behind one.
+/// Waits as leader or behind one. `read` is how far the one line that is hot was read, if that is known.
 #[inline(always)]
 fn wait_as<'a>(
     mut guard: Guard<'a>,
     me: &mut Me,
+    read: Option<RxCursor>,
     what: For,
     deadline: Option<u64>,
     hands: Hands<'_>,
@@ -100,7 +103,7 @@ fn wait_as<'a>(
     let wait = |me: &Me| Wait { thread: me.number, what, space: hands.space, takes, dialect: hands.dialect };
     let waited = if guard.waiting.leader.is_none() {
         guard.quietly().waiting.leader = Some(wait(me));
-        lead(guard, me, deadline, held)
+        lead(guard, me, read, deadline, held)
     } else {
         follow(guard, me, wait(me), deadline)
     };
@@ -123,8 +126,14 @@ fn make_way(mut guard: Guard<'_>, deadline: Option<u64>) -> (Guard<'_>, Ended) {
 
 /// Waits as the one that looks at the hot lines: first looking, then asleep on their words.
 #[inline(always)]
-fn lead<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>, held: bool) -> Result<Guard<'a>, HasMessage> {
-    me.note(&guard);
+fn lead<'a>(
+    mut guard: Guard<'a>,
+    me: &mut Me,
+    read: Option<RxCursor>,
+    deadline: Option<u64>,
+    held: bool,
+) -> Result<Guard<'a>, HasMessage> {
+    me.note(&guard, read);
     let mut won = false;
     if me.eager && deadline.is_none() {
         drop(guard);
@@ -160,7 +169,7 @@ fn look_as_leader<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>) 
         }
     }
     // The lines may be others by now.
-    me.note(&guard);
+    me.note(&guard, None);
     Ok((guard, me.stirs()))
 }
 

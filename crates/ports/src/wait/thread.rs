@@ -9,7 +9,10 @@ use crate::{
     waiting::Waiter,
 };
 use slipway_fabric::spin::now;
-use slipway_fabric::{ring::Ring, sync::Ordering};
+use slipway_fabric::{
+    ring::{Ring, RxCursor},
+    sync::Ordering,
+};
 use std::{cell::Cell, ffi::c_void, mem::ManuallyDrop, sync::Arc};
 
 /// Why a wait ended.
@@ -116,11 +119,14 @@ impl Me {
         })
     }
 
-    /// Takes note of the hot lines as they are now.
+    /// Takes note of the hot lines as they are now: `read` is how far the only one was read, if that is known.
     #[inline(always)]
-    pub fn note(&mut self, inner: &Inner) {
-        match &mut self.rings[..] {
-            [watched] if self.epoch == inner.waiting.epoch => watched.note(inner),
+    pub fn note(&mut self, inner: &Inner, read: Option<RxCursor>) {
+        match (&mut self.rings[..], read) {
+            ([watched], Some(RxCursor { head, base, .. })) if self.epoch == inner.waiting.epoch => {
+                (watched.head, watched.base) = (head, base);
+            }
+            ([watched], None) if self.epoch == inner.waiting.epoch => watched.note(inner),
             _ => self.note_all(inner),
         }
     }

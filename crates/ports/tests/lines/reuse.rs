@@ -125,6 +125,41 @@ fn give(line: &mut Line, own: u32, slot: u32, port: &Port) -> u32 {
     receive(own).u32(40)
 }
 
+/// As [`give`], of one more right to the port at the slot.
+fn give_again(line: &mut Line, own: u32, slot: u32) -> u32 {
+    let (record, rest) = with_right(message(0, 62), WireRight { form: form::LINE_RIGHT, value: slot }, &[], 0);
+    line.write(&record, &rest, &[]);
+    receive(own).u32(40)
+}
+
+#[test]
+fn a_right_goes_back_with_all_that_its_name_stood_for() {
+    let own = receive_right();
+    let mut line = line_of_ours(own);
+    let port = Port::new();
+    let task = Task::current();
+    let name = give(&mut line, own, 1, &port);
+    assert_eq!(give_again(&mut line, own, 1), name);
+    // One of two references goes, and nothing is written of it.
+    assert_eq!((task.deallocate(name), task.deallocate(name)), (Ok(()), Ok(())));
+    assert_eq!(task.deallocate(name), Err(Code::INVALID_NAME));
+    let (record, _) = next(&mut line, kind::RELEASE);
+    assert_eq!((record.flags, record.target, record.count), (0, 1, 2));
+    for ask in [false, true] {
+        let name = give_again(&mut line, own, 1);
+        assert_eq!(send(&Msg::new(63, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert_eq!(next(&mut line, kind::MESSAGE).0.target, 1, "what was known of the slot is good for the next right");
+        if ask {
+            assert_eq!(task.request_notification(name, notify::DEAD_NAME, 0, own, types::MAKE_SEND_ONCE), Ok(0));
+        }
+        assert_eq!(task.deallocate(name), Ok(()));
+        let (record, _) = next(&mut line, kind::RELEASE);
+        assert_eq!((record.target, record.count), (1, 1));
+    }
+    assert_eq!(receive(own).id(), notify::PORT_DELETED);
+    assert!(!line.is_closed());
+}
+
 #[test]
 fn the_library_is_done_with_a_dead_ports_slot() {
     let own = receive_right();

@@ -4,7 +4,7 @@ use super::valid;
 use crate::{
     abi::{self, Code, kind, types},
     state::{
-        Right, SpaceId, State,
+        PortId, Right, SpaceId, State,
         space::{Entry, Object},
     },
 };
@@ -42,7 +42,7 @@ impl State {
                     && let Some(local) = it.local_mut()
                 {
                     local.receiver = Some((space, name));
-                    local.towards = None;
+                    local.towards = PortId::NONE;
                 }
                 self.name_changed(port);
             }
