@@ -112,8 +112,7 @@ impl Inner {
     /// Looks whether a remote port has died since anybody last looked.
     pub(crate) fn refresh_remote(&mut self, port: PortId) {
         self.open_bundle_of(port);
-        self.look_at_gates(port);
-        if matches!(self.state.ports.get(port.0 as usize).map(|it| &it.home), Some(Home::Remote))
+        if matches!(self.state.port(port).home, Home::Remote)
             && let Some(remote) = self.remote(port)
             && remote.s.as_ref().is_some_and(|s| objects::hung_up(&**s))
         {

@@ -32,16 +32,13 @@ impl Routes {
         }
     }
 
-    /// Looks whether the owners of the routes to a remote port have closed them.
-    pub(crate) fn look_at_gates(&mut self, port: PortId) {
-        let routes = self.remote(port).map(|remote| remote.routes.clone()).unwrap_or_default();
-        routes.into_iter().for_each(|route| _ = self.look_at_gate(route.line, route.slot));
-    }
-
     /// A remote port died: takes what was not accepted back from the lines that led to it, before its number is another's.
     /// False if that has to wait: a port dies on one line after the other, and the end of the line itself may be still to come.
     fn leave_routes(&mut self, port: PortId) -> bool {
-        self.look_at_gates(port);
+        let routes = self.remote(port).map(|remote| remote.routes.clone()).unwrap_or_default();
+        for route in routes {
+            self.look_at_gate(route.line, route.slot);
+        }
         self.remote(port).is_none_or(|remote| remote.routes.is_empty())
     }
 
