@@ -6,6 +6,7 @@
 //!
 //! The sender of a receive right has copies of both ends, as it may have to take the right back. It keeps them for the next.
 
+use crate::account::{Account, Charge};
 use rustix::net::{Shutdown, shutdown};
 use slipway_fabric::descriptor::Reserved;
 use std::sync::Arc;
@@ -33,27 +34,27 @@ const MOST: usize = 8;
 
 /// Ends by the slots that keep them.
 #[derive(Debug, Default)]
-pub struct KeptEnds(Vec<(u32, Ends)>);
+pub struct KeptEnds(Vec<(u32, Ends, Charge)>);
 
 impl KeptEnds {
-    /// Whether one slot more can keep its ends.
-    pub fn has_room(&self) -> bool {
-        self.0.len() < MOST
+    /// What it takes for one slot more to keep its ends; None if that is too much. The other end of the line could have any number of them kept.
+    pub fn room(&self, account: &Arc<Account>) -> Option<Charge> {
+        if self.0.len() < MOST { account.take(2, 0) } else { None }
     }
 
     /// A slot keeps the ends of its port, which is dead.
-    pub fn put(&mut self, slot: u32, ends: Ends) {
-        self.0.push((slot, ends));
+    pub fn put(&mut self, slot: u32, ends: Ends, charge: Charge) {
+        self.0.push((slot, ends, charge));
     }
 
     /// Whether a slot keeps ends.
     pub fn has(&self, slot: u32) -> bool {
-        self.0.iter().any(|(its, _)| *its == slot)
+        self.0.iter().any(|(its, ..)| *its == slot)
     }
 
     /// Takes what a slot keeps.
     pub fn take(&mut self, slot: u32) -> Option<Ends> {
-        let at = self.0.iter().position(|(its, _)| *its == slot)?;
+        let at = self.0.iter().position(|(its, ..)| *its == slot)?;
         Some(self.0.swap_remove(at).1)
     }
 }

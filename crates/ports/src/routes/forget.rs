@@ -85,15 +85,14 @@ impl Routes {
     fn close_and_keep(&mut self, port: PortId) -> bool {
         let Some(Exported { shared: false, slots, .. }) = self.exported(port) else { return false };
         let [(number, slot)] = slots[..] else { return false };
-        if !self.lines.get(number).is_some_and(|line| !line.ended && line.in_ends.has_room()) {
-            return false;
-        }
+        let line = self.lines.get(number).filter(|line| !line.ended);
+        let Some(charge) = line.and_then(|line| line.in_ends.room(&line.account)) else { return false };
         self.close_slots(port, Closed::Kept);
         let Some(exported) = self.take_exported(port) else { return false };
         let Exported { r, s, identity, .. } = *exported;
         self.identities.remove(&identity);
         if let Some(line) = self.lines.get_mut(number) {
-            line.in_ends.put(slot, Ends { r: Some(r), s, identity });
+            line.in_ends.put(slot, Ends { r: Some(r), s, identity }, charge);
         }
         true
     }

@@ -73,9 +73,8 @@ impl Routes {
     /// The port that stood at a slot of a line's other end is dead: the slot keeps its sending end, if that came over the line alone and went
     /// nowhere from here; or both ends, if the receive right went over the line before any other process had heard of the port.
     pub(super) fn keep_known_ends(&mut self, port: PortId, number: LineId, slot: u32) {
-        if slot == 0 || !self.lines.get(number).is_some_and(|line| line.out_ends.has_room()) {
-            return;
-        }
+        let line = self.lines.get(number).filter(|_| slot != 0);
+        let Some(charge) = line.and_then(|line| line.out_ends.room(&line.account)) else { return };
         let alone = |remote: &&mut Remote| {
             !remote.shared && (remote.giver == Some(number) || remote.r.is_some()) && remote.routes.len() == 1
         };
@@ -84,7 +83,7 @@ impl Routes {
         let identity = std::mem::take(&mut remote.identity);
         self.identities.remove(&identity);
         if let Some(line) = self.lines.get_mut(number) {
-            line.out_ends.put(slot, Ends { r, s, identity });
+            line.out_ends.put(slot, Ends { r, s, identity }, charge);
         }
     }
 
