@@ -126,7 +126,9 @@ impl Inner {
         match self.deferred.take_ready() {
             Some(Deferred::Stir(line)) => self.line_stirs(line),
             Some(Deferred::Accept(port)) => {
-                let _ = self.listen_receiving_end(port);
+                if self.exported(port).is_some() && self.listen_receiving_end(port).is_err() {
+                    self.retry_later(Deferred::Accept(port));
+                }
                 self.accept_lines(port);
             }
             Some(Deferred::Holders(port)) => {

@@ -112,8 +112,9 @@ impl Inner {
                 if !(slot.primary || slot.given > 0) || pipe.as_ref().is_some_and(|pipe| !objects::is_holder_pipe(pipe)) {
                     return Err(corrupt());
                 }
-                let port = slot.port;
+                let (port, has_moved) = (slot.port, slot.closed && !slot.dead);
                 match pipe {
+                    Some(pipe) if has_moved => self.pass_watch_on(number, target, pipe),
                     Some(pipe) => self.add_watch(port, pipe),
                     // The third party is counted as long as this line lasts.
                     None => {
@@ -164,6 +165,7 @@ impl Inner {
         }
         if record.flags & flag::LOST != 0 && line.slot_of.get(&port) == Some(&record.target) {
             line.slot_of.remove(&port);
+            self.share(port);
         }
         if gone {
             self.count_abroad(port);
@@ -188,9 +190,12 @@ impl Inner {
                     // The sender takes it back, and rings; nothing behind it is looked at before. A port that nobody was thought to
                     // hold died without a bell: this sender has got a right by another way meanwhile, and is told now.
                     let dead = slot.dead;
-                    if !std::mem::replace(&mut line.blocked, true) && dead {
-                        line.segment.rx.wake_writer();
-                        line.ring_bell();
+                    if !std::mem::replace(&mut line.blocked, true) {
+                        if dead {
+                            line.segment.rx.wake_writer();
+                            line.ring_bell();
+                        }
+                        self.share_all(number);
                     }
                     return Ok(false);
                 }

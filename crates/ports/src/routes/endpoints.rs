@@ -50,8 +50,18 @@ impl Routes {
         if self.exported(port).is_some() {
             return false;
         }
-        let ends = self.lines.get_mut(line).and_then(Line::take_ends_to_offer);
-        ends.is_some_and(|ends| self.put_ends(port, ends))
+        match self.lines.get_mut(line).and_then(Line::take_ends_to_offer) {
+            Some(ends) if self.is_known(ends.identity) => {
+                ends.hang_up();
+                false
+            }
+            ends => ends.is_some_and(|ends| self.put_ends(port, ends)),
+        }
+    }
+
+    /// Whether something is known of a port with the identity: a peer may have shown us ends that a slot keeps as those of another.
+    pub(super) fn is_known(&self, identity: u64) -> bool {
+        self.identities.contains_key(&identity) || self.bundles.claims.contains_key(&identity)
     }
 
     /// False if the receiving end is not among them.
@@ -80,6 +90,12 @@ impl Routes {
         {
             self.retry_later(Deferred::Accept(port));
         }
+    }
+
+    /// What the other end of a line says of others is not read for now.
+    pub(crate) fn share_all(&mut self, line: LineId) {
+        let slots = self.lines.get(line).map_or(0, |line| line.ins.len() as u32);
+        (0..slots).for_each(|slot| self.share_slot(line, slot));
     }
 
     /// The other end of a line says that others have the sending end of the port at a slot here, or shows it: so others may have given it that.

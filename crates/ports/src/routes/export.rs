@@ -44,6 +44,8 @@ pub struct Outgoing {
     bundle: Option<Packed>,
     /// Whether a receive right is the message's only right: none is counted before its reader has it.
     is_lone: bool,
+    /// Whether the message can't get lost: its reader knows what became of each slot.
+    is_sure: bool,
 }
 
 /// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
@@ -75,7 +77,7 @@ impl Routes {
         mut message: Message,
         file: Option<OwnedFd>,
     ) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
-        let mut out = Outgoing::default();
+        let mut out = Outgoing { is_sure: file.is_none(), ..Outgoing::default() };
         if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
             out.moving = self.free_onces_with(&mut message);
             out.is_lone = message.reply == Right::Null && message.items.iter().flat_map(Item::rights).count() == 1;
@@ -217,7 +219,7 @@ impl Routes {
             return Ok(Some(wire_right(form::LINE_RIGHT, slot)));
         }
         // Before it has a slot: one that nobody was told of can't be taken back.
-        let kept = self.export_with_kept(port, number);
+        let kept = out.is_sure && self.export_with_kept(port, number);
         self.export(port)?;
         if self.exported(port).is_some_and(|exported| !exported.slots.is_empty()) {
             self.share(port);
@@ -326,7 +328,7 @@ impl Routes {
         let spent = queue.map_or(0, |queue| queue.iter().filter(|message| message.dest == Right::Send(port)).count());
         let is_held = self.state.port(port).srights as usize > spent;
         let slot = line.filter(|_| is_held).and_then(|number| Some((number, self.lines.get_mut(number)?.promise(port)?)));
-        let counted = slot.is_some() && out.is_lone && plain && self.is_unheard_of(port);
+        let counted = slot.is_some() && out.is_lone && out.is_sure && plain && self.is_unheard_of(port);
         let kept = slot.filter(|_| counted).and_then(|slot| self.depart_with_kept(port, slot));
         let form = if kept.is_some() { form::KEPT_RECEIVE } else { form::RECEIVE };
         let departed = kept.map_or_else(|| self.depart(port, counted, |many| out.fits(many)), Ok);

@@ -2,7 +2,7 @@
 
 use super::{Exported, Routes, at_mut};
 use crate::{
-    line::ends::Ends,
+    line::{Line, ends::Ends},
     state::{Home, PortId},
 };
 use rustix::net::{Shutdown, shutdown};
@@ -85,7 +85,9 @@ impl Routes {
     fn close_and_keep(&mut self, port: PortId) -> bool {
         let Some(Exported { shared: false, slots, .. }) = self.exported(port) else { return false };
         let [(number, slot)] = slots[..] else { return false };
-        let line = self.lines.get(number).filter(|line| !line.ended);
+        // What lies there may say that others have it.
+        let is_read = |line: &&Line| !line.ended && !line.blocked && !line.segment.rx.readable(line.rx.head);
+        let line = self.lines.get(number).filter(is_read);
         let Some(charge) = line.and_then(|line| line.in_ends.room(&line.account)) else { return false };
         self.close_slots(port, Closed::Kept);
         let Some(exported) = self.take_exported(port) else { return false };

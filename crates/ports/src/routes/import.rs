@@ -213,7 +213,10 @@ impl Routes {
                 let ends = self.take_kept(view, slot).ok_or_else(corrupt)?;
                 self.arrive_with(&luggage, ends, Vec::new(), shared)?
             }
-            ParsedEnds::Lost => None,
+            ParsedEnds::Lost => {
+                drop(self.take_kept(view, slot));
+                None
+            }
         };
         self.keep_promise(view, slot, arrived.as_ref().map(|(port, _)| *port), counted);
         let Some((port, stranded)) = arrived else {
@@ -226,7 +229,7 @@ impl Routes {
         };
         self.adopt_onces(port, onces);
         if let Some(exported) = self.exported_mut(port) {
-            exported.watches = watches;
+            exported.watches.extend(watches);
         }
         let unpacked = self.import_queue(view, port, (nsrequest, pdrequest), messages);
         self.arrived(port, stranded);

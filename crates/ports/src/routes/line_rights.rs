@@ -63,6 +63,7 @@ impl Routes {
         if first && !(line.may_be_offered(slot) && line.learn(slot, GONE)) {
             return Err(corrupt());
         }
+        drop(line.out_ends.take(slot));
         if let Some(out) = line.out_slot(slot) {
             (out.closed, out.lost) = (true, true);
         }

@@ -83,7 +83,8 @@ impl Routes {
 
     /// As [`Routes::depart`], of a port that is [unheard of](Self::is_unheard_of), over a line at a slot that has kept its ends. None if it has not.
     pub(super) fn depart_with_kept(&mut self, port: PortId, (number, slot): (LineId, u32)) -> Option<Departed> {
-        let Ends { r, s, identity } = self.lines.get_mut(number)?.out_ends.take(slot)?;
+        let kept = self.lines.get_mut(number)?.out_ends.take(slot)?;
+        let Ends { r, s, identity } = Some(kept).filter(|ends| !self.is_known(ends.identity))?;
         let it = self.state.port_mut(port);
         let Home::Here(local) = std::mem::replace(&mut it.home, Home::Remote) else { return None };
         self.set_remote(port, Remote { s: Some(s), identity, r, ..Remote::default() });
@@ -278,6 +279,9 @@ impl Routes {
         }
         let remote = self.take_remote(port).map(|remote| *remote).unwrap_or_default();
         self.let_go();
+        // What was said of other holders to the one that had the right, or was to have it, may not have been read.
+        let watch = remote.watch.as_ref().and_then(|watch| rustix::io::fcntl_dupfd_cloexec(watch.as_fd(), 0).ok());
+        watch.and_then(|watch| Reserved::new(watch).ok()).into_iter().for_each(|watch| self.add_watch(port, watch));
         // What this process itself had sent, and the old owner not accepted, comes after what was accepted.
         remote.routes.iter().for_each(|Route { line, slot, .. }| self.upcalls.push_back(Upcall::Close(*line, *slot)));
         Ok(Some((port, remote.stranded)))

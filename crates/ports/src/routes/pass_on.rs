@@ -97,11 +97,29 @@ impl Routes {
         let (read, write) = objects::holder_pipe()?;
         let (read, write) = (shared(read)?, shared(write)?);
         let line = self.lines.get_mut(number).ok_or(io::ErrorKind::NotFound)?;
-        line.post(Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() }, vec![OutFd(read)]);
+        let record = Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() };
+        line.post(record, vec![OutFd(Arc::clone(&read))]);
         if let Some(remote) = self.remote_mut(port) {
+            remote.watch = remote.r.is_some().then_some(read);
             remote.t = Some(Arc::clone(&write));
         }
         Ok(write)
+    }
+
+    /// A pipe that counts holders of a port that was at a slot here, and has moved: the port's owner gets it.
+    pub(crate) fn pass_watch_on(&mut self, number: LineId, slot: u32, pipe: Reserved) {
+        let Some(port) = self.port_of_in(number, slot) else { return };
+        if self.remote(port).is_none() {
+            return self.add_watch(port, pipe);
+        }
+        let known = self.remote(port).and_then(|remote| remote.open_route()).map(Route::line_and_slot);
+        let way = known.or_else(|| self.attach(port).ok());
+        if let Some((number, slot)) = way
+            && let Some(line) = self.lines.get_mut(number)
+        {
+            let record = Record { kind: kind::WATCH, target: slot, fds: 1, ..Record::default() };
+            line.post(record, vec![OutFd(Arc::new(pipe))]);
+        }
     }
 
     /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle: a socket if they are many, and else,
