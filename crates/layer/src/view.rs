@@ -149,6 +149,11 @@ impl View {
         Elevated(self.caller.clone())
     }
 
+    /// Whether this process's user is root.
+    pub fn is_root(&self) -> bool {
+        self.user == 0
+    }
+
     /// The layer that is changed.
     pub fn top(&self) -> Option<&Layer> {
         self.layers.last()
