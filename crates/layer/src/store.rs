@@ -153,7 +153,7 @@ impl Layer {
     /// The same in `work`: its name.
     pub(crate) fn temporary_whiteout(&mut self) -> Result<Vec<u8>, Errno> {
         let (name, first) = (self.temporary(), self.whiteout.as_ref());
-        if !first.is_some_and(|first| linkat(&self.work, first, &self.work, &name, AtFlags::empty()).is_ok()) {
+        if first.is_none_or(|first| linkat(&self.work, first, &self.work, &name, AtFlags::empty()).is_err()) {
             symlinkat(WHITEOUT, &self.work, &name)?;
         }
         Ok(name)
