@@ -54,8 +54,50 @@ static int absent(struct frame *f, struct found *found) { return note(found, LOG
 /* What is found in the layer, or is a directory on the way, may be the server's: a link there may be a mark. */
 static int may_be_served(const struct found *found) { return found->is_upper || found->is_dir; }
 
-static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags) {
+/* Opens a file of the topmost layer's. A directory on the way may have become a link meanwhile, which leads out of there. */
+static long open_upper(const struct found *found, u64 flags) {
+  struct {
+    u64 flags, mode, resolve;
+  } how = {flags | O_NOFOLLOW | O_LARGEFILE, 0, RESOLVE_NO_SYMLINKS};
+  return gate(SYS_openat2, AT_FDCWD, (long)found->real, (long)&how, sizeof how, 0);
+}
+
+/* An open that may change something. The server makes the file in the layer; a regular file that is there already is opened here, and what
+ * the server has made: handing it over would take the kernel two more switches of threads. */
+__attribute__((noinline)) static int do_open_to_write(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mode) {
   struct found found;
+  struct stat st;
+  const u64 all = O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_NOFOLLOW | O_CLOEXEC;
+  u64 access = flags & O_ACCMODE, rest = flags & ~(u64)(O_CREAT | O_EXCL);
+  int is_new = (flags & (O_CREAT | O_EXCL)) == (O_CREAT | O_EXCL);
+  if (flags & ~all || access == O_ACCMODE || (access == 0 && flags & O_TRUNC) || WORD(HEADER + WRITES_ARE_OFF)) return 0;
+  enum way way = locate_for(s, dir, text, &found, 1);
+  if (!found.is_named) return 0;
+  if (way == NATIVE && found.is_upper && !found.is_dir && !is_new
+      && gate(SYS_newfstatat, AT_FDCWD, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) == 0 && (st.mode & S_IFMT) == S_IFREG) {
+    if (access != O_WRONLY && !(flags & O_TRUNC) && !note(&found, LOG_OPENED)) return 0;
+    long fd = open_upper(&found, rest);
+    return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR ? 0 : answer(f, fd);
+  }
+  long made = ask(text, ASK_OPEN, dir, flags | mode << 32, found.key);
+  if (made == AS_IT_IS) return answer(f, gate(SYS_openat, AT_FDCWD, (long)text, flags, mode, 0));
+  if (made < 0 || !(made & MADE)) return answer(f, made);
+  long fd = open_upper(&found, rest);
+  if (fd == -ENOENT) return 0;
+  if (fd == -EMFILE || fd == -ENFILE) return answer(f, fd);
+  /* It is there now. */
+  if (fd < 0) return answer(f, ask(text, ASK_OPEN, dir, (flags & ~(u64)O_EXCL) | mode << 32, 0));
+  /* Another has put its own there. */
+  if (is_new && (gate(SYS_fstat, fd, (long)&st, 0, 0, 0) != 0 || (st.ino | MADE) != (u64)made)) {
+    gate(SYS_close, fd, 0, 0, 0, 0);
+    return answer(f, -EEXIST);
+  }
+  return answer(f, fd);
+}
+
+static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mode) {
+  struct found found;
+  if (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) return do_open_to_write(f, s, dir, text, flags, (u32)mode);
   if (flags & ~(u64)(O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) return 0;
   enum way way = locate(s, dir, text, &found);
   if (way == ABSENT) return absent(f, &found);
@@ -210,13 +252,45 @@ static int do_getdents(struct frame *f) {
 }
 
 /* The server may have to replace the path while the kernel reads it. A child of vfork has that in its parent's memory, which goes on with it:
- * the call has one of its own. */
+ * the call has one of its own. Where there is no such name, as in most directories of a PATH, the server has nothing to do. */
 static int do_exec(struct frame *f, struct state *s) {
-  char room[LONGEST];
+  struct found found;
+  struct stat st;
   struct path p = {.text = (char *)f->a[0]};
+  enum way way = locate(s, AT_FDCWD, p.text, &found);
+  if (way == ABSENT) return absent(f, &found);
+  if (way == NATIVE && gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) == -ENOENT) return absent(f, &found);
   if (!can_read(s, f->a[0]) || !scan(s, &p, HASH_START)) return 0;
-  *(char *)copy(room, p.text, p.len) = 0;
-  return answer(f, served(SYS_execve, (long)room, f->a[1], f->a[2]));
+  *(char *)copy(found.room, p.text, p.len) = 0;
+  return answer(f, served(SYS_execve, (long)found.room, f->a[1], f->a[2]));
+}
+
+/* The kernel writes to memory of the program's where that may not be the library's to write: whether it can. */
+static int can_write(char *to, u64 len) {
+  return gate(SYS_rt_sigprocmask, 0, 0, (long)to, 8, 0) == 0 && (len <= 8 || gate(SYS_rt_sigprocmask, 0, 0, (long)(to + len - 8), 8, 0) == 0);
+}
+
+static int do_getcwd(struct frame *f, struct state *s, char *buffer, u64 size) {
+  struct found found;
+  struct stat st;
+  u64 h, count, version;
+  long len = cwd(s, &h, &count);
+  if (len < 0) return 0;
+  /* The root's has a slash; and a zero after it. */
+  u64 whole = (len ? len : 1) + 1;
+  if (size < whole || size < 8 || !can_write(buffer, whole)) return 0;
+  /* It may have been removed. One that the layer and the host have is looked at on the host. */
+  const char *real = s->cwd;
+  if (locate(s, AT_FDCWD, ".", &found) == NATIVE) {
+    real = found.real;
+  } else {
+    const volatile struct dir *d = looked_up(h, &version);
+    if (!d || (d->what & (3 | DIR_IS_OVER)) != DIR_HOST) return 0;
+  }
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || (st.mode & S_IFMT) != S_IFDIR) return 0;
+  copy(buffer, s->cwd, whole - 1);
+  buffer[whole - 1] = 0;
+  return is_same_cwd(s, count) ? answer(f, whole) : 0;
 }
 
 /* Answers the call, or says that it can't. */
@@ -224,8 +298,8 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   const u64 *a = f->a;
   if (WORD(HEADER + IS_OFF)) return 0;
   switch (f->number) {
-  case SYS_open: return do_open(f, s, AT_FDCWD, (char *)a[0], (u32)a[1]);
-  case SYS_openat: return do_open(f, s, (int)a[0], (char *)a[1], (u32)a[2]);
+  case SYS_open: return do_open(f, s, AT_FDCWD, (char *)a[0], (u32)a[1], a[2]);
+  case SYS_openat: return do_open(f, s, (int)a[0], (char *)a[1], (u32)a[2], a[3]);
   case SYS_stat: return do_stat(f, s, AT_FDCWD, (char *)a[0], (struct stat *)a[1], 0);
   case SYS_lstat: return do_stat(f, s, AT_FDCWD, (char *)a[0], (struct stat *)a[1], AT_SYMLINK_NOFOLLOW);
   case SYS_fstat: return do_fstat(f, (int)a[0], (struct stat *)a[1]);
@@ -238,6 +312,7 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   case SYS_lgetxattr: return do_getxattr(f, s, (char *)a[0]);
   case SYS_readlink: return do_readlink(f, s, AT_FDCWD, (char *)a[0], (char *)a[1], (u32)a[2]);
   case SYS_readlinkat: return do_readlink(f, s, (int)a[0], (char *)a[1], (char *)a[2], (u32)a[3]);
+  case SYS_getcwd: return do_getcwd(f, s, (char *)a[0], a[1]);
   case SYS_execve: return do_exec(f, s);
   /* Filters of its own may not know what this calls instead. */
   case SYS_seccomp: s->ready = 2; return 0;
@@ -272,5 +347,6 @@ __attribute__((used)) void prepare(int fd, struct state *s) {
   /* Where this program is interpreted, another one makes the calls, and the net catches those. Only then is the layer not there. */
   struct stat st;
   if (WORD(HEADER + PREFIX_LEN) && gate(SYS_newfstatat, AT_FDCWD, (long)prefix, (long)&st, 0, 0) != 0) return;
+  take_start(s);
   __atomic_store_n(&s->ready, 1, __ATOMIC_RELEASE);
 }

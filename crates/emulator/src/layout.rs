@@ -35,6 +35,8 @@ layout! {
     PREFIX_LEN = 24;
     /// The length of the part of the prefix below which all layers are; 0: there is no topmost layer.
     STORE_LEN = 32;
+    /// Not 0: what opens to write goes to the server.
+    WRITES_ARE_OFF = 40;
     PREFIX = 64;
     PREFIX_MAX = 256;
     /// A word for each remainder of process numbers: how often a working directory there has changed.
@@ -77,7 +79,8 @@ layout! {
     DIR_WHAT = 24;
     DIR_NAME = 32;
     DIR_NAME_MAX = DIR_SIZE - DIR_NAME;
-    /// What it is, in its two lowest bits: a name that the layers say nothing of is the host's; or is not there; or this is not.
+    /// What it is, in its two lowest bits: the server's; or a name that the layers say nothing of is the host's; or is not there; or this is not.
+    DIR_SERVED = 0;
     DIR_HOST = 1;
     DIR_LAYER = 2;
     DIR_MISSING = 3;
@@ -95,8 +98,24 @@ layout! {
     LIST_END = 1 << 23;
     LIST_NUMBER = LIST_END - 1;
 
+    /// The working directories of processes that have just asked for this memory, by remainder of their numbers, laid out as directories are. The
+    /// key is the process's number; what it is: the text's length, and above that the word of `CWDS` for which it holds.
+    STARTS = DIRS + DIR_SIZE * DIRS_COUNT;
+    STARTS_COUNT = 64;
+    START_SHIFT = 16;
+
+    /// What a process asks the server by a readlinkat of `ASK` with a path, in the third argument; the fourth is the descriptor that the path is
+    /// relative to. That it looks up the path's directory.
+    ASK_DIR = 1;
+    /// That it opens the path, with the flags in the lower half of the fifth argument and the mode above; the sixth is the hash of the name that
+    /// the process takes the path for. The server answers with a descriptor, or with `MADE` and the file's number: then this is a file of the
+    /// topmost layer's, which the process can open. Or with `AS_IT_IS`: the kernel opens the path as it is.
+    ASK_OPEN = 2;
+    MADE = 1 << 62;
+    AS_IT_IS = 1 << 61;
+
     /// From here on the processes write: hashes of what was recorded, and texts of it.
-    SEEN = DIRS + DIR_SIZE * DIRS_COUNT;
+    SEEN = STARTS + DIR_SIZE * STARTS_COUNT;
     SEEN_COUNT = 1 << 17;
     /// The first word counts the bytes that are taken after it.
     LOG = SEEN + 8 * SEEN_COUNT;

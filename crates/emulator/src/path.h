@@ -30,6 +30,24 @@ static long cwd(struct state *s, u64 *h, u64 *count) {
   return len == 0 ? -1 : len == 2 ? 0 : (long)len - 1;
 }
 
+/* Takes over what the server has said of the working directory, which it did when this process asked for the memory. */
+static void take_start(struct state *s) {
+  u64 pid = gate(SYS_getpid, 0, 0, 0, 0, 0), slot = pid & (CWDS_COUNT - 1), changes = WORD(CWDS + HEADER + 8 * slot);
+  const volatile struct dir *start = AT(struct dir, STARTS + DIR_SIZE * (pid & (STARTS_COUNT - 1)));
+  u64 version = __atomic_load_n(&start->count, __ATOMIC_ACQUIRE), what = start->what, len = what & ((1 << START_SHIFT) - 1);
+  if (version & 1 || start->key != pid || what >> START_SHIFT != changes || len > DIR_NAME_MAX) return;
+  *(char *)copy(s->cwd, (const char *)start->name, len) = 0;
+  u64 h = start->hash;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (start->count != version) return;
+  s->slot = slot;
+  s->changes = changes;
+  s->hash = h;
+  /* As the call returns it. */
+  s->len = len + 1;
+  s->count = 2;
+}
+
 static int is_same_cwd(struct state *s, u64 count) {
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   return __atomic_load_n(&s->count, __ATOMIC_RELAXED) == count && !__atomic_load_n(&s->forks, __ATOMIC_RELAXED);
@@ -114,6 +132,8 @@ struct found {
   u64 len, key;
   /* It is in the topmost layer; it is a directory there, or that of the host's. What is found there may be the server's. */
   int is_upper, is_dir;
+  /* For what writes: the name is known, whatever is there. */
+  int is_named;
   char room[ROOM], named[NAMED_MAX];
 };
 
@@ -136,14 +156,27 @@ static int is_in_plain_dir(struct state *s, long dir, const char *text, struct f
   return 1;
 }
 
-/* Finds where a name is, relative to the working directory or to a descriptor. */
-static enum way locate(struct state *s, int from, const char *text, struct found *f) {
+/* The directory of a path that the server has looked up, and its count then; 0: it has not. */
+static const volatile struct dir *looked_up(u64 key, u64 *version) {
+  u64 at = place(key, DIRS_COUNT);
+  for (u64 i = 0; i < DIR_PROBES; i++) {
+    const volatile struct dir *d = AT(struct dir, DIRS + DIR_SIZE * ((at + i) & (DIRS_COUNT - 1)));
+    *version = __atomic_load_n(&d->count, __ATOMIC_ACQUIRE);
+    if (*version == 0) break;
+    if (!(*version & 1) && d->key == key) return d;
+  }
+  return 0;
+}
+
+/* Finds where a name is, relative to the working directory or to a descriptor; or where it would be in the topmost layer, to write it. */
+static enum way locate_for(struct state *s, int from, const char *text, struct found *f, int writes) {
   struct path p = {.text = text};
   u64 h = HASH_START, count = 0;
   long before = 0;
   const char *base = s->cwd;
+  f->is_named = 0;
   if (!can_read(s, (u64)text)) return SERVED;
-  if (is_in_plain_dir(s, from, text, f)) return NATIVE;
+  if (!writes && is_in_plain_dir(s, from, text, f)) return NATIVE;
   int is_relative = text[0] != '/', is_in_cwd = is_relative && from == AT_FDCWD;
   if (is_relative && (before = is_in_cwd ? cwd(s, &h, &count) : named(from, f->named, &base, &h)) < 0) return SERVED;
   if (!scan(s, &p, h)) return SERVED;
@@ -153,29 +186,28 @@ static enum way locate(struct state *s, int from, const char *text, struct found
   int is_dir = (len == 0 && p.slash >= 0) || (len == 1 && last[0] == '.');
   if (!is_dir && !is_name(last, len)) return SERVED;
 
-  const volatile struct dir *d = 0;
-  u64 at = place(p.dir, DIRS_COUNT), version = 0;
-  for (u64 i = 0; i < DIR_PROBES && !d; i++) {
-    const volatile struct dir *other = AT(struct dir, DIRS + DIR_SIZE * ((at + i) & (DIRS_COUNT - 1)));
-    version = __atomic_load_n(&other->count, __ATOMIC_ACQUIRE);
-    if (version == 0) break;
-    if (!(version & 1) && other->key == p.dir) d = other;
-  }
+  u64 version = 0;
+  const volatile struct dir *d = looked_up(p.dir, &version);
   u64 what, above = p.dir, dir_len;
   char *to = f->room;
+  u32 alone = d ? 0 : find(NAMES, NAMES_COUNT, above);
+  if (!d && alone != NAME_OVER && alone != NAME_CLOSED) {
+    /* Never in the index: what depends on who looks. */
+    if (begins(text, p.len, "/proc", 5) || ask(text, ASK_DIR, from, 0, 0) != 0) return SERVED;
+    if (!(d = looked_up(p.dir, &version))) return SERVED;
+  }
   if (d) {
     what = d->what;
     above = d->hash;
     dir_len = what >> DIR_LEN_SHIFT;
   } else {
     /* By its name alone. */
-    u32 alone = find(NAMES, NAMES_COUNT, above);
-    if (alone != NAME_OVER && alone != NAME_CLOSED) return SERVED;
     what = DIR_IS_PLAIN | DIR_IS_OVER | (alone == NAME_OVER ? DIR_HOST : DIR_LAYER);
     dir_len = (p.slash >= 0 ? p.slash : 0) + (is_relative ? before + (p.slash >= 0) : 0);
   }
   if (dir_len > DIR_NAME_MAX) return SERVED;
   u32 kind = what & 3;
+  if (kind == DIR_SERVED) return SERVED;
   f->dir = AT_FDCWD;
   f->is_dir = is_dir;
 
@@ -207,17 +239,17 @@ static enum way locate(struct state *s, int from, const char *text, struct found
     f->is_upper = node == NAME_OVER || node == NAME_CLOSED;
     if (!f->is_upper && (node || kind != DIR_HOST || what & DIR_IS_OVER)) return SERVED;
   } else {
-    if (node == NAME_SERVED) return SERVED;
+    if (node == NAME_SERVED && !writes) return SERVED;
     f->is_upper = node != 0;
     f->is_dir = node == NAME_OVER || node == NAME_CLOSED;
   }
   int is_absent = kind == DIR_LAYER && node == 0;
-  if (kind == DIR_HOST && node == 0 && what & DIR_IS_PLAIN && !is_relative && !is_over && !is_dir) {
+  if (kind == DIR_HOST && node == 0 && what & DIR_IS_PLAIN && !is_relative && !is_over && !is_dir && !writes) {
     f->real = f->name = text;
     f->len = p.len;
   } else {
     f->real = to;
-    if (f->is_upper || is_over) {
+    if (f->is_upper || is_over || writes) {
       u64 prefix = WORD(HEADER + PREFIX_LEN);
       to = copy(to, AT(char, HEADER + PREFIX), prefix);
     }
@@ -235,7 +267,7 @@ static enum way locate(struct state *s, int from, const char *text, struct found
     to = copy(to, last, len);
     *to = 0;
     if (!is_dir) f->len = to - f->name;
-    if (is_over) {
+    if (is_over && !writes) {
       /* Whether it may be searched, only the layer's directory says. */
       struct stat st;
       if (gate(SYS_newfstatat, AT_FDCWD, (long)f->real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != -ENOENT) return SERVED;
@@ -244,5 +276,8 @@ static enum way locate(struct state *s, int from, const char *text, struct found
   }
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if ((d && d->count != version) || (is_in_cwd && !is_same_cwd(s, count))) return SERVED;
-  return is_absent ? ABSENT : NATIVE;
+  f->is_named = !is_dir;
+  return node == NAME_SERVED ? SERVED : is_absent ? ABSENT : NATIVE;
 }
+
+static enum way locate(struct state *s, int from, const char *text, struct found *f) { return locate_for(s, from, text, f, 0); }

@@ -11,12 +11,13 @@ const LOAD: u32 = 1;
 const TABLE: u32 = 6;
 const EXECUTE: u32 = 1;
 const NOP: u8 = 0x90;
+const PUSH: u8 = 0x57;
 /// Bytes of the longest instruction that is carried out elsewhere.
 const LONGEST_AFTER: usize = 6;
 
 /// Numbers of the calls whose sites are rewritten: those that the library answers, execve, and prctl and seccomp, after which it answers no
 /// more.
-const ANSWERED: [u32; 20] = [2, 4, 5, 6, 21, 59, 78, 89, 157, 191, 192, 217, 231, 257, 262, 267, 269, 317, 332, 439];
+const ANSWERED: [u32; 21] = [2, 4, 5, 6, 21, 59, 78, 79, 89, 157, 191, 192, 217, 231, 257, 262, 267, 269, 317, 332, 439];
 /// clone, fork, vfork: the child may run in the parent's memory, and on its stack.
 const FORKS: std::ops::RangeInclusive<u32> = 56..=58;
 
@@ -142,7 +143,7 @@ fn displaced(after: &[u8]) -> Option<usize> {
     match after {
         [0x48, 0x3d, ..] if is_least(2) => Some(6),
         [0x3d, ..] if is_least(1) => Some(5),
-        [0x57, 0x3d, ..] if is_least(2) => Some(6),
+        [PUSH, 0x3d, ..] if is_least(2) => Some(6),
         [0x48, 0x85, 0xc0, ..] => Some(3),
         _ => None,
     }
@@ -162,13 +163,16 @@ fn sites(code: &[u8]) -> Vec<Site> {
             sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
         }
     }
-    // Whatever could be a branch counts as one, but for a site's own bytes.
+    // Whatever could be a branch counts as one, but for a site's own bytes. It leads to the start of an instruction, of which there are one or
+    // two after the call; what leads elsewhere into a site is none.
     let mut bad = vec![false; sites.len()];
     let mut check = |at: usize, target: i64| {
         let Ok(target) = usize::try_from(target) else { return };
         let after = sites.partition_point(|site| site.at < target);
-        let Some(site) = after.checked_sub(1).map(|n| sites[n].at..sites[n].at + 2 + sites[n].after.len()) else { return };
-        bad[after - 1] |= site.contains(&target) && !site.contains(&at);
+        let Some(n) = after.checked_sub(1) else { return };
+        let (site, start) = (&sites[n], sites[n].at + 2);
+        let is_start = target == start || target == start + 1 && site.after[0] == PUSH;
+        bad[n] |= is_start && !(site.at..start + site.after.len()).contains(&at);
     };
     for (at, byte) in code.iter().enumerate().filter(|(_, byte)| matches!(byte, 0x0f | 0xe8 | 0xe9)) {
         let from = if *byte != 0x0f {
@@ -209,6 +213,9 @@ mod tests {
         // jmp to the comparison
         let branch = [site.as_slice(), &[0xeb, (-9_i8).cast_unsigned()]].concat();
         assert_eq!(sites(&branch).len(), 0);
+        // As bytes of other instructions may be: it would lead into one.
+        let within = [site.as_slice(), &[0xeb, (-8_i8).cast_unsigned()]].concat();
+        assert_eq!(sites(&within).len(), 1);
         let beside = [site.as_slice(), &[0xeb, (-3_i8).cast_unsigned()]].concat();
         assert_eq!(sites(&beside).len(), 1);
         // write is no call with a name.

@@ -91,16 +91,13 @@ impl View {
     }
 
     fn user(&self) -> u32 {
-        self.caller.as_ref().map_or_else(rustix::process::geteuid, |caller| caller.owner().0).as_raw()
+        self.caller.as_ref().map_or(self.user, |caller| caller.owner().0.as_raw())
     }
 
     /// Whether this user may add and remove names in a directory.
     pub(crate) fn may_change_dir(&self, dir: &TreePath) -> Result<(), Errno> {
-        let found = self.find(dir)?;
-        if found.kind() != FileType::Directory {
-            return Err(Errno::NOTDIR);
-        }
-        accessat(self.root(found.place), dir.relative(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
+        let place = self.place_of_dir(dir)?;
+        accessat(self.root(place), dir.relative(), Access::WRITE_OK | Access::EXEC_OK, AtFlags::EACCESS)
     }
 
     /// Whether this user may look names up in a directory. A layer's may have other permissions than that below it, where a name may be.
@@ -116,9 +113,13 @@ impl View {
     pub(crate) fn may_remove(&self, found: &Found) -> Result<(), Errno> {
         let dir = found.path.parent();
         self.may_change_dir(&dir)?;
-        let (dir, user) = (self.find(&dir)?.stat, self.user());
+        let user = self.user();
+        if user == 0 {
+            return Ok(());
+        }
+        let dir = self.find(&dir)?.stat;
         let is_sticky = dir.st_mode & 0o1000 != 0;
-        if is_sticky && user != 0 && dir.st_uid != user && found.stat.st_uid != user { Err(Errno::PERM) } else { Ok(()) }
+        if is_sticky && dir.st_uid != user && found.stat.st_uid != user { Err(Errno::PERM) } else { Ok(()) }
     }
 
     /// What a new name needs: a layer that can be changed, a directory that this user may change, and no mark's name.
@@ -154,7 +155,7 @@ impl View {
         let (from, to) = (self.at(below.place, path), At { dir: self.layers[top].work.as_fd(), name: &temporary });
         mkdirat(to.dir, to.name, Mode::RWXU)?;
         copy_attributes(from, to, &below.stat)?;
-        if rustix::process::geteuid().as_raw() != 0 {
+        if self.user != 0 {
             set_mode(to, copy::mode(&below.stat) | Mode::RWXU)?;
         }
         self.enter_copy(&temporary, &below)?;
@@ -383,7 +384,7 @@ impl View {
         if is_dir && !self.is_empty_dir(path)? {
             return Err(Errno::NOTEMPTY);
         }
-        self.drop_name(path)
+        self.drop_name(found)
     }
 
     /// Whether nothing shows in a directory, also where it may not be read.
@@ -397,25 +398,42 @@ impl View {
     }
 
     /// Removes a name with all that is below it.
-    fn drop_name(&mut self, path: &TreePath) -> Result<(), Errno> {
-        let top = self.top_index()?;
+    fn drop_name(&mut self, found: &Found) -> Result<(), Errno> {
+        let (top, path) = (self.top_index()?, &found.path);
         let _up = self.elevate();
         self.note_base(path)?;
         if self.in_top(path).is_none() {
             self.scaffold(&path.parent())?;
-            symlinkat(WHITEOUT, &self.layers[top].files, path.relative())?;
+            self.layers[top].white_out(path)?;
             self.set(path, Node::Whiteout);
             return Ok(());
         }
-        let temporary = self.layers[top].temporary();
-        if self.shows_below(path) {
-            symlinkat(WHITEOUT, &self.layers[top].work, &*temporary)?;
+        let shows_below = self.shows_below(path);
+        let layer = &mut self.layers[top];
+        // Neither a tree nor the copy of a file: nothing is to be forgotten with it.
+        if found.kind() != FileType::Directory
+            && found.place == Place::Layer(top)
+            && !layer.log.copies.contains_key(&found.stat.st_ino)
+        {
+            if !shows_below {
+                unlinkat(&layer.files, path.relative(), AtFlags::empty())?;
+                layer.tree.take(path);
+                return Ok(());
+            }
+            let temporary = layer.temporary_whiteout()?;
+            renameat(&layer.work, temporary, &layer.files, path.relative())?;
+            self.set(path, Node::Whiteout);
+            return Ok(());
+        }
+        if shows_below {
+            let temporary = layer.temporary_whiteout()?;
             move_dirs(self.at(Place::Layer(top), path), self.in_work(top, &temporary), RenameFlags::EXCHANGE)?;
             self.set(path, Node::Whiteout);
-        } else {
-            move_dirs(self.at(Place::Layer(top), path), self.in_work(top, &temporary), RenameFlags::empty())?;
-            self.layers[top].tree.take(path);
+            return self.retire(&temporary);
         }
+        let temporary = layer.temporary();
+        move_dirs(self.at(Place::Layer(top), path), self.in_work(top, &temporary), RenameFlags::empty())?;
+        self.layers[top].tree.take(path);
         self.retire(&temporary)
     }
 

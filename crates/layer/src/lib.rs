@@ -16,6 +16,7 @@ mod diff;
 mod keep;
 mod list;
 mod log;
+mod looks;
 mod path;
 mod rename;
 mod store;

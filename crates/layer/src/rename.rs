@@ -5,12 +5,12 @@ use crate::{
     copy::{self, At, copy_attributes, move_dirs},
     log::Line,
     path::TreePath,
-    tree::{Dir, Node, OPAQUE, WHITEOUT, is_mark},
+    tree::{Dir, Node, OPAQUE, is_mark},
     view::{Found, Place, View},
 };
 use rustix::{
     fd::AsFd,
-    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, linkat, mkdirat, renameat, renameat_with, symlinkat},
+    fs::{Access, AtFlags, FileType, Mode, RenameFlags, accessat, linkat, mkdirat, renameat, renameat_with},
     io::Errno,
 };
 use std::collections::HashMap;
@@ -126,7 +126,7 @@ impl View {
             self.set(to, node);
         }
         if hides {
-            symlinkat(WHITEOUT, &self.layers[top].files, from.relative())?;
+            self.layers[top].white_out(from)?;
             self.set(from, Node::Whiteout);
             self.note(Line::Hidden)?;
         }

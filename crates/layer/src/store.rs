@@ -7,11 +7,11 @@ use crate::{
     changes::Changes,
     log::{Line, Log},
     path::TreePath,
-    tree::{Dir, open_dir},
+    tree::{Dir, WHITEOUT, open_dir},
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{FlockOperation, Mode, OFlags, flock, open},
+    fs::{AtFlags, FlockOperation, Mode, OFlags, flock, linkat, open, symlinkat},
     io::Errno,
 };
 use serde::{Deserialize, Serialize};
@@ -101,6 +101,8 @@ pub struct Layer {
     pub(crate) about: About,
     /// Number of the next name in `work`.
     pub(crate) next: u64,
+    /// A whiteout in `work`, of which others are further names.
+    pub(crate) whiteout: Option<Vec<u8>>,
     /// What was set and noted since somebody asked.
     pub(crate) changes: Changes,
     /// Held as long as the layer is open.
@@ -132,6 +134,29 @@ impl Layer {
     pub(crate) fn temporary(&mut self) -> Vec<u8> {
         self.next += 1;
         format!("{}", self.next).into_bytes()
+    }
+
+    /// Makes a whiteout: a further name of the first one, which takes less than a file of its own; one of its own where that can't be, or has
+    /// as many names as it can.
+    pub(crate) fn white_out(&mut self, path: &TreePath) -> Result<(), Errno> {
+        let path = path.relative();
+        let first = self.whiteout.as_ref();
+        if first.is_some_and(|first| linkat(&self.work, first, &self.files, path, AtFlags::empty()).is_ok()) {
+            return Ok(());
+        }
+        symlinkat(WHITEOUT, &self.files, path)?;
+        let first = self.temporary();
+        self.whiteout = linkat(&self.files, path, &self.work, &first, AtFlags::empty()).is_ok().then_some(first);
+        Ok(())
+    }
+
+    /// The same in `work`: its name.
+    pub(crate) fn temporary_whiteout(&mut self) -> Result<Vec<u8>, Errno> {
+        let (name, first) = (self.temporary(), self.whiteout.as_ref());
+        if first.is_none_or(|first| linkat(&self.work, first, &self.work, &name, AtFlags::empty()).is_err()) {
+            symlinkat(WHITEOUT, &self.work, &name)?;
+        }
+        Ok(name)
     }
 }
 
@@ -308,6 +333,7 @@ impl Store {
             log,
             about,
             next: 0,
+            whiteout: None,
             changes: Changes::default(),
             _lock: lock,
         };
@@ -399,7 +425,7 @@ impl Layer {
     fn finish_rename(&mut self, path: &TreePath) -> Result<(), Errno> {
         let look = self.tree.look(path);
         if look.node.is_none() && !look.covered && self.tree.dir(&path.parent()).is_some() {
-            rustix::fs::symlinkat(crate::tree::WHITEOUT, &self.files, path.relative())?;
+            symlinkat(WHITEOUT, &self.files, path.relative())?;
             self.tree.set(path, crate::tree::Node::Whiteout);
         }
         self.log.add(Line::Hidden).map_err(|_| Errno::IO)

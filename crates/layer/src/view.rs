@@ -2,16 +2,18 @@
 
 use crate::{
     copy::{At, file_type},
+    looks::Looks,
     path::TreePath,
     store::Layer,
     tree::{Look, Node, open_dir},
 };
 use rustix::{
     fd::{AsFd, BorrowedFd, OwnedFd},
-    fs::{FileType, Gid, Mode, OFlags, ResolveFlags, Stat, Uid, fstat, openat2, readlinkat},
+    fs::{FileType, Gid, Stat, Uid, fstat, readlinkat},
     io::Errno,
+    process::geteuid,
 };
-use std::sync::Arc;
+use std::{cell::RefCell, sync::Arc};
 
 /// Rules for names.
 #[derive(Debug, Clone, Default)]
@@ -126,6 +128,9 @@ pub struct View {
     pub rules: Rules,
     /// See [`Identity`]; none: this process's user.
     pub caller: Option<Arc<dyn Identity>>,
+    /// This process's user.
+    pub(crate) user: u32,
+    pub(crate) looks: RefCell<Looks>,
 }
 
 impl View {
@@ -135,13 +140,18 @@ impl View {
     /// The directory can't be opened.
     pub fn new(host: &std::path::Path, layers: Vec<Layer>, rules: Rules) -> Result<Self, Errno> {
         let host = open_dir(rustix::fs::CWD, host.as_os_str().as_encoded_bytes())?;
-        Ok(Self { host, layers, rules, caller: None })
+        Ok(Self { host, layers, rules, caller: None, user: geteuid().as_raw(), looks: RefCell::default() })
     }
 
     /// This process's own rights, for what the layers need.
     pub fn elevate(&self) -> Elevated {
         self.caller.iter().for_each(|identity| identity.elevate());
         Elevated(self.caller.clone())
+    }
+
+    /// Whether this process's user is root.
+    pub fn is_root(&self) -> bool {
+        self.user == 0
     }
 
     /// The layer that is changed.
@@ -247,7 +257,7 @@ impl View {
 
     fn find_in(&self, path: &TreePath, sources: &[Place]) -> Result<Found, Errno> {
         let first = *sources.first().ok_or(Errno::NOENT)?;
-        let found = |place: Place| Ok(Found { path: path.clone(), place, stat: self.at(place, path).stat()? });
+        let found = |place: Place| Ok(Found { path: path.clone(), place, stat: self.stat_in(place, path)? });
         if self.is_own(first, path) {
             return found(first);
         }
@@ -451,28 +461,6 @@ impl View {
         Ok(at)
     }
 
-    /// Whether a name of the host is that of a directory, without links on the way, in which this user may look names up. A directory can't
-    /// be opened to write: the kernel says so when it has found it, and there is no descriptor to close.
-    ///
-    /// # Errors
-    /// ELOOP for a link; ENOENT, ENOTDIR, EACCES.
-    pub fn enter_on_host(&self, dir: &TreePath) -> Result<(), Errno> {
-        let flags = OFlags::WRONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        match openat2(&self.host, [dir.relative(), b"/."].concat(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
-            Ok(_) | Err(Errno::ISDIR) => Ok(()),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// What the host has at a name, without links on the way.
-    fn stat_on_host(&self, path: &TreePath) -> Result<Stat, Errno> {
-        let dir = path.parent();
-        if !dir.is_root() {
-            self.enter_on_host(&dir)?;
-        }
-        self.at(Place::Host, path).stat()
-    }
-
     /// Whether no layer hides or replaces what the host has at a name, nor its attributes: those are the host's if it has a directory there.
     pub(crate) fn is_hosts(&self, path: &TreePath) -> bool {
         let sources = self.sources(path);
@@ -521,7 +509,7 @@ impl View {
             Err(Errno::LOOP) => return Ok(AtOnce::Linked),
             Err(_) => return Ok(AtOnce::Unknown),
         }
-        let found = match self.at(Place::Host, &path).stat() {
+        let found = match self.stat_in(Place::Host, &path) {
             Ok(stat) => Some(Found { path: path.clone(), place: Place::Host, stat }),
             Err(Errno::NOENT) => None,
             Err(_) => return Ok(AtOnce::Unknown),

@@ -137,3 +137,40 @@ fn links_at_the_end_of_the_hosts_paths() {
     let link = view.resolve(&TreePath::root(), b"/other/c/two", false, &PlainLinks).expect("it resolves");
     assert_eq!(link.found.expect("two").kind(), rustix::fs::FileType::Symlink);
 }
+
+#[test]
+fn one_call_looks_at_the_host_once() {
+    let dir = TempDir::new().expect("a directory");
+    let view = view(dir.path(), Rules { through: vec![TreePath::literal("other")], ..Rules::default() });
+    let size = |path: &str| look(&view, path).map(|found| found.stat.st_size);
+    view.remember_looks(true);
+    assert_eq!((size("/a/b/c/old"), size("/a/b/c/none"), size("/other/c/old")), (Ok(3), Err(Errno::NOENT), Ok(7)));
+    for name in ["a/b/c/old", "a/b/c/none", "other/c/old"] {
+        fs::write(dir.path().join("host").join(name), "changed meanwhile").expect("write");
+    }
+    // What goes through to the host, the call itself may change.
+    assert_eq!((size("/a/b/c/old"), size("/a/b/c/none"), size("/other/c/old")), (Ok(3), Err(Errno::NOENT), Ok(17)));
+    view.remember_looks(false);
+    assert_eq!((size("/a/b/c/old"), size("/a/b/c/none"), size("/other/c/old")), (Ok(17), Ok(17), Ok(17)));
+}
+
+#[test]
+fn removed_names_share_one_file() {
+    use std::os::unix::fs::MetadataExt;
+    let dir = TempDir::new().expect("a directory");
+    let mut view = view(dir.path(), Rules::default());
+    let names = ["a/b/c/old", "a/b/c/d", "other/c/old"];
+    for name in names {
+        let found = look(&view, &format!("/{name}")).expect("it is there");
+        let is_dir = found.kind() == rustix::fs::FileType::Directory;
+        view.remove(&found, is_dir).expect("remove");
+    }
+    let files = dir.path().join("store/l/files");
+    let number = |name: &str| fs::symlink_metadata(files.join(name)).expect("a whiteout").ino();
+    assert!(names.iter().all(|name| number(name) == number(names[0])));
+    // Each of them is one by itself.
+    view.create(&TreePath::literal("a/b/c/old"), OFlags::WRONLY, Mode::RUSR).expect("create");
+    let made = look(&view, "/a/b/c/old").expect("made");
+    view.remove(&made, false).expect("remove");
+    assert!(names.iter().all(|name| look(&view, &format!("/{name}")).is_err() && number(name) == number(names[0])));
+}

@@ -38,6 +38,7 @@ pub(crate) const CAUGHT: &[c_long] = &[
     libc::SYS_execve,
     libc::SYS_execveat,
     libc::SYS_exit_group,
+    libc::SYS_umask,
     libc::SYS_bind,
     libc::SYS_connect,
     libc::SYS_inotify_add_watch,
@@ -85,6 +86,7 @@ pub(crate) const CAUGHT_OLD: &[c_long] = &[libc::SYS_renameat];
 #[cfg(target_arch = "x86_64")]
 const EMULATED: &[c_long] = &[
     libc::SYS_openat,
+    libc::SYS_openat2,
     libc::SYS_newfstatat,
     libc::SYS_fstat,
     libc::SYS_statx,

@@ -27,6 +27,7 @@ use std::{
     io::{self, Write},
     os::fd::AsFd,
     path::PathBuf,
+    sync::Arc,
 };
 
 const fn words(bytes: u64) -> usize {
@@ -39,12 +40,13 @@ const LONGEST: usize = 1024;
 const MOST_OFFERED: usize = 1 << 16;
 
 pub(crate) struct Index {
-    file: OwnedFd,
+    file: Arc<OwnedFd>,
     header: Shared<[AtomicU64; words(at::HEADER_SIZE)]>,
     names: Shared<[AtomicU64; at::NAMES_COUNT as usize]>,
     files: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
     shown: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
     dirs: Shared<[AtomicU64; words(at::DIRS_COUNT * at::DIR_SIZE)]>,
+    starts: Shared<[AtomicU64; words(at::STARTS_COUNT * at::DIR_SIZE)]>,
     log: Shared<[AtomicU64; words(at::LOG_SIZE)]>,
     /// Bytes of the log that were read.
     read: u64,
@@ -105,8 +107,9 @@ impl Index {
             files: mapping.view(at::FILES as usize)?,
             shown: mapping.view(at::SHOWN as usize)?,
             dirs: mapping.view(at::DIRS as usize)?,
+            starts: mapping.view(at::STARTS as usize)?,
             log: mapping.view(at::LOG as usize)?,
-            file,
+            file: Arc::new(file),
             read: 0,
             offered: HashSet::new(),
             placed: vec![None; at::DIRS_COUNT as usize],
@@ -132,6 +135,7 @@ impl Index {
             index.serve_dir(view, &hidden.parent(), None);
         }
         view.rules.through.iter().for_each(|through| index.say(through, at::NAME_SERVED));
+        index.header[words(at::WRITES_ARE_OFF)].store(view.rules.read_only.into(), Relaxed);
         let top = view.layers().len().wrapping_sub(1);
         for (number, layer) in view.layers().iter().enumerate() {
             let mut said = Vec::new();
@@ -147,9 +151,24 @@ impl Index {
         Some(index)
     }
 
-    /// The memory, for a process that maps it.
-    pub(crate) fn share(&self) -> Result<OwnedFd, Errno> {
-        rustix::io::fcntl_dupfd_cloexec(&self.file, 0)
+    /// The memory, for a process that maps it, and that is in this directory.
+    pub(crate) fn share(&self, pid: u32, cwd: &TreePath) -> Arc<OwnedFd> {
+        let path = cwd.absolute();
+        if (path.len() as u64) < at::DIR_NAME_MAX {
+            let changes = self.header[words(at::CWDS) + (u64::from(pid) % at::CWDS_COUNT) as usize].load(Relaxed);
+            let start = (u64::from(pid) % at::STARTS_COUNT) as usize * words(at::DIR_SIZE);
+            write(&self.starts[start..][..words(at::DIR_SIZE)], |entry| {
+                entry[words(at::DIR_KEY)].store(pid.into(), Relaxed);
+                entry[words(at::DIR_WHAT)].store(changes << at::START_SHIFT | path.len() as u64, Relaxed);
+                write_name(entry, name_hash(cwd), &path);
+            });
+        }
+        Arc::clone(&self.file)
+    }
+
+    /// Whether a name is that which a program means by a hash.
+    pub(crate) fn is_of_hash(path: &TreePath, hash: u64) -> bool {
+        name_hash(path) == hash
     }
 
     /// From here on the server answers every call.
@@ -337,15 +356,19 @@ impl Index {
 
     /// Looks up what a program calls a directory, once.
     pub(crate) fn offer(&mut self, view: &View, links: &dyn Links, dir: &[u8]) {
-        if dir.len() > LONGEST || self.offered.len() > MOST_OFFERED || !self.offered.insert(dir.to_vec()) {
+        if dir.len() > LONGEST || self.offered.contains(dir) {
             return;
         }
+        if self.offered.len() >= MOST_OFFERED {
+            self.forget_dirs();
+        }
+        self.offered.insert(dir.to_vec());
         let links = Seen { links, led: Cell::new(false) };
-        let Some((name, what)) = known(view, &links, dir).filter(|_| !links.led.get()) else { return };
+        let is_short = |(name, _): &(TreePath, u64)| text_of(name).len() as u64 <= at::DIR_NAME_MAX;
+        let known = known(view, &links, dir).filter(|_| !links.led.get()).filter(is_short);
+        // Those that the library need not ask for again.
+        let (name, what) = known.unwrap_or((TreePath::root(), at::DIR_SERVED));
         let text = text_of(&name);
-        if text.len() as u64 > at::DIR_NAME_MAX {
-            return;
-        }
         let plain = if text == dir { at::DIR_IS_PLAIN } else { 0 };
         let key = hash(at::HASH_START, dir);
         let near = |n: u64| ((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize;
@@ -358,11 +381,8 @@ impl Index {
         self.placed[chosen] = Some(dir.to_vec());
         write(self.entry(chosen), |entry| {
             entry[words(at::DIR_KEY)].store(key, Relaxed);
-            entry[words(at::DIR_HASH)].store(hash(at::HASH_START, &text), Relaxed);
             entry[words(at::DIR_WHAT)].store((text.len() as u64) << at::DIR_LEN_SHIFT | plain | what, Relaxed);
-            for (n, part) in text.chunks(8).enumerate() {
-                entry[words(at::DIR_NAME) + n].store(word_of(part), Relaxed);
-            }
+            write_name(entry, hash(at::HASH_START, &text), &text);
         });
     }
 
@@ -410,6 +430,13 @@ fn write(entry: &[AtomicU64], change: impl FnOnce(&[AtomicU64])) {
     fence(Release);
     change(entry);
     entry[words(at::DIR_COUNT)].store(count + 2, Release);
+}
+
+fn write_name(entry: &[AtomicU64], hash: u64, text: &[u8]) {
+    entry[words(at::DIR_HASH)].store(hash, Relaxed);
+    for (n, part) in text.chunks(8).enumerate() {
+        entry[words(at::DIR_NAME) + n].store(word_of(part), Relaxed);
+    }
 }
 
 /// Links of /proc, and whether one led somewhere: for another process it leads elsewhere.

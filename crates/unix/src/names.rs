@@ -1,7 +1,7 @@
 //! From what a thread says to names in the tree: paths, descriptors, and the links of /proc.
 
 use crate::{
-    calls::Server,
+    calls::{Answer, Reply, Server},
     tasks::{Caller, read_string},
 };
 use rustix::{
@@ -155,6 +155,14 @@ impl Server {
             self.offer(caller, &start, path);
         }
         resolved
+    }
+
+    /// The emulation library has found a path in a directory that it doesn't know.
+    pub(crate) fn look_up_dir(&mut self, caller: Caller, dir: i32, path: u64) -> Reply {
+        let path = read_string(caller.tid, path, PATH_MAX)?;
+        let start = if path.first() == Some(&b'/') { TreePath::root() } else { self.base(caller, dir)? };
+        self.offer(caller, &start, &path);
+        Ok(Answer::Value(0))
     }
 
     /// Looks up the directory of a path for those that will ask for others in it.

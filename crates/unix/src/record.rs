@@ -45,6 +45,10 @@ impl Record {
         enter(&mut self.run, path.clone());
     }
 
+    pub(crate) fn is_empty(&self) -> bool {
+        [&self.read, &self.listed, &self.missed, &self.run].iter().all(|names| names.is_empty())
+    }
+
     /// Adds what an earlier command used.
     pub fn add(&mut self, other: Self) {
         self.read.extend(other.read);

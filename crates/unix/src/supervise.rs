@@ -9,7 +9,7 @@ use crate::{
 };
 use rustix::{
     event::epoll,
-    fd::{AsFd, OwnedFd},
+    fd::{AsFd, BorrowedFd, OwnedFd},
     fs::Mode,
     io::Errno,
     process::{Pid, Signal, kill_process},
@@ -50,17 +50,19 @@ struct Supervisor {
     failure: File,
     /// Where what was looked at is written.
     record: Option<PathBuf>,
+    is_saved: bool,
 }
 
 /// Starts the program and serves it to the end. `front` gets the reports.
 pub(crate) fn supervise(
-    server: Server,
+    mut server: Server,
     program: &Started<'_>,
     kernel_dir: &Path,
     record: Option<&Path>,
     front: File,
 ) -> Result<(), Errno> {
     let old = rustix::process::umask(Mode::empty());
+    server.tasks.start_with(old.as_raw_mode());
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let (to_command, from_command) = std::os::unix::net::UnixStream::pair().map_err(|_| Errno::MFILE)?;
     let (failure, tell_failure) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
@@ -101,6 +103,7 @@ pub(crate) fn supervise(
         command: Some(command),
         failure,
         record: record.map(Path::to_owned),
+        is_saved: false,
     };
     supervisor.serve(command)
 }
@@ -264,12 +267,15 @@ impl Supervisor {
         let _ = tell(&self.front, report);
     }
 
-    /// Adds what was looked at to what earlier commands in the layer did.
+    /// Adds what was looked at to what earlier commands in the layer did, and this one before.
     fn save(&mut self) {
         let Some(path) = &self.record else { return };
         let mut record = std::mem::take(&mut self.server.record);
         if let Some(index) = &mut self.server.index {
             index.drain(&self.server.view, &mut record);
+        }
+        if std::mem::replace(&mut self.is_saved, true) && record.is_empty() {
+            return;
         }
         if let Ok(text) = std::fs::read(path)
             && let Ok(earlier) = serde_json::from_slice(&text)
@@ -315,13 +321,15 @@ fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Rece
             if send.send(numbers).is_err() {
                 return;
             }
+            // Where one thread runs at a time, each look takes that one's.
+            let mut patience = Duration::from_micros(50);
             loop {
                 if *waits.lock().unwrap_or_else(PoisonError::into_inner) {
                     sys::interrupt(server);
                 }
                 // It may have been just about to wait.
-                match is_done.recv_timeout(Duration::from_micros(200)) {
-                    Err(RecvTimeoutError::Timeout) => {}
+                match is_done.recv_timeout(patience) {
+                    Err(RecvTimeoutError::Timeout) => patience = (2 * patience).min(Duration::from_millis(10)),
                     Err(RecvTimeoutError::Disconnected) => return,
                     Ok(()) => break,
                 }
@@ -330,6 +338,12 @@ fn watch(events: Arc<OwnedFd>, waits: Arc<Mutex<bool>>) -> std::io::Result<(Rece
     })?;
     sys::be_interruptible();
     Ok((receive, done))
+}
+
+fn give(listener: BorrowedFd<'_>, id: u64, given: BorrowedFd<'_>, cloexec: bool) {
+    if let Err(error) = sys::give(listener, id, given, cloexec) {
+        sys::respond(listener, id, Err(error));
+    }
 }
 
 fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
@@ -342,11 +356,8 @@ fn respond(listener: &Arc<OwnedFd>, id: u64, reply: Reply) {
             sys::carry_on(fd, id);
             then();
         }
-        Ok(Answer::Fd(given, cloexec)) => {
-            if let Err(error) = sys::give(fd, id, given.as_fd(), cloexec) {
-                sys::respond(fd, id, Err(error));
-            }
-        }
+        Ok(Answer::Fd(given, cloexec)) => give(fd, id, given.as_fd(), cloexec),
+        Ok(Answer::Shared(given)) => give(fd, id, given.as_fd(), true),
         Ok(Answer::Later(later)) => {
             let other = Arc::clone(listener);
             // A limit on processes must not end the server.

@@ -1,7 +1,8 @@
-//! The processes in the net: which thread is whose, and working directories, which the kernel doesn't know.
+//! The processes in the net: which thread is whose, working directories, which the kernel doesn't know, and masks of modes, which it tells
+//! too slowly.
 //!
 //! The kernel's own working directory of every process is one of ours, and never changes. A new process has its parent's directory as it was
-//! when it was made; so before a process changes it, or ends, its children are entered.
+//! when it was made, and its mask; so before a process changes one of them, or ends, its children are entered.
 
 use crate::sys;
 use rustix::{
@@ -17,6 +18,8 @@ use std::{collections::HashMap, fs, io};
 #[derive(Debug)]
 pub(crate) struct Process {
     pub(crate) cwd: TreePath,
+    /// The mask of modes of new files.
+    umask: u32,
     /// Readable when it has ended.
     pub(crate) pidfd: OwnedFd,
 }
@@ -37,8 +40,8 @@ pub(crate) struct Tasks {
     processes: HashMap<u32, Process>,
     /// Threads that are not the first of their process.
     threads: HashMap<u32, u32>,
-    /// Where the command was started.
-    start: TreePath,
+    /// Where the command was started, and its mask.
+    start: (TreePath, u32),
     /// Those that were entered since this was looked at.
     pub(crate) entered: Vec<u32>,
 }
@@ -83,7 +86,12 @@ pub(crate) fn open_thread(tid: u32) -> Result<OwnedFd, Errno> {
 
 impl Tasks {
     pub(crate) fn new(start: TreePath) -> Self {
-        Self { processes: HashMap::new(), threads: HashMap::new(), start, entered: Vec::new() }
+        Self { processes: HashMap::new(), threads: HashMap::new(), start: (start, 0o022), entered: Vec::new() }
+    }
+
+    /// The command is started with this mask.
+    pub(crate) fn start_with(&mut self, umask: u32) {
+        self.start.1 = umask;
     }
 
     /// The process of a thread, which is entered if it is new.
@@ -107,8 +115,8 @@ impl Tasks {
         if let Ok(pidfd) = opened
             && let Some(parent) = sys::parent_of(pidfd.as_fd())
         {
-            let cwd = self.inherited(Some(parent));
-            self.insert(tid, cwd, pidfd);
+            let inherited = self.inherited(Some(parent));
+            self.insert(tid, inherited, pidfd);
             return Ok(Caller { tid, pid: tid, at });
         }
         let status = status(tid)?;
@@ -117,30 +125,30 @@ impl Tasks {
             self.threads.insert(tid, pid);
         }
         if !self.processes.contains_key(&pid) {
-            let cwd = self.inherited(field(&status, "PPid:"));
-            self.enter(pid, cwd)?;
+            let inherited = self.inherited(field(&status, "PPid:"));
+            self.enter(pid, inherited)?;
         }
         Ok(Caller { tid, pid, at })
     }
 
-    /// The directory of the nearest process that is known, from this one upwards.
-    fn inherited(&self, mut parent: Option<u32>) -> TreePath {
+    /// The directory and the mask of the nearest process that is known, from this one upwards.
+    fn inherited(&self, mut parent: Option<u32>) -> (TreePath, u32) {
         while let Some(pid) = parent.filter(|pid| *pid > 1 && *pid != std::process::id()) {
             if let Some(process) = self.processes.get(&pid) {
-                return process.cwd.clone();
+                return (process.cwd.clone(), process.umask);
             }
             parent = self::parent(pid);
         }
         self.start.clone()
     }
 
-    fn enter(&mut self, pid: u32, cwd: TreePath) -> Result<(), Errno> {
-        self.insert(pid, cwd, open_process(pid)?);
+    fn enter(&mut self, pid: u32, inherited: (TreePath, u32)) -> Result<(), Errno> {
+        self.insert(pid, inherited, open_process(pid)?);
         Ok(())
     }
 
-    fn insert(&mut self, pid: u32, cwd: TreePath, pidfd: OwnedFd) {
-        self.processes.insert(pid, Process { cwd, pidfd });
+    fn insert(&mut self, pid: u32, (cwd, umask): (TreePath, u32), pidfd: OwnedFd) {
+        self.processes.insert(pid, Process { cwd, umask, pidfd });
         self.entered.push(pid);
     }
 
@@ -149,7 +157,22 @@ impl Tasks {
     }
 
     pub(crate) fn cwd(&self, pid: u32) -> TreePath {
-        self.processes.get(&pid).map_or_else(|| self.start.clone(), |process| process.cwd.clone())
+        self.processes.get(&pid).map_or_else(|| self.start.0.clone(), |process| process.cwd.clone())
+    }
+
+    /// The mask of modes of new files.
+    pub(crate) fn umask(&self, pid: u32) -> u32 {
+        self.processes.get(&pid).map_or(self.start.1, |process| process.umask)
+    }
+
+    /// Changes it. Children that are not known have the old one.
+    pub(crate) fn set_umask(&mut self, pid: u32, umask: u32) {
+        if self.umask(pid) != umask & 0o777 {
+            self.adopt_children(pid);
+        }
+        if let Some(process) = self.processes.get_mut(&pid) {
+            process.umask = umask & 0o777;
+        }
     }
 
     /// Whether a process may have its memory in common with its parent.
@@ -159,21 +182,21 @@ impl Tasks {
         parent.is_none_or(|parent| sys::may_share_memory(pid, parent))
     }
 
-    /// A process ends: what is not known has the directory in which the command was started, and its children may have another.
+    /// A process ends: what is not known has the directory and the mask that the command was started with, and its children may have others.
     pub(crate) fn ends(&mut self, pid: u32) {
-        if self.cwd(pid) != self.start {
+        if (self.cwd(pid), self.umask(pid)) != self.start {
             self.adopt_children(pid);
         }
     }
 
     /// Enters the children of a process that are not known, and theirs.
     pub(crate) fn adopt_children(&mut self, pid: u32) {
-        let cwd = self.cwd(pid);
+        let inherited = (self.cwd(pid), self.umask(pid));
         let Ok(tasks) = fs::read_dir(format!("/proc/{pid}/task")) else { return };
         for task in tasks.flatten() {
             let children = fs::read_to_string(task.path().join("children")).unwrap_or_default();
             for child in children.split_whitespace().filter_map(|child| child.parse().ok()) {
-                if !self.processes.contains_key(&child) && self.enter(child, cwd.clone()).is_ok() {
+                if !self.processes.contains_key(&child) && self.enter(child, inherited.clone()).is_ok() {
                     self.adopt_children(child);
                 }
             }
@@ -285,11 +308,4 @@ pub(crate) fn read_pointers(tid: u32, address: u64) -> Result<Vec<u64>, Errno> {
 /// Those of open.
 pub(crate) fn memory_of(tid: u32) -> io::Result<fs::File> {
     fs::OpenOptions::new().write(true).open(format!("/proc/{tid}/mem"))
-}
-
-/// The mask of modes of new files.
-pub(crate) fn umask(tid: u32) -> u32 {
-    let status = status(tid).unwrap_or_default();
-    let mask = status.lines().find_map(|line| line.strip_prefix("Umask:"));
-    mask.and_then(|mask| u32::from_str_radix(mask.trim(), 8).ok()).unwrap_or(0o022)
 }

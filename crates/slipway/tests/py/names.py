@@ -87,6 +87,61 @@ def create(at):
         file.write(rng.choice(["one", "two two", "three"]))
 
 
+def open_to_write(at, dir_fd=None):
+    flags = rng.choice([os.O_WRONLY, os.O_WRONLY | os.O_TRUNC, os.O_RDWR, os.O_RDWR | os.O_TRUNC, os.O_WRONLY | os.O_APPEND, os.O_RDONLY])
+    flags |= rng.choice([0, os.O_CREAT, os.O_CREAT, os.O_CREAT | os.O_EXCL, os.O_CREAT | os.O_EXCL]) | rng.choice([0, 0, os.O_NOFOLLOW])
+    fd = os.open(at, flags, rng.choice([0o666, 0o600, 0o444]), dir_fd=dir_fd)
+    try:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            os.write(fd, rng.choice([b"four", b"and five"]))
+        return shown(os.fstat(fd))
+    finally:
+        os.close(fd)
+
+
+def new_again(at):
+    """A file in the place of one that was removed, as git and others write them."""
+    os.unlink(at)
+    open_to_write(at)
+    return contents(at)
+
+
+def mask(_):
+    return os.umask(rng.choice([0o022, 0, 0o077, 0o027]))
+
+
+def in_child_before_mask(at):
+    """A child has the mask that its parent had when it was made."""
+    ends = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        code = 100
+        try:
+            os.read(ends[0], 1)
+            fd = os.open(at, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o666)
+            code = os.fstat(fd).st_mode >> 1 & 0o77
+        except OSError as error:
+            code = 100 + error.errno
+        finally:
+            os._exit(code)
+    mask(at)
+    os.write(ends[1], b"x")
+    for end in ends:
+        os.close(end)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def execute(at):
+    """Nothing there is a program."""
+    pid = os.fork()
+    if pid == 0:
+        try:
+            os.execv(at, [at])
+        except OSError as error:
+            os._exit(error.errno)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
 def leave():
     """What is open on a directory that is moved or removed is not the same in a layer (docs/unix.md, Limits)."""
     os.chdir(root)
@@ -131,7 +186,7 @@ def keep_dir(at):
 def relative(_):
     if not open_dirs:
         return None
-    fd, way = rng.choice(open_dirs), rng.randrange(5)
+    fd, way = rng.choice(open_dirs), rng.randrange(6)
     name = rng.choice(NAMES + ["b", "c", ".", "b/z", "./x", "deep/x", "../d/g", "s/x"])
     if way == 0:
         return shown(os.stat(name, dir_fd=fd, follow_symlinks=rng.random() < 0.5))
@@ -139,6 +194,8 @@ def relative(_):
         return contents(name, dir_fd=fd)
     if way == 2:
         return os.access(name, rng.choice([os.F_OK, os.R_OK, os.W_OK, os.X_OK]), dir_fd=fd)
+    if way == 5:
+        return open_to_write(name, fd)
     if way == 3:
         return os.readlink(name, dir_fd=fd).replace(above, "")
     return shown(os.fstat(fd)) + ",".join(sorted(os.listdir(fd)))
@@ -193,6 +250,8 @@ CALLS = [
     lambda at: os.chmod(at, rng.choice([0o644, 0o755, 0o700])), lambda at: os.truncate(at, 2), in_child, go,
     lambda _: os.chdir(root), lambda _: os.chdir(root), lambda at: os.path.realpath(at).replace(above, ""),
     lambda at: os.utime(at, (1, 2)), in_thread, numbers, numbers, os.mkdir, move_in, make_again, attribute,
+    open_to_write, open_to_write, open_to_write, new_again, new_again, mask, in_child_before_mask, execute,
+    lambda _: os.getcwd().replace(above, ""), lambda _: os.getcwd().replace(above, ""),
 ]
 for n in range(count):
     call = in_program if rng.random() < 0.01 else rng.choice(CALLS)

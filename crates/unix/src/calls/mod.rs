@@ -14,10 +14,11 @@ use crate::{
     launch::Program,
     record::Record,
     sys::Notification,
-    tasks::Tasks,
+    tasks::{Caller, Tasks},
     user::{self, User},
 };
 use rustix::{fd::OwnedFd, io::Errno};
+use slipway_emulator::layout;
 use slipway_layer::{Error, Identity, TreePath, View};
 use std::sync::Arc;
 
@@ -29,6 +30,8 @@ pub(crate) enum Answer {
     Continue,
     /// It returns the number that this descriptor gets in the caller, with close-on-exec or without.
     Fd(OwnedFd, bool),
+    /// The same of one that the server keeps, with close-on-exec.
+    Shared(Arc<OwnedFd>),
     /// The kernel carries it out; then this is called, before the next call is looked at.
     ContinueThen(Box<dyn FnOnce()>),
     /// It may wait for another process: a thread makes it.
@@ -109,6 +112,7 @@ impl Server {
         }
         let user = self.users_vary.then(|| User::of(call.tid)).flatten();
         self.view.caller = user.map(|user| Arc::new(user) as Arc<dyn Identity>);
+        self.view.remember_looks(true);
         let reply = self.answer_as(call);
         // The server is itself again.
         self.view.caller = None;
@@ -116,6 +120,7 @@ impl Server {
         if let Some(index) = &mut self.index {
             index.update(&self.view, changes);
         }
+        self.view.remember_looks(false);
         reply
     }
 
@@ -136,9 +141,7 @@ impl Server {
             libc::SYS_faccessat => self.access(caller, int(a[0]), a[1], a[2] as u32, 0),
             libc::SYS_faccessat2 => self.access(caller, int(a[0]), a[1], a[2] as u32, int(a[3])),
             libc::SYS_readlinkat if int(a[0]) == crate::stub::MAGIC => self.script(caller, a[2], a[3], a[4]),
-            libc::SYS_readlinkat if int(a[0]) == slipway_emulator::ASK => {
-                Ok(Answer::Fd(self.index.as_ref().ok_or(Errno::NOSYS)?.share()?, true))
-            }
+            libc::SYS_readlinkat if int(a[0]) == slipway_emulator::ASK => self.asked(caller, a),
             libc::SYS_readlinkat => self.readlink(caller, int(a[0]), a[1], a[2], a[3]),
             libc::SYS_getcwd => self.getcwd(caller, a[0], a[1]),
             libc::SYS_chdir => self.chdir(caller, a[0]),
@@ -160,6 +163,10 @@ impl Server {
             libc::SYS_truncate => self.truncate(caller, a[0], a[1]),
             libc::SYS_execve => self.exec(caller, libc::AT_FDCWD, a[0], a[1], 0),
             libc::SYS_execveat => self.exec(caller, int(a[0]), a[1], a[2], int(a[4])),
+            libc::SYS_umask => {
+                self.tasks.set_umask(caller.pid, a[0] as u32);
+                Ok(Answer::Continue)
+            }
             libc::SYS_exit_group => {
                 self.tasks.ends(caller.pid);
                 Ok(Answer::Continue)
@@ -181,9 +188,20 @@ impl Server {
         }
     }
 
+    /// What the emulation library asks: for its memory, if there is no path.
+    fn asked(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
+        let index = self.index.as_ref().ok_or(Errno::NOSYS)?;
+        match a[2] {
+            _ if a[1] == 0 => Ok(Answer::Shared(index.share(caller.pid, &self.tasks.cwd(caller.pid)))),
+            layout::ASK_DIR => self.look_up_dir(caller, int(a[3]), a[1]),
+            layout::ASK_OPEN => self.open_for_library(caller, int(a[3]), a[1], a[4], a[5]),
+            _ => Err(Errno::INVAL),
+        }
+    }
+
     /// The calls that later ones replaced.
     #[cfg(target_arch = "x86_64")]
-    fn answer_old(&mut self, caller: crate::tasks::Caller, call: &Notification) -> Option<Reply> {
+    fn answer_old(&mut self, caller: Caller, call: &Notification) -> Option<Reply> {
         const CWD: i32 = libc::AT_FDCWD;
         let a = call.args;
         Some(match i64::from(call.number) {

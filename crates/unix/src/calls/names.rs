@@ -3,7 +3,7 @@
 use super::{Answer, Reply, Server, done};
 use crate::{
     names::{Object, PATH_MAX},
-    tasks::{Caller, read_string, umask},
+    tasks::{Caller, read_string},
 };
 use rustix::{
     fs::{FileType, Mode, RenameFlags},
@@ -25,7 +25,7 @@ impl Server {
 
     pub(super) fn mkdir(&mut self, caller: Caller, dir: i32, path: u64, mode: u32) -> Reply {
         let path = self.free_name(caller, dir, path, true)?;
-        done(self.view.make_dir(&path, Mode::from_raw_mode(mode & 0o1777 & !umask(caller.tid))))
+        done(self.view.make_dir(&path, Mode::from_raw_mode(mode & 0o1777 & !self.tasks.umask(caller.pid))))
     }
 
     pub(super) fn mknod(&mut self, caller: Caller, dir: i32, path: u64, mode: u32, dev: u64) -> Reply {
@@ -37,7 +37,7 @@ impl Server {
         if matches!(kind, FileType::Directory) {
             return Err(Errno::PERM);
         }
-        done(self.view.make_node(&path, kind, Mode::from_raw_mode(mode & 0o7777 & !umask(caller.tid)), dev))
+        done(self.view.make_node(&path, kind, Mode::from_raw_mode(mode & 0o7777 & !self.tasks.umask(caller.pid)), dev))
     }
 
     pub(super) fn symlink(&mut self, caller: Caller, target: u64, dir: i32, path: u64) -> Reply {

@@ -2,8 +2,9 @@
 
 use super::{Answer, Reply, Server};
 use crate::{
+    index::Index,
     names::{PATH_MAX, ProcLinks},
-    tasks::{Caller, read_bytes, read_string, umask},
+    tasks::{Caller, read_bytes, read_string},
 };
 use rustix::{
     event::{PollFd, PollFlags, Timespec, poll},
@@ -11,6 +12,7 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat, readlinkat},
     io::Errno,
 };
+use slipway_emulator::layout;
 use slipway_layer::{Found, Layer, Links, Place, Resolved, Target, TreePath};
 use std::cell::Cell;
 
@@ -22,10 +24,37 @@ const NO_SYMLINKS: u64 = 0x04;
 const BENEATH: u64 = 0x08;
 const IN_ROOT: u64 = 0x10;
 
+/// Who asks for an open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asker {
+    /// A program, with a path and flags.
+    Program,
+    /// A program that says more of the way, so that the path is another one.
+    Bound,
+    /// The emulation library, and the hash of the name.
+    Library(u64),
+}
+
+impl Asker {
+    /// Whether it opens a file itself that is made in the layer.
+    fn opens(self, path: &TreePath, is_through: bool) -> bool {
+        matches!(self, Self::Library(hash) if !is_through && Index::is_of_hash(path, hash))
+    }
+}
+
 impl Server {
     pub(super) fn open(&mut self, caller: Caller, dir: i32, path: u64, flags: u64, mode: u64) -> Reply {
         let path = read_string(caller.tid, path, PATH_MAX)?;
-        self.open_path(caller, dir, &path, flags as u32, mode as u32 & 0o7777)
+        self.open_path(caller, dir, &path, flags as u32, mode as u32 & 0o7777, Asker::Program)
+    }
+
+    /// An open of the emulation library's, which opens a file of the topmost layer's itself where the name has this hash.
+    pub(super) fn open_for_library(&mut self, caller: Caller, dir: i32, path: u64, how: u64, hash: u64) -> Reply {
+        let path = read_string(caller.tid, path, PATH_MAX)?;
+        match self.open_path(caller, dir, &path, how as u32, (how >> 32) as u32 & 0o7777, Asker::Library(hash)) {
+            Ok(Answer::Continue) => Ok(Answer::Value(layout::AS_IT_IS as i64)),
+            reply => reply,
+        }
     }
 
     pub(super) fn open2(&mut self, caller: Caller, dir: i32, path: u64, how: u64, size: u64) -> Reply {
@@ -54,7 +83,7 @@ impl Server {
         if resolve & NO_MAGIC_LINKS != 0 && self.has_magic(caller, dir, &path, flags & libc::O_NOFOLLOW as u64 == 0)? {
             return Err(Errno::LOOP);
         }
-        self.open_path(caller, dir, &path, flags as u32, mode as u32)
+        self.open_path(caller, dir, &path, flags as u32, mode as u32, if resolve == 0 { Asker::Program } else { Asker::Bound })
     }
 
     /// Whether a path leads over a link of /proc that is an object by itself, whatever text it shows.
@@ -81,7 +110,7 @@ impl Server {
         Ok(())
     }
 
-    fn open_path(&mut self, caller: Caller, dir: i32, path: &[u8], flags: u32, mode: u32) -> Reply {
+    fn open_path(&mut self, caller: Caller, dir: i32, path: &[u8], flags: u32, mode: u32, asker: Asker) -> Reply {
         let mut flags = OFlags::from_bits_retain(flags);
         let cloexec = flags.contains(OFlags::CLOEXEC);
         let writes = writes(flags);
@@ -109,13 +138,17 @@ impl Server {
             if flags.contains(OFlags::DIRECTORY) {
                 return Err(Errno::INVAL);
             }
-            let mode = Mode::from_raw_mode(mode & !umask(caller.tid));
+            let mode = Mode::from_raw_mode(mode & !self.tasks.umask(caller.pid));
+            if asker.opens(&resolved.path, self.view.is_through(&resolved.path)) && self.may_open(flags, mode) {
+                self.view.make_node(&resolved.path, FileType::RegularFile, mode, 0)?;
+                return self.made(&resolved.path, exclusive);
+            }
             return Ok(Answer::Fd(self.view.create(&resolved.path, flags - OFlags::TRUNC, mode)?, cloexec));
         };
         if exclusive && !is_path {
             return Err(Errno::EXIST);
         }
-        let kind = found.kind();
+        let (kind, may_make) = (found.kind(), flags.contains(OFlags::CREATE));
         if kind == FileType::Directory && (writes || flags.contains(OFlags::CREATE)) && !is_path {
             return Err(Errno::ISDIR);
         }
@@ -147,6 +180,9 @@ impl Server {
                 if !flags.contains(OFlags::TRUNC) && !flags.contains(OFlags::WRONLY) {
                     self.record.opened(&found.path, kind);
                 }
+                if asker.opens(&found.path, false) {
+                    return self.made(&found.path, false);
+                }
                 let found = self.view.find(&found.path)?;
                 self.hand_over(&found, flags | OFlags::NOFOLLOW, cloexec)
             }
@@ -160,6 +196,13 @@ impl Server {
                 })))
             }
             FileType::CharacterDevice | FileType::BlockDevice if !self.contain && self.is_plain(path, found) => {
+                Ok(Answer::Continue)
+            }
+            // Handing a descriptor over takes the kernel two more switches of threads than opening it there.
+            FileType::RegularFile
+                if asker == Asker::Program && !writes && !may_make && !self.contain && self.is_plain(path, found) =>
+            {
+                self.record.opened(&found.path, kind);
                 Ok(Answer::Continue)
             }
             _ => {
@@ -182,6 +225,19 @@ impl Server {
 
     fn hand_over(&self, found: &Found, flags: OFlags, cloexec: bool) -> Reply {
         Ok(Answer::Fd(openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?, cloexec))
+    }
+
+    /// Tells the emulation library of a file of the topmost layer's, which it opens; and which one, if no other may take its place.
+    fn made(&self, path: &TreePath, exclusive: bool) -> Reply {
+        let number = if exclusive { self.view.find(path)?.stat.st_ino } else { 0 };
+        Ok(Answer::Value((number | layout::MADE) as i64))
+    }
+
+    /// Whether the owner of a file that was made with this mode may open it so once more.
+    fn may_open(&self, flags: OFlags, mode: Mode) -> bool {
+        let reads = !flags.contains(OFlags::WRONLY);
+        let needs = if flags.intersects(OFlags::WRONLY | OFlags::RDWR) { Mode::WUSR } else { Mode::empty() };
+        self.view.is_root() || mode.contains(needs | if reads { Mode::RUSR } else { Mode::empty() })
     }
 
     /// What the descriptor would need, of the file as it is now.
@@ -301,7 +357,7 @@ impl Server {
             self.view.scaffold(&found.path)?;
             Place::Layer(self.files.len() - 1)
         };
-        let mode = Mode::from_raw_mode(mode & !umask(caller.tid));
+        let mode = Mode::from_raw_mode(mode & !self.tasks.umask(caller.pid));
         let fd = openat(self.view.root(place), found.path.relative(), flags | OFlags::CLOEXEC, mode)?;
         Ok(Answer::Fd(fd, flags.contains(OFlags::CLOEXEC)))
     }

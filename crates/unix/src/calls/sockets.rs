@@ -3,7 +3,7 @@
 use super::{Answer, Reply, Server};
 use crate::{
     sys,
-    tasks::{Caller, read_bytes, umask},
+    tasks::{Caller, read_bytes},
 };
 use rustix::{
     fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd},
@@ -49,7 +49,7 @@ impl Server {
         if resolved.found.is_some() {
             return Err(Errno::ADDRINUSE);
         }
-        let mask = umask(caller.tid);
+        let mask = self.tasks.umask(caller.pid);
         self.view.make_with(&resolved.path, |root, name| {
             let name = TreePath::literal(name);
             let address = short(&open_parent(root, &name)?, name.name());

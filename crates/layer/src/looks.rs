@@ -1,0 +1,92 @@
+//! Looks at the host's tree. One call of a program needs no second look at the same name: it acts on what it has found.
+
+use crate::{
+    copy::At,
+    path::TreePath,
+    view::{Found, Place, View},
+};
+use rustix::{
+    fs::{Mode, OFlags, ResolveFlags, Stat, openat2},
+    io::Errno,
+};
+
+/// What was found since it was cleared.
+#[derive(Debug, Default)]
+pub(crate) struct Looks {
+    is_on: bool,
+    /// Directories that were entered without links on the way.
+    entered: Vec<TreePath>,
+    stats: Vec<(TreePath, Result<Stat, Errno>)>,
+}
+
+impl View {
+    /// Begins to remember what the host has, or ends that: between the two its names are looked at once. Whoever else changes them at that
+    /// time has done so before or after.
+    pub fn remember_looks(&self, is_on: bool) {
+        *self.looks.borrow_mut() = Looks { is_on, ..Looks::default() };
+    }
+
+    /// What goes through to the host may be changed by the call itself; what one user may see, another may not.
+    fn remembers(&self, path: &TreePath) -> bool {
+        self.looks.borrow().is_on && self.caller.is_none() && !self.is_through(path)
+    }
+
+    fn has_entered(&self, dir: &TreePath) -> bool {
+        self.remembers(dir) && self.looks.borrow().entered.contains(dir)
+    }
+
+    /// Whether a name of the host is that of a directory, without links on the way, in which this user may look names up. A directory can't
+    /// be opened to write: the kernel says so when it has found it, and there is no descriptor to close.
+    ///
+    /// # Errors
+    /// ELOOP for a link; ENOENT, ENOTDIR, EACCES.
+    pub fn enter_on_host(&self, dir: &TreePath) -> Result<(), Errno> {
+        if self.has_entered(dir) {
+            return Ok(());
+        }
+        let flags = OFlags::WRONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        match openat2(&self.host, [dir.relative(), b"/."].concat(), flags, Mode::empty(), ResolveFlags::NO_SYMLINKS) {
+            Ok(_) | Err(Errno::ISDIR) => {}
+            Err(error) => return Err(error),
+        }
+        if self.remembers(dir) {
+            self.looks.borrow_mut().entered.push(dir.clone());
+        }
+        Ok(())
+    }
+
+    /// What a place has at a name, whatever leads there.
+    pub(crate) fn stat_in(&self, place: Place, path: &TreePath) -> Result<Stat, Errno> {
+        let at = At { dir: self.root(place), name: path.relative() };
+        if place != Place::Host || !self.remembers(path) {
+            return at.stat();
+        }
+        let known = self.looks.borrow().stats.iter().find(|(known, _)| known == path).map(|(_, stat)| *stat);
+        known.unwrap_or_else(|| {
+            let stat = at.stat();
+            self.looks.borrow_mut().stats.push((path.clone(), stat));
+            stat
+        })
+    }
+
+    /// What the host has at a name, without links on the way.
+    pub(crate) fn stat_on_host(&self, path: &TreePath) -> Result<Stat, Errno> {
+        let dir = path.parent();
+        if !dir.is_root() {
+            self.enter_on_host(&dir)?;
+        }
+        self.stat_in(Place::Host, path)
+    }
+
+    /// Where the directory of that name is whose permissions count.
+    ///
+    /// # Errors
+    /// ENOTDIR, and those of looking names up.
+    pub(crate) fn place_of_dir(&self, dir: &TreePath) -> Result<Place, Errno> {
+        if self.has_entered(dir) && self.is_hosts(dir) {
+            return Ok(Place::Host);
+        }
+        let found: Found = self.find(dir)?;
+        if found.kind() == rustix::fs::FileType::Directory { Ok(found.place) } else { Err(Errno::NOTDIR) }
+    }
+}
