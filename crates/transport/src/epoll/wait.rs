@@ -265,13 +265,13 @@ impl EpollSet {
         let own = processor();
         let strategy = state.busy().filter(|e| !e.rests()).map(|e| e.stream.strategy(own)).max();
         let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
-        if strategy == SpinStrategy::Sleep || !self.spins.spins() {
+        let Some(longest) = self.spins.longest(longest_spin()).filter(|_| strategy != SpinStrategy::Sleep) else {
             return Ok(None);
-        }
-        let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
+        };
+        let mut spinner = Spinner::new(strategy, longest, deadline);
         loop {
             if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
-                self.spins.learn(outcome);
+                self.spins.learn_how(outcome, spinner.spent(), longest_spin());
                 let stirring = outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs);
                 return Ok(stirring.then_some(spinner.time()));
             }

@@ -1,6 +1,7 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
 use super::{Stream, Won, coarse_now, locked, mode, state::News};
+use crate::wait::longest_spin;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -324,11 +325,11 @@ impl Stream {
         self.line().map_or(0, |s| s.rx.tail_mark())
     }
 
-    /// Remembers the outcome of a wait, for the counts and for later ones.
-    pub fn settle_wait(&self, won: Won, spun: Option<Outcome>) {
+    /// Remembers the outcome of a wait, for the counts and for later ones; and of the spinning in it, with how long that took.
+    pub fn settle_wait(&self, won: Won, spun: Option<(Outcome, u64)>) {
         self.count_wait(won);
-        if let Some(outcome) = spun {
-            self.spins.learn(outcome);
+        if let Some((outcome, spent)) = spun {
+            self.spins.learn_how(outcome, spent, longest_spin());
         }
     }
 }
