@@ -267,6 +267,7 @@ fn look(members: &mut [Member<'_>], kernel: Option<(&[PollEntry], &[News])>) -> 
     for (i, member) in members.iter_mut().enumerate() {
         let kernel = kernel.map(|(answers, news)| (PollFlags::from_bits_retain(answers[i].revents as u16), news[i]));
         member.got = member.stream.look(member.fd, member.want, kernel);
+        member.stream.tell_sets();
         ready += usize::from(!member.got.is_empty());
     }
     ready

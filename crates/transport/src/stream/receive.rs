@@ -445,6 +445,12 @@ impl Stream {
             end.office().collect();
             return usize::try_from(end.unread()).unwrap_or(usize::MAX);
         }
+        let all = self.readable_locked(on_socket);
+        self.tell_sets();
+        all
+    }
+
+    fn readable_locked(&self, on_socket: usize) -> usize {
         let rx = &self.state.rx;
         let _guard = self.lock_receiving(None);
         self.settle();
