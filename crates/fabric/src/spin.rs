@@ -98,6 +98,7 @@ pub struct Spinner {
     time: u64,
     /// When others have their next turn.
     courtesy: u64,
+    start: u64,
 }
 
 /// Remembers the turns that this process's spinning threads gave away and that were dear: then a busy third party is there.
@@ -133,7 +134,12 @@ impl Spinner {
     pub fn new(strategy: SpinStrategy, longest: u64, deadline: Option<u64>) -> Self {
         let time = now();
         let end = time.saturating_add(longest).min(deadline.unwrap_or(u64::MAX));
-        Self { strategy, yields: 0, end, time, courtesy: COURTESIES.next(time) }
+        Self { strategy, yields: 0, end, time, courtesy: COURTESIES.next(time), start: time }
+    }
+
+    /// How long it has looked, in nanoseconds, up to [`Spinner::time`].
+    pub fn spent(&self) -> u64 {
+        self.time - self.start
     }
 
     /// The time of the last look at the clock, on [`now`]'s clock: a round or less ago.
@@ -211,7 +217,30 @@ pub struct SpinHistory {
     burns: AtomicU32,
     /// Until then, in nanoseconds of [`now`]'s clock, there is no other try.
     burnt_until: AtomicU64,
+    /// Waits that may still be spun for [`FAR`] times as long as usual; see [`SpinHistory::longest`].
+    far: AtomicU32,
+    /// What those before them took, in nanoseconds.
+    far_spent: AtomicU64,
 }
+
+/// How much longer than usual a try without trust goes on. Where each end sleeps, a wait lasts as long as it takes to wake the other, and one that
+/// ends before that shows nothing: two that would not sleep never meet.
+const FAR: u64 = 4;
+
+/// So many waits go as far after a try that only so was won. By then the other end doesn't sleep either, and waits are short; or they stay long.
+const EXPEDITION: u32 = 128;
+
+/// What came to nothing is tried again when so many times as long has passed.
+const FRUGAL: u64 = 100;
+
+/// What all histories of this process have in common: there may be one for each of many threads.
+#[derive(Debug)]
+struct Tries {
+    /// Until then, in nanoseconds of [`now`]'s clock, nobody tries without trust.
+    until: AtomicU64,
+}
+
+static TRIES: Tries = Tries { until: AtomicU64::new(0) };
 
 /// Trust never grows beyond this: so many lost waits in a row end the spinning.
 const MOST: u32 = 8;
@@ -239,6 +268,59 @@ impl SpinHistory {
             skipped: AtomicU32::new(0),
             burns: AtomicU32::new(0),
             burnt_until: AtomicU64::new(0),
+            far: AtomicU32::new(0),
+            far_spent: AtomicU64::new(0),
+        }
+    }
+
+    /// How long to look before the sleep of the wait that begins now, if at all, where `usual` is as long as one wake-up is worth: then
+    /// [`SpinHistory::learn_how`] is to be told. Tries that come to nothing take a hundredth of the process's time at most.
+    #[inline]
+    pub fn longest(&self, usual: u64) -> Option<u64> {
+        if self.trust.load(Ordering::Relaxed) == 0 {
+            return self.tries_far(now(), &TRIES).then_some(usual.saturating_mul(FAR));
+        }
+        Some(if self.far.load(Ordering::Relaxed) == 0 { usual } else { usual.saturating_mul(FAR) })
+    }
+
+    #[cold]
+    fn tries_far(&self, now: u64, tries: &Tries) -> bool {
+        if now < self.burnt_until.load(Ordering::Relaxed) {
+            return false;
+        }
+        let skipped = self.skipped.load(Ordering::Relaxed).saturating_add(1);
+        let tries = skipped >= RETRY && now >= tries.until.load(Ordering::Relaxed);
+        self.skipped.store(if tries { 0 } else { skipped }, Ordering::Relaxed);
+        if tries {
+            self.far.store(1, Ordering::Relaxed);
+            self.far_spent.store(0, Ordering::Relaxed);
+        }
+        tries
+    }
+
+    /// As [`SpinHistory::learn`], of a wait that was looked at for `spent` nanoseconds, as [`SpinHistory::longest`] allowed for a usual length of `usual`.
+    #[inline]
+    pub fn learn_how(&self, outcome: Outcome, spent: u64, usual: u64) {
+        let trusted = self.trust.load(Ordering::Relaxed) > 0;
+        self.learn(outcome);
+        if self.far.load(Ordering::Relaxed) != 0 {
+            self.learn_far(outcome == Outcome::Won, trusted, (spent, usual), now(), &TRIES);
+        }
+    }
+
+    #[cold]
+    fn learn_far(&self, won: bool, trusted: bool, (spent, usual): (u64, u64), now: u64, tries: &Tries) {
+        let spent_so_far = self.far_spent.load(Ordering::Relaxed).saturating_add(spent);
+        let left = match (trusted, won) {
+            (false, true) if spent > usual => EXPEDITION,
+            (false, _) => 0,
+            _ if self.trust.load(Ordering::Relaxed) == 0 => 0,
+            _ => self.far.load(Ordering::Relaxed).saturating_sub(1),
+        };
+        self.far.store(left, Ordering::Relaxed);
+        self.far_spent.store(spent_so_far, Ordering::Relaxed);
+        if left == 0 {
+            tries.until.fetch_max(now.saturating_add(spent_so_far.saturating_mul(FRUGAL)), Ordering::Relaxed);
         }
     }
 
@@ -294,6 +376,74 @@ mod tests {
         assert_eq!((0..RETRY * 4).filter(|_| history.spins()).count(), 4);
         history.learn(Outcome::Won);
         assert!(history.spins());
+    }
+
+    /// A waiter that has lost its trust, and what its process has in common.
+    fn hopeless() -> (SpinHistory, Tries) {
+        (SpinHistory::default(), Tries { until: AtomicU64::new(0) })
+    }
+
+    #[test]
+    fn tries_that_come_to_nothing_take_a_hundredth_of_the_time() {
+        let (_, tries) = hopeless();
+        let threads: Vec<_> = (0..50).map(|_| SpinHistory::default()).collect();
+        let (mut time, mut spent, mut tried) = (1, 0, 0);
+        // Six seconds, in which each thread waits once in 100 us.
+        while time < 6_000_000_000 {
+            for history in &threads {
+                time += 2000;
+                if history.tries_far(time, &tries) {
+                    (time, spent, tried) = (time + 200_000, spent + 200_000, tried + 1);
+                    history.learn_far(false, false, (200_000, 50_000), time, &tries);
+                }
+            }
+        }
+        assert!(spent <= time / 100, "{spent} of {time}");
+        assert!(tried > 250, "{tried}: one is always made in time");
+    }
+
+    #[test]
+    fn a_try_that_goes_far_is_followed_by_an_expedition() {
+        let (history, tries) = hopeless();
+        let usual = 50_000;
+        // The wait that is tried is won beyond what is usual.
+        let waits = (0..RETRY).filter(|_| history.tries_far(1, &tries)).count();
+        assert_eq!((waits, history.longest(usual)), (1, None));
+        history.learn(Outcome::Won);
+        history.learn_far(true, false, (2 * usual, usual), 1, &tries);
+        // So are those that follow; that is given up in the end, and not tried again soon.
+        let mut far = 0;
+        while history.longest(usual) == Some(FAR * usual) {
+            history.learn(Outcome::Won);
+            history.learn_far(true, true, (2 * usual, usual), 1, &tries);
+            far += 1;
+        }
+        assert_eq!((far, history.longest(usual)), (EXPEDITION, Some(usual)));
+        let spent = u64::from(EXPEDITION + 1) * 2 * usual;
+        assert_eq!(tries.until.load(Ordering::Relaxed), 1 + FRUGAL * spent);
+        for _ in 0..MOST {
+            history.learn(Outcome::Lost);
+        }
+        assert!(!(0..2 * RETRY).any(|_| history.tries_far(FRUGAL * spent, &tries)));
+        assert!(history.tries_far(1 + FRUGAL * spent, &tries));
+        // One that is won in the usual time goes no further.
+        history.learn(Outcome::Won);
+        history.learn_far(true, false, (usual, usual), 1, &tries);
+        assert_eq!(history.longest(usual), Some(usual));
+    }
+
+    #[test]
+    fn an_expedition_ends_with_its_trust() {
+        let (history, tries) = hopeless();
+        assert!((0..RETRY).any(|_| history.tries_far(1, &tries)));
+        history.learn(Outcome::Won);
+        history.learn_far(true, false, (2, 1), 1, &tries);
+        for _ in 0..2 {
+            assert_eq!(history.longest(1), Some(FAR));
+            history.learn(Outcome::Lost);
+            history.learn_far(false, true, (4, 1), 1, &tries);
+        }
+        assert_eq!((history.far.load(Ordering::Relaxed), tries.until.load(Ordering::Relaxed)), (0, 1 + FRUGAL * 10));
     }
 
     #[test]

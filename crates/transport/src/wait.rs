@@ -243,7 +243,7 @@ fn wait_directly(members: &[Member<'_>], deadline: Option<u64>) -> bool {
     true
 }
 
-fn settle(members: &[Member<'_>], won: Won, spun: Option<Outcome>) {
+fn settle(members: &[Member<'_>], won: Won, spun: Option<(Outcome, u64)>) {
     for member in members.iter().filter(|m| !m.got.is_empty()) {
         member.stream.settle_wait(won, spun);
         // A thread that polls for itself reads what it is told of.
@@ -267,6 +267,7 @@ fn look(members: &mut [Member<'_>], kernel: Option<(&[PollEntry], &[News])>) -> 
     for (i, member) in members.iter_mut().enumerate() {
         let kernel = kernel.map(|(answers, news)| (PollFlags::from_bits_retain(answers[i].revents as u16), news[i]));
         member.got = member.stream.look(member.fd, member.want, kernel);
+        member.stream.tell_sets();
         ready += usize::from(!member.got.is_empty());
     }
     ready
@@ -278,22 +279,21 @@ fn spin(
     others: &mut [PollEntry],
     deadline: Option<u64>,
     poller: Poller<'_>,
-    spun: &mut Option<Outcome>,
+    spun: &mut Option<(Outcome, u64)>,
 ) -> Result<bool, Errno> {
     if !may_spin() {
         return Ok(false);
     }
     let own = processor();
     let strategy = members.iter().map(|m| m.stream.strategy(own)).max().unwrap_or(SpinStrategy::Sleep);
-    if strategy == SpinStrategy::Sleep || !members.iter().any(|m| m.stream.spins.spins()) {
-        return Ok(false);
-    }
+    let longest = || members.iter().filter_map(|m| m.stream.spins.longest(longest_spin())).max();
+    let Some(longest) = (strategy != SpinStrategy::Sleep).then(longest).flatten() else { return Ok(false) };
     let stirs = || members.iter().any(|m| m.stream.stirs(m.want));
-    let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
+    let mut spinner = Spinner::new(strategy, longest, deadline);
     let mut glance = now() + GLANCE;
     loop {
         if let Some(outcome) = spinner.round(stirs) {
-            *spun = Some(outcome);
+            *spun = Some((outcome, spinner.spent()));
             return Ok(outcome == Outcome::Won || outcome == Outcome::Burnt && stirs());
         }
         if !others.is_empty() && now() >= glance {

@@ -70,6 +70,8 @@ struct State {
     first_tag: u64,
     next_tag: u64,
     glanced: u64,
+    /// When the kernel last told of all that is the kernel's to tell: what it said nothing of had no news then.
+    vouched: u64,
     /// Until then a stream that is read shares the server with others.
     company_until: u64,
     last_reported: Option<RawFd>,

@@ -70,8 +70,10 @@ impl EpollSet {
                 state.glanced = time;
                 drop(state);
                 scratch.clear();
-                let result = poller(&mut scratch, max - out.len(), Some(Duration::ZERO));
+                let asked = max - out.len();
+                let result = poller(&mut scratch, asked, Some(Duration::ZERO));
                 let mut state = locked(&self.state);
+                state.note_glance(time, result.is_ok() && scratch.len() < asked);
                 self.sort(&mut state, &scratch, out);
                 if out.is_empty() {
                     result?;
@@ -121,8 +123,9 @@ impl EpollSet {
             if flowing {
                 state.wake_up();
             }
+            let told = result.is_ok() && scratch.len() < max;
             result?;
-            state.glanced = now();
+            state.note_glance(now(), told);
             self.sort(&mut state, &scratch, out);
             course.won = Won::Sleeping;
             course.waited = flowing.then_some(true);
@@ -142,6 +145,7 @@ impl EpollSet {
         }
         state.turn = state.turn.wrapping_add(1);
         let company = state.glanced < state.company_until;
+        let vouched = state.vouched;
         let mut retired = Vec::new();
         let mut dormant = 0;
         for i in 0..count {
@@ -159,6 +163,9 @@ impl EpollSet {
                 entry.stream.count_wait(course.won);
                 entry.learn_flow(course.waited, course.won == Won::Looking, time);
                 entry.take_turn(company);
+                if !entry.stream.needs_kernel() {
+                    entry.stream.vouch(vouched);
+                }
                 if state.last_reported.replace(fd).is_some_and(|last| last != fd) {
                     state.company_until = time.saturating_add(COMPANY);
                 }
@@ -258,21 +265,21 @@ impl EpollSet {
         let own = processor();
         let strategy = state.busy().filter(|e| !e.rests()).map(|e| e.stream.strategy(own)).max();
         let strategy = strategy.unwrap_or(SpinStrategy::Sleep);
-        if strategy == SpinStrategy::Sleep || !self.spins.spins() {
+        let Some(longest) = self.spins.longest(longest_spin()).filter(|_| strategy != SpinStrategy::Sleep) else {
             return Ok(None);
-        }
-        let mut spinner = Spinner::new(strategy, longest_spin(), deadline);
+        };
+        let mut spinner = Spinner::new(strategy, longest, deadline);
         loop {
             if let Some(outcome) = spinner.round(|| state.busy().any(Entry::stirs)) {
-                self.spins.learn(outcome);
+                self.spins.learn_how(outcome, spinner.spent(), longest_spin());
                 let stirring = outcome == Outcome::Won || outcome == Outcome::Burnt && state.busy().any(Entry::stirs);
                 return Ok(stirring.then_some(spinner.time()));
             }
             let time = spinner.time();
             if time.wrapping_sub(state.glanced) >= state.glance(time) {
-                state.glanced = time;
                 scratch.clear();
                 poller(scratch, max, Some(Duration::ZERO))?;
+                state.note_glance(time, scratch.len() < max);
                 if !scratch.is_empty() {
                     self.sort(state, scratch, out);
                     return Ok(Some(time));
@@ -321,6 +328,14 @@ impl State {
         }
     }
 
+    /// The kernel's part was looked at: `told` if there was room for all that it had to tell.
+    fn note_glance(&mut self, time: u64, told: bool) {
+        self.glanced = time;
+        if told {
+            self.vouched = time;
+        }
+    }
+
     /// How long the kernel's part may wait for a look.
     fn glance(&self, time: u64) -> u64 {
         if time < self.company_until { GLANCE_IN_COMPANY } else { GLANCE }
@@ -359,6 +374,64 @@ impl State {
                     entry.ran_dry();
                 }
             }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stream::{
+        How,
+        pair::{age, asked, ends},
+    };
+    use std::{
+        io::{IoSlice, IoSliceMut},
+        os::fd::AsRawFd,
+        sync::Arc,
+    };
+
+    #[test]
+    fn what_the_kernel_has_no_news_of_is_not_asked_for_again() {
+        let ends = ends();
+        let (client, fd) = (&Arc::new(ends.client.0), ends.client.1.as_fd());
+        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
+        for (stream, fd) in [(&**client, fd), (server, peer)] {
+            assert_eq!(stream.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
+        }
+        let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
+        let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
+        // With room for two, when the kernel has so many.
+        let wait = |found: usize| {
+            let mut out = Vec::new();
+            let mut kernel = |events: &mut Vec<Event>, _, _| {
+                events.extend((0..found).map(|_| Event { events: 1, data: 1 }));
+                Ok(())
+            };
+            assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut kernel), Ok(()));
+            out
+        };
+        assert_eq!(wait(2).len(), 2);
+        assert_eq!(locked(&set.state).vouched, 0, "there may be more");
+        assert_eq!(wait(1).len(), 1);
+        assert_ne!(locked(&set.state).vouched, 0);
+        set.add(fd.as_raw_fd(), client, libc::EPOLLIN as u32, 7).expect("room");
+        let come = [Event { events: libc::EPOLLIN as u32, data: 7 }];
+        let turn = |vouched| {
+            age(client, true);
+            locked(&set.state).vouched = vouched;
+            assert_eq!(wait(0), come);
+            let mut bytes = [0; 8];
+            assert_eq!(client.receive(fd, &mut [IoSliceMut::new(&mut bytes)], How::default()).map(|got| got.bytes), Ok(1));
+            assert_eq!(server.send(peer, &[IoSlice::new(b"b")], &[]), Ok(1));
+        };
+        // When it is new it is looked at.
+        turn(0);
+        for (vouched, answers) in [(now(), [Err(Errno::AGAIN), Ok(1)]), (0, [Ok(0), Err(Errno::PIPE)])] {
+            turn(vouched);
+            assert_eq!(client.receive(fd, &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes), Ok(1));
+            assert_eq!(asked(client), answers);
+            assert_eq!(server.send(peer, &[IoSlice::new(b"b")], &[]), Ok(1));
         }
     }
 }

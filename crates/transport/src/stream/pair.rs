@@ -2,7 +2,10 @@
 
 use super::*;
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socketpair};
-use std::os::fd::OwnedFd;
+use std::{
+    io::{IoSlice, IoSliceMut},
+    os::fd::OwnedFd,
+};
 
 /// The ends, with their sockets.
 pub(crate) struct Ends {
@@ -20,4 +23,17 @@ pub(crate) fn ends() -> Ends {
     client.adopt(Segment::open(file.as_fd(), 4096).unwrap());
     server.adopt(segment);
     Ends { client: (client, x), server: (server, y) }
+}
+
+/// What a read of nothing and a send say: with a socket whose other end is gone in place of the stream's own, so that asking the kernel shows.
+pub(crate) fn asked(stream: &Stream) -> [Result<usize, Errno>; 2] {
+    let (dead, _) = std::os::unix::net::UnixStream::pair().expect("a pair");
+    let read = stream.receive(dead.as_fd(), &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes);
+    [read, stream.send(dead.as_fd(), &[IoSlice::new(b"x")], &[])]
+}
+
+/// As if it had asked the kernel when the machine began to run; or never.
+pub(crate) fn age(stream: &Stream, ever: bool) {
+    stream.state.rx.looked_at.store(ever.into(), Relaxed);
+    stream.state.tx.looked_at.store(ever.into(), Relaxed);
 }

@@ -1,6 +1,7 @@
 //! What a stream is ready for, and the flags that make its peer wake us.
 
-use super::{Stream, Won, locked, mode, state::News};
+use super::{Stream, Won, coarse_now, locked, mode, state::News};
+use crate::wait::longest_spin;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     time::Timespec,
@@ -48,6 +49,17 @@ impl Stream {
     /// What has come of the socket's news: taken before the kernel is asked about it.
     pub fn news(&self) -> News {
         self.state.rx.news(self.line().map_or(0, |segment| segment.rx.hint_mark()))
+    }
+
+    /// The kernel had nothing to say of the socket at `time`: a read that finds nothing and a send needn't ask it soon after. So on a connection that
+    /// is one of many, whose program waits between any two uses of it, they ask nothing at all. But the first asks: what a peer did that had no
+    /// segment, and so gave no hint, a wait doesn't tell.
+    pub fn vouch(&self, time: u64) {
+        for looked_at in [&self.state.rx.looked_at, &self.state.tx.looked_at] {
+            if (1..time).contains(&looked_at.load(Relaxed)) {
+                looked_at.store(time, Relaxed);
+            }
+        }
     }
 
     /// Whether the ring holds bytes, or has just been closed: the cheapest look, for spinning.
@@ -132,6 +144,7 @@ impl Stream {
         } else if let Some(news) = news {
             // Before the ring is looked at: what came with the hint may lie there.
             rx.have_seen(news);
+            self.vouch(coarse_now());
         }
         if readable() || rx.error.load(Relaxed) != 0 {
             // With the end of the stream, if that is known: a socket tells of it at once, too.
@@ -312,11 +325,11 @@ impl Stream {
         self.line().map_or(0, |s| s.rx.tail_mark())
     }
 
-    /// Remembers the outcome of a wait, for the counts and for later ones.
-    pub fn settle_wait(&self, won: Won, spun: Option<Outcome>) {
+    /// Remembers the outcome of a wait, for the counts and for later ones; and of the spinning in it, with how long that took.
+    pub fn settle_wait(&self, won: Won, spun: Option<(Outcome, u64)>) {
         self.count_wait(won);
-        if let Some(outcome) = spun {
-            self.spins.learn(outcome);
+        if let Some((outcome, spent)) = spun {
+            self.spins.learn_how(outcome, spent, longest_spin());
         }
     }
 }
@@ -333,7 +346,11 @@ pub(crate) fn ask_kernel(fd: BorrowedFd<'_>, want: PollFlags) -> PollFlags {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{How, pair::ends};
+    use crate::stream::{
+        How, now,
+        pair::{age, asked, ends},
+    };
+    use rustix::io::Errno;
     use std::{
         io::{IoSlice, IoSliceMut},
         os::fd::AsFd,
@@ -397,5 +414,43 @@ mod tests {
         assert!(client.needs_kernel());
         assert!(client.look(fd, INPUT, None).contains(PollFlags::IN));
         assert_eq!(receive(), Ok(0));
+    }
+    #[test]
+    fn after_a_wait_in_the_kernel_calls_ask_it_nothing() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
+        for (stream, fd) in [(client, fd), (server, peer)] {
+            assert_eq!(stream.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
+        }
+        assert!(client.look(fd, INPUT, None).intersects(INPUT));
+        assert_eq!(client.receive(fd, &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes), Ok(1));
+        age(client, true);
+        assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)], "nobody has asked for long");
+        client.state.rx.events_seen.store(client.state.rx.events.load(Relaxed), Relaxed);
+        age(client, true);
+        assert_eq!(client.look(fd, INPUT, Some((PollFlags::empty(), client.news()))), PollFlags::empty());
+        assert_eq!(asked(client), [Err(Errno::AGAIN), Ok(1)]);
+        // A wait for space alone tells nothing of the end of the stream, and none of what a peer did that gave no hint.
+        age(client, true);
+        client.look(fd, OUTPUT, Some((PollFlags::empty(), client.news())));
+        assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)]);
+        client.state.rx.events_seen.store(client.state.rx.events.load(Relaxed), Relaxed);
+        age(client, false);
+        client.look(fd, INPUT, Some((PollFlags::empty(), client.news())));
+        assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)]);
+    }
+
+    #[test]
+    fn a_sender_that_is_told_of_its_peers_end_learns_it_from_a_full_ring() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        let full = [IoSlice::new(&[0; 5000])];
+        assert_eq!(client.send(fd, &full, &[]), Ok(4096));
+        client.vouch(now());
+        assert_eq!(client.send(fd, &full, &[]), Err(Errno::AGAIN));
+        drop(ends.server);
+        client.note_socket_event();
+        assert_eq!(client.send(fd, &full, &[]), Err(Errno::PIPE));
     }
 }

@@ -70,7 +70,7 @@ impl Stream {
             && segment.rx.opening().0 != CLOSED
             && !rx.is_unseen(self.news())
             && idle.iter().all(|word| word.load(Relaxed) == 0)
-            && coarse_now().wrapping_sub(rx.looked_at.load(Relaxed)) < STALE
+            && coarse_now().saturating_sub(rx.looked_at.load(Relaxed)) < STALE
     }
 
     fn receive_locked(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
@@ -305,7 +305,7 @@ impl Stream {
         }
         let news = self.news();
         let time = coarse_now();
-        if !rx.is_unseen(news) && time.wrapping_sub(rx.looked_at.load(Relaxed)) < STALE {
+        if !rx.is_unseen(news) && time.saturating_sub(rx.looked_at.load(Relaxed)) < STALE {
             return Err(Errno::AGAIN);
         }
         rx.looked_at.store(time, Relaxed);
@@ -445,6 +445,12 @@ impl Stream {
             end.office().collect();
             return usize::try_from(end.unread()).unwrap_or(usize::MAX);
         }
+        let all = self.readable_locked(on_socket);
+        self.tell_sets();
+        all
+    }
+
+    fn readable_locked(&self, on_socket: usize) -> usize {
         let rx = &self.state.rx;
         let _guard = self.lock_receiving(None);
         self.settle();

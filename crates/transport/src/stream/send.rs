@@ -115,7 +115,9 @@ impl Stream {
         }
         let want: usize = from.iter().map(|slice| slice.len()).sum();
         let (time, hint) = (coarse_now(), segment.rx.hint_mark());
-        if time.wrapping_sub(tx.looked_at.load(Relaxed)) > PROBE || hint != tx.hint_seen.load(Relaxed) || want == 0 {
+        let stale = time.saturating_sub(tx.looked_at.load(Relaxed)) > PROBE;
+        // A program that is told once of its peer's end, while the ring is full, sends only to learn what became of it.
+        if stale || hint != tx.hint_seen.load(Relaxed) || self.state.rx.is_told() || want == 0 {
             // An empty send has no effect but to say whether anybody could read.
             if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
                 // Asked again next time: the answer stays the kernel's.

@@ -45,7 +45,7 @@ impl Stream {
 
     /// The connection may just have got a line, whose bells its epoll sets are to hear, or a segment: those that left it to
     /// the kernel take it over. Called without locks.
-    pub(super) fn tell_sets(&self) {
+    pub(crate) fn tell_sets(&self) {
         let now = if self.segment.get().is_some() { 2 } else { u32::from(self.line_alive()) };
         if now > self.told_sets.load(Relaxed) && self.told_sets.fetch_max(now, Relaxed) < now {
             self.sets().iter().for_each(|set| set.welcome(self));

@@ -214,6 +214,11 @@ impl RxState {
         news.events != self.events_seen.load(Relaxed) || news.hint != self.hint_seen.load(Relaxed)
     }
 
+    /// Whether the kernel told of something that nobody has looked into yet.
+    pub fn is_told(&self) -> bool {
+        self.events.load(Relaxed) != self.events_seen.load(Relaxed)
+    }
+
     /// The kernel was asked after `news` had come, and had nothing to say.
     pub fn have_seen(&self, news: News) {
         self.events_seen.store(news.events, Relaxed);
