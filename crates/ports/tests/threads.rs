@@ -2,6 +2,7 @@
 
 mod support;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use slipway_fabric::sync::{AtomicU64, Ordering::SeqCst};
 use slipway_ports::{
     abi::{Code, option, right, types},
@@ -376,4 +377,30 @@ fn a_message_that_is_too_large_for_one_receiver_wakes_another() {
         assert_eq!(small.join().expect("no panic"), Code::RCV_TOO_LARGE);
         assert_eq!(large.join().expect("no panic"), Code::SUCCESS);
     });
+}
+
+/// The process's lock is held where the library drains it.
+#[test]
+fn what_a_program_does_to_a_polled_descriptor_keeps_nobody() {
+    let _dog = watchdog("what_a_program_does_to_a_polled_descriptor_keeps_nobody", WATCHDOG);
+    let (task, port) = (Task::current(), receive_right());
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    let polled = task.pollable(port).expect("a descriptor");
+    let readable = || {
+        let mut polled = [PollFd::new(&polled, PollFlags::IN)];
+        rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("a descriptor") > 0
+    };
+    assert!(readable(), "there may be something");
+    rustix::fs::fcntl_setfl(&polled, rustix::fs::OFlags::empty()).expect("flags of ours");
+    rustix::io::read(&polled, &mut [0; 8]).expect("it was readable");
+    for _ in 0..2 {
+        assert_eq!(receive_within(port, 0).err(), Some(Code::RCV_TIMED_OUT));
+        assert!(!readable());
+        assert_eq!(send(&Msg::new(1, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert_eq!(send(&Msg::new(2, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert!(readable());
+        assert_eq!([receive(port).id(), receive(port).id()], [1, 2]);
+    }
+    task.destroy(port).expect("it lives until now");
+    assert!(readable(), "the next receive tells why");
 }
