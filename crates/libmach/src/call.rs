@@ -7,6 +7,7 @@
 use slipway_abi::call::TaskId;
 use slipway_ports::{
     abi::{Code, types},
+    cancellation::Uncancelled,
     pages,
     task::Task,
 };
@@ -21,13 +22,14 @@ pub type Name = u32;
 pub type Return = c_int;
 
 /// Runs a call and gives its code. A panic, which would be a fault of the library, ends here as `KERN_FAILURE`: no
-/// unwinding enters the program.
+/// unwinding enters the program, and none that ends a thread begins here.
 #[inline]
 pub(crate) fn routine(run: impl FnOnce() -> Result<(), Code>) -> Return {
+    let _whole = Uncancelled::begin();
     guarded(Code::FAILURE, || run().err().unwrap_or(Code::SUCCESS))
 }
 
-/// As [`routine`], for calls with a code of their own for a panic.
+/// As [`routine`], for calls with a code of their own for a panic. The library's lock keeps a thread from being cancelled, where it is held for long.
 #[inline]
 pub(crate) fn guarded(panicked: Code, run: impl FnOnce() -> Code) -> Return {
     catch_unwind(AssertUnwindSafe(run)).unwrap_or(panicked).0

@@ -18,6 +18,7 @@
 pub mod account;
 mod at_end;
 pub mod attributes;
+pub mod cancellation;
 mod closer;
 pub mod dialect;
 pub mod dispatch;

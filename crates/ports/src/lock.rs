@@ -5,6 +5,7 @@
 
 use crate::{
     abi,
+    cancellation::Uncancelled,
     closer::{Closer, Spawn},
     dispatch::Inner,
     state::{PortId, SpaceId, space::SelfName},
@@ -45,8 +46,8 @@ const OTHERS: usize = 64;
 #[derive(Debug)]
 struct Guarded {
     inner: Inner,
-    /// Whether what the holder drops is closed when the lock is released.
-    holds_closes: bool,
+    /// There if what the holder drops is closed when the lock is released. Until then its thread is not cancelled.
+    holds_closes: Option<Uncancelled>,
 }
 
 /// The lock on a process's [`Inner`]. What the state left to do is done before it is released, and what was dropped is closed after that.
@@ -75,7 +76,7 @@ impl Process {
         let other_names = [const { OnceLock::new() }; OTHERS];
         let (host, closer) = (OnceLock::new(), Closer::new(spawn));
         let process = Box::new(Self {
-            guarded: Mutex::new(Guarded { inner, holds_closes: false }),
+            guarded: Mutex::new(Guarded { inner, holds_closes: None }),
             first,
             ended,
             self_name,
@@ -210,7 +211,8 @@ impl DerefMut for Guard<'_> {
     fn deref_mut(&mut self) -> &mut Inner {
         let Guarded { inner, holds_closes } = self.guarded_mut();
         inner.shortcuts.forget();
-        if !std::mem::replace(holds_closes, true) {
+        if holds_closes.is_none() {
+            *holds_closes = Some(Uncancelled::begin());
             hold_closes();
         }
         inner
@@ -224,11 +226,17 @@ impl Guard<'_> {
         ManuallyDrop::new(self).end();
     }
 
+    /// In the child of a fork, which has no such lock: the parent's thread releases it.
+    pub(crate) fn abandon(mut self) {
+        drop(self.guarded_mut().holds_closes.take());
+        std::mem::forget(self);
+    }
+
     /// What there is to do at the end of the guard.
     #[inline(always)]
     fn end(&mut self) {
         let Guarded { inner, holds_closes } = self.guarded();
-        if *holds_closes || inner.is_unsettled() {
+        if holds_closes.is_some() || inner.is_unsettled() {
             release_at_last(self);
         } else {
             // SAFETY: this is the end of the guard.
@@ -254,7 +262,7 @@ fn release_at_last(guard: &mut Guard<'_>) {
             let held = std::mem::take(&mut self.0.guarded_mut().holds_closes);
             // SAFETY: this is called once, at the end of the guard.
             unsafe { self.0.unlock() };
-            let doomed = if held { release_closes() } else { Vec::new() };
+            let doomed = if held.is_some() { release_closes() } else { Vec::new() };
             if !doomed.is_empty() {
                 self.0.process.closer.close(doomed);
             }

@@ -168,7 +168,7 @@ extern "C" fn after_fork_in_parent() {
 extern "C" fn after_fork_in_child() {
     let Some((guard, heirlooms)) = FORKING.take() else { return };
     // The lock, the lines and the waiters are the parent's; only its copy of the descriptors must go.
-    std::mem::forget(guard);
+    guard.abandon();
     trap::leave_all();
     wait::leave_all();
     OWN.iter().for_each(|own| own.store(0, Ordering::Relaxed));

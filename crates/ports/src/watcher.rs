@@ -1,7 +1,7 @@
 //! The watcher: one thread of the library's own, asleep until a socket has news.
 //!
 //! It hears of bells, deaths and requests, so that the program's own threads need to look at memory only. It starts
-//! when the process first has to do with another one. What it listens to is said in [`listen`](crate::routes::watch),
+//! when the process first has to do with another one, or has a descriptor to poll. What it listens to is said in [`listen`](crate::routes::watch),
 //! what is done with the news in [`news`](crate::dispatch::news).
 
 use crate::{

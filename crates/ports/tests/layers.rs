@@ -12,8 +12,8 @@ const SPREAD: Spread = Spread {
 /// The layers, from the lowest up: their names, and the files and folders that are in them.
 const LAYERS: [(&str, &[&str]); 16] = [
     (
-        "settings, dialects, semaphores, signals, threads' ends",
-        &["settings.rs", "dialect.rs", "semaphore.rs", "signals.rs", "at_end.rs"],
+        "settings, dialects, semaphores, signals, threads' ends and cancellation",
+        &["settings.rs", "dialect.rs", "semaphore.rs", "signals.rs", "at_end.rs", "cancellation.rs"],
     ),
     ("state", &["state/"]),
     ("the kernel's objects", &["objects.rs", "closer.rs", "lent.rs"]),

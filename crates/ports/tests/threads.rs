@@ -2,9 +2,11 @@
 
 mod support;
 
+use rustix::event::{PollFd, PollFlags, Timespec};
 use slipway_fabric::sync::{AtomicU64, Ordering::SeqCst};
 use slipway_ports::{
-    abi::{Code, right, types},
+    abi::{Code, option, right, types},
+    msg::Request,
     task::Task,
 };
 use std::{
@@ -339,4 +341,66 @@ fn a_set_that_changes_under_load() {
     got.check(4, 2, EACH);
     assert_eq!(send(&Msg::new(0, (control, types::COPY_SEND), (0, 0))), Code::SUCCESS);
     well(vec![child]);
+}
+
+/// Receives a message of at most `size` bytes, whenever it comes.
+fn receive_at_most(port: u32, size: usize, options: u32) -> Code {
+    let mut buffer = vec![0; size];
+    let request = Request { option: option::RCV_MSG | options, receive_size: size, receive_name: port, ..Request::default() };
+    Task::current().mach_msg(&mut buffer, &request)
+}
+
+/// Its sender wakes one thread, which leaves it where it is.
+#[test]
+fn a_message_that_is_too_large_for_one_receiver_wakes_another() {
+    let test = "a_message_that_is_too_large_for_one_receiver_wakes_another";
+    if role().is_none() {
+        // In a process of its own no thread waits but its two.
+        return well(vec![start(test, "receivers", receive_right())]);
+    }
+    let _dog = watchdog(test, WATCHDOG);
+    let (task, port) = (Task::current(), receive_right());
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    scope(|scope| {
+        let (tell, told) = std::sync::mpsc::channel();
+        // The first looks at lines, and is woken last.
+        let [large, small] = [(1024, 0), (64, option::RCV_LARGE)].map(|(size, options)| {
+            let tell = tell.clone();
+            let waiter = scope.spawn(move || {
+                tell.send(thread_number()).expect("the test waits");
+                receive_at_most(port, size, options)
+            });
+            until_asleep(told.recv().expect("its number"));
+            waiter
+        });
+        assert_eq!(send(&Msg::new(1, (port, types::COPY_SEND), (0, 0)).bytes(&[7; 600])), Code::SUCCESS);
+        assert_eq!(small.join().expect("no panic"), Code::RCV_TOO_LARGE);
+        assert_eq!(large.join().expect("no panic"), Code::SUCCESS);
+    });
+}
+
+/// The process's lock is held where the library drains it.
+#[test]
+fn what_a_program_does_to_a_polled_descriptor_keeps_nobody() {
+    let _dog = watchdog("what_a_program_does_to_a_polled_descriptor_keeps_nobody", WATCHDOG);
+    let (task, port) = (Task::current(), receive_right());
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    let polled = task.pollable(port).expect("a descriptor");
+    let readable = || {
+        let mut polled = [PollFd::new(&polled, PollFlags::IN)];
+        rustix::event::poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).expect("a descriptor") > 0
+    };
+    assert!(readable(), "there may be something");
+    rustix::fs::fcntl_setfl(&polled, rustix::fs::OFlags::empty()).expect("flags of ours");
+    rustix::io::read(&polled, &mut [0; 8]).expect("it was readable");
+    for _ in 0..2 {
+        assert_eq!(receive_within(port, 0).err(), Some(Code::RCV_TIMED_OUT));
+        assert!(!readable());
+        assert_eq!(send(&Msg::new(1, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert_eq!(send(&Msg::new(2, (port, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+        assert!(readable());
+        assert_eq!([receive(port).id(), receive(port).id()], [1, 2]);
+    }
+    task.destroy(port).expect("it lives until now");
+    assert!(readable(), "the next receive tells why");
 }

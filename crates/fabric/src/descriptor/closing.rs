@@ -204,8 +204,8 @@ fn close_numbers(first: RawFd, last: RawFd) {
 /// Closes a number, which is the caller's alone. `OwnedFd` aborts where the program has closed it before.
 #[allow(unsafe_code, reason = "a descriptor that the program may have closed already")]
 fn close_number(fd: RawFd) {
-    // SAFETY: it is the owner's last use of the number.
-    unsafe { libc::close(fd) };
+    // SAFETY: it is the owner's last use of the number. By the C library's function the thread could be cancelled.
+    unsafe { libc::syscall(libc::SYS_close, fd) };
 }
 
 #[cfg(test)]

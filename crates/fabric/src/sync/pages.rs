@@ -260,15 +260,9 @@ pub unsafe fn write(at: usize, from: &[u8]) -> io::Result<()> {
 pub fn write_to_file(file: BorrowedFd<'_>, offset: u64, at: usize, len: usize) -> io::Result<()> {
     let mut done = 0;
     while done < len {
-        // SAFETY: the kernel checks the range and fails with EFAULT.
-        let n = unsafe {
-            libc::pwrite(
-                file.as_raw_fd(),
-                std::ptr::without_provenance(at + done),
-                len - done,
-                (offset + done as u64) as libc::off_t,
-            )
-        };
+        let (from, offset) = (std::ptr::without_provenance::<u8>(at + done), (offset + done as u64) as libc::off_t);
+        // SAFETY: the kernel checks the range and fails with EFAULT. By the C library's function the thread could be cancelled.
+        let n = unsafe { libc::syscall(libc::SYS_pwrite64, file.as_raw_fd(), from, len - done, offset) };
         match n {
             1.. => done += n as usize,
             0 => return Err(io::ErrorKind::WriteZero.into()),

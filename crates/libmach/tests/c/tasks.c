@@ -5,6 +5,7 @@
 #include "check.h"
 
 #include <mach/mach.h>
+#include <mach/slipway.h>
 #include <mach/vm_param.h>
 
 #include <dirent.h>
@@ -235,18 +236,22 @@ static void test_calls(void) {
 
 enum { REGION = (3 << 20) + 17 };
 
+static void fill_region(any_message *message, mach_port_t to, vm_address_t address) {
+    memset(message, 0, sizeof *message);
+    message->header.msgh_bits = MACH_MSGH_BITS(COPY, 0) | MACH_MSGH_BITS_COMPLEX;
+    message->header.msgh_remote_port = to;
+    message->region.type.msgt_name = MACH_MSG_TYPE_BYTE;
+    message->region.type.msgt_size = 8;
+    message->region.type.msgt_number = REGION;
+    message->region.address = (void *) address;
+}
+
 static void child_region(mach_port_t parent) {
     vm_address_t address = 0;
     any_message message;
     MUST(vm_allocate(self, &address, REGION, TRUE) == S);
     for (int i = 0; i < REGION; i++) ((unsigned char *) address)[i] = (unsigned char) (i * 31 + i / 1000);
-    memset(&message, 0, sizeof message);
-    message.header.msgh_bits = MACH_MSGH_BITS(COPY, 0) | MACH_MSGH_BITS_COMPLEX;
-    message.header.msgh_remote_port = parent;
-    message.region.type.msgt_name = MACH_MSG_TYPE_BYTE;
-    message.region.type.msgt_size = 8;
-    message.region.type.msgt_number = REGION;
-    message.region.address = (void *) address;
+    fill_region(&message, parent, address);
     CHECK_CODE(mach_msg(&message.header, MACH_SEND_MSG, sizeof message.region, 0, 0, 0, 0), MACH_MSG_SUCCESS);
     /* What is written after the send is not in the message. */
     memset((void *) address, 0xee, REGION);
@@ -405,6 +410,52 @@ static void test_threads(void) {
     CHECK_CODE(mach_port_destroy(self, shared), S);
 }
 
+/* ---- Cancellation ---- */
+
+static void child_cancels(mach_port_t parent) {
+    mach_port_t port = make_port();
+    any_message message;
+    CHECK_CODE(send_port(parent, port, MAKE, 40), MACH_MSG_SUCCESS);
+    if (CHECK_CODE(receive(port, &message), MACH_MSG_SUCCESS)) CHECK(((char *) message.region.address)[REGION - 1] == 7);
+    CHECK_CODE(send(parent, COPY, 0, 41), MACH_MSG_SUCCESS);
+}
+
+static int came_through, polled = -1;
+
+/* A thread that is cancelled already: the first function that ends such threads does so. The library calls some, as descriptors come and go. */
+static void *cancelled(void *argument) {
+    mach_port_t port = *(mach_port_t *) argument, right = MACH_PORT_NULL;
+    any_message message;
+    vm_address_t address = 0;
+    pthread_cancel(pthread_self());
+    expect(port, 40, &message);
+    right = message.port.port.name;
+    MUST(vm_allocate(self, &address, REGION, TRUE) == S);
+    memset((void *) address, 7, REGION);
+    fill_region(&message, right, address);
+    CHECK_CODE(mach_msg(&message.header, MACH_SEND_MSG, sizeof message.region, 0, 0, 0, 0), MACH_MSG_SUCCESS);
+    expect(port, 41, &message);
+    CHECK_CODE(mach_port_deallocate(self, right), S);
+    CHECK_CODE(vm_deallocate(self, address, REGION), S);
+    CHECK_CODE(slipway_port_descriptor(port, &polled), S);
+    CHECK_CODE(mach_port_destroy(self, port), S);
+    came_through = 1;
+    pthread_testcancel();
+    return NULL;
+}
+
+/* It is cancelled when it is in the library no more. */
+static void test_cancellation(void) {
+    mach_port_t port = make_port();
+    pid_t child = start(child_cancels, port);
+    pthread_t thread;
+    void *result = NULL;
+    MUST(pthread_create(&thread, NULL, cancelled, &port) == 0);
+    CHECK(pthread_join(thread, &result) == 0 && result == PTHREAD_CANCELED && came_through);
+    CHECK(type_of(port) == 0 && close(polled) == 0);
+    finish(child);
+}
+
 int main(int argc, char **argv) {
     own_path = argv[0];
     if (argc == 3 && strcmp(argv[1], "after-exec") == 0) return after_exec(atoi(argv[2]));
@@ -420,5 +471,6 @@ int main(int argc, char **argv) {
     test_moves();
     test_death();
     test_threads();
+    test_cancellation();
     return checks_done("tasks");
 }

@@ -52,7 +52,7 @@ impl Inner {
     }
 
     /// Wakes a thread that waits for messages at the port.
-    pub(super) fn wake_receiver(&mut self, port: PortId) {
+    pub(crate) fn wake_receiver(&mut self, port: PortId) {
         let of = self.receivers_of(port);
         self.waiting.wake_one(&self.routes.lines, of);
     }

@@ -232,6 +232,8 @@ fn from_queue<F: Format>(inner: &mut Inner, space: SpaceId, what: For, port: Por
         {
             place.copy_from_slice(&local.receiver.map_or(0, |(_, name)| name).to_le_bytes());
         }
+        // It may fit another thread, which its sender did not wake.
+        inner.wake_receiver(port);
         return Code::RCV_TOO_LARGE;
     }
     if let For::Set(set) = what {

@@ -33,7 +33,7 @@ pub(super) fn follow<'a>(mut guard: Guard<'a>, me: &Me, wait: Wait, deadline: Op
     guard.quietly().waiting.list.push(wait);
     drop(guard);
     if !me.waiter.look(deadline) {
-        me.waiter.sleep(remaining(deadline));
+        me.sleep(remaining(deadline));
     }
     guard = me.lock()?;
     guard.quietly().waiting.forget(me.number);

@@ -220,7 +220,7 @@ fn sleep_on_several<'a>(mut guard: Guard<'a>, me: &mut Me, deadline: Option<u64>
         drop(guard);
         match several {
             true => me.waiter.sleep_on(&words, rest),
-            false => me.waiter.sleep(rest),
+            false => me.sleep(rest),
         }
         guard = me.lock()?;
     }

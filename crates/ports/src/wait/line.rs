@@ -59,7 +59,7 @@ fn at_line(me: &Me, ring: &Ring, strategy: SpinStrategy, moved: &dyn Fn() -> boo
             true => me.waiter.sleep_on(&words, remaining(deadline)),
             // An old kernel, or a thread that polls: its own word or event has to be heard, so the line's word is looked at
             // now and then.
-            false => me.waiter.sleep(Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE))),
+            false => me.sleep(Some(remaining(deadline).unwrap_or(GLANCE).min(GLANCE))),
         };
         if !stirs() {
             sleep();

@@ -4,7 +4,7 @@ use crate::{
     at_end::AtEnd,
     dispatch::Inner,
     lock::{Guard, Process},
-    settings,
+    settings, signals,
     state::LineId,
     waiting::Waiter,
 };
@@ -79,6 +79,18 @@ impl Me {
             }
         }
         Err(HasMessage)
+    }
+
+    /// Sleeps until it is woken, the time is over or, in a call that signals end, one comes. Not with the lock held.
+    pub fn sleep(&self, timeout_ns: Option<u64>) {
+        if signals::are_held() && self.waiter.lacks_event() {
+            let mut guard = self.process.lock();
+            // It finds out when the program has closed the event.
+            if guard.start_watcher().is_ok() {
+                self.waiter.make_event();
+            }
+        }
+        self.waiter.sleep(timeout_ns);
     }
 
     /// Why its wait ended.

@@ -7,6 +7,7 @@
 //!
 //! The waiting itself releases the lock, and is above it: see [`wait`](crate::wait).
 
+mod event;
 mod pollable;
 
 use crate::{
@@ -15,24 +16,23 @@ use crate::{
     settings, signals,
     state::{LineId, PortId, SetId, SpaceId},
 };
-use rustix::event::{EventfdFlags, PollFlags, eventfd};
+use event::Event;
 use slab::Slab;
 use slipway_fabric::{
-    descriptor::Reserved,
     spin::{SpinHistory, SpinStrategy, look, processor},
     sync::{AtomicU32, FutexWord, Mutex, Ordering},
 };
 use smallvec::SmallVec;
-use std::{
-    os::fd::AsFd,
-    sync::{Arc, OnceLock},
-};
+use std::{cell::Cell, sync::Arc};
 
 /// How many lines receivers look at themselves.
 pub const HOT: usize = 4;
 
 /// How long a thread sleeps between two looks where nothing can wake it, in nanoseconds.
 pub(crate) const GLANCE: u64 = 1_000_000;
+
+/// The longest sleep on an event, in nanoseconds: nothing wakes a thread on one that the program has closed.
+const LONGEST: u64 = 2_000_000_000;
 
 /// The largest message that a sender hands to a waiting thread, in bytes.
 pub const HANDED: usize = 256;
@@ -43,7 +43,7 @@ pub struct Waiter {
     /// 0 while it looks, [`WOKEN`], [`HAS_MESSAGE`], [`ASLEEP`] or [`POLLS`].
     pub(crate) word: FutexWord,
     /// What it polls where signals are to end its sleep, made when it is first needed.
-    event: OnceLock<Reserved>,
+    event: Mutex<Option<Arc<Event>>>,
     /// The message that a sender has handed to it. Nobody waits for this lock: a thread has it before it sets
     /// [`HAS_MESSAGE`], and the other after it has seen that.
     handed: Mutex<Handed>,
@@ -75,7 +75,7 @@ impl Waiter {
         let handed = Mutex::new(Handed { size: 0, bytes: [0; HANDED] });
         Self {
             word: FutexWord::default(),
-            event: OnceLock::new(),
+            event: Mutex::default(),
             handed,
             history: SpinHistory::hopeful(),
             waker: AtomicU32::new(0),
@@ -113,20 +113,39 @@ impl Waiter {
         }
     }
 
+    /// What it polls, if it has that, and the program has not closed it as far as is known.
+    fn event(&self) -> Option<Arc<Event>> {
+        self.event.lock().clone().filter(|event| event.is_open())
+    }
+
+    /// Whether it has to look now and then where signals are to end its sleep, for want of an event.
+    pub(crate) fn lacks_event(&self) -> bool {
+        self.event().is_none()
+    }
+
+    /// Makes it an event. There is a watcher, which finds out when the program has closed it.
+    pub(crate) fn make_event(&self) {
+        if let Ok(event) = Event::new() {
+            let old = self.event.lock().replace(Arc::new(event));
+            drop(old);
+        }
+    }
+
     /// As [`Waiter::sleep`], where a signal that came before it ends it, too.
     fn poll(&self, timeout_ns: Option<u64>) {
-        let event = match self.event.get() {
-            None => made_event().map(|made| self.event.get_or_init(|| made)),
-            event => event,
-        };
+        let event = self.event();
         if self.word.claim(0, POLLS).is_err() {
             return;
         }
-        // Without a descriptor it looks now and then.
-        let rest = if event.is_some() { timeout_ns } else { Some(timeout_ns.unwrap_or(GLANCE).min(GLANCE)) };
-        let _ = signals::sleep(event.map(|event| (event.as_fd(), PollFlags::IN)), rest);
-        if let Some(event) = event {
-            let _ = rustix::io::read(event, &mut [0; 8]);
+        let at_most = |longest: u64| Some(timeout_ns.map_or(longest, |timeout| timeout.min(longest)));
+        let Some(event) = event else {
+            let _ = signals::sleep(None, at_most(GLANCE));
+            return;
+        };
+        let ready = signals::sleep(Some(event.polled()), at_most(LONGEST));
+        if ready.is_ok_and(|ready| ready > 0) && !event.drain() {
+            // The program has closed it, and the number is ready for something else.
+            let _ = signals::sleep(None, at_most(GLANCE));
         }
     }
 
@@ -145,10 +164,6 @@ impl Waiter {
         }
         self.is_woken()
     }
-}
-
-fn made_event() -> Option<Reserved> {
-    Reserved::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok()?).ok()
 }
 
 /// What a thread waits for.
@@ -206,7 +221,9 @@ pub struct Pollable {
     /// What is polled.
     pub what: For,
     /// Readable while there may be a message.
-    pub event: Reserved,
+    event: Event,
+    /// Whether it is readable.
+    told: Cell<bool>,
     /// Whether nobody polls it for now: lines need not ring their bells for it.
     pub rests: bool,
     /// Whether it is a port in a set: its messages come to the set's receivers alone.
@@ -285,8 +302,8 @@ impl Waiting {
             Some(line) => line.segment.rx.rouse_reader(),
             None if was == ASLEEP => waiter.word.wake_all(),
             None if was == POLLS => {
-                if let Some(event) = waiter.event.get() {
-                    let _ = rustix::io::write(event, &1u64.to_ne_bytes());
+                if let Some(event) = waiter.event() {
+                    event.tell();
                 }
             }
             None => {}

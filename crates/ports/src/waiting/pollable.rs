@@ -1,22 +1,26 @@
 //! Descriptors that tell event loops when there may be a message.
 
-use super::{For, Pollable, Waiting};
-use rustix::event::{EventfdFlags, eventfd};
-use slipway_fabric::descriptor::Reserved;
-use std::{io, os::fd::OwnedFd};
+use super::{For, Pollable, Waiting, event::Event};
+use std::{cell::Cell, io, os::fd::OwnedFd};
 
 impl Pollable {
+    fn tell(&self) {
+        if !self.told.get() {
+            self.told.set(self.event.tell());
+        }
+    }
+
     fn drain(&self) {
-        let _ = rustix::io::read(&self.event, &mut [0; 8]);
+        if self.told.replace(false) {
+            self.event.drain();
+        }
     }
 }
 
 impl Waiting {
     /// Tells those that poll that there may be a message at what `of` picks.
     pub(crate) fn tell_pollers(&self, of: impl Fn(&For) -> bool) {
-        for pollable in self.pollables.iter().filter(|pollable| pollable.hears() && of(&pollable.what)) {
-            let _ = rustix::io::write(&pollable.event, &1u64.to_ne_bytes());
-        }
+        self.pollables.iter().filter(|pollable| pollable.hears() && of(&pollable.what)).for_each(Pollable::tell);
     }
 
     /// Nothing was there to be received: a program that polls has to wait.
@@ -38,17 +42,20 @@ impl Waiting {
     /// ring their bells.
     ///
     /// # Errors
-    /// Those of eventfd(2) and fcntl(2).
+    /// Those of socketpair(2) and fcntl(2).
     pub(crate) fn pollable(&mut self, what: For, in_set: bool) -> io::Result<OwnedFd> {
         let at = match self.pollables.iter().position(|pollable| pollable.what == what) {
             Some(at) => at,
             None => {
-                let event = Reserved::new(eventfd(u32::from(!in_set), EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)?;
-                self.pollables.push(Pollable { what, event, rests: false, in_set });
+                let pollable = Pollable { what, event: Event::new()?, told: Cell::new(false), rests: false, in_set };
+                if !in_set {
+                    pollable.tell();
+                }
+                self.pollables.push(pollable);
                 self.pollables.len() - 1
             }
         };
-        Ok(rustix::io::fcntl_dupfd_cloexec(&self.pollables[at].event, 0)?)
+        self.pollables[at].event.copy()
     }
 
     /// Whether its descriptors are polled from here on; false if it has none.
