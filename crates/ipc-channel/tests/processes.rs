@@ -253,6 +253,35 @@ fn memory_files() -> usize {
     names.filter(|name| name.to_string_lossy().contains("slipway-memory")).count()
 }
 
+/// On one processor the receiver of a large message is not woken for each part of it, and its sender not for each part that was taken.
+#[test]
+fn large_messages_cross_on_one_processor() {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let all = sched_getaffinity(None).expect("this thread's processors");
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu)).expect("there is one"));
+    sched_setaffinity(None, &one).expect("it is one of them");
+    let other = Other::start("echo");
+    for length in [97 << 10, 200_000, 1 << 20, 3_000_001] {
+        let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+        let (sender, receiver) = ipc::channel::<Said>().expect("a channel");
+        for round in 0..10 {
+            other.tell(Bytes(bytes.clone()));
+            assert!(matches!(other.from.recv(), Ok(Bytes(got)) if got == bytes), "{length} bytes");
+            // One whose last part carries a sender, and one behind it.
+            other.tell(Numbered(round, 0, bytes.clone(), Some(sender.clone())));
+            other.tell(Number(round));
+            let Ok(Numbered(_, _, got, Some(back))) = other.from.recv() else { panic!("bytes and a sender were due") };
+            assert!(got == bytes, "{length} bytes");
+            back.send(Number(round)).expect("it is received");
+            assert_eq!((number(other.from.recv()), number(receiver.recv())), (round, round));
+        }
+    }
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
+    other.end();
+}
+
 /// Memory that is sent many times has one file here, and none once it is gone; its receiver has no file of it.
 #[test]
 fn memory_has_one_descriptor() {

@@ -198,12 +198,19 @@ pub unsafe extern "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, 
 }
 
 /// Sends a large message with a plain body in pieces, by a copy of a send right: the code, or -1, and nothing has happened, if it must be sent by
-/// [`slipway_msg`].
+/// [`slipway_msg`]. The caller sends other such messages, of `behind` bytes, at once: the receiver may not be woken before the last.
 ///
 /// # Safety
 /// The pieces can be read, and are [`PIECES`] at most.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize) -> Return {
+pub unsafe extern "C" fn slipway_send_pieces(
+    task: TaskId,
+    dest: Name,
+    id: i32,
+    pieces: *const Piece,
+    count: usize,
+    behind: usize,
+) -> Return {
     let mut bytes: [&[u8]; PIECES] = [&[]; PIECES];
     // SAFETY: the caller's promise.
     let pieces = unsafe { std::slice::from_raw_parts(pieces, count.min(PIECES)) };
@@ -211,7 +218,7 @@ pub unsafe extern "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, 
         // SAFETY: as above.
         *bytes = unsafe { std::slice::from_raw_parts(piece.at, piece.len) };
     }
-    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, &bytes[..pieces.len()]).unwrap_or(Code(-1)))
+    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, &bytes[..pieces.len()], behind).unwrap_or(Code(-1)))
 }
 
 /// What a call with descriptors came to: 0, or the number of its error.
