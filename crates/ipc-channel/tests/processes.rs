@@ -305,6 +305,36 @@ fn memory_has_one_descriptor() {
     other.end();
 }
 
+/// Who receives memory again has it as it was sent, whatever was written before to where it was.
+#[test]
+fn memory_that_comes_again_is_as_it_was_sent() {
+    let other = Other::start("echo");
+    let bytes = |of: u8| vec![of; 300_000];
+    let mut memory = IpcSharedMemory::from_bytes(&bytes(0));
+    for round in 0..20u8 {
+        for of in 0..3 {
+            other.tell(Memory(memory.clone()));
+            let Ok(Memory(mut got)) = other.from.recv() else { panic!("memory was due") };
+            assert!(*got == bytes(round), "{round}, {of}");
+            if of > 0 {
+                #[allow(unsafe_code, reason = "the interface has an unsafe function")]
+                // SAFETY: this thread alone has the memory.
+                unsafe { got.deref_mut() }.fill(!round);
+            }
+        }
+        // What was received stays as it is when its sender writes.
+        other.tell(Memory(memory.clone()));
+        let Ok(Memory(kept)) = other.from.recv() else { panic!("memory was due") };
+        #[allow(unsafe_code, reason = "the interface has an unsafe function")]
+        // SAFETY: as above.
+        unsafe { memory.deref_mut() }.fill(round + 1);
+        assert!(*kept == bytes(round) && *memory == bytes(round + 1));
+    }
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
+    other.end();
+}
+
 /// The last sender may be in a third process, which sends and is gone at once.
 #[test]
 fn what_was_sent_comes_before_the_end() {

@@ -70,6 +70,7 @@ pub const FUNCTIONS: Functions = {
         slipway_may_trap,
         slipway_memory_lend,
         slipway_memory_reclaim,
+        slipway_memory_give_back,
         slipway_trap_calls,
     }
 };
@@ -301,6 +302,19 @@ pub unsafe extern "C" fn slipway_memory_lend(from: usize, len: usize, in_place: 
 pub extern "C" fn slipway_memory_reclaim(at: usize) {
     routine(|| {
         Task::current().reclaim(at);
+        Ok(())
+    });
+}
+
+/// Gives memory back: see [`Task::give_back`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slipway_memory_give_back(at: usize, len: usize, clean: bool) {
+    routine(|| {
+        // SAFETY: the caller's promise.
+        unsafe { Task::current().give_back(at, len, clean) };
         Ok(())
     });
 }

@@ -83,5 +83,6 @@ functions! {
     "C" fn slipway_may_trap(destination: Name, id: i32, signature: u64) -> c_int;
     "C" fn slipway_memory_lend(from: usize, len: usize, in_place: bool, at: *mut usize) -> c_int;
     "C" fn slipway_memory_reclaim(at: usize);
+    "C" fn slipway_memory_give_back(at: usize, len: usize, clean: bool);
     "C" fn slipway_trap_calls(name: Name, calls: *mut u64) -> Return;
 }
