@@ -62,7 +62,7 @@ struct ReaderFlags {
 #[derive(Debug, Default)]
 #[repr(C)]
 struct WriterFlags {
-    /// 1: the writer sleeps until there is space. [`FUTEX_WAIT`]: it sleeps on this word.
+    /// 1: the writer sleeps until there is space. [`FUTEX_WAIT`]: it sleeps on this word. [`FUTEX_ROOM`] and more: it does until so many bytes are free.
     waits: FutexWord,
 }
 
@@ -86,6 +86,9 @@ pub const TIMED_WAIT: u32 = 2;
 
 /// `waits` of a reader or writer that sleeps on the word itself (futex(2)): no bell of another kind is needed.
 pub const FUTEX_WAIT: u32 = 3;
+
+/// The least `waits` of a writer that sleeps on the word itself, and is to be woken for free space only once there are so many bytes of it.
+pub const FUTEX_ROOM: u32 = 4;
 
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
@@ -317,16 +320,14 @@ impl Ring {
 
     #[cold]
     fn wake_up(waits: &FutexWord, flag: u32) -> bool {
-        match flag {
-            SLEEPS => waits.swap(0, Ordering::Relaxed) != 0,
-            FUTEX_WAIT => {
-                if waits.swap(0, Ordering::Relaxed) == FUTEX_WAIT {
-                    waits.wake_all();
-                }
-                false
-            }
-            _ => false,
+        if flag == TIMED_WAIT {
+            return false;
         }
+        let flag = waits.swap(0, Ordering::Relaxed);
+        if flag >= FUTEX_WAIT {
+            waits.wake_all();
+        }
+        flag == SLEEPS
     }
 
     /// Whether the reader is in a timed wait. A look only.
@@ -385,6 +386,28 @@ impl Ring {
     pub fn arm_writer_on_futex(&self) {
         self.control.writer.waits.swap(FUTEX_WAIT, Ordering::Relaxed);
         full_fence(); // W7
+    }
+
+    /// Arms the writer's flag (W6) for a writer that will wait on [`Ring::writer_word`] while it is what this gives: until `room` bytes are free, or
+    /// anything else happens. Where another thread of this end waits for less already, the flag stays.
+    pub fn arm_writer_for_room(&self, room: usize) -> u32 {
+        let (word, room) = (&self.control.writer.waits, (room.min(self.size()) as u32).max(FUTEX_ROOM));
+        let mut flag = word.load(Ordering::Relaxed);
+        while flag == 0 || flag > room {
+            match word.compare_exchange(flag, room, Ordering::Relaxed, Ordering::Relaxed) {
+                Ok(_) => flag = room,
+                Err(other) => flag = other,
+            }
+        }
+        full_fence(); // W7
+        flag
+    }
+
+    /// Whether so many bytes are free behind `tail`, by the reader's cursor as it is now, unchecked. It may be further: another thread of this end has
+    /// written more meanwhile.
+    pub fn has_room(&self, tail: u64, room: usize) -> bool {
+        let (used, size) = (tail.wrapping_sub(self.head_mark()), self.size() as u64);
+        used > size || used + room as u64 <= size
     }
 
     /// The futex that a writer waits on.
@@ -504,6 +527,22 @@ impl Ring {
     pub fn wake_writer(&self) -> bool {
         full_fence(); // R5
         Self::wake(&self.control.writer.waits)
+    }
+
+    /// As [`Ring::wake_writer`], of a reader that made space and nothing else: a writer that waits for more of it sleeps on.
+    #[inline(always)]
+    pub fn wake_writer_for_room(&self, rx: &RxCursor) -> bool {
+        full_fence(); // R5
+        let flag = self.control.writer.waits.load(Ordering::Relaxed);
+        flag != 0 && self.wake_for_room(rx, flag)
+    }
+
+    #[cold]
+    fn wake_for_room(&self, rx: &RxCursor, flag: u32) -> bool {
+        // A tail that is behind the writer's is of what another thread of its end has written since: then it is woken too early.
+        let tail = self.control.producer.tail.load(Ordering::Relaxed);
+        let waits_on = flag >= FUTEX_ROOM && tail.wrapping_sub(rx.head).saturating_add(flag.into()) > self.bytes.size() as u64;
+        !waits_on && Self::wake_up(&self.control.writer.waits, flag)
     }
 
     /// Whether a ring that holds `used` bytes counts as writable for one that found it full.

@@ -253,6 +253,35 @@ fn memory_files() -> usize {
     names.filter(|name| name.to_string_lossy().contains("slipway-memory")).count()
 }
 
+/// On one processor the receiver of a large message is not woken for each part of it, and its sender not for each part that was taken.
+#[test]
+fn large_messages_cross_on_one_processor() {
+    use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+    let all = sched_getaffinity(None).expect("this thread's processors");
+    let mut one = CpuSet::new();
+    one.set((0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu)).expect("there is one"));
+    sched_setaffinity(None, &one).expect("it is one of them");
+    let other = Other::start("echo");
+    for length in [97 << 10, 200_000, 1 << 20, 3_000_001] {
+        let bytes: Vec<u8> = (0..length).map(|i| (i % 251) as u8).collect();
+        let (sender, receiver) = ipc::channel::<Said>().expect("a channel");
+        for round in 0..10 {
+            other.tell(Bytes(bytes.clone()));
+            assert!(matches!(other.from.recv(), Ok(Bytes(got)) if got == bytes), "{length} bytes");
+            // One whose last part carries a sender, and one behind it.
+            other.tell(Numbered(round, 0, bytes.clone(), Some(sender.clone())));
+            other.tell(Number(round));
+            let Ok(Numbered(_, _, got, Some(back))) = other.from.recv() else { panic!("bytes and a sender were due") };
+            assert!(got == bytes, "{length} bytes");
+            back.send(Number(round)).expect("it is received");
+            assert_eq!((number(other.from.recv()), number(receiver.recv())), (round, round));
+        }
+    }
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
+    other.end();
+}
+
 /// Memory that is sent many times has one file here, and none once it is gone; its receiver has no file of it.
 #[test]
 fn memory_has_one_descriptor() {
@@ -271,6 +300,36 @@ fn memory_has_one_descriptor() {
     until("a file for each", || (20..60).contains(&memory_files()));
     drop(many);
     until("files of the other tests alone", || memory_files() < 20);
+    other.tell(End);
+    assert!(matches!(other.from.recv(), Ok(End)));
+    other.end();
+}
+
+/// Who receives memory again has it as it was sent, whatever was written before to where it was.
+#[test]
+fn memory_that_comes_again_is_as_it_was_sent() {
+    let other = Other::start("echo");
+    let bytes = |of: u8| vec![of; 300_000];
+    let mut memory = IpcSharedMemory::from_bytes(&bytes(0));
+    for round in 0..20u8 {
+        for of in 0..3 {
+            other.tell(Memory(memory.clone()));
+            let Ok(Memory(mut got)) = other.from.recv() else { panic!("memory was due") };
+            assert!(*got == bytes(round), "{round}, {of}");
+            if of > 0 {
+                #[allow(unsafe_code, reason = "the interface has an unsafe function")]
+                // SAFETY: this thread alone has the memory.
+                unsafe { got.deref_mut() }.fill(!round);
+            }
+        }
+        // What was received stays as it is when its sender writes.
+        other.tell(Memory(memory.clone()));
+        let Ok(Memory(kept)) = other.from.recv() else { panic!("memory was due") };
+        #[allow(unsafe_code, reason = "the interface has an unsafe function")]
+        // SAFETY: as above.
+        unsafe { memory.deref_mut() }.fill(round + 1);
+        assert!(*kept == bytes(round) && *memory == bytes(round + 1));
+    }
     other.tell(End);
     assert!(matches!(other.from.recv(), Ok(End)));
     other.end();

@@ -70,6 +70,7 @@ pub const FUNCTIONS: Functions = {
         slipway_may_trap,
         slipway_memory_lend,
         slipway_memory_reclaim,
+        slipway_memory_give_back,
         slipway_trap_calls,
     }
 };
@@ -198,12 +199,19 @@ pub unsafe extern "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, 
 }
 
 /// Sends a large message with a plain body in pieces, by a copy of a send right: the code, or -1, and nothing has happened, if it must be sent by
-/// [`slipway_msg`].
+/// [`slipway_msg`]. The caller sends other such messages, of `behind` bytes, at once: the receiver may not be woken before the last.
 ///
 /// # Safety
 /// The pieces can be read, and are [`PIECES`] at most.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize) -> Return {
+pub unsafe extern "C" fn slipway_send_pieces(
+    task: TaskId,
+    dest: Name,
+    id: i32,
+    pieces: *const Piece,
+    count: usize,
+    behind: usize,
+) -> Return {
     let mut bytes: [&[u8]; PIECES] = [&[]; PIECES];
     // SAFETY: the caller's promise.
     let pieces = unsafe { std::slice::from_raw_parts(pieces, count.min(PIECES)) };
@@ -211,7 +219,7 @@ pub unsafe extern "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, 
         // SAFETY: as above.
         *bytes = unsafe { std::slice::from_raw_parts(piece.at, piece.len) };
     }
-    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, &bytes[..pieces.len()]).unwrap_or(Code(-1)))
+    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, &bytes[..pieces.len()], behind).unwrap_or(Code(-1)))
 }
 
 /// What a call with descriptors came to: 0, or the number of its error.
@@ -294,6 +302,19 @@ pub unsafe extern "C" fn slipway_memory_lend(from: usize, len: usize, in_place: 
 pub extern "C" fn slipway_memory_reclaim(at: usize) {
     routine(|| {
         Task::current().reclaim(at);
+        Ok(())
+    });
+}
+
+/// Gives memory back: see [`Task::give_back`].
+///
+/// # Safety
+/// As there.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn slipway_memory_give_back(at: usize, len: usize, clean: bool) {
+    routine(|| {
+        // SAFETY: the caller's promise.
+        unsafe { Task::current().give_back(at, len, clean) };
         Ok(())
     });
 }

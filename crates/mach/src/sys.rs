@@ -74,7 +74,7 @@ functions! {
     "C" fn slipway_task_note_name_server(name: Name);
     "C" fn slipway_task_is_name_server(name: Name) -> c_int;
     "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, request: *const Request) -> Return;
-    "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize) -> Return;
+    "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize, behind: usize) -> Return;
     "C" fn slipway_port_descriptor(name: Name, fd: *mut c_int) -> Return;
     "C" fn slipway_port_import(sending: c_int, holder: c_int, name: *mut Name) -> c_int;
     "C" fn slipway_port_export(name: Name, sending: *mut c_int, holder: *mut c_int) -> c_int;
@@ -83,5 +83,6 @@ functions! {
     "C" fn slipway_may_trap(destination: Name, id: i32, signature: u64) -> c_int;
     "C" fn slipway_memory_lend(from: usize, len: usize, in_place: bool, at: *mut usize) -> c_int;
     "C" fn slipway_memory_reclaim(at: usize);
+    "C" fn slipway_memory_give_back(at: usize, len: usize, clean: bool);
     "C" fn slipway_trap_calls(name: Name, calls: *mut u64) -> Return;
 }

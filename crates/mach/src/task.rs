@@ -7,6 +7,7 @@ use crate::{
         call::{KERNEL_PORT, PIECES, Piece, Request, Special, Status, TaskId},
         option, typed,
     },
+    rights::arrived,
     sys::{self, Name, Return},
 };
 use std::{
@@ -188,13 +189,28 @@ impl Task {
         Code(unsafe { sys::slipway_msg(self.0, buffer.as_mut_ptr(), buffer.len(), request) })
     }
 
+    /// Receives a message behind what a vector holds, in the memory that it has there, as `request` says. It is longer by the message then.
+    pub(crate) fn receive_behind(&self, bytes: &mut Vec<u8>, request: &Request) -> Code {
+        let room = bytes.spare_capacity_mut();
+        let (at, len) = (room.as_mut_ptr().cast::<u8>(), room.len());
+        // SAFETY: the memory is the vector's, which is borrowed; nothing there is read before it is written.
+        let code = Code(unsafe { sys::slipway_msg(self.0, at, len, &raw const *request) });
+        if arrived(code).is_ok() && len >= HEADER {
+            // SAFETY: a message that was received begins with its header.
+            let size = unsafe { at.add(size_of::<u32>()).cast::<u32>().read_unaligned() } as usize;
+            // SAFETY: it was written as far as its header says, in the vector's memory.
+            unsafe { bytes.set_len(bytes.len() + size.min(len)) };
+        }
+        code
+    }
+
     /// Sends a large message with a plain body in pieces, by a copy of a send right, without a copy in between. None, and nothing has happened, if it must go
-    /// by [`Self::mach_msg`]: the port is in this process, say.
-    pub(crate) fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]]) -> Option<Code> {
+    /// by [`Self::mach_msg`]: the port is in this process, say. The caller sends others, of `behind` bytes, at once.
+    pub(crate) fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]], behind: usize) -> Option<Code> {
         let mut all = [Piece::NONE; PIECES];
         all.get_mut(..pieces.len())?.iter_mut().zip(pieces).for_each(|(piece, bytes)| *piece = (*bytes).into());
         // SAFETY: they are slices.
-        let code = Code(unsafe { sys::slipway_send_pieces(self.0, dest, id, all.as_ptr(), pieces.len()) });
+        let code = Code(unsafe { sys::slipway_send_pieces(self.0, dest, id, all.as_ptr(), pieces.len(), behind) });
         (code != Code(-1)).then_some(code)
     }
 

@@ -28,6 +28,17 @@ impl Task {
         Ok(at)
     }
 
+    /// Gives back `len` bytes at `at`, whole pages that a message may have brought. `clean`: one has, and they were not written to: then they may stay mapped, for
+    /// when the same memory comes again.
+    ///
+    /// # Safety
+    /// Nothing refers to the memory any more.
+    pub unsafe fn give_back(&self, at: usize, len: usize, clean: bool) {
+        let unmapped = self.lock().mapped.give_back(at, len, clean);
+        // Without the lock. SAFETY: the caller's promise, for this memory or for what was given back before.
+        unmapped.into_iter().for_each(|(at, len)| drop(unsafe { pages::deallocate(at, len) }));
+    }
+
     /// The memory at an address that [`Self::lend`] gave belongs to the program alone from here on. It stays where it is.
     pub fn reclaim(&self, at: usize) {
         let file = self.lock().lent.remove(at);

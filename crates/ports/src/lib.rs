@@ -4,7 +4,7 @@
 //!
 //! * [`abi`]: what libmach and its callers agree on; [`settings`]; [`dialect`]; [`semaphore`].
 //! * [`state`]: what a process knows of Mach, as bookkeeping without I/O.
-//! * [`objects`]: the kernel's objects behind rights; [`lent`]: memory that messages take along without a copy; [`account`]: what is held for a peer. * [`wire`]: what travels. * [`mod@line`]: one line. * [`routes`]: ports
+//! * [`objects`]: the kernel's objects behind rights; [`lent`]: memory that messages take along without a copy; [`account`]: what is held for a peer; [`mapped`]: memory of its that came before. * [`wire`]: what travels. * [`mod@line`]: one line. * [`routes`]: ports
 //!   between processes. * [`waiting`]: which threads wait. * [`dispatch`]: what arrives. * [`inspect`]: what a process tells of its ports.
 //! * [`lock`]: the process's one lock. * [`wait`]: waiting, which releases it; `watcher`: the library's own thread.
 //! * [`msg`]: `mach_msg`. * [`trap`]: calls in place of messages, between tasks of one process.
@@ -28,6 +28,7 @@ mod lending;
 pub mod lent;
 pub mod line;
 pub mod lock;
+pub mod mapped;
 pub mod msg;
 pub mod objects;
 pub mod process;

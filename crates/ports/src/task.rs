@@ -158,10 +158,10 @@ impl Task {
         }
     }
 
-    /// Sends a large message with a plain body in pieces: see [`msg::pieces`]. None, and nothing has happened, if it must go by [`Self::mach_msg`].
-    pub fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]]) -> Option<Code> {
+    /// Sends a large message with a plain body in pieces, and sends others of `behind` bytes at once: see [`msg::pieces`]. None, and nothing has happened, if it must go by [`Self::mach_msg`].
+    pub fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]], behind: usize) -> Option<Code> {
         let process = Process::made().filter(|process| process.address() == self.process)?;
-        msg::pieces::send_pieces(process, self.space, dest, id, pieces)
+        msg::pieces::send_pieces(process, self.space, dest, id, pieces, behind)
     }
 
     /// As [`Self::mach_msg`], for a task of a parent that fork left. Apart, so that the usual way saves no registers for it.

@@ -17,7 +17,7 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ),
     ("state", &["state/"]),
     ("the kernel's objects", &["objects.rs", "closer.rs", "lent.rs"]),
-    ("what is held for others", &["account.rs"]),
+    ("what is held for others", &["account.rs", "mapped.rs"]),
     ("what travels", &["wire/"]),
     ("lines", &["line/"]),
     ("routes", &["routes/"]),

@@ -4,9 +4,25 @@
 //! memory: a byte is read once for each use and never trusted to stay as it was read.
 #![allow(unsafe_code, clippy::disallowed_methods, reason = "the one place with raw shared memory")]
 
-use super::{AtomicU64, Ordering};
+use super::{AtomicU64, COPIED_AT_ONCE, Ordering};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
 use std::{io, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
+
+/// As `copy_nonoverlapping`.
+///
+/// # Safety
+/// As there.
+#[inline(always)]
+unsafe fn copy(mut from: *const u8, mut to: *mut u8, mut len: usize) {
+    // SAFETY: the pieces are those of the whole, which is the caller's promise.
+    unsafe {
+        while len > COPIED_AT_ONCE {
+            std::ptr::copy_nonoverlapping(from, to, COPIED_AT_ONCE);
+            (from, to, len) = (from.add(COPIED_AT_ONCE), to.add(COPIED_AT_ONCE), len - COPIED_AT_ONCE);
+        }
+        std::ptr::copy_nonoverlapping(from, to, len);
+    }
+}
 
 /// Types that are valid when all their bytes are zero, and stay valid whatever a peer writes.
 ///
@@ -174,8 +190,8 @@ impl Bytes {
         // SAFETY: `offset + a.len() <= len` and `b.len() <= len - a.len()`; the source is this
         // process's own memory, which no mapping of ours overlaps.
         unsafe {
-            std::ptr::copy_nonoverlapping(a.as_ptr(), self.start.as_ptr().add(offset), a.len());
-            std::ptr::copy_nonoverlapping(b.as_ptr(), self.start.as_ptr(), b.len());
+            copy(a.as_ptr(), self.start.as_ptr().add(offset), a.len());
+            copy(b.as_ptr(), self.start.as_ptr(), b.len());
         }
     }
 
@@ -232,8 +248,8 @@ impl Bytes {
         let (a, b) = to[..len].split_at_mut(len.min(self.len - offset));
         // SAFETY: as in `copy_in`, the other way round.
         unsafe {
-            std::ptr::copy_nonoverlapping(self.start.as_ptr().add(offset), a.as_mut_ptr(), a.len());
-            std::ptr::copy_nonoverlapping(self.start.as_ptr(), b.as_mut_ptr(), b.len());
+            copy(self.start.as_ptr().add(offset), a.as_mut_ptr(), a.len());
+            copy(self.start.as_ptr(), b.as_mut_ptr(), b.len());
         }
     }
 }

@@ -39,3 +39,13 @@ impl<T> std::ops::Deref for Padded<T> {
         &self.0
     }
 }
+
+/// The most bytes that are best copied in one go. A C library may copy more by one string instruction, which some processors carry out twenty times
+/// slower where the destination lies up to 63 bytes further into its page than the source: a ring's records come past such places.
+pub const COPIED_AT_ONCE: usize = 2048;
+
+/// As `extend_from_slice`, in pieces that are best copied.
+pub fn append(to: &mut Vec<u8>, from: &[u8]) {
+    to.reserve(from.len());
+    from.chunks(COPIED_AT_ONCE).for_each(|piece| to.extend_from_slice(piece));
+}

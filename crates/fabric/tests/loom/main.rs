@@ -14,11 +14,11 @@ use slipway_fabric::{
     sync::Ordering::{Relaxed, Release},
 };
 use slipway_fabric::{
-    ring::{CLOSED, OPEN, UNOPENED},
-    sync::{Lock, Mutex},
+    ring::{CLOSED, OPEN, Ring, UNOPENED},
+    sync::{AtomicU32, Lock, Mutex, Ordering},
 };
 use std::sync::Arc;
-use support::{Cell, check, ends, spawn};
+use support::{Cell, Reader, check, ends, spawn};
 
 #[test]
 fn bytes_are_published_before_they_are_read() {
@@ -85,6 +85,76 @@ fn a_writer_is_woken_once_there_is_room_enough() {
         });
         writer.write(&[5]);
         reading.join().unwrap();
+    });
+}
+
+/// Sleeps as `wait::for_line` does, until `room` bytes are free (W11, W13).
+fn sleep_for_room(ring: &Ring, tail: u64, room: usize) {
+    while !ring.has_room(tail, room) {
+        let flag = ring.arm_writer_for_room(room);
+        if !ring.has_room(tail, room) {
+            ring.writer_word().wait(flag, None);
+        }
+    }
+}
+
+/// Takes what is there byte by byte, and wakes the writer of each (R13).
+fn take(reader: &mut Reader, count: usize) {
+    for _ in 0..count {
+        assert!(reader.ring.available(&mut reader.cursor).unwrap() > 0);
+        reader.ring.release(&mut reader.cursor, 1);
+        assert!(!reader.ring.wake_writer_for_room(&reader.cursor), "nobody hears a bell");
+    }
+}
+
+#[test]
+fn a_writer_that_waits_for_much_room_is_woken_once_it_is_there() {
+    check(|| {
+        let (mut writer, mut reader) = ends(4);
+        assert_eq!(writer.try_write(&[1, 2, 3, 4]), 4);
+        let ring = writer.ring.clone();
+        let reading = spawn(move || take(&mut reader, 4));
+        sleep_for_room(&ring, 4, 4);
+        reading.join().unwrap();
+    });
+}
+
+#[test]
+fn writers_that_wait_for_different_room_are_each_woken() {
+    check(|| {
+        let (mut writer, mut reader) = ends(8);
+        assert_eq!(writer.try_write(&[1; 8]), 8);
+        // The second waits for less, and the reader never comes to what the first waits for before it is awake.
+        let (ring, first) = (writer.ring.clone(), writer.ring.clone());
+        let large = spawn(move || sleep_for_room(&first, 8, 6));
+        let small = spawn(move || sleep_for_room(&ring, 8, 4));
+        take(&mut reader, 4);
+        small.join().unwrap();
+        take(&mut reader, 2);
+        large.join().unwrap();
+    });
+}
+
+#[test]
+fn news_that_are_no_room_wake_a_writer_that_waits_for_it() {
+    check(|| {
+        let (mut writer, reader) = ends(4);
+        assert_eq!(writer.try_write(&[1, 2, 3, 4]), 4);
+        let closed = Arc::new(AtomicU32::new(0));
+        let closing = {
+            let closed = Arc::clone(&closed);
+            spawn(move || {
+                closed.store(1, Ordering::Release);
+                assert!(!reader.ring.wake_writer());
+            })
+        };
+        while closed.load(Ordering::Acquire) == 0 {
+            let flag = writer.ring.arm_writer_for_room(4);
+            if closed.load(Ordering::Acquire) == 0 {
+                writer.ring.writer_word().wait(flag, None);
+            }
+        }
+        closing.join().unwrap();
     });
 }
 

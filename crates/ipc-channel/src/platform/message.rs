@@ -10,6 +10,7 @@ use super::{
     receiver::{OsIpcReceiver, Senders},
     sender::OsIpcSender,
 };
+use slipway_fabric::sync::append;
 use slipway_mach::{
     abi::typed::Field,
     rights::{Error, Outgoing, Part, Plain, Received, Region, SendRight},
@@ -144,7 +145,11 @@ impl IpcMessage {
         let data = match plain.id {
             INLINE => {
                 let field = Field::at(plain.body, 0).ok().filter(Field::is_plain);
-                field.and_then(|field| plain.body.get(field.data)).map(<[u8]>::to_vec)
+                field.and_then(|field| plain.body.get(field.data)).map(|data| {
+                    let mut bytes = Vec::new();
+                    append(&mut bytes, data);
+                    bytes
+                })
             }
             PART | LAST => return Self::of_parts(unfinished.take(&plain)),
             _ => None,
@@ -184,17 +189,19 @@ pub(super) fn send(
 ) -> Result<(), Error> {
     let plain = channels.is_empty() && regions.is_empty();
     let message = match data.len() {
-        0..=INLINE_MAX if plain => return parts::send_bytes(to, INLINE, &[], data),
+        0..=INLINE_MAX if plain => return parts::send_bytes(to, INLINE, &[], data, 0),
         0..=INLINE_MAX => Outgoing::new(INLINE).bytes(data),
         INLINE_ABOVE..=PARTS_MAX => {
             let mark = Mark::new(data.len());
             let mut rest = data;
             while let Some((part, more)) = rest.split_at_checked(INLINE_MAX).filter(|(_, more)| !more.is_empty()) {
-                parts::send(to, PART, mark, part)?;
+                // What carries rights goes another way, behind the last part.
+                let behind = if plain { more.len() } else { more.len().saturating_sub(INLINE_MAX) };
+                parts::send(to, PART, mark, part, behind)?;
                 rest = more;
             }
             if plain {
-                return parts::send(to, LAST, mark, rest);
+                return parts::send(to, LAST, mark, rest, 0);
             }
             Outgoing::new(LAST).longs(&mark.words()).bytes(rest)
         }

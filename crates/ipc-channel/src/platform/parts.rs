@@ -7,6 +7,7 @@
 //! The next part of the message that had one last is received where it belongs: the head of its message lies on the bytes before it meanwhile.
 
 use super::message::INLINE_MAX;
+use slipway_fabric::sync::append;
 use slipway_mach::abi::{
     HEADER,
     typed::{Field, type_word},
@@ -81,21 +82,21 @@ pub(super) enum Taken {
     Whole(Option<Vec<u8>>),
 }
 
-/// Sends one part, or a last one of a message that carries nothing else.
-pub(super) fn send(to: &SendRight, id: i32, mark: Mark, part: &[u8]) -> Result<(), Error> {
+/// Sends one part, behind which come so many bytes in others, or a last one of a message that carries nothing else.
+pub(super) fn send(to: &SendRight, id: i32, mark: Mark, part: &[u8], behind: usize) -> Result<(), Error> {
     let [key, total] = mark.words().map(u64::to_le_bytes);
     let type_of_mark = type_word(types::INTEGER_64, 64, 2).to_le_bytes();
-    send_bytes(to, id, &[&type_of_mark, &key, &total], part)
+    send_bytes(to, id, &[&type_of_mark, &key, &total], part, behind)
 }
 
-/// Sends bytes as one item behind others, filled up to whole words.
-pub(super) fn send_bytes(to: &SendRight, id: i32, before: &[&[u8]], bytes: &[u8]) -> Result<(), Error> {
+/// Sends bytes as one item behind others, filled up to whole words. `behind` is as in [`send`].
+pub(super) fn send_bytes(to: &SendRight, id: i32, before: &[&[u8]], bytes: &[u8], behind: usize) -> Result<(), Error> {
     let type_of_bytes = type_word(types::BYTE, 8, bytes.len() as u32).to_le_bytes();
     let padding = &[0; 8][..bytes.len().next_multiple_of(8) - bytes.len()];
     let mut body: [&[u8]; 6] = [&[]; 6];
     body[..before.len()].copy_from_slice(before);
     body[3..].copy_from_slice(&[&type_of_bytes, bytes, padding]);
-    to.send_plain(id, &body, None)
+    to.send_plain_of(id, &body, behind)
 }
 
 /// A message of which some parts came.
@@ -111,15 +112,25 @@ struct Begun {
 pub(super) struct Expected {
     pub mark: Mark,
     begun: Begun,
-    /// How many of the bytes are the message's, and those of them that a receive may write to.
+    /// How many of the bytes are the message's, and those of them that a receive writes over.
     len: usize,
     covered: [u8; HEAD],
 }
 
 impl Expected {
-    /// Where the next message is received.
-    pub fn buffer(&mut self) -> &mut [u8] {
-        &mut self.begun.bytes[self.len - HEAD..]
+    /// Behind what the next message is received, in memory that is there.
+    pub fn bytes(&mut self) -> &mut Vec<u8> {
+        &mut self.begun.bytes
+    }
+
+    /// The message's bytes again, and `part` more, which lie there.
+    fn with(self, part: usize) -> Begun {
+        let Self { mut begun, len, covered, .. } = self;
+        let at = len - HEAD;
+        begun.bytes.truncate(len + part);
+        begun.bytes.resize(begun.bytes.len().max(len), 0);
+        begun.bytes[at..len].copy_from_slice(&covered);
+        begun
     }
 }
 
@@ -166,7 +177,7 @@ impl Unfinished {
             // A part is filled up to whole words.
             bytes.reserve_exact(room.min(ROOM_FIRST).next_multiple_of(8));
         }
-        bytes.extend_from_slice(part);
+        append(&mut bytes, part);
         self.parts += 1;
         self.keep(mark, Begun { bytes, latest: self.parts });
         self.latest = Some(mark);
@@ -205,23 +216,20 @@ impl Unfinished {
         }
         let mut begun = self.remove(mark.key);
         let covered = *begun.bytes.last_chunk()?;
-        begun.bytes.resize(len + left.min(INLINE_MAX).next_multiple_of(8), 0);
+        begun.bytes.reserve(left.min(INLINE_MAX).next_multiple_of(8));
+        begun.bytes.truncate(len - HEAD);
         Some(Expected { mark, begun, len, covered })
     }
 
     /// Nothing of it came.
     pub fn put_back(&mut self, expected: Expected) {
-        let Expected { mark, mut begun, len, covered } = expected;
-        begun.bytes.truncate(len);
-        begun.bytes[len - HEAD..].copy_from_slice(&covered);
-        self.keep(mark, begun);
+        self.keep(expected.mark, expected.with(0));
     }
 
     /// Its next part came, of so many bytes.
     pub fn put_part(&mut self, expected: Expected, part: usize, last: bool) -> Taken {
-        let Expected { mark, begun: Begun { mut bytes, .. }, len, covered } = expected;
-        bytes.truncate(len + part);
-        bytes[len - HEAD..len].copy_from_slice(&covered);
+        let mark = expected.mark;
+        let Begun { bytes, .. } = expected.with(part);
         if last {
             return Taken::Whole((bytes.len() as u64 == mark.total).then_some(bytes));
         }
@@ -233,7 +241,7 @@ impl Unfinished {
     /// The whole message, with its last part; None if some part is missing.
     pub fn finish(&mut self, mark: Mark, last: &[u8]) -> Option<Vec<u8>> {
         let mut message = self.remove(mark.key).bytes;
-        message.extend_from_slice(last);
+        append(&mut message, last);
         (message.len() as u64 == mark.total).then_some(message)
     }
 
@@ -285,9 +293,8 @@ mod tests {
 
     /// What a receive puts into the buffer of the expected part: a head, and the part.
     fn arrives(expected: &mut Expected, part: &[u8]) {
-        let buffer = expected.buffer();
-        buffer[..HEAD].fill(0xee);
-        buffer[HEAD..HEAD + part.len()].copy_from_slice(part);
+        expected.bytes().extend_from_slice(&[0xee; HEAD]);
+        expected.bytes().extend_from_slice(part);
     }
 
     #[test]
@@ -301,7 +308,7 @@ mod tests {
         unfinished.add(mark, &whole[HEAD - 1..10_000]);
         for (from, to) in [(10_000, 10_001), (10_001, 25_000)] {
             let mut expected = unfinished.expect().expect("much is to come");
-            assert_eq!(expected.buffer().len(), (HEAD + whole.len() - from).next_multiple_of(8));
+            assert!(expected.bytes().capacity() - expected.bytes().len() >= (HEAD + whole.len() - from).next_multiple_of(8));
             arrives(&mut expected, &whole[from..to]);
             assert!(matches!(unfinished.put_part(expected, to - from, false), Taken::Added));
             // Another message came instead, also one that says that it is the same.
@@ -324,7 +331,8 @@ mod tests {
         let lie = Mark { key: 2, total: u64::MAX };
         unfinished.add(lie, &whole);
         let mut expected = unfinished.expect().expect("much is to come");
-        assert_eq!(expected.buffer().len(), HEAD + INLINE_MAX);
+        assert!(expected.bytes().capacity() <= 2 * (whole.len() + HEAD + INLINE_MAX).max(ROOM_FIRST));
+        arrives(&mut expected, &[0; 8]);
         assert!(matches!(unfinished.put_part(expected, 8, true), Taken::Whole(None)));
     }
 

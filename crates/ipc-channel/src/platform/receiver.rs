@@ -87,7 +87,7 @@ impl Incoming {
         mut expected: Expected,
     ) -> Result<Option<Self>, Error> {
         let (mark, other) = (expected.mark, &mut *unfinished);
-        let arrived = right.receive_plain_into(patience.left(), expected.buffer(), |message| match mark.expects(&message) {
+        let arrived = right.receive_plain_behind(patience.left(), expected.bytes(), |message| match mark.expects(&message) {
             Some(part) => Ok(part),
             None => Err(Self::plain(message, other)),
         });

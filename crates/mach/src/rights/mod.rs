@@ -74,7 +74,7 @@ fn reception(name: u32, timeout: Option<Duration>, size: usize, options: u32) ->
 }
 
 /// Whether a message was received, if perhaps something in it found no place.
-fn arrived(code: Code) -> Result<(), Error> {
+pub(crate) fn arrived(code: Code) -> Result<(), Error> {
     let body_error = code.0 & 0xffff_c0ffu32 as i32 == Code::RCV_BODY_ERROR.0;
     if code == Code::SUCCESS || body_error { Ok(()) } else { Err(Error { tried: "receiving a message", code }) }
 }
@@ -129,20 +129,22 @@ impl ReceiveRight {
         receive_plain((self.task(), self.0.name), timeout, plain)
     }
 
-    /// As [`Self::receive_plain`], into a buffer of the caller's, all of which may be written to. None, and nothing was received, if the message is longer.
+    /// As [`Self::receive_plain`], behind what a vector holds, in the memory that it has there: it has the message's header and body then. None, and nothing was
+    /// received, if the message is longer.
     ///
     /// # Errors
     /// A code of `mach_msg`.
-    pub fn receive_plain_into<T>(
+    pub fn receive_plain_behind<T>(
         &self,
         timeout: Option<Duration>,
-        buffer: &mut [u8],
+        bytes: &mut Vec<u8>,
         plain: impl FnOnce(Plain<'_>) -> T,
     ) -> Result<Option<Arrived<T>>, Error> {
-        let request = reception(self.0.name, timeout, buffer.len(), option::RCV_LARGE);
-        match self.0.task.mach_msg(buffer, &request) {
+        let before = bytes.len();
+        let request = reception(self.0.name, timeout, bytes.capacity() - before, option::RCV_LARGE);
+        match self.0.task.receive_behind(bytes, &request) {
             Code::RCV_TOO_LARGE => Ok(None),
-            code => arrived(code).map(|()| Some(see_plain(self.0.task, buffer, plain))),
+            code => arrived(code).map(|()| Some(see_plain(self.0.task, &bytes[before..], plain))),
         }
     }
 
@@ -193,7 +195,16 @@ impl SendRight {
     /// # Errors
     /// A code of `mach_msg`.
     pub fn send_plain(&self, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
-        outgoing::send_plain(self.0.task, self.0.name, id, body, timeout)
+        outgoing::send_plain(self.0.task, self.0.name, id, body, timeout, 0)
+    }
+
+    /// As [`Self::send_plain`] without a time-out, of one of several messages that are of use only together: the caller sends those behind it, with bodies of
+    /// `behind` bytes, at once. The receiver may not be woken before the last of them, whose `behind` is 0.
+    ///
+    /// # Errors
+    /// A code of `mach_msg`.
+    pub fn send_plain_of(&self, id: i32, body: &[&[u8]], behind: usize) -> Result<(), Error> {
+        outgoing::send_plain(self.0.task, self.0.name, id, body, None, behind)
     }
 
     /// As [`Self::send`], with memory out of line as the message's last item: the receiver gets pages of its own with these bytes.

@@ -38,10 +38,17 @@ fn header(bits: u32, dest: u32, reply: u32, id: i32) -> [u8; HEADER] {
 /// The least bytes of a body for which it is worth it to send the pieces from where they lie.
 const LARGE: usize = 2048;
 
-/// Sends a message of plain data by a send right, which stays.
-pub(super) fn send_plain(task: Task, dest: u32, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
+/// Sends a message of plain data by a send right, which stays. `behind`: how much the caller sends at once behind it.
+pub(super) fn send_plain(
+    task: Task,
+    dest: u32,
+    id: i32,
+    body: &[&[u8]],
+    timeout: Option<Duration>,
+    behind: usize,
+) -> Result<(), Error> {
     let large = timeout.is_none() && body.iter().map(|piece| piece.len()).sum::<usize>() >= LARGE;
-    if let Some(code) = large.then(|| task.send_pieces(dest, id, body)).flatten() {
+    if let Some(code) = large.then(|| task.send_pieces(dest, id, body, behind)).flatten() {
         return sent(code);
     }
     let mut buffer = BUFFER.take();

@@ -12,7 +12,7 @@ use std::io;
 pub struct Region {
     at: usize,
     len: usize,
-    /// Whether it is lent: [`OWN`], [`LENDING`] or [`LENT`].
+    /// Whether it is lent, or as it was received: [`OWN`], [`LENDING`], [`LENT`] or [`RECEIVED`].
     state: AtomicU8,
 }
 
@@ -22,6 +22,8 @@ const OWN: u8 = 0;
 const LENDING: u8 = 1;
 /// It is.
 const LENT: u8 = 2;
+/// It is not, and nothing has asked to write to it since a message brought it.
+const RECEIVED: u8 = 3;
 
 impl Region {
     /// Fresh zeroed memory.
@@ -53,7 +55,7 @@ impl Region {
     /// As [`Self::lent`]. The memory can be sent all the same.
     pub fn lend(&self) -> io::Result<()> {
         let change = |from, to| self.state.compare_exchange(from, to, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        if !change(OWN, LENDING) {
+        if !change(OWN, LENDING) && !change(RECEIVED, LENDING) {
             return Ok(());
         }
         let mut at = 0;
@@ -94,7 +96,7 @@ impl Region {
     /// # Safety
     /// The `len` bytes at `at` can be read and belong to nobody else.
     pub(super) unsafe fn new(at: usize, len: usize) -> Self {
-        Self::at(at, len)
+        Self { at, len, state: AtomicU8::new(RECEIVED) }
     }
 }
 
@@ -124,10 +126,11 @@ impl AsRef<[u8]> for Region {
 
 impl Drop for Region {
     fn drop(&mut self) {
+        let state = *self.state.get_mut();
         self.reclaim();
         if let Some(len) = pages::whole_pages(self.len).filter(|len| *len > 0) {
             // SAFETY: it is this value's, whose borrows are over.
-            let _ = unsafe { pages::deallocate(self.at, len) };
+            unsafe { sys::slipway_memory_give_back(self.at, len, state == RECEIVED) };
         }
     }
 }

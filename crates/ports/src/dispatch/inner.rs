@@ -3,6 +3,7 @@
 use super::{served::Served, shortcuts::Shortcuts};
 use crate::{
     lent::Lent,
+    mapped::Mapped,
     routes::Routes,
     state::{Home, LineId, PortId, SetId},
     waiting::{For, Waiting, receivers},
@@ -18,6 +19,8 @@ pub struct Inner {
     pub waiting: Waiting,
     /// Memory that messages take along.
     pub lent: Lent,
+    /// Memory that messages brought.
+    pub mapped: Mapped,
     /// The library's own task.
     pub served: Served,
     /// Messages received by this process.

@@ -329,6 +329,7 @@ impl Inner {
             self.wake_line_senders(id);
         }
         self.take_down(id);
+        self.mapped.forget_gone();
     }
 
     /// A record came over a line that rings its bell: it is hot from now on.

@@ -29,7 +29,7 @@ use slipway_fabric::{
     descriptor::Reserved,
     ring::{Ring, RxCursor, TxCursor},
     segment::Segment,
-    spin::SpinHistory,
+    spin::{SpinHistory, SpinStrategy, processor},
 };
 use std::{collections::VecDeque, io, os::fd::AsFd, sync::Arc};
 
@@ -321,17 +321,23 @@ impl Line {
         Ok(())
     }
 
-    /// As [`Line::write_plain`], of a body in pieces.
+    /// As [`Line::write_plain`], of a body in pieces. The reader is not woken.
     pub fn write_pieces(&mut self, record: &wire::Record, pieces: &[&[u8]]) -> Result<(), Corrupt> {
         self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0)?;
         pieces.iter().for_each(|piece| self.segment.tx.fill_on(&mut self.tx, piece));
-        self.publish();
+        self.segment.tx.publish(&self.tx);
         Ok(())
     }
 
     #[inline(always)]
     pub(super) fn publish(&mut self) {
         self.segment.tx.publish(&self.tx);
+        self.wake_reader();
+    }
+
+    /// Wakes a reader that sleeps.
+    #[inline(always)]
+    pub fn wake_reader(&self) {
         if self.segment.tx.wake_reader() {
             self.ring_bell();
         }
@@ -342,6 +348,11 @@ impl Line {
     pub fn ring_bell(&self) {
         // A full socket is full of bells.
         let _ = objects::send(self.bell.as_fd(), &[&[1]], &[]);
+    }
+
+    /// Whether the other end was last seen on the processor of this thread, or not yet.
+    pub fn shares_processor(&self) -> bool {
+        self.segment.strategy(processor()) != SpinStrategy::Spin
     }
 
     /// The record at the front of the ring, if there is one: checked to lie there whole.
@@ -378,7 +389,7 @@ impl Line {
     pub fn consume(&mut self, record: &wire::Record) {
         let len = wire::RECORD + record.body as usize + record.items as usize;
         self.segment.rx.release(&mut self.rx, len);
-        if self.segment.rx.wake_writer() {
+        if self.segment.rx.wake_writer_for_room(&self.rx) {
             self.ring_bell();
         }
     }

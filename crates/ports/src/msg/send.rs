@@ -13,7 +13,7 @@ use crate::{
     routes::{send::Refused, write::space_for},
     signals,
     state::{Home, Right, SpaceId, message::Message},
-    wait,
+    wait::{self, Need},
 };
 use slipway_fabric::spin::now;
 
@@ -171,7 +171,10 @@ fn hand_in<'a, F: Format>(
                 return pseudo_receive::<F>(guard, space, message, buffer, request, Code::SEND_TIMED_OUT);
             }
             Refused::Queue(port, message) => (wait::for_queue(guard, port, deadline), message),
-            Refused::Line(number, slot, message) => (wait::for_line(guard, number, slot, space_for(&message), deadline), message),
+            Refused::Line(number, slot, message) => {
+                let (len, fds) = space_for(&message);
+                (wait::for_line(guard, number, slot, Need { len, behind: 0, fds }, deadline), message)
+            }
             Refused::Socket(port, message) => (wait::for_socket(guard, port, deadline), message),
         };
         if request.option & option::SEND_INTERRUPT != 0 && signals::have_interrupted() {

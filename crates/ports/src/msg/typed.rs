@@ -14,7 +14,7 @@ use crate::{
 use slipway_abi::typed::{DEALLOCATE, Descriptor, Field, NAME_MASK, set_word, word};
 use slipway_fabric::sync::pages;
 use smallvec::SmallVec;
-use std::{os::fd::AsFd, sync::Arc};
+use std::sync::Arc;
 
 /// `MACH_MSG_IPC_SPACE`: there was no name for a right.
 pub(super) const IPC_SPACE: i32 = 0x2000;
@@ -184,7 +184,7 @@ pub fn copyout(inner: &mut Inner, space: SpaceId, body: &mut [u8], items: Items)
                 }
             }
             Item::PortArray { at, rights } => set_word(body, at as usize, place_rights(inner, space, rights, &mut lost)),
-            Item::Memory { at, memory } => set_word(body, at as usize, place_memory(&memory, &mut lost)),
+            Item::Memory { at, memory } => set_word(body, at as usize, place_memory(inner, &memory, &mut lost)),
         }
     }
     if lost == 0 { Ok(()) } else { Err(Code(Code::RCV_BODY_ERROR.0 | lost)) }
@@ -196,17 +196,17 @@ pub(super) fn place_rights(inner: &mut Inner, space: SpaceId, rights: Vec<Right>
     for right in rights {
         names.extend(place_right(inner, space, right, lost, IPC_SPACE).to_le_bytes());
     }
-    place(&names).unwrap_or_else(|| note(lost, VM_SPACE))
+    place(inner, &names).unwrap_or_else(|| note(lost, VM_SPACE))
 }
 
 /// Puts bytes into fresh memory of this process: its address.
-pub(super) fn place_memory(memory: &Memory, lost: &mut i32) -> u64 {
+pub(super) fn place_memory(inner: &mut Inner, memory: &Memory, lost: &mut i32) -> u64 {
     let address = match memory {
-        Memory::Bytes(bytes) => place(bytes),
+        Memory::Bytes(bytes) => place(inner, bytes),
         Memory::Lost(_) => None,
         Memory::Pages(file, len) => {
             let len = pages::whole_pages(*len as usize);
-            len.and_then(|len| pages::map_private(file.as_fd(), len).ok()).map(|at| at as u64)
+            len.and_then(|len| inner.mapped.place(file, len).ok()).map(|at| at as u64)
         }
     };
     address.unwrap_or_else(|| note(lost, VM_SPACE))
@@ -240,11 +240,12 @@ fn living(inner: &mut Inner, right: Right) -> Right {
 }
 
 /// Fresh memory of this process with the bytes in it; null for none.
-fn place(bytes: &[u8]) -> Option<u64> {
+fn place(inner: &mut Inner, bytes: &[u8]) -> Option<u64> {
     if bytes.is_empty() {
         return Some(0);
     }
     let at = pages::allocate(None, pages::whole_pages(bytes.len())?).ok()?;
+    inner.mapped.forget(at);
     #[allow(unsafe_code, reason = "fresh memory")]
     // SAFETY: it was just made, and nobody has its address.
     unsafe { pages::write(at, bytes) }.ok()?;

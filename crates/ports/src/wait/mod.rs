@@ -12,7 +12,7 @@ pub(crate) mod turn;
 
 pub use follow::{for_queue, for_turn};
 pub use lead::{Hands, for_message, for_next};
-pub use line::for_line;
+pub use line::{Need, for_line};
 pub use socket::for_socket;
 pub(crate) use thread::leave_all;
 pub use thread::{Ended, HasMessage};

@@ -176,7 +176,7 @@ pub fn give(inner: &mut Inner, space: SpaceId, body: &[u8], items: Items, to: &m
                 // What has no size here has no place.
                 let size = u32::try_from(field.of.size());
                 let memory = if size.is_ok() { memory } else { Memory::Lost(field.of.size()) };
-                let address = typed::place_memory(&memory, &mut lost);
+                let address = typed::place_memory(inner, &memory, &mut lost);
                 let how = [1, VIRTUAL_COPY, 0, kind::OOL];
                 describe(&mut to[at..at + OUT_OF_LINE], address, how, size.unwrap_or(0));
                 (at, count) = (at + OUT_OF_LINE, count + 1);
