@@ -101,7 +101,10 @@ impl Routes {
     /// The other end of a line says that others have the sending end of the port at a slot here, or shows it: so others may have given it that.
     pub(crate) fn share_slot(&mut self, line: LineId, slot: u32) {
         let Some(line) = self.lines.get_mut(line) else { return };
-        line.in_ends.take(slot).into_iter().for_each(Ends::hang_up);
+        let Some(Some(it)) = line.ins.get(slot as usize) else { return };
+        if it.dead {
+            line.in_ends.take(slot).into_iter().for_each(Ends::hang_up);
+        }
         let port = line.in_slot(slot).map(|it| it.port);
         port.into_iter().for_each(|port| self.share(port));
     }

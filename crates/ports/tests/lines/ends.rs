@@ -287,3 +287,91 @@ fn a_receive_right_that_is_taken_back_leaves_its_ends_alone() {
     tools::until("all is read", || line.unread() == 0);
     assert!(!line.is_closed() && !objects::hung_up(&port.s));
 }
+
+/// The new owner has not read who else has a right, and takes no note of it any more.
+#[test]
+fn other_holders_are_counted_where_a_right_is_that_was_taken_back() {
+    let door = Port::new();
+    let (line, to, _) = line_to(&door, receive_right());
+    let port = moving(to);
+    let (_s, holder) = peer::passed_on(port);
+    close(&line, 0);
+    let (record, _, fds) = Line::take(&door.r).read();
+    assert_eq!(record.id, 96);
+    let pipe = |fd: &OwnedFd| rustix::fs::fstat(fd).expect("a pipe").st_ino;
+    assert!(fds.iter().any(|fd| pipe(fd) == pipe(&holder)));
+}
+
+/// It lay in the line when the port moved on.
+#[test]
+fn what_counts_other_holders_follows_the_port() {
+    let (own, port, to) = (receive_right(), Port::new(), Port::new());
+    let mut line = line_of_ours(own);
+    let luggage = Luggage { onces: 0, flags: flags::COUNTED, ..luggage() };
+    let (record, rest) = with_right(message(0, 98), WireRight { form: form::RECEIVE, value: 2 }, luggage.as_bytes(), 2);
+    line.write(&record, &rest, &[port.r.as_fd(), port.s.as_fd()]);
+    let name = receive(own).u32(40);
+    let (pipe, write) = objects::holder_pipe().expect("a pipe");
+    let watch = Record { kind: kind::WATCH, target: 2, fds: 1, ..Record::default() };
+    line.write_quietly(&watch, &[], &[pipe.as_fd()]);
+    drop(pipe);
+    let (elsewhere, _pipe) = to.give();
+    let moves = Msg::new(56, (elsewhere, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[name]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    let _next = Line::take(&to.r);
+    line.ring();
+    let (_, fds) = next(&mut Line::take(&port.r), kind::WATCH);
+    assert!(fds.len() == 1 && !objects::hung_up(&write) && !line.is_closed());
+}
+
+/// It is not to stand for two ports.
+#[test]
+fn ends_that_came_from_a_peer_as_anothers_are_not_used_again() {
+    let door = Port::new();
+    let own = receive_right();
+    let (mut line, to, token) = line_to(&door, own);
+    let (first, right, fds) = given(&mut line, to);
+    die(&mut line, first, right.value);
+    let (_read, write) = objects::holder_pipe().expect("a pipe");
+    let once = Record { kind: kind::ONCE, target: token, id: 93, ..Record::default() };
+    let (record, rest) = with_right(once, WireRight { form: form::SEND, value: 0 }, &[], 2);
+    line.write(&record, &rest, &[fds[0].as_fd(), write.as_fd()]);
+    let name = receive(own).u32(40);
+    leave(&mut line, right.value, flag::KEPT);
+    let (_, again, others) = given(&mut line, to);
+    assert_eq!((again.form, again.value, others.len()), (form::FIRST_LINE_RIGHT, right.value, 1));
+    assert!(objects::hung_up(&fds[0]));
+    assert_ne!(send(&Msg::new(95, (name, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+}
+
+/// That others have the port lies behind what the peer has yet to take back, and it is stopped.
+#[test]
+fn a_peer_that_stops_keeps_no_other_from_a_port() {
+    let (door, other) = (Port::new(), Port::new());
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let (_, right, fds) = given(&mut line, to);
+    let (moves_away, second, _) = given(&mut line, to);
+    line.write_quietly(&message(second.value, 70), &[], &[]);
+    let (elsewhere, _pipe) = other.give();
+    let moves = Msg::new(56, (elsewhere, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[moves_away]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    let (pipe, _write) = objects::holder_pipe().expect("a pipe");
+    line.write(&Record { kind: kind::WATCH, target: right.value, fds: 1, ..Record::default() }, &[], &[pipe.as_fd()]);
+    let mut third = Line::make(&fds[0]);
+    third.write(&message(0, 71), &[], &[]);
+    tools::until("it is taken", || third.unread() == 0);
+}
+
+/// A message whose file finds no place is lost: what it says of ends would be true at one end of the line alone.
+#[test]
+fn a_message_that_may_be_lost_says_nothing_of_ends() {
+    let door = Port::new();
+    let (mut line, to, _) = line_to(&door, receive_right());
+    let (task, port) = (Task::current(), receive_right());
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    let large = Msg::new(96, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]).bytes(&[1; 100_000]);
+    assert_eq!(send(&large), Code::SUCCESS);
+    let (record, _, fds) = line.read();
+    assert_ne!(record.flags & flag::SPILLED, 0);
+    assert_eq!(fds.len(), 4, "the file, the ends, and a pipe for the send right");
+}
