@@ -7,7 +7,6 @@ use crate::{
         call::{KERNEL_PORT, PIECES, Piece, Request, Special, Status, TaskId},
         option, typed,
     },
-    rights::arrived,
     sys::{self, Name, Return},
 };
 use std::{
@@ -82,6 +81,11 @@ impl Default for Task {
     fn default() -> Self {
         Self::current()
     }
+}
+
+/// Whether a message was received, if perhaps something in it found no place.
+pub(crate) fn has_arrived(code: Code) -> bool {
+    code == Code::SUCCESS || code.0 & 0xffff_c0ffu32 as i32 == Code::RCV_BODY_ERROR.0
 }
 
 impl Task {
@@ -195,7 +199,7 @@ impl Task {
         let (at, len) = (room.as_mut_ptr().cast::<u8>(), room.len());
         // SAFETY: the memory is the vector's, which is borrowed; nothing there is read before it is written.
         let code = Code(unsafe { sys::slipway_msg(self.0, at, len, &raw const *request) });
-        if arrived(code).is_ok() && len >= HEADER {
+        if has_arrived(code) && len >= HEADER {
             // SAFETY: a message that was received begins with its header.
             let size = unsafe { at.add(size_of::<u32>()).cast::<u32>().read_unaligned() } as usize;
             // SAFETY: it was written as far as its header says, in the vector's memory.

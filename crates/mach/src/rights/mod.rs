@@ -24,7 +24,7 @@ pub use region::Region;
 use crate::{
     Request,
     abi::{Code, notify, option, right, types},
-    task::Task,
+    task::{Task, has_arrived},
 };
 use outgoing::milliseconds;
 use owned::{Name, trying};
@@ -73,10 +73,8 @@ fn reception(name: u32, timeout: Option<Duration>, size: usize, options: u32) ->
     }
 }
 
-/// Whether a message was received, if perhaps something in it found no place.
-pub(crate) fn arrived(code: Code) -> Result<(), Error> {
-    let body_error = code.0 & 0xffff_c0ffu32 as i32 == Code::RCV_BODY_ERROR.0;
-    if code == Code::SUCCESS || body_error { Ok(()) } else { Err(Error { tried: "receiving a message", code }) }
+fn arrived(code: Code) -> Result<(), Error> {
+    if has_arrived(code) { Ok(()) } else { Err(Error { tried: "receiving a message", code }) }
 }
 
 /// Receives a message: what `plain` makes of it if it is plain, else the message as a value.
