@@ -6,89 +6,14 @@
 //!
 //! A `Ring` does no waiting: it says whether the peer must be woken, and the caller owns the bell.
 
+mod control;
+
 pub use crate::cursor::{RxCursor, TxCursor};
 use crate::{
     Corrupt,
-    sync::{AtomicU32, AtomicU64, Bytes, FutexWord, Ordering, Padded, Shared, full_fence},
+    sync::{Bytes, FutexWord, Ordering, Shared, full_fence},
 };
-
-/// The words of one direction, as they lie in the segment. Each group is written by one end
-/// (the `waits` flags: set by one end, cleared by either), on cache lines of its own.
-#[derive(Debug, Default)]
-#[repr(C)]
-pub struct RingControl {
-    producer: Padded<Producer>,
-    consumer: Padded<Consumer>,
-    reader: Padded<ReaderFlags>,
-    writer: Padded<WriterFlags>,
-}
-
-#[derive(Debug, Default)]
-#[repr(C)]
-struct Producer {
-    /// Position after the last byte written. Paired with R1 (SYNC POINT: publish).
-    tail: AtomicU64,
-    /// Position that lies at offset 0 of the area; changes only while the ring is empty.
-    base: AtomicU64,
-    /// Bytes that went over the socket before the ring opened; valid once `state` is not 0.
-    start: AtomicU64,
-    /// [`UNOPENED`], [`OPEN`] or [`CLOSED`].
-    state: AtomicU32,
-    /// How many messages with descriptors were sent beside the ring so far (wraps).
-    attachments: AtomicU32,
-    /// Counts the events on the socket that the reader should look for (wraps).
-    hint: AtomicU32,
-}
-
-#[derive(Debug, Default)]
-#[repr(C)]
-struct Consumer {
-    /// Position up to which the reader is done. Paired with W1 (SYNC POINT: release).
-    head: AtomicU64,
-}
-
-#[derive(Debug, Default)]
-#[repr(C)]
-struct ReaderFlags {
-    /// [`SLEEPS`]: the reader sleeps, or will before it looks again. [`TIMED_WAIT`]: it looks again in a
-    /// moment anyway. [`FUTEX_WAIT`]: it sleeps on this word.
-    waits: FutexWord,
-    /// 1: the reader wants the rest of the stream on the socket (see `docs/ring-abi.md`, "Giving back").
-    gives_back: AtomicU32,
-    /// 1: the reader wants a bell for each write (W12).
-    hears_all: AtomicU32,
-}
-
-#[derive(Debug, Default)]
-#[repr(C)]
-struct WriterFlags {
-    /// 1: the writer sleeps until there is space. [`FUTEX_WAIT`]: it sleeps on this word. [`FUTEX_ROOM`] and more: it does until so many bytes are free.
-    waits: FutexWord,
-}
-
-// SAFETY: atomics of integers only, padded to whole cache lines.
-#[cfg(not(loom))]
-#[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
-unsafe impl crate::sync::Zeroed for RingControl {}
-
-/// `state` of a ring whose writer has not begun to use it.
-pub const UNOPENED: u32 = 0;
-/// `state` of a ring in use.
-pub const OPEN: u32 = 1;
-/// `state` of a ring after whose `tail` the stream goes on over the socket.
-pub const CLOSED: u32 = 2;
-
-/// `waits` of a reader that is to be woken for the next byte.
-pub const SLEEPS: u32 = 1;
-/// `waits` of a reader that is to be woken when half of the ring is full, or when the writer's end
-/// itself waits for something.
-pub const TIMED_WAIT: u32 = 2;
-
-/// `waits` of a reader or writer that sleeps on the word itself (futex(2)): no bell of another kind is needed.
-pub const FUTEX_WAIT: u32 = 3;
-
-/// The least `waits` of a writer that sleeps on the word itself, and is to be woken for free space only once there are so many bytes of it.
-pub const FUTEX_ROOM: u32 = 4;
+pub use control::{CLOSED, FUTEX_ROOM, FUTEX_WAIT, OPEN, RingControl, SLEEPS, TIMED_WAIT, UNOPENED};
 
 /// A writer that finds the ring empty begins again at the front of the area once it is this far
 /// in, so that light traffic touches little memory and stays in cache.
