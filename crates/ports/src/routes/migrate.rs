@@ -67,7 +67,8 @@ impl Routes {
                 _ if is_held => line.post(look, Vec::new()),
                 _ => line.post_quietly(look),
             }
-            if waits || why == Closed::Moved {
+            // A holder hears of it from its watcher, whatever lies in the ring ahead of the record.
+            if waits || is_held || why == Closed::Moved {
                 line.ring_bell();
             }
         }
