@@ -107,7 +107,7 @@ skip "$memory" a_ring_without_memory_is_a_smaller_one
 run fabric "*"
 skip "$robust" stream::lock::
 run transport "*lib"
-skip "$cookie" sockets_are_told_apart a_receive_right_that_cannot_be_listened_to_arrives_dead a_process_that_leaves_takes_nothing_back
+skip "$cookie" sockets_are_told_apart a_receive_right_that_cannot_be_listened_to_arrives_dead a_process_that_leaves_takes_nothing_back a_port_that_anything_else_knows_is_ended_in_order a_port_that_died_is_polled_no_more
 run ports "*lib"
 skip "$cookie" between_processes
 run ports test within_a_task what_was_taken changes_wake every_waiter_hears a_waiting_thread_gets receivers_that_give_up any_sequence_follows
