@@ -111,7 +111,7 @@ skip "$cookie" sockets_are_told_apart a_receive_right_that_cannot_be_listened_to
 run ports "*lib"
 skip "$cookie" between_processes
 run ports test within_a_task what_was_taken changes_wake every_waiter_hears a_waiting_thread_gets receivers_that_give_up any_sequence_follows
-skip "$cookie" a_right_is_found_as_often_as_it_is_looked_for
+skip "$cookie" a_right_is_found_as_often_as_it_is_looked_for an_event_loop_waits_on_the_descriptor
 skip "$copies" an_item_has_as_many_bytes_as_it_says
 run mach "*"
 run mig "*lib"
