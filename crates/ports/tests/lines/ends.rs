@@ -288,6 +288,12 @@ fn a_receive_right_that_is_taken_back_leaves_its_ends_alone() {
     assert!(!line.is_closed() && !objects::hung_up(&port.s));
 }
 
+/// Whether they are ends of one pipe.
+fn is_same(one: &OwnedFd, other: &OwnedFd) -> bool {
+    let file = |fd: &OwnedFd| rustix::fs::fstat(fd).expect("a pipe").st_ino;
+    file(one) == file(other)
+}
+
 /// The new owner has not read who else has a right, and takes no note of it any more.
 #[test]
 fn other_holders_are_counted_where_a_right_is_that_was_taken_back() {
@@ -298,11 +304,10 @@ fn other_holders_are_counted_where_a_right_is_that_was_taken_back() {
     close(&line, 0);
     let (record, _, fds) = Line::take(&door.r).read();
     assert_eq!(record.id, 96);
-    let pipe = |fd: &OwnedFd| rustix::fs::fstat(fd).expect("a pipe").st_ino;
-    assert!(fds.iter().any(|fd| pipe(fd) == pipe(&holder)));
+    assert!(fds.iter().any(|fd| is_same(fd, &holder)));
 }
 
-/// It lay in the line when the port moved on.
+/// It lies in the line when the port moves on; seldom, a thread of the library has read it before.
 #[test]
 fn what_counts_other_holders_follows_the_port() {
     let (own, port, to) = (receive_right(), Port::new(), Port::new());
@@ -318,10 +323,14 @@ fn what_counts_other_holders_follows_the_port() {
     let (elsewhere, _pipe) = to.give();
     let moves = Msg::new(56, (elsewhere, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[name]);
     assert_eq!(send(&moves), Code::SUCCESS);
-    let _next = Line::take(&to.r);
+    let mut next_owner = Line::take(&to.r);
+    let (_, _, mut fds) = next_owner.read();
     line.ring();
-    let (_, fds) = next(&mut Line::take(&port.r), kind::WATCH);
-    assert!(fds.len() == 1 && !objects::hung_up(&write) && !line.is_closed());
+    if !fds.iter().any(|fd| is_same(fd, &write)) {
+        (_, fds) = next(&mut Line::take(&port.r), kind::WATCH);
+        assert_eq!(fds.len(), 1);
+    }
+    assert!(!objects::hung_up(&write) && !line.is_closed());
 }
 
 /// It is not to stand for two ports.
