@@ -147,6 +147,7 @@ impl Inner {
                 }
             }
             kind::BYE => self.heard_bye(number),
+            kind::FORGET => line.heard_forget(target, record.flags & flag::LOST != 0)?,
             _ => return Err(Corrupt { what: "record kind" }),
         }
         Ok(true)
@@ -281,7 +282,7 @@ impl Inner {
                 line.spent += message.len;
             }
             // It may have to be opened.
-            line.spend_on(message.bundle.as_ref().map_or(0, |bundle| 2 * bundle.identities.len()));
+            line.spend_on(message.bundle.as_ref().map_or(0, |bundle| 2 * bundle.words.len()));
         }
         Ok(parsed)
     }

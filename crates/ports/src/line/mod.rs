@@ -8,6 +8,7 @@ pub mod awaited;
 pub mod ends;
 pub mod outbox;
 pub mod parts;
+pub mod remembered;
 mod slots;
 pub mod table;
 pub mod token;
@@ -22,6 +23,7 @@ use crate::{
 use ends::KeptEnds;
 use parts::{Awaited, Kept, Pending};
 pub use parts::{GONE, InSlot, NO_SLOT, OutFd, OutSlot, Peer, Stall, Token, Unread, is_promised};
+use remembered::Remembered;
 use rustix::io::Errno;
 use slipway_fabric::{
     Corrupt,
@@ -115,6 +117,8 @@ pub struct Line {
     pub kept: VecDeque<Kept>,
     /// What is left in the socket for descriptors, in its order.
     pub unread: VecDeque<Unread>,
+    /// Rights to third parties' ports that go over the line without their ends.
+    pub remembered: Remembered,
     /// Records that found no room.
     pub backlog: VecDeque<Pending>,
     /// What was taken of the line in this go, beside what lay in the ring: see [`QUANTUM`].
@@ -204,6 +208,7 @@ impl Line {
             awaited: Vec::new(),
             kept: VecDeque::new(),
             unread: VecDeque::new(),
+            remembered: Remembered::default(),
             backlog: VecDeque::new(),
             spent: 0,
             quiet: 0,

@@ -21,15 +21,22 @@ const QUIET: u32 = 64;
 
 impl Line {
     /// Writes a record and makes it visible; the descriptors go first. It should [fit](Line::check_space): if what it
-    /// carries has used that up, it waits for more. `Err(Short)` if it is larger than the ring.
+    /// carries has used that up, it waits for more. Of the descriptors the last `remembered` do not go with it. `Err(Short)` if it is larger than the ring.
     #[inline]
-    pub fn write(&mut self, record: &Record, parts: [&[u8]; 2], slot: u32, fds: Vec<OutFd>) -> Result<(), Stall> {
+    pub fn write(
+        &mut self,
+        record: &Record,
+        parts: [&[u8]; 2],
+        slot: u32,
+        fds: Vec<OutFd>,
+        remembered: usize,
+    ) -> Result<(), Stall> {
         if self.ended {
             return Err(Stall::Broken);
         }
         let len = RECORD + parts[0].len() + parts[1].len();
-        let (ahead, mut sent) = (record.fds as usize, 0);
-        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, ahead, &mut sent)?) {
+        let (going, mut sent) = ([record.fds as usize, fds.len() - remembered], 0);
+        if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, going, &mut sent)?) {
             self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0], 0)?;
             if !parts[1].is_empty() {
                 self.segment.tx.fill(&mut self.tx, parts[1])?;
@@ -49,7 +56,7 @@ impl Line {
             charge,
             bytes: [record.as_bytes(), parts[0], parts[1]].concat(),
             fds,
-            ahead,
+            going,
             sent,
             slot,
         });
@@ -98,7 +105,7 @@ impl Line {
         if fds.is_empty() && self.kept.is_empty() && self.fills(&record) {
             self.publish()
         } else {
-            self.post_with(record, &[], fds)
+            self.post_all(&record, [&[], &[]], fds, 0)
         }
     }
 
@@ -117,9 +124,9 @@ impl Line {
             && self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0).is_ok()
     }
 
-    /// As [`Line::post`], with a body.
-    pub fn post_with(&mut self, record: Record, body: &[u8], fds: Vec<OutFd>) {
-        if self.write(&record, [body, &[]], NO_SLOT, fds).is_err() {
+    /// As [`Line::post`], with body and items, and descriptors as [`Line::write`] has them.
+    pub fn post_all(&mut self, record: &Record, parts: [&[u8]; 2], fds: Vec<OutFd>, remembered: usize) {
+        if self.write(record, parts, NO_SLOT, fds, remembered).is_err() {
             self.ended = true;
             // The watcher hears it hang up, and ends the line.
             let _ = rustix::net::shutdown(&self.bell, rustix::net::Shutdown::Both);
@@ -155,7 +162,7 @@ impl Line {
             let fits = self.fits(len).map_err(|_| Corrupt { what: "size of a record" })?;
             if !fits
                 || !self
-                    .send_fds(&next.fds, next.ahead, &mut next.sent)
+                    .send_fds(&next.fds, next.going, &mut next.sent)
                     .map_err(|_| Corrupt { what: "socket for descriptors" })?
             {
                 self.backlog.push_front(next);
@@ -168,10 +175,9 @@ impl Line {
         Ok(())
     }
 
-    /// Sends descriptors from `sent` on, and counts them there: the first of them `ahead`, and the others in a packet of their own. False
-    /// if the socket takes no more of them now.
-    fn send_fds(&mut self, fds: &[OutFd], ahead: usize, sent: &mut usize) -> Result<bool, Stall> {
-        let (ahead, others) = fds.split_at(ahead.min(fds.len()));
+    /// Sends the descriptors that are [going](Pending::going) from `sent` on, and counts them there. False if the socket takes no more of them now.
+    fn send_fds(&mut self, fds: &[OutFd], [ahead, going]: [usize; 2], sent: &mut usize) -> Result<bool, Stall> {
+        let (ahead, others) = fds[..going].split_at(ahead.min(going));
         let mut end = 0;
         for some in ahead.chunks(objects::FD_BATCH).chain(others.chunks(objects::FD_BATCH)) {
             end += some.len();

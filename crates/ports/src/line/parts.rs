@@ -139,7 +139,7 @@ impl Peer {
 pub struct Kept {
     /// The position after the record's last byte.
     pub end: u64,
-    /// The descriptors that went with it.
+    /// The descriptors that went with it, and those that the other end remembers.
     pub fds: Vec<OutFd>,
     /// Of the line's [account](super::Line::out).
     pub charge: Option<Charge>,
@@ -161,8 +161,9 @@ pub struct Pending {
     pub bytes: Vec<u8>,
     /// Its descriptors.
     pub fds: Vec<OutFd>,
-    /// How many of the descriptors its reader takes with it. The others go in a packet of their own, for later.
-    pub ahead: usize,
+    /// How many of the descriptors its reader takes with it, and how many go with it: the others of these in a packet of their own, for
+    /// later. Those beyond the other end remembers.
+    pub going: [usize; 2],
     /// How many of the descriptors are on the socket already.
     pub sent: usize,
     /// The slot of a message that may have to be taken back, or [`NO_SLOT`].

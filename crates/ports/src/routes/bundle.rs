@@ -1,4 +1,4 @@
-//! What is kept of send rights to third parties' ports whose descriptors are still in a socket's queue: bundles.
+//! What is kept of send rights to third parties' ports whose descriptors did not come one by one: bundles. Mostly they are still in a socket's queue.
 //!
 //! There lie the sending end and the holders' pipe of each right, in packets. Many rights of a message come with a socket of their own; a few
 //! are left in the line's own socket for descriptors. The record says which
@@ -13,6 +13,7 @@
 
 use crate::{
     account::{Account, Charge},
+    line::remembered::Pair,
     state::{LineId, PortId},
 };
 use rustc_hash::FxHashMap;
@@ -34,14 +35,11 @@ pub struct Bundle {
 /// A right of a bundle.
 #[derive(Debug, Clone, Copy)]
 pub struct Bundled {
-    /// The identity of the sending end, as the writer of the record says.
+    /// The identity of the sending end, as the writer of the record says. For one that is remembered, its index.
     pub identity: u64,
     /// The port, once one of the message's rights is that.
     pub port: Option<PortId>,
 }
-
-/// The sending end and the pipe of a right, if both found a place and are what they should be.
-pub type Pair = Option<(Reserved, Reserved)>;
 
 /// What a bundle consists of.
 #[derive(Debug)]
@@ -50,8 +48,8 @@ pub enum Contents {
     Sealed(Reserved, #[allow(dead_code, reason = "its drop is what counts")] Option<Charge>, Arc<Account>),
     /// They are [left in the line's socket](crate::line::Line::unread).
     Queued(LineId),
-    /// What came out of it, as long as the message is taken in that it came with.
-    Open(Vec<Pair>),
+    /// What came out of it, or was remembered, as long as the message is taken in that it came with.
+    Open(Vec<Option<Pair>>),
 }
 
 /// The bundles of a process.

@@ -4,11 +4,7 @@
 //! end the first time; everywhere else a send right is the sending end and a pipe that counts holders, and a
 //! send-once right a socket of its own.
 
-use super::{
-    Once, Routes,
-    migrate::Departed,
-    pass_on::{Packed, PackedFds},
-};
+use super::{Once, Routes, migrate::Departed, pass_on::Packed};
 use crate::{
     abi,
     line::{INLINE, OutFd},
@@ -70,13 +66,13 @@ fn wire_right(form: u32, value: u32) -> WireRight {
 
 impl Routes {
     /// Turns a message into a record (without kind and target), body and items, and descriptors: those that the record counts,
-    /// and those that go behind them. What is large goes into `file`.
+    /// those that go behind them, and those that the reader remembers, of which the number is given. What is large goes into `file`.
     pub(crate) fn encode_message(
         &mut self,
         line: Option<LineId>,
         mut message: Message,
         file: Option<OwnedFd>,
-    ) -> (Record, (Vec<u8>, Vec<u8>), Vec<OutFd>) {
+    ) -> (Record, (Vec<u8>, Vec<u8>), (Vec<OutFd>, usize)) {
         let mut out = Outgoing { is_sure: file.is_none(), ..Outgoing::default() };
         if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
             out.moving = self.free_onces_with(&mut message);
@@ -87,14 +83,15 @@ impl Routes {
         for item in message.items {
             self.encode_item(line, item, &mut out);
         }
-        let mut queued = Vec::new();
-        if let Some(Packed { identities, fds, .. }) = out.bundle {
-            let kind = if let PackedFds::Queued(_) = fds { item::QUEUED } else { item::BUNDLE };
-            out.items.extend_from_slice(ItemHead { kind, at: 0, count: identities.len() as u64 }.as_bytes());
-            out.items.extend_from_slice(identities.as_bytes());
-            match fds {
-                PackedFds::Socket(socket) => out.fds.push(socket),
-                PackedFds::Queued(fds) => queued = fds,
+        let (mut behind, mut remembered) = (Vec::new(), 0);
+        if let Some(Packed { kind, words, mut fds, .. }) = out.bundle {
+            out.items.extend_from_slice(ItemHead { kind, at: 0, count: words.len() as u64 }.as_bytes());
+            out.items.extend_from_slice(words.as_bytes());
+            match kind {
+                item::QUEUED => behind = fds,
+                item::REMEMBERED => (remembered, behind) = (fds.len(), fds),
+                // A message with one to remember has too few bytes for so many that the record could not count these.
+                _ => out.fds.append(&mut fds),
             }
         }
         let mut flags = if message.complex { flag::COMPLEX } else { 0 } | if message.short { flag::SHORT } else { 0 };
@@ -118,8 +115,8 @@ impl Routes {
             count: 0,
             reply,
         };
-        out.fds.append(&mut queued);
-        (record, parts, out.fds)
+        out.fds.append(&mut behind);
+        (record, parts, (out.fds, remembered))
     }
 
     fn encode_item(&mut self, line: Option<LineId>, item: Item, out: &mut Outgoing) {

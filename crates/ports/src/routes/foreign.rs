@@ -8,13 +8,18 @@ use super::{
 };
 use crate::{
     account::Charge,
-    line::{Line, Unread},
+    line::{
+        Line, Unread,
+        remembered::{Pair, forget},
+    },
     objects,
     state::{LineId, PortId, Right},
-    wire::parse::{Packed, ParsedBundle},
+    wire::{
+        Record, flag,
+        parse::{Packed, ParsedBundle},
+    },
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
-use std::sync::Arc;
 
 /// How many descriptors may be left in a line's own socket, and in those of all lines, for the same reason. They are taken together where
 /// there would be more.
@@ -42,17 +47,22 @@ impl Routes {
     /// # Errors
     /// The sending end is no socket.
     pub(crate) fn import_send(&mut self, s: Reserved, t: Reserved) -> Result<Right, Corrupt> {
-        let identity = objects::identity(&s).map_err(|_| corrupt())?;
+        self.import_pair(Pair::new(s, t))
+    }
+
+    /// As [`Routes::import_send`].
+    fn import_pair(&mut self, Pair { s, t, identity }: Pair) -> Result<Right, Corrupt> {
+        let identity = identity.map_or_else(|| objects::identity(&*s), Ok).map_err(|_| corrupt())?;
         let port = match self.identified(identity, &s) {
             Some(port) => {
                 self.also_given(port, None);
                 port
             }
-            None => self.new_remote(identity, Remote { s: Some(Arc::new(s)), identity, ..Remote::default() }),
+            None => self.new_remote(identity, Remote { s: Some(s), identity, ..Remote::default() }),
         };
         if let Some(remote) = self.remote_mut(port) {
             remote.shared = true;
-            remote.t.get_or_insert_with(|| Arc::new(t));
+            remote.t.get_or_insert(t);
         }
         if self.state.port(port).is_dead() {
             return Ok(Right::Dead);
@@ -61,19 +71,29 @@ impl Routes {
         Ok(Right::Send(port))
     }
 
-    /// Begins to take in a message, with its bundle if it has one, of whose rights the descriptors may be left in the socket of `line`.
-    pub(super) fn begin_bundle(&mut self, line: Option<LineId>, bundle: Option<Box<ParsedBundle>>) {
-        let Some(bundle) = bundle else { return };
-        let ParsedBundle { packed, identities } = *bundle;
-        let rights: Vec<Bundled> = identities.into_iter().map(|identity| Bundled { identity, port: None }).collect();
+    /// Begins to take in a message, with its bundle if it has one, of whose rights the descriptors may be left in the socket of `line`, or remembered
+    /// for it.
+    ///
+    /// # Errors
+    /// Nothing was to be remembered there.
+    pub(super) fn begin_bundle(&mut self, line: Option<LineId>, bundle: Option<Box<ParsedBundle>>) -> Result<(), Corrupt> {
+        let Some(bundle) = bundle else { return Ok(()) };
+        let ParsedBundle { packed, words } = *bundle;
+        let (open, socket) = match packed {
+            Packed::Socket(socket) => (socket.is_none().then(Vec::new), socket),
+            Packed::Queued => (None, None),
+            Packed::Remember(fds) => (Some(self.remember(line, &words, pairs(fds))?), None),
+            Packed::Remembered => (Some(self.recall(line, &words)?), None),
+            Packed::Here(fds) => (Some(pairs(fds)), None),
+        };
+        let rights: Vec<Bundled> = words.into_iter().map(|identity| Bundled { identity, port: None }).collect();
         let fds = 2 * rights.len();
         let key = self.bundles.table.insert(Bundle { contents: Contents::Open(Vec::new()), rights, live: 0 }) as u32;
         self.bundles.reading = Some(key);
-        let (contents, charged) = match packed {
-            Packed::Socket(Some(socket)) => self.sealed(socket, fds),
-            Packed::Queued => self.queued(line, key, fds),
-            Packed::Socket(None) => (Contents::Open(Vec::new()), true),
-            Packed::Here(fds) => (Contents::Open(pairs(fds)), true),
+        let (contents, charged) = match (open, socket) {
+            (Some(open), _) => (Contents::Open(open), true),
+            (None, Some(socket)) => self.sealed(socket, fds),
+            (None, None) => self.queued(line, key, fds),
         };
         if let Some(bundle) = self.bundles.table.get_mut(key as usize) {
             bundle.contents = contents;
@@ -87,6 +107,45 @@ impl Routes {
         let others: Vec<u32> = others.map(|(other, _)| other as u32).collect();
         if let Some(other) = others.last().filter(|_| others.len() >= UNOPENED) {
             self.open_bundle(*other);
+        }
+        Ok(())
+    }
+
+    /// Rights that came are remembered for the other end of the line, which is told of those that are not here.
+    fn remember(
+        &mut self,
+        line: Option<LineId>,
+        indices: &[u64],
+        mut pairs: Vec<Option<Pair>>,
+    ) -> Result<Vec<Option<Pair>>, Corrupt> {
+        // What is taken back was remembered elsewhere.
+        let Some(line) = line.and_then(|line| self.lines.get_mut(line)) else { return Ok(pairs) };
+        for (index, pair) in indices.iter().zip(&mut pairs) {
+            *pair = pair.take().and_then(Pair::identified);
+            line.remembered.keep(*index, pair.clone())?;
+            if pair.is_none() {
+                line.post(Record { flags: flag::LOST, ..forget(*index as u32) }, Vec::new());
+            }
+        }
+        Ok(pairs)
+    }
+
+    /// Rights that are remembered for the other end of the line.
+    fn recall(&mut self, line: Option<LineId>, indices: &[u64]) -> Result<Vec<Option<Pair>>, Corrupt> {
+        let line = line.and_then(|line| self.lines.get_mut(line)).ok_or_else(corrupt)?;
+        indices.iter().map(|index| line.remembered.recall(*index)).collect()
+    }
+
+    /// No right to a remote port is held here any more, or not as that: those that remember it are to forget it.
+    pub(super) fn untell(&mut self, port: PortId) {
+        let Some(remote) = self.remote_mut(port).filter(|remote| !remote.told.is_empty()) else { return };
+        let (identity, told) = (remote.identity, std::mem::take(&mut remote.told));
+        for line in told {
+            if let Some(line) = self.lines.get_mut(line)
+                && let Some(index) = line.remembered.untell(identity)
+            {
+                line.post(forget(index), Vec::new());
+            }
         }
     }
 
@@ -145,8 +204,8 @@ impl Routes {
         let Some(Bundle { contents: Contents::Open(pairs), .. }) = self.bundles.table.get_mut(key as usize) else {
             return Err(corrupt());
         };
-        let Some((s, t)) = pairs.get_mut(number as usize).and_then(Option::take) else { return Ok(Right::Dead) };
-        let right = self.import_send(s, t)?;
+        let Some(pair) = pairs.get_mut(number as usize).and_then(Option::take) else { return Ok(Right::Dead) };
+        let right = self.import_pair(pair)?;
         if let Right::Send(port) = right {
             self.note_bundled(key, number, Some(port));
         }

@@ -45,6 +45,7 @@ impl Routes {
     /// Gives up the routes to a remote port without rights. What a line told of it is kept as long as
     /// the line lasts, for the next right.
     fn release_remote(&mut self, port: PortId) {
+        self.untell(port);
         let Self { remote, lines, stirred, .. } = self;
         let Some(remote) = at_mut(remote, port) else { return self.state.free_port(port) };
         remote.t = None;

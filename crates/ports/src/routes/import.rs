@@ -39,7 +39,7 @@ impl Routes {
         match parsed {
             Parsed::Whole(parsed) if parsed.bundle.is_some() && matches!(view, View::Loose) => Err(corrupt()),
             Parsed::Whole(mut parsed) => {
-                self.begin_bundle(if let View::Reader(line) = view { Some(line) } else { None }, parsed.bundle.take());
+                self.begin_bundle(if let View::Reader(line) = view { Some(line) } else { None }, parsed.bundle.take())?;
                 let message = self.import_message(view, parsed);
                 self.end_bundle();
                 message
@@ -350,7 +350,7 @@ impl Routes {
     pub(crate) fn discard(&mut self, id: LineId, parsed: Parsed) -> Result<(), Corrupt> {
         match parsed {
             Parsed::Whole(mut parsed) => {
-                self.begin_bundle(Some(id), parsed.bundle.take());
+                self.begin_bundle(Some(id), parsed.bundle.take())?;
                 self.end_bundle();
                 self.discard_message(id, parsed)
             }

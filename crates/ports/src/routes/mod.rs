@@ -139,6 +139,7 @@ impl Routes {
 
     /// Stops keeping anything of a remote port.
     pub fn take_remote(&mut self, port: PortId) -> Option<Box<Remote>> {
+        self.untell(port);
         self.remote.get_mut(port.0 as usize)?.take()
     }
 

@@ -3,10 +3,10 @@
 use super::{Route, Routes, endpoints::shared};
 use crate::{
     account::Charge,
-    line::{OutFd, is_promised},
+    line::{OutFd, is_promised, remembered::Passing},
     objects,
     state::{Home, LineId, PortId, Right, message::Message},
-    wire::{BUNDLE, BUNDLE_LEAST, Record, kind},
+    wire::{BUNDLE, BUNDLE_LEAST, Record, item, kind},
 };
 use rustc_hash::FxHashMap;
 use slipway_fabric::descriptor::Reserved;
@@ -16,21 +16,17 @@ use std::{
     sync::Arc,
 };
 
-/// A bundle on its way out: the number of each port's right, what the record says of them, and the descriptors.
+/// A bundle on its way out.
 #[derive(Debug)]
 pub(super) struct Packed {
+    /// The number of each port's right.
     pub numbers: FxHashMap<PortId, u32>,
-    pub identities: Vec<u64>,
-    pub fds: PackedFds,
-}
-
-/// The descriptors of a bundle on its way out.
-#[derive(Debug)]
-pub(super) enum PackedFds {
-    /// They are in a socket.
-    Socket(OutFd),
-    /// They go in a packet of their own, and the reader leaves them in the line's socket.
-    Queued(Vec<OutFd>),
+    /// The kind of its item.
+    pub kind: u32,
+    /// What the item says of each right.
+    pub words: Vec<u64>,
+    /// The socket, or the descriptors.
+    pub fds: Vec<OutFd>,
 }
 
 /// What is in a bundle that is on its way.
@@ -123,7 +119,7 @@ impl Routes {
     }
 
     /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle: a socket if they are many, and else,
-    /// where they `may_queue`, what the reader leaves in the line's own. None if they go one by one.
+    /// where they `may_queue`, what the reader leaves in the line's own or [remembers](crate::line::remembered). None if they go one by one.
     pub(super) fn pack_bundle(&mut self, line: LineId, message: &Message, may_queue: bool) -> Option<Packed> {
         let rights = || message.items.iter().flat_map(|item| item.rights());
         if !may_queue && rights().count() < BUNDLE_LEAST {
@@ -144,12 +140,25 @@ impl Routes {
             identities.push(self.remote(port)?.identity);
             fds.extend(pair);
         }
-        if identities.len() < BUNDLE_LEAST {
-            let queued = may_queue && !identities.is_empty();
-            return queued.then_some(Packed { numbers, identities, fds: PackedFds::Queued(fds) });
+        if identities.is_empty() || identities.len() < BUNDLE_LEAST && !may_queue {
+            return None;
         }
-        let charge = self.lines.get(line)?.out.take(fds.len(), 0)?;
+        let out = self.lines.get_mut(line)?;
+        if identities.len() < BUNDLE_LEAST {
+            let (kind, words) = match out.remembered.pass(&identities) {
+                Passing::Anew => return Some(Packed { numbers, kind: item::QUEUED, words: identities, fds }),
+                Passing::Remember(indices) => (item::REMEMBER, indices),
+                Passing::Remembered(indices) => (item::REMEMBERED, indices),
+            };
+            for port in numbers.keys() {
+                if let Some(remote) = self.remote_mut(*port).filter(|remote| !remote.told.contains(&line)) {
+                    remote.told.push(line);
+                }
+            }
+            return Some(Packed { numbers, kind, words, fds });
+        }
+        let charge = out.out.take(fds.len(), 0)?;
         let socket = sealed(&fds).ok()?.with(Box::new(Inside { fds, charge }));
-        Some(Packed { numbers, identities, fds: PackedFds::Socket(OutFd(Arc::new(socket))) })
+        Some(Packed { numbers, kind: item::BUNDLE, words: identities, fds: vec![OutFd(Arc::new(socket))] })
     }
 }

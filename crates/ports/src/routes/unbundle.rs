@@ -1,23 +1,20 @@
 //! Opening [bundles](super::bundle), and the ports that are known by their identities.
 
-use super::{
-    Routes, Upcall,
-    bundle::{Contents, Pair},
-};
+use super::{Routes, Upcall, bundle::Contents};
 use crate::{
-    line::receive_batch,
+    line::{receive_batch, remembered::Pair},
     objects::{self, Arrived},
     state::{LineId, PortId},
 };
 use slipway_fabric::descriptor::Kind;
-use std::sync::Arc;
 
-/// The sending ends and pipes of rights, in their order.
-pub(super) fn pairs(fds: Vec<Arrived>) -> Vec<Pair> {
+/// The sending ends and pipes of rights, in their order: of those where both found a place and are what they should be.
+pub(super) fn pairs(fds: Vec<Arrived>) -> Vec<Option<Pair>> {
     let mut fds = fds.into_iter();
     let mut pair = || {
         let (s, t) = (fds.next()?, fds.next()?);
-        Some(s.zip(t).filter(|(s, t)| s.kind() == Kind::Unix && t.kind() == Kind::Pipe))
+        let pair = s.zip(t).filter(|(s, t)| s.kind() == Kind::Unix && t.kind() == Kind::Pipe);
+        Some(pair.map(|(s, t)| Pair::new(s, t)))
     };
     std::iter::from_fn(&mut pair).collect()
 }
@@ -142,16 +139,16 @@ impl Routes {
     }
 
     /// A port that was known by a bundle alone gets what came out of it.
-    fn unbundle(&mut self, port: PortId, pair: Pair) {
+    fn unbundle(&mut self, port: PortId, pair: Option<Pair>) {
         let Some(remote) = self.remote_mut(port) else { return };
         remote.bundled = None;
         let identity = remote.identity;
-        let pair = pair.filter(|(s, _)| objects::identity(s).is_ok_and(|it| it == identity));
+        let pair = pair.filter(|pair| objects::identity(&*pair.s).is_ok_and(|it| it == identity));
         self.bundles.claims.remove(&identity);
         let known = self.identities.contains_key(&identity);
         let Some(remote) = self.remote_mut(port) else { return };
-        if let Some((s, t)) = pair.filter(|_| !known) {
-            (remote.s, remote.t, remote.shared) = (Some(Arc::new(s)), Some(Arc::new(t)), true);
+        if let Some(Pair { s, t, .. }) = pair.filter(|_| !known) {
+            (remote.s, remote.t, remote.shared) = (Some(s), Some(t), true);
             self.identities.insert(identity, port);
         } else {
             remote.identity = 0;

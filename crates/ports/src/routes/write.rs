@@ -25,11 +25,11 @@ impl Routes {
             self.drop_token(number, token);
             return self.state.destroy_message(message);
         };
-        let (mut record, parts, fds) = self.encode_message(Some(number), *message, file);
+        let (mut record, parts, (fds, remembered)) = self.encode_message(Some(number), *message, file);
         (record.kind, record.target) = (kind::ONCE, token);
         if let Some(line) = self.lines.get_mut(number) {
             line.held.remove(&token);
-            line.post_with(record, &[parts.0, parts.1].concat(), fds);
+            line.post_all(&record, [&parts.0, &parts.1], fds, remembered);
         }
     }
 
@@ -41,12 +41,12 @@ impl Routes {
         };
         let mut message = *message;
         let dest = std::mem::take(&mut message.dest);
-        let (mut record, parts, fds) = self.encode_message(Some(number), message, file);
+        let (mut record, parts, (fds, remembered)) = self.encode_message(Some(number), message, file);
         (record.kind, record.target) = (kind, target);
         let slot = if kind == kind::MESSAGE { target } else { NO_SLOT };
         self.sent += 1;
         let line = self.lines.get_mut(number).ok_or(Stall::Broken)?;
-        let written = line.write(&record, [&parts.0, &parts.1], slot, fds);
+        let written = line.write(&record, [&parts.0, &parts.1], slot, fds, remembered);
         if let Some(out) = line.out_slot(target).filter(|_| slot != NO_SLOT) {
             out.count.add();
         }
@@ -70,7 +70,7 @@ impl Routes {
     /// Sends a message as the one that a send-once right's socket takes.
     pub(crate) fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
         let Ok(file) = reserve(&self.state, &message, PACKET) else { return self.state.destroy_message(message) };
-        let (mut record, parts, fds) = self.encode_message(None, *message, file);
+        let (mut record, parts, (fds, _)) = self.encode_message(None, *message, file);
         record.kind = kind::ONCE;
         let mut rest = fds.as_slice();
         while rest.len() > objects::FD_BATCH {

@@ -53,13 +53,13 @@ pub struct ParsedMessage {
     pub len: usize,
 }
 
-/// Send rights that came as one descriptor.
+/// Send rights whose descriptors are not among the rights' own.
 #[derive(Debug)]
 pub struct ParsedBundle {
     /// Their descriptors.
     pub packed: Packed,
-    /// The identities of their ports, as the writer says.
-    pub identities: Vec<u64>,
+    /// The identities of their ports, as the writer says, or their indices among those that are remembered.
+    pub words: Vec<u64>,
 }
 
 /// The descriptors of a bundle.
@@ -69,6 +69,10 @@ pub enum Packed {
     Socket(Arrived),
     /// They lie in the line's own socket.
     Queued,
+    /// They came with the record, and are to be remembered.
+    Remember(Vec<Arrived>),
+    /// They are remembered.
+    Remembered,
     /// They came with the record: it was taken back.
     Here(Vec<Arrived>),
 }
@@ -311,8 +315,8 @@ impl Parser<'_> {
     fn item(&mut self, rest: &mut &[u8], body: usize) -> Result<Option<ParsedItem>, Corrupt> {
         let head: ItemHead = take(rest).ok_or_else(|| wrong("item"))?;
         let count = usize::try_from(head.count).map_err(|_| wrong("item"))?;
-        if matches!(head.kind, item::BUNDLE | item::QUEUED) {
-            self.bundle(head.kind == item::QUEUED, count, rest)?;
+        if matches!(head.kind, item::BUNDLE | item::QUEUED | item::REMEMBER | item::REMEMBERED) {
+            self.bundle(head.kind, count, rest)?;
             return Ok(None);
         }
         let at = head.at as usize;
@@ -328,30 +332,32 @@ impl Parser<'_> {
         }))
     }
 
-    fn bundle(&mut self, queued: bool, count: usize, rest: &mut &[u8]) -> Result<(), Corrupt> {
-        if self.depth > 0 || self.bundle.is_some() || count > if queued { QUEUED } else { BUNDLE } {
+    fn bundle(&mut self, kind: u32, count: usize, rest: &mut &[u8]) -> Result<(), Corrupt> {
+        if self.depth > 0 || self.bundle.is_some() || count > if kind == item::BUNDLE { BUNDLE } else { QUEUED } {
             return Err(wrong("bundle"));
         }
-        let identities = take_bytes(rest, count * size_of::<u64>()).ok_or_else(|| wrong("bundle"))?;
-        let identities = identities.as_chunks().0.iter().map(|it| u64::from_ne_bytes(*it)).collect();
-        let packed = if queued { self.queued_fds(count)? } else { Packed::Socket(self.bundle_socket()?) };
-        self.bundle = Some(Box::new(ParsedBundle { packed, identities }));
+        let words = take_bytes(rest, count * size_of::<u64>()).ok_or_else(|| wrong("bundle"))?;
+        let words = words.as_chunks().0.iter().map(|it| u64::from_ne_bytes(*it)).collect();
+        let packed = match kind {
+            item::BUNDLE => Packed::Socket(self.bundle_socket()?),
+            _ => {
+                let here: Vec<Arrived> = self.fds.by_ref().collect();
+                match (kind, here.len()) {
+                    (item::QUEUED, 0) if count > 0 => Packed::Queued,
+                    (item::REMEMBERED, 0) if count > 0 => Packed::Remembered,
+                    (_, len) if len != 2 * count => return Err(wrong("bundle")),
+                    (item::REMEMBER, _) => Packed::Remember(here),
+                    _ => Packed::Here(here),
+                }
+            }
+        };
+        self.bundle = Some(Box::new(ParsedBundle { packed, words }));
         Ok(())
     }
 
     fn bundle_socket(&mut self) -> Result<Arrived, Corrupt> {
         let socket = self.socket()?;
         if socket.as_ref().is_some_and(|socket| !objects::is_pair(socket)) { Err(wrong("bundle")) } else { Ok(socket) }
-    }
-
-    /// Where the descriptors of so many rights are.
-    fn queued_fds(&mut self, count: usize) -> Result<Packed, Corrupt> {
-        let here: Vec<Arrived> = self.fds.by_ref().collect();
-        match here.len() {
-            0 if count > 0 => Ok(Packed::Queued),
-            len if len == 2 * count => Ok(Packed::Here(here)),
-            _ => Err(wrong("bundle")),
-        }
     }
 
     fn memory(&mut self, head: &ItemHead, count: usize, rest: &mut &[u8]) -> Result<Memory, Corrupt> {

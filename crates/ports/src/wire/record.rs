@@ -104,6 +104,9 @@ pub mod kind {
     pub const TOKEN_SEEN: u8 = 13;
     /// The port of the send-once right `target` that the writer gave is dead.
     pub const TOKEN_DEAD: u8 = 14;
+    /// The reader is to forget what it remembers for the writer at index `target`. With [`LOST`](super::flag::LOST): the writer was
+    /// to remember something there for the reader, and it did not arrive.
+    pub const FORGET: u8 = 15;
 }
 
 /// Flags of a record.
@@ -114,7 +117,7 @@ pub mod flag {
     pub const SPILLED: u8 = 2;
     /// The last four bytes of the body are no part of it.
     pub const SHORT: u8 = 8;
-    /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right.
+    /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right. Of a FORGET: as said there.
     pub const LOST: u8 = 4;
     /// Of a RELEASE: the port is dead, and the writer names the slot no more until it comes with a right again. The count may be 0.
     pub const LAST: u8 = 16;
@@ -190,6 +193,11 @@ pub mod item {
     /// As `BUNDLE`, the last item. The sending ends and pipes lie in the line's own socket for descriptors, in one packet behind the
     /// record's own, which do not count them.
     pub const QUEUED: u32 = 7;
+    /// `count` send rights that the reader is to remember, the last item: the index of each follows. Their sending ends and pipes are the record's last
+    /// descriptors.
+    pub const REMEMBER: u32 = 8;
+    /// `count` send rights that the reader remembers, the last item: the index of each follows.
+    pub const REMEMBERED: u32 = 9;
 }
 
 /// The head of an item.

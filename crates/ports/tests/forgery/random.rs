@@ -8,8 +8,8 @@ fn random_record(dice: &mut Dice) -> Record {
     Record {
         body: multiple(dice),
         items: multiple(dice),
-        kind: dice.of(&[1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 0, 255]),
-        flags: dice.of(&[0, 0, 1, 1, 2, 3, 16, 48, 255]),
+        kind: dice.of(&[1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 255]),
+        flags: dice.of(&[0, 0, 1, 1, 2, 3, 4, 16, 48, 255]),
         fds: dice.of(&[0, 0, 0, 1, 2, 3, 300]),
         target: small(dice),
         id: dice.any() as i32 | 0x4000,
@@ -39,7 +39,13 @@ fn misbehave(line: &mut Line, stage: &Stage, dice: &mut Dice) {
             inner.flags = dice.below(4) as u32;
             inner.nsrequest = right(dice.below(13) as u32, dice.below(3) as u32);
             inner.pdrequest = right(dice.below(13) as u32, dice.below(3) as u32);
-            let (record, rest) = rights(message(0), &codes, inner.as_bytes());
+            let (mut record, mut rest) = rights(message(0), &codes, inner.as_bytes());
+            if dice.below(2) == 0 {
+                let count = dice.of(&[0, 1, 1, 2, 9]);
+                rest.extend(ItemHead { kind: dice.of(&[6, 7, 8, 8, 9, 9]), at: 0, count }.as_bytes());
+                (0..count).for_each(|_| rest.extend(dice.of(&[0u64, 0, 1, 7, 8, 1 << 40]).as_bytes()));
+                record.items += 16 + 8 * count as u32;
+            }
             borrowed.truncate(dice.below(4));
             line.write(&Record { fds: borrowed.len() as u16, ..record }, &rest, &borrowed);
         }

@@ -7,6 +7,7 @@ mod ends;
 mod moves;
 mod promises;
 mod queued;
+mod remembered;
 mod reuse;
 #[path = "../support/mod.rs"]
 mod support;
