@@ -14,6 +14,7 @@ use crate::{
     routes::{Remote, Upcall},
     state::{Effect, Home, PortId, Right, port::Local},
 };
+use slipway_fabric::descriptor::Reserved;
 use std::sync::Arc;
 
 impl Inner {
@@ -39,9 +40,10 @@ impl Inner {
     }
 
     /// The holder of a port's receive right may be gone: if it is, the right is here again, and on its way to the
-    /// port of the request.
+    /// port of the request. Of a port that died in order the receiving end was shut down first, and its senders are told of that.
     pub(crate) fn regain(&mut self, port: PortId) {
-        let lost = |remote: &Remote| remote.spare.is_some() && remote.t.as_ref().is_some_and(|t| objects::hung_up(&**t));
+        let hung_up = |fd: &Option<Arc<Reserved>>| fd.as_ref().is_some_and(|fd| objects::hung_up(&**fd));
+        let lost = |remote: &Remote| remote.spare.is_some() && hung_up(&remote.t) && !hung_up(&remote.s);
         if !self.remote(port).is_some_and(lost) {
             return;
         }

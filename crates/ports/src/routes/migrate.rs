@@ -67,8 +67,7 @@ impl Routes {
                 _ if is_held => line.post(look, Vec::new()),
                 _ => line.post_quietly(look),
             }
-            // A holder hears of it from its watcher, whatever lies in the ring ahead of the record.
-            if waits || is_held || why == Closed::Moved {
+            if waits || why == Closed::Moved {
                 line.ring_bell();
             }
         }

@@ -238,3 +238,25 @@ fn a_receive_right_on_its_way_to_itself_goes_where_it_is_wanted_instead() {
     drop(r);
     tools::until("the port is dead", || objects::hung_up(&s));
 }
+
+/// Its owner shut it down before the descriptors hung up: it was not killed, and no right comes back.
+#[test]
+fn a_receive_right_that_is_wanted_back_and_dies_in_order_is_dead() {
+    let (task, door, own, port) = (Task::current(), Port::new(), receive_right(), receive_right());
+    let (mut line, to, _) = line_to(&door, receive_right());
+    task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
+    assert_eq!(task.request_notification(port, notify::PORT_DESTROYED, 0, own, types::MAKE_SEND_ONCE), Ok(0));
+    let moves = Msg::new(44, (to, types::COPY_SEND), (0, 0)).ports(types::MOVE_RECEIVE, &[port]);
+    assert_eq!(send(&moves), Code::SUCCESS);
+    let (record, fds) = next(&mut line, kind::MESSAGE);
+    assert_eq!(record.id, 44);
+    rustix::net::shutdown(&fds[0], rustix::net::Shutdown::Both).expect("the receiving end");
+    drop(fds);
+    // The watcher, which comes to this last, has seen the pipe hang up.
+    let mut last = line_of_ours(own);
+    last.write(&message(0, 45), &[], &[]);
+    assert_eq!(receive(own).id(), 45);
+    line.credit.close(2, &RxCount::default(), Closed::Dead);
+    line.ring();
+    tools::until("the port is dead", || tools::is_dead(port));
+}
