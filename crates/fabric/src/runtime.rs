@@ -1,14 +1,14 @@
 //! Where this user's processes find each other.
 
 use crate::trust;
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 /// The directory of this user's sockets: his own, closed to others. Made if `make` says so.
 ///
 /// None if there is no such directory, or if it could be another user's doing. Variables are believed as far as
 /// [`trust`] has it.
 pub fn runtime_dir(make: bool) -> Option<PathBuf> {
-    Named::by_environment().find(make)
+    Named::by(|name| std::env::var_os(name)).find(make)
 }
 
 /// What the environment says of the directory: a program may change that later.
@@ -21,9 +21,9 @@ pub struct Named {
 }
 
 impl Named {
-    /// As the environment is now.
-    pub fn by_environment() -> Self {
-        let variable = |name| std::env::var_os(name).filter(|dir| !dir.is_empty() && !trust::is_elevated()).map(PathBuf::from);
+    /// As `variable` has the environment.
+    pub fn by(variable: impl Fn(&str) -> Option<OsString>) -> Self {
+        let variable = |name| variable(name).filter(|dir| !dir.is_empty() && !trust::is_elevated()).map(PathBuf::from);
         Self { own: variable("SLIPWAY_RUNTIME_DIR"), session: variable("XDG_RUNTIME_DIR") }
     }
 

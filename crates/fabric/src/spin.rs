@@ -99,6 +99,10 @@ pub struct Spinner {
     /// When others have their next turn.
     courtesy: u64,
     start: u64,
+    /// The caller's deadline.
+    deadline: u64,
+    /// What others used of the processor in their turns, in nanoseconds.
+    given: u64,
 }
 
 /// Remembers the turns that this process's spinning threads gave away and that were dear: then a busy third party is there.
@@ -132,14 +136,29 @@ impl Courtesies {
 impl Spinner {
     /// Looks from now on, for at most `longest` nanoseconds, and not beyond `deadline` on [`now`]'s clock.
     pub fn new(strategy: SpinStrategy, longest: u64, deadline: Option<u64>) -> Self {
-        let time = now();
-        let end = time.saturating_add(longest).min(deadline.unwrap_or(u64::MAX));
-        Self { strategy, yields: 0, end, time, courtesy: COURTESIES.next(time), start: time }
+        let (time, deadline) = (now(), deadline.unwrap_or(u64::MAX));
+        let end = time.saturating_add(longest).min(deadline);
+        Self { strategy, yields: 0, end, time, courtesy: COURTESIES.next(time), start: time, deadline, given: 0 }
     }
 
-    /// How long it has looked, in nanoseconds, up to [`Spinner::time`].
+    /// How long it has looked, in nanoseconds, up to [`Spinner::time`]: without the turns of others.
     pub fn spent(&self) -> u64 {
-        self.time - self.start
+        (self.time - self.start).saturating_sub(self.given)
+    }
+
+    /// Others had a turn, which ended at `time`. It is no part of what the looking may cost: two waiters that share a processor, and wait for each other by
+    /// way of a third on another one, would else both sleep for want of the time that they leave each other.
+    fn gave(&mut self, time: u64, courtesies: &Courtesies) {
+        let taken = time.saturating_sub(self.time);
+        self.time = time;
+        if taken > DEAR {
+            self.courtesy = u64::MAX;
+            courtesies.burn(time);
+            return;
+        }
+        self.courtesy = time.saturating_add(COURTESY);
+        self.given += taken;
+        self.end = self.end.saturating_add(taken).min(self.deadline);
     }
 
     /// The time of the last look at the clock, on [`now`]'s clock: a round or less ago.
@@ -175,13 +194,7 @@ impl Spinner {
                 }
                 if self.time >= self.courtesy {
                     rustix::thread::sched_yield();
-                    let time = now();
-                    let dear = time.saturating_sub(self.time) > DEAR;
-                    self.courtesy = if dear { u64::MAX } else { time.saturating_add(COURTESY) };
-                    self.time = time;
-                    if dear {
-                        COURTESIES.burn(time);
-                    }
+                    self.gave(now(), &COURTESIES);
                     if stirs() {
                         return Some(Outcome::Won);
                     }
@@ -477,6 +490,27 @@ mod tests {
         assert_eq!(SpinStrategy::between(3, 3), SpinStrategy::Yield);
         assert_eq!(SpinStrategy::between(3, 0), SpinStrategy::Yield);
         assert_eq!([SpinStrategy::Yield, SpinStrategy::between(3, 4)].into_iter().max(), Some(SpinStrategy::Spin));
+    }
+
+    #[test]
+    fn a_turn_of_others_is_no_time_of_the_spinner() {
+        let courtesies = Courtesies { dear: AtomicU32::new(0), until: AtomicU64::new(0) };
+        let spinner = |deadline| Spinner::new(SpinStrategy::Spin, 50_000, deadline);
+        let mut short = spinner(None);
+        let (start, end) = (short.time, short.end);
+        short.gave(start + 100_000, &courtesies);
+        assert_eq!((short.end, short.spent(), short.courtesy), (end + 100_000, 0, start + 100_000 + COURTESY));
+        // Nor is it beyond the caller's deadline.
+        let mut hurried = spinner(Some(u64::MAX - 1));
+        hurried.deadline = hurried.end + 10;
+        hurried.gave(hurried.time + 100_000, &courtesies);
+        assert_eq!(hurried.end, hurried.deadline);
+        // A dear one ends the wait's looking.
+        let mut dear = spinner(None);
+        let end = dear.end;
+        dear.gave(dear.time + DEAR + 1, &courtesies);
+        assert!(dear.time > end && dear.end == end && dear.courtesy == u64::MAX);
+        assert_ne!(courtesies.until.load(Ordering::Relaxed), 0);
     }
 
     #[test]

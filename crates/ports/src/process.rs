@@ -28,6 +28,15 @@ type Pair = (OwnedFd, OwnedFd);
 /// The special ports that a child inherits, in the order of [`Special::ALL`].
 type Heirlooms = [Option<Pair>; 2];
 
+extern "C" fn at_load() {
+    slipway_fabric::sync::ask_loader();
+}
+
+// SAFETY: the section is a list of functions without a contract.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static AT_LOAD: extern "C" fn() = at_load;
+
 static START: Once = Once::new();
 
 /// What the thread does that serves the tasks' ports: the number of its task, the name of its set there, and the word that changes for each message.

@@ -13,7 +13,7 @@ use libc::{
     timeval,
 };
 use rustix::io::Errno;
-use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed};
+use slipway_fabric::sync::{AtomicU32, Ordering::Relaxed, ask_loader};
 use slipway_transport::{
     call::{await_client as await_client_of, is_there},
     endpoint::Endpoint,
@@ -24,7 +24,7 @@ use slipway_transport::{
     settings::Settings,
 };
 use std::{
-    ffi::{OsStr, c_int, c_void},
+    ffi::{CStr, OsStr, c_char, c_int, c_void},
     os::unix::ffi::OsStrExt,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
@@ -165,6 +165,8 @@ unsafe extern "C" fn connect(fd: c_int, address: *const sockaddr, length: sockle
             {
                 return plain();
             }
+            // No lock of ours is held here.
+            ask_loader();
             if settings.over_ports
                 && early.is_none()
                 && let Some(call) = table::borrowed(fd, |fd| Call::begin(fd, &endpoint))
@@ -269,7 +271,11 @@ fn offer_at(fd: c_int, inherited: bool) {
     // SAFETY: zeroed, then filled in by the kernel.
     let endpoint = unsafe { endpoint(address.as_ptr().cast(), length) };
     if let Some(endpoint) = endpoint.filter(|endpoint| named && Settings::get().sockets.has(endpoint) && is_stream_socket(fd))
-        && let Some(hub) = hub(&endpoint, inherited)
+        && let Some(hub) = {
+            // No lock of ours is held yet.
+            ask_loader();
+            hub(&endpoint, inherited)
+        }
     {
         if let (Some(display), Some(office)) = (hub.display(), Office::get()) {
             office.serve(display, &endpoint);
@@ -292,8 +298,13 @@ pub fn adopt(fd: c_int) -> bool {
 }
 
 /// What must be known before the program's first call: its environment, which it may clear, and the listening sockets
-/// that systemd passed.
-extern "C" fn start() {
+/// that systemd passed. Most programs need none of it: so it is short, and calls little.
+extern "C" fn start(_: c_int, _: *const *const c_char, environment: *const *const c_char) {
+    // SAFETY: the C library passes what main gets: pointers to strings, and a null pointer behind them.
+    let at = |n| unsafe { (*environment.add(n)).as_ref() }.map(|entry| unsafe { CStr::from_ptr(entry) });
+    if !environment.is_null() && slipway_transport::environment::keep((0..).map_while(at)) {
+        return;
+    }
     if Settings::get().on {
         slipway_transport::rendezvous::prepare();
     }
@@ -306,7 +317,7 @@ extern "C" fn start() {
 
 #[used]
 #[unsafe(link_section = ".init_array")]
-static START: extern "C" fn() = start;
+static START: extern "C" fn(c_int, *const *const c_char, *const *const c_char) = start;
 
 #[unsafe(no_mangle)]
 unsafe extern "C" fn listen(fd: c_int, backlog: c_int) -> c_int {

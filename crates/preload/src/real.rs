@@ -7,34 +7,31 @@ use std::{
     panic::{AssertUnwindSafe, catch_unwind},
 };
 
-/// A function of the next library in the search order, looked up once.
-pub struct Next {
-    name: &'static CStr,
-    address: AtomicUsize,
-}
+/// A function of the next library in the search order, looked up once. Nothing in it has to be relocated when a program starts.
+pub struct Next(AtomicUsize);
 
 impl Next {
-    /// For the function called `name`.
-    pub const fn new(name: &'static CStr) -> Self {
-        Self { name, address: AtomicUsize::new(0) }
+    /// One that was not looked up.
+    pub const fn new() -> Self {
+        Self(AtomicUsize::new(0))
     }
 
-    /// Its address; the process ends if there is none, as it would without us.
-    pub fn address(&self) -> usize {
-        match self.address.load(Relaxed) {
-            0 => self.find(),
+    /// The address of the function called `name`; the process ends if there is none, as it would without us.
+    pub fn address(&self, name: &CStr) -> usize {
+        match self.0.load(Relaxed) {
+            0 => self.find(name),
             address => address,
         }
     }
 
     #[cold]
-    fn find(&self) -> usize {
+    fn find(&self, name: &CStr) -> usize {
         // SAFETY: a valid C string, and a pseudo-handle that glibc defines.
-        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+        let address = unsafe { libc::dlsym(libc::RTLD_NEXT, name.as_ptr()) } as usize;
         if address == 0 {
             std::process::abort();
         }
-        self.address.store(address, Relaxed);
+        self.0.store(address, Relaxed);
         address
     }
 }
@@ -48,16 +45,14 @@ macro_rules! real {
             $(
                 /// The real function of this name.
                 pub unsafe fn $name($($arg: $type),*) -> $ret {
-                    static NEXT: crate::real::Next = {
-                        let name = concat!(stringify!($name), "\0");
-                        match std::ffi::CStr::from_bytes_with_nul(name.as_bytes()) {
-                            Ok(name) => crate::real::Next::new(name),
-                            Err(_) => unreachable!(),
-                        }
+                    static NEXT: crate::real::Next = crate::real::Next::new();
+                    const NAME: &std::ffi::CStr = match std::ffi::CStr::from_bytes_with_nul(concat!(stringify!($name), "\0").as_bytes()) {
+                        Ok(name) => name,
+                        Err(_) => unreachable!(),
                     };
                     type Function = unsafe extern "C" fn($($type),*) -> $ret;
                     // SAFETY: the C library's function of this name has this signature.
-                    let function: Function = unsafe { std::mem::transmute::<usize, Function>(NEXT.address()) };
+                    let function: Function = unsafe { std::mem::transmute::<usize, Function>(NEXT.address(NAME)) };
                     // SAFETY: the caller keeps the function's own contract.
                     unsafe { function($($arg),*) }
                 }

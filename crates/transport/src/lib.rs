@@ -22,6 +22,7 @@
 
 pub mod call;
 pub mod endpoint;
+pub mod environment;
 pub mod epoll;
 pub mod handlers;
 pub mod hub;

@@ -7,6 +7,7 @@
 use crate::{
     descriptor::{Reserved, shortage},
     endpoint::{Endpoint, hash},
+    environment,
     hub::Hub,
     line::{Message, TOKEN, send_message},
     settings::Settings,
@@ -71,13 +72,13 @@ static NAMED: OnceLock<Named> = OnceLock::new();
 
 /// Looks at the environment while it is as the program was given it.
 pub fn prepare() {
-    NAMED.get_or_init(Named::by_environment);
+    NAMED.get_or_init(|| Named::by(environment::variable));
 }
 
 /// The runtime directory, looked for until it is there.
 fn known_dir() -> Option<&'static PathBuf> {
     static DIR: OnceLock<PathBuf> = OnceLock::new();
-    let find = || NAMED.get_or_init(Named::by_environment).find(false);
+    let find = || NAMED.get_or_init(|| Named::by(environment::variable)).find(false);
     DIR.get().or_else(|| find().map(|dir| DIR.get_or_init(|| dir)))
 }
 

@@ -3,7 +3,7 @@
 //! A value that can't be understood is reported once and replaced by its default: the program that
 //! carries the hooks must run whatever the environment says.
 
-use crate::{endpoint::Choice, report};
+use crate::{endpoint::Choice, environment, report};
 pub use slipway_fabric::runtime::runtime_dir;
 use std::{path::PathBuf, sync::OnceLock, time::Duration};
 
@@ -73,10 +73,14 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The settings of this process, read from its environment at the first call.
+    /// The settings of this process, read from the environment that it was given at the first call.
     pub fn get() -> &'static Self {
         static SETTINGS: OnceLock<Settings> = OnceLock::new();
-        SETTINGS.get_or_init(|| Self::read(|name| std::env::var(name).ok()))
+        // Not read with others waiting: a fork at that moment would leave the child waiting for ever.
+        SETTINGS.get().unwrap_or_else(|| {
+            let read = Self::read(|name| environment::variable(name)?.into_string().ok());
+            SETTINGS.get_or_init(|| read)
+        })
     }
 
     /// Whether other sockets than those of X displays may use shared memory.

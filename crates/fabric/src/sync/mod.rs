@@ -20,6 +20,8 @@ pub mod pages;
 
 pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, full_fence, spin_loop};
 pub use futex::{FutexWord, Slept};
+#[cfg(not(loom))]
+pub use load::ask_loader;
 pub use lock::{Guard, Lock};
 pub use mapping::{Bytes, Shared};
 #[cfg(not(loom))]
