@@ -104,6 +104,11 @@ layout! {
     STARTS_COUNT = 64;
     START_SHIFT = 16;
 
+    /// The fourth and the fifth argument of the openat by which a process opens this memory: its mode, which means nothing there, and one
+    /// more. Together they tell it from all others.
+    OPEN_MODE = 0x51aa_4d01;
+    OPEN_MARK = 0x3e70_96c5;
+
     /// What a process asks the server by a readlinkat of `ASK` with a path, in the third argument; the fourth is the descriptor that the path is
     /// relative to. That it looks up the path's directory.
     ASK_DIR = 1;

@@ -5,7 +5,7 @@
 //! is refused, with the error of a kernel that doesn't have it, or of a user that may not.
 
 use libc::{c_long, sock_filter};
-use slipway_emulator::layout;
+use slipway_emulator::{Look, layout};
 
 /// Calls that the server answers.
 pub(crate) const CAUGHT: &[c_long] = &[
@@ -196,8 +196,13 @@ const NOTIFY: u32 = 0x7fc0_0000;
 /// Offsets in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
+const IP_LOW: u32 = 8 + if cfg!(target_endian = "big") { 4 } else { 0 };
+const IP_HIGH: u32 = 8 + if cfg!(target_endian = "big") { 0 } else { 4 };
 const fn argument(n: u32) -> u32 {
     16 + 8 * n + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+const fn argument_high(n: u32) -> u32 {
+    16 + 8 * n + if cfg!(target_endian = "big") { 0 } else { 4 }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -224,8 +229,6 @@ fn when(compare: u32, k: u32, with: u32) -> [sock_filter; 2] {
 
 /// What passes where the emulation library's gate makes it, and is caught elsewhere.
 fn emulated() -> Vec<sock_filter> {
-    const IP_LOW: u32 = 8 + if cfg!(target_endian = "big") { 4 } else { 0 };
-    const IP_HIGH: u32 = 8 + if cfg!(target_endian = "big") { 0 } else { 4 };
     let jump = |compare: u32, k: u32, jt: u8, jf: u8| sock_filter { jt, jf, ..op(libc::BPF_JMP | compare | libc::BPF_K, k) };
     if EMULATED.is_empty() {
         return Vec::new();
@@ -248,6 +251,65 @@ fn emulated() -> Vec<sock_filter> {
     tests.chain(place).collect()
 }
 
+/// A test that does not hold where this is how far it jumps: [`passes`] puts the distance there.
+const OTHERWISE: u8 = u8::MAX;
+
+/// Goes on where the loaded word is this.
+const fn only(k: u32) -> sock_filter {
+    sock_filter { jf: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
+}
+
+/// Lets the call pass if all tests hold. Else its number is loaded again.
+fn passes(mut tests: Vec<sock_filter>) -> Vec<sock_filter> {
+    let count = tests.len();
+    for (at, test) in tests.iter_mut().enumerate() {
+        for jump in [&mut test.jt, &mut test.jf].into_iter().filter(|jump| **jump == OTHERWISE) {
+            *jump = (count - at) as u8;
+        }
+    }
+    tests.extend([answer(ALLOW), load(NUMBER)]);
+    tests
+}
+
+/// How the emulation library's memory is opened.
+fn opens_memory() -> Vec<sock_filter> {
+    let words = [
+        (0, libc::AT_FDCWD as u32),
+        (2, (libc::O_RDWR | libc::O_CLOEXEC) as u32),
+        (3, layout::OPEN_MODE as u32),
+        (4, layout::OPEN_MARK as u32),
+    ];
+    let tests = words.into_iter().flat_map(|(number, word)| [load(argument(number)), only(word)]);
+    passes([only(libc::SYS_openat as u32)].into_iter().chain(tests).collect())
+}
+
+/// How the dynamic loader looks at what it has opened, which has no name in it. That is told by the place where it calls from, and by where the
+/// empty path is, as seen from there: the text is the loader's, and so is the path.
+fn loader_looks(look: Look) -> Vec<sock_filter> {
+    let subtract = op(libc::BPF_ALU | libc::BPF_SUB | libc::BPF_X, 0);
+    let (keep, take_back) = (op(libc::BPF_MISC | libc::BPF_TAX, 0), op(libc::BPF_MISC | libc::BPF_TXA, 0));
+    passes(vec![
+        only(libc::SYS_newfstatat as u32),
+        load(argument(3)),
+        only(libc::AT_EMPTY_PATH as u32),
+        // A descriptor, and not the working directory.
+        load(argument(0)),
+        sock_filter { jt: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1 << 31) },
+        load(IP_HIGH),
+        keep,
+        load(argument_high(1)),
+        sock_filter { jf: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_X, 0) },
+        load(IP_LOW),
+        keep,
+        load(argument(1)),
+        subtract,
+        only(look.distance),
+        take_back,
+        op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0xfff),
+        only(look.place),
+    ])
+}
+
 /// What reaches processes outside by ways without names of files.
 #[rustfmt::skip]
 const OUTWARD: &[c_long] = &[
@@ -259,8 +321,9 @@ const OUTWARD: &[c_long] = &[
 /// TIOCSTI and TIOCLINUX: what they type is for the shell that the command was started from.
 const TYPING: &[u32] = &[0x5412, 0x541c];
 
-/// The filter. `network` says whether the command may make sockets for other than local connections, `contain` that it means harm.
-pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
+/// The filter. `network` says whether the command may make sockets for other than local connections, `contain` that it means harm, `look` how
+/// the dynamic loader looks at what it has opened.
+pub(crate) fn filter(network: bool, contain: bool, look: Option<Look>) -> Vec<sock_filter> {
     let refuse = |error: i32| ERRNO | error as u32;
     let equal = libc::BPF_JEQ;
     let mut program = vec![load(ARCH)];
@@ -275,6 +338,10 @@ pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
         }
     }
     if !contain {
+        look.iter().for_each(|look| program.extend(loader_looks(*look)));
+        if !EMULATED.is_empty() {
+            program.extend(opens_memory());
+        }
         program.extend(emulated());
     }
     for number in UNKNOWN {
@@ -337,31 +404,42 @@ fn local_only(refuse: &impl Fn(i32) -> u32) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
+    /// Above 4 GiB.
+    const PLACE: u64 = 0x7fff_0000_7fff;
+
     /// Runs the filter as the kernel would.
     fn run(program: &[sock_filter], number: u32, arch: u32, args: [u32; 6]) -> u32 {
-        let (mut at, mut word) = (0, 0);
+        run_at(program, PLACE, number, arch, args.map(u64::from))
+    }
+
+    fn run_at(program: &[sock_filter], place: u64, number: u32, arch: u32, args: [u64; 6]) -> u32 {
+        let (mut at, mut word, mut kept) = (0, 0_u32, 0);
+        let half = |value: u64, offset: u32| if offset % 8 == argument(0) % 8 { value as u32 } else { (value >> 32) as u32 };
         loop {
             let op = program[at];
             at += 1;
             let code = u32::from(op.code);
+            let with = if code & 8 == libc::BPF_X { kept } else { op.k };
             match code & 7 {
                 libc::BPF_LD => {
                     word = match op.k {
                         NUMBER => number,
                         ARCH => arch,
-                        // The place, above 4 GiB.
-                        8 | 12 => 0x7fff,
-                        other => args[(other as usize - 16) / 8],
+                        8 | 12 => half(place, op.k),
+                        other => half(args[(other as usize - 16) / 8], other),
                     }
                 }
                 libc::BPF_RET => return op.k,
-                libc::BPF_ALU => word &= op.k,
+                libc::BPF_ALU if code & 0xf0 == libc::BPF_SUB => word = word.wrapping_sub(with),
+                libc::BPF_ALU => word &= with,
+                libc::BPF_MISC if code & 0xf8 == libc::BPF_TAX => kept = word,
+                libc::BPF_MISC => word = kept,
                 _ => {
                     let holds = match code & 0xf0 {
-                        libc::BPF_JEQ => word == op.k,
-                        libc::BPF_JGT => word > op.k,
-                        libc::BPF_JGE => word >= op.k,
-                        libc::BPF_JSET => word & op.k != 0,
+                        libc::BPF_JEQ => word == with,
+                        libc::BPF_JGT => word > with,
+                        libc::BPF_JGE => word >= with,
+                        libc::BPF_JSET => word & with != 0,
                         other => panic!("jump {other}"),
                     };
                     at += usize::from(if holds { op.jt } else { op.jf });
@@ -371,8 +449,46 @@ mod tests {
     }
 
     #[test]
+    fn passes_the_loaders_look() {
+        const EMPTY: u64 = libc::AT_EMPTY_PATH as u64;
+        let program = filter(true, false, Some(Look { place: 0x92a, distance: 0x936f }));
+        let call = |place: u64, args| run_at(&program, place, libc::SYS_newfstatat as u32, THIS_ARCH, args);
+        let place = 0x7ff5_bf27_292a;
+        assert_eq!(call(place, [3, place + 0x936f, 0, EMPTY, 0, 0]), ALLOW);
+        for (place, args) in [
+            (place, [3, place + 0x9370, 0, EMPTY, 0, 0]),
+            (place + 1, [3, place + 1 + 0x936f, 0, EMPTY, 0, 0]),
+            (place, [3, place + 0x936f, 0, 0, 0, 0]),
+            (place, [3, place + 0x936f, 0, EMPTY | 0x100, 0, 0]),
+            (place, [u64::from(libc::AT_FDCWD as u32), place + 0x936f, 0, EMPTY, 0, 0]),
+            (place, [3, place + 0x1_0000_0000 + 0x936f, 0, EMPTY, 0, 0]),
+        ] {
+            assert_eq!(call(place, args), NOTIFY, "{place:x} {args:x?}");
+        }
+        let call = |number: c_long| run_at(&program, place, number as u32, THIS_ARCH, [3, place + 0x936f, 0, EMPTY, 0, 0]);
+        assert_eq!((call(libc::SYS_openat), call(libc::SYS_statx), call(libc::SYS_mount)), (NOTIFY, NOTIFY, ERRNO | 1));
+        let contained = filter(true, true, Some(Look { place: 0x92a, distance: 0x936f }));
+        let args = [3, place + 0x936f, 0, EMPTY, 0, 0];
+        assert_eq!(run_at(&contained, place, libc::SYS_newfstatat as u32, THIS_ARCH, args), NOTIFY);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn passes_the_librarys_memory() {
+        let program = filter(true, false, None);
+        let args = [libc::AT_FDCWD as u32, 0, 0x80002, layout::OPEN_MODE as u32, layout::OPEN_MARK as u32, 0];
+        assert_eq!(run(&program, libc::SYS_openat as u32, THIS_ARCH, args), ALLOW);
+        for (at, other) in [(0, 5), (2, 0x80042), (2, 2), (3, 0o666), (4, 0)] {
+            let mut args = args;
+            args[at] = other;
+            assert_eq!(run(&program, libc::SYS_openat as u32, THIS_ARCH, args), NOTIFY, "{args:x?}");
+        }
+        assert_eq!(run(&filter(true, true, None), libc::SYS_openat as u32, THIS_ARCH, args), NOTIFY);
+    }
+
+    #[test]
     fn decides() {
-        let program = filter(false, false);
+        let program = filter(false, false, None);
         let call = |number: c_long, args| run(&program, number as u32, THIS_ARCH, args);
         assert_eq!(call(libc::SYS_openat, [0; 6]), NOTIFY);
         assert_eq!(call(libc::SYS_read, [0; 6]), ALLOW);
@@ -392,7 +508,7 @@ mod tests {
         assert_eq!(call(libc::SYS_socket, [libc::AF_INET as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EACCES as u32);
         assert_eq!(call(libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(9999, [0; 6]), ERRNO | libc::ENOSYS as u32);
-        let contained = filter(true, true);
+        let contained = filter(true, true, None);
         let call = |number: c_long, args| run(&contained, number as u32, THIS_ARCH, args);
         let socket = |family: i32, kind: i32| call(libc::SYS_socket, [family as u32, kind as u32, 0, 0, 0, 0]);
         assert_eq!(socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), ERRNO | libc::EACCES as u32);
@@ -407,7 +523,7 @@ mod tests {
         assert_eq!(call(libc::SYS_prlimit64, [0; 6]), ALLOW);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x5412, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
         assert_eq!(call(libc::SYS_shmget, [0; 6]), ERRNO | libc::EPERM as u32);
-        let contained = filter(false, true);
+        let contained = filter(false, true, None);
         assert_eq!(
             run(&contained, libc::SYS_socket as u32, THIS_ARCH, [libc::AF_INET as u32, 1, 0, 0, 0, 0]),
             ERRNO | libc::EACCES as u32

@@ -13,7 +13,7 @@ use rustix::{
     fs::{AtFlags, CWD, FileType, ftruncate, statat},
     io::Errno,
 };
-use slipway_emulator::{TEXT, layout as at};
+use slipway_emulator::{MEMORY, TEXT, layout as at};
 use slipway_fabric::sync::{
     AtomicU64, Mapping,
     Ordering::{Acquire, Relaxed, Release},
@@ -23,10 +23,14 @@ use slipway_layer::{Changes, Links, Place, PlainLinks, Said, Target, TreePath, V
 use std::{
     cell::Cell,
     collections::{HashMap, HashSet},
+    ffi::OsStr,
     fs::File,
     io::{self, Write},
-    os::fd::AsFd,
-    path::PathBuf,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::{ffi::OsStrExt, fs::symlink},
+    },
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -151,8 +155,20 @@ impl Index {
         Some(index)
     }
 
-    /// The memory, for a process that maps it, and that is in this directory.
-    pub(crate) fn share(&self, pid: u32, cwd: &TreePath) -> Arc<OwnedFd> {
+    /// The memory, for a process that maps it.
+    pub(crate) fn memory(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.file)
+    }
+
+    /// Has processes find the memory by a name in this directory, which is the kernel's working directory of all.
+    pub(crate) fn link_memory(&self, dir: &Path) {
+        let target = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        // Those that don't find it ask.
+        let _ = symlink(target, dir.join(OsStr::from_bytes(&MEMORY[..MEMORY.len() - 1])));
+    }
+
+    /// Tells a process that is about to map the memory in which directory it is.
+    pub(crate) fn tell_start(&self, pid: u32, cwd: &TreePath) {
         let path = cwd.absolute();
         if (path.len() as u64) < at::DIR_NAME_MAX {
             let changes = self.header[words(at::CWDS) + (u64::from(pid) % at::CWDS_COUNT) as usize].load(Relaxed);
@@ -163,7 +179,6 @@ impl Index {
                 write_name(entry, name_hash(cwd), &path);
             });
         }
-        Arc::clone(&self.file)
     }
 
     /// Whether a name is that which a program means by a hash.

@@ -36,16 +36,29 @@ impl Libraries {
         &self.store
     }
 
-    /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
-    pub(crate) fn rewritten(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
-        let Stat { st_dev, st_ino, st_size, st_mtime, .. } = fstat(fd).ok()?;
-        let key = (st_dev as u64, st_ino as u64, st_size as i64, st_mtime as i64);
-        let made = self.made.entry(key).or_insert_with(|| kept(&self.store, key, fd).or_else(|| in_memory(&rewritten(fd)?)));
-        // One of its own, with a position of its own.
-        let path = format!("/proc/self/fd/{}", made.as_ref()?.as_raw_fd());
-        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+    /// A file that was looked at, rewritten, if that was done before, and all may read it.
+    pub(crate) fn known(&self, stat: &Stat) -> Option<OwnedFd> {
+        const ALL: u32 = 0o444;
+        let made = self.made.get(&key(stat)).filter(|_| stat.st_mode & ALL == ALL)?;
+        one_more(made.as_ref()?)
     }
+
+    /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
+    pub(crate) fn rewritten(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
+        let key = key(&fstat(fd).ok()?);
+        let made = self.made.entry(key).or_insert_with(|| kept(&self.store, key, fd).or_else(|| in_memory(&rewritten(fd)?)));
+        one_more(made.as_ref()?)
+    }
+}
+
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+fn key(stat: &Stat) -> Key {
+    (stat.st_dev as u64, stat.st_ino as u64, stat.st_size as i64, stat.st_mtime as i64)
+}
+
+/// A descriptor of the same file with a position of its own.
+fn one_more(made: &OwnedFd) -> Option<OwnedFd> {
+    open(format!("/proc/self/fd/{}", made.as_raw_fd()), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
 /// Memory that the processes map. They execute a part of it, which some systems forbid unless it is asked for.

@@ -14,6 +14,7 @@ use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process},
 };
+use slipway_emulator::Look;
 use std::{
     fs::File,
     io::{Read, Write},
@@ -68,7 +69,8 @@ pub(crate) fn supervise(
     let (failure, tell_failure) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
     let Some(command) = sys::fork()? else {
         rustix::process::umask(old);
-        become_command(program, kernel_dir, &from_command, tell_failure.into());
+        let look = server.loader.as_ref().and_then(|loader| loader.look);
+        become_command(program, look, kernel_dir, &from_command, tell_failure.into());
     };
     drop((from_command, tell_failure));
     // The command has the limit that it was started with.
@@ -109,7 +111,13 @@ pub(crate) fn supervise(
 }
 
 /// The command's process: into the net, then the program.
-fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::net::UnixStream, mut failure: File) -> ! {
+fn become_command(
+    program: &Started<'_>,
+    look: Option<Look>,
+    kernel_dir: &Path,
+    to: &std::os::unix::net::UnixStream,
+    mut failure: File,
+) -> ! {
     let run = || -> std::io::Error {
         let prepared = (|| {
             // Without the server nothing is safe.
@@ -119,7 +127,7 @@ fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::
             if program.program.contain {
                 sys::confine()?;
             }
-            let listener = sys::install_filter(&filter::filter(program.program.network, program.program.contain))?;
+            let listener = sys::install_filter(&filter::filter(program.program.network, program.program.contain, look))?;
             let listeners = [listener.as_fd()];
             let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut message = rustix::net::SendAncillaryBuffer::new(&mut space);

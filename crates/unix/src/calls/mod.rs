@@ -18,7 +18,7 @@ use crate::{
     user::{self, User},
 };
 use rustix::{fd::OwnedFd, io::Errno};
-use slipway_emulator::layout;
+use slipway_emulator::{Loader, layout};
 use slipway_layer::{Error, Identity, TreePath, View};
 use std::sync::Arc;
 
@@ -55,6 +55,8 @@ pub(crate) struct Server {
     pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
     pub(crate) index: Option<Index>,
+    /// The dynamic loader of most programs.
+    pub(crate) loader: Option<Loader>,
     /// A process of the command changed its user or groups: each caller's are looked at.
     users_vary: bool,
 }
@@ -85,6 +87,7 @@ impl Server {
             files,
             index,
             contain: program.contain,
+            loader: std::fs::read(Loader::PATH).ok().and_then(|elf| Loader::new(&elf)),
             view,
             tasks: Tasks::new(cwd),
             record: Record::default(),
@@ -192,7 +195,10 @@ impl Server {
     fn asked(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
         let index = self.index.as_ref().ok_or(Errno::NOSYS)?;
         match a[2] {
-            _ if a[1] == 0 => Ok(Answer::Shared(index.share(caller.pid, &self.tasks.cwd(caller.pid)))),
+            _ if a[1] == 0 => {
+                index.tell_start(caller.pid, &self.tasks.cwd(caller.pid));
+                Ok(Answer::Shared(index.memory()))
+            }
             layout::ASK_DIR => self.look_up_dir(caller, int(a[3]), a[1]),
             layout::ASK_OPEN => self.open_for_library(caller, int(a[3]), a[1], a[4], a[5]),
             _ => Err(Errno::INVAL),

@@ -12,7 +12,7 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat, readlinkat},
     io::Errno,
 };
-use slipway_emulator::layout;
+use slipway_emulator::{Loader, layout};
 use slipway_layer::{Found, Layer, Links, Place, Resolved, Target, TreePath};
 use std::cell::Cell;
 
@@ -170,6 +170,9 @@ impl Server {
             FileType::Symlink => Err(Errno::LOOP),
             FileType::RegularFile if !writes && self.is_for_loader(caller, found) => {
                 self.record.opened(&found.path, kind);
+                if let Some(fd) = self.index.as_ref().and_then(|index| index.libraries.known(&found.stat)) {
+                    return Ok(Answer::Fd(fd, cloexec));
+                }
                 let flags = flags | OFlags::NOFOLLOW;
                 let fd = openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?;
                 Ok(Answer::Fd(self.index.as_mut().and_then(|index| index.libraries.rewritten(&fd)).unwrap_or(fd), cloexec))
@@ -254,7 +257,16 @@ impl Server {
 
     /// Whether the dynamic loader opens the C library: it maps it, and shows it to nobody.
     fn is_for_loader(&self, caller: Caller, found: &Found) -> bool {
-        self.index.is_some() && found.path.name() == b"libc.so.6" && is_loader(caller)
+        self.index.is_some() && found.path.name() == b"libc.so.6" && self.is_loader(caller)
+    }
+
+    /// Whether the dynamic loader makes the call.
+    fn is_loader(&self, caller: Caller) -> bool {
+        const PAGE: u64 = 4096;
+        let is_known = |loader: &Loader| {
+            read_bytes(caller.tid, caller.at & !(PAGE - 1), PAGE as usize).is_ok_and(|page| loader.has_page(&page))
+        };
+        self.loader.as_ref().is_some_and(is_known) || is_at_loader(caller)
     }
 
     fn is_kernels(&self, found: &Found) -> bool {
@@ -275,10 +287,13 @@ impl Server {
 
     /// Whether the kernel follows the path to the same file by itself.
     pub(crate) fn is_plain(&self, path: &[u8], found: &Found) -> bool {
-        path.first() == Some(&b'/')
-            && found.place == Place::Host
-            && rustix::fs::statat(CWD, path, AtFlags::empty())
-                .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.stat.st_dev, found.stat.st_ino))
+        let finds_it = |rest: &[u8]| {
+            // It was found by this path.
+            rest == found.path.relative() && found.kind() != FileType::Symlink
+                || rustix::fs::statat(CWD, path, AtFlags::empty())
+                    .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.stat.st_dev, found.stat.st_ino))
+        };
+        found.place == Place::Host && path.strip_prefix(b"/").is_some_and(finds_it)
     }
 
     /// A file of /proc, or an object without a name that a link of /proc leads to: it may depend on its opener.
@@ -388,8 +403,8 @@ fn writes(flags: OFlags) -> bool {
     flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC)
 }
 
-/// Whether the dynamic loader makes the call, which the kernel has put where the process's auxiliary vector says.
-fn is_loader(caller: Caller) -> bool {
+/// The same of any loader, which the kernel has put where the process's auxiliary vector says.
+fn is_at_loader(caller: Caller) -> bool {
     const BASE: u64 = 7;
     /// No loader is larger.
     const MOST: u64 = 1 << 20;
