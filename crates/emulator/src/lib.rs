@@ -9,11 +9,10 @@ mod elf;
 #[cfg(target_arch = "x86_64")]
 mod entry;
 pub mod layout;
-mod loader;
+pub mod loader;
 #[cfg(target_arch = "x86_64")]
 mod rewrite;
 
-pub use loader::{Loader, Look};
 #[cfg(target_arch = "x86_64")]
 pub use rewrite::rewrite;
 

@@ -3,13 +3,8 @@
 use crate::elf::{EXECUTE, LOAD, PAGE, Segment, WRITE, segments, u16_at, u32_at};
 use std::ops::Range;
 
-/// What is known of the loader of programs with the C library on this processor.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Loader {
-    text: Vec<u8>,
-    /// How it looks at a descriptor, if that can be told.
-    pub look: Option<Look>,
-}
+/// The path of the loader, which is in every program of the C library's on this processor.
+pub const PATH: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// A newfstatat of a descriptor alone: the program counter's place in its page when the call is made, and how far before the empty path it
 /// is. The two tell such a call without a look at the path, which a filter can't have.
@@ -21,11 +16,8 @@ pub struct Look {
     pub distance: u32,
 }
 
-impl Loader {
-    /// Its path, which is in every program.
-    pub const PATH: &str = "/lib64/ld-linux-x86-64.so.2";
-
-    /// Of the file's contents. None if they are not laid out as usual.
+impl Look {
+    /// That of a loader, of its file's contents. None if it can't be told.
     pub fn new(elf: &[u8]) -> Option<Self> {
         if !elf.starts_with(b"\x7fELF\x02\x01") || u16_at(elf, 18)? != 62 {
             return None;
@@ -38,14 +30,7 @@ impl Loader {
         let others: Vec<Range<usize>> =
             segments.iter().filter(is_fixed).filter_map(range).filter(|other| *other != text).collect();
         let is_empty_path = |at: usize| elf.get(at) == Some(&0) && others.iter().any(|range| range.contains(&at));
-        let code = elf.get(text.clone())?;
-        let look = look(code, text.start, is_empty_path);
-        Some(Self { text: code.to_vec(), look })
-    }
-
-    /// Whether a page of memory, from which a call was made, is one of its text.
-    pub fn has_page(&self, page: &[u8]) -> bool {
-        page.len() == PAGE && self.text.chunks_exact(PAGE).any(|own| own == page)
+        look(elf.get(text.clone())?, text.start, is_empty_path)
     }
 }
 
@@ -101,13 +86,14 @@ mod tests {
     }
 
     #[test]
-    fn knows_this_systems_pages() {
-        let Ok(elf) = fs::read(Loader::PATH) else { return };
-        let loader = Loader::new(&elf).expect("a loader");
-        assert!(loader.has_page(&loader.text[PAGE..2 * PAGE]));
-        assert!(!loader.has_page(&loader.text[1..=PAGE]) && !loader.has_page(&[]));
+    fn refuses_what_is_no_loader() {
+        let Ok(elf) = fs::read(PATH) else { return };
         for len in (0..200).chain([4096, elf.len() / 2]) {
-            let _ = Loader::new(&elf[..len]);
+            let _ = Look::new(&elf[..len]);
         }
+        assert_eq!(Look::new(b"#!/bin/sh"), None);
+        let mut damaged = elf;
+        damaged[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
+        assert_eq!(Look::new(&damaged), None);
     }
 }

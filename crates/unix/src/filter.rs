@@ -5,7 +5,8 @@
 //! is refused, with the error of a kernel that doesn't have it, or of a user that may not.
 
 use libc::{c_long, sock_filter};
-use slipway_emulator::{Look, layout};
+use slipway_emulator::{layout, loader::Look};
+use std::collections::BTreeMap;
 
 /// Calls that the server answers.
 pub(crate) const CAUGHT: &[c_long] = &[
@@ -228,12 +229,9 @@ fn when(compare: u32, k: u32, with: u32) -> [sock_filter; 2] {
 }
 
 /// What passes where the emulation library's gate makes it, and is caught elsewhere.
-fn emulated() -> Vec<sock_filter> {
+fn emulated() -> [sock_filter; 7] {
     let jump = |compare: u32, k: u32, jt: u8, jf: u8| sock_filter { jt, jf, ..op(libc::BPF_JMP | compare | libc::BPF_K, k) };
-    if EMULATED.is_empty() {
-        return Vec::new();
-    }
-    let place = [
+    [
         load(IP_HIGH),
         jump(libc::BPF_JEQ, 0, 0, 4),
         load(IP_LOW),
@@ -241,14 +239,28 @@ fn emulated() -> Vec<sock_filter> {
         jump(libc::BPF_JGE, (layout::BASE + layout::GATE_SIZE) as u32, 1, 0),
         answer(ALLOW),
         answer(NOTIFY),
-    ];
-    // One of them leads to the look at the place, none past it.
-    let count = EMULATED.len() as u8;
-    let tests = EMULATED.iter().enumerate().map(|(n, number)| {
-        let is_last = n + 1 == EMULATED.len();
-        jump(libc::BPF_JEQ, *number as u32, count - 1 - n as u8, if is_last { place.len() as u8 } else { 0 })
-    });
-    tests.chain(place).collect()
+    ]
+}
+
+/// What is answered, by the number of the call. All others are allowed.
+type Rules = BTreeMap<u32, Vec<sock_filter>>;
+
+/// Finds the rule of a call by halves, since the kernel runs the filter at each call that it does not allow by its number alone, and for every
+/// number when it takes it.
+fn search(rules: &[(u32, Vec<sock_filter>)]) -> Vec<sock_filter> {
+    match rules {
+        [] => vec![answer(ALLOW)],
+        [(number, rule)] => {
+            let test = sock_filter { jf: 1, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, *number) };
+            [&[test, op(libc::BPF_JMP | libc::BPF_JA, 1), answer(ALLOW)], &rule[..]].concat()
+        }
+        _ => {
+            let (low, high) = rules.split_at(rules.len() / 2);
+            let low = search(low);
+            let test = sock_filter { jf: 1, ..op(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, high[0].0) };
+            [&[test, op(libc::BPF_JMP | libc::BPF_JA, low.len() as u32)], &low[..], &search(high)].concat()
+        }
+    }
 }
 
 /// A test that does not hold where this is how far it jumps: [`passes`] puts the distance there.
@@ -259,7 +271,7 @@ const fn only(k: u32) -> sock_filter {
     sock_filter { jf: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
 }
 
-/// Lets the call pass if all tests hold. Else its number is loaded again.
+/// Lets the call pass if all tests hold.
 fn passes(mut tests: Vec<sock_filter>) -> Vec<sock_filter> {
     let count = tests.len();
     for (at, test) in tests.iter_mut().enumerate() {
@@ -267,7 +279,7 @@ fn passes(mut tests: Vec<sock_filter>) -> Vec<sock_filter> {
             *jump = (count - at) as u8;
         }
     }
-    tests.extend([answer(ALLOW), load(NUMBER)]);
+    tests.push(answer(ALLOW));
     tests
 }
 
@@ -280,7 +292,7 @@ fn opens_memory() -> Vec<sock_filter> {
         (4, layout::OPEN_MARK as u32),
     ];
     let tests = words.into_iter().flat_map(|(number, word)| [load(argument(number)), only(word)]);
-    passes([only(libc::SYS_openat as u32)].into_iter().chain(tests).collect())
+    passes(tests.collect())
 }
 
 /// How the dynamic loader looks at what it has opened, which has no name in it. That is told by the place where it calls from, and by where the
@@ -289,7 +301,6 @@ fn loader_looks(look: Look) -> Vec<sock_filter> {
     let subtract = op(libc::BPF_ALU | libc::BPF_SUB | libc::BPF_X, 0);
     let (keep, take_back) = (op(libc::BPF_MISC | libc::BPF_TAX, 0), op(libc::BPF_MISC | libc::BPF_TXA, 0));
     passes(vec![
-        only(libc::SYS_newfstatat as u32),
         load(argument(3)),
         only(libc::AT_EMPTY_PATH as u32),
         // A descriptor, and not the working directory.
@@ -332,32 +343,29 @@ pub(crate) fn filter(network: bool, contain: bool, look: Option<Look>) -> Vec<so
     program.push(load(NUMBER));
     // x32's have a high bit; what is newer than this filter may name files.
     program.extend(when(libc::BPF_JGT, LAST_KNOWN, refuse(libc::ENOSYS)));
+    let mut rules = Rules::new();
     for number in CAUGHT.iter().chain(CAUGHT_OLD).chain(USERS) {
-        if contain || !EMULATED.contains(number) {
-            program.extend(when(equal, *number as u32, NOTIFY));
-        }
+        let is_emulated = !contain && EMULATED.contains(number);
+        rules.insert(*number as u32, if is_emulated { emulated().to_vec() } else { vec![answer(NOTIFY)] });
     }
     if !contain {
-        look.iter().for_each(|look| program.extend(loader_looks(*look)));
-        if !EMULATED.is_empty() {
-            program.extend(opens_memory());
-        }
-        program.extend(emulated());
+        let mut may_pass = |number: c_long, tests: Vec<sock_filter>| {
+            rules.entry(number as u32).and_modify(|rule| *rule = [tests, rule.clone()].concat());
+        };
+        look.into_iter().for_each(|look| may_pass(libc::SYS_newfstatat, loader_looks(look)));
+        may_pass(libc::SYS_openat, if EMULATED.is_empty() { Vec::new() } else { opens_memory() });
     }
     for number in UNKNOWN {
-        program.extend(when(equal, *number as u32, refuse(libc::ENOSYS)));
+        rules.insert(*number as u32, vec![answer(refuse(libc::ENOSYS))]);
     }
     for number in FORBIDDEN.iter().chain(FORBIDDEN_OLD).chain(if contain { OUTWARD } else { &[] }) {
-        program.extend(when(equal, *number as u32, refuse(libc::EPERM)));
+        rules.insert(*number as u32, vec![answer(refuse(libc::EPERM))]);
     }
-    program.extend(when(equal, libc::SYS_name_to_handle_at as u32, refuse(libc::EOPNOTSUPP)));
+    rules.insert(libc::SYS_name_to_handle_at as u32, vec![answer(refuse(libc::EOPNOTSUPP))]);
     // New mount and user namespaces would see other names, or have other rights than the server.
     let namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWUSER;
     let mut with_argument = |number: c_long, n: u32, tests: Vec<sock_filter>| {
-        program.push(sock_filter { jf: tests.len() as u8 + 2, ..op(libc::BPF_JMP | equal | libc::BPF_K, number as u32) });
-        program.push(load(argument(n)));
-        program.extend(tests);
-        program.push(answer(ALLOW));
+        rules.insert(number as u32, [&[load(argument(n))], &tests[..], &[answer(ALLOW)]].concat());
     };
     for number in [libc::SYS_unshare, libc::SYS_clone] {
         let refused = when(libc::BPF_JSET, namespaces as u32, refuse(libc::EPERM));
@@ -388,7 +396,7 @@ pub(crate) fn filter(network: bool, contain: bool, look: Option<Look>) -> Vec<so
     } else if !network {
         with_argument(libc::SYS_socket, 0, local_only(&refuse));
     }
-    program.push(answer(ALLOW));
+    program.extend(search(&rules.into_iter().collect::<Vec<_>>()));
     program
 }
 
@@ -434,6 +442,7 @@ mod tests {
                 libc::BPF_ALU => word &= with,
                 libc::BPF_MISC if code & 0xf8 == libc::BPF_TAX => kept = word,
                 libc::BPF_MISC => word = kept,
+                libc::BPF_JMP if code & 0xf0 == libc::BPF_JA => at += op.k as usize,
                 _ => {
                     let holds = match code & 0xf0 {
                         libc::BPF_JEQ => word == with,
@@ -444,6 +453,25 @@ mod tests {
                     };
                     at += usize::from(if holds { op.jt } else { op.jf });
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn each_call_has_its_answer() {
+        for (contain, look) in [(false, None), (false, Some(Look { place: 1, distance: 2 })), (true, None)] {
+            let program = filter(true, contain, look);
+            assert!(program.len() < 4096);
+            let forbidden = [FORBIDDEN, FORBIDDEN_OLD, if contain { OUTWARD } else { &[] }].concat();
+            for number in 0..=c_long::from(LAST_KNOWN as i32) {
+                let expected = match number {
+                    _ if [CAUGHT, CAUGHT_OLD, USERS].concat().contains(&number) => NOTIFY,
+                    _ if UNKNOWN.contains(&number) => ERRNO | libc::ENOSYS as u32,
+                    _ if forbidden.contains(&number) => ERRNO | libc::EPERM as u32,
+                    libc::SYS_name_to_handle_at => ERRNO | libc::EOPNOTSUPP as u32,
+                    _ => ALLOW,
+                };
+                assert_eq!(run(&program, number as u32, THIS_ARCH, [0; 6]), expected, "{number}");
             }
         }
     }

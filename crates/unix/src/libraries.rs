@@ -5,11 +5,12 @@ use rustix::{
     fs::{MemfdFlags, Mode, OFlags, Stat, fstat, memfd_create, open},
     io::Errno,
 };
+use slipway_emulator::loader::{self, Look};
 use std::{
     collections::HashMap,
     fs::{self, File},
     io::Write,
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::{FileExt, MetadataExt, symlink},
     path::{Path, PathBuf},
 };
 
@@ -61,6 +62,32 @@ fn one_more(made: &OwnedFd) -> Option<OwnedFd> {
     open(format!("/proc/self/fd/{}", made.as_raw_fd()), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
+/// How the dynamic loader of most programs looks at what it has opened: found out once for each, and kept as what a link contains.
+pub(crate) fn loader_look(store: &Path) -> Option<Look> {
+    const PREFIX: &str = ".loader-";
+    let file = fs::metadata(loader::PATH).ok()?;
+    let (size, time) = (file.size(), file.mtime_nsec() ^ file.mtime());
+    let kept = store.join(format!("{PREFIX}{:x}-{:x}-{size:x}-{time:x}", file.dev(), file.ino()));
+    if let Ok(text) = fs::read_link(&kept) {
+        let (place, distance) = text.to_str()?.split_once('-')?;
+        return Some(Look { place: place.parse().ok()?, distance: distance.parse().ok()? });
+    }
+    let look = Look::new(&fs::read(loader::PATH).ok()?);
+    remove_all(store, PREFIX);
+    let text = look.map_or_else(|| "none".to_owned(), |look| format!("{}-{}", look.place, look.distance));
+    // Next time it is found out again, where that can't be.
+    let _ = symlink(text, kept);
+    look
+}
+
+/// Removes what a prefix says was made of files, of which some are no more.
+fn remove_all(store: &Path, prefix: &str) {
+    let old = fs::read_dir(store).into_iter().flatten().flatten();
+    for old in old.filter(|old| old.file_name().as_encoded_bytes().starts_with(prefix.as_bytes())) {
+        let _ = fs::remove_file(old.path());
+    }
+}
+
 /// Memory that the processes map. They execute a part of it, which some systems forbid unless it is asked for.
 pub(crate) fn memory(name: &str) -> Result<OwnedFd, Errno> {
     const EXEC: MemfdFlags = MemfdFlags::from_bits_retain(0x10);
@@ -105,10 +132,7 @@ fn kept(store: &Path, (dev, ino, size, time): Key, fd: &OwnedFd) -> Option<Owned
     }
     let bytes = rewritten(fd)?;
     // Those of other builds, and of libraries that are no more.
-    for old in fs::read_dir(store).ok()?.flatten().filter(|old| old.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()))
-    {
-        let _ = fs::remove_file(old.path());
-    }
+    remove_all(store, PREFIX);
     let mut beside = tempfile::Builder::new().prefix(PREFIX).tempfile_in(store).ok()?;
     beside.write_all(&bytes).ok()?;
     beside.persist(&path).ok()?;

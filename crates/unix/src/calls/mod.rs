@@ -12,13 +12,14 @@ use crate::{
     filter::{FCHMODAT2, is_change_of_user, is_new_namespace},
     index::Index,
     launch::Program,
+    libraries::loader_look,
     record::Record,
     sys::Notification,
     tasks::{Caller, Tasks},
     user::{self, User},
 };
 use rustix::{fd::OwnedFd, io::Errno};
-use slipway_emulator::{Loader, layout};
+use slipway_emulator::{layout, loader::Look};
 use slipway_layer::{Error, Identity, TreePath, View};
 use std::sync::Arc;
 
@@ -55,8 +56,10 @@ pub(crate) struct Server {
     pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
     pub(crate) index: Option<Index>,
-    /// The dynamic loader of most programs.
-    pub(crate) loader: Option<Loader>,
+    /// How the dynamic loader looks at what it has opened.
+    pub(crate) look: Option<Look>,
+    /// Pages of loaders, from which they open files.
+    loader_pages: Vec<Vec<u8>>,
     /// A process of the command changed its user or groups: each caller's are looked at.
     users_vary: bool,
 }
@@ -87,7 +90,8 @@ impl Server {
             files,
             index,
             contain: program.contain,
-            loader: std::fs::read(Loader::PATH).ok().and_then(|elf| Loader::new(&elf)),
+            look: if program.contain { None } else { loader_look(&store.to_path()) },
+            loader_pages: Vec::new(),
             view,
             tasks: Tasks::new(cwd),
             record: Record::default(),

@@ -12,10 +12,12 @@ use rustix::{
     fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, accessat, openat, readlinkat},
     io::Errno,
 };
-use slipway_emulator::{Loader, layout};
+use slipway_emulator::layout;
 use slipway_layer::{Found, Layer, Links, Place, Resolved, Target, TreePath};
 use std::cell::Cell;
 
+/// So many are known by their pages.
+const LOADERS: usize = 8;
 const RESOLVE_KNOWN: u64 = 0x3f;
 const RESOLVE_CACHED: u64 = 0x20;
 const NO_MAGIC_LINKS: u64 = 0x02;
@@ -125,7 +127,11 @@ impl Server {
             let end = path.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
             return Err(self.lookup_bytes(caller, dir, &path[..end], false).err().unwrap_or(Errno::ISDIR));
         }
-        let resolved = self.lookup_bytes(caller, dir, path, follow)?;
+        let resolved = if writes || is_path || flags.contains(OFlags::CREATE) {
+            self.lookup_bytes(caller, dir, path, follow)?
+        } else {
+            self.lookup_to_read(caller, dir, path, follow)?
+        };
         // The caller's terminal stays the caller's; the server's own is none of its business.
         flags |= OFlags::CLOEXEC | OFlags::NOCTTY;
         let Some(found) = &resolved.found else {
@@ -256,17 +262,22 @@ impl Server {
     }
 
     /// Whether the dynamic loader opens the C library: it maps it, and shows it to nobody.
-    fn is_for_loader(&self, caller: Caller, found: &Found) -> bool {
+    fn is_for_loader(&mut self, caller: Caller, found: &Found) -> bool {
         self.index.is_some() && found.path.name() == b"libc.so.6" && self.is_loader(caller)
     }
 
-    /// Whether the dynamic loader makes the call.
-    fn is_loader(&self, caller: Caller) -> bool {
+    /// Whether a dynamic loader makes the call: from a page that is as that of one which did before, or from where the kernel has put it.
+    fn is_loader(&mut self, caller: Caller) -> bool {
         const PAGE: u64 = 4096;
-        let is_known = |loader: &Loader| {
-            read_bytes(caller.tid, caller.at & !(PAGE - 1), PAGE as usize).is_ok_and(|page| loader.has_page(&page))
-        };
-        self.loader.as_ref().is_some_and(is_known) || is_at_loader(caller)
+        let page = read_bytes(caller.tid, caller.at & !(PAGE - 1), PAGE as usize).unwrap_or_default();
+        if self.loader_pages.contains(&page) {
+            return true;
+        }
+        let is_loader = is_at_loader(caller);
+        if is_loader && page.len() == PAGE as usize && self.loader_pages.len() < LOADERS {
+            self.loader_pages.push(page);
+        }
+        is_loader
     }
 
     fn is_kernels(&self, found: &Found) -> bool {
@@ -403,7 +414,7 @@ fn writes(flags: OFlags) -> bool {
     flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC)
 }
 
-/// The same of any loader, which the kernel has put where the process's auxiliary vector says.
+/// Whether the call comes from where the process's auxiliary vector says that the loader is.
 fn is_at_loader(caller: Caller) -> bool {
     const BASE: u64 = 7;
     /// No loader is larger.
