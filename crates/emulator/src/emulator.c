@@ -95,19 +95,39 @@ __attribute__((noinline)) static int do_open_to_write(struct frame *f, struct st
   return answer(f, fd);
 }
 
+/* Opens a directory that shows the host's, which is the host's where it is open. */
+static int do_open_both(struct frame *f, struct found *found, u64 flags) {
+  long fd = gate(SYS_openat, AT_FDCWD, (long)found->name, flags | O_NOFOLLOW | O_DIRECTORY, 0, 0);
+  if (fd < 0) return 0;
+  if (note(found, LOG_LISTED)) return answer(f, fd);
+  gate(SYS_close, fd, 0, 0, 0, 0);
+  return 0;
+}
+
+/* Links of the host's, at the end of a path, are followed so often; the others are the server's. */
+enum { LINKS = 8 };
+
 static int do_open(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mode) {
   struct found found;
+  char to[LONGEST];
+  u32 links = 0;
   if (flags & (O_ACCMODE | O_CREAT | O_TRUNC)) return do_open_to_write(f, s, dir, text, flags, (u32)mode);
   if (flags & ~(u64)(O_NOCTTY | O_NONBLOCK | O_LARGEFILE | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) return 0;
-  enum way way = locate(s, dir, text, &found);
+again:;
+  enum way way = locate_for(s, dir, text, &found, 0);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED) return 0;
+  if (way == BOTH) return do_open_both(f, &found, flags);
   u32 kind = found.is_dir || flags & O_DIRECTORY ? LOG_LISTED : LOG_OPENED;
   /* Not opened twice: the other end of a FIFO would see it. */
   if (!found.name && !note(&found, kind)) return 0;
-  /* A link leads to where only the server knows. */
+  /* A link leads to a name that the kernel doesn't know. */
   long fd = gate(SYS_openat, found.dir, (long)found.real, flags | O_NOFOLLOW, 0, 0);
   if (fd == -ENOENT) return absent(f, &found);
+  if (fd == -ELOOP && !(flags & O_NOFOLLOW) && links++ < LINKS && (text = target(&found, to))) {
+    dir = AT_FDCWD;
+    goto again;
+  }
   if ((fd == -ELOOP || (fd == -ENOTDIR && flags & O_DIRECTORY)) && (found.is_upper || !(flags & O_NOFOLLOW))) return 0;
   if (fd >= 0 && found.name && !note(&found, kind)) {
     gate(SYS_close, fd, 0, 0, 0, 0);
@@ -118,6 +138,8 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
 
 static int is_link(u32 mode) { return (mode & S_IFMT) == S_IFLNK; }
 
+static int is_later(const u64 *one, const u64 *other) { return (long)one[0] > (long)other[0] || (one[0] == other[0] && one[1] > other[1]); }
+
 /* fstat, also in the form of newfstatat. */
 static int do_fstat(struct frame *f, long fd, struct stat *buffer) {
   long result = gate(SYS_fstat, fd, (long)buffer, 0, 0, 0);
@@ -125,18 +147,39 @@ static int do_fstat(struct frame *f, long fd, struct stat *buffer) {
   return answer(f, result);
 }
 
+/* A directory of both shows the host's attributes, but for the times of the layer's where those are later. */
+static int do_stat_both(struct frame *f, const struct found *found, struct stat *buffer) {
+  struct stat upper;
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)found->real, (long)&upper, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)found->name, (long)buffer, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
+  if ((buffer->mode & upper.mode & S_IFMT) != S_IFDIR) return 0;
+  if (is_later(upper.mtime, buffer->mtime)) {
+    copy(buffer->mtime, (const char *)upper.mtime, sizeof upper.mtime);
+    copy(buffer->ctime, (const char *)upper.ctime, sizeof upper.ctime);
+  }
+  return answer(f, 0);
+}
+
 static int do_stat(struct frame *f, struct state *s, int dir, const char *text, struct stat *buffer, u64 flags) {
   struct found found;
+  char to[LONGEST];
+  u32 links = 0;
   if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT) || !can_read(s, (u64)text)) return 0;
   if (text[0] == 0) return flags & AT_EMPTY_PATH && dir != AT_FDCWD ? do_fstat(f, dir, buffer) : 0;
   flags &= ~(u64)AT_EMPTY_PATH;
-  enum way way = locate(s, dir, text, &found);
+again:;
+  enum way way = locate_for(s, dir, text, &found, 0);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED) return 0;
+  if (way == BOTH) return do_stat_both(f, &found, buffer);
   long result = gate(SYS_newfstatat, found.dir, (long)found.real, (long)buffer, flags | AT_SYMLINK_NOFOLLOW, 0);
   if (result == -ENOENT) return absent(f, &found);
   if (result == 0 && may_be_served(&found) && (is_link(buffer->mode) || is_served_file(buffer->dev, buffer->ino))) return 0;
-  if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) return 0;
+  if (result == 0 && !(flags & AT_SYMLINK_NOFOLLOW) && is_link(buffer->mode)) {
+    if (links++ >= LINKS || !(text = target(&found, to))) return 0;
+    dir = AT_FDCWD;
+    goto again;
+  }
   return answer(f, result);
 }
 
@@ -146,8 +189,23 @@ static int is_served_statx(const char *buffer) {
   return is_served_file((minor & 0xff) | major << 8 | (minor & ~0xffUL) << 12, *(u64 *)(buffer + 32));
 }
 
+/* The same of it by statx, for which the time of the last change of attributes is the host's. */
+static int do_statx_both(struct frame *f, const struct found *found, u64 flags, u64 mask, char *buffer) {
+  struct stat upper, lower;
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)found->real, (long)&upper, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)found->name, (long)&lower, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
+  if (gate(SYS_statx, AT_FDCWD, (long)found->name, flags, mask, (long)buffer) != 0) return 0;
+  if ((lower.mode & upper.mode & *(unsigned short *)(buffer + 28) & S_IFMT) != S_IFDIR) return 0;
+  const u64 *mtime = is_later(upper.mtime, lower.mtime) ? upper.mtime : lower.mtime;
+  *(u64 *)(buffer + 112) = mtime[0];
+  *(u32 *)(buffer + 120) = mtime[1];
+  return answer(f, 0);
+}
+
 static int do_statx(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mask, char *buffer) {
   struct found found;
+  char to[LONGEST];
+  u32 links = 0;
   int follows = !(flags & AT_SYMLINK_NOFOLLOW);
   /* 0x6000: whether another machine is asked. */
   if (flags & ~(u64)(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | AT_NO_AUTOMOUNT | 0x6000) || !can_read(s, (u64)text)) return 0;
@@ -159,14 +217,19 @@ static int do_statx(struct frame *f, struct state *s, int dir, const char *text,
     return result == 0 && is_served_statx(buffer) ? 0 : answer(f, result);
   }
   flags &= ~(u64)AT_EMPTY_PATH;
-  enum way way = locate(s, dir, text, &found);
+again:;
+  enum way way = locate_for(s, dir, text, &found, 0);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED) return 0;
+  if (way == BOTH) return do_statx_both(f, &found, flags, mask, buffer);
   long result = gate(SYS_statx, found.dir, (long)found.real, flags, mask, (long)buffer);
   if (result == -ENOENT) return absent(f, &found);
   int is_a_link = result == 0 && is_link(*(unsigned short *)(buffer + 28));
   if (result == 0 && may_be_served(&found) && (is_a_link || is_served_statx(buffer))) return 0;
-  return is_a_link && follows ? 0 : answer(f, result);
+  if (!is_a_link || !follows) return answer(f, result);
+  if (links++ >= LINKS || !(text = target(&found, to))) return 0;
+  dir = AT_FDCWD;
+  goto again;
 }
 
 /* Whether what is found is the kernel's to look at more closely, and no link. If not, `result` says what of it is to be answered: 0, the
@@ -178,15 +241,33 @@ static int is_plain(const struct found *found, long *result) {
   return !is_link(st.mode) && !(may_be_served(found) && is_served_file(st.dev, st.ino));
 }
 
+/* Whether the host has a directory where one of both is. */
+static int is_host_dir(const struct found *found) {
+  struct stat st;
+  return gate(SYS_newfstatat, AT_FDCWD, (long)found->name, (long)&st, AT_SYMLINK_NOFOLLOW, 0) == 0 && (st.mode & S_IFMT) == S_IFDIR;
+}
+
 static int do_access(struct frame *f, struct state *s, int dir, const char *text, u64 mode, u64 flags) {
   struct found found;
+  char to[LONGEST];
+  u32 links = 0;
   long result;
   /* What may be written depends on rules. */
-  if (mode & ~(u64)(R_OK | X_OK) || flags & ~(u64)AT_EACCESS) return 0;
-  enum way way = locate(s, dir, text, &found);
+  if (mode & ~(u64)(R_OK | W_OK | X_OK) || (mode & W_OK && WORD(HEADER + WRITES_ARE_OFF)) || flags & ~(u64)AT_EACCESS) return 0;
+again:;
+  enum way way = locate_for(s, dir, text, &found, 0);
   if (way == ABSENT) return absent(f, &found);
   if (way == SERVED) return 0;
-  if (!is_plain(&found, &result)) return result == -ENOENT ? absent(f, &found) : result ? answer(f, result) : 0;
+  if (way == BOTH) {
+    found.real = found.name;
+    if (!is_host_dir(&found)) return 0;
+    result = 0;
+  } else if (!is_plain(&found, &result)) {
+    if (result) return result == -ENOENT ? absent(f, &found) : answer(f, result);
+    if (links++ >= LINKS || !(text = target(&found, to))) return 0;
+    dir = AT_FDCWD;
+    goto again;
+  }
   if (mode != 0) {
     result = flags ? gate(SYS_faccessat2, found.dir, (long)found.real, mode, flags, 0)
                    : gate(SYS_faccessat, found.dir, (long)found.real, mode, 0, 0);
@@ -206,9 +287,10 @@ static int do_getxattr(struct frame *f, struct state *s, const char *text) {
 
 static int do_readlink(struct frame *f, struct state *s, int dir, const char *text, char *buffer, u64 size) {
   struct found found;
-  enum way way = locate(s, dir, text, &found);
+  enum way way = locate_for(s, dir, text, &found, 0);
   if (way == ABSENT) return absent(f, &found);
-  if (way == SERVED) return 0;
+  if (way == BOTH && is_host_dir(&found)) return answer(f, -EINVAL);
+  if (way == SERVED || way == BOTH) return 0;
   long result = gate(SYS_readlinkat, found.dir, (long)found.real, (long)buffer, size, 0);
   if (result == -ENOENT) return absent(f, &found);
   if (result >= 0 && (found.is_upper || !note(&found, LOG_LINK))) return 0;

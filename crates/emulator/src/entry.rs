@@ -5,8 +5,8 @@
 #![allow(unsafe_code, reason = "the code is in assembly")]
 
 use crate::{
-    ASK,
-    layout::{BASE, ENTER, PREPARE, TEXT_SIZE},
+    ASK, MEMORY,
+    layout::{BASE, ENTER, OPEN_MARK, OPEN_MODE, PREPARE, TEXT_SIZE},
 };
 
 /// Bytes of the page before the state's, which the common part has for itself.
@@ -61,8 +61,8 @@ std::arch::global_asm!(
 );
 
 // What the stubs go to, with the address to go on in rcx. It lies in the page before the state's. It leaves the site's part of the stack
-// alone, keeps the address, and enters the library; the first call of a process asks the server for the library's memory and maps the text,
-// which maps the rest.
+// alone, keeps the address, and enters the library; the first call of a process opens the library's memory, or asks the server for it where
+// that can't be, and maps the text, which maps the rest.
 std::arch::global_asm!(
     ".pushsection .rodata",
     "slipway_emulator_common:",
@@ -94,6 +94,19 @@ std::arch::global_asm!(
     "mov ecx, 2",
     "lock cmpxchg [rip + slipway_emulator_common + 0x1000], ecx",
     "jne 6f",
+    // openat(AT_FDCWD, MEMORY, O_RDWR | O_CLOEXEC, OPEN_MODE), which the net lets pass
+    "mov rcx, {memory}",
+    "push rcx",
+    "mov edi, -100",
+    "mov rsi, rsp",
+    "mov edx, 0x80002",
+    "mov r10d, {mode}",
+    "mov r8d, {mark}",
+    "mov eax, 257",
+    "syscall",
+    "pop rcx",
+    "test eax, eax",
+    "jns 7f",
     "mov edi, {ask}",
     "xor esi, esi",
     "xor edx, edx",
@@ -102,7 +115,7 @@ std::arch::global_asm!(
     "syscall",
     "test eax, eax",
     "js 6f",
-    "mov ebx, eax",
+    "7: mov ebx, eax",
     // mmap(BASE, TEXT_SIZE, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED_NOREPLACE, fd, 0)
     "mov edi, {base}",
     "mov esi, {text_size}",
@@ -147,6 +160,9 @@ std::arch::global_asm!(
     base = const BASE,
     text_size = const TEXT_SIZE,
     ask = const ASK,
+    memory = const u64::from_le_bytes(MEMORY),
+    mode = const OPEN_MODE,
+    mark = const OPEN_MARK,
 );
 
 unsafe extern "C" {

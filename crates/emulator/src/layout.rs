@@ -18,7 +18,7 @@ layout! {
     /// The page whose calls the net lets pass. Nothing but the library's gate is in it.
     GATE_SIZE = 0x1000;
     /// The gate and the library.
-    TEXT_SIZE = 0x4000;
+    TEXT_SIZE = 0x5000;
     /// Where a rewritten site enters the library, and where the first one of a process has it made ready.
     ENTER = 0x1000;
     PREPARE = 0x1010;
@@ -55,6 +55,8 @@ layout! {
     /// say nothing of are the host's, which had no such directory; or are not there.
     NAME_OVER = 3;
     NAME_CLOSED = 4;
+    /// It is a directory of the topmost layer's that shows the host's, and has no attributes of its own.
+    NAME_BOTH = 5;
     /// Files that the layers have to do with: hashes of device and number.
     FILES = NAMES + 8 * NAMES_COUNT;
     FILES_COUNT = 1 << 16;
@@ -104,6 +106,11 @@ layout! {
     STARTS_COUNT = 64;
     START_SHIFT = 16;
 
+    /// The fourth and the fifth argument of the openat by which a process opens this memory: its mode, which means nothing there, and one
+    /// more. Together they tell it from all others.
+    OPEN_MODE = 0x51aa_4d01;
+    OPEN_MARK = 0x3e70_96c5;
+
     /// What a process asks the server by a readlinkat of `ASK` with a path, in the third argument; the fourth is the descriptor that the path is
     /// relative to. That it looks up the path's directory.
     ASK_DIR = 1;
@@ -126,6 +133,8 @@ layout! {
     LOG_MISSED = 2;
     LOG_LINK = 3;
     LOG_LISTED = 4;
+    /// From here on what is noted without a text: that a directory was looked at once, twice...
+    LOG_DIR = 8;
     SIZE = LOG + LOG_SIZE;
 
     /// FNV-1a.

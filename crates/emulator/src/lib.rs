@@ -5,14 +5,19 @@
 //! writes and it reads (`layout`). The server gives a program that loads the C library a copy in which the sites of system calls with
 //! names in them are jumps (`rewrite`); the first that is reached maps the library.
 
+mod elf;
 #[cfg(target_arch = "x86_64")]
 mod entry;
 pub mod layout;
+pub mod loader;
 #[cfg(target_arch = "x86_64")]
 mod rewrite;
 
 #[cfg(target_arch = "x86_64")]
 pub use rewrite::rewrite;
+
+/// The name of a link to the library's memory in the kernel's working directory of all processes, with its zero.
+pub const MEMORY: [u8; 8] = *b"\x01memory\0";
 
 /// The descriptor of a readlinkat that asks the server for the library's memory: none has this number.
 pub const ASK: i32 = -4243;

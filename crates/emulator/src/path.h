@@ -82,18 +82,18 @@ static long named(int fd, char *room, const char **name, u64 *h) {
   return len;
 }
 
-/* A path as it was written: its length, where its last slash is, and hashes of what is before that and of the whole. */
+/* A path as it was written: its length, where its last slash is, and the one before; hashes of what is before these, and of the whole. */
 struct path {
   const char *text;
-  long len, slash;
-  u64 dir, whole;
+  long len, slash, above_slash;
+  u64 dir, above, whole;
 };
 
 /* Whether it was read to its end. */
 static int scan(struct state *s, struct path *p, u64 h) {
   const char *text = p->text;
-  p->slash = -1;
-  p->dir = h;
+  p->slash = p->above_slash = -1;
+  p->dir = p->above = h;
   if (text[0] != '/') h = (h ^ '/') * HASH_FACTOR;
   for (long i = 0; i < LONGEST; i++) {
     if (((u64)(text + i) & 0xfff) == 0 && !can_read(s, (u64)(text + i))) return 0;
@@ -104,6 +104,8 @@ static int scan(struct state *s, struct path *p, u64 h) {
       return 1;
     }
     if (c == '/') {
+      p->above_slash = p->slash;
+      p->above = p->dir;
       p->slash = i;
       p->dir = h;
     }
@@ -120,7 +122,7 @@ static int is_name(const char *name, long len) {
   return !(len == 1 || (len == 2 && name[1] == '.') || name[1] == 1);
 }
 
-enum way { SERVED, NATIVE, ABSENT };
+enum way { SERVED, NATIVE, ABSENT, BOTH };
 
 /* Where a name is for the kernel, and what it is called in the tree. */
 struct found {
@@ -168,6 +170,45 @@ static const volatile struct dir *looked_up(u64 key, u64 *version) {
   return 0;
 }
 
+/* How often a directory is looked at here before the server is asked for it, of all processes together. */
+enum { LOOKS = 16 };
+
+/* A directory in one that the server has looked up: it is the host's, too, where that is, no layer says anything of its name, and the kernel has
+ * a directory there; or it is not there. What it is, or DIR_SERVED. A few times: then the server says it once for all. */
+static u64 look_at_child(const struct path *p, struct found *f, const volatile struct dir *parent, u64 version, u64 *h, u64 *len) {
+  struct stat st;
+  const char *name = p->text + p->above_slash + 1;
+  long count = p->slash - p->above_slash - 1;
+  u64 what = parent->what, above = what >> DIR_LEN_SHIFT;
+  if (p->slash < 1 || !is_name(name, count) || (what & (3 | DIR_IS_OVER)) != DIR_HOST || above + 1 + count > DIR_NAME_MAX) return DIR_SERVED;
+  *h = hash((parent->hash ^ '/') * HASH_FACTOR, name, count);
+  if (find(NAMES, NAMES_COUNT, *h)) return DIR_SERVED;
+  u32 times = 0;
+  while (times < LOOKS && record(p->dir, LOG_DIR + times, 0, 0)) times++;
+  if (times == LOOKS) return DIR_SERVED;
+  char *to = copy(f->room, (const char *)parent->name, above);
+  *to++ = '/';
+  to = copy(to, name, count);
+  *to = 0;
+  *len = above + 1 + count;
+  __atomic_thread_fence(__ATOMIC_ACQUIRE);
+  if (parent->count != version) return DIR_SERVED;
+  long result = gate(SYS_newfstatat, AT_FDCWD, (long)f->room, (long)&st, AT_SYMLINK_NOFOLLOW, 0);
+  if (result == -ENOENT) return DIR_MISSING;
+  return result == 0 && (st.mode & S_IFMT) == S_IFDIR && st.dev != WORD(HEADER + PROC_DEV) ? (what & DIR_IS_PLAIN) | DIR_HOST : DIR_SERVED;
+}
+
+/* Puts down the name of a directory that was looked up, or of a child of it. */
+static char *put_dir(char *to, const volatile struct dir *d, u64 len, const struct path *child) {
+  u64 count = child ? child->slash - child->above_slash - 1 : 0;
+  to = copy(to, (const char *)d->name, child ? len - count - 1 : len);
+  if (child) {
+    *to++ = '/';
+    to = copy(to, child->text + child->above_slash + 1, count);
+  }
+  return to;
+}
+
 /* Finds where a name is, relative to the working directory or to a descriptor; or where it would be in the topmost layer, to write it. */
 static enum way locate_for(struct state *s, int from, const char *text, struct found *f, int writes) {
   struct path p = {.text = text};
@@ -188,15 +229,22 @@ static enum way locate_for(struct state *s, int from, const char *text, struct f
 
   u64 version = 0;
   const volatile struct dir *d = looked_up(p.dir, &version);
-  u64 what, above = p.dir, dir_len;
+  u64 what = DIR_SERVED, above = p.dir, dir_len;
   char *to = f->room;
+  const struct path *child = 0;
   u32 alone = d ? 0 : find(NAMES, NAMES_COUNT, above);
   if (!d && alone != NAME_OVER && alone != NAME_CLOSED) {
     /* Never in the index: what depends on who looks. */
-    if (begins(text, p.len, "/proc", 5) || ask(text, ASK_DIR, from, 0, 0) != 0) return SERVED;
-    if (!(d = looked_up(p.dir, &version))) return SERVED;
+    if (begins(text, p.len, "/proc", 5)) return SERVED;
+    if ((d = looked_up(p.above, &version)) && (what = look_at_child(&p, f, d, version, &above, &dir_len)) != DIR_SERVED) {
+      child = &p;
+    } else {
+      above = p.dir;
+      if (ask(text, ASK_DIR, from, 0, 0) != 0 || !(d = looked_up(p.dir, &version))) return SERVED;
+    }
   }
-  if (d) {
+  if (child) {
+  } else if (d) {
     what = d->what;
     above = d->hash;
     dir_len = what >> DIR_LEN_SHIFT;
@@ -215,11 +263,10 @@ static enum way locate_for(struct state *s, int from, const char *text, struct f
     /* It is still not there, and so the path is not. */
     struct stat st;
     if (find(NAMES, NAMES_COUNT, above)) return SERVED;
-    to = copy(to, (const char *)d->name, dir_len);
-    *to = 0;
+    *put_dir(to, d, dir_len, child) = 0;
     __atomic_thread_fence(__ATOMIC_ACQUIRE);
     if (d->count != version) return SERVED;
-    if (gate(SYS_newfstatat, AT_FDCWD, (long)f->room, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != -ENOENT) return SERVED;
+    if (!child && gate(SYS_newfstatat, AT_FDCWD, (long)f->room, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != -ENOENT) return SERVED;
     to = f->room;
     if (is_relative) {
       to = copy(to, base, before);
@@ -235,11 +282,13 @@ static enum way locate_for(struct state *s, int from, const char *text, struct f
   f->key = is_dir ? above : what & DIR_IS_PLAIN ? p.whole : hash((above ^ '/') * HASH_FACTOR, last, len);
   u32 node = find(NAMES, NAMES_COUNT, f->key);
   int is_over = (what & DIR_IS_OVER || kind == DIR_LAYER) && node == 0;
+  int is_both = node == NAME_BOTH && (what & (3 | DIR_IS_OVER)) == DIR_HOST && !writes;
+  if (node == NAME_BOTH) node = NAME_SERVED;
   if (is_dir) {
-    f->is_upper = node == NAME_OVER || node == NAME_CLOSED;
+    f->is_upper = node == NAME_OVER || node == NAME_CLOSED || is_both;
     if (!f->is_upper && (node || kind != DIR_HOST || what & DIR_IS_OVER)) return SERVED;
   } else {
-    if (node == NAME_SERVED && !writes) return SERVED;
+    if (node == NAME_SERVED && !writes && !is_both) return SERVED;
     f->is_upper = node != 0;
     f->is_dir = node == NAME_OVER || node == NAME_CLOSED;
   }
@@ -255,7 +304,7 @@ static enum way locate_for(struct state *s, int from, const char *text, struct f
     }
     f->name = to;
     if (d) {
-      to = copy(to, (const char *)d->name, dir_len);
+      to = put_dir(to, d, dir_len, child);
     } else {
       if (is_relative) to = copy(to, base, before);
       if (is_relative && p.slash >= 0) *to++ = '/';
@@ -277,7 +326,29 @@ static enum way locate_for(struct state *s, int from, const char *text, struct f
   __atomic_thread_fence(__ATOMIC_ACQUIRE);
   if ((d && d->count != version) || (is_in_cwd && !is_same_cwd(s, count))) return SERVED;
   f->is_named = !is_dir;
-  return node == NAME_SERVED ? SERVED : is_absent ? ABSENT : NATIVE;
+  return is_both ? BOTH : node == NAME_SERVED ? SERVED : is_absent ? ABSENT : NATIVE;
 }
 
-static enum way locate(struct state *s, int from, const char *text, struct found *f) { return locate_for(s, from, text, f, 0); }
+static enum way locate(struct state *s, int from, const char *text, struct found *f) {
+  enum way way = locate_for(s, from, text, f, 0);
+  return way == BOTH ? SERVED : way;
+}
+
+/* The path that a link of the host's leads to, which was found: put into `to`, of LONGEST bytes. None: the server knows. */
+static const char *target(struct found *f, char *to) {
+  long dir = 0, len = 0;
+  if (f->dir != AT_FDCWD || f->is_upper || f->is_dir) return 0;
+  long count = gate(SYS_readlinkat, AT_FDCWD, (long)f->real, (long)f->named, NAMED_MAX, 0);
+  if (count < 1 || count >= LONGEST) return 0;
+  if (f->named[0] != '/') {
+    /* Relative to the link's directory. */
+    while (len < LONGEST && f->real[len]) {
+      if (f->real[len] == '/') dir = len + 1;
+      len++;
+    }
+    if (dir == 0 || dir + count >= LONGEST) return 0;
+    copy(to, f->real, dir);
+  }
+  *(char *)copy(to + dir, f->named, count) = 0;
+  return to;
+}

@@ -3,13 +3,11 @@
 //! A site is rewritten where the instruction after `syscall` is one of few that compare its result, which can be carried out elsewhere and
 //! make room for a jump of five bytes, and where no branch leads to between the two. All others stay, and are caught by the net.
 
-use crate::entry::{COMMON_SIZE, common, stub};
+use crate::{
+    elf::{EXECUTE, LOAD, PAGE, SEGMENT, Segment, TABLE, segments, u16_at, u32_at},
+    entry::{COMMON_SIZE, common, stub},
+};
 
-const PAGE: usize = 0x1000;
-const SEGMENT: usize = 56;
-const LOAD: u32 = 1;
-const TABLE: u32 = 6;
-const EXECUTE: u32 = 1;
 const NOP: u8 = 0x90;
 const PUSH: u8 = 0x57;
 /// Bytes of the longest instruction that is carried out elsewhere.
@@ -21,18 +19,6 @@ const ANSWERED: [u32; 21] = [2, 4, 5, 6, 21, 59, 78, 79, 89, 157, 191, 192, 217,
 /// clone, fork, vfork: the child may run in the parent's memory, and on its stack.
 const FORKS: std::ops::RangeInclusive<u32> = 56..=58;
 
-/// A program header.
-#[derive(Debug, Clone, Copy)]
-struct Segment {
-    kind: u32,
-    flags: u32,
-    offset: u64,
-    address: u64,
-    file_size: u64,
-    size: u64,
-    align: u64,
-}
-
 /// A system call: where, and the instruction after it.
 #[derive(Debug)]
 struct Site {
@@ -40,45 +26,13 @@ struct Site {
     after: Vec<u8>,
 }
 
-fn word<const N: usize>(bytes: &[u8], at: usize) -> Option<[u8; N]> {
-    bytes.get(at..at.checked_add(N)?)?.try_into().ok()
-}
-
-fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
-    word(bytes, at).map(u64::from_le_bytes)
-}
-
-fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
-    word(bytes, at).map(u32::from_le_bytes)
-}
-
-fn u16_at(bytes: &[u8], at: usize) -> Option<u16> {
-    word(bytes, at).map(u16::from_le_bytes)
-}
-
-impl Segment {
-    fn read(elf: &[u8], at: usize) -> Option<Self> {
-        let long = |n: usize| u64_at(elf, at + 8 * n);
-        let (kind, flags) = (u32_at(elf, at)?, u32_at(elf, at + 4)?);
-        Some(Self { kind, flags, offset: long(1)?, address: long(2)?, file_size: long(4)?, size: long(5)?, align: long(6)? })
-    }
-
-    fn write(&self, to: &mut Vec<u8>) {
-        to.extend_from_slice(&self.kind.to_le_bytes());
-        to.extend_from_slice(&self.flags.to_le_bytes());
-        for long in [self.offset, self.address, self.address, self.file_size, self.size, self.align] {
-            to.extend_from_slice(&long.to_le_bytes());
-        }
-    }
-}
-
 /// The shared object with its sites rewritten, or none: it is none for this processor, or has no site.
 pub fn rewrite(elf: &[u8]) -> Option<Vec<u8>> {
     if crate::TEXT.is_empty() || !elf.starts_with(b"\x7fELF\x02\x01") || (u16_at(elf, 16)?, u16_at(elf, 18)?) != (3, 62) {
         return None;
     }
-    let (table, count) = (usize::try_from(u64_at(elf, 32)?).ok()?, usize::from(u16_at(elf, 56)?));
-    let mut segments = (0..count).map(|n| Segment::read(elf, table.checked_add(n * SEGMENT)?)).collect::<Option<Vec<_>>>()?;
+    let mut segments = segments(elf)?;
+    let count = segments.len();
     let last = segments.iter().rposition(|segment| segment.kind == LOAD)?;
     let end = segments.iter().filter(|segment| segment.kind == LOAD).map(|segment| segment.address + segment.size).max()?;
     let text = *segments.iter().find(|segment| segment.kind == LOAD && segment.flags & EXECUTE != 0)?;

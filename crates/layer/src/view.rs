@@ -238,6 +238,12 @@ impl View {
         self.find_in(path, &self.sources(path))
     }
 
+    /// What the host has at a name of which no layer says anything.
+    pub fn find_on_host(&self, path: &TreePath) -> Option<Found> {
+        let stat = if self.is_touched(path) { None } else { self.stat_in(Place::Host, path).ok() }?;
+        Some(Found { path: path.clone(), place: Place::Host, stat })
+    }
+
     /// What is at a name below the layer that is changed.
     pub(crate) fn find_below_top(&self, path: &TreePath) -> Result<Found, Errno> {
         if self.layers.len() <= 1 && !path.is_root() && !self.is_hidden(path) {
@@ -470,6 +476,13 @@ impl View {
     /// Whether this is so of a directory and of all above it.
     pub fn is_hosts_way(&self, dir: &TreePath) -> bool {
         self.is_hosts(dir) && (dir.is_root() || self.is_hosts_way(&dir.parent()))
+    }
+
+    /// Whether a name is that of a directory of the host's, without links on the way, with one of the topmost layer over it that has no
+    /// attributes of its own.
+    pub fn shows_hosts_dir(&self, path: &TreePath) -> bool {
+        let is_of_two = matches!(self.sources(path)[..], [Place::Layer(top), Place::Host] if top + 1 == self.layers.len());
+        is_of_two && self.is_hosts_way(path) && self.enter_on_host(path).is_ok()
     }
 
     /// The longest part of a path, without its last component, in which the layers have nothing but directories that show those of the

@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::build::{asset, scratch_in_target};
+use harness::build::{asset, build_c, scratch_in_target};
 use harness::process::clean;
 use harness::{Outcome, Running, SLIPWAY};
 use std::collections::BTreeMap;
@@ -152,4 +152,26 @@ fn the_same_calls_reach_the_files_without_the_net() {
     let after = prints(&dir);
     let changed = before.iter().filter(|(path, print)| after.get(*path) != Some(print)).count();
     assert!(changed > 30, "only {changed} of {} files were changed", before.len());
+}
+
+/// A directory that becomes a link to the host's, when the emulation library is about to open a file in it to write, leads nowhere there.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_directory_that_becomes_a_link_while_a_file_in_it_is_opened() {
+    let dir = scratch_in_target();
+    let (program, root) = (dir.path().join("raced"), dir.path().join("tree"));
+    build_c(include_str!("c/raced.c"), &program, &[]);
+    for name in ["d/file", "other/file"] {
+        let name = root.join(name);
+        fs::create_dir_all(name.parent().expect("a directory")).expect("directories");
+        fs::write(name, "host").expect("write");
+    }
+    let before = prints(&root);
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--quiet", "--discard", "--"]).arg(&program).arg(root.join("other")).current_dir(&root);
+    clean(command.env("XDG_STATE_HOME", dir.path().join("state")));
+    let ran = Running::start(command).finish();
+    // It is what the path leads to in the net, where it was written to.
+    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "1 1 0 4 twot\n", ""));
+    assert_eq!(prints(&root), before);
 }

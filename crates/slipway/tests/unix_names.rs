@@ -183,6 +183,12 @@ fn what_goes_through_is_the_hosts() {
 #[cfg(target_arch = "x86_64")]
 fn looks_need_no_server() {
     let dir = scratch_in_target();
+    for (name, text) in [("both/old", "old"), ("deep/first/file", ""), ("deep/child/file", "file")] {
+        let name = dir.path().join(name);
+        fs::create_dir_all(name.parent().expect("a directory")).expect("directories");
+        fs::write(name, text).expect("write");
+    }
+    symlink("both/old", dir.path().join("link")).expect("a link");
     let mut command = Command::new(SLIPWAY);
     command.args(["unix", "--quiet", "--discard", "--", "/usr/bin/python3"]).arg(asset("py/alone.py"));
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
@@ -190,7 +196,12 @@ fn looks_need_no_server() {
     let ran = Running::start(command).finish();
     assert_eq!(
         (ran.code(), ran.stdout.as_str(), ran.stderr.as_str()),
-        (0, "True True False True False ['dir', 'file'] [] False True\n", "")
+        (
+            0,
+            "True True False True False ['dir', 'file'] [] False True\n\
+             True True True True old True True file False False\n",
+            ""
+        )
     );
 }
 

@@ -19,14 +19,15 @@ use rustix::{
     io::Errno,
 };
 use slipway_emulator::layout as at;
-use slipway_layer::{Found, TreePath};
+use slipway_layer::{Found, PlainLinks, TreePath};
 use std::{
     collections::HashMap,
-    ffi::OsStr,
+    env,
+    ffi::{OsStr, OsString},
     fs::{self, File},
     io,
     os::unix::{
-        ffi::OsStrExt,
+        ffi::{OsStrExt, OsStringExt},
         fs::{DirBuilderExt, FileExt, PermissionsExt, symlink},
     },
     path::{Path, PathBuf},
@@ -165,7 +166,8 @@ fn parse_script(head: &[u8]) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
 impl Server {
     pub(crate) fn exec(&mut self, caller: Caller, dir: i32, address: u64, argv: u64, flags: i32) -> Reply {
         // The new program knows of no children, and may end without a call of the server.
-        if self.index.is_some() {
+        if let Some(index) = &self.index {
+            index.tell_start(caller.pid, &self.tasks.cwd(caller.pid));
             self.tasks.ends(caller.pid);
         }
         let path = read_string(caller.tid, address, PATH_MAX)?;
@@ -175,7 +177,7 @@ impl Server {
             }
             return Ok(Answer::Continue);
         }
-        let resolved = self.lookup_bytes(caller, dir, &path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
+        let resolved = self.lookup_to_read(caller, dir, &path, flags & libc::AT_SYMLINK_NOFOLLOW == 0)?;
         if resolved.is_magic {
             // /proc/self/fd/N of a file without a name, such as a memfd.
             return Ok(Answer::Continue);
@@ -232,6 +234,28 @@ impl Server {
         self.exec_as(caller, address, &path, stub.as_os_str().as_bytes(), held)
     }
 
+    /// What a program's name means in PATH, as execvp(3) finds it, without a call for each directory that has no such name. None where that can't
+    /// be told.
+    pub(crate) fn in_path(&mut self, name: &OsStr) -> Option<OsString> {
+        let dirs = env::var_os("PATH").filter(|_| !name.is_empty() && !name.as_bytes().contains(&b'/'))?;
+        for dir in dirs.as_bytes().split(|byte| *byte == b':') {
+            let path = [dir, b"/", name.as_bytes()].concat();
+            // What is there depends on who looks.
+            if dir.first() != Some(&b'/') || dir.starts_with(b"/proc") {
+                return None;
+            }
+            let resolved = self.view.resolve(&TreePath::root(), &path, true, &PlainLinks);
+            self.record.looked(&resolved, &TreePath::root(), &path);
+            match resolved {
+                Ok(resolved) if resolved.found.is_none() => {}
+                Ok(_) => return Some(OsString::from_vec(path)),
+                Err(Errno::NOENT | Errno::NOTDIR) => {}
+                Err(_) => return None,
+            }
+        }
+        None
+    }
+
     /// What the file begins with, if it may be executed.
     fn head(&self, found: &Found) -> Result<Vec<u8>, Errno> {
         if found.kind() != FileType::RegularFile {
@@ -259,7 +283,7 @@ impl Server {
         if depth > DEPTH {
             return Err(Errno::LOOP);
         }
-        let resolved = self.lookup_bytes(caller, libc::AT_FDCWD, path, true)?;
+        let resolved = self.lookup_to_read(caller, libc::AT_FDCWD, path, true)?;
         let found = resolved.found.ok_or(Errno::NOENT)?;
         let head = self.head(&found)?;
         self.record.ran(&found.path);

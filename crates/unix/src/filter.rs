@@ -5,7 +5,8 @@
 //! is refused, with the error of a kernel that doesn't have it, or of a user that may not.
 
 use libc::{c_long, sock_filter};
-use slipway_emulator::layout;
+use slipway_emulator::{layout, loader::Look};
+use std::collections::BTreeMap;
 
 /// Calls that the server answers.
 pub(crate) const CAUGHT: &[c_long] = &[
@@ -196,8 +197,13 @@ const NOTIFY: u32 = 0x7fc0_0000;
 /// Offsets in `struct seccomp_data`.
 const NUMBER: u32 = 0;
 const ARCH: u32 = 4;
+const IP_LOW: u32 = 8 + if cfg!(target_endian = "big") { 4 } else { 0 };
+const IP_HIGH: u32 = 8 + if cfg!(target_endian = "big") { 0 } else { 4 };
 const fn argument(n: u32) -> u32 {
     16 + 8 * n + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+const fn argument_high(n: u32) -> u32 {
+    16 + 8 * n + if cfg!(target_endian = "big") { 0 } else { 4 }
 }
 
 #[cfg(target_arch = "x86_64")]
@@ -223,14 +229,9 @@ fn when(compare: u32, k: u32, with: u32) -> [sock_filter; 2] {
 }
 
 /// What passes where the emulation library's gate makes it, and is caught elsewhere.
-fn emulated() -> Vec<sock_filter> {
-    const IP_LOW: u32 = 8 + if cfg!(target_endian = "big") { 4 } else { 0 };
-    const IP_HIGH: u32 = 8 + if cfg!(target_endian = "big") { 0 } else { 4 };
+fn emulated() -> [sock_filter; 7] {
     let jump = |compare: u32, k: u32, jt: u8, jf: u8| sock_filter { jt, jf, ..op(libc::BPF_JMP | compare | libc::BPF_K, k) };
-    if EMULATED.is_empty() {
-        return Vec::new();
-    }
-    let place = [
+    [
         load(IP_HIGH),
         jump(libc::BPF_JEQ, 0, 0, 4),
         load(IP_LOW),
@@ -238,14 +239,86 @@ fn emulated() -> Vec<sock_filter> {
         jump(libc::BPF_JGE, (layout::BASE + layout::GATE_SIZE) as u32, 1, 0),
         answer(ALLOW),
         answer(NOTIFY),
+    ]
+}
+
+/// What is answered, by the number of the call. All others are allowed.
+type Rules = BTreeMap<u32, Vec<sock_filter>>;
+
+/// Finds the rule of a call by halves, since the kernel runs the filter at each call that it does not allow by its number alone, and for every
+/// number when it takes it.
+fn search(rules: &[(u32, Vec<sock_filter>)]) -> Vec<sock_filter> {
+    match rules {
+        [] => vec![answer(ALLOW)],
+        [(number, rule)] => {
+            let test = sock_filter { jf: 1, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, *number) };
+            [&[test, op(libc::BPF_JMP | libc::BPF_JA, 1), answer(ALLOW)], &rule[..]].concat()
+        }
+        _ => {
+            let (low, high) = rules.split_at(rules.len() / 2);
+            let low = search(low);
+            let test = sock_filter { jf: 1, ..op(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, high[0].0) };
+            [&[test, op(libc::BPF_JMP | libc::BPF_JA, low.len() as u32)], &low[..], &search(high)].concat()
+        }
+    }
+}
+
+/// A test that does not hold where this is how far it jumps: [`passes`] puts the distance there.
+const OTHERWISE: u8 = u8::MAX;
+
+/// Goes on where the loaded word is this.
+const fn only(k: u32) -> sock_filter {
+    sock_filter { jf: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K, k) }
+}
+
+/// Lets the call pass if all tests hold.
+fn passes(mut tests: Vec<sock_filter>) -> Vec<sock_filter> {
+    let count = tests.len();
+    for (at, test) in tests.iter_mut().enumerate() {
+        for jump in [&mut test.jt, &mut test.jf].into_iter().filter(|jump| **jump == OTHERWISE) {
+            *jump = (count - at) as u8;
+        }
+    }
+    tests.push(answer(ALLOW));
+    tests
+}
+
+/// How the emulation library's memory is opened.
+fn opens_memory() -> Vec<sock_filter> {
+    let words = [
+        (0, libc::AT_FDCWD as u32),
+        (2, (libc::O_RDWR | libc::O_CLOEXEC) as u32),
+        (3, layout::OPEN_MODE as u32),
+        (4, layout::OPEN_MARK as u32),
     ];
-    // One of them leads to the look at the place, none past it.
-    let count = EMULATED.len() as u8;
-    let tests = EMULATED.iter().enumerate().map(|(n, number)| {
-        let is_last = n + 1 == EMULATED.len();
-        jump(libc::BPF_JEQ, *number as u32, count - 1 - n as u8, if is_last { place.len() as u8 } else { 0 })
-    });
-    tests.chain(place).collect()
+    let tests = words.into_iter().flat_map(|(number, word)| [load(argument(number)), only(word)]);
+    passes(tests.collect())
+}
+
+/// How the dynamic loader looks at what it has opened, which has no name in it. That is told by the place where it calls from, and by where the
+/// empty path is, as seen from there: the text is the loader's, and so is the path.
+fn loader_looks(look: Look) -> Vec<sock_filter> {
+    let subtract = op(libc::BPF_ALU | libc::BPF_SUB | libc::BPF_X, 0);
+    let (keep, take_back) = (op(libc::BPF_MISC | libc::BPF_TAX, 0), op(libc::BPF_MISC | libc::BPF_TXA, 0));
+    passes(vec![
+        load(argument(3)),
+        only(libc::AT_EMPTY_PATH as u32),
+        // A descriptor, and not the working directory.
+        load(argument(0)),
+        sock_filter { jt: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K, 1 << 31) },
+        load(IP_HIGH),
+        keep,
+        load(argument_high(1)),
+        sock_filter { jf: OTHERWISE, ..op(libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_X, 0) },
+        load(IP_LOW),
+        keep,
+        load(argument(1)),
+        subtract,
+        only(look.distance),
+        take_back,
+        op(libc::BPF_ALU | libc::BPF_AND | libc::BPF_K, 0xfff),
+        only(look.place),
+    ])
 }
 
 /// What reaches processes outside by ways without names of files.
@@ -259,8 +332,9 @@ const OUTWARD: &[c_long] = &[
 /// TIOCSTI and TIOCLINUX: what they type is for the shell that the command was started from.
 const TYPING: &[u32] = &[0x5412, 0x541c];
 
-/// The filter. `network` says whether the command may make sockets for other than local connections, `contain` that it means harm.
-pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
+/// The filter. `network` says whether the command may make sockets for other than local connections, `contain` that it means harm, `look` how
+/// the dynamic loader looks at what it has opened.
+pub(crate) fn filter(network: bool, contain: bool, look: Option<Look>) -> Vec<sock_filter> {
     let refuse = |error: i32| ERRNO | error as u32;
     let equal = libc::BPF_JEQ;
     let mut program = vec![load(ARCH)];
@@ -269,28 +343,29 @@ pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
     program.push(load(NUMBER));
     // x32's have a high bit; what is newer than this filter may name files.
     program.extend(when(libc::BPF_JGT, LAST_KNOWN, refuse(libc::ENOSYS)));
+    let mut rules = Rules::new();
     for number in CAUGHT.iter().chain(CAUGHT_OLD).chain(USERS) {
-        if contain || !EMULATED.contains(number) {
-            program.extend(when(equal, *number as u32, NOTIFY));
-        }
+        let is_emulated = !contain && EMULATED.contains(number);
+        rules.insert(*number as u32, if is_emulated { emulated().to_vec() } else { vec![answer(NOTIFY)] });
     }
     if !contain {
-        program.extend(emulated());
+        let mut may_pass = |number: c_long, tests: Vec<sock_filter>| {
+            rules.entry(number as u32).and_modify(|rule| *rule = [tests, rule.clone()].concat());
+        };
+        look.into_iter().for_each(|look| may_pass(libc::SYS_newfstatat, loader_looks(look)));
+        may_pass(libc::SYS_openat, if EMULATED.is_empty() { Vec::new() } else { opens_memory() });
     }
     for number in UNKNOWN {
-        program.extend(when(equal, *number as u32, refuse(libc::ENOSYS)));
+        rules.insert(*number as u32, vec![answer(refuse(libc::ENOSYS))]);
     }
     for number in FORBIDDEN.iter().chain(FORBIDDEN_OLD).chain(if contain { OUTWARD } else { &[] }) {
-        program.extend(when(equal, *number as u32, refuse(libc::EPERM)));
+        rules.insert(*number as u32, vec![answer(refuse(libc::EPERM))]);
     }
-    program.extend(when(equal, libc::SYS_name_to_handle_at as u32, refuse(libc::EOPNOTSUPP)));
+    rules.insert(libc::SYS_name_to_handle_at as u32, vec![answer(refuse(libc::EOPNOTSUPP))]);
     // New mount and user namespaces would see other names, or have other rights than the server.
     let namespaces = libc::CLONE_NEWNS | libc::CLONE_NEWUSER;
     let mut with_argument = |number: c_long, n: u32, tests: Vec<sock_filter>| {
-        program.push(sock_filter { jf: tests.len() as u8 + 2, ..op(libc::BPF_JMP | equal | libc::BPF_K, number as u32) });
-        program.push(load(argument(n)));
-        program.extend(tests);
-        program.push(answer(ALLOW));
+        rules.insert(number as u32, [&[load(argument(n))], &tests[..], &[answer(ALLOW)]].concat());
     };
     for number in [libc::SYS_unshare, libc::SYS_clone] {
         let refused = when(libc::BPF_JSET, namespaces as u32, refuse(libc::EPERM));
@@ -321,7 +396,7 @@ pub(crate) fn filter(network: bool, contain: bool) -> Vec<sock_filter> {
     } else if !network {
         with_argument(libc::SYS_socket, 0, local_only(&refuse));
     }
-    program.push(answer(ALLOW));
+    program.extend(search(&rules.into_iter().collect::<Vec<_>>()));
     program
 }
 
@@ -337,31 +412,43 @@ fn local_only(refuse: &impl Fn(i32) -> u32) -> Vec<sock_filter> {
 mod tests {
     use super::*;
 
+    /// Above 4 GiB.
+    const PLACE: u64 = 0x7fff_0000_7fff;
+
     /// Runs the filter as the kernel would.
     fn run(program: &[sock_filter], number: u32, arch: u32, args: [u32; 6]) -> u32 {
-        let (mut at, mut word) = (0, 0);
+        run_at(program, PLACE, number, arch, args.map(u64::from))
+    }
+
+    fn run_at(program: &[sock_filter], place: u64, number: u32, arch: u32, args: [u64; 6]) -> u32 {
+        let (mut at, mut word, mut kept) = (0, 0_u32, 0);
+        let half = |value: u64, offset: u32| if offset % 8 == argument(0) % 8 { value as u32 } else { (value >> 32) as u32 };
         loop {
             let op = program[at];
             at += 1;
             let code = u32::from(op.code);
+            let with = if code & 8 == libc::BPF_X { kept } else { op.k };
             match code & 7 {
                 libc::BPF_LD => {
                     word = match op.k {
                         NUMBER => number,
                         ARCH => arch,
-                        // The place, above 4 GiB.
-                        8 | 12 => 0x7fff,
-                        other => args[(other as usize - 16) / 8],
+                        8 | 12 => half(place, op.k),
+                        other => half(args[(other as usize - 16) / 8], other),
                     }
                 }
                 libc::BPF_RET => return op.k,
-                libc::BPF_ALU => word &= op.k,
+                libc::BPF_ALU if code & 0xf0 == libc::BPF_SUB => word = word.wrapping_sub(with),
+                libc::BPF_ALU => word &= with,
+                libc::BPF_MISC if code & 0xf8 == libc::BPF_TAX => kept = word,
+                libc::BPF_MISC => word = kept,
+                libc::BPF_JMP if code & 0xf0 == libc::BPF_JA => at += op.k as usize,
                 _ => {
                     let holds = match code & 0xf0 {
-                        libc::BPF_JEQ => word == op.k,
-                        libc::BPF_JGT => word > op.k,
-                        libc::BPF_JGE => word >= op.k,
-                        libc::BPF_JSET => word & op.k != 0,
+                        libc::BPF_JEQ => word == with,
+                        libc::BPF_JGT => word > with,
+                        libc::BPF_JGE => word >= with,
+                        libc::BPF_JSET => word & with != 0,
                         other => panic!("jump {other}"),
                     };
                     at += usize::from(if holds { op.jt } else { op.jf });
@@ -371,8 +458,65 @@ mod tests {
     }
 
     #[test]
+    fn each_call_has_its_answer() {
+        for (contain, look) in [(false, None), (false, Some(Look { place: 1, distance: 2 })), (true, None)] {
+            let program = filter(true, contain, look);
+            assert!(program.len() < 4096);
+            let forbidden = [FORBIDDEN, FORBIDDEN_OLD, if contain { OUTWARD } else { &[] }].concat();
+            for number in 0..=c_long::from(LAST_KNOWN as i32) {
+                let expected = match number {
+                    _ if [CAUGHT, CAUGHT_OLD, USERS].concat().contains(&number) => NOTIFY,
+                    _ if UNKNOWN.contains(&number) => ERRNO | libc::ENOSYS as u32,
+                    _ if forbidden.contains(&number) => ERRNO | libc::EPERM as u32,
+                    libc::SYS_name_to_handle_at => ERRNO | libc::EOPNOTSUPP as u32,
+                    _ => ALLOW,
+                };
+                assert_eq!(run(&program, number as u32, THIS_ARCH, [0; 6]), expected, "{number}");
+            }
+        }
+    }
+
+    #[test]
+    fn passes_the_loaders_look() {
+        const EMPTY: u64 = libc::AT_EMPTY_PATH as u64;
+        let program = filter(true, false, Some(Look { place: 0x92a, distance: 0x936f }));
+        let call = |place: u64, args| run_at(&program, place, libc::SYS_newfstatat as u32, THIS_ARCH, args);
+        let place = 0x7ff5_bf27_292a;
+        assert_eq!(call(place, [3, place + 0x936f, 0, EMPTY, 0, 0]), ALLOW);
+        for (place, args) in [
+            (place, [3, place + 0x9370, 0, EMPTY, 0, 0]),
+            (place + 1, [3, place + 1 + 0x936f, 0, EMPTY, 0, 0]),
+            (place, [3, place + 0x936f, 0, 0, 0, 0]),
+            (place, [3, place + 0x936f, 0, EMPTY | 0x100, 0, 0]),
+            (place, [u64::from(libc::AT_FDCWD as u32), place + 0x936f, 0, EMPTY, 0, 0]),
+            (place, [3, place + 0x1_0000_0000 + 0x936f, 0, EMPTY, 0, 0]),
+        ] {
+            assert_eq!(call(place, args), NOTIFY, "{place:x} {args:x?}");
+        }
+        let call = |number: c_long| run_at(&program, place, number as u32, THIS_ARCH, [3, place + 0x936f, 0, EMPTY, 0, 0]);
+        assert_eq!((call(libc::SYS_openat), call(libc::SYS_statx), call(libc::SYS_mount)), (NOTIFY, NOTIFY, ERRNO | 1));
+        let contained = filter(true, true, Some(Look { place: 0x92a, distance: 0x936f }));
+        let args = [3, place + 0x936f, 0, EMPTY, 0, 0];
+        assert_eq!(run_at(&contained, place, libc::SYS_newfstatat as u32, THIS_ARCH, args), NOTIFY);
+    }
+
+    #[test]
+    #[cfg(target_arch = "x86_64")]
+    fn passes_the_librarys_memory() {
+        let program = filter(true, false, None);
+        let args = [libc::AT_FDCWD as u32, 0, 0x80002, layout::OPEN_MODE as u32, layout::OPEN_MARK as u32, 0];
+        assert_eq!(run(&program, libc::SYS_openat as u32, THIS_ARCH, args), ALLOW);
+        for (at, other) in [(0, 5), (2, 0x80042), (2, 2), (3, 0o666), (4, 0)] {
+            let mut args = args;
+            args[at] = other;
+            assert_eq!(run(&program, libc::SYS_openat as u32, THIS_ARCH, args), NOTIFY, "{args:x?}");
+        }
+        assert_eq!(run(&filter(true, true, None), libc::SYS_openat as u32, THIS_ARCH, args), NOTIFY);
+    }
+
+    #[test]
     fn decides() {
-        let program = filter(false, false);
+        let program = filter(false, false, None);
         let call = |number: c_long, args| run(&program, number as u32, THIS_ARCH, args);
         assert_eq!(call(libc::SYS_openat, [0; 6]), NOTIFY);
         assert_eq!(call(libc::SYS_read, [0; 6]), ALLOW);
@@ -392,7 +536,7 @@ mod tests {
         assert_eq!(call(libc::SYS_socket, [libc::AF_INET as u32, 0, 0, 0, 0, 0]), ERRNO | libc::EACCES as u32);
         assert_eq!(call(libc::SYS_socket, [libc::AF_UNIX as u32, 0, 0, 0, 0, 0]), ALLOW);
         assert_eq!(call(9999, [0; 6]), ERRNO | libc::ENOSYS as u32);
-        let contained = filter(true, true);
+        let contained = filter(true, true, None);
         let call = |number: c_long, args| run(&contained, number as u32, THIS_ARCH, args);
         let socket = |family: i32, kind: i32| call(libc::SYS_socket, [family as u32, kind as u32, 0, 0, 0, 0]);
         assert_eq!(socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC), ERRNO | libc::EACCES as u32);
@@ -407,7 +551,7 @@ mod tests {
         assert_eq!(call(libc::SYS_prlimit64, [0; 6]), ALLOW);
         assert_eq!(call(libc::SYS_ioctl, [0, 0x5412, 0, 0, 0, 0]), ERRNO | libc::EPERM as u32);
         assert_eq!(call(libc::SYS_shmget, [0; 6]), ERRNO | libc::EPERM as u32);
-        let contained = filter(false, true);
+        let contained = filter(false, true, None);
         assert_eq!(
             run(&contained, libc::SYS_socket as u32, THIS_ARCH, [libc::AF_INET as u32, 1, 0, 0, 0, 0]),
             ERRNO | libc::EACCES as u32

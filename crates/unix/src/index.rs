@@ -13,7 +13,7 @@ use rustix::{
     fs::{AtFlags, CWD, FileType, ftruncate, statat},
     io::Errno,
 };
-use slipway_emulator::{TEXT, layout as at};
+use slipway_emulator::{MEMORY, TEXT, layout as at};
 use slipway_fabric::sync::{
     AtomicU64, Mapping,
     Ordering::{Acquire, Relaxed, Release},
@@ -23,10 +23,14 @@ use slipway_layer::{Changes, Links, Place, PlainLinks, Said, Target, TreePath, V
 use std::{
     cell::Cell,
     collections::{HashMap, HashSet},
+    ffi::OsStr,
     fs::File,
     io::{self, Write},
-    os::fd::AsFd,
-    path::PathBuf,
+    os::{
+        fd::{AsFd, AsRawFd},
+        unix::{ffi::OsStrExt, fs::symlink},
+    },
+    path::{Path, PathBuf},
     sync::Arc,
 };
 
@@ -90,6 +94,11 @@ fn place(hash: u64, count: u64) -> u64 {
     hash.wrapping_mul(at::SPREAD) >> (64 - count.trailing_zeros())
 }
 
+/// Where a directory's path may be, by its hash.
+fn places(key: u64) -> impl Iterator<Item = usize> {
+    (0..at::DIR_PROBES).map(move |n| ((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize)
+}
+
 impl Index {
     /// Of a view whose topmost layer has its files there. None where there is no emulation library, or it can't be had.
     pub(crate) fn new(view: &mut View, files: Option<&TreePath>, store: PathBuf) -> Option<Self> {
@@ -151,8 +160,20 @@ impl Index {
         Some(index)
     }
 
-    /// The memory, for a process that maps it, and that is in this directory.
-    pub(crate) fn share(&self, pid: u32, cwd: &TreePath) -> Arc<OwnedFd> {
+    /// The memory, for a process that maps it.
+    pub(crate) fn memory(&self) -> Arc<OwnedFd> {
+        Arc::clone(&self.file)
+    }
+
+    /// Has processes find the memory by a name in this directory, which is the kernel's working directory of all.
+    pub(crate) fn link_memory(&self, dir: &Path) {
+        let target = format!("/proc/{}/fd/{}", std::process::id(), self.file.as_raw_fd());
+        // Those that don't find it ask.
+        let _ = symlink(target, dir.join(OsStr::from_bytes(&MEMORY[..MEMORY.len() - 1])));
+    }
+
+    /// Tells a process that is about to map the memory in which directory it is.
+    pub(crate) fn tell_start(&self, pid: u32, cwd: &TreePath) {
         let path = cwd.absolute();
         if (path.len() as u64) < at::DIR_NAME_MAX {
             let changes = self.header[words(at::CWDS) + (u64::from(pid) % at::CWDS_COUNT) as usize].load(Relaxed);
@@ -163,7 +184,6 @@ impl Index {
                 write_name(entry, name_hash(cwd), &path);
             });
         }
-        Arc::clone(&self.file)
     }
 
     /// Whether a name is that which a program means by a hash.
@@ -239,7 +259,7 @@ impl Index {
                 self.say(path, if is_closed { at::NAME_CLOSED } else { at::NAME_OVER });
             }
             None => {
-                self.serve(path);
+                self.say(path, if view.shows_hosts_dir(path) { at::NAME_BOTH } else { at::NAME_SERVED });
                 self.serve_dir(view, path, None);
             }
         }
@@ -371,9 +391,8 @@ impl Index {
         let text = text_of(&name);
         let plain = if text == dir { at::DIR_IS_PLAIN } else { 0 };
         let key = hash(at::HASH_START, dir);
-        let near = |n: u64| ((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize;
-        let chosen = (0..at::DIR_PROBES).map(near).find(|place| self.placed[*place].is_none());
-        let chosen = chosen.unwrap_or_else(|| near(key % at::DIR_PROBES));
+        let free = places(key).find(|place| self.placed[*place].is_none());
+        let chosen = free.or_else(|| places(key).nth((key % at::DIR_PROBES) as usize)).unwrap_or_default();
         self.forget_place(chosen);
         if what == at::DIR_MISSING {
             self.missing.entry(name).or_default().push(chosen);
@@ -384,6 +403,16 @@ impl Index {
             entry[words(at::DIR_WHAT)].store((text.len() as u64) << at::DIR_LEN_SHIFT | plain | what, Relaxed);
             write_name(entry, hash(at::HASH_START, &text), &text);
         });
+    }
+
+    /// The directory of the host's that a path leads to, where that was looked up, as the library takes it.
+    pub(crate) fn dir(&self, path: &[u8]) -> Option<TreePath> {
+        let place = places(hash(at::HASH_START, path)).find(|place| self.placed[*place].as_deref() == Some(path))?;
+        let entry = self.entry(place);
+        let what = entry[words(at::DIR_WHAT)].load(Relaxed);
+        let (kind, len) = (what & (at::DIR_MISSING | at::DIR_IS_OVER), (what >> at::DIR_LEN_SHIFT) as usize);
+        let name = entry[words(at::DIR_NAME)..].iter().flat_map(|word| word.load(Relaxed).to_ne_bytes());
+        (kind == at::DIR_HOST).then(|| TreePath::literal(name.take(len).collect::<Vec<u8>>()))
     }
 
     /// Takes what the processes looked at by themselves.

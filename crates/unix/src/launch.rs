@@ -111,6 +111,7 @@ pub fn start(mut view: View, store: &Path, record: Option<&Path>, program: &Prog
     }
     drop((read, signals));
     let served = Server::new(view, name(store), cwd, execs, program).map_err(|_| Errno::IO).and_then(|server| {
+        server.index.iter().for_each(|index| index.link_memory(kernel_dir.path()));
         if hides {
             // One that the command inherits may be of what is hidden, or of a directory below that.
             server.index.iter().for_each(Index::serve_descriptors);

@@ -5,11 +5,12 @@ use rustix::{
     fs::{MemfdFlags, Mode, OFlags, Stat, fstat, memfd_create, open},
     io::Errno,
 };
+use slipway_emulator::loader::{self, Look};
 use std::{
     collections::HashMap,
     fs::{self, File},
     io::Write,
-    os::unix::fs::{FileExt, MetadataExt},
+    os::unix::fs::{FileExt, MetadataExt, symlink},
     path::{Path, PathBuf},
 };
 
@@ -36,15 +37,54 @@ impl Libraries {
         &self.store
     }
 
+    /// A file that was looked at, rewritten, if that was done before, and all may read it.
+    pub(crate) fn known(&self, stat: &Stat) -> Option<OwnedFd> {
+        const ALL: u32 = 0o444;
+        let made = self.made.get(&key(stat)).filter(|_| stat.st_mode & ALL == ALL)?;
+        one_more(made.as_ref()?)
+    }
+
     /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
-    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
     pub(crate) fn rewritten(&mut self, fd: &OwnedFd) -> Option<OwnedFd> {
-        let Stat { st_dev, st_ino, st_size, st_mtime, .. } = fstat(fd).ok()?;
-        let key = (st_dev as u64, st_ino as u64, st_size as i64, st_mtime as i64);
+        let key = key(&fstat(fd).ok()?);
         let made = self.made.entry(key).or_insert_with(|| kept(&self.store, key, fd).or_else(|| in_memory(&rewritten(fd)?)));
-        // One of its own, with a position of its own.
-        let path = format!("/proc/self/fd/{}", made.as_ref()?.as_raw_fd());
-        open(path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+        one_more(made.as_ref()?)
+    }
+}
+
+#[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+fn key(stat: &Stat) -> Key {
+    (stat.st_dev as u64, stat.st_ino as u64, stat.st_size as i64, stat.st_mtime as i64)
+}
+
+/// A descriptor of the same file with a position of its own.
+fn one_more(made: &OwnedFd) -> Option<OwnedFd> {
+    open(format!("/proc/self/fd/{}", made.as_raw_fd()), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
+}
+
+/// How the dynamic loader of most programs looks at what it has opened: found out once for each, and kept as what a link contains.
+pub(crate) fn loader_look(store: &Path) -> Option<Look> {
+    const PREFIX: &str = ".loader-";
+    let file = fs::metadata(loader::PATH).ok()?;
+    let (size, time) = (file.size(), file.mtime_nsec() ^ file.mtime());
+    let kept = store.join(format!("{PREFIX}{:x}-{:x}-{size:x}-{time:x}", file.dev(), file.ino()));
+    if let Ok(text) = fs::read_link(&kept) {
+        let (place, distance) = text.to_str()?.split_once('-')?;
+        return Some(Look { place: place.parse().ok()?, distance: distance.parse().ok()? });
+    }
+    let look = Look::new(&fs::read(loader::PATH).ok()?);
+    remove_all(store, PREFIX);
+    let text = look.map_or_else(|| "none".to_owned(), |look| format!("{}-{}", look.place, look.distance));
+    // Next time it is found out again, where that can't be.
+    let _ = symlink(text, kept);
+    look
+}
+
+/// Removes what a prefix says was made of files, of which some are no more.
+fn remove_all(store: &Path, prefix: &str) {
+    let old = fs::read_dir(store).into_iter().flatten().flatten();
+    for old in old.filter(|old| old.file_name().as_encoded_bytes().starts_with(prefix.as_bytes())) {
+        let _ = fs::remove_file(old.path());
     }
 }
 
@@ -92,10 +132,7 @@ fn kept(store: &Path, (dev, ino, size, time): Key, fd: &OwnedFd) -> Option<Owned
     }
     let bytes = rewritten(fd)?;
     // Those of other builds, and of libraries that are no more.
-    for old in fs::read_dir(store).ok()?.flatten().filter(|old| old.file_name().as_encoded_bytes().starts_with(PREFIX.as_bytes()))
-    {
-        let _ = fs::remove_file(old.path());
-    }
+    remove_all(store, PREFIX);
     let mut beside = tempfile::Builder::new().prefix(PREFIX).tempfile_in(store).ok()?;
     beside.write_all(&bytes).ok()?;
     beside.persist(&path).ok()?;

@@ -6,11 +6,13 @@ use crate::{
 };
 use rustix::{
     fd::{AsRawFd, OwnedFd},
-    fs::{AtFlags, CWD, Stat, readlinkat, statat},
+    fs::{AtFlags, CWD, FileType, Stat, readlinkat, statat},
     io::Errno,
 };
-use slipway_layer::{Links, Resolved, Target, TreePath};
+use slipway_layer::{Found, Links, Resolved, Target, TreePath};
 
+/// So many links at the end of a path are followed by the index.
+const LINKS: usize = 8;
 /// A path is no longer, with its zero.
 pub(crate) const PATH_MAX: usize = 4096;
 
@@ -116,7 +118,7 @@ impl Server {
             Object::Unnamed => {
                 let _up = self.view.elevate();
                 let stat = statat(CWD, format!("/proc/{}/fd/{dir}", caller.tid), AtFlags::empty()).map_err(|_| Errno::BADF)?;
-                let is_dir = rustix::fs::FileType::from_raw_mode(stat.st_mode) == rustix::fs::FileType::Directory;
+                let is_dir = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
                 Err(if is_dir { Errno::NOENT } else { Errno::NOTDIR })
             }
         }
@@ -143,7 +145,7 @@ impl Server {
         } else {
             let start = self.base(caller, dir)?;
             // A name in what is no directory.
-            if dir != libc::AT_FDCWD && self.view.find(&start)?.kind() != rustix::fs::FileType::Directory {
+            if dir != libc::AT_FDCWD && self.view.find(&start)?.kind() != FileType::Directory {
                 return Err(Errno::NOTDIR);
             }
             start
@@ -152,26 +154,56 @@ impl Server {
         self.record.looked(&resolved, &start, path);
         // Of one that no layer has to do with, the library asks the kernel by the descriptor.
         if dir == libc::AT_FDCWD || path.first() == Some(&b'/') || self.view.is_touched(&start) {
-            self.offer(caller, &start, path);
+            self.offer(caller, &start, path, false);
         }
         resolved
+    }
+
+    /// The same of a path that will only be read: where its directory was looked up before, it is that one, as for the emulation library.
+    ///
+    /// # Errors
+    /// Those of looking names up.
+    pub(crate) fn lookup_to_read(&mut self, caller: Caller, dir: i32, path: &[u8], follow: bool) -> Result<Resolved, Errno> {
+        match self.found_by_index(path, LINKS).filter(|_| follow) {
+            Some(found) => Ok(Resolved { path: found.path.clone(), found: Some(found), must_be_dir: false, is_magic: false }),
+            None => self.lookup_bytes(caller, dir, path, follow),
+        }
+    }
+
+    /// A file of the host's in a directory that is in the index.
+    fn found_by_index(&self, path: &[u8], links: usize) -> Option<Found> {
+        let (above, last) = path.split_at(path.iter().rposition(|byte| *byte == b'/')?);
+        let is_of_server = path[0] == b'/' && self.view.caller.is_none();
+        let dir = self.index.as_ref().filter(|_| is_of_server && !matches!(last, b"/" | b"/." | b"/.."))?.dir(above)?;
+        let found = self.view.find_on_host(&dir.join(&last[1..]))?;
+        if found.kind() != FileType::Symlink {
+            return Some(found);
+        }
+        let target = if links > 0 { self.view.read_link(&found).ok()? } else { return None };
+        let target = if target.first() == Some(&b'/') { target } else { [&dir.absolute(), b"/".as_slice(), &target].concat() };
+        self.found_by_index(&target, links - 1)
     }
 
     /// The emulation library has found a path in a directory that it doesn't know.
     pub(crate) fn look_up_dir(&mut self, caller: Caller, dir: i32, path: u64) -> Reply {
         let path = read_string(caller.tid, path, PATH_MAX)?;
         let start = if path.first() == Some(&b'/') { TreePath::root() } else { self.base(caller, dir)? };
-        self.offer(caller, &start, &path);
+        self.offer(caller, &start, &path, true);
         Ok(Answer::Value(0))
     }
 
-    /// Looks up the directory of a path for those that will ask for others in it.
-    fn offer(&mut self, caller: Caller, start: &TreePath, path: &[u8]) {
+    /// Looks up the directory of a path for those that will ask for others in it; and the one that it is in, whose other directories the library
+    /// then needs not ask for.
+    fn offer(&mut self, caller: Caller, start: &TreePath, path: &[u8], with_parent: bool) {
         let Some(mut index) = self.index.take() else { return };
         let above = path.iter().rposition(|byte| *byte == b'/').map_or(&[][..], |slash| &path[..slash]);
         let base = if path.first() == Some(&b'/') || start.is_root() { Vec::new() } else { start.absolute() };
         let between: &[u8] = if path.first() == Some(&b'/') || !path.contains(&b'/') { b"" } else { b"/" };
-        index.offer(&self.view, &self.links(caller), &[base.as_slice(), between, above].concat());
+        let dir = [base.as_slice(), between, above].concat();
+        index.offer(&self.view, &self.links(caller), &dir);
+        if let Some(slash) = dir.iter().rposition(|byte| *byte == b'/').filter(|_| with_parent) {
+            index.offer(&self.view, &self.links(caller), &dir[..slash]);
+        }
         self.index = Some(index);
     }
 }

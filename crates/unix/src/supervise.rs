@@ -14,7 +14,9 @@ use rustix::{
     io::Errno,
     process::{Pid, Signal, kill_process},
 };
+use slipway_emulator::loader::Look;
 use std::{
+    ffi::OsStr,
     fs::File,
     io::{Read, Write},
     os::unix::process::CommandExt,
@@ -66,9 +68,10 @@ pub(crate) fn supervise(
     rustix::process::set_child_subreaper(Some(rustix::process::getpid()))?;
     let (to_command, from_command) = std::os::unix::net::UnixStream::pair().map_err(|_| Errno::MFILE)?;
     let (failure, tell_failure) = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC)?;
+    let place = server.in_path(program.program.name);
     let Some(command) = sys::fork()? else {
         rustix::process::umask(old);
-        become_command(program, kernel_dir, &from_command, tell_failure.into());
+        become_command(program, place.as_deref(), server.look, kernel_dir, &from_command, tell_failure.into());
     };
     drop((from_command, tell_failure));
     // The command has the limit that it was started with.
@@ -108,8 +111,15 @@ pub(crate) fn supervise(
     supervisor.serve(command)
 }
 
-/// The command's process: into the net, then the program.
-fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::net::UnixStream, mut failure: File) -> ! {
+/// The command's process: into the net, then the program, which should be at that place.
+fn become_command(
+    program: &Started<'_>,
+    place: Option<&OsStr>,
+    look: Option<Look>,
+    kernel_dir: &Path,
+    to: &std::os::unix::net::UnixStream,
+    mut failure: File,
+) -> ! {
     let run = || -> std::io::Error {
         let prepared = (|| {
             // Without the server nothing is safe.
@@ -119,7 +129,7 @@ fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::
             if program.program.contain {
                 sys::confine()?;
             }
-            let listener = sys::install_filter(&filter::filter(program.program.network, program.program.contain))?;
+            let listener = sys::install_filter(&filter::filter(program.program.network, program.program.contain, look))?;
             let listeners = [listener.as_fd()];
             let mut space = [std::mem::MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
             let mut message = rustix::net::SendAncillaryBuffer::new(&mut space);
@@ -130,7 +140,11 @@ fn become_command(program: &Started<'_>, kernel_dir: &Path, to: &std::os::unix::
             Err(error) => error.into(),
             Ok(_) => {
                 sys::mask_signals(Some(&program.signals));
-                process::Command::new(program.program.name).args(program.program.args).exec()
+                let exec =
+                    |place: &OsStr| process::Command::new(place).arg0(program.program.name).args(program.program.args).exec();
+                place.into_iter().for_each(|place| drop(exec(place)));
+                // Where that can't be executed, another directory may have one that can.
+                exec(program.program.name)
             }
         }
     };

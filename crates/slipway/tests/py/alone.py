@@ -1,6 +1,8 @@
 """Looks at names while the server of names is stopped: only the emulation library can answer."""
+import errno
 import os
 import signal
+import stat
 
 name, server = '/etc/passwd', os.getppid()
 # As make does: to what it is already.
@@ -11,6 +13,9 @@ os.mkdir('made'), open('made/file', 'w').close()
 made = os.open('made', os.O_RDONLY)
 os.mkdir('made/dir')
 os.stat('made/file'), os.stat('file', dir_fd=made)
+# A directory of both, and one of the host's whose children were not looked at.
+open('both/new', 'w').close()
+os.stat('both/old'), os.stat('deep/first/file')
 os.kill(server, signal.SIGSTOP)
 try:
     file = os.open(name, os.O_RDONLY)
@@ -18,6 +23,14 @@ try:
         os.stat('made/file') == os.stat('file', dir_fd=made), os.access('none', os.F_OK, dir_fd=made), \
         sorted(os.listdir('made')), os.listdir(os.open('dir', os.O_RDONLY, dir_fd=made)), os.path.lexists('made/dir/none'), \
         os.stat('made/dir') == os.stat('made/dir/.') == os.lstat('made/dir/')
+    try:
+        os.readlink('both')
+    except OSError as error:
+        both = error.errno == errno.EINVAL
+    both = both and os.access('both', os.R_OK | os.X_OK), stat.S_ISDIR(os.stat('both').st_mode), os.open('both', os.O_RDONLY) > 0
+    linked = os.stat('link') == os.stat('both/old'), open('link').read(), os.access('link', os.R_OK), os.path.islink('link')
+    child = open('deep/child/file').read(), os.path.lexists('deep/child/none'), os.path.lexists('deep/none/file')
 finally:
     os.kill(server, signal.SIGCONT)
 print(*found)
+print(*both, *linked, *child)

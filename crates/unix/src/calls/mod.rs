@@ -12,13 +12,14 @@ use crate::{
     filter::{FCHMODAT2, is_change_of_user, is_new_namespace},
     index::Index,
     launch::Program,
+    libraries::loader_look,
     record::Record,
     sys::Notification,
     tasks::{Caller, Tasks},
     user::{self, User},
 };
 use rustix::{fd::OwnedFd, io::Errno};
-use slipway_emulator::layout;
+use slipway_emulator::{layout, loader::Look};
 use slipway_layer::{Error, Identity, TreePath, View};
 use std::sync::Arc;
 
@@ -55,6 +56,10 @@ pub(crate) struct Server {
     pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
     pub(crate) index: Option<Index>,
+    /// How the dynamic loader looks at what it has opened.
+    pub(crate) look: Option<Look>,
+    /// Pages of loaders, from which they open files.
+    loader_pages: Vec<Vec<u8>>,
     /// A process of the command changed its user or groups: each caller's are looked at.
     users_vary: bool,
 }
@@ -85,6 +90,8 @@ impl Server {
             files,
             index,
             contain: program.contain,
+            look: if program.contain { None } else { loader_look(&store.to_path()) },
+            loader_pages: Vec::new(),
             view,
             tasks: Tasks::new(cwd),
             record: Record::default(),
@@ -192,7 +199,10 @@ impl Server {
     fn asked(&mut self, caller: Caller, a: [u64; 6]) -> Reply {
         let index = self.index.as_ref().ok_or(Errno::NOSYS)?;
         match a[2] {
-            _ if a[1] == 0 => Ok(Answer::Shared(index.share(caller.pid, &self.tasks.cwd(caller.pid)))),
+            _ if a[1] == 0 => {
+                index.tell_start(caller.pid, &self.tasks.cwd(caller.pid));
+                Ok(Answer::Shared(index.memory()))
+            }
             layout::ASK_DIR => self.look_up_dir(caller, int(a[3]), a[1]),
             layout::ASK_OPEN => self.open_for_library(caller, int(a[3]), a[1], a[4], a[5]),
             _ => Err(Errno::INVAL),

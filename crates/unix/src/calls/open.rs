@@ -16,6 +16,8 @@ use slipway_emulator::layout;
 use slipway_layer::{Found, Layer, Links, Place, Resolved, Target, TreePath};
 use std::cell::Cell;
 
+/// So many are known by their pages.
+const LOADERS: usize = 8;
 const RESOLVE_KNOWN: u64 = 0x3f;
 const RESOLVE_CACHED: u64 = 0x20;
 const NO_MAGIC_LINKS: u64 = 0x02;
@@ -125,7 +127,11 @@ impl Server {
             let end = path.iter().rposition(|byte| *byte != b'/').map_or(1, |last| last + 1);
             return Err(self.lookup_bytes(caller, dir, &path[..end], false).err().unwrap_or(Errno::ISDIR));
         }
-        let resolved = self.lookup_bytes(caller, dir, path, follow)?;
+        let resolved = if writes || is_path || flags.contains(OFlags::CREATE) {
+            self.lookup_bytes(caller, dir, path, follow)?
+        } else {
+            self.lookup_to_read(caller, dir, path, follow)?
+        };
         // The caller's terminal stays the caller's; the server's own is none of its business.
         flags |= OFlags::CLOEXEC | OFlags::NOCTTY;
         let Some(found) = &resolved.found else {
@@ -170,6 +176,9 @@ impl Server {
             FileType::Symlink => Err(Errno::LOOP),
             FileType::RegularFile if !writes && self.is_for_loader(caller, found) => {
                 self.record.opened(&found.path, kind);
+                if let Some(fd) = self.index.as_ref().and_then(|index| index.libraries.known(&found.stat)) {
+                    return Ok(Answer::Fd(fd, cloexec));
+                }
                 let flags = flags | OFlags::NOFOLLOW;
                 let fd = openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?;
                 Ok(Answer::Fd(self.index.as_mut().and_then(|index| index.libraries.rewritten(&fd)).unwrap_or(fd), cloexec))
@@ -253,8 +262,22 @@ impl Server {
     }
 
     /// Whether the dynamic loader opens the C library: it maps it, and shows it to nobody.
-    fn is_for_loader(&self, caller: Caller, found: &Found) -> bool {
-        self.index.is_some() && found.path.name() == b"libc.so.6" && is_loader(caller)
+    fn is_for_loader(&mut self, caller: Caller, found: &Found) -> bool {
+        self.index.is_some() && found.path.name() == b"libc.so.6" && self.is_loader(caller)
+    }
+
+    /// Whether a dynamic loader makes the call: from a page that is as that of one which did before, or from where the kernel has put it.
+    fn is_loader(&mut self, caller: Caller) -> bool {
+        const PAGE: u64 = 4096;
+        let page = read_bytes(caller.tid, caller.at & !(PAGE - 1), PAGE as usize).unwrap_or_default();
+        if self.loader_pages.contains(&page) {
+            return true;
+        }
+        let is_loader = is_at_loader(caller);
+        if is_loader && page.len() == PAGE as usize && self.loader_pages.len() < LOADERS {
+            self.loader_pages.push(page);
+        }
+        is_loader
     }
 
     fn is_kernels(&self, found: &Found) -> bool {
@@ -275,10 +298,13 @@ impl Server {
 
     /// Whether the kernel follows the path to the same file by itself.
     pub(crate) fn is_plain(&self, path: &[u8], found: &Found) -> bool {
-        path.first() == Some(&b'/')
-            && found.place == Place::Host
-            && rustix::fs::statat(CWD, path, AtFlags::empty())
-                .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.stat.st_dev, found.stat.st_ino))
+        let finds_it = |rest: &[u8]| {
+            // It was found by this path.
+            rest == found.path.relative() && found.kind() != FileType::Symlink
+                || rustix::fs::statat(CWD, path, AtFlags::empty())
+                    .is_ok_and(|stat| (stat.st_dev, stat.st_ino) == (found.stat.st_dev, found.stat.st_ino))
+        };
+        found.place == Place::Host && path.strip_prefix(b"/").is_some_and(finds_it)
     }
 
     /// A file of /proc, or an object without a name that a link of /proc leads to: it may depend on its opener.
@@ -388,8 +414,8 @@ fn writes(flags: OFlags) -> bool {
     flags.intersects(OFlags::WRONLY | OFlags::RDWR) || flags.contains(OFlags::TRUNC)
 }
 
-/// Whether the dynamic loader makes the call, which the kernel has put where the process's auxiliary vector says.
-fn is_loader(caller: Caller) -> bool {
+/// Whether the call comes from where the process's auxiliary vector says that the loader is.
+fn is_at_loader(caller: Caller) -> bool {
     const BASE: u64 = 7;
     /// No loader is larger.
     const MOST: u64 = 1 << 20;
