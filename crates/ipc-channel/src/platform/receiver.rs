@@ -3,15 +3,17 @@
 
 use super::{
     error::OsError,
-    message::IpcMessage,
+    message::{self, IpcMessage},
     parts::{Expected, Mark, Taken, Unfinished},
 };
+use slipway_fabric::sync::copied;
 use slipway_mach::{
     abi::notify,
     rights::{Arrived, Error, Plain, ReceiveRight, Received},
 };
 use std::{
     cell::{Cell, RefCell},
+    io,
     time::{Duration, Instant},
 };
 
@@ -37,16 +39,48 @@ impl Senders {
     }
 }
 
+/// What is made of a message.
+pub(super) trait Form {
+    /// Of bytes alone, where they lie.
+    fn of_bytes(bytes: &[u8]) -> Self;
+
+    /// Of any other.
+    fn of_message(message: IpcMessage) -> Self;
+}
+
+/// The bytes alone; an error if they are lost.
+impl Form for io::Result<Vec<u8>> {
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Ok(copied(bytes))
+    }
+
+    fn of_message(message: IpcMessage) -> Self {
+        message.into_data()
+    }
+}
+
+impl Form for IpcMessage {
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self::from_data(copied(bytes))
+    }
+
+    fn of_message(message: IpcMessage) -> Self {
+        message
+    }
+}
+
 /// What a port may receive.
-pub(super) enum Incoming {
-    Message(IpcMessage),
+pub(super) enum Incoming<T> {
+    Message(T),
     /// The last send right is gone. What was sent before may be behind it, if it came from several processes.
     NoSenders,
     /// A part of a message, or nothing of interest.
     Other,
 }
 
-impl Incoming {
+impl<T: Form> Incoming<T> {
     /// What a message of another form than plain data is. `unfinished` is the port's.
     pub fn new(received: Received, unfinished: &mut Unfinished) -> Self {
         if received.is_notification(notify::NO_SENDERS) {
@@ -54,16 +88,23 @@ impl Incoming {
         } else if received.is_by_send_once() {
             Self::Other
         } else {
-            Self::Message(IpcMessage::from_received(received, unfinished))
+            Self::Message(T::of_message(IpcMessage::from_received(received, unfinished)))
         }
     }
 
+    #[inline]
     pub fn plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Self {
-        IpcMessage::from_plain(plain, unfinished).map_or(Self::Other, Self::Message)
+        match message::bytes(&plain) {
+            Some(bytes) => Self::Message(T::of_bytes(bytes)),
+            None => Self::of_parts(unfinished.take(&plain)),
+        }
     }
 
     fn of_parts(taken: Taken) -> Self {
-        IpcMessage::of_parts(taken).map_or(Self::Other, Self::Message)
+        match taken {
+            Taken::Added => Self::Other,
+            Taken::Whole(data) => Self::Message(T::of_message(IpcMessage::with_data(data))),
+        }
     }
 
     /// Waits for it at one port.
@@ -193,6 +234,12 @@ impl OsIpcReceiver {
         self.receive(None)
     }
 
+    /// As [`Self::recv`], of a message of bytes; an error of its own if they are lost.
+    #[inline]
+    pub(crate) fn recv_bytes(&self) -> Result<io::Result<Vec<u8>>, OsError> {
+        self.receive(None)
+    }
+
     /// A message that is there.
     ///
     /// # Errors
@@ -209,13 +256,15 @@ impl OsIpcReceiver {
         self.receive(Some(duration))
     }
 
-    fn receive(&self, timeout: Option<Duration>) -> Result<IpcMessage, OsError> {
+    fn receive<T: Form>(&self, timeout: Option<Duration>) -> Result<T, OsError> {
         let mut others = 0;
         let right = self.right.borrow();
         let Some(right) = &*right else {
             return Err(if self.senders.get() == Senders::Gone { OsError::Disconnected } else { OsError::moved() });
         };
-        self.senders.set(self.senders.get().watch(right)?);
+        if self.senders.get() == Senders::Unwatched {
+            self.senders.set(Senders::Unwatched.watch(right)?);
+        }
         let mut patience = Patience::new(timeout);
         loop {
             let ended = self.senders.get() == Senders::Gone;

@@ -28,11 +28,16 @@ use crate::{
 };
 use outgoing::milliseconds;
 use owned::{Name, trying};
-use std::{cell::RefCell, io, os::fd::OwnedFd, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    os::fd::OwnedFd,
+    time::Duration,
+};
 
 thread_local! {
     /// Where messages are received, and the reply port of the thread's calls.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static REPLY: RefCell<Option<ReceiveRight>> = const { RefCell::new(None) };
 }
 
@@ -188,21 +193,15 @@ impl SendRight {
         message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
     }
 
-    /// Sends a message of plain data: a body in pieces, which together are items as [`typed`](crate::abi::typed) has them.
+    /// Sends a message of plain data, waiting for space if need be: a body of words and of bytes behind them, which are filled up to whole words. Together they are
+    /// items as [`typed`](crate::abi::typed) has them. If the message is one of several that are of use only together, the caller sends those behind it, with bodies of
+    /// `behind` bytes, at once, and the receiver may not be woken before the last of them, whose `behind` is 0.
     ///
     /// # Errors
     /// A code of `mach_msg`.
-    pub fn send_plain(&self, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
-        outgoing::send_plain(self.0.task, self.0.name, id, body, timeout, 0)
-    }
-
-    /// As [`Self::send_plain`] without a time-out, of one of several messages that are of use only together: the caller sends those behind it, with bodies of
-    /// `behind` bytes, at once. The receiver may not be woken before the last of them, whose `behind` is 0.
-    ///
-    /// # Errors
-    /// A code of `mach_msg`.
-    pub fn send_plain_of(&self, id: i32, body: &[&[u8]], behind: usize) -> Result<(), Error> {
-        outgoing::send_plain(self.0.task, self.0.name, id, body, None, behind)
+    #[inline]
+    pub fn send_plain(&self, id: i32, words: &[u64], bytes: &[u8], behind: usize) -> Result<(), Error> {
+        outgoing::sent(self.0.task.send_pieces(self.0.name, id, words, bytes, behind))
     }
 
     /// As [`Self::send`], with memory out of line as the message's last item: the receiver gets pages of its own with these bytes.
