@@ -81,8 +81,16 @@ pub(super) enum Incoming<T> {
 }
 
 impl<T: Form> Incoming<T> {
-    /// What a message of another form than plain data is. `unfinished` is the port's.
-    pub fn new(received: Received, unfinished: &mut Unfinished) -> Self {
+    /// What a message is. `unfinished` is the port's.
+    #[inline]
+    pub fn of(arrived: Arrived<'_>, unfinished: &mut Unfinished) -> Self {
+        match arrived {
+            Arrived::Plain(plain) => Self::plain(&plain, unfinished),
+            Arrived::Other(received) => Self::other(received, unfinished),
+        }
+    }
+
+    fn other(received: Received, unfinished: &mut Unfinished) -> Self {
         if received.is_notification(notify::NO_SENDERS) {
             Self::NoSenders
         } else if received.is_by_send_once() {
@@ -93,10 +101,10 @@ impl<T: Form> Incoming<T> {
     }
 
     #[inline]
-    pub fn plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Self {
-        match message::bytes(&plain) {
+    fn plain(plain: &Plain<'_>, unfinished: &mut Unfinished) -> Self {
+        match message::bytes(plain) {
             Some(bytes) => Self::Message(T::of_bytes(bytes)),
-            None => Self::of_parts(unfinished.take(&plain)),
+            None => Self::of_parts(unfinished.take(plain)),
         }
     }
 
@@ -108,19 +116,18 @@ impl<T: Form> Incoming<T> {
     }
 
     /// Waits for it at one port.
+    #[inline]
     pub fn receive(right: &ReceiveRight, patience: &Patience, unfinished: &mut Unfinished) -> Result<Self, Error> {
         if let Some(expected) = unfinished.expect()
             && let Some(incoming) = Self::receive_part(right, patience, unfinished, expected)?
         {
             return Ok(incoming);
         }
-        Ok(match right.receive_plain(patience.left(), |message| Self::plain(message, unfinished))? {
-            Arrived::Plain(incoming) => incoming,
-            Arrived::Other(received) => Self::new(received, unfinished),
-        })
+        right.receive_plain(patience.left(), |arrived| Self::of(arrived, unfinished))
     }
 
     /// As [`Self::receive`], where the next part of a message belongs. None, and nothing was received, if there is no room for what came.
+    #[inline(never)]
     fn receive_part(
         right: &ReceiveRight,
         patience: &Patience,
@@ -128,21 +135,33 @@ impl<T: Form> Incoming<T> {
         mut expected: Expected,
     ) -> Result<Option<Self>, Error> {
         let (mark, other) = (expected.mark, &mut *unfinished);
-        let arrived = right.receive_plain_behind(patience.left(), expected.bytes(), |message| match mark.expects(&message) {
-            Some(part) => Ok(part),
-            None => Err(Self::plain(message, other)),
+        let came = right.receive_plain_behind(patience.left(), expected.bytes(), |arrived| match arrived {
+            Arrived::Plain(message) => match mark.expects(&message) {
+                Some((part, last)) => Came::Part(part, last),
+                None => Came::Else(Self::plain(&message, other)),
+            },
+            Arrived::Other(received) => Came::Other(received),
         });
-        if let Ok(Some(Arrived::Plain(Ok((part, last))))) = arrived {
+        if let Ok(Some(Came::Part(part, last))) = came {
             return Ok(Some(Self::of_parts(unfinished.put_part(expected, part, last))));
         }
         // What came may be its last part, with rights.
         unfinished.put_back(expected);
-        Ok(match arrived? {
-            Some(Arrived::Other(received)) => Some(Self::new(received, unfinished)),
-            Some(Arrived::Plain(incoming)) => incoming.err(),
-            None => None,
+        Ok(match came? {
+            Some(Came::Other(received)) => Some(Self::other(received, unfinished)),
+            Some(Came::Else(incoming)) => Some(incoming),
+            Some(Came::Part(..)) | None => None,
         })
     }
+}
+
+/// What came where a part was expected.
+enum Came<T> {
+    /// The part, of so many bytes, and whether it is the last one.
+    Part(usize, bool),
+    /// Another plain message.
+    Else(Incoming<T>),
+    Other(Received),
 }
 
 /// How many messages of no interest a receive that has nothing left to wait for takes off a port.
