@@ -41,29 +41,21 @@ pub struct Request {
     pub notify: u32,
 }
 
-/// Bytes of a message, where they lie.
+/// A plain body, where it lies: words, and bytes behind them that are filled up to whole words.
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
-pub struct Piece {
-    /// Where.
-    pub at: *const u8,
+pub struct Pieces {
+    /// The words.
+    pub words: *const u64,
+    /// How many.
+    pub count: usize,
+    /// The bytes.
+    pub bytes: *const u8,
     /// How many.
     pub len: usize,
+    /// The bytes of the bodies that the caller sends at once behind this one.
+    pub behind: usize,
 }
-
-impl Piece {
-    /// No bytes.
-    pub const NONE: Self = Self { at: std::ptr::dangling(), len: 0 };
-}
-
-impl From<&[u8]> for Piece {
-    fn from(bytes: &[u8]) -> Self {
-        Self { at: bytes.as_ptr(), len: bytes.len() }
-    }
-}
-
-/// The most pieces of a message.
-pub const PIECES: usize = 8;
 
 /// A task of this process, or of one that this process was forked from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

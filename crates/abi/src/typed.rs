@@ -36,6 +36,7 @@ impl Descriptor {
     ///
     /// # Errors
     /// `SEND_INVALID_TYPE` if it has bits that mean nothing.
+    #[inline]
     pub fn parse(word: u64) -> Result<Self, Code> {
         let it = Self {
             name: (word & NAME_MASK) as u32,
@@ -90,6 +91,7 @@ impl Field {
     ///
     /// # Errors
     /// `SEND_INVALID_TYPE`; `SEND_MSG_TOO_SMALL` for a body that ends within the item.
+    #[inline]
     pub fn at(body: &[u8], at: usize) -> Result<Self, Code> {
         let of = Descriptor::parse(word(body, at).ok_or(Code::SEND_MSG_TOO_SMALL)?)?;
         let len = if of.inline { of.size() } else { SLOT as u64 };

@@ -26,6 +26,12 @@ const BULK: usize = 16 * 1024;
 /// Bytes at the front of the area whose memory is there from the beginning: what light traffic needs.
 pub(crate) const FRONT: u64 = REWIND + 4096;
 
+/// The bytes of a cache line.
+const LINE: u64 = 64;
+
+/// So many cache lines of the next bytes are read while they are waited for: the head and 64 bytes lie in two or three.
+const TOUCHED: u64 = 3;
+
 /// More memory is asked for in steps of so many bytes.
 const STEP: u64 = 32 * 1024;
 
@@ -167,30 +173,36 @@ impl Ring {
         Ok(())
     }
 
-    /// As [`Ring::fill`], for words and what follows them, with `pad` zeroes behind it: none, or 4 where 4 bytes are a word's first half.
+    /// As [`Ring::fill`], for words, more of them, and what follows these, with `pad` zeroes behind it: fewer than a word has, which they fill up.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
     #[inline(always)]
-    pub fn fill_headed<const N: usize>(&self, tx: &mut TxCursor, head: [u64; N], rest: &[u8], pad: usize) -> Result<(), Corrupt> {
+    pub fn fill_headed<const N: usize>(
+        &self,
+        tx: &mut TxCursor,
+        head: [u64; N],
+        words: &[u64],
+        rest: &[u8],
+        pad: usize,
+    ) -> Result<(), Corrupt> {
         self.rewind(tx)?;
-        let at = tx.tail.wrapping_sub(tx.base);
-        let len = (size_of_val(&head) + rest.len() + pad) as u64;
+        let mut at = tx.tail.wrapping_sub(tx.base);
+        let len = (size_of_val(&head) + size_of_val(words) + rest.len() + pad) as u64;
         if pad > 0 {
-            self.bytes.store(at + len - 8, [0]); // its first half is written over
+            self.bytes.store(at + len - 8, [0]); // what comes before them is written over
         }
         self.bytes.store(at, head);
+        at += size_of_val(&head) as u64;
+        for word in words {
+            self.bytes.store(at, [*word]);
+            at += 8;
+        }
         if !rest.is_empty() {
-            self.bytes.copy_in(at + size_of_val(&head) as u64, rest);
+            self.bytes.copy_in(at, rest);
         }
         tx.tail += len;
         Ok(())
-    }
-
-    /// As [`Ring::fill`], behind what was filled in and is not visible yet.
-    pub fn fill_on(&self, tx: &mut TxCursor, from: &[u8]) {
-        self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
-        tx.tail += from.len() as u64;
     }
 
     /// Begins at the front of the area again if the ring is empty and light traffic has come far enough.
@@ -393,11 +405,14 @@ impl Ring {
     }
 
     /// As [`Ring::readable`], for a reader that looks again and again. It also reads where the next bytes will lie if it has taken
-    /// all that is there, so that their cache line comes together with that of `tail`, and not after it.
+    /// all that is there, so that the cache lines of a short message come together with that of `tail`, and not after it.
     #[inline(always)]
     pub fn stirs(&self, head: u64, base: u64) -> bool {
         let at = head.wrapping_sub(base);
-        self.bytes.touch(if at < self.rewind { at } else { 0 });
+        let at = if at < self.rewind { at } else { 0 };
+        for line in 0..TOUCHED {
+            self.bytes.touch(at + line * LINE);
+        }
         self.readable(head)
     }
 
@@ -412,6 +427,7 @@ impl Ring {
     }
 
     /// Copies out the bytes that lie `skip` behind `head` (R2). The caller asked [`Ring::available`].
+    #[inline]
     pub fn peek(&self, rx: &RxCursor, skip: u64, to: &mut [u8]) {
         self.bytes.copy_out(rx.head.wrapping_add(skip).wrapping_sub(rx.base), to);
     }

@@ -38,6 +38,39 @@ fn bytes_arrive_in_order_round_the_end() {
 }
 
 #[test]
+fn what_follows_words_is_filled_up_round_the_end() {
+    let (host, client) = pair(4096);
+    let (mut tx, mut rx) = (TxCursor::default(), RxCursor::default());
+    // Nothing that is written here is zero, and the ring is never empty: it goes round.
+    let (mut unread, mut turn) = (std::collections::VecDeque::<Vec<u8>>::new(), 0usize);
+    for step in 0..20_000usize {
+        let mut byte = || {
+            turn += 1;
+            (turn % 255 + 1) as u8
+        };
+        let mut word = || u64::from_ne_bytes(std::array::from_fn(|_| byte()));
+        let (head, words) = ([word()], (0..step % 5).map(|_| word()).collect::<Vec<_>>());
+        let rest: Vec<u8> = (0..step * 7 % 41).map(|_| byte()).collect();
+        let pad = rest.len().next_multiple_of(8) - rest.len();
+        let mut all: Vec<u8> =
+            head.iter().chain(&words).flat_map(|word| word.to_ne_bytes()).chain(rest.iter().copied()).collect();
+        all.resize(all.len() + pad, 0);
+        assert!(host.tx.free(&mut tx, all.len()).unwrap() >= all.len());
+        host.tx.fill_headed(&mut tx, head, &words, &rest, pad).unwrap();
+        host.tx.publish(&tx);
+        unread.push_back(all);
+        if unread.len() > 1 + step % 30 {
+            let all = unread.pop_front().unwrap();
+            let mut out = vec![0; all.len()];
+            assert!(client.rx.available(&mut rx).unwrap() >= out.len());
+            client.rx.peek(&rx, 0, &mut out);
+            client.rx.release(&mut rx, out.len());
+            assert_eq!(out, all, "step {step}");
+        }
+    }
+}
+
+#[test]
 fn a_segment_that_can_shrink_is_refused() {
     use rustix::fs::*;
     let fd = memfd_create(c"loose", MemfdFlags::ALLOW_SEALING).unwrap();

@@ -35,6 +35,19 @@ fn a_receiver_that_was_moved_away_receives_nothing() {
 }
 
 #[test]
+fn bytes_of_any_length_are_received_as_they_were_sent() {
+    let (sender, receiver) = ipc::bytes_channel().expect("a channel");
+    let most = OsIpcSender::get_max_fragment_size();
+    for length in (0..70).chain(most - 9..most + 10).chain([2 * most + 1]) {
+        let bytes: Vec<u8> = (0..length).map(|i| i as u8 | 1).collect();
+        sender.send(&bytes).expect("it is received");
+        assert!(receiver.recv().expect("bytes") == bytes, "{length}");
+    }
+    drop(sender);
+    assert!(matches!(receiver.recv(), Err(IpcError::Disconnected)));
+}
+
+#[test]
 fn errors_are_those_of_the_interface() {
     let (sender, receiver) = ipc::channel::<u32>().expect("a channel");
     assert!(matches!(receiver.try_recv(), Err(TryRecvError::Empty)));

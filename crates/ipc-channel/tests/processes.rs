@@ -247,6 +247,19 @@ fn everything_goes_there_and_back() {
 }
 
 /// The files of memory that this process has open, in all tests together.
+#[test]
+fn messages_of_every_short_length_cross() {
+    let echo = Other::start("echo");
+    for length in 0..100 {
+        let bytes: Vec<u8> = (1..=length).collect();
+        echo.tell(Bytes(bytes.clone()));
+        assert!(matches!(echo.from.recv(), Ok(Bytes(back)) if back == bytes), "{length}");
+    }
+    echo.tell(End);
+    assert!(matches!(echo.from.recv(), Ok(End)));
+    echo.end();
+}
+
 fn memory_files() -> usize {
     let files = std::fs::read_dir("/proc/self/fd").expect("descriptors");
     let names = files.filter_map(|file| std::fs::read_link(file.ok()?.path()).ok());

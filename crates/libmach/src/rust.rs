@@ -4,7 +4,7 @@
 use crate::call::{Name, Out, Return, guarded, routine};
 use slipway_abi::{
     Code,
-    call::{PIECES, Piece, Request, Special, TaskId},
+    call::{Pieces, Request, Special, TaskId},
 };
 use slipway_mach::sys::Functions;
 use slipway_ports::{task::Task, trap};
@@ -198,28 +198,18 @@ pub unsafe extern "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, 
     guarded(Code::FAILURE, || Task::from(task).mach_msg(buffer, request))
 }
 
-/// Sends a large message with a plain body in pieces, by a copy of a send right: the code, or -1, and nothing has happened, if it must be sent by
-/// [`slipway_msg`]. The caller sends other such messages, of `behind` bytes, at once: the receiver may not be woken before the last.
+/// Sends a message with a plain body by a copy of a send right, from where the body lies. Where the caller sends others behind it at once, the receiver
+/// may not be woken before the last.
 ///
 /// # Safety
-/// The pieces can be read, and are [`PIECES`] at most.
+/// The pieces can be read.
 #[unsafe(no_mangle)]
-pub unsafe extern "C" fn slipway_send_pieces(
-    task: TaskId,
-    dest: Name,
-    id: i32,
-    pieces: *const Piece,
-    count: usize,
-    behind: usize,
-) -> Return {
-    let mut bytes: [&[u8]; PIECES] = [&[]; PIECES];
+pub unsafe extern "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Pieces) -> Return {
     // SAFETY: the caller's promise.
-    let pieces = unsafe { std::slice::from_raw_parts(pieces, count.min(PIECES)) };
-    for (bytes, piece) in bytes.iter_mut().zip(pieces) {
-        // SAFETY: as above.
-        *bytes = unsafe { std::slice::from_raw_parts(piece.at, piece.len) };
-    }
-    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, &bytes[..pieces.len()], behind).unwrap_or(Code(-1)))
+    let Pieces { words, count, bytes, len, behind } = unsafe { *pieces };
+    // SAFETY: as above, for both.
+    let (words, bytes) = unsafe { (std::slice::from_raw_parts(words, count), std::slice::from_raw_parts(bytes, len)) };
+    guarded(Code::FAILURE, || Task::from(task).send_pieces(dest, id, words, bytes, behind))
 }
 
 /// What a call with descriptors came to: 0, or the number of its error.

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "functions of another library")]
 #![allow(missing_docs, reason = "Mach's manual and libmach have them")]
 
-use slipway_abi::call::{Header, Piece, Request, Status, TaskId, TrapTable};
+use slipway_abi::call::{Header, Pieces, Request, Status, TaskId, TrapTable};
 use std::ffi::{c_char, c_int, c_void};
 
 /// A name of a port, `mach_port_t`.
@@ -74,7 +74,7 @@ functions! {
     "C" fn slipway_task_note_name_server(name: Name);
     "C" fn slipway_task_is_name_server(name: Name) -> c_int;
     "C" fn slipway_msg(task: TaskId, buffer: *mut u8, len: usize, request: *const Request) -> Return;
-    "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Piece, count: usize, behind: usize) -> Return;
+    "C" fn slipway_send_pieces(task: TaskId, dest: Name, id: i32, pieces: *const Pieces) -> Return;
     "C" fn slipway_port_descriptor(name: Name, fd: *mut c_int) -> Return;
     "C" fn slipway_port_import(sending: c_int, holder: c_int, name: *mut Name) -> c_int;
     "C" fn slipway_port_export(name: Name, sending: *mut c_int, holder: *mut c_int) -> c_int;

@@ -4,7 +4,7 @@
 use crate::{
     abi::{
         COMPLEX, Code, HEADER,
-        call::{KERNEL_PORT, PIECES, Piece, Request, Special, Status, TaskId},
+        call::{KERNEL_PORT, Pieces, Request, Special, Status, TaskId},
         option, typed,
     },
     sys::{self, Name, Return},
@@ -208,14 +208,13 @@ impl Task {
         code
     }
 
-    /// Sends a large message with a plain body in pieces, by a copy of a send right, without a copy in between. None, and nothing has happened, if it must go
-    /// by [`Self::mach_msg`]: the port is in this process, say. The caller sends others, of `behind` bytes, at once.
-    pub(crate) fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]], behind: usize) -> Option<Code> {
-        let mut all = [Piece::NONE; PIECES];
-        all.get_mut(..pieces.len())?.iter_mut().zip(pieces).for_each(|(piece, bytes)| *piece = (*bytes).into());
+    /// Sends a message with a plain body by a copy of a send right, from where the body lies: words, and bytes that are filled up to whole words. The caller sends
+    /// others, of `behind` bytes, at once.
+    #[inline]
+    pub(crate) fn send_pieces(&self, dest: u32, id: i32, words: &[u64], bytes: &[u8], behind: usize) -> Code {
+        let pieces = Pieces { words: words.as_ptr(), count: words.len(), bytes: bytes.as_ptr(), len: bytes.len(), behind };
         // SAFETY: they are slices.
-        let code = Code(unsafe { sys::slipway_send_pieces(self.0, dest, id, all.as_ptr(), pieces.len(), behind) });
-        (code != Code(-1)).then_some(code)
+        Code(unsafe { sys::slipway_send_pieces(self.0, dest, id, &raw const pieces) })
     }
 
     /// `mach_task_self`. A task that has given up the name gets another; null if there is none left.

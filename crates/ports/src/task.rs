@@ -4,7 +4,7 @@ use crate::{
     abi::{Code, call::Status, kind, notify},
     dispatch::Inner,
     lock::{Guard, Process},
-    msg::{self, Request, format::Format, header::Typed},
+    msg::{self, Request, format::Format, header::Typed, pieces::Pieces},
     state::{
         SpaceId, State,
         exception_ports::Whose,
@@ -158,10 +158,21 @@ impl Task {
         }
     }
 
-    /// Sends a large message with a plain body in pieces, and sends others of `behind` bytes at once: see [`msg::pieces`]. None, and nothing has happened, if it must go by [`Self::mach_msg`].
-    pub fn send_pieces(&self, dest: u32, id: i32, pieces: &[&[u8]], behind: usize) -> Option<Code> {
-        let process = Process::made().filter(|process| process.address() == self.process)?;
-        msg::pieces::send_pieces(process, self.space, dest, id, pieces, behind)
+    /// Sends a message with a plain body from where it lies, and others of `behind` bytes at once: see [`msg::pieces`].
+    #[inline]
+    pub fn send_pieces(&self, dest: u32, id: i32, words: &[u64], bytes: &[u8], behind: usize) -> Code {
+        let body = Pieces { words, bytes, behind };
+        match Process::made().filter(|process| process.address() == self.process) {
+            Some(process) => msg::pieces::send(process, self.space, dest, id, &body),
+            None => self.send_pieces_of_ended(dest, id, &body),
+        }
+    }
+
+    /// As [`Self::mach_msg_of_ended`].
+    #[cold]
+    #[inline(never)]
+    fn send_pieces_of_ended(&self, dest: u32, id: i32, body: &Pieces<'_>) -> Code {
+        msg::pieces::send(Process::get(), self.space(), dest, id, body)
     }
 
     /// As [`Self::mach_msg`], for a task of a parent that fork left. Apart, so that the usual way saves no registers for it.

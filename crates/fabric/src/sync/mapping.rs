@@ -183,6 +183,7 @@ impl Bytes {
     }
 
     /// Copies `from` into the area at `at`, going round the end. At most `size` bytes.
+    #[inline]
     pub fn copy_in(&self, at: u64, from: &[u8]) {
         let from = &from[..from.len().min(self.len)];
         let offset = at as usize & (self.len - 1);
@@ -191,7 +192,9 @@ impl Bytes {
         // process's own memory, which no mapping of ours overlaps.
         unsafe {
             copy(a.as_ptr(), self.start.as_ptr().add(offset), a.len());
-            copy(b.as_ptr(), self.start.as_ptr(), b.len());
+            if !b.is_empty() {
+                copy(b.as_ptr(), self.start.as_ptr(), b.len());
+            }
         }
     }
 
@@ -242,6 +245,7 @@ impl Bytes {
     }
 
     /// Copies the bytes at `at` out into `to`, going round the end. At most `size` bytes.
+    #[inline]
     pub fn copy_out(&self, at: u64, to: &mut [u8]) {
         let len = to.len().min(self.len);
         let offset = at as usize & (self.len - 1);
@@ -249,7 +253,9 @@ impl Bytes {
         // SAFETY: as in `copy_in`, the other way round.
         unsafe {
             copy(self.start.as_ptr().add(offset), a.as_mut_ptr(), a.len());
-            copy(self.start.as_ptr(), b.as_mut_ptr(), b.len());
+            if !b.is_empty() {
+                copy(self.start.as_ptr(), b.as_mut_ptr(), b.len());
+            }
         }
     }
 }

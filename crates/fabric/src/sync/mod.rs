@@ -46,6 +46,17 @@ impl<T> std::ops::Deref for Padded<T> {
 /// slower where the destination lies up to 63 bytes further into its page than the source: a ring's records come past such places.
 pub const COPIED_AT_ONCE: usize = 2048;
 
+/// As `to_vec`, in pieces that are best copied.
+#[inline]
+pub fn copied(from: &[u8]) -> Vec<u8> {
+    if from.len() <= COPIED_AT_ONCE {
+        return from.to_vec();
+    }
+    let mut to = Vec::new();
+    append(&mut to, from);
+    to
+}
+
 /// As `extend_from_slice`, in pieces that are best copied.
 pub fn append(to: &mut Vec<u8>, from: &[u8]) {
     to.reserve(from.len());

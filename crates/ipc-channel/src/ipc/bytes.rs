@@ -31,7 +31,7 @@ impl IpcBytesReceiver {
     /// `Disconnected` once all senders are gone and all that they sent was received; `InvalidData` for a message that lost its bytes.
     #[inline]
     pub fn recv(&self) -> Result<Vec<u8>, IpcError> {
-        Ok(self.os_receiver.recv()?.into_data()?)
+        Ok(self.os_receiver.recv_bytes()??)
     }
 
     /// A message that is there.

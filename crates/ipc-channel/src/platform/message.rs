@@ -6,11 +6,10 @@
 
 use super::{
     memory::OsIpcSharedMemory,
-    parts::{self, KEPT_MAX, LAST, Mark, PART, PARTS_MAX, Taken, Unfinished},
+    parts::{self, KEPT_MAX, LAST, Mark, PART, PARTS_MAX, Unfinished},
     receiver::{OsIpcReceiver, Senders},
     sender::OsIpcSender,
 };
-use slipway_fabric::sync::append;
 use slipway_mach::{
     abi::typed::Field,
     rights::{Error, Outgoing, Part, Plain, Received, Region, SendRight},
@@ -82,7 +81,7 @@ impl IpcMessage {
     }
 
     /// One without anything else, of which the bytes may be lost.
-    fn with_data(data: Option<Vec<u8>>) -> Self {
+    pub(super) fn with_data(data: Option<Vec<u8>>) -> Self {
         Self { lost: data.is_none(), ..Self::from_data(data.unwrap_or_default()) }
     }
 
@@ -140,31 +139,6 @@ impl IpcMessage {
         Self { lost: data.is_none(), data: data.unwrap_or_default(), ..message }
     }
 
-    /// As [`Self::from_received`], for plain data; None if it is a part that others follow.
-    pub(super) fn from_plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Option<Self> {
-        let data = match plain.id {
-            INLINE => {
-                let field = Field::at(plain.body, 0).ok().filter(Field::is_plain);
-                field.and_then(|field| plain.body.get(field.data)).map(|data| {
-                    let mut bytes = Vec::new();
-                    append(&mut bytes, data);
-                    bytes
-                })
-            }
-            PART | LAST => return Self::of_parts(unfinished.take(&plain)),
-            _ => None,
-        };
-        Some(Self::with_data(data))
-    }
-
-    /// What a part has made whole, if it has.
-    pub(super) fn of_parts(taken: Taken) -> Option<Self> {
-        match taken {
-            Taken::Added => None,
-            Taken::Whole(data) => Some(Self::with_data(data)),
-        }
-    }
-
     fn push(&mut self, channel: OsIpcChannel) {
         self.os_ipc_channels.push(OsOpaqueIpcChannel(Some(channel)));
     }
@@ -180,16 +154,35 @@ impl fmt::Debug for IpcMessage {
     }
 }
 
+/// The bytes of a message that is nothing else, and whole.
+#[inline]
+pub(super) fn bytes<'a>(message: &Plain<'a>) -> Option<&'a [u8]> {
+    let body = message.body;
+    let field = Field::at(body, 0).ok().filter(|field| field.is_plain() && message.id == INLINE)?;
+    body.get(field.data)
+}
+
 /// Sends a message.
+#[inline]
 pub(super) fn send(
     to: &SendRight,
     data: &[u8],
     channels: Vec<OsIpcChannel>,
     regions: Vec<OsIpcSharedMemory>,
 ) -> Result<(), Error> {
+    match data.len() {
+        0..=INLINE_MAX if channels.is_empty() && regions.is_empty() => {
+            to.send_plain(INLINE, &[parts::type_of_bytes(data)], data, 0)
+        }
+        _ => send_more(to, data, channels, regions),
+    }
+}
+
+/// As [`send`], what is large or carries more than bytes.
+#[inline(never)]
+fn send_more(to: &SendRight, data: &[u8], channels: Vec<OsIpcChannel>, regions: Vec<OsIpcSharedMemory>) -> Result<(), Error> {
     let plain = channels.is_empty() && regions.is_empty();
     let message = match data.len() {
-        0..=INLINE_MAX if plain => return parts::send_bytes(to, INLINE, &[], data, 0),
         0..=INLINE_MAX => Outgoing::new(INLINE).bytes(data),
         INLINE_ABOVE..=PARTS_MAX => {
             let mark = Mark::new(data.len());

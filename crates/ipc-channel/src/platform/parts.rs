@@ -66,8 +66,11 @@ impl Mark {
     }
 }
 
-/// Takes a message apart that is a part: its mark, where it lies in the body, and whether it is the last one.
+/// Takes a message apart that is a part by its id: its mark, where it lies in the body, and whether it is the last one.
 fn part(message: &Plain<'_>) -> Option<(Mark, std::ops::Range<usize>, bool)> {
+    if !matches!(message.id, PART | LAST) {
+        return None;
+    }
     let plain = |at| Field::at(message.body, at).ok().filter(Field::is_plain);
     let mark = plain(0)?;
     let part = plain(mark.end)?;
@@ -84,19 +87,14 @@ pub(super) enum Taken {
 
 /// Sends one part, behind which come so many bytes in others, or a last one of a message that carries nothing else.
 pub(super) fn send(to: &SendRight, id: i32, mark: Mark, part: &[u8], behind: usize) -> Result<(), Error> {
-    let [key, total] = mark.words().map(u64::to_le_bytes);
-    let type_of_mark = type_word(types::INTEGER_64, 64, 2).to_le_bytes();
-    send_bytes(to, id, &[&type_of_mark, &key, &total], part, behind)
+    let [key, total] = mark.words();
+    to.send_plain(id, &[type_word(types::INTEGER_64, 64, 2), key, total, type_of_bytes(part)], part, behind)
 }
 
-/// Sends bytes as one item behind others, filled up to whole words. `behind` is as in [`send`].
-pub(super) fn send_bytes(to: &SendRight, id: i32, before: &[&[u8]], bytes: &[u8], behind: usize) -> Result<(), Error> {
-    let type_of_bytes = type_word(types::BYTE, 8, bytes.len() as u32).to_le_bytes();
-    let padding = &[0; 8][..bytes.len().next_multiple_of(8) - bytes.len()];
-    let mut body: [&[u8]; 6] = [&[]; 6];
-    body[..before.len()].copy_from_slice(before);
-    body[3..].copy_from_slice(&[&type_of_bytes, bytes, padding]);
-    to.send_plain_of(id, &body, behind)
+/// The type word of bytes as one item.
+#[inline]
+pub(super) fn type_of_bytes(bytes: &[u8]) -> u64 {
+    type_word(types::BYTE, 8, bytes.len() as u32)
 }
 
 /// A message of which some parts came.
@@ -141,12 +139,13 @@ impl Begun {
     }
 }
 
-/// Messages of which some parts came, by their keys.
+/// Messages of which some parts came.
 #[derive(Debug)]
 pub(super) struct Unfinished {
+    /// The message that had the last part, if it is not whole.
+    latest: Option<(Mark, Begun)>,
+    /// The others, by their keys.
     messages: HashMap<u64, Begun>,
-    /// That of the message that had the last part.
-    latest: Option<Mark>,
     /// The charges of all.
     kept: usize,
     most: usize,
@@ -155,13 +154,19 @@ pub(super) struct Unfinished {
 
 impl Default for Unfinished {
     fn default() -> Self {
-        Self { messages: HashMap::new(), latest: None, kept: 0, most: KEPT_MAX, parts: 0 }
+        Self { latest: None, messages: HashMap::new(), kept: 0, most: KEPT_MAX, parts: 0 }
     }
 }
 
 impl Unfinished {
     fn remove(&mut self, key: u64) -> Begun {
-        let begun = self.messages.remove(&key);
+        let begun = match self.latest.take() {
+            Some((mark, begun)) if mark.key == key => Some(begun),
+            other => {
+                self.latest = other;
+                self.messages.remove(&key)
+            }
+        };
         self.kept -= begun.as_ref().map_or(0, Begun::charge);
         begun.unwrap_or_default()
     }
@@ -178,25 +183,36 @@ impl Unfinished {
             bytes.reserve_exact(room.min(ROOM_FIRST).next_multiple_of(8));
         }
         append(&mut bytes, part);
-        self.parts += 1;
-        self.keep(mark, Begun { bytes, latest: self.parts });
-        self.latest = Some(mark);
+        self.had_part(mark, bytes);
     }
 
+    /// The message has the last part.
+    fn had_part(&mut self, mark: Mark, bytes: Vec<u8>) {
+        self.parts += 1;
+        if let Some((other, begun)) = self.latest.take() {
+            self.messages.insert(other.key, begun);
+        }
+        self.keep(mark, Begun { bytes, latest: self.parts });
+    }
+
+    /// Keeps a message as the latest one, if there is none.
     fn keep(&mut self, mark: Mark, begun: Begun) {
         self.remove(mark.key);
         self.kept += begun.charge();
-        self.messages.insert(mark.key, begun);
+        match self.latest {
+            None => self.latest = Some((mark, begun)),
+            Some(_) => drop(self.messages.insert(mark.key, begun)),
+        }
         while self.kept > self.most {
             let Some((&oldest, _)) = self.messages.iter().min_by_key(|(_, begun)| begun.latest) else { break };
             self.remove(oldest);
         }
     }
 
-    /// Takes a message that is a part by its id; one of another form loses what it belongs to.
+    /// Takes a message that is a part; one of another form loses what it belongs to.
     pub fn take(&mut self, message: &Plain<'_>) -> Taken {
         let Some((mark, at, last)) = part(message) else {
-            return if message.id == LAST { Taken::Whole(None) } else { Taken::Added };
+            return if message.id == PART { Taken::Added } else { Taken::Whole(None) };
         };
         let part = &message.body[at];
         if last {
@@ -207,9 +223,14 @@ impl Unfinished {
     }
 
     /// The message that had the last part, if much of it is still to come. It is this value's again with [`Self::put_back`] or [`Self::put_part`].
+    #[inline]
     pub fn expect(&mut self) -> Option<Expected> {
-        let mark = self.latest?;
-        let len = self.messages.get(&mark.key)?.bytes.len();
+        if self.latest.is_some() { self.expect_of_latest() } else { None }
+    }
+
+    #[inline(never)]
+    fn expect_of_latest(&mut self) -> Option<Expected> {
+        let (mark, len) = self.latest.as_ref().map(|(mark, begun)| (*mark, begun.bytes.len()))?;
         let left = (mark.total.min(PARTS_MAX as u64) as usize).checked_sub(len).filter(|left| *left >= EXPECTED_MIN)?;
         if len < HEAD {
             return None;
@@ -233,8 +254,7 @@ impl Unfinished {
         if last {
             return Taken::Whole((bytes.len() as u64 == mark.total).then_some(bytes));
         }
-        self.parts += 1;
-        self.keep(mark, Begun { bytes, latest: self.parts });
+        self.had_part(mark, bytes);
         Taken::Added
     }
 
@@ -247,7 +267,8 @@ impl Unfinished {
 
     /// What there is, to go with the receiver to another process.
     pub fn into_parts(self) -> impl Iterator<Item = (u64, Vec<u8>)> {
-        self.messages.into_iter().map(|(key, begun)| (key, begun.bytes))
+        let latest = self.latest.map(|(mark, begun)| (mark.key, begun));
+        self.messages.into_iter().chain(latest).map(|(key, begun)| (key, begun.bytes))
     }
 }
 
@@ -269,7 +290,8 @@ mod tests {
     }
 
     fn keys(unfinished: &Unfinished) -> Vec<u64> {
-        let mut keys: Vec<u64> = unfinished.messages.keys().copied().collect();
+        let latest = unfinished.latest.iter().map(|(mark, _)| mark.key);
+        let mut keys: Vec<u64> = unfinished.messages.keys().copied().chain(latest).collect();
         keys.sort_unstable();
         keys
     }
@@ -317,14 +339,15 @@ mod tests {
             unfinished.add(mark, b"xyz");
             unfinished.put_back(expected);
         }
-        assert_eq!((unfinished.messages.len(), unfinished.kept), (1, unfinished.messages[&1].charge()));
+        let charge = unfinished.latest.as_ref().map(|(_, begun)| begun.charge());
+        assert_eq!((keys(&unfinished), Some(unfinished.kept)), (vec![1], charge));
         let mut expected = unfinished.expect().expect("much is to come");
         arrives(&mut expected, &whole[25_000..]);
         match unfinished.put_part(expected, 5000, true) {
             Taken::Whole(Some(bytes)) => assert!(bytes == whole),
             _ => panic!("it is whole"),
         }
-        assert_eq!((unfinished.kept, unfinished.messages.len(), unfinished.expect().is_none()), (0, 0, true));
+        assert_eq!((unfinished.kept, keys(&unfinished), unfinished.expect().is_none()), (0, vec![], true));
         // What is left is little, or the sender lies about how much.
         unfinished.add(mark, &whole[..whole.len() - EXPECTED_MIN + 1]);
         assert!(unfinished.expect().is_none());

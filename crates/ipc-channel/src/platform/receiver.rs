@@ -3,15 +3,17 @@
 
 use super::{
     error::OsError,
-    message::IpcMessage,
+    message::{self, IpcMessage},
     parts::{Expected, Mark, Taken, Unfinished},
 };
+use slipway_fabric::sync::copied;
 use slipway_mach::{
     abi::notify,
     rights::{Arrived, Error, Plain, ReceiveRight, Received},
 };
 use std::{
     cell::{Cell, RefCell},
+    io,
     time::{Duration, Instant},
 };
 
@@ -37,49 +39,95 @@ impl Senders {
     }
 }
 
+/// What is made of a message.
+pub(super) trait Form {
+    /// Of bytes alone, where they lie.
+    fn of_bytes(bytes: &[u8]) -> Self;
+
+    /// Of any other.
+    fn of_message(message: IpcMessage) -> Self;
+}
+
+/// The bytes alone; an error if they are lost.
+impl Form for io::Result<Vec<u8>> {
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Ok(copied(bytes))
+    }
+
+    fn of_message(message: IpcMessage) -> Self {
+        message.into_data()
+    }
+}
+
+impl Form for IpcMessage {
+    #[inline]
+    fn of_bytes(bytes: &[u8]) -> Self {
+        Self::from_data(copied(bytes))
+    }
+
+    fn of_message(message: IpcMessage) -> Self {
+        message
+    }
+}
+
 /// What a port may receive.
-pub(super) enum Incoming {
-    Message(IpcMessage),
+pub(super) enum Incoming<T> {
+    Message(T),
     /// The last send right is gone. What was sent before may be behind it, if it came from several processes.
     NoSenders,
     /// A part of a message, or nothing of interest.
     Other,
 }
 
-impl Incoming {
-    /// What a message of another form than plain data is. `unfinished` is the port's.
-    pub fn new(received: Received, unfinished: &mut Unfinished) -> Self {
+impl<T: Form> Incoming<T> {
+    /// What a message is. `unfinished` is the port's.
+    #[inline]
+    pub fn of(arrived: Arrived<'_>, unfinished: &mut Unfinished) -> Self {
+        match arrived {
+            Arrived::Plain(plain) => Self::plain(&plain, unfinished),
+            Arrived::Other(received) => Self::other(received, unfinished),
+        }
+    }
+
+    fn other(received: Received, unfinished: &mut Unfinished) -> Self {
         if received.is_notification(notify::NO_SENDERS) {
             Self::NoSenders
         } else if received.is_by_send_once() {
             Self::Other
         } else {
-            Self::Message(IpcMessage::from_received(received, unfinished))
+            Self::Message(T::of_message(IpcMessage::from_received(received, unfinished)))
         }
     }
 
-    pub fn plain(plain: Plain<'_>, unfinished: &mut Unfinished) -> Self {
-        IpcMessage::from_plain(plain, unfinished).map_or(Self::Other, Self::Message)
+    #[inline]
+    fn plain(plain: &Plain<'_>, unfinished: &mut Unfinished) -> Self {
+        match message::bytes(plain) {
+            Some(bytes) => Self::Message(T::of_bytes(bytes)),
+            None => Self::of_parts(unfinished.take(plain)),
+        }
     }
 
     fn of_parts(taken: Taken) -> Self {
-        IpcMessage::of_parts(taken).map_or(Self::Other, Self::Message)
+        match taken {
+            Taken::Added => Self::Other,
+            Taken::Whole(data) => Self::Message(T::of_message(IpcMessage::with_data(data))),
+        }
     }
 
     /// Waits for it at one port.
+    #[inline]
     pub fn receive(right: &ReceiveRight, patience: &Patience, unfinished: &mut Unfinished) -> Result<Self, Error> {
         if let Some(expected) = unfinished.expect()
             && let Some(incoming) = Self::receive_part(right, patience, unfinished, expected)?
         {
             return Ok(incoming);
         }
-        Ok(match right.receive_plain(patience.left(), |message| Self::plain(message, unfinished))? {
-            Arrived::Plain(incoming) => incoming,
-            Arrived::Other(received) => Self::new(received, unfinished),
-        })
+        right.receive_plain(patience.left(), |arrived| Self::of(arrived, unfinished))
     }
 
     /// As [`Self::receive`], where the next part of a message belongs. None, and nothing was received, if there is no room for what came.
+    #[inline(never)]
     fn receive_part(
         right: &ReceiveRight,
         patience: &Patience,
@@ -87,21 +135,33 @@ impl Incoming {
         mut expected: Expected,
     ) -> Result<Option<Self>, Error> {
         let (mark, other) = (expected.mark, &mut *unfinished);
-        let arrived = right.receive_plain_behind(patience.left(), expected.bytes(), |message| match mark.expects(&message) {
-            Some(part) => Ok(part),
-            None => Err(Self::plain(message, other)),
+        let came = right.receive_plain_behind(patience.left(), expected.bytes(), |arrived| match arrived {
+            Arrived::Plain(message) => match mark.expects(&message) {
+                Some((part, last)) => Came::Part(part, last),
+                None => Came::Else(Self::plain(&message, other)),
+            },
+            Arrived::Other(received) => Came::Other(received),
         });
-        if let Ok(Some(Arrived::Plain(Ok((part, last))))) = arrived {
+        if let Ok(Some(Came::Part(part, last))) = came {
             return Ok(Some(Self::of_parts(unfinished.put_part(expected, part, last))));
         }
         // What came may be its last part, with rights.
         unfinished.put_back(expected);
-        Ok(match arrived? {
-            Some(Arrived::Other(received)) => Some(Self::new(received, unfinished)),
-            Some(Arrived::Plain(incoming)) => incoming.err(),
-            None => None,
+        Ok(match came? {
+            Some(Came::Other(received)) => Some(Self::other(received, unfinished)),
+            Some(Came::Else(incoming)) => Some(incoming),
+            Some(Came::Part(..)) | None => None,
         })
     }
+}
+
+/// What came where a part was expected.
+enum Came<T> {
+    /// The part, of so many bytes, and whether it is the last one.
+    Part(usize, bool),
+    /// Another plain message.
+    Else(Incoming<T>),
+    Other(Received),
 }
 
 /// How many messages of no interest a receive that has nothing left to wait for takes off a port.
@@ -193,6 +253,12 @@ impl OsIpcReceiver {
         self.receive(None)
     }
 
+    /// As [`Self::recv`], of a message of bytes; an error of its own if they are lost.
+    #[inline]
+    pub(crate) fn recv_bytes(&self) -> Result<io::Result<Vec<u8>>, OsError> {
+        self.receive(None)
+    }
+
     /// A message that is there.
     ///
     /// # Errors
@@ -209,13 +275,15 @@ impl OsIpcReceiver {
         self.receive(Some(duration))
     }
 
-    fn receive(&self, timeout: Option<Duration>) -> Result<IpcMessage, OsError> {
+    fn receive<T: Form>(&self, timeout: Option<Duration>) -> Result<T, OsError> {
         let mut others = 0;
         let right = self.right.borrow();
         let Some(right) = &*right else {
             return Err(if self.senders.get() == Senders::Gone { OsError::Disconnected } else { OsError::moved() });
         };
-        self.senders.set(self.senders.get().watch(right)?);
+        if self.senders.get() == Senders::Unwatched {
+            self.senders.set(Senders::Unwatched.watch(right)?);
+        }
         let mut patience = Patience::new(timeout);
         loop {
             let ended = self.senders.get() == Senders::Gone;

@@ -6,7 +6,7 @@ use super::{
     parts::Unfinished,
     receiver::{Incoming, OsIpcReceiver, Patience, Senders},
 };
-use slipway_mach::rights::{Arrived, Plain, PortSet, ReceiveRight};
+use slipway_mach::rights::{PortSet, ReceiveRight};
 use std::{
     collections::{HashMap, VecDeque},
     time::Duration,
@@ -111,29 +111,20 @@ impl OsIpcReceiverSet {
                 return Ok(self.left.drain(..).collect());
             }
             let members = &mut self.members;
-            let plain = |message: Plain<'_>| {
-                let Member { id, unfinished, .. } = members.get_mut(&message.port)?;
-                Some((*id, Incoming::plain(message, unfinished)))
-            };
-            let arrived = match self.set.receive_plain(patience.left(), plain)? {
-                Arrived::Plain(arrived) => arrived,
-                Arrived::Other(received) => {
-                    let name = received.port();
-                    let incoming = |member: &mut Member| (member.id, Incoming::new(received, &mut member.unfinished));
-                    match self.members.get_mut(&name).map(incoming) {
-                        Some((_, Incoming::NoSenders)) => {
-                            if let Some(member) = self.members.remove(&name) {
-                                self.set.remove(&member.right)?;
-                                self.close(member);
-                            }
-                            None
-                        }
-                        arrived => arrived,
+            let arrived = self.set.receive_plain(patience.left(), |arrived| {
+                let name = arrived.port();
+                let Member { id, unfinished, .. } = members.get_mut(&name)?;
+                Some((name, *id, Incoming::of(arrived, unfinished)))
+            })?;
+            match arrived {
+                Some((_, id, Incoming::Message(message))) => return Ok(vec![OsIpcSelectionResult::DataReceived(id, message)]),
+                Some((name, _, Incoming::NoSenders)) => {
+                    if let Some(member) = self.members.remove(&name) {
+                        self.set.remove(&member.right)?;
+                        self.close(member);
                     }
                 }
-            };
-            if let Some((id, Incoming::Message(message))) = arrived {
-                return Ok(vec![OsIpcSelectionResult::DataReceived(id, message)]);
+                _ => {}
             }
             others += 1;
             if self.left.is_empty() && patience.is_over(others) {

@@ -28,11 +28,16 @@ use crate::{
 };
 use outgoing::milliseconds;
 use owned::{Name, trying};
-use std::{cell::RefCell, io, os::fd::OwnedFd, time::Duration};
+use std::{
+    cell::{Cell, RefCell},
+    io,
+    os::fd::OwnedFd,
+    time::Duration,
+};
 
 thread_local! {
     /// Where messages are received, and the reply port of the thread's calls.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    static BUFFER: Cell<Vec<u8>> = const { Cell::new(Vec::new()) };
     static REPLY: RefCell<Option<ReceiveRight>> = const { RefCell::new(None) };
 }
 
@@ -40,6 +45,7 @@ thread_local! {
 const BUFFER_SIZE: usize = 16 << 10;
 
 /// Receives a message of at most `most` bytes from a port or set, for `see` to look at. A longer one is destroyed.
+#[inline]
 fn receive<T>(task: Task, name: u32, timeout: Option<Duration>, most: usize, see: impl FnOnce(&[u8]) -> T) -> Result<T, Error> {
     let mut buffer = BUFFER.take();
     if buffer.is_empty() {
@@ -77,19 +83,13 @@ fn arrived(code: Code) -> Result<(), Error> {
     if has_arrived(code) { Ok(()) } else { Err(Error { tried: "receiving a message", code }) }
 }
 
-/// Receives a message: what `plain` makes of it if it is plain, else the message as a value.
-fn receive_plain<T>(
-    (task, name): (Task, u32),
-    timeout: Option<Duration>,
-    plain: impl FnOnce(Plain<'_>) -> T,
-) -> Result<Arrived<T>, Error> {
-    receive(task, name, timeout, usize::MAX, |buffer| see_plain(task, buffer, plain))
-}
-
-fn see_plain<T>(task: Task, buffer: &[u8], plain: impl FnOnce(Plain<'_>) -> T) -> Arrived<T> {
+/// What `see` makes of the message in a buffer.
+#[inline(always)]
+fn see_arrived<T>(task: Task, buffer: &[u8], see: impl FnOnce(Arrived<'_>) -> T) -> T {
+    // By two calls: what is made of a plain one is not made where another has its place.
     match Plain::see(buffer) {
-        Some(message) => Arrived::Plain(plain(message)),
-        None => Arrived::Other(Received::parse(task, buffer)),
+        Some(message) => see(Arrived::Plain(message)),
+        None => see(Arrived::Other(Received::parse(task, buffer))),
     }
 }
 
@@ -119,12 +119,14 @@ impl ReceiveRight {
         receive(self.0.task, self.0.name, timeout, usize::MAX, |buffer| Received::parse(self.0.task, buffer))
     }
 
-    /// As [`Self::receive`]: what `plain` makes of a message of plain data, which it sees where it lies, or another message.
+    /// As [`Self::receive`]: what `see` makes of the message, which it sees where it lies if that is plain data.
     ///
     /// # Errors
     /// A code of `mach_msg`.
-    pub fn receive_plain<T>(&self, timeout: Option<Duration>, plain: impl FnOnce(Plain<'_>) -> T) -> Result<Arrived<T>, Error> {
-        receive_plain((self.task(), self.0.name), timeout, plain)
+    #[inline]
+    pub fn receive_plain<T>(&self, timeout: Option<Duration>, see: impl FnOnce(Arrived<'_>) -> T) -> Result<T, Error> {
+        let task = self.0.task;
+        receive(task, self.0.name, timeout, usize::MAX, |buffer| see_arrived(task, buffer, see))
     }
 
     /// As [`Self::receive_plain`], behind what a vector holds, in the memory that it has there: it has the message's header and body then. None, and nothing was
@@ -136,13 +138,13 @@ impl ReceiveRight {
         &self,
         timeout: Option<Duration>,
         bytes: &mut Vec<u8>,
-        plain: impl FnOnce(Plain<'_>) -> T,
-    ) -> Result<Option<Arrived<T>>, Error> {
+        see: impl FnOnce(Arrived<'_>) -> T,
+    ) -> Result<Option<T>, Error> {
         let before = bytes.len();
         let request = reception(self.0.name, timeout, bytes.capacity() - before, option::RCV_LARGE);
         match self.0.task.receive_behind(bytes, &request) {
             Code::RCV_TOO_LARGE => Ok(None),
-            code => arrived(code).map(|()| Some(see_plain(self.0.task, &bytes[before..], plain))),
+            code => arrived(code).map(|()| Some(see_arrived(self.0.task, &bytes[before..], see))),
         }
     }
 
@@ -188,21 +190,15 @@ impl SendRight {
         message.send(self.0.task, (self.0.name, types::COPY_SEND), (0, 0), timeout)
     }
 
-    /// Sends a message of plain data: a body in pieces, which together are items as [`typed`](crate::abi::typed) has them.
+    /// Sends a message of plain data, waiting for space if need be: a body of words and of bytes behind them, which are filled up to whole words. Together they are
+    /// items as [`typed`](crate::abi::typed) has them. If the message is one of several that are of use only together, the caller sends those behind it, with bodies of
+    /// `behind` bytes, at once, and the receiver may not be woken before the last of them, whose `behind` is 0.
     ///
     /// # Errors
     /// A code of `mach_msg`.
-    pub fn send_plain(&self, id: i32, body: &[&[u8]], timeout: Option<Duration>) -> Result<(), Error> {
-        outgoing::send_plain(self.0.task, self.0.name, id, body, timeout, 0)
-    }
-
-    /// As [`Self::send_plain`] without a time-out, of one of several messages that are of use only together: the caller sends those behind it, with bodies of
-    /// `behind` bytes, at once. The receiver may not be woken before the last of them, whose `behind` is 0.
-    ///
-    /// # Errors
-    /// A code of `mach_msg`.
-    pub fn send_plain_of(&self, id: i32, body: &[&[u8]], behind: usize) -> Result<(), Error> {
-        outgoing::send_plain(self.0.task, self.0.name, id, body, None, behind)
+    #[inline]
+    pub fn send_plain(&self, id: i32, words: &[u64], bytes: &[u8], behind: usize) -> Result<(), Error> {
+        outgoing::sent(self.0.task.send_pieces(self.0.name, id, words, bytes, behind))
     }
 
     /// As [`Self::send`], with memory out of line as the message's last item: the receiver gets pages of its own with these bytes.
@@ -273,12 +269,13 @@ impl PortSet {
         self.receive_at_most(usize::MAX, timeout)
     }
 
-    /// As [`Self::receive`]: what `plain` makes of a message of plain data, which it sees where it lies, or another message.
+    /// As [`Self::receive`]: what `see` makes of the message, which it sees where it lies if that is plain data.
     ///
     /// # Errors
     /// A code of `mach_msg`.
-    pub fn receive_plain<T>(&self, timeout: Option<Duration>, plain: impl FnOnce(Plain<'_>) -> T) -> Result<Arrived<T>, Error> {
-        receive_plain((self.task(), self.0.name), timeout, plain)
+    pub fn receive_plain<T>(&self, timeout: Option<Duration>, see: impl FnOnce(Arrived<'_>) -> T) -> Result<T, Error> {
+        let task = self.task();
+        receive(task, self.0.name, timeout, usize::MAX, |buffer| see_arrived(task, buffer, see))
     }
 
     /// As [`Self::receive`], for messages of at most `most` bytes: a longer one is destroyed, and `MACH_RCV_TOO_LARGE`.

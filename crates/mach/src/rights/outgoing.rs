@@ -13,16 +13,11 @@ use crate::{
     },
     task::Task,
 };
-use std::{cell::RefCell, time::Duration};
+use std::time::Duration;
 
 /// Whether there is a time-out, and its whole milliseconds.
 pub(super) fn milliseconds(timeout: Option<Duration>) -> (bool, u32) {
     (timeout.is_some(), timeout.map_or(0, |timeout| u32::try_from(timeout.as_millis()).unwrap_or(u32::MAX)))
-}
-
-thread_local! {
-    /// Where plain messages are put together.
-    static BUFFER: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// A header, with room for the size, which the send fills in.
@@ -35,36 +30,7 @@ fn header(bits: u32, dest: u32, reply: u32, id: i32) -> [u8; HEADER] {
     header
 }
 
-/// The least bytes of a body for which it is worth it to send the pieces from where they lie.
-const LARGE: usize = 2048;
-
-/// Sends a message of plain data by a send right, which stays. `behind`: how much the caller sends at once behind it.
-pub(super) fn send_plain(
-    task: Task,
-    dest: u32,
-    id: i32,
-    body: &[&[u8]],
-    timeout: Option<Duration>,
-    behind: usize,
-) -> Result<(), Error> {
-    let large = timeout.is_none() && body.iter().map(|piece| piece.len()).sum::<usize>() >= LARGE;
-    if let Some(code) = large.then(|| task.send_pieces(dest, id, body, behind)).flatten() {
-        return sent(code);
-    }
-    let mut buffer = BUFFER.take();
-    buffer.clear();
-    buffer.extend_from_slice(&header(types::COPY_SEND, dest, abi::NULL, id));
-    body.iter().for_each(|piece| buffer.extend_from_slice(piece));
-    let (timed, timeout) = milliseconds(timeout);
-    let option = option::SEND_MSG | if timed { option::SEND_TIMEOUT } else { 0 };
-    let request = Request { option, send_size: buffer.len(), timeout, ..Request::default() };
-    let code = task.mach_msg(&mut buffer, &request);
-    settle(task, code, &buffer, Vec::new());
-    BUFFER.set(buffer);
-    sent(code)
-}
-
-fn sent(code: Code) -> Result<(), Error> {
+pub(super) fn sent(code: Code) -> Result<(), Error> {
     if code == Code::SUCCESS { Ok(()) } else { Err(Error { tried: "sending a message", code }) }
 }
 

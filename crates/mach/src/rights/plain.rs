@@ -14,13 +14,23 @@ pub struct Plain<'a> {
     pub body: &'a [u8],
 }
 
-/// A message that was received: what was made of a plain one, or another.
+/// A message that was received.
 #[derive(Debug)]
-pub enum Arrived<T> {
-    /// What was made of a plain one.
-    Plain(T),
+pub enum Arrived<'a> {
+    /// A plain one.
+    Plain(Plain<'a>),
     /// Another.
     Other(Received),
+}
+
+impl Arrived<'_> {
+    /// The name of the port that it came to.
+    pub fn port(&self) -> u32 {
+        match self {
+            Self::Plain(plain) => plain.port,
+            Self::Other(received) => received.port(),
+        }
+    }
 }
 
 impl<'a> Plain<'a> {

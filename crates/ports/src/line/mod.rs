@@ -321,15 +321,15 @@ impl Line {
     /// to be filled up with: none, or 4.
     #[inline(always)]
     pub fn write_plain(&mut self, record: &wire::Record, body: &[u8], filling: usize) -> Result<(), Corrupt> {
-        self.segment.tx.fill_headed(&mut self.tx, record.words(), body, filling)?;
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], body, filling)?;
         self.publish();
         Ok(())
     }
 
-    /// As [`Line::write_plain`], of a body in pieces. The reader is not woken.
-    pub fn write_pieces(&mut self, record: &wire::Record, pieces: &[&[u8]]) -> Result<(), Corrupt> {
-        self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0)?;
-        pieces.iter().for_each(|piece| self.segment.tx.fill_on(&mut self.tx, piece));
+    /// As [`Line::write_plain`], of words and bytes behind them. The reader is not woken.
+    #[inline(always)]
+    pub fn write_behind(&mut self, record: &wire::Record, words: &[u64], bytes: &[u8], filling: usize) -> Result<(), Corrupt> {
+        self.segment.tx.fill_headed(&mut self.tx, record.words(), words, bytes, filling)?;
         self.segment.tx.publish(&self.tx);
         Ok(())
     }

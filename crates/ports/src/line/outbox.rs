@@ -37,7 +37,7 @@ impl Line {
         let len = RECORD + parts[0].len() + parts[1].len();
         let (going, mut sent) = ([record.fds as usize, fds.len() - remembered], 0);
         if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, going, &mut sent)?) {
-            self.segment.tx.fill_headed(&mut self.tx, record.words(), parts[0], 0)?;
+            self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], parts[0], 0)?;
             if !parts[1].is_empty() {
                 self.segment.tx.fill(&mut self.tx, parts[1])?;
             }
@@ -121,7 +121,7 @@ impl Line {
         !self.ended
             && self.backlog.is_empty()
             && self.fits(RECORD).is_ok_and(|fits| fits)
-            && self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], 0).is_ok()
+            && self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], &[], 0).is_ok()
     }
 
     /// As [`Line::post`], with body and items, and descriptors as [`Line::write`] has them.

@@ -158,7 +158,7 @@ mod tests {
         objects::send(owners_fds.as_fd(), &[&[1]], &[write.as_fd()]).expect("room");
         drop(write);
         let mut tx = TxCursor::default();
-        owner.tx.fill_headed(&mut tx, moved.words(), &[], 0).expect("room");
+        owner.tx.fill_headed(&mut tx, moved.words(), &[], &[], 0).expect("room");
         owner.tx.publish(&tx);
         inner.line_stirs(number);
         assert!(owners.is_leaving(0) && !owners.is_seen(0) && !objects::hung_up(&pipe));
