@@ -4,7 +4,6 @@
 //! port itself. Until then the pipe in the table counts the reader as a holder, beside the writer, so no port hears late that it
 //! has no senders.
 
-use super::Line;
 use crate::{
     objects,
     wire::{Record, kind},
@@ -163,23 +162,6 @@ impl Remembered {
 /// The record that says what is to be forgotten.
 pub fn forget(index: u32) -> Record {
     Record { kind: kind::FORGET, target: index, ..Record::default() }
-}
-
-impl Line {
-    /// The other end says what is to be forgotten here, or, if that is `lost`, that it has nothing there.
-    ///
-    /// # Errors
-    /// There is no such index.
-    pub fn heard_forget(&mut self, index: u32, lost: bool) -> Result<(), Corrupt> {
-        if !lost {
-            return self.remembered.forget(index);
-        }
-        // What the index stands for may be another by now.
-        if self.remembered.is_lost(index) {
-            self.post(forget(index), Vec::new());
-        }
-        Ok(())
-    }
 }
 
 #[cfg(test)]

@@ -136,19 +136,6 @@ impl Routes {
         indices.iter().map(|index| line.remembered.recall(*index)).collect()
     }
 
-    /// No right to a remote port is held here any more, or not as that: those that remember it are to forget it.
-    pub(super) fn untell(&mut self, port: PortId) {
-        let Some(remote) = self.remote_mut(port).filter(|remote| !remote.told.is_empty()) else { return };
-        let (identity, told) = (remote.identity, std::mem::take(&mut remote.told));
-        for line in told {
-            if let Some(line) = self.lines.get_mut(line)
-                && let Some(index) = line.remembered.untell(identity)
-            {
-                line.post(forget(index), Vec::new());
-            }
-        }
-    }
-
     /// So many descriptors in a socket, and whether they are charged.
     fn sealed(&self, socket: Reserved, fds: usize) -> (Contents, bool) {
         let of = Charge::of(&socket);

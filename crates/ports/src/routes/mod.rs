@@ -43,7 +43,7 @@ pub mod write;
 
 use crate::{
     account::Ledger,
-    line::table::Lines,
+    line::{remembered::forget, table::Lines},
     state::{LineId, PortId, State},
 };
 use rustc_hash::FxHashMap;
@@ -141,6 +141,19 @@ impl Routes {
     pub fn take_remote(&mut self, port: PortId) -> Option<Box<Remote>> {
         self.untell(port);
         self.remote.get_mut(port.0 as usize)?.take()
+    }
+
+    /// No right to a remote port is held here any more, or not as that: those that remember it are to forget it.
+    fn untell(&mut self, port: PortId) {
+        let Some(remote) = self.remote_mut(port).filter(|remote| !remote.told.is_empty()) else { return };
+        let (identity, told) = (remote.identity, std::mem::take(&mut remote.told));
+        for line in told {
+            if let Some(line) = self.lines.get_mut(line)
+                && let Some(index) = line.remembered.untell(identity)
+            {
+                line.post(forget(index), Vec::new());
+            }
+        }
     }
 
     /// What is kept of a port here that others may send to.
