@@ -29,4 +29,6 @@ pub struct RxCursor {
     pub base: u64,
     /// The last valid `tail` seen; may be stale, never ahead of the truth.
     pub tail_seen: u64,
+    /// The bytes that were consumed last, at once.
+    pub last: u64,
 }

@@ -29,9 +29,6 @@ pub(crate) const FRONT: u64 = REWIND + 4096;
 /// The bytes of a cache line.
 const LINE: u64 = 64;
 
-/// So many cache lines of the next bytes are read while they are waited for: the head and 64 bytes lie in two or three.
-const TOUCHED: u64 = 3;
-
 /// More memory is asked for in steps of so many bytes.
 const STEP: u64 = 32 * 1024;
 
@@ -405,13 +402,15 @@ impl Ring {
     }
 
     /// As [`Ring::readable`], for a reader that looks again and again. It also reads where the next bytes will lie if it has taken
-    /// all that is there, so that the cache lines of a short message come together with that of `tail`, and not after it.
+    /// all that is there, as far as the `last` bytes went, so that the cache lines of a short message come together with that of `tail`, and not after it.
     #[inline(always)]
-    pub fn stirs(&self, head: u64, base: u64) -> bool {
+    pub fn stirs(&self, head: u64, base: u64, last: u64) -> bool {
         let at = head.wrapping_sub(base);
         let at = if at < self.rewind { at } else { 0 };
-        for line in 0..TOUCHED {
-            self.bytes.touch(at + line * LINE);
+        self.bytes.touch(at);
+        if last > LINE {
+            self.bytes.touch(at + LINE);
+            self.bytes.touch(at + last.min(2 * LINE) - 8);
         }
         self.readable(head)
     }
@@ -442,6 +441,7 @@ impl Ring {
     #[inline]
     pub fn release(&self, rx: &mut RxCursor, n: usize) {
         rx.head += n as u64;
+        rx.last = n as u64;
         self.show(rx);
     }
 

@@ -35,11 +35,12 @@ use slipway_fabric::{
 };
 use std::{collections::VecDeque, io, os::fd::AsFd, sync::Arc};
 
-/// Bytes of a ring, each way.
-pub const RING: usize = 256 << 10;
+/// Bytes of a ring, each way. What is larger and goes in parts has two processes on one processor change places each time that it is full; most of it
+/// has memory only once something large has come.
+pub const RING: usize = 512 << 10;
 
 /// What is larger than this goes in a memory file instead of the ring, in bytes.
-pub const INLINE: usize = RING / 4;
+pub const INLINE: usize = 64 << 10;
 
 /// Send-once rights of the other end that may be here at a time. More arrive dead, and are dropped at once.
 pub const HELD: usize = 1 << 16;

@@ -55,6 +55,8 @@ pub(super) struct Watched {
     pub head: u64,
     /// The position at the front of the ring's area.
     base: u64,
+    /// The bytes of the record before.
+    last: u64,
 }
 
 impl Me {
@@ -135,8 +137,8 @@ impl Me {
     #[inline(always)]
     pub fn note(&mut self, inner: &Inner, read: Option<RxCursor>) {
         match (&mut self.rings[..], read) {
-            ([watched], Some(RxCursor { head, base, .. })) if self.epoch == inner.waiting.epoch => {
-                (watched.head, watched.base) = (head, base);
+            ([watched], Some(RxCursor { head, base, last, .. })) if self.epoch == inner.waiting.epoch => {
+                (watched.head, watched.base, watched.last) = (head, base, last);
             }
             ([watched], None) if self.epoch == inner.waiting.epoch => watched.note(inner),
             _ => self.note_all(inner),
@@ -153,7 +155,7 @@ impl Me {
         self.rings.clear();
         self.rings.extend(inner.waiting.hot.iter().filter_map(|line| {
             let ring = inner.lines.get(*line)?.segment.rx.clone();
-            let mut watched = Watched { line: *line, ring, head: 0, base: 0 };
+            let mut watched = Watched { line: *line, ring, head: 0, base: 0, last: 0 };
             watched.note(inner);
             Some(watched)
         }));
@@ -178,13 +180,13 @@ impl Watched {
     #[inline(always)]
     fn note(&mut self, inner: &Inner) {
         if let Some(line) = inner.lines.get(self.line) {
-            (self.head, self.base) = (line.looked_at(), line.rx.base);
+            (self.head, self.base, self.last) = (line.looked_at(), line.rx.base, line.rx.last);
         }
     }
 
     #[inline(always)]
     fn stirs(&self) -> bool {
-        self.ring.stirs(self.head, self.base)
+        self.ring.stirs(self.head, self.base, self.last)
     }
 }
 

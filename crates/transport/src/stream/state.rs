@@ -226,7 +226,12 @@ impl RxState {
     }
 
     pub fn cursor(&self) -> RxCursor {
-        RxCursor { head: self.head.load(Relaxed), base: self.base.load(Relaxed), tail_seen: self.tail_seen.load(Relaxed) }
+        RxCursor {
+            head: self.head.load(Relaxed),
+            base: self.base.load(Relaxed),
+            tail_seen: self.tail_seen.load(Relaxed),
+            last: 0,
+        }
     }
 
     /// Keeps the cursor, before it is shown to the peer: should the holder of the lock be killed between the two, the next
