@@ -44,6 +44,19 @@ pub struct Outgoing {
     is_sure: bool,
 }
 
+/// A message as it travels.
+#[derive(Debug)]
+pub(crate) struct Encoded {
+    /// The record, without kind and target.
+    pub record: Record,
+    /// The body and the items.
+    pub parts: (Vec<u8>, Vec<u8>),
+    /// The descriptors: those that the record counts, those that go behind them, and those that the reader remembers.
+    pub fds: Vec<OutFd>,
+    /// The number of the last.
+    pub remembered: usize,
+}
+
 /// The most descriptors of a record, which counts them in 16 bits, beside the file that body and items may go into.
 const DESCRIPTORS: usize = u16::MAX as usize - 1;
 
@@ -65,14 +78,8 @@ fn wire_right(form: u32, value: u32) -> WireRight {
 }
 
 impl Routes {
-    /// Turns a message into a record (without kind and target), body and items, and descriptors: those that the record counts,
-    /// those that go behind them, and those that the reader remembers, of which the number is given. What is large goes into `file`.
-    pub(crate) fn encode_message(
-        &mut self,
-        line: Option<LineId>,
-        mut message: Message,
-        file: Option<OwnedFd>,
-    ) -> (Record, (Vec<u8>, Vec<u8>), (Vec<OutFd>, usize)) {
+    /// Turns a message into a record. What is large goes into `file`.
+    pub(crate) fn encode_message(&mut self, line: Option<LineId>, mut message: Message, file: Option<OwnedFd>) -> Encoded {
         let mut out = Outgoing { is_sure: file.is_none(), ..Outgoing::default() };
         if message.items.iter().flat_map(Item::rights).any(|right| matches!(right, Right::Receive(_))) {
             out.moving = self.free_onces_with(&mut message);
@@ -116,7 +123,7 @@ impl Routes {
             reply,
         };
         out.fds.append(&mut behind);
-        (record, parts, (out.fds, remembered))
+        Encoded { record, parts, fds: out.fds, remembered }
     }
 
     fn encode_item(&mut self, line: Option<LineId>, item: Item, out: &mut Outgoing) {

@@ -1,6 +1,9 @@
 //! Messages into lines and sockets, for which there is room.
 
-use super::{Once, Routes, Upcall, export::PACKET};
+use super::{
+    Once, Routes, Upcall,
+    export::{Encoded, PACKET},
+};
 use crate::{
     abi::QLIMIT_MAX,
     line::{INLINE, NO_SLOT, Stall, Token},
@@ -25,7 +28,7 @@ impl Routes {
             self.drop_token(number, token);
             return self.state.destroy_message(message);
         };
-        let (mut record, parts, (fds, remembered)) = self.encode_message(Some(number), *message, file);
+        let Encoded { mut record, parts, fds, remembered } = self.encode_message(Some(number), *message, file);
         (record.kind, record.target) = (kind::ONCE, token);
         if let Some(line) = self.lines.get_mut(number) {
             line.held.remove(&token);
@@ -41,7 +44,7 @@ impl Routes {
         };
         let mut message = *message;
         let dest = std::mem::take(&mut message.dest);
-        let (mut record, parts, (fds, remembered)) = self.encode_message(Some(number), message, file);
+        let Encoded { mut record, parts, fds, remembered } = self.encode_message(Some(number), message, file);
         (record.kind, record.target) = (kind, target);
         let slot = if kind == kind::MESSAGE { target } else { NO_SLOT };
         self.sent += 1;
@@ -70,7 +73,7 @@ impl Routes {
     /// Sends a message as the one that a send-once right's socket takes.
     pub(crate) fn send_to_socket(&mut self, socket: impl AsFd, message: Box<Message>) {
         let Ok(file) = reserve(&self.state, &message, PACKET) else { return self.state.destroy_message(message) };
-        let (mut record, parts, (fds, _)) = self.encode_message(None, *message, file);
+        let Encoded { mut record, parts, fds, .. } = self.encode_message(None, *message, file);
         record.kind = kind::ONCE;
         let mut rest = fds.as_slice();
         while rest.len() > objects::FD_BATCH {
