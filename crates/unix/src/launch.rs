@@ -132,20 +132,23 @@ impl Running {
     /// The server's process ended before the command did.
     pub fn wait(mut self, to_the_end: bool) -> io::Result<(Outcome, bool)> {
         loop {
+            // What comes before the command is known waits for it.
+            let wanted = if self.command.is_some() { PollFlags::IN } else { PollFlags::empty() };
             let mut fds = [
-                PollFd::from_borrowed_fd(self.signals.as_fd(), PollFlags::IN),
+                PollFd::from_borrowed_fd(self.signals.as_fd(), wanted),
                 PollFd::from_borrowed_fd(self.reports.get_ref().as_fd(), PollFlags::IN),
             ];
             match poll(&mut fds, None) {
                 Err(Errno::INTR) => continue,
                 polled => polled?,
             };
-            let has_report = !fds[1].revents().is_empty();
-            while let Some(signal) = sys::next_signal(&self.signals) {
-                self.pass_on(signal);
-            }
-            if has_report && self.hear()? && !(to_the_end && self.goes_on) {
+            if !fds[1].revents().is_empty() && self.hear()? && !(to_the_end && self.goes_on) {
                 break;
+            }
+            while self.command.is_some()
+                && let Some(signal) = sys::next_signal(&self.signals)
+            {
+                self.pass_on(signal);
             }
         }
         sys::mask_signals(Some(&self.old_mask));
