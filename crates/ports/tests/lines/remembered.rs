@@ -137,6 +137,14 @@ fn a_right_that_its_reader_has_lost_goes_with_its_ends_again() {
     assert!(!taker.line.is_closed());
 }
 
+/// A message to slot 0 with one right, of which the last item says this, and with so many descriptors.
+fn with_one(how: u32, index: u64, fds: u16) -> (Record, Vec<u8>) {
+    let (record, mut rest) = message(0, &[0], &[index]);
+    let at = rest.len() - size_of::<ItemHead>() - 8;
+    rest[at..][..4].copy_from_slice(&how.to_le_bytes());
+    (Record { kind: kind::MESSAGE, fds, ..record }, rest)
+}
+
 /// A line of ours to a port of the library's, over which it gets rights.
 struct Giver {
     line: Line,
@@ -151,10 +159,8 @@ impl Giver {
 
     /// Sends a message with one right, of which the last item says this.
     fn write(&mut self, how: u32, index: u64, fds: &[BorrowedFd<'_>]) {
-        let (record, mut rest) = message(0, &[0], &[index]);
-        let at = rest.len() - size_of::<ItemHead>() - 8;
-        rest[at..][..4].copy_from_slice(&how.to_le_bytes());
-        self.line.write(&Record { kind: kind::MESSAGE, fds: fds.len() as u16, ..record }, &rest, fds);
+        let (record, rest) = with_one(how, index, fds.len() as u16);
+        self.line.write(&record, &rest, fds);
     }
 
     fn gives(&mut self, how: u32, index: u64, fds: &[BorrowedFd<'_>]) -> u32 {
@@ -276,10 +282,7 @@ fn a_message_that_nobody_gets_is_remembered() {
     Task::current().destroy(second).expect("the port");
     tools::until("the gate is closed", || other.is_dead(0));
     other.credit.see(0);
-    let (record, mut rest) = message(0, &[0], &[7]);
-    let at = rest.len() - size_of::<ItemHead>() - 8;
-    rest[at..][..4].copy_from_slice(&item::REMEMBER.to_le_bytes());
-    let record = Record { kind: kind::MESSAGE, fds: 2, ..record };
+    let (record, rest) = with_one(item::REMEMBER, 7, 2);
     other.write(&record, &rest, &[it.port.s.as_fd(), it.write.as_fd()]);
     tools::until("it is dropped", || other.unread() == 0);
     drop(it.write);
