@@ -20,7 +20,7 @@ use slipway_fabric::{
     credentials::Credentials,
     descriptor::{Kind, Reserved},
     packet,
-    sync::{AtomicUsize, Ordering::Relaxed},
+    sync::{AtomicBool, AtomicUsize, Ordering::Relaxed},
 };
 use std::{
     os::fd::BorrowedFd,
@@ -46,6 +46,8 @@ fn quarter_of_descriptors() -> usize {
 struct Held {
     descriptors: AtomicUsize,
     bytes: AtomicUsize,
+    /// Of all accounts: the kernel refused to queue descriptors, and their record waits.
+    refused: AtomicBool,
 }
 
 /// What is held for one process, or over one line.
@@ -101,9 +103,19 @@ impl Ledger {
     pub fn apart(&self) -> Arc<Account> {
         Arc::new(Account { all: Arc::clone(&self.all), ..Account::default() })
     }
+
+    /// Whether the kernel has refused to queue a line's descriptors since the last call.
+    pub fn was_refused(&self) -> bool {
+        self.all.refused.load(Relaxed) && self.all.refused.swap(false, Relaxed)
+    }
 }
 
 impl Account {
+    /// The kernel refused to queue descriptors for now: those of this user in all queues are too many. Their record has to be tried again.
+    pub fn note_refusal(&self) {
+        self.all.refused.store(true, Relaxed);
+    }
+
     /// Charges so much to the account, if it may have that.
     pub fn take(self: &Arc<Self>, descriptors: usize, bytes: usize) -> Option<Charge> {
         self.take_of(if descriptors > 0 { self.quarter_for(descriptors) } else { 0 }, descriptors, bytes)

@@ -5,7 +5,11 @@
 mod support;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::{
+    io::Errno,
+    process::{Resource, Rlimit, getrlimit, setrlimit},
+    thread::{CapabilitySet, CapabilitySets, set_capabilities},
+};
 use slipway_fabric::descriptor::Reserved;
 use slipway_ports::{
     abi::{Code, types},
@@ -334,4 +338,48 @@ fn send_once_rights_of_one_line_are_bounded() {
         assert_eq!((record.kind, record.target), (kind::TOKEN_DROPPED, token));
     }
     assert!(!line.is_closed());
+}
+
+/// A task for which the kernel queues no more descriptors until it gives some up.
+fn crammed() {
+    let none = CapabilitySet::empty();
+    // A privileged thread may queue as many as it likes. The library's thread, which begins later, has what this one has.
+    set_capabilities(None, CapabilitySets { effective: none, permitted: none, inheritable: none }).expect("no capabilities");
+    let (parent, own) = hello();
+    let maximum = getrlimit(Resource::Nofile).maximum;
+    setrlimit(Resource::Nofile, Rlimit { current: Some(objects::FD_BATCH as u64 - 1), maximum }).expect("a limit");
+    let (hoard, end) = objects::socket_pair().expect("sockets");
+    let batch = [end.as_fd(); objects::FD_BATCH];
+    let full = (0..3).find_map(|_| objects::send(hoard.as_fd(), &[&[0]], &batch).err());
+    assert_eq!(full, Some(Errno::TOOMANYREFS));
+    let port = receive_right();
+    assert_eq!(send(&Msg::new(2, (parent, types::COPY_SEND), (0, 0)).ports(types::MAKE_SEND, &[port])), Code::SUCCESS);
+    // What comes over the line meanwhile has it tried again.
+    assert_eq!(receive(own).id(), ECHO);
+    // No bell for it is left, and nothing that this thread does is to help.
+    let threads = std::fs::read_dir("/proc/self/task").expect("/proc").flatten();
+    let numbers = threads.filter_map(|thread| thread.file_name().to_str()?.parse().ok());
+    numbers.filter(|thread| *thread != thread_number()).for_each(until_asleep);
+    drop((hoard, end));
+    std::io::copy(&mut std::io::stdin(), &mut std::io::sink()).expect("the end of the input");
+    assert_eq!(receive(port).id(), 0);
+}
+
+/// Whatever fills the queues of its user, a line does not end for it, and nothing is lost.
+#[test]
+fn a_right_goes_when_the_kernel_queues_its_descriptors() {
+    const TEST: &str = "a_right_goes_when_the_kernel_queues_its_descriptors";
+    if role().is_some() {
+        return crammed();
+    }
+    let _dog = watchdog(TEST, WATCHDOG);
+    let own = receive_right();
+    let mut child = start_piped(TEST, "crammed", own);
+    let server = receive(own).reply();
+    assert_eq!(send(&Msg::new(ECHO, (server, types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    let right = receive(own);
+    assert_eq!(right.id(), 2);
+    drop(child.stdin.take());
+    assert_eq!(send(&Msg::new(0, (right.u32(40), types::COPY_SEND), (0, 0))), Code::SUCCESS);
+    well(vec![child]);
 }

@@ -2,8 +2,11 @@
 
 use super::Inner;
 use crate::{
-    routes::send::{Refused, Unsent},
-    state::{Effect, PortId, message::Message, port::Kernel},
+    routes::{
+        Deferred,
+        send::{Refused, Unsent},
+    },
+    state::{Effect, LineId, PortId, message::Message, port::Kernel},
     waiting::For,
 };
 
@@ -14,6 +17,17 @@ impl Inner {
         if self.is_unsettled() {
             self.run_effects();
         }
+        if self.ledger.was_refused() {
+            self.retry_refused();
+        }
+    }
+
+    /// Tries records again whose descriptors the kernel would not queue. No bell tells when it would.
+    #[cold]
+    fn retry_refused(&mut self) {
+        let waiting = self.lines.iter().filter(|(_, line)| !line.backlog.is_empty()).map(|(number, _)| number);
+        let waiting: Vec<LineId> = waiting.collect();
+        waiting.into_iter().for_each(|number| self.retry_later(Deferred::Stir(number)));
     }
 
     #[cold]

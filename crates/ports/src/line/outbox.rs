@@ -191,7 +191,7 @@ impl Line {
         Ok(())
     }
 
-    /// Sends the descriptors that are [going](Pending::going) from `sent` on, and counts them there. False if the socket takes no more of them now.
+    /// Sends the descriptors that are [going](Pending::going) from `sent` on, and counts them there. False if the socket takes no more of them now, or the kernel none.
     fn send_fds(&mut self, fds: &[OutFd], [ahead, going]: [usize; 2], sent: &mut usize) -> Result<bool, Stall> {
         let (ahead, others) = fds[..going].split_at(ahead.min(going));
         let mut end = 0;
@@ -204,6 +204,11 @@ impl Line {
             match objects::send(self.fd_socket.as_fd(), &[&[some.len() as u8]], &some) {
                 Ok(()) => *sent = end,
                 Err(Errno::WOULDBLOCK) => return Ok(false),
+                // Whoever fills the queues of this user, the line is not to end for it.
+                Err(Errno::TOOMANYREFS | Errno::NOBUFS | Errno::NOMEM) => {
+                    self.out.note_refusal();
+                    return Ok(false);
+                }
                 Err(Errno::PIPE | Errno::CONNRESET | Errno::NOTCONN) => return Err(Stall::Broken),
                 Err(_) => return Err(Stall::Short),
             }
