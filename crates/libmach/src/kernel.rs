@@ -337,7 +337,8 @@ pub unsafe extern "C" fn task_threads(of: Name, threads: *mut *mut u32, threads_
         let (threads, threads_count) = unsafe { (Out::new(threads)?, Out::new(threads_count)?) };
         let current = Task::current();
         let there = |there: &Mach| Ok(there.task_threads()?.into_iter().map(ask::name_of).collect());
-        let all: Vec<Name> = ask::memory(of, |_| current.thread_names(procfs::threads, procfs::has_ended), there)?;
+        let all: Vec<Name> =
+            ask::memory(of, |_| current.thread_names(procfs::threads, procfs::has_ended, procfs::start_of), there)?;
         let given = count(all.len()).and_then(|n| Ok((array(&all)?, n)));
         // The program gets no name, so it can't be in the way.
         let (at, n) = given.inspect_err(|_| {

@@ -69,6 +69,11 @@ pub fn threads() -> io::Result<Vec<u32>> {
     Ok(threads)
 }
 
+/// When a thread started, in ticks; 0 if it has ended.
+pub fn start_of(thread: u32) -> u64 {
+    Stat::of_thread(thread).map_or(0, |stat| stat.start)
+}
+
 /// Whether the process has no thread of that number.
 pub fn has_ended(thread: u32) -> bool {
     fs::metadata(format!("/proc/self/task/{thread}")).is_err_and(|error| error.kind() == io::ErrorKind::NotFound)

@@ -3,7 +3,7 @@
 
 use crate::{
     call::{Name, Out, Return, routine, shared},
-    exceptions, suspend,
+    exceptions, procfs, suspend,
     tasks::{ask, serve},
 };
 use slipway_abi::{
@@ -41,7 +41,7 @@ pub static mach_task_self_: Name = 0x101;
 /// The calling thread, with a user reference for the caller.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_thread_self() -> Name {
-    name_or_null(|| Task::current().thread_name())
+    name_or_null(|| Task::current().thread_name(procfs::start_of))
 }
 
 /// The host, with a user reference for the caller.

@@ -6,7 +6,7 @@ use crate::{
     cthreads::pthread_exit,
     exceptions::{self, fault},
     kernel::{TimeValue, give_words, room, since_start},
-    procfs::{Stat, microseconds},
+    procfs::{self, Stat, microseconds},
     suspend::{self, own_number},
     tasks::{ask, memory::Mach},
 };
@@ -141,7 +141,7 @@ pub unsafe extern "C" fn thread_get_special_port(of: Name, which_port: c_int, sp
 /// A special port of a thread of this process, as a new reference of the calling task's.
 pub(crate) fn special(thread: u32, which: c_int) -> Result<Name, Code> {
     match which {
-        KERNEL_PORT => Ok(Task::current().name_of_thread(thread)),
+        KERNEL_PORT => Ok(Task::current().name_of_thread(thread, procfs::start_of(thread))),
         EXCEPTION_PORT => Task::current().thread_exception_port(thread),
         _ => Err(Code::INVALID_ARGUMENT),
     }

@@ -80,8 +80,10 @@ impl Task {
 
     /// The ports to tell an exception to, one after the other until one has handled it: those of the thread, and those of `of`, the task that it
     /// works for. A special port is told in the typed dialect's form with `general`. The names are this task's, each with a reference more.
-    pub fn exception_handlers(&self, of: Self, thread: u32, kind: usize, general: Form) -> Vec<(u32, Form)> {
+    /// The thread has its start beside it, as [`Task::name_of_thread`] has that.
+    pub fn exception_handlers(&self, of: Self, (thread, start): (u32, u64), kind: usize, general: Form) -> Vec<(u32, Form)> {
         let mut guard = self.lock();
+        guard.state.end_former_thread(thread, start);
         let (space, inner) = (of.space(), &mut *guard);
         let rights = [
             inner.state.exception_right(Whose::Thread(thread), kind),

@@ -58,10 +58,11 @@ impl Task {
         }
     }
 
-    /// A name for the port of a thread of this process, with a user reference more; null if there is none.
-    pub fn name_of_thread(&self, thread: u32) -> u32 {
+    /// A name for the port of a thread of this process, with a user reference more; null if there is none. `start` tells the thread from
+    /// one that had its number before, and is when it started, in any unit; 0 if that is not known.
+    pub fn name_of_thread(&self, thread: u32, start: u64) -> u32 {
         let mut guard = self.lock();
-        let port = guard.state.thread_port(thread);
+        let port = guard.state.thread_port(thread, start);
         guard.state.name_kernel_port(self.space(), port)
     }
 
@@ -71,8 +72,8 @@ impl Task {
     }
 
     /// `task_threads`: names for the ports of the process's threads, each with a user reference more. `list` gives the threads'
-    /// numbers, some of which it may miss; `has_ended` says whether one is the number of no thread any more. Ports of threads that
-    /// ended without ever asking for their own die here.
+    /// numbers, some of which it may miss; `has_ended` says whether one is the number of no thread any more, and `start` is as
+    /// [`Task::name_of_thread`] has it. Ports of threads that ended without ever asking for their own die here.
     ///
     /// # Errors
     /// `RESOURCE_SHORTAGE` if there is no list, or no names are left: no reference is given then.
@@ -80,6 +81,7 @@ impl Task {
         &self,
         list: impl FnOnce() -> io::Result<Vec<u32>>,
         has_ended: impl Fn(u32) -> bool,
+        start: impl Fn(u32) -> u64,
     ) -> Result<Vec<u32>, Code> {
         let mut guard = self.lock();
         // With the lock held: a thread of the list that ends gives up its port later, or it is found to be gone by the next call.
@@ -89,7 +91,7 @@ impl Task {
         gone.into_iter().for_each(|thread| guard.state.end_thread(thread));
         let mut names = Vec::with_capacity(threads.len());
         for thread in threads {
-            let port = guard.state.thread_port(thread);
+            let port = guard.state.thread_port(thread, start(thread));
             match guard.state.name_kernel_port(self.space(), port) {
                 abi::NULL => {
                     // They were just made: nothing is in the way of their end.
@@ -105,17 +107,18 @@ impl Task {
     }
 
     /// `mach_thread_self`: a name for the port of the calling thread, with a user reference more; null if there is none.
-    /// The port dies when the thread ends.
-    pub fn thread_name(&self) -> u32 {
+    /// The port dies when the thread ends. `start` is as [`Task::name_of_thread`] has it.
+    pub fn thread_name(&self, start: impl Fn(u32) -> u64) -> u32 {
         let process = Process::get();
         // A thread that is being taken down has lost its port. Before the lock is taken: see `at_end`.
         let thread = THREAD.try_with(|thread| {
             let asked = thread.0.get().filter(|(asked, _)| std::ptr::eq(*asked, process));
             let (_, number) = asked.unwrap_or_else(|| (process, own_number()));
             thread.0.set(Some((process, number)));
-            number
+            // It was said with the first question.
+            (number, if asked.is_some() { 0 } else { start(number) })
         });
-        thread.map_or(abi::NULL, |thread| self.name_of_thread(thread))
+        thread.map_or(abi::NULL, |(thread, start)| self.name_of_thread(thread, start))
     }
 
     /// `mach_host_self`: a name for the port of the host, with a user reference more; null if there is none.

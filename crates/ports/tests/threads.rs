@@ -6,6 +6,7 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use slipway_fabric::sync::{AtomicU64, Ordering::SeqCst};
 use slipway_ports::{
     abi::{Code, option, right, types},
+    exceptions::{ALL, Form, Whose},
     msg::Request,
     task::Task,
 };
@@ -403,4 +404,23 @@ fn what_a_program_does_to_a_polled_descriptor_keeps_nobody() {
     }
     task.destroy(port).expect("it lives until now");
     assert!(readable(), "the next receive tells why");
+}
+
+/// A thread that ended without asking for its own port is not known to have ended until another has its number.
+#[test]
+fn a_thread_with_the_number_of_another_has_nothing_of_that_one() {
+    // No thread has it: it is beyond the system's.
+    const NUMBER: u32 = 0x7fff_0000;
+    let task = Task::current();
+    let own = receive_right();
+    task.insert_right(own, task, own, types::MAKE_SEND).expect("a send right");
+    let first = task.name_of_thread(NUMBER, 100);
+    let form = Form::default();
+    task.set_exceptions(Whose::Thread(NUMBER), ALL, own, form).expect("a port for exceptions");
+    assert_eq!([100, 0].map(|start| task.name_of_thread(NUMBER, start)), [first; 2]);
+    let told = |start| task.exception_handlers(task, (NUMBER, start), 1, form);
+    assert_eq!(told(100), [(own, form)]);
+    assert_eq!(told(200), []);
+    assert!(is_dead(first));
+    assert_ne!(task.name_of_thread(NUMBER, 200), first);
 }

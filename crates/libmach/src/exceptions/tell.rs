@@ -6,7 +6,7 @@ use super::{
     fault::{Fault, Slot},
     registers,
 };
-use crate::{call::shared, darwin::destroy::destroy, message::exchange};
+use crate::{call::shared, darwin::destroy::destroy, message::exchange, procfs::start_of};
 use slipway_mach::rights::SendRight;
 use slipway_ports::{
     abi::{COMPLEX, NULL, option, types},
@@ -34,7 +34,7 @@ pub(super) fn tell(own: Task, slot: &'static Slot) {
     let handled = catch_unwind(AssertUnwindSafe(|| {
         let fault = slot.fault();
         let of = Task::by_number(fault.task);
-        let handlers = own.exception_handlers(of, fault.thread, fault.kind as usize, GENERAL);
+        let handlers = own.exception_handlers(of, (fault.thread, start_of(fault.thread)), fault.kind as usize, GENERAL);
         // All of them are rights to be given up.
         let mut ports = handlers.into_iter().map(|(name, form)| (SendRight::from_name(shared(own), name), form));
         let handled = ports.any(|(port, form)| slot.stays() && Telling { own, of, fault, slot, form }.is_handled_by(port));
@@ -70,7 +70,10 @@ impl Telling {
 
     /// Rights to the thread and its task.
     fn identity(&self) -> [Option<SendRight>; 2] {
-        let names = [self.own.name_of_thread(self.fault.thread), self.of.self_right_for(self.own).unwrap_or(NULL)];
+        let names = [
+            self.own.name_of_thread(self.fault.thread, start_of(self.fault.thread)),
+            self.of.self_right_for(self.own).unwrap_or(NULL),
+        ];
         names.map(|name| (name != NULL).then(|| SendRight::from_name(shared(self.own), name)))
     }
 

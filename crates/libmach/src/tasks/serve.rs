@@ -189,7 +189,7 @@ impl MachServer for Served {
 
     fn task_threads(&mut self, target: Target) -> Result<Vec<Option<SendRight>>, Code> {
         task(target)?;
-        let threads = Task::current().thread_names(procfs::threads, procfs::has_ended)?;
+        let threads = Task::current().thread_names(procfs::threads, procfs::has_ended, procfs::start_of)?;
         Ok(threads.into_iter().map(|name| some(name, SendRight::from_name)).collect())
     }
 

@@ -40,20 +40,28 @@ impl State {
         port
     }
 
-    /// The port of a thread of this process.
-    pub(crate) fn thread_port(&mut self, thread: u32) -> PortId {
-        if let Some(port) = self.threads.get(&thread) {
+    /// The port of a thread of this process, which started at that time.
+    pub(crate) fn thread_port(&mut self, thread: u32, start: u64) -> PortId {
+        self.end_former_thread(thread, start);
+        if let Some((port, _)) = self.threads.get(&thread) {
             return *port;
         }
         let port = self.new_kernel_port(Kernel::Thread(thread));
-        self.threads.insert(thread, port);
+        self.threads.insert(thread, (port, start));
         port
+    }
+
+    /// A thread started at that time. What belongs to one that had its number before has ended. 0: the time is not known.
+    pub(crate) fn end_former_thread(&mut self, thread: u32, start: u64) {
+        if self.threads.get(&thread).is_some_and(|(_, known)| ![start, 0].contains(known) && start != 0) {
+            self.end_thread(thread);
+        }
     }
 
     /// The thread has ended, and its port with it, if it has one.
     pub(crate) fn end_thread(&mut self, thread: u32) {
         self.end_exceptions(Whose::Thread(thread));
-        if let Some(port) = self.threads.remove(&thread) {
+        if let Some((port, _)) = self.threads.remove(&thread) {
             self.end_served(port);
         }
     }

@@ -94,8 +94,8 @@ pub struct State {
     once_names: Vec<(SpaceId, u32)>,
     /// Requests to be told when a message is received.
     acceptances: Slab<Acceptance>,
-    /// The ports of this process's threads, by the threads' numbers in the system.
-    pub(crate) threads: FxHashMap<u32, PortId>,
+    /// The ports of this process's threads, by the threads' numbers in the system, and when the threads started.
+    pub(crate) threads: FxHashMap<u32, (PortId, u64)>,
     /// Where the exceptions of threads are told, for those that something is set for.
     thread_exceptions: FxHashMap<u32, exception_ports::Exceptions>,
     /// The semaphores of this process's tasks, each with the task that made it and its port.
