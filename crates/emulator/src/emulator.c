@@ -104,6 +104,28 @@ static int do_open_both(struct frame *f, struct found *found, u64 flags) {
   return 0;
 }
 
+/* The C library that the dynamic loader opens is the rewritten one, where the file is the one that this is made of. The server makes that, and
+ * what of it is the loader's call it can't tell by itself. */
+static int do_open_library(struct frame *f, enum way way, struct found *found, int dir, const char *text, u64 flags) {
+  struct stat st;
+  u64 dev = __atomic_load_n(AT(u64, HEADER + LIBRARY), __ATOMIC_ACQUIRE);
+  if (dev && way == NATIVE && flags == O_CLOEXEC && !found->is_upper && gate(SYS_newfstatat, AT_FDCWD, (long)found->real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) == 0
+      && st.dev == dev && st.ino == WORD(HEADER + LIBRARY + 8) && st.size == WORD(HEADER + LIBRARY + 16)
+      && st.mtime[0] == WORD(HEADER + LIBRARY + 24) && note(found, LOG_OPENED)) {
+    long fd = gate(SYS_openat, AT_FDCWD, BASE + HEADER + LIBRARY_PATH, flags, 0, 0);
+    if (fd >= 0) return answer(f, fd);
+  }
+  long fd = ask(text, ASK_LIBRARY, dir, flags, 0);
+  return answer(f, fd == AS_IT_IS ? gate(SYS_openat, AT_FDCWD, (long)text, flags, 0, 0) : fd);
+}
+
+static int is_library(const char *text) {
+  const char name[] = {'/', 'l', 'i', 'b', 'c', '.', 's', 'o', '.', '6', 0};
+  u64 at = 0;
+  for (; *text; text++) at = *text == name[at] ? at + 1 : *text == '/';
+  return at == sizeof name - 1;
+}
+
 /* Links of the host's, at the end of a path, are followed so often; the others are the server's. */
 enum { LINKS = 8 };
 
@@ -116,6 +138,7 @@ static int do_open(struct frame *f, struct state *s, int dir, const char *text, 
 again:;
   enum way way = locate_for(s, dir, text, &found, 0);
   if (way == ABSENT) return absent(f, &found);
+  if (s == LOADER_STATE && links == 0 && is_library(text)) return do_open_library(f, way, &found, dir, text, flags);
   if (way == SERVED) return 0;
   if (way == BOTH) return do_open_both(f, &found, flags);
   u32 kind = found.is_dir || flags & O_DIRECTORY ? LOG_LISTED : LOG_OPENED;
@@ -375,6 +398,13 @@ static int do_getcwd(struct frame *f, struct state *s, char *buffer, u64 size) {
   return is_same_cwd(s, count) ? answer(f, whole) : 0;
 }
 
+/* From here on the server answers all calls of the process. */
+static int end(struct state *s) {
+  s->ready = 2;
+  if (s->has_loader) LOADER_STATE->ready = 2;
+  return 0;
+}
+
 /* Answers the call, or says that it can't. */
 __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   const u64 *a = f->a;
@@ -397,10 +427,8 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   case SYS_getcwd: return do_getcwd(f, s, (char *)a[0], a[1]);
   case SYS_execve: return do_exec(f, s);
   /* Filters of its own may not know what this calls instead. */
-  case SYS_seccomp: s->ready = 2; return 0;
-  case SYS_prctl:
-    if (a[0] == PR_SET_SECCOMP) s->ready = 2;
-    return 0;
+  case SYS_seccomp: return end(s);
+  case SYS_prctl: return a[0] == PR_SET_SECCOMP ? end(s) : 0;
   case SYS_exit_group: return s->forked ? 0 : answer(f, gate(SYS_exit_group, a[0], 0, 0, 0, 0));
   case SYS_getdents:
   case SYS_getdents64: return do_getdents(f);
@@ -408,27 +436,41 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   }
 }
 
-static long map(u64 at, u64 end, long protection, int fd) {
-  register long flags __asm__("r10") = 0x100001; /* MAP_SHARED | MAP_FIXED_NOREPLACE */
+static long map(u64 at, u64 end, long protection, long how, int fd) {
+  register long flags __asm__("r10") = how;
   register long file __asm__("r8") = fd;
-  register u64 offset __asm__("r9") = at;
+  register u64 offset __asm__("r9") = fd < 0 ? 0 : at;
   long result;
   __asm__ volatile("syscall"
                    : "=a"(result)
                    : "a"(SYS_mmap), "D"(BASE + at), "S"(end - at), "d"(protection), "r"(flags), "r"(file), "r"(offset)
                    : "rcx", "r11", "memory");
-  return result;
+  return result == (long)(BASE + at);
 }
 
-/* Makes the library ready in a process, once: its text is there, `fd` is the memory. If anything is not as it must be, all calls go to the
- * server. */
-__attribute__((used)) void prepare(int fd, struct state *s) {
+/* Maps the memory, and the loader's state where that is asked for: whether all is as it must be. */
+static int map_all(int fd, int for_loader) {
   char prefix[PREFIX_MAX + 1];
-  if (map(HEADER, SEEN, 1, fd) != (long)(BASE + HEADER) || map(SEEN, SIZE, 3, fd) != (long)(BASE + SEEN)) return;
+  struct stat st;
+  if (!map(HEADER, SEEN, 1, MAP_SHARED | MAP_FIXED_NOREPLACE, fd) || !map(SEEN, SIZE, 3, MAP_SHARED | MAP_FIXED_NOREPLACE, fd)) return 0;
+  if (for_loader && !map(LOADER, LOADER + LOADER_SIZE, 3, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1)) return 0;
   *(char *)copy(prefix, AT(char, HEADER + PREFIX), WORD(HEADER + PREFIX_LEN)) = 0;
   /* Where this program is interpreted, another one makes the calls, and the net catches those. Only then is the layer not there. */
-  struct stat st;
-  if (WORD(HEADER + PREFIX_LEN) && gate(SYS_newfstatat, AT_FDCWD, (long)prefix, (long)&st, 0, 0) != 0) return;
-  take_start(s);
+  return WORD(HEADER + PREFIX_LEN) == 0 || gate(SYS_newfstatat, AT_FDCWD, (long)prefix, (long)&st, 0, 0) == 0;
+}
+
+/* Makes the library ready in a process: its text is there, `fd` is the memory. The first time for the loader, which has no state yet; then
+ * for the C library, without a descriptor; or the first time for that. If anything is not as it must be, all calls go to the server: whether
+ * it is. */
+__attribute__((used)) int prepare(int fd, struct state *s) {
+  if (fd >= 0 && !map_all(fd, !s)) return 0;
+  if (!s) {
+    s = LOADER_STATE;
+    s->forks = LOADER_MARK;
+  } else {
+    s->has_loader = fd < 0;
+    take_start(s);
+  }
   __atomic_store_n(&s->ready, 1, __ATOMIC_RELEASE);
+  return 1;
 }

@@ -11,6 +11,7 @@ enum { ENOENT = 2, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE =
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
 enum { O_ACCMODE = 3, O_WRONLY = 1, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_TRUNC = 01000, O_APPEND = 02000, O_NOCTTY = 0400, O_NONBLOCK = 04000, O_LARGEFILE = 0100000, O_DIRECTORY = 0200000, O_NOFOLLOW = 0400000,
        O_CLOEXEC = 02000000 };
+enum { MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20, MAP_FIXED_NOREPLACE = 0x100000 };
 enum { STATX_TYPE = 1, STATX_INO = 0x100, SEEK_CUR = 1, PR_SET_SECCOMP = 22, R_OK = 4, W_OK = 2, X_OK = 1, S_IFMT = 0170000, S_IFLNK = 0120000, S_IFDIR = 0040000, S_IFREG = 0100000,
        RESOLVE_NO_SYMLINKS = 4, ASK = -4243 };
 
@@ -33,6 +34,8 @@ struct state {
   char cwd[256];
   /* Pages that could be read when they were last tried. */
   u64 pages[16];
+  /* The loader has a state of its own. */
+  u64 has_loader;
 };
 
 struct stat {
@@ -43,6 +46,8 @@ struct stat {
 
 #define AT(type, place) ((type *)(BASE + (place)))
 #define WORD(place) (*(volatile u64 *)(BASE + (place)))
+/* The dynamic loader's. */
+#define LOADER_STATE AT(struct state, LOADER)
 
 /* The one call that the net lets pass. */
 long gate(long number, long a, long b, long c, long d, long e);

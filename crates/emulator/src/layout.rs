@@ -39,6 +39,11 @@ layout! {
     WRITES_ARE_OFF = 40;
     PREFIX = 64;
     PREFIX_MAX = 256;
+    /// The rewritten C library that loaders get: the device, the number, the size and the time of the file that it is made of, and its own
+    /// path, up to a zero; the first word is 0 where it is not known.
+    LIBRARY = 0x400;
+    LIBRARY_PATH = LIBRARY + 32;
+    LIBRARY_PATH_MAX = 256;
     /// A word for each remainder of process numbers: how often a working directory there has changed.
     CWDS = 0x800;
     CWDS_COUNT = 256;
@@ -120,6 +125,10 @@ layout! {
     ASK_OPEN = 2;
     MADE = 1 << 62;
     AS_IT_IS = 1 << 61;
+    /// That it opens the C library at the path for the dynamic loader, in the same way.
+    ASK_LIBRARY = 3;
+    /// That it puts back what was written over the loader. The path means nothing.
+    ASK_RESTORE = 4;
 
     /// From here on the processes write: hashes of what was recorded, and texts of it.
     SEEN = STARTS + DIR_SIZE * STARTS_COUNT;
@@ -136,6 +145,11 @@ layout! {
     /// From here on what is noted without a text: that a directory was looked at once, twice...
     LOG_DIR = 8;
     SIZE = LOG + LOG_SIZE;
+    /// After that, in memory of the process's own: the state of its dynamic loader, laid out as a library's, with this in place of the number of
+    /// children. Names relative to the working directory are the server's there.
+    LOADER = SIZE;
+    LOADER_SIZE = 0x1000;
+    LOADER_MARK = 0x51aa_1dad;
 
     /// FNV-1a.
     HASH_START = 0xcbf2_9ce4_8422_2325;

@@ -1,6 +1,7 @@
 //! The dynamic loader's own code: where it makes a call, and what that looks like from outside.
 
 use crate::elf::{EXECUTE, LOAD, PAGE, Segment, WRITE, segments, u16_at, u32_at};
+use serde::{Deserialize, Serialize};
 use std::ops::Range;
 
 /// The path of the loader, which is in every program of the C library's on this processor.
@@ -8,12 +9,53 @@ pub const PATH: &str = "/lib64/ld-linux-x86-64.so.2";
 
 /// A newfstatat of a descriptor alone: the program counter's place in its page when the call is made, and how far before the empty path it
 /// is. The two tell such a call without a look at the path, which a filter can't have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Look {
     /// In its page.
     pub place: u32,
     /// From the program counter to the path, which lies in memory that nothing writes.
     pub distance: u32,
+}
+
+/// What is written over a loader's text in a process that has just started it, so that it opens files by the emulation library.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Patch {
+    /// At each call by which it may look for its first file: one of these, at the call's return.
+    pub begins: Vec<Piece>,
+    /// These with it. The first is where nothing is.
+    pub always: Vec<Piece>,
+}
+
+/// A part of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Piece {
+    /// From the loader's start.
+    pub at: u64,
+    /// What must be there.
+    pub old: Vec<u8>,
+    /// As many bytes.
+    pub new: Vec<u8>,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Piece {
+    pub(crate) fn end(&self) -> u64 {
+        self.at + self.new.len() as u64
+    }
+}
+
+impl Patch {
+    /// That of a loader, of its file's contents. None if it can't be made.
+    #[cfg(target_arch = "x86_64")]
+    pub fn new(elf: &[u8]) -> Option<Self> {
+        crate::rewrite::patch(elf)
+    }
+
+    /// None: there is no library for this processor.
+    #[cfg(not(target_arch = "x86_64"))]
+    pub fn new(_: &[u8]) -> Option<Self> {
+        None
+    }
 }
 
 impl Look {
@@ -89,11 +131,41 @@ mod tests {
     fn refuses_what_is_no_loader() {
         let Ok(elf) = fs::read(PATH) else { return };
         for len in (0..200).chain([4096, elf.len() / 2]) {
-            let _ = Look::new(&elf[..len]);
+            let _ = (Look::new(&elf[..len]), Patch::new(&elf[..len]));
         }
-        assert_eq!(Look::new(b"#!/bin/sh"), None);
+        assert_eq!((Look::new(b"#!/bin/sh"), Patch::new(b"#!/bin/sh")), (None, None));
         let mut damaged = elf;
         damaged[32..40].copy_from_slice(&u64::MAX.to_le_bytes());
-        assert_eq!(Look::new(&damaged), None);
+        assert_eq!((Look::new(&damaged), Patch::new(&damaged)), (None, None));
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn what_is_written_over_a_loader_leads_to_the_stubs() {
+        let Ok(elf) = fs::read(PATH) else { return };
+        let patch = Patch::new(&elf).expect("room and sites");
+        let [stubs, opens @ ..] = patch.always.as_slice() else { panic!("no stubs: {patch:?}") };
+        assert!(!opens.is_empty() && !patch.begins.is_empty(), "{patch:?}");
+        assert_eq!(stubs.at / PAGE as u64, (stubs.end() - 1) / PAGE as u64, "one page");
+        for piece in patch.always.iter().chain(&patch.begins) {
+            assert_eq!(piece.old, elf[piece.at as usize..][..piece.new.len()]);
+        }
+        for piece in opens.iter().chain(&patch.begins) {
+            let changed = (0..piece.new.len()).filter(|at| piece.new[*at] != piece.old[*at]);
+            let jumps: Vec<usize> = changed.filter(|at| piece.new[*at] == 0xe9).collect();
+            let first = *jumps.first().expect("a jump");
+            let to =
+                piece.at as i64 + first as i64 + 5 + i64::from(u32_at(&piece.new, first + 1).expect("a distance").cast_signed());
+            assert!((stubs.at as i64..stubs.end() as i64).contains(&to), "{piece:?}");
+        }
+        // No room.
+        let mut full = elf;
+        let text = segments(&full).expect("segments").iter().position(|one| one.kind == LOAD && one.flags & EXECUTE != 0);
+        let at = usize::try_from(crate::elf::u64_at(&full, 32).expect("a table")).expect("a place") + text.expect("text") * 56;
+        for size in [at + 32, at + 40] {
+            let len = crate::elf::u64_at(&full, size).expect("a size").next_multiple_of(PAGE as u64);
+            full[size..size + 8].copy_from_slice(&len.to_le_bytes());
+        }
+        assert_eq!(Patch::new(&full), None);
     }
 }

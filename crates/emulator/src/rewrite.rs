@@ -4,12 +4,15 @@
 //! make room for a jump of five bytes, and where no branch leads to between the two. All others stay, and are caught by the net.
 
 use crate::{
-    elf::{EXECUTE, LOAD, PAGE, SEGMENT, Segment, TABLE, segments, u16_at, u32_at},
-    entry::{COMMON_SIZE, common, stub},
+    elf::{EXECUTE, LOAD, PAGE, SEGMENT, Segment, TABLE, WRITE, segments, u16_at, u32_at},
+    entry::{COMMON_SIZE, common, loader, loader_stub, stub},
+    loader::{Patch, Piece},
 };
 
 const NOP: u8 = 0x90;
 const PUSH: u8 = 0x57;
+/// Bytes of a jump.
+const JUMP: usize = 5;
 /// Bytes of the longest instruction that is carried out elsewhere.
 const LONGEST_AFTER: usize = 6;
 
@@ -38,7 +41,7 @@ pub fn rewrite(elf: &[u8]) -> Option<Vec<u8>> {
     let text = *segments.iter().find(|segment| segment.kind == LOAD && segment.flags & EXECUTE != 0)?;
     let (start, len) = (usize::try_from(text.offset).ok()?, usize::try_from(text.file_size).ok()?);
     let code = elf.get(start..start.checked_add(len)?)?;
-    let sites = sites(code);
+    let sites = sites(code, |number| number.is_none_or(|number| ANSWERED.contains(&number) || FORKS.contains(&number)));
 
     if sites.is_empty() {
         return None;
@@ -61,12 +64,11 @@ pub fn rewrite(elf: &[u8]) -> Option<Vec<u8>> {
         let bytes = stub(to, address + common_at as u64, &site.after, from + 2 + site.after.len() as u64)?;
         code[at..at + bytes.len()].copy_from_slice(&bytes);
         at += bytes.len();
-        let mut patch = vec![0xe9];
-        patch.extend_from_slice(&i32::try_from(to as i64 - (from as i64 + 5)).ok()?.to_le_bytes());
+        let mut patch = jump(from, to)?;
         patch.resize(2 + site.after.len(), NOP);
         made[start + site.at..start + site.at + patch.len()].copy_from_slice(&patch);
     }
-    code[common_at..common_at + common().len()].copy_from_slice(common());
+    code[common_at..common_at + common().0.len()].copy_from_slice(common().0);
 
     let segment = |flags: u32, at: usize, size: usize| Segment {
         kind: LOAD,
@@ -103,8 +105,64 @@ fn displaced(after: &[u8]) -> Option<usize> {
     }
 }
 
-/// The sites that can be rewritten and are worth it.
-fn sites(code: &[u8]) -> Vec<Site> {
+/// What is to be written over a dynamic loader, of its file's contents: a jump after the call by which it looks for the file of libraries that are
+/// to be loaded first, and others where it opens files. The stubs are behind its text, in what is left of the last page. None where there is
+/// no room, or no such call.
+pub(crate) fn patch(elf: &[u8]) -> Option<Patch> {
+    const ACCESS: u32 = 21;
+    const OPENAT: u32 = 257;
+    if crate::TEXT.is_empty() || !elf.starts_with(b"\x7fELF\x02\x01") || (u16_at(elf, 16)?, u16_at(elf, 18)?) != (3, 62) {
+        return None;
+    }
+    let text = *segments(elf)?.iter().find(|segment| segment.kind == LOAD && segment.flags & EXECUTE != 0)?;
+    // Distances in the file are those in memory.
+    if text.flags & WRITE != 0 || text.offset != text.address || text.file_size != text.size {
+        return None;
+    }
+    let (start, len) = (usize::try_from(text.offset).ok()?, usize::try_from(text.file_size).ok()?);
+    let code = elf.get(start..start.checked_add(len)?)?;
+    let (common, opens_at) = loader();
+    let place = start + len;
+    let mut stubs = common.to_vec();
+    let mut pieces = |number: u32, at: usize, with_call: bool| -> Option<Vec<Piece>> {
+        let sites = sites(code, |found| found == Some(number)).into_iter().filter(|site| with_call || site.after.len() >= JUMP);
+        let piece = |site: Site| {
+            let after = start + site.at + 2;
+            let (from, next) = (if with_call { after - 2 } else { after }, after + site.after.len());
+            let to = place + stubs.len();
+            stubs.extend_from_slice(&loader_stub(to as u64, (place + at) as u64, &site.after, next as u64)?);
+            let mut new = jump(from as u64, to as u64)?;
+            new.resize(next - from, NOP);
+            Some(Piece { at: from as u64, old: elf.get(from..next)?.to_vec(), new })
+        };
+        sites.map(piece).collect()
+    };
+    let (begins, opens) = (pieces(ACCESS, 0, false)?, pieces(OPENAT, opens_at, true)?);
+    if begins.is_empty() || stubs.len() > place.next_multiple_of(PAGE) - place {
+        return None;
+    }
+    let mut always = vec![Piece { at: place as u64, old: elf.get(place..place + stubs.len())?.to_vec(), new: stubs }];
+    // Those of a page are written at once.
+    for piece in opens {
+        let is_near = |last: &&mut Piece| last.at / PAGE as u64 == piece.at / PAGE as u64 && last.end() <= piece.at;
+        match always.last_mut().filter(is_near) {
+            Some(last) => {
+                let between = elf.get(usize::try_from(last.end()).ok()?..usize::try_from(piece.at).ok()?)?;
+                last.old.extend_from_slice(&[between, &piece.old].concat());
+                last.new.extend_from_slice(&[between, &piece.new].concat());
+            }
+            None => always.push(piece),
+        }
+    }
+    Some(Patch { begins, always })
+}
+
+fn jump(from: u64, to: u64) -> Option<Vec<u8>> {
+    Some([&[0xe9][..], &i32::try_from(to as i64 - (from as i64 + JUMP as i64)).ok()?.to_le_bytes()].concat())
+}
+
+/// The sites of calls of some numbers, or of one that can't be told, that can be rewritten.
+fn sites(code: &[u8], is_wanted: impl Fn(Option<u32>) -> bool) -> Vec<Site> {
     let mut sites = Vec::new();
     for (at, _) in code.windows(2).enumerate().filter(|(_, pair)| *pair == [0x0f, 0x05]) {
         let Some(len) = displaced(&code[at + 2..]) else { continue };
@@ -113,7 +171,7 @@ fn sites(code: &[u8]) -> Vec<Site> {
         let number =
             (before..at.saturating_sub(4)).rev().filter(|from| code[*from] == 0xb8).find_map(|from| u32_at(code, from + 1));
         let number = number.filter(|number| *number < 512);
-        if number.is_none_or(|number| ANSWERED.contains(&number) || FORKS.contains(&number)) {
+        if is_wanted(number) {
             sites.push(Site { at, after: code[at + 2..at + 2 + len].to_vec() });
         }
     }
@@ -160,21 +218,25 @@ mod tests {
 
     const LIBC: &str = "/lib/x86_64-linux-gnu/libc.so.6";
 
+    fn all_sites(code: &[u8]) -> Vec<Site> {
+        sites(code, |number| number.is_none_or(|number| ANSWERED.contains(&number)))
+    }
+
     #[test]
     fn a_branch_into_a_site_keeps_it() {
         let site = [0xb8, 1, 1, 0, 0, 0x0f, 0x05, 0x48, 0x3d, 0, 0xf0, 0xff, 0xff, 0xc3];
-        assert_eq!(sites(&site).len(), 1);
+        assert_eq!(all_sites(&site).len(), 1);
         // jmp to the comparison
         let branch = [site.as_slice(), &[0xeb, (-9_i8).cast_unsigned()]].concat();
-        assert_eq!(sites(&branch).len(), 0);
+        assert_eq!(all_sites(&branch).len(), 0);
         // As bytes of other instructions may be: it would lead into one.
         let within = [site.as_slice(), &[0xeb, (-8_i8).cast_unsigned()]].concat();
-        assert_eq!(sites(&within).len(), 1);
+        assert_eq!(all_sites(&within).len(), 1);
         let beside = [site.as_slice(), &[0xeb, (-3_i8).cast_unsigned()]].concat();
-        assert_eq!(sites(&beside).len(), 1);
+        assert_eq!(all_sites(&beside).len(), 1);
         // write is no call with a name.
         let other = [&[0xb8, 1, 0, 0, 0], &site[5..]].concat();
-        assert_eq!(sites(&other).len(), 0);
+        assert_eq!(all_sites(&other).len(), 0);
     }
 
     #[test]

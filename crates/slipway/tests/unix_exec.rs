@@ -2,7 +2,7 @@
 
 mod harness;
 
-use harness::build::{build_c, scratch_in_target};
+use harness::build::{build_c, c_program, scratch_in_target};
 use harness::process::clean;
 use harness::{Running, SLIPWAY};
 use std::fs;
@@ -101,4 +101,59 @@ fn a_program_is_told_the_path_that_it_was_executed_by() {
         let expected = "./told\n./told\nd/made\nd/made\nd/s\nd\nstate\ntold\ntold.c\n";
         assert_eq!(out, expected, "{options:?}");
     }
+}
+
+/// What a library of the tests' says.
+fn build_library(dir: &TempDir, name: &str, says: &str) {
+    let flags = ["-shared", "-fPIC", "-nostdlib"];
+    build_c(&format!("int says(void) {{ return {says}; }}"), &dir.path().join(name), &flags);
+}
+
+/// Libraries that the program links, loads and is told of, of the host's and of the layer's, in directories of each.
+#[test]
+fn a_loader_finds_what_the_layer_has() {
+    let dir = scratch_in_target();
+    fs::create_dir(dir.path().join("lib")).expect("mkdir");
+    for (name, says) in [("lib/libone.so", "1"), ("two", "2"), ("three", "3")] {
+        build_library(&dir, name, says);
+    }
+    let one = "#include <stdio.h>\nint says(void);\nint main(void) { printf(\"%d \", says()); return 0; }";
+    let at = dir.path().join("lib").display().to_string();
+    build_c(one, &dir.path().join("linked"), &["-L", &at, "-Wl,-rpath", &at, "-lone"]);
+    let loads = c_program("loads", dir.path(), &["-ldl"]);
+    let loads = loads.display();
+    let script = format!(
+        "./linked; cp two lib/libone.so; ./linked; mv lib/libone.so lib/libone.so.1; ln -s libone.so.1 lib/libone.so; ./linked
+         LD_PRELOAD=$PWD/three ./linked; LD_PRELOAD=./three ./linked; rm lib/libone.so; ./linked 2>/dev/null || echo $?
+         mkdir new; cp two new/libone.so; LD_LIBRARY_PATH=new ./linked; (cd new; LD_LIBRARY_PATH=. ../linked); LD_LIBRARY_PATH=$PWD/new ./linked
+         {loads} $PWD/three ./new/libone.so new/../two missing; cd new; {loads} ./libone.so ../three
+         cd ..; {loads} filtered $PWD/three new/libone.so"
+    );
+    for options in [&["--net-only"][..], &["--contain"], &[]] {
+        let out = sh(&dir, options, &script);
+        assert_eq!(out, "1 2 2 3 3 127\n2 2 2 1 3 2 2 -1 \n1 2 3 \n1 3 2 \n", "{options:?}");
+    }
+}
+
+/// The emulation library's place is taken in such a program: its loader goes on as without it.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_program_at_the_emulation_librarys_place_is_loaded() {
+    let dir = scratch_in_target();
+    build_library(&dir, "one", "1");
+    for at in ["0x70000000", "0x70004000", "0x70100000", "0x70951000"] {
+        let source = fs::read_to_string(harness::build::asset("c/loads.c")).expect("read a source");
+        build_c(&source, &dir.path().join("loads"), &["-no-pie", &format!("-Wl,-Ttext-segment={at}"), "-ldl"]);
+        assert_eq!(sh(&dir, &[], "cp one two; ./loads $PWD/one ./two $PWD/missing"), "1 1 1 -1 \n", "{at}");
+    }
+}
+
+/// Its text is the process's own then, in which it jumps to the emulation library.
+#[cfg(target_arch = "x86_64")]
+#[test]
+fn a_loader_opens_files_by_the_emulation_library() {
+    let dir = scratch_in_target();
+    let own = "sed -n '/r-xp.*ld-linux/,/^VmFlags/s/^Anonymous: *\\([0-9]*\\).*/\\1/p' /proc/self/smaps";
+    assert_eq!(sh(&dir, &["--net-only"], own), "0\n");
+    assert_ne!(sh(&dir, &[], own), "0\n");
 }

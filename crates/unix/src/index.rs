@@ -10,7 +10,7 @@ use crate::{
 };
 use rustix::{
     fd::OwnedFd,
-    fs::{AtFlags, CWD, FileType, ftruncate, statat},
+    fs::{AtFlags, CWD, FileType, Stat, ftruncate, statat},
     io::Errno,
 };
 use slipway_emulator::{MEMORY, TEXT, layout as at};
@@ -184,6 +184,32 @@ impl Index {
                 write_name(entry, name_hash(cwd), &path);
             });
         }
+    }
+
+    /// Tells dynamic loaders where the rewritten library of a file is. They know of one: most programs have the same.
+    #[allow(clippy::useless_conversion, clippy::unnecessary_cast, reason = "the types differ between machines")]
+    pub(crate) fn tell_library(&self, file: &Stat) {
+        let word = |n: u64| &self.header[words(at::LIBRARY + 8 * n)];
+        if word(0).load(Relaxed) != 0 {
+            return;
+        }
+        let Some(path) = self.libraries.place(file) else { return };
+        let path = path.as_os_str().as_encoded_bytes();
+        if path.len() as u64 >= at::LIBRARY_PATH_MAX {
+            return;
+        }
+        for (n, part) in path.chunks(8).enumerate() {
+            self.header[words(at::LIBRARY_PATH) + n].store(word_of(part), Relaxed);
+        }
+        word(1).store(file.st_ino as u64, Relaxed);
+        word(2).store(file.st_size as u64, Relaxed);
+        word(3).store(file.st_mtime as u64, Relaxed);
+        word(0).store(file.st_dev as u64, Release);
+    }
+
+    /// Whether the library answers calls.
+    pub(crate) fn is_on(&self) -> bool {
+        self.header[words(at::IS_OFF)].load(Relaxed) == 0
     }
 
     /// Whether a name is that which a program means by a hash.

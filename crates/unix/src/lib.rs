@@ -11,6 +11,7 @@ mod filter;
 mod index;
 mod launch;
 mod libraries;
+mod loader;
 mod names;
 mod record;
 mod stub;

@@ -5,14 +5,19 @@ use rustix::{
     fs::{MemfdFlags, Mode, OFlags, Stat, fstat, memfd_create, open},
     io::Errno,
 };
-use slipway_emulator::loader::{self, Look};
+use serde::{Deserialize, Serialize};
+use slipway_emulator::loader::{self, Look, Patch};
 use std::{
     collections::HashMap,
     fs::{self, File},
-    io::Write,
-    os::unix::fs::{FileExt, MetadataExt, symlink},
+    io::{self, Write},
+    os::unix::fs::{FileExt, MetadataExt},
     path::{Path, PathBuf},
 };
+
+const LIBRARY: &str = ".libc-";
+/// What all may read.
+const ALL: u32 = 0o444;
 
 /// A file's device, number, size and time.
 type Key = (u64, u64, i64, i64);
@@ -39,9 +44,14 @@ impl Libraries {
 
     /// A file that was looked at, rewritten, if that was done before, and all may read it.
     pub(crate) fn known(&self, stat: &Stat) -> Option<OwnedFd> {
-        const ALL: u32 = 0o444;
         let made = self.made.get(&key(stat)).filter(|_| stat.st_mode & ALL == ALL)?;
         one_more(made.as_ref()?)
+    }
+
+    /// Where the rewritten library of a file is that was looked at, if all may read the file, and it is kept.
+    pub(crate) fn place(&self, stat: &Stat) -> Option<PathBuf> {
+        let place = place(&self.store, key(stat)).filter(|_| stat.st_mode & ALL == ALL)?;
+        place.exists().then_some(place)
     }
 
     /// The C library that the descriptor is open on, rewritten: a descriptor to read it.
@@ -62,22 +72,48 @@ fn one_more(made: &OwnedFd) -> Option<OwnedFd> {
     open(format!("/proc/self/fd/{}", made.as_raw_fd()), OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()
 }
 
-/// How the dynamic loader of most programs looks at what it has opened: found out once for each, and kept as what a link contains.
-pub(crate) fn loader_look(store: &Path) -> Option<Look> {
-    const PREFIX: &str = ".loader-";
-    let file = fs::metadata(loader::PATH).ok()?;
-    let (size, time) = (file.size(), file.mtime_nsec() ^ file.mtime());
-    let kept = store.join(format!("{PREFIX}{:x}-{:x}-{size:x}-{time:x}", file.dev(), file.ino()));
-    if let Ok(text) = fs::read_link(&kept) {
-        let (place, distance) = text.to_str()?.split_once('-')?;
-        return Some(Look { place: place.parse().ok()?, distance: distance.parse().ok()? });
+/// What is known of the dynamic loader of most programs.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub(crate) struct Loader {
+    /// How it looks at what it has opened.
+    pub(crate) look: Option<Look>,
+    /// What has it open files by the emulation library.
+    pub(crate) patch: Option<Patch>,
+}
+
+impl Loader {
+    /// Found out once for each, and kept in the store.
+    pub(crate) fn of_most(store: &Path) -> Option<Self> {
+        const PREFIX: &str = ".loader-";
+        let file = fs::metadata(loader::PATH).ok()?;
+        let build = build()?;
+        let (size, time) = (file.size(), file.mtime_nsec() ^ file.mtime());
+        let kept = store.join(format!("{PREFIX}{:x}-{:x}-{size:x}-{time:x}-{build}", file.dev(), file.ino()));
+        if let Some(known) = fs::read(&kept).ok().and_then(|text| serde_json::from_slice(&text).ok()) {
+            return Some(known);
+        }
+        let elf = fs::read(loader::PATH).ok()?;
+        let found = Self { look: Look::new(&elf), patch: Patch::new(&elf) };
+        // Next time it is found out again, where it can't be kept.
+        if let Ok(text) = serde_json::to_vec(&found) {
+            let _ = keep(store, PREFIX, &kept, &text);
+        }
+        Some(found)
     }
-    let look = Look::new(&fs::read(loader::PATH).ok()?);
-    remove_all(store, PREFIX);
-    let text = look.map_or_else(|| "none".to_owned(), |look| format!("{}-{}", look.place, look.distance));
-    // Next time it is found out again, where that can't be.
-    let _ = symlink(text, kept);
-    look
+}
+
+/// What tells one build of Slipway from another.
+fn build() -> Option<String> {
+    let build = fs::metadata("/proc/self/exe").ok()?;
+    Some(format!("{:x}-{:x}", build.len(), build.mtime_nsec() ^ build.mtime()))
+}
+
+/// Puts a file into the store, in place of those of other builds, and of files that are no more.
+fn keep(store: &Path, prefix: &str, path: &Path, bytes: &[u8]) -> io::Result<()> {
+    remove_all(store, prefix);
+    let mut beside = tempfile::Builder::new().prefix(prefix).tempfile_in(store)?;
+    beside.write_all(bytes)?;
+    beside.persist(path).map(drop).map_err(|error| error.error)
 }
 
 /// Removes what a prefix says was made of files, of which some are no more.
@@ -117,24 +153,21 @@ fn in_memory(bytes: &[u8]) -> Option<OwnedFd> {
     Some(made)
 }
 
-/// The rewritten library in the store, made if it is not there: of this build of Slipway. None where files there can't be executed.
-fn kept(store: &Path, (dev, ino, size, time): Key, fd: &OwnedFd) -> Option<OwnedFd> {
-    const PREFIX: &str = ".libc-";
+/// Where the rewritten library of a file is kept: that of this build of Slipway.
+fn place(store: &Path, (dev, ino, size, time): Key) -> Option<PathBuf> {
+    Some(store.join(format!("{LIBRARY}{dev:x}-{ino:x}-{size:x}-{time:x}-{}", build()?)))
+}
+
+/// The rewritten library in the store, made if it is not there. None where files there can't be executed.
+fn kept(store: &Path, key: Key, fd: &OwnedFd) -> Option<OwnedFd> {
     if rustix::fs::statvfs(store).ok()?.f_flag.contains(rustix::fs::StatVfsMountFlags::NOEXEC) {
         return None;
     }
-    let build = fs::metadata("/proc/self/exe").ok()?;
-    let name = format!("{PREFIX}{dev:x}-{ino:x}-{size:x}-{time:x}-{:x}-{:x}", build.len(), build.mtime_nsec() ^ build.mtime());
-    let path = store.join(&name);
+    let path = place(store, key)?;
     let made = || open(&path, OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::CLOEXEC, Mode::empty()).ok();
     if let Some(made) = made() {
         return Some(made);
     }
-    let bytes = rewritten(fd)?;
-    // Those of other builds, and of libraries that are no more.
-    remove_all(store, PREFIX);
-    let mut beside = tempfile::Builder::new().prefix(PREFIX).tempfile_in(store).ok()?;
-    beside.write_all(&bytes).ok()?;
-    beside.persist(&path).ok()?;
+    keep(store, LIBRARY, &path, &rewritten(fd)?).ok()?;
     made()
 }

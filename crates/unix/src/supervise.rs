@@ -71,7 +71,7 @@ pub(crate) fn supervise(
     let place = server.in_path(program.program.name);
     let Some(command) = sys::fork()? else {
         rustix::process::umask(old);
-        become_command(program, place.as_deref(), server.look, kernel_dir, &from_command, tell_failure.into());
+        become_command(program, place.as_deref(), server.loader.look, kernel_dir, &from_command, tell_failure.into());
     };
     drop((from_command, tell_failure));
     // The command has the limit that it was started with.

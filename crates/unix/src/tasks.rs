@@ -301,11 +301,11 @@ pub(crate) fn read_pointers(tid: u32, address: u64) -> Result<Vec<u64>, Errno> {
     Err(Errno::TOOBIG)
 }
 
-/// A thread's memory, to be written also where the thread itself may only read: `/proc/N/mem` can. It stays the same memory when the thread
+/// A thread's memory, to be read, and written also where the thread itself may only read: `/proc/N/mem` can. It stays the same memory when the thread
 /// executes a program.
 ///
 /// # Errors
 /// Those of open.
 pub(crate) fn memory_of(tid: u32) -> io::Result<fs::File> {
-    fs::OpenOptions::new().write(true).open(format!("/proc/{tid}/mem"))
+    fs::OpenOptions::new().read(true).write(true).open(format!("/proc/{tid}/mem"))
 }

@@ -12,14 +12,14 @@ use crate::{
     filter::{FCHMODAT2, is_change_of_user, is_new_namespace},
     index::Index,
     launch::Program,
-    libraries::loader_look,
+    libraries::Loader,
     record::Record,
     sys::Notification,
     tasks::{Caller, Tasks},
     user::{self, User},
 };
 use rustix::{fd::OwnedFd, io::Errno};
-use slipway_emulator::{layout, loader::Look};
+use slipway_emulator::layout;
 use slipway_layer::{Error, Identity, TreePath, View};
 use std::sync::Arc;
 
@@ -56,8 +56,8 @@ pub(crate) struct Server {
     pub(crate) contain: bool,
     /// What the emulation library reads, where there is one.
     pub(crate) index: Option<Index>,
-    /// How the dynamic loader looks at what it has opened.
-    pub(crate) look: Option<Look>,
+    /// The dynamic loader of most programs.
+    pub(crate) loader: Loader,
     /// Pages of loaders, from which they open files.
     loader_pages: Vec<Vec<u8>>,
     /// A process of the command changed its user or groups: each caller's are looked at.
@@ -90,7 +90,7 @@ impl Server {
             files,
             index,
             contain: program.contain,
-            look: if program.contain { None } else { loader_look(&store.to_path()) },
+            loader: if program.contain { Loader::default() } else { Loader::of_most(&store.to_path()).unwrap_or_default() },
             loader_pages: Vec::new(),
             view,
             tasks: Tasks::new(cwd),
@@ -204,7 +204,9 @@ impl Server {
                 Ok(Answer::Shared(index.memory()))
             }
             layout::ASK_DIR => self.look_up_dir(caller, int(a[3]), a[1]),
-            layout::ASK_OPEN => self.open_for_library(caller, int(a[3]), a[1], a[4], a[5]),
+            layout::ASK_OPEN => self.open_for_library(caller, int(a[3]), a[1], a[4], Some(a[5])),
+            layout::ASK_LIBRARY => self.open_for_library(caller, int(a[3]), a[1], a[4], None),
+            layout::ASK_RESTORE => done(self.restore_loader(caller)),
             _ => Err(Errno::INVAL),
         }
     }
@@ -219,7 +221,10 @@ impl Server {
             libc::SYS_creat => self.open(caller, CWD, a[0], (libc::O_CREAT | libc::O_WRONLY | libc::O_TRUNC) as u64, a[1]),
             libc::SYS_stat => self.stat(caller, CWD, a[0], a[1], 0),
             libc::SYS_lstat => self.stat(caller, CWD, a[0], a[1], libc::AT_SYMLINK_NOFOLLOW),
-            libc::SYS_access => self.access(caller, CWD, a[0], a[1] as u32, 0),
+            libc::SYS_access => {
+                self.patch_loader(caller);
+                self.access(caller, CWD, a[0], a[1] as u32, 0)
+            }
             libc::SYS_readlink => self.readlink(caller, CWD, a[0], a[1], a[2]),
             libc::SYS_getdents => self.getdents(caller, int(a[0]), a[1], a[2], true),
             libc::SYS_mkdir => self.mkdir(caller, CWD, a[0], a[1] as u32),

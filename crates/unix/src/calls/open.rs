@@ -35,6 +35,8 @@ enum Asker {
     Bound,
     /// The emulation library, and the hash of the name.
     Library(u64),
+    /// The emulation library for a dynamic loader, with the C library's path.
+    Loader,
 }
 
 impl Asker {
@@ -50,10 +52,12 @@ impl Server {
         self.open_path(caller, dir, &path, flags as u32, mode as u32 & 0o7777, Asker::Program)
     }
 
-    /// An open of the emulation library's, which opens a file of the topmost layer's itself where the name has this hash.
-    pub(super) fn open_for_library(&mut self, caller: Caller, dir: i32, path: u64, how: u64, hash: u64) -> Reply {
+    /// An open of the emulation library's, which opens a file of the topmost layer's itself where the name has this hash; without one, a dynamic
+    /// loader's.
+    pub(super) fn open_for_library(&mut self, caller: Caller, dir: i32, path: u64, how: u64, hash: Option<u64>) -> Reply {
         let path = read_string(caller.tid, path, PATH_MAX)?;
-        match self.open_path(caller, dir, &path, how as u32, (how >> 32) as u32 & 0o7777, Asker::Library(hash)) {
+        let asker = hash.map_or(Asker::Loader, Asker::Library);
+        match self.open_path(caller, dir, &path, how as u32, (how >> 32) as u32 & 0o7777, asker) {
             Ok(Answer::Continue) => Ok(Answer::Value(layout::AS_IT_IS as i64)),
             reply => reply,
         }
@@ -174,14 +178,19 @@ impl Server {
         }
         match kind {
             FileType::Symlink => Err(Errno::LOOP),
-            FileType::RegularFile if !writes && self.is_for_loader(caller, found) => {
+            FileType::RegularFile if !writes && self.is_for_loader(caller, found, asker) => {
                 self.record.opened(&found.path, kind);
                 if let Some(fd) = self.index.as_ref().and_then(|index| index.libraries.known(&found.stat)) {
                     return Ok(Answer::Fd(fd, cloexec));
                 }
                 let flags = flags | OFlags::NOFOLLOW;
                 let fd = openat(self.view.root(found.place), found.path.relative(), flags, Mode::empty())?;
-                Ok(Answer::Fd(self.index.as_mut().and_then(|index| index.libraries.rewritten(&fd)).unwrap_or(fd), cloexec))
+                let rewritten = self.index.as_mut().and_then(|index| {
+                    let rewritten = index.libraries.rewritten(&fd)?;
+                    index.tell_library(&found.stat);
+                    Some(rewritten)
+                });
+                Ok(Answer::Fd(rewritten.unwrap_or(fd), cloexec))
             }
             FileType::RegularFile if writes && !self.view.is_through(&found.path) => {
                 self.check_access(found, flags)?;
@@ -209,7 +218,11 @@ impl Server {
             }
             // Handing a descriptor over takes the kernel two more switches of threads than opening it there.
             FileType::RegularFile
-                if asker == Asker::Program && !writes && !may_make && !self.contain && self.is_plain(path, found) =>
+                if matches!(asker, Asker::Program | Asker::Loader)
+                    && !writes
+                    && !may_make
+                    && !self.contain
+                    && self.is_plain(path, found) =>
             {
                 self.record.opened(&found.path, kind);
                 Ok(Answer::Continue)
@@ -262,8 +275,8 @@ impl Server {
     }
 
     /// Whether the dynamic loader opens the C library: it maps it, and shows it to nobody.
-    fn is_for_loader(&mut self, caller: Caller, found: &Found) -> bool {
-        self.index.is_some() && found.path.name() == b"libc.so.6" && self.is_loader(caller)
+    fn is_for_loader(&mut self, caller: Caller, found: &Found, asker: Asker) -> bool {
+        self.index.is_some() && found.path.name() == b"libc.so.6" && (asker == Asker::Loader || self.is_loader(caller))
     }
 
     /// Whether a dynamic loader makes the call: from a page that is as that of one which did before, or from where the kernel has put it.
