@@ -62,6 +62,18 @@ static long open_upper(const struct found *found, u64 flags) {
   return gate(SYS_openat2, AT_FDCWD, (long)found->real, (long)&how, sizeof how, 0);
 }
 
+/* Opens a device of the host's to write, such as /dev/null: it is the same one in a layer, and nothing is made. -ENOENT: there is none. */
+static long open_device(const struct found *found, u64 flags) {
+  struct stat st;
+  if (found->is_upper || !begins(found->name, found->len, "/dev", 4)) return -ENOENT;
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)found->name, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0 || (st.mode & S_IFMT) != S_IFCHR) return -ENOENT;
+  long fd = gate(SYS_openat, AT_FDCWD, (long)found->name, (flags & ~(u64)O_TRUNC) | O_NOFOLLOW, 0, 0);
+  if (fd < 0 || (gate(SYS_fstat, fd, (long)&st, 0, 0, 0) == 0 && (st.mode & S_IFMT) == S_IFCHR)) return fd;
+  /* Another is there meanwhile. */
+  gate(SYS_close, fd, 0, 0, 0, 0);
+  return -ENOENT;
+}
+
 /* An open that may change something. The server makes the file in the layer; a regular file that is there already is opened here, and what
  * the server has made: handing it over would take the kernel two more switches of threads. */
 __attribute__((noinline)) static int do_open_to_write(struct frame *f, struct state *s, int dir, const char *text, u64 flags, u64 mode) {
@@ -79,6 +91,8 @@ __attribute__((noinline)) static int do_open_to_write(struct frame *f, struct st
     long fd = open_upper(&found, rest);
     return fd == -ENOENT || fd == -ELOOP || fd == -ENOTDIR ? 0 : answer(f, fd);
   }
+  long device = way == NATIVE && !is_new ? open_device(&found, rest) : -ENOENT;
+  if (device != -ENOENT && device != -ELOOP) return answer(f, device);
   long made = ask(text, ASK_OPEN, dir, flags | mode << 32, found.key);
   if (made == AS_IT_IS) return answer(f, gate(SYS_openat, AT_FDCWD, (long)text, flags, mode, 0));
   if (made < 0 || !(made & MADE)) return answer(f, made);
