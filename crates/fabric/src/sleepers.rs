@@ -4,7 +4,7 @@
 //! it stays audible until somebody drains it. So only the last sleeper to leave drains, and no
 //! other is left behind asleep next to a bell that was heard by somebody else.
 
-use crate::sync::{AtomicU32, Lock, Ordering::Relaxed};
+use crate::sync::{AtomicU32, Lock, Ordering::Relaxed, full_fence};
 
 /// The sleepers of one bell. Zeroed memory has none.
 #[derive(Debug, Default)]
@@ -78,10 +78,43 @@ impl SetSleepers {
         result
     }
 
+    /// Whether no thread sleeps, and none will before the set's lock is let go. Called with that held.
+    pub fn is_empty(&self) -> bool {
+        self.0.load(Relaxed) == 0
+    }
+
     /// Calls `kick`, which ends a sleep, if there is one to end. Called after the lock was let go.
     pub fn wake(&self, kick: impl FnOnce()) {
         if self.0.load(Relaxed) != 0 {
             kick();
         }
+    }
+}
+
+/// Waits in sets that nobody knew of when they began, so that they are not counted among a set's sleepers. Whoever makes a set known
+/// asks afterwards whether there may be one.
+#[derive(Debug, Default)]
+pub struct Unseen(AtomicU32);
+
+impl Unseen {
+    /// None.
+    #[cfg(not(loom))]
+    pub const fn none() -> Self {
+        Self(AtomicU32::new(0))
+    }
+
+    /// Looks which sets are known, and waits if there is none, by `wait`.
+    pub fn wait<T>(&self, wait: impl FnOnce() -> T) -> T {
+        self.0.fetch_add(1, Relaxed);
+        full_fence(); // orders the count before the look; paired with that in `may_wait`
+        let result = wait();
+        self.0.fetch_sub(1, Relaxed);
+        result
+    }
+
+    /// Whether a thread may wait in the set that was just made known.
+    pub fn may_wait(&self) -> bool {
+        full_fence(); // orders what made it known before the look
+        self.0.load(Relaxed) != 0
     }
 }

@@ -5,12 +5,12 @@ use crate::{
     kernel::Waiting,
     real::{fail, last_error, real, shield},
     room::made,
-    table::{self, Slot},
+    table::{self, Found, Slot},
 };
 use libc::{EPOLL_CTL_ADD, EPOLL_CTL_DEL, EPOLL_CTL_MOD, epoll_event, sigset_t, timespec};
 use rustix::io::Errno;
 use slipway_transport::{
-    epoll::{EpollSet, Event},
+    epoll::{EpollSet, Event, UNSEEN},
     stream::Stream,
     wait::Kernel,
 };
@@ -31,16 +31,17 @@ real! {
 }
 
 fn set_of(epfd: c_int) -> Option<Arc<EpollSet>> {
-    match &*table::get(epfd)? {
-        Slot::Set(set) => Some(Arc::clone(set)),
-        _ => None,
-    }
+    table::find(epfd)?.set().cloned()
 }
 
 fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     set_of(epfd).or_else(|| {
         let set = EpollSet::new(epfd).ok()?;
-        table::put(epfd, Slot::Set(Arc::clone(&set))).then_some(set)
+        let put = table::put(epfd, Slot::Set(Arc::clone(&set)));
+        if UNSEEN.may_wait() {
+            set.expose();
+        }
+        put.then_some(set)
     })
 }
 
@@ -169,16 +170,18 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
         || {
             // SAFETY: null or the caller's.
             let wanted = unsafe { event.as_ref() }.map(|e| (e.events, e.u64));
-            let slot = table::get(fd);
-            let yielding = |set: Option<Arc<EpollSet>>| {
+            let (found, set) = (table::find(fd), table::find(epfd));
+            let set = set.as_ref().and_then(Found::set);
+            let yielding = || {
                 if let Some(set) = set {
                     set.yield_to_kernel(fd);
                 }
                 real()
             };
-            match (operation, slot.as_deref(), wanted) {
+            match (operation, found.as_ref().and_then(Found::slot), wanted) {
                 (EPOLL_CTL_ADD, Some(Slot::Stream(stream)), Some((events, data))) if !stream.is_plain() => {
-                    match set_or_new(epfd).filter(|set| set.takes(stream)).map(|set| set.add(fd, stream, events, data)) {
+                    let add = |set: &Arc<EpollSet>| set.takes(stream).then(|| set.add(fd, stream, events, data));
+                    match set.map_or_else(|| add(&set_or_new(epfd)?), add) {
                         Some(Ok(())) => 0,
                         Some(Err(error)) if error != Errno::MFILE => fail(error),
                         _ => {
@@ -204,13 +207,13 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                     }
                     result
                 }
-                (EPOLL_CTL_MOD, Some(Slot::Stream(_)), Some((events, data))) => match set_of(epfd) {
+                (EPOLL_CTL_MOD, Some(Slot::Stream(_)), Some((events, data))) => match set {
                     Some(set) if set.modify(fd, events, data) => 0,
-                    set => yielding(set),
+                    _ => yielding(),
                 },
-                (EPOLL_CTL_DEL, Some(Slot::Stream(_)), _) => match set_of(epfd) {
+                (EPOLL_CTL_DEL, Some(Slot::Stream(_)), _) => match set {
                     Some(set) if set.remove(fd) => 0,
-                    set => yielding(set),
+                    _ => yielding(),
                 },
                 (_, Some(Slot::Early(early)), _) => {
                     let result = real();
@@ -219,7 +222,7 @@ unsafe extern "C" fn epoll_ctl(epfd: c_int, operation: c_int, fd: c_int, event: 
                     }
                     result
                 }
-                _ => yielding(set_of(epfd)),
+                _ => yielding(),
             }
         },
         real,
@@ -279,10 +282,11 @@ fn wait_or(
     mask: *const sigset_t,
     real: impl Fn() -> c_int,
 ) -> c_int {
-    if let Some(set) = concerned(epfd, events, max) {
-        return shield(|| wait(&set, events, max, timeout, mask), real);
-    }
-    let found = real();
+    let known = || concerned(epfd, events, max);
+    let found = match known().map_or_else(|| UNSEEN.wait(|| known().map_or_else(|| Ok(real()), Err)), Err) {
+        Ok(found) => found,
+        Err(set) => return shield(|| wait(&set, events, max, timeout, mask), real),
+    };
     let Some(set) = concerned(epfd, events, max).filter(|_| found > 0) else { return found };
     let sift = || {
         let at = |i| events.wrapping_add(i);

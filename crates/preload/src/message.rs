@@ -5,7 +5,7 @@ use crate::{
     io::{on_stream, vector},
     kernel::Process,
     real::{fail, real},
-    table,
+    table::{self, Slot},
 };
 use libc::{MSG_CMSG_CLOEXEC, MSG_CTRUNC, SCM_RIGHTS, SOL_SOCKET, cmsghdr, iovec, msghdr, ssize_t};
 use rustix::io::Errno;
@@ -217,11 +217,13 @@ unsafe extern "C" fn sendmsg(fd: c_int, message: *const msghdr, flags: c_int) ->
     )
 }
 
-/// Another process is about to see these descriptors: connections among them go to their socket.
+/// Another process is about to see these descriptors: connections among them go to their socket, and epoll sets tell the kernel all.
 fn give_back_passed(passed: &[RawFd]) {
     for fd in passed {
-        if let Some(stream) = table::stream(*fd) {
-            table::give_back(*fd, &stream);
+        match table::get(*fd).as_deref() {
+            Some(Slot::Stream(stream)) if !stream.is_plain() => table::give_back(*fd, stream),
+            Some(Slot::Set(set)) => set.expose(),
+            _ => {}
         }
     }
 }

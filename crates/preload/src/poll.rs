@@ -8,6 +8,7 @@ use crate::{
 use libc::{c_ulong, fd_set, nfds_t, pollfd, sigset_t, timespec, timeval};
 use rustix::io::Errno;
 use slipway_transport::{
+    epoll::UNSEEN,
     select::Sets,
     wait::{Ours, PollEntry, poll as poll_ours},
 };
@@ -62,15 +63,16 @@ unsafe fn hooked(
     let entries = unsafe { std::slice::from_raw_parts_mut(fds.cast::<PollEntry>(), count as usize) };
     if let [entry] = entries {
         // Nearly always.
-        let Some(found) = table::find(entry.fd) else { return real() };
-        let Some(ours) = found.ours() else { return real() };
-        return shield(|| answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))), &real);
+        let found = table::find(entry.fd);
+        if let Some(ours) = found.as_ref().and_then(Found::ours) {
+            return shield(|| answer(poll_ours(entries, &[(0, ours)], timeout, &mut Waiting::new(mask))), &real);
+        }
     }
-    let ours = concerned(entries);
-    if ours.is_empty() {
-        return real();
-    }
-    shield(|| answer(wait(entries, &ours, timeout, mask)), &real)
+    // There may be sets among them that are not known yet.
+    UNSEEN.wait(|| {
+        let ours = concerned(entries);
+        if ours.is_empty() { real() } else { shield(|| answer(wait(entries, &ours, timeout, mask)), &real) }
+    })
 }
 
 fn answer(result: Result<usize, Errno>) -> c_int {
@@ -183,31 +185,34 @@ unsafe extern "C" fn select(
 ) -> c_int {
     // SAFETY: the caller's contract is select(2)'s.
     let real = || unsafe { next::select(count, read, write, except, timeout) };
-    // SAFETY: as above.
-    let Some(selected) = (unsafe { Selected::new(count, [read, write, except]) }) else { return real() };
-    // SAFETY: null or the caller's.
-    let time = match unsafe { timeout.as_ref() } {
-        None => None,
-        Some(t) if t.tv_sec >= 0 && t.tv_usec >= 0 => {
-            Some(Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64))
-        }
-        Some(_) => return real(),
-    };
-    shield(
-        || {
-            let start = Instant::now();
-            let result = selected.wait(time, std::ptr::null());
-            if let Some(time) = time {
-                // Linux says how much of the time was left.
-                let left = time.saturating_sub(start.elapsed());
-                let left = timeval { tv_sec: left.as_secs() as libc::time_t, tv_usec: left.subsec_micros().into() };
-                // SAFETY: the caller's, not null.
-                unsafe { *timeout = left };
+    // There may be sets among them that are not known yet.
+    UNSEEN.wait(|| {
+        // SAFETY: as above.
+        let Some(selected) = (unsafe { Selected::new(count, [read, write, except]) }) else { return real() };
+        // SAFETY: null or the caller's.
+        let time = match unsafe { timeout.as_ref() } {
+            None => None,
+            Some(t) if t.tv_sec >= 0 && t.tv_usec >= 0 => {
+                Some(Duration::from_secs(t.tv_sec as u64) + Duration::from_micros(t.tv_usec as u64))
             }
-            answer(result)
-        },
-        real,
-    )
+            Some(_) => return real(),
+        };
+        shield(
+            || {
+                let start = Instant::now();
+                let result = selected.wait(time, std::ptr::null());
+                if let Some(time) = time {
+                    // Linux says how much of the time was left.
+                    let left = time.saturating_sub(start.elapsed());
+                    let left = timeval { tv_sec: left.as_secs() as libc::time_t, tv_usec: left.subsec_micros().into() };
+                    // SAFETY: the caller's, not null.
+                    unsafe { *timeout = left };
+                }
+                answer(result)
+            },
+            real,
+        )
+    })
 }
 
 #[unsafe(no_mangle)]
@@ -221,9 +226,12 @@ unsafe extern "C" fn pselect(
 ) -> c_int {
     // SAFETY: the caller's contract is pselect(2)'s.
     let real = || unsafe { next::pselect(count, read, write, except, timeout, mask) };
-    // SAFETY: as above.
-    let Some(selected) = (unsafe { Selected::new(count, [read, write, except]) }) else { return real() };
-    // SAFETY: null or the caller's.
-    let Ok(time) = (unsafe { duration(timeout) }) else { return real() };
-    shield(|| answer(selected.wait(time, mask)), real)
+    // There may be sets among them that are not known yet.
+    UNSEEN.wait(|| {
+        // SAFETY: as above.
+        let Some(selected) = (unsafe { Selected::new(count, [read, write, except]) }) else { return real() };
+        // SAFETY: null or the caller's.
+        let Ok(time) = (unsafe { duration(timeout) }) else { return real() };
+        shield(|| answer(selected.wait(time, mask)), real)
+    })
 }

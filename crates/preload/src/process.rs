@@ -44,7 +44,8 @@ extern "C" fn before_fork() {
                 Slot::Stream(stream) => stream.before_fork(),
                 Slot::Listener(hub) => hub.before_fork(),
                 Slot::Plain(client) => client.before_fork(),
-                Slot::Set(_) | Slot::Early(_) => {}
+                Slot::Set(set) => set.expose_to_heirs(),
+                Slot::Early(_) => {}
             });
         },
         || {},
@@ -118,7 +119,8 @@ fn before_exec() {
             table::each(|slot| match slot {
                 Slot::Stream(stream) => stream.before_exec(),
                 Slot::Listener(hub) => hub.before_exec(),
-                Slot::Set(_) | Slot::Plain(_) | Slot::Early(_) => {}
+                Slot::Set(set) => set.expose_to_heirs(),
+                Slot::Plain(_) | Slot::Early(_) => {}
             });
         },
         || {},

@@ -72,6 +72,14 @@ impl Found {
         }
     }
 
+    /// The epoll set.
+    pub fn set(&self) -> Option<&Arc<EpollSet>> {
+        match self.slot() {
+            Some(Slot::Set(set)) => Some(set),
+            _ => None,
+        }
+    }
+
     /// What a wait has to know of it, if it is not the kernel's alone.
     pub fn ours(&self) -> Option<Ours<'_>> {
         match self.slot()? {
@@ -144,7 +152,9 @@ pub fn leave(fd: RawFd) {
 /// `new` is now a duplicate of `old`.
 pub fn duplicate(old: RawFd, new: RawFd) {
     match get(old).as_deref() {
-        None | Some(Slot::Set(_)) => {}
+        None => {}
+        // Who waits by the new number does so by no hook.
+        Some(Slot::Set(set)) => set.expose(),
         // What becomes of one number would not be seen at the other.
         Some(Slot::Early(_)) => {
             leave(old);

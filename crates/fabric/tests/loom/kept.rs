@@ -3,7 +3,7 @@
 use super::support::{Bell, Cell, check, spawn};
 use slipway_fabric::{
     epoch::Epoch,
-    sleepers::SetSleepers,
+    sleepers::{SetSleepers, Unseen},
     sync::{AtomicBool, Mutex, Ordering},
     turn::Turn,
 };
@@ -103,5 +103,30 @@ fn a_sleeper_in_a_set_is_kicked() {
             reported += ready;
         }
         alerting.into_iter().for_each(|alerting| alerting.join().unwrap());
+    });
+}
+
+#[test]
+fn a_set_that_becomes_known_hears_of_those_who_wait_in_it_already() {
+    check(|| {
+        let shared: Arc<(AtomicBool, Unseen, Bell)> = Arc::default();
+        let waiting = {
+            let shared = Arc::clone(&shared);
+            spawn(move || {
+                let (known, unseen, bell) = &*shared;
+                unseen.wait(|| {
+                    if !known.load(Ordering::Relaxed) {
+                        bell.wait_edge();
+                    }
+                });
+            })
+        };
+        let (known, unseen, bell) = &*shared;
+        known.store(true, Ordering::Relaxed);
+        if unseen.may_wait() {
+            bell.kick();
+        }
+        // One of whom nothing was heard would wait for ever.
+        waiting.join().unwrap();
     });
 }

@@ -5,6 +5,7 @@
 //! A life's seed is in every message. WAITS_SEED sets the first.
 
 mod early;
+mod uncounted;
 
 use std::{
     fmt::Debug,
@@ -33,6 +34,9 @@ const EPOLL_WAIT: libc::c_long = if cfg!(target_arch = "x86_64") { 232 } else { 
 
 /// What the program has registered with its descriptors.
 const DATA: u64 = 7;
+
+/// Uses of a connection after which it moves to its ring: more than there are.
+const NEVER: &str = "1000000";
 
 /// How long a wait goes on that nothing ends, in milliseconds.
 const PATIENCE: i32 = 40_000;
@@ -437,7 +441,7 @@ fn every_wait_ends_without_spinning_too() {
 /// Each wait is as it was before the connection moves to its ring, and afterwards.
 #[test]
 fn every_wait_ends_when_the_ring_comes_late() {
-    for after in ["3", "40", "2000"] {
+    for after in ["3", "40", "2000", NEVER] {
         hooked_with(&[("SLIPWAY_X11_AFTER", after)], || lives(200..202));
     }
 }
@@ -446,30 +450,4 @@ fn every_wait_ends_when_the_ring_comes_late() {
 #[ignore = "long: many lives"]
 fn every_wait_of_many_lives() {
     hooked(|| lives(1000..1060));
-}
-
-/// The kernel waits for a set that has no stream yet when another thread adds one.
-#[test]
-fn a_wait_that_began_before_the_first_stream_came() {
-    hooked(|| {
-        let _step = Step::begin("an early wait");
-        let server = Server::listen();
-        for ready in [false, true] {
-            let c = server.connection();
-            let end = End::new(c.server);
-            let waiter = Waiter::new();
-            waiter.jobs.send((end, How::Epoll)).expect("the thread waits");
-            waiter.until_asleep();
-            if ready {
-                write_all(c.client, b"before");
-            }
-            assert_eq!(end.control(EPOLL_CTL_ADD, EPOLLIN as u32), 0);
-            if !ready {
-                write_all(c.client, b"behind");
-            }
-            let answer = waiter.answers.recv_timeout(Duration::from_millis(PATIENCE as u64 + 2000));
-            assert_eq!(answer, Ok(Some(EPOLLIN as u32)));
-            assert_eq!(read_once(c.server, 10).bytes.len(), 6);
-        }
-    });
 }

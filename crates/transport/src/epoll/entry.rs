@@ -53,6 +53,10 @@ pub struct Entry {
     pub lent: bool,
     /// It is dormant, and was lent when it was taken out: the kernel's set has its line at most.
     pub away: bool,
+    /// It is lent, and the kernel's set has it as `known` says, which may not be what the program wants: see [`super::deferred`].
+    pub behind: bool,
+    /// How the kernel's set has it while it is lent: the events and the data.
+    pub known: (u32, u64),
     /// EPOLLONESHOT has reported and waits for EPOLL_CTL_MOD.
     pub spent: bool,
     /// Added or modified since the last report: whatever is ready is news.
@@ -95,6 +99,8 @@ impl Entry {
             active: false,
             dormant: false,
             away: false,
+            behind: false,
+            known: (events, data),
             lent: lendable(stream, events),
             spent: false,
             fresh: true,

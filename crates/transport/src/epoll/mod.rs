@@ -5,8 +5,11 @@
 //! wait sleeps, it arms the flags of the active streams and lets them rest: from then on a bell
 //! makes a stream active again. So a wait costs as much as there are busy streams, not streams.
 
+mod deferred;
 mod entry;
 mod wait;
+
+pub use deferred::UNSEEN;
 
 use crate::{
     descriptor::Reserved,
@@ -66,6 +69,8 @@ pub(crate) fn borrow<T>(fd: RawFd, f: impl FnOnce(BorrowedFd<'_>) -> T) -> T {
 struct State {
     entries: Vec<Option<Box<Entry>>>,
     active: Vec<RawFd>,
+    /// Lent streams of which the kernel's set may not know all: see [`deferred`].
+    behind: Vec<RawFd>,
     tags: HashMap<u64, Tag>,
     first_tag: u64,
     next_tag: u64,
@@ -93,6 +98,8 @@ pub struct EpollSet {
     spins: SpinHistory,
     /// 1: the set is itself a member of another, whose waits know nothing of rings.
     nested: AtomicU32,
+    /// 1: others than those who wait by the hooks may look at the kernel's set. See [`deferred`].
+    exposed: AtomicU32,
 }
 
 impl EpollSet {
@@ -106,6 +113,7 @@ impl EpollSet {
             sleepers: SetSleepers::default(),
             spins: SpinHistory::hopeful(),
             nested: AtomicU32::new(0),
+            exposed: AtomicU32::new(0),
         };
         let mut state = locked(&set.state);
         // Numbers that are no addresses and no descriptors, so that no program uses them as data.
@@ -178,17 +186,20 @@ impl EpollSet {
             if !entry.dormant {
                 return Err(Errno::EXIST);
             }
-            let was_lent = entry.lent;
+            if !lendable(stream, events) {
+                self.take_over(&mut state, fd);
+            }
+            let Some(entry) = state.entry(fd) else { return Err(Errno::NOENT) };
             entry.revive(events, data);
             if std::mem::take(&mut entry.away) {
                 let (flags, tag) = entry.registration();
-                if was_lent && !entry.lent {
-                    self.hear_line(entry);
-                }
+                entry.known = (events, data);
                 if let Err(error) = borrow(fd, |fd| self.register(fd, flags, tag)) {
                     self.take_out(&mut state, fd);
                     return Err(error);
                 }
+            } else if entry.lent {
+                self.follow(&mut state, fd);
             }
             state.activate(fd);
             drop(state);
@@ -264,8 +275,7 @@ impl EpollSet {
         (entry.events, entry.data) = (events, data);
         (entry.spent, entry.fresh) = (false, true);
         if entry.lent && lendable(&entry.stream, events) {
-            let (flags, data) = (entry.flags(), epoll::EventData::new_u64(data));
-            let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::modify(epfd, fd, data, flags)));
+            self.follow(&mut state, fd);
             return true;
         }
         self.take_over(&mut state, fd);
@@ -284,9 +294,7 @@ impl EpollSet {
         }
         entry.dormant = true;
         if entry.lent {
-            // Its events are the program's own.
-            entry.away = true;
-            let _ = borrow(self.epfd, |epfd| borrow(fd, |fd| epoll::delete(epfd, fd)));
+            self.follow(&mut state, fd);
         }
         true
     }
@@ -361,6 +369,7 @@ impl EpollSet {
     /// their sockets, and no other must come. What comes to ports stirs the set's descriptor, also while nobody waits for the set itself.
     pub fn nest(&self) {
         self.nested.store(1, SeqCst);
+        self.expose();
         let mut state = locked(&self.state);
         let fds: Vec<_> = state.entries.iter().flatten().map(|e| e.fd).collect();
         state.office.iter().for_each(|office| office.watch());
@@ -420,6 +429,7 @@ impl EpollSet {
     /// Whether the set would report something of a stream now, or must be asked again when the
     /// kernel's set stirs: for a program that waits for the set itself. Arms what it looked at.
     pub fn ready_within(&self) -> bool {
+        self.expose();
         let mut state = locked(&self.state);
         state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
             entry.stream.arm(entry.want());

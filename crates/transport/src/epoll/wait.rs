@@ -52,6 +52,7 @@ impl EpollSet {
         let mut scratch = Vec::new();
         loop {
             let mut state = locked(&self.state);
+            self.catch_up(&mut state);
             let office = state.office.clone();
             office.iter().for_each(|office| if self.is_nested() { office.collect_watched() } else { office.collect() });
             // A wait that was won knows the time: reading it again would make the answer late.

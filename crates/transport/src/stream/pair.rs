@@ -37,3 +37,11 @@ pub(crate) fn age(stream: &Stream, ever: bool) {
     stream.state.rx.looked_at.store(ever.into(), Relaxed);
     stream.state.tx.looked_at.store(ever.into(), Relaxed);
 }
+
+/// A server's end of a connection of which nobody has made use yet, with its socket and the other end's.
+pub(crate) fn quiet() -> (Stream, OwnedFd, OwnedFd) {
+    let (socket, peer) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();
+    let from = slipway_fabric::credentials::peer(&socket).unwrap();
+    let prospect = Prospect::Server { hub: Weak::new(), kept: None, token: [0; line::TOKEN], from };
+    (Stream::quiet(prospect, None, true, false).unwrap(), socket, peer)
+}
