@@ -60,11 +60,9 @@ impl Routes {
     /// have been its owner is another if it is found to live.
     pub(crate) fn identified(&mut self, identity: u64, s: &Reserved) -> Option<PortId> {
         let port = self.port_with(identity)?;
-        if self.is_gone(port)
-            && let Some(remote) = self.remote_mut(port).filter(|remote| remote.hearsay)
-            && !objects::hung_up(s)
-        {
-            remote.identity = 0;
+        if self.is_gone(port) && self.remote(port).is_some_and(|remote| remote.hearsay) && !objects::hung_up(s) {
+            self.untell(port);
+            self.remote_mut(port)?.identity = 0;
             self.identities.remove(&identity);
             return None;
         }

@@ -175,6 +175,25 @@ fn a_right_that_its_reader_does_not_remember_goes_with_its_ends() {
     taker.passes(&[name], item::REMEMBERED, &[1], 0);
 }
 
+/// What came of it afterwards is another port.
+#[test]
+fn a_right_whose_port_was_falsely_said_to_be_dead_is_forgotten() {
+    let (door, port, own) = (Port::new(), Port::new(), receive_right());
+    let mut giver = line_of_ours(own);
+    let head = Record { kind: kind::MESSAGE, ..once(0, 98) };
+    let (record, rest) = with_right(head, WireRight { form: form::FIRST_LINE_RIGHT, value: 1 }, &[], 1);
+    giver.write(&record, &rest, &[port.s.as_fd()]);
+    let name = receive(own).u32(40);
+    let mut taker = Taker::new(&door);
+    taker.passes(&[name], item::QUEUED, &[], 2);
+    taker.remembers(&[name], &[0]);
+    giver.credit.close(1, &RxCount::default(), Closed::Dead);
+    giver.ring();
+    tools::until("the port is dead", || is_dead(name));
+    let (_again, _pipe) = port.give();
+    taker.forgets(0);
+}
+
 #[test]
 fn an_answer_to_no_question_ends_the_line() {
     for (asked, index) in [(0, 0), (2, 1), (2, u32::MAX), (3, 0)] {
