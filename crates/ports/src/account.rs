@@ -121,6 +121,11 @@ impl Account {
         self.take_of(if descriptors > 0 { self.quarter_for(descriptors) } else { 0 }, descriptors, bytes)
     }
 
+    /// Whether as many descriptors more could be charged as are by now.
+    pub fn has_half_left(self: &Arc<Self>) -> bool {
+        self.take(self.held.descriptors.load(Relaxed), 0).is_some()
+    }
+
     /// A quarter of the process's descriptors, where so many more are to be charged: as long as all are [`FEW`], as many. A
     /// right that travels alone costs no look at the limit.
     fn quarter_for(&self, more: usize) -> usize {

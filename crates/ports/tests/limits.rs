@@ -231,6 +231,31 @@ fn with_right(right: WireRight, luggage: &[u8], fds: u16) -> (Record, Vec<u8>) {
     (Record { body: 16, items, flags: flag::COMPLEX, fds, ..message(KEPT) }, rest)
 }
 
+/// Others than those that are remembered have the other half.
+#[test]
+fn no_more_than_half_of_a_limit_is_remembered() {
+    let (_dog, stage) = stage!("no_more_than_half_of_a_limit_is_remembered");
+    stage.ask(LIMIT, 160);
+    let mut line = Line::make(&stage.s);
+    let (s, _r) = objects::socket_pair().expect("sockets");
+    let (_read, t) = objects::holder_pipe().expect("a pipe");
+    let mut remembers = |index: u32| {
+        let (mut record, mut rest) = with_right(WireRight { form: form::BUNDLED, value: 0 }, &[], 2);
+        rest.extend(ItemHead { kind: item::REMEMBER, at: 0, count: 1 }.as_bytes());
+        rest.extend(u64::from(index).to_ne_bytes());
+        record.items += 24;
+        line.write(&record, &rest, &[s.as_fd(), t.as_fd()]);
+        let (answer, ..) = line.read();
+        assert_eq!((answer.kind, answer.target), (kind::REMEMBERS, index));
+        answer.flags == 0
+    };
+    let many = (0..20).take_while(|index| remembers(*index)).count();
+    assert!((4..10).contains(&many), "{many}");
+    // None was dead.
+    until("all are received", || stage.ask(COUNT, 0) == many as u64 + 1);
+    stage.end();
+}
+
 /// Nothing but a dead name comes of a right that there was no descriptor for, and nothing but a code of memory.
 #[test]
 fn an_owner_without_descriptors_keeps_its_lines() {

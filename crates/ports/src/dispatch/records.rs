@@ -147,7 +147,8 @@ impl Inner {
                 }
             }
             kind::BYE => self.heard_bye(number),
-            kind::FORGET => line.heard_forget(target, record.flags & flag::LOST != 0)?,
+            kind::FORGET => line.remembered.forget(target)?,
+            kind::REMEMBERS => line.remembered.answered(target, record.flags & flag::LOST == 0)?,
             _ => return Err(Corrupt { what: "record kind" }),
         }
         Ok(true)
@@ -282,7 +283,7 @@ impl Inner {
                 line.spent += message.len;
             }
             // It may have to be opened.
-            line.spend_on(message.bundle.as_ref().map_or(0, |bundle| 2 * bundle.words.len()));
+            line.spend_on(message.bundle.as_ref().map_or(0, |bundle| bundle.unread()));
         }
         Ok(parsed)
     }

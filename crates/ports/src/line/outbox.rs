@@ -3,7 +3,6 @@
 use super::{
     BACKLOG, Line,
     parts::{Kept, NO_SLOT, OutFd, Pending, Stall},
-    remembered::forget,
 };
 use crate::{
     objects,
@@ -132,21 +131,6 @@ impl Line {
             // The watcher hears it hang up, and ends the line.
             let _ = rustix::net::shutdown(&self.bell, rustix::net::Shutdown::Both);
         }
-    }
-
-    /// The other end says what is to be forgotten here, or, if that is `lost`, that it has nothing there.
-    ///
-    /// # Errors
-    /// There is no such index.
-    pub fn heard_forget(&mut self, index: u32, lost: bool) -> Result<(), Corrupt> {
-        if !lost {
-            return self.remembered.forget(index);
-        }
-        // What the index stands for may be another by now.
-        if self.remembered.is_lost(index) {
-            self.post(forget(index), Vec::new());
-        }
-        Ok(())
     }
 
     /// Gives rights for a slot of the other end back, and detaches from it. The owner knows what was sent before from the

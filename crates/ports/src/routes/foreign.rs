@@ -8,16 +8,10 @@ use super::{
 };
 use crate::{
     account::Charge,
-    line::{
-        Line, Unread,
-        remembered::{Pair, forget},
-    },
+    line::{Line, Unread, remembered::Pair},
     objects,
     state::{LineId, PortId, Right},
-    wire::{
-        Record, flag,
-        parse::{Packed, ParsedBundle},
-    },
+    wire::parse::{Packed, ParsedBundle},
 };
 use slipway_fabric::{Corrupt, descriptor::Reserved};
 
@@ -111,7 +105,7 @@ impl Routes {
         Ok(())
     }
 
-    /// Rights that came are remembered for the other end of the line, which is told of those that are not here.
+    /// Rights that came are remembered for the other end of the line, if no more than half of what may be held for it is in use. It is told which are.
     fn remember(
         &mut self,
         line: Option<LineId>,
@@ -120,12 +114,11 @@ impl Routes {
     ) -> Result<Vec<Option<Pair>>, Corrupt> {
         // What is taken back was remembered elsewhere.
         let Some(line) = line.and_then(|line| self.lines.get_mut(line)) else { return Ok(pairs) };
+        let may_stay = line.account.has_half_left();
         for (index, pair) in indices.iter().zip(&mut pairs) {
             *pair = pair.take().and_then(Pair::identified);
-            line.remembered.keep(*index, pair.clone())?;
-            if pair.is_none() {
-                line.post(Record { flags: flag::LOST, ..forget(*index as u32) }, Vec::new());
-            }
+            let answer = line.remembered.keep(*index, pair.clone().filter(|_| may_stay))?;
+            line.post(answer, Vec::new());
         }
         Ok(pairs)
     }
@@ -133,7 +126,7 @@ impl Routes {
     /// Rights that are remembered for the other end of the line.
     fn recall(&mut self, line: Option<LineId>, indices: &[u64]) -> Result<Vec<Option<Pair>>, Corrupt> {
         let line = line.and_then(|line| self.lines.get_mut(line)).ok_or_else(corrupt)?;
-        indices.iter().map(|index| line.remembered.recall(*index)).collect()
+        indices.iter().map(|index| line.remembered.recall(*index).map(Some)).collect()
     }
 
     /// So many descriptors in a socket, and whether they are charged.

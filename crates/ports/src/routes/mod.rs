@@ -43,7 +43,7 @@ pub mod write;
 
 use crate::{
     account::Ledger,
-    line::{remembered::forget, table::Lines},
+    line::table::Lines,
     state::{LineId, PortId, State},
 };
 use rustc_hash::FxHashMap;
@@ -147,11 +147,11 @@ impl Routes {
     fn untell(&mut self, port: PortId) {
         let Some(remote) = self.remote_mut(port).filter(|remote| !remote.told.is_empty()) else { return };
         let (identity, told) = (remote.identity, std::mem::take(&mut remote.told));
-        for line in told {
+        for (line, index) in told {
             if let Some(line) = self.lines.get_mut(line)
-                && let Some(index) = line.remembered.untell(identity)
+                && let Some(record) = line.remembered.untell(identity, index)
             {
-                line.post(forget(index), Vec::new());
+                line.post(record, Vec::new());
             }
         }
     }

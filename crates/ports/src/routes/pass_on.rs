@@ -1,9 +1,12 @@
 //! Send rights to third parties' ports on their way out of this process: one by one, or as a [bundle](super::bundle).
 
-use super::{Route, Routes, endpoints::shared};
+use super::{Route, Routes, at_mut, endpoints::shared};
 use crate::{
     account::Charge,
-    line::{OutFd, is_promised, remembered::Passing},
+    line::{
+        OutFd, is_promised,
+        remembered::{Passed, Passing},
+    },
     objects,
     state::{Home, LineId, PortId, Right, message::Message},
     wire::{BUNDLE, BUNDLE_LEAST, Record, item, kind},
@@ -118,17 +121,17 @@ impl Routes {
         }
     }
 
-    /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle: a socket if they are many, and else,
+    /// Puts the rights of a message that need descriptors on the way to the line's other end into a bundle: a socket if they are many, or,
     /// where they `may_queue`, what the reader leaves in the line's own or [remembers](crate::line::remembered). None if they go one by one.
     pub(super) fn pack_bundle(&mut self, line: LineId, message: &Message, may_queue: bool) -> Option<Packed> {
         let rights = || message.items.iter().flat_map(|item| item.rights());
         if !may_queue && rights().count() < BUNDLE_LEAST {
             return None;
         }
-        let (mut numbers, mut identities, mut fds) = (FxHashMap::default(), Vec::new(), Vec::new());
+        let (mut numbers, mut passed, mut fds) = (FxHashMap::default(), Vec::new(), Vec::new());
         for right in rights() {
             let Right::Send(port) = *right else { continue };
-            if identities.len() >= BUNDLE || numbers.contains_key(&port) {
+            if passed.len() >= BUNDLE || numbers.contains_key(&port) {
                 continue;
             }
             self.open_bundle_of(port);
@@ -136,29 +139,47 @@ impl Routes {
                 continue;
             }
             let Ok(pair) = self.foreign_pair(port) else { continue };
-            numbers.insert(port, identities.len() as u32);
-            identities.push(self.remote(port)?.identity);
+            let remote = self.remote(port)?;
+            let index = remote.told.iter().find(|told| told.0 == line).map(|told| told.1);
+            numbers.insert(port, passed.len() as u32);
+            passed.push(Passed { identity: remote.identity, index });
             fds.extend(pair);
         }
-        if identities.is_empty() || identities.len() < BUNDLE_LEAST && !may_queue {
+        if passed.is_empty() || passed.len() < BUNDLE_LEAST && !may_queue {
             return None;
         }
         let out = self.lines.get_mut(line)?;
-        if identities.len() < BUNDLE_LEAST {
-            let (kind, words) = match out.remembered.pass(&identities) {
-                Passing::Anew => return Some(Packed { numbers, kind: item::QUEUED, words: identities, fds }),
-                Passing::Remember(indices) => (item::REMEMBER, indices),
-                Passing::Remembered(indices) => (item::REMEMBERED, indices),
-            };
-            for port in numbers.keys() {
-                if let Some(remote) = self.remote_mut(*port).filter(|remote| !remote.told.contains(&line)) {
-                    remote.told.push(line);
-                }
-            }
-            return Some(Packed { numbers, kind, words, fds });
+        let passing = if may_queue { out.remembered.pass(&mut passed) } else { Passing::Anew };
+        let indices = || passed.iter().filter_map(|right| right.index).map(u64::from).collect();
+        match passing {
+            Passing::Remembered => return Some(Packed { numbers, kind: item::REMEMBERED, words: indices(), fds }),
+            _ if may_queue => self.note_passed(line, &numbers, &passed),
+            _ => {}
         }
-        let charge = out.out.take(fds.len(), 0)?;
+        if passing == Passing::Remember {
+            return Some(Packed { numbers, kind: item::REMEMBER, words: indices(), fds });
+        }
+        let identities: Vec<u64> = passed.iter().map(|right| right.identity).collect();
+        if identities.len() < BUNDLE_LEAST {
+            return Some(Packed { numbers, kind: item::QUEUED, words: identities, fds });
+        }
+        let charge = self.lines.get(line)?.out.take(fds.len(), 0)?;
         let socket = sealed(&fds).ok()?.with(Box::new(Inside { fds, charge }));
         Some(Packed { numbers, kind: item::BUNDLE, words: identities, fds: vec![OutFd(Arc::new(socket))] })
+    }
+
+    /// Notes of rights with these numbers that they went over a line.
+    fn note_passed(&mut self, line: LineId, numbers: &FxHashMap<PortId, u32>, passed: &[Passed]) {
+        let Self { remote, lines, .. } = self;
+        for (port, number) in numbers {
+            let (Some(remote), Some(index)) = (at_mut(remote, *port), passed[*number as usize].index) else { continue };
+            match remote.told.iter_mut().find(|told| told.0 == line) {
+                Some(told) => told.1 = index,
+                None => {
+                    remote.told.retain(|told| lines.get(told.0).is_some());
+                    remote.told.push((line, index));
+                }
+            }
+        }
     }
 }

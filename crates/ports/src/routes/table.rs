@@ -46,8 +46,8 @@ pub struct Remote {
     pub stranded: Vec<Box<Message>>,
     /// What is kept of its receive right, if that was given away from here and is wanted back.
     pub spare: Option<Spare>,
-    /// The lines whose other ends may have been told to [remember](crate::line::remembered) the right.
-    pub told: SmallVec<[LineId; 1]>,
+    /// The lines that the right went over, and the index at which their other ends were asked to [remember](crate::line::remembered) it.
+    pub told: SmallVec<[(LineId, u32); 1]>,
 }
 
 /// A route to a remote port: a line, and a slot on it.

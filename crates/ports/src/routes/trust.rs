@@ -23,7 +23,7 @@ use std::{os::fd::AsFd, sync::Arc};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The protocol's name and version.
-pub(super) const MAGIC: u32 = 0x534d_0006;
+pub(super) const MAGIC: u32 = 0x534d_0007;
 
 /// Asks the holder of a port's receiving end whether a line is its own, and the port at a slot of it. Goes through the
 /// sending end. Its descriptor: a socket for the answer, one byte, 1 for yes.
@@ -60,11 +60,9 @@ impl Routes {
     /// have been its owner is another if it is found to live.
     pub(crate) fn identified(&mut self, identity: u64, s: &Reserved) -> Option<PortId> {
         let port = self.port_with(identity)?;
-        if self.is_gone(port)
-            && let Some(remote) = self.remote_mut(port).filter(|remote| remote.hearsay)
-            && !objects::hung_up(s)
-        {
-            remote.identity = 0;
+        if self.is_gone(port) && self.remote(port).is_some_and(|remote| remote.hearsay) && !objects::hung_up(s) {
+            self.untell(port);
+            self.remote_mut(port)?.identity = 0;
             self.identities.remove(&identity);
             return None;
         }

@@ -62,6 +62,13 @@ pub struct ParsedBundle {
     pub words: Vec<u64>,
 }
 
+impl ParsedBundle {
+    /// How many descriptors are still to be taken.
+    pub fn unread(&self) -> usize {
+        if matches!(self.packed, Packed::Socket(_) | Packed::Queued) { 2 * self.words.len() } else { 0 }
+    }
+}
+
 /// The descriptors of a bundle.
 #[derive(Debug)]
 pub enum Packed {
@@ -333,7 +340,7 @@ impl Parser<'_> {
     }
 
     fn bundle(&mut self, kind: u32, count: usize, rest: &mut &[u8]) -> Result<(), Corrupt> {
-        if self.depth > 0 || self.bundle.is_some() || count > if kind == item::BUNDLE { BUNDLE } else { QUEUED } {
+        if self.depth > 0 || self.bundle.is_some() || count > if kind == item::QUEUED { QUEUED } else { BUNDLE } {
             return Err(wrong("bundle"));
         }
         let words = take_bytes(rest, count * size_of::<u64>()).ok_or_else(|| wrong("bundle"))?;

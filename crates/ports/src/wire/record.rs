@@ -104,9 +104,11 @@ pub mod kind {
     pub const TOKEN_SEEN: u8 = 13;
     /// The port of the send-once right `target` that the writer gave is dead.
     pub const TOKEN_DEAD: u8 = 14;
-    /// The reader is to forget what it remembers for the writer at index `target`. With [`LOST`](super::flag::LOST): the writer was
-    /// to remember something there for the reader, and it did not arrive.
+    /// The reader is to forget what it remembers for the writer at index `target`.
     pub const FORGET: u8 = 15;
+    /// The writer remembers what it was to remember for the reader at index `target`. With [`LOST`](super::flag::LOST): it does not, and is not
+    /// to be asked to at that index again.
+    pub const REMEMBERS: u8 = 16;
 }
 
 /// Flags of a record.
@@ -117,7 +119,7 @@ pub mod flag {
     pub const SPILLED: u8 = 2;
     /// The last four bytes of the body are no part of it.
     pub const SHORT: u8 = 8;
-    /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right. Of a FORGET: as said there.
+    /// Of a RELEASE: the port's sending end did not arrive, and has to come again with the next right. Of a REMEMBERS: as said there.
     pub const LOST: u8 = 4;
     /// Of a RELEASE: the port is dead, and the writer names the slot no more until it comes with a right again. The count may be 0.
     pub const LAST: u8 = 16;

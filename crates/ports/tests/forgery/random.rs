@@ -8,7 +8,7 @@ fn random_record(dice: &mut Dice) -> Record {
     Record {
         body: multiple(dice),
         items: multiple(dice),
-        kind: dice.of(&[1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 255]),
+        kind: dice.of(&[1, 1, 1, 2, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 0, 255]),
         flags: dice.of(&[0, 0, 1, 1, 2, 3, 4, 16, 48, 255]),
         fds: dice.of(&[0, 0, 0, 1, 2, 3, 300]),
         target: small(dice),

@@ -28,7 +28,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use zerocopy::{FromBytes, IntoBytes};
 
 /// The request that makes a line: the protocol's name and version, and the size of a ring.
-const ATTACH: [u32; 2] = [0x534d_0006, RING as u32];
+const ATTACH: [u32; 2] = [0x534d_0007, RING as u32];
 /// All of a segment.
 const SEGMENT: usize = 4096 + 2 * TABLE + 2 * RING;
 
