@@ -74,6 +74,8 @@ pub struct Line {
     pub tx: TxCursor,
     /// How far can be written without a look at the ring: see [`Ring::known_free`].
     known_free: u64,
+    /// Where a record of this end's begins, at or before the one that the other end reads next. From there on nothing is written over.
+    pub(super) passed: u64,
     /// The reading position.
     pub rx: RxCursor,
     /// Bells, and the news of the other end's death.
@@ -187,6 +189,7 @@ impl Line {
             credit: Credit::new(ours, theirs),
             tx: TxCursor::default(),
             known_free: 0,
+            passed: 0,
             rx: RxCursor::default(),
             bell,
             fd_socket,
@@ -302,6 +305,7 @@ impl Line {
     #[inline(never)]
     fn fits_now(&mut self, len: usize) -> Result<bool, Stall> {
         let free = self.segment.tx.free(&mut self.tx, len)?;
+        self.pass_taken()?;
         self.known_free = self.segment.tx.known_free(&self.tx);
         if free >= len {
             return Ok(true);

@@ -223,6 +223,18 @@ impl Line {
         self.segment.rx.available(&mut self.rx).is_ok_and(|n| n > 0)
     }
 
+    /// How far ahead in what has come these bytes lie.
+    pub fn find(&mut self, bytes: &[u8]) -> usize {
+        let mut all = vec![0; self.segment.rx.available(&mut self.rx).expect("a good cursor")];
+        self.segment.rx.peek(&self.rx, 0, &mut all);
+        all.windows(bytes.len()).position(|some| some == bytes).expect("they lie there")
+    }
+
+    /// Says that it has taken so much.
+    pub fn claim_taken(&mut self, bytes: usize) {
+        self.segment.rx.release(&mut self.rx, bytes);
+    }
+
     /// Waits for a record: its head, what follows, and descriptors.
     pub fn read(&mut self) -> (Record, Vec<u8>, Vec<OwnedFd>) {
         until("a record", || self.has_come());
