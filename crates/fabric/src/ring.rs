@@ -53,10 +53,10 @@ impl Ring {
         self.bytes.size()
     }
 
-    /// Whether there is memory for the front of the area.
+    /// The ring over another area.
     #[cfg(not(loom))]
-    pub(crate) fn has_front(&self) -> bool {
-        self.bytes.populate(FRONT as usize)
+    pub(crate) fn over(&self, bytes: Bytes) -> Self {
+        Self::new(self.control.clone(), bytes)
     }
 
     // The writing end.

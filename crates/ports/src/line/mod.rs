@@ -76,6 +76,8 @@ pub struct Line {
     known_free: u64,
     /// Where a record of this end's begins, at or before the one that the other end reads next. From there on nothing is written over.
     pub(super) passed: u64,
+    /// The file of the ring that this end writes, until the other end is sent it.
+    pub area: Option<OutFd>,
     /// The reading position.
     pub rx: RxCursor,
     /// Bells, and the news of the other end's death.
@@ -183,13 +185,13 @@ impl Line {
         [account, out]: [Arc<Account>; 2],
     ) -> io::Result<Self> {
         let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
-        segment.keep_from_children()?;
         Ok(Self {
             segment,
             credit: Credit::new(ours, theirs),
             tx: TxCursor::default(),
             known_free: 0,
             passed: 0,
+            area: None,
             rx: RxCursor::default(),
             bell,
             fd_socket,
@@ -304,6 +306,9 @@ impl Line {
     /// As [`Line::fits`], where that is not known.
     #[inline(never)]
     fn fits_now(&mut self, len: usize) -> Result<bool, Stall> {
+        if !self.send_area()? {
+            return Ok(false);
+        }
         let free = self.segment.tx.free(&mut self.tx, len)?;
         self.pass_taken()?;
         self.known_free = self.segment.tx.known_free(&self.tx);

@@ -10,7 +10,7 @@ use crate::{
     wire::{RECORD, Record, kind},
 };
 use rustix::io::Errno;
-use slipway_fabric::Corrupt;
+use slipway_fabric::{Corrupt, descriptor::Reserved};
 use std::{
     os::fd::{AsFd, BorrowedFd},
     sync::Arc,
@@ -192,7 +192,7 @@ impl Line {
     }
 
     /// Sends the descriptors that are [going](Pending::going) from `sent` on, and counts them there. False if the socket takes no more of them now, or the kernel none.
-    fn send_fds(&mut self, fds: &[OutFd], [ahead, going]: [usize; 2], sent: &mut usize) -> Result<bool, Stall> {
+    fn send_fds(&self, fds: &[OutFd], [ahead, going]: [usize; 2], sent: &mut usize) -> Result<bool, Stall> {
         let (ahead, others) = fds[..going].split_at(ahead.min(going));
         let mut end = 0;
         for some in ahead.chunks(objects::FD_BATCH).chain(others.chunks(objects::FD_BATCH)) {
@@ -214,6 +214,29 @@ impl Line {
             }
         }
         Ok(true)
+    }
+
+    /// Sends the file of the ring that this end writes, ahead of the first record. False if the socket can't take it now.
+    pub(super) fn send_area(&mut self) -> Result<bool, Stall> {
+        if let Some(area) = self.area.clone() {
+            if !self.send_fds(&[area], [1, 1], &mut 0)? {
+                return Ok(false);
+            }
+            self.area = None;
+        }
+        Ok(true)
+    }
+
+    /// Takes the file of the ring that this end reads, which lies ahead of the first record.
+    ///
+    /// # Errors
+    /// It does not lie there, or is not what it should be.
+    pub fn take_area(&mut self) -> Result<(), Corrupt> {
+        let wrong = || Corrupt { what: "file of a ring" };
+        let (mut count, mut files) = ([0; 1], Vec::<Reserved>::new());
+        let len = objects::receive(self.fd_socket.as_fd(), &mut count, &mut files).map_err(|_| wrong())?;
+        let file = files.first().filter(|_| (len, count, files.len()) == (1, [1], 1)).ok_or_else(wrong)?;
+        self.segment.open_area(file.as_fd()).map_err(|_| wrong())
     }
 
     /// Goes on behind the records that the other end has taken, by its cursor as it was last seen: they may be written over from now on. That
@@ -241,8 +264,8 @@ impl Line {
     }
 
     /// The messages to a slot that lie in the ring from position `from` on, read back out of it with their
-    /// descriptors, and those that wait for room. The other end can write to the ring: what is read there is its word. Where it
-    /// is, is its word, too: what begins before that counts as taken.
+    /// descriptors, and those that wait for room. The other end can't write there (before Linux 5.1 it can, and what is read is its word); where it
+    /// is, is its word: what begins before that counts as taken.
     pub fn read_back(&self, slot: u32, from: u64) -> Vec<(Vec<u8>, Vec<OutFd>)> {
         let mut found = Vec::new();
         let mut at = self.first_of_area();

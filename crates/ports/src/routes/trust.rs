@@ -23,7 +23,7 @@ use std::{os::fd::AsFd, sync::Arc};
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 /// The protocol's name and version.
-pub(super) const MAGIC: u32 = 0x534d_0006;
+pub(super) const MAGIC: u32 = 0x534d_0007;
 
 /// Asks the holder of a port's receiving end whether a line is its own, and the port at a slot of it. Goes through the
 /// sending end. Its descriptor: a socket for the answer, one byte, 1 for yes.

@@ -44,8 +44,8 @@ const ATTACKS: [Attack; 6] = [
     // In a request for a line, to a port that comes to the victim with it.
     |line, _, socket| {
         let (port, (a, _b)) = (Port::new(), objects::socket_pair().expect("sockets"));
-        let request = [0x534d_0006u32, 512 << 10];
-        objects::send(port.s.as_fd(), &[request.as_bytes()], &[a.as_fd(), socket.as_fd(), a.as_fd()]).expect("room");
+        let request = [0x534d_0007u32, 512 << 10];
+        objects::send(port.s.as_fd(), &[request.as_bytes()], &[a.as_fd(), a.as_fd(), socket.as_fd(), a.as_fd()]).expect("room");
         drop(socket);
         let (record, mut rest) = one_right(message(0), types::PORT_RECEIVE, right(form::RECEIVE, 0));
         rest.resize(rest.len() + size_of::<Luggage>(), 0);
