@@ -18,10 +18,14 @@ const RING: usize = 64 * 1024;
 /// A segment with a table of so many bytes for each end, which the server makes and sends to the client.
 pub fn share(link: &mut Link, side: Side, table: usize) -> anyhow::Result<Segment> {
     if side == Side::Client {
-        return Segment::open_with(link.take()?.as_fd(), table, RING).context("segment");
+        let (control, area) = (link.take()?, link.take()?);
+        let (segment, own) = Segment::open_apart(control.as_fd(), area.as_fd(), table, RING).context("segment")?;
+        link.give(own)?;
+        return Ok(segment);
     }
-    let (segment, fd) = Segment::create_with(table, RING).context("segment")?;
-    link.give(fd)?;
+    let (mut segment, files) = Segment::create_apart(table, RING).context("segment")?;
+    files.into_iter().try_for_each(|file| link.give(file))?;
+    segment.open_area(link.take()?.as_fd()).context("area")?;
     Ok(segment)
 }
 

@@ -296,8 +296,8 @@ mod tests {
 
     /// Both ends of a line.
     fn ends() -> (Credit, Credit) {
-        let (host, file) = Segment::create_with(TABLE, 4096).unwrap();
-        let client = Segment::open_with(file.as_fd(), TABLE, 4096).unwrap();
+        let (host, [control, area]) = Segment::create_apart(TABLE, 4096).unwrap();
+        let (client, _) = Segment::open_apart(control.as_fd(), area.as_fd(), TABLE, 4096).unwrap();
         [host, client].map(|segment| segment.tables(TABLE).map(|(ours, theirs)| Credit::new(ours, theirs)).unwrap()).into()
     }
 

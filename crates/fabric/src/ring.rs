@@ -53,10 +53,10 @@ impl Ring {
         self.bytes.size()
     }
 
-    /// Whether there is memory for the front of the area.
+    /// The ring over another area.
     #[cfg(not(loom))]
-    pub(crate) fn has_front(&self) -> bool {
-        self.bytes.populate(FRONT as usize)
+    pub(crate) fn over(&self, bytes: Bytes) -> Self {
+        Self::new(self.control.clone(), bytes)
     }
 
     // The writing end.
@@ -165,9 +165,14 @@ impl Ring {
         if from.len() < BULK || tx.ready != u64::MAX {
             self.rewind(tx)?;
         }
+        self.append(tx, from);
+        Ok(())
+    }
+
+    /// As [`Ring::fill`], behind what was filled in and is not visible yet: the two lie one behind the other, whatever the reader's cursor says.
+    pub fn append(&self, tx: &mut TxCursor, from: &[u8]) {
         self.bytes.copy_in(tx.tail.wrapping_sub(tx.base), from);
         tx.tail += from.len() as u64;
-        Ok(())
     }
 
     /// As [`Ring::fill`], for words, more of them, and what follows these, with `pad` zeroes behind it: fewer than a word has, which they fill up.
@@ -218,6 +223,12 @@ impl Ring {
             self.control.producer.base.store(tx.base, Ordering::Relaxed); // ordered by W3
         }
         Ok(())
+    }
+
+    /// The words that were written at a position, which lies there still.
+    #[inline]
+    pub fn recall_words<const N: usize>(&self, tx: &TxCursor, from: u64) -> [u64; N] {
+        self.bytes.load(from.wrapping_sub(tx.base))
     }
 
     /// Copies bytes that were written but not read back out, for a stream that returns to its socket.

@@ -1,11 +1,13 @@
-//! A line's segment: a sealed memfd with a page of control words and two rings, one each way.
-//! A user of the fabric may have a table of its own words between the two, for each end one.
+//! A line's segment: sealed memory files with a page of control words and two rings, one each way.
+//!
+//! It is one file, which both ends can write; or three: each ring's area is in a file of its own that its writer alone can write, and the third
+//! has, besides the control words, a table for each end with words of the user's own.
 
 use crate::{
     descriptor::make_any,
     ring::{FRONT, Ring, RingControl},
     spin::SpinStrategy,
-    sync::{AtomicU32, Mapping, Ordering, Padded, Shared, Zeroed},
+    sync::{AtomicU32, Bytes, Mapping, Ordering, Padded, Shared, Zeroed},
 };
 use rustix::{
     fs::{
@@ -16,11 +18,18 @@ use rustix::{
 };
 use std::{
     io,
+    iter::once,
+    ops::Range,
     os::fd::{AsFd, BorrowedFd, OwnedFd},
+    sync::Arc,
 };
 
 /// Where the areas of the rings begin: after one page of control words.
 const AREAS: usize = 4096;
+
+/// The size of what a ring has in place of an area before that has come: the last bytes of the page of control words. No user of such rings writes so
+/// little at once.
+const NO_AREA: usize = 8;
 
 /// The smallest and largest area of a ring in bytes.
 pub const RING_LIMITS: std::ops::RangeInclusive<usize> = 4096..=(1 << 30);
@@ -52,7 +61,7 @@ struct Control {
     ends: [Padded<EndBoard>; 2],
 }
 
-const _: () = assert!(size_of::<Control>() <= AREAS);
+const _: () = assert!(size_of::<Control>() <= AREAS - NO_AREA);
 
 // SAFETY: atomics of integers only, with padding.
 #[allow(unsafe_code, reason = "declares the layout fit for shared memory")]
@@ -81,18 +90,13 @@ pub struct Segment {
     pub own: Shared<EndBoard>,
     /// The other end's board.
     pub peer: Shared<EndBoard>,
-    mapping: std::sync::Arc<Mapping>,
+    mapping: Arc<Mapping>,
     end: End,
 }
 
 /// The size of the segment with two rings of `ring` bytes, in bytes.
 pub fn segment_size(ring: usize) -> usize {
-    size_with(0, ring)
-}
-
-/// The size of a segment with two tables of `table` bytes and two rings of `ring` bytes, in bytes.
-fn size_with(table: usize, ring: usize) -> usize {
-    AREAS + 2 * table + 2 * ring
+    AREAS + 2 * ring
 }
 
 /// A memory file that can be sealed.
@@ -100,6 +104,70 @@ fn memory() -> Result<OwnedFd, Errno> {
     let flags = MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING;
     // Kernels before 6.3 don't know NOEXEC_SEAL and refuse it.
     memfd_create(c"slipway", flags | MemfdFlags::NOEXEC_SEAL).or_else(|_| memfd_create(c"slipway", flags))
+}
+
+/// The front of the area at `start`, of `ring` bytes.
+fn front(start: usize, ring: usize) -> Range<usize> {
+    start..start + ring.min(FRONT as usize)
+}
+
+/// Gives a fresh memory file its size, takes memory for parts of it, maps it, and seals it also with `more`.
+fn lay_out(fd: &OwnedFd, len: usize, parts: impl IntoIterator<Item = Range<usize>>, more: SealFlags) -> io::Result<Arc<Mapping>> {
+    ftruncate(fd, len as u64)?;
+    // As `Ring::grow` asks later, but on any kernel.
+    for part in parts {
+        fallocate(fd, FallocateFlags::empty(), part.start as u64, part.len() as u64)?;
+    }
+    #[allow(unsafe_code, reason = "the size of the file was just set")]
+    // SAFETY: it has that size, no other process has it yet, and it is sealed before one does.
+    let mapping = unsafe { Mapping::of_file(fd.as_fd(), len)? };
+    let seals = SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL;
+    match fcntl_add_seals(fd, seals | more) {
+        // A kernel before 5.1, which has no FUTURE_WRITE.
+        Err(Errno::INVAL) => fcntl_add_seals(fd, seals)?,
+        done => done?,
+    }
+    Ok(mapping)
+}
+
+/// Maps `len` bytes of a file that the other end sent, by `map`, after checking that it can't shrink under us, has pages of the usual size and
+/// is as large as was announced.
+fn open(
+    fd: BorrowedFd<'_>,
+    len: usize,
+    map: unsafe fn(BorrowedFd<'_>, usize) -> io::Result<Arc<Mapping>>,
+) -> io::Result<Arc<Mapping>> {
+    let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
+    if !fcntl_get_seals(fd)?.contains(SealFlags::SHRINK) {
+        return Err(invalid("the segment is not sealed against shrinking"));
+    }
+    if !is_plain_memory(fd) {
+        return Err(invalid("the segment is not plain memory"));
+    }
+    if fstat(fd)?.st_size < len as i64 {
+        return Err(invalid("the segment is smaller than announced"));
+    }
+    #[allow(unsafe_code, reason = "the size of the file was checked")]
+    // SAFETY: the file is that large, and can't shrink.
+    unsafe {
+        map(fd, len)
+    }
+}
+
+/// The area of a ring that this end writes, in a file of its own that nobody else can write.
+fn own_area(ring: usize) -> io::Result<(Option<Bytes>, OwnedFd)> {
+    let fd = memory()?;
+    let mapping = lay_out(&fd, ring, once(front(0, ring)), SealFlags::FUTURE_WRITE)?;
+    mapping.keep_from_children()?;
+    Ok((mapping.bytes(0, ring), fd))
+}
+
+/// The area of a ring that the other end writes.
+fn peers_area(fd: BorrowedFd<'_>, ring: usize) -> io::Result<Option<Bytes>> {
+    let mapping = open(fd, ring, Mapping::to_read)?;
+    mapping.keep_from_children()?;
+    mapping.populate(front(0, ring), false)?;
+    Ok(mapping.bytes(0, ring))
 }
 
 impl Segment {
@@ -110,30 +178,11 @@ impl Segment {
     /// # Errors
     /// There is no memory, or no descriptor.
     pub fn create(ring: usize) -> io::Result<(Self, OwnedFd)> {
-        Self::lay_out(make_any(memory)?, 0, ring)
-    }
-
-    /// As [`Segment::create`], with a table of `table` bytes for each end, a multiple of the page size.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn create_with(table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
-        Self::lay_out(memory()?, table, ring)
-    }
-
-    fn lay_out(fd: OwnedFd, table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
-        ftruncate(&fd, size_with(table, ring) as u64)?;
-        // As `Ring::grow` asks later, but on any kernel.
-        let front = (FRONT as usize).min(ring) as u64;
-        for (start, len) in [(0, (AREAS + 2 * table) as u64 + front), ((AREAS + 2 * table + ring) as u64, front)] {
-            fallocate(&fd, FallocateFlags::empty(), start, len)?;
-        }
-        fcntl_add_seals(&fd, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
-        let segment = Self::map(fd.as_fd(), table, ring, End::Host)?;
-        // A fresh ring's reader is taken to sleep, so that the first byte rings its bell.
-        segment.tx.arm_reader();
-        segment.rx.arm_reader();
-        Ok((segment, fd))
+        let fd = make_any(memory)?;
+        let parts = [0..front(AREAS, ring).end, front(AREAS + ring, ring)];
+        let mapping = lay_out(&fd, segment_size(ring), parts, SealFlags::empty())?;
+        let areas = [0, ring].map(|at| mapping.bytes(AREAS + at, ring));
+        Ok((Self::over(mapping, areas, End::Host)?, fd))
     }
 
     /// Opens the segment that the maker sent, after checking that it can't shrink under us and
@@ -142,33 +191,61 @@ impl Segment {
     /// # Errors
     /// It is no such segment, or there is no memory.
     pub fn open(fd: BorrowedFd<'_>, ring: usize) -> io::Result<Self> {
-        Self::open_with(fd, 0, ring)
+        if !RING_LIMITS.contains(&ring) || !ring.is_power_of_two() {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the segment's ring size is out of range"));
+        }
+        let mapping = open(fd, segment_size(ring), Mapping::of_file)?;
+        for part in [0..front(AREAS, ring).end, front(AREAS + ring, ring)] {
+            mapping.populate(part, true)?;
+        }
+        let areas = [ring, 0].map(|at| mapping.bytes(AREAS + at, ring));
+        Self::over(mapping, areas, End::Client)
     }
 
-    /// As [`Segment::open`], for a segment made with tables.
+    /// Makes a segment with a table of `table` bytes for each end, a multiple of the page size, and each ring's area in a file of its own, which the
+    /// ring's writer makes and nobody else can write. The descriptors are for the other end: the file of what both write, and that of the ring that this
+    /// end writes. The other ring has no area before [`Segment::open_area`]. Children that this process forks don't get the memory: they
+    /// abandon its lines.
     ///
     /// # Errors
-    /// As there.
-    pub fn open_with(fd: BorrowedFd<'_>, table: usize, ring: usize) -> io::Result<Self> {
-        let invalid = |what| io::Error::new(io::ErrorKind::InvalidData, what);
-        if !RING_LIMITS.contains(&ring) || !ring.is_power_of_two() {
-            return Err(invalid("the segment's ring size is out of range"));
-        }
-        if !fcntl_get_seals(fd)?.contains(SealFlags::SHRINK) {
-            return Err(invalid("the segment is not sealed against shrinking"));
-        }
-        if !is_plain_memory(fd) {
-            return Err(invalid("the segment is not plain memory"));
-        }
-        if fstat(fd)?.st_size < size_with(table, ring) as i64 {
-            return Err(invalid("the segment is smaller than announced"));
-        }
-        let segment = Self::map(fd, table, ring, End::Client)?;
-        segment.mapping.populate(AREAS + 2 * table)?;
-        if !segment.tx.has_front() || !segment.rx.has_front() {
-            return Err(io::ErrorKind::OutOfMemory.into());
-        }
-        Ok(segment)
+    /// As [`Segment::create`].
+    pub fn create_apart(table: usize, ring: usize) -> io::Result<(Self, [OwnedFd; 2])> {
+        let (control, len) = (memory()?, AREAS + 2 * table);
+        let mapping = lay_out(&control, len, once(0..len), SealFlags::empty())?;
+        mapping.keep_from_children()?;
+        let (own, file) = own_area(ring)?;
+        let none = mapping.bytes(AREAS - NO_AREA, NO_AREA);
+        Ok((Self::over(mapping, [own, none], End::Host)?, [control, file]))
+    }
+
+    /// Opens the two files of the maker of a segment, as [`Segment::open`] does, and makes that of the ring that this end writes. The descriptor
+    /// is for the other end.
+    ///
+    /// # Errors
+    /// As [`Segment::open`], and there is no descriptor.
+    pub fn open_apart(control: BorrowedFd<'_>, area: BorrowedFd<'_>, table: usize, ring: usize) -> io::Result<(Self, OwnedFd)> {
+        let len = AREAS + 2 * table;
+        let mapping = open(control, len, Mapping::of_file)?;
+        mapping.keep_from_children()?;
+        mapping.populate(0..len, true)?;
+        let theirs = peers_area(area, ring)?;
+        let (own, file) = own_area(ring)?;
+        Ok((Self::over(mapping, [own, theirs], End::Client)?, file))
+    }
+
+    /// Whether the ring that this end reads has no area yet. What the other end claims to have written there is too much for it, so that
+    /// [`Ring::available`] fails, and nothing is read.
+    pub fn awaits_area(&self) -> bool {
+        self.rx.size() == NO_AREA
+    }
+
+    /// Takes the file of the ring that the other end writes.
+    ///
+    /// # Errors
+    /// As [`Segment::open`].
+    pub fn open_area(&mut self, file: BorrowedFd<'_>) -> io::Result<()> {
+        self.rx = self.rx.over(peers_area(file, self.tx.size())?.ok_or(io::ErrorKind::InvalidInput)?);
+        Ok(())
     }
 
     /// How to wait for the other end on the processor `own`, which the other end is told (see
@@ -181,14 +258,6 @@ impl Segment {
         SpinStrategy::between(own, self.peer.cpu.load(Ordering::Relaxed))
     }
 
-    /// Leaves the segment out of the memory of children that this process forks, which abandon its lines.
-    ///
-    /// # Errors
-    /// As madvise(2).
-    pub fn keep_from_children(&self) -> io::Result<()> {
-        self.mapping.keep_from_children()
-    }
-
     /// The table that this end writes, and the one that the other end writes. None if the segment has
     /// none of that size.
     pub fn tables<T: Zeroed>(&self, table: usize) -> Option<(Shared<T>, Shared<T>)> {
@@ -199,20 +268,22 @@ impl Segment {
         Some((self.mapping.view(AREAS + own * table)?, self.mapping.view(AREAS + peer * table)?))
     }
 
-    fn map(fd: BorrowedFd<'_>, table: usize, ring: usize, end: End) -> io::Result<Self> {
-        #[allow(unsafe_code, reason = "the size of the file was checked")]
-        // SAFETY: the host has made a file of this size, the client checked that it is, and both that it is sealed.
-        let mapping = unsafe { Mapping::of_file(fd, size_with(table, ring))? };
-        let view = |index: usize| -> Option<(Ring, Shared<EndBoard>)> {
+    /// The view of one end over what both write and the areas of the rings that it writes and reads.
+    fn over(mapping: Arc<Mapping>, [tx, rx]: [Option<Bytes>; 2], end: End) -> io::Result<Self> {
+        let view = |index: usize, area: Option<Bytes>| -> Option<(Ring, Shared<EndBoard>)> {
             let control = mapping.view::<RingControl>(index * size_of::<RingControl>())?;
             let board = mapping.view::<EndBoard>(std::mem::offset_of!(Control, ends) + index * size_of::<Padded<EndBoard>>())?;
-            Some((Ring::new(control, mapping.bytes(AREAS + 2 * table + index * ring, ring)?), board))
+            Some((Ring::new(control, area?), board))
         };
-        let ((tx, own), (rx, peer)) = match (view(0), view(1)) {
-            (Some(host), Some(client)) if end == End::Host => (host, client),
-            (Some(host), Some(client)) => (client, host),
-            _ => return Err(io::ErrorKind::InvalidInput.into()),
+        let is_host = end == End::Host;
+        let (Some((tx, own)), Some((rx, peer))) = (view(usize::from(!is_host), tx), view(usize::from(is_host), rx)) else {
+            return Err(io::ErrorKind::InvalidInput.into());
         };
+        if is_host {
+            // A fresh ring's reader is taken to sleep, so that the first byte rings its bell.
+            tx.arm_reader();
+            rx.arm_reader();
+        }
         Ok(Self { tx, rx, own, peer, mapping, end })
     }
 }

@@ -1,6 +1,6 @@
 //! The ring, single-threaded.
 #![cfg(not(loom))]
-#![allow(unsafe_code, reason = "a mapping of a file that is too short")]
+#![allow(unsafe_code, reason = "mappings of a file that is too short, and of one that is sealed")]
 use slipway_fabric::{ring::*, segment::*};
 use std::os::fd::AsFd;
 
@@ -80,6 +80,48 @@ fn a_segment_that_can_shrink_is_refused() {
     assert!(Segment::open(fd.as_fd(), 8192).is_err(), "larger than the file");
     assert!(Segment::open(fd.as_fd(), 5000).is_err(), "no power of two");
     assert!(ftruncate(&fd, 0).is_err(), "sealed");
+}
+
+/// The reader could change what its writer reads back.
+#[test]
+fn a_ring_in_a_file_of_its_own_can_be_written_by_its_writer_only() {
+    use rustix::{fs::*, io::Errno};
+    use slipway_fabric::sync::{Mapping, pages};
+    let (mut host, [control, area]) = Segment::create_apart(4096, 8192).unwrap();
+    let (mut client, own) = Segment::open_apart(control.as_fd(), area.as_fd(), 4096, 8192).unwrap();
+    let (mut tx, mut rx) = ([TxCursor::default(); 2], RxCursor::default());
+    client.tx.fill(&mut tx[1], b"from the client.").unwrap();
+    client.tx.publish(&tx[1]);
+    assert!(host.awaits_area() && !client.awaits_area() && host.rx.readable(0));
+    assert!(host.rx.available(&mut rx).is_err(), "nothing is read before the area has come");
+    host.open_area(own.as_fd()).unwrap();
+    assert!(!host.awaits_area());
+    host.tx.fill(&mut tx[0], b"from the host...").unwrap();
+    host.tx.publish(&tx[0]);
+    for (segment, wrote) in [(&mut host, b"from the client."), (&mut client, b"from the host...")] {
+        let (mut rx, mut bytes) = (RxCursor::default(), [0; 16]);
+        assert_eq!(segment.rx.available(&mut rx), Ok(16));
+        segment.rx.peek(&rx, 0, &mut bytes);
+        assert_eq!(&bytes, wrote);
+    }
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    for file in [&area, &own] {
+        // SAFETY: the file has that size and is sealed against shrinking.
+        let mapped = unsafe { Mapping::of_file(file.as_fd(), 8192) }.map_err(|error| Errno::from_io_error(&error));
+        assert_eq!(mapped.err(), Some(Some(Errno::PERM)));
+        assert_eq!(rustix::io::pwrite(file, b"x", 0), Err(Errno::PERM));
+        let hole = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+        assert_eq!(fallocate(file, hole, 0, 4096), Err(Errno::PERM));
+        let inode = fstat(file).unwrap().st_ino.to_string();
+        let of_file = maps.lines().map(|line| line.split_whitespace().collect::<Vec<_>>()).filter(|words| words[4] == inode);
+        let mut ends: Vec<_> = of_file.map(|words| (words[1], words[0])).collect();
+        ends.sort_unstable();
+        assert_eq!([ends[0].0, ends[1].0], ["r--s", "rw-s"], "the reader and the writer");
+        let reader = usize::from_str_radix(ends[0].1.split('-').next().unwrap(), 16).unwrap();
+        // SAFETY: it fails; and if not, nothing writes there.
+        let changed = unsafe { pages::protect(reader, 4096, true, true, false) };
+        assert_eq!(changed.map_err(|error| Errno::from_io_error(&error)), Err(Some(Errno::ACCESS)));
+    }
 }
 
 #[test]

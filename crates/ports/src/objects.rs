@@ -219,7 +219,7 @@ mod tests {
         rustix::fs::ftruncate(&file, 1 << 30).expect("a size");
         seal(&file).expect("seals");
         assert!(!is_sealed(&file, 4096));
-        assert!(slipway_fabric::segment::Segment::open_with(file.as_fd(), 4096, 4096).is_err());
+        assert!(slipway_fabric::segment::Segment::open(file.as_fd(), 4096).is_err());
     }
 
     fn reserved(fd: OwnedFd) -> Reserved {

@@ -121,7 +121,7 @@ fn a_request_with_another_lines_segment_ends_nothing() {
     let (stage, mut other) = Stage::new(test);
     // Nothing comes through a sending end that only the other end of a line has.
     other.write(&Record { kind: kind::ATTACH, target: 1, fds: 1, ..Record::default() }, &[], &[stage.open.as_fd()]);
-    let (bell, _fd_socket) = Line::make_over(&stage.open, &other.file);
+    let (bell, _fd_socket) = Line::make_over(&stage.open, &other.files);
     // The victim takes requests in their order.
     let mut last = Line::make(&stage.open);
     last.write(&message(1), &[], &[]);
@@ -364,8 +364,8 @@ fn maker() {
     // SAFETY: the process that started this one left them open for it.
     let fds: Vec<_> = fds.into_iter().map(|fd| unsafe { std::os::fd::BorrowedFd::borrow_raw(fd) }).collect();
     let ((bell, their_bell), (fd_socket, their_fd_socket)) = (Line::pair(), Line::pair());
-    Line::request(fds[0], [fds[1], their_bell.as_fd(), their_fd_socket.as_fd()]);
-    objects::send(fds[2], &[&[0]], &[bell.as_fd(), fd_socket.as_fd()]).expect("room");
+    Line::request(fds[0], &[fds[1], fds[2]], [their_bell.as_fd(), their_fd_socket.as_fd()]);
+    objects::send(fds[3], &[&[0]], &[bell.as_fd(), fd_socket.as_fd()]).expect("room");
 }
 
 const MAKER: &str = "SLIPWAY_TEST_MAKER";
@@ -389,9 +389,9 @@ fn lines_of_processes_that_are_gone_make_room() {
     stage.limit(64);
     let mut kept = Vec::new();
     for _ in 0..40 {
-        let (segment, file) = Line::segment();
+        let (segment, [control, area]) = Line::segment();
         let (back, given_back) = Line::pair();
-        let given = [&stage.open, &file, &given_back].map(|fd| rustix::io::dup(fd).expect("a descriptor"));
+        let given = [&stage.open, &control, &area, &given_back].map(|fd| rustix::io::dup(fd).expect("a descriptor"));
         let numbers: Vec<String> = given.iter().map(|fd| fd.as_raw_fd().to_string()).collect();
         let mut command = std::process::Command::new(std::env::current_exe().expect("the test's own path"));
         command.args([test, "--exact", "--nocapture"]).env(MAKER, numbers.join(" "));

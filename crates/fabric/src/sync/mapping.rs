@@ -6,7 +6,7 @@
 
 use super::{AtomicU64, COPIED_AT_ONCE, Ordering};
 use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
-use std::{io, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
+use std::{io, ops::Range, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
 
 /// As `copy_nonoverlapping`.
 ///
@@ -56,8 +56,23 @@ impl Mapping {
     /// The file is at least `len` bytes and can't shrink (F_SEAL_SHRINK), or nothing beyond its end is touched:
     /// that would kill this process.
     pub unsafe fn of_file(fd: BorrowedFd<'_>, len: usize) -> io::Result<Arc<Self>> {
+        Self::map(fd, len, ProtFlags::READ | ProtFlags::WRITE)
+    }
+
+    /// As [`Mapping::of_file`], readable only: a write to it kills this process.
+    ///
+    /// # Errors
+    /// As mmap(2).
+    ///
+    /// # Safety
+    /// As there.
+    pub unsafe fn to_read(fd: BorrowedFd<'_>, len: usize) -> io::Result<Arc<Self>> {
+        Self::map(fd, len, ProtFlags::READ)
+    }
+
+    fn map(fd: BorrowedFd<'_>, len: usize, prot: ProtFlags) -> io::Result<Arc<Self>> {
         // SAFETY: a fresh mapping at an address of the kernel's choice overlaps nothing.
-        let start = unsafe { mmap(std::ptr::null_mut(), len, ProtFlags::READ | ProtFlags::WRITE, MapFlags::SHARED, fd, 0)? };
+        let start = unsafe { mmap(std::ptr::null_mut(), len, prot, MapFlags::SHARED, fd, 0)? };
         Ok(Arc::new(Self { start: NonNull::new(start.cast()).ok_or(io::ErrorKind::OutOfMemory)?, len }))
     }
 
@@ -92,12 +107,14 @@ impl Mapping {
         Ok(())
     }
 
-    /// Has the kernel find memory for the first `len` bytes: without it a touch kills this process.
+    /// Has the kernel find memory for a part of it, which is to be written, or read only: without it a touch kills this process.
     ///
     /// # Errors
     /// There is none.
-    pub fn populate(&self, len: usize) -> io::Result<()> {
-        super::pages::populate(self.start.as_ptr().addr(), len.min(self.len), true).map_err(|_| io::ErrorKind::OutOfMemory.into())
+    pub fn populate(&self, part: Range<usize>, write: bool) -> io::Result<()> {
+        let (start, end) = (part.start.min(self.len), part.end.min(self.len));
+        super::pages::populate(self.start.as_ptr().addr() + start, end.saturating_sub(start), write)
+            .map_err(|_| io::ErrorKind::OutOfMemory.into())
     }
 
     /// The object of type `T` at `offset`, or None if it doesn't lie in the mapping, aligned.

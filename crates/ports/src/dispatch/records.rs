@@ -54,7 +54,7 @@ impl Inner {
                 Ok(None) => return Dispatched::Dry,
                 Ok(Some(record)) if taken(self, &record) => return Dispatched::Delivered,
                 Ok(Some(record)) => self.take_record(number, &record),
-                Err(corrupt) => Err(corrupt),
+                Err(corrupt) => self.open_area(number, corrupt),
             };
             self.make_upcalls();
             match done {
@@ -66,6 +66,22 @@ impl Inner {
                 }
             }
         }
+    }
+
+    /// There is no record, but `corrupt` at the front. At a ring whose area has yet to come that is the first record. False if there is no descriptor
+    /// for the area's file now.
+    #[cold]
+    fn open_area(&mut self, number: LineId, corrupt: Corrupt) -> Result<bool, Corrupt> {
+        let line = self.line(number)?;
+        if !line.segment.awaits_area() {
+            return Err(corrupt);
+        }
+        if !line.ended && !objects::can_open(&line.bell, 1) {
+            line.blocked = true;
+            self.retry_later(Deferred::Stir(number));
+            return Ok(false);
+        }
+        line.take_area().map(|()| true)
     }
 
     fn line(&mut self, number: LineId) -> Result<&mut Line, Corrupt> {

@@ -2,6 +2,7 @@
 
 use super::Inner;
 use crate::{
+    line::Line,
     routes::{
         Deferred,
         send::{Refused, Unsent},
@@ -25,7 +26,8 @@ impl Inner {
     /// Tries records again whose descriptors the kernel would not queue. No bell tells when it would.
     #[cold]
     fn retry_refused(&mut self) {
-        let waiting = self.lines.iter().filter(|(_, line)| !line.backlog.is_empty()).map(|(number, _)| number);
+        let waits = |line: &Line| !line.backlog.is_empty() || line.area.is_some();
+        let waiting = self.lines.iter().filter(|(_, line)| waits(line)).map(|(number, _)| number);
         let waiting: Vec<LineId> = waiting.collect();
         waiting.into_iter().for_each(|number| self.retry_later(Deferred::Stir(number)));
     }

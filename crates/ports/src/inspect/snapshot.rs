@@ -182,7 +182,7 @@ impl Inner {
     }
 
     fn line_of(&self, number: LineId, line: &crate::line::Line) -> Line {
-        let ring = line.segment.rx.size() as u64;
+        let ring = line.segment.tx.size() as u64;
         Line {
             line: number.index,
             role: if line.maker { Role::Maker } else { Role::Client },

@@ -74,6 +74,10 @@ pub struct Line {
     pub tx: TxCursor,
     /// How far can be written without a look at the ring: see [`Ring::known_free`].
     known_free: u64,
+    /// Where a record of this end's begins, at or before the one that the other end reads next. From there on nothing is written over.
+    pub(super) passed: u64,
+    /// The file of the ring that this end writes, until the other end is sent it.
+    pub area: Option<OutFd>,
     /// The reading position.
     pub rx: RxCursor,
     /// Bells, and the news of the other end's death.
@@ -181,12 +185,13 @@ impl Line {
         [account, out]: [Arc<Account>; 2],
     ) -> io::Result<Self> {
         let (ours, theirs) = segment.tables(TABLE).ok_or(io::ErrorKind::InvalidInput)?;
-        segment.keep_from_children()?;
         Ok(Self {
             segment,
             credit: Credit::new(ours, theirs),
             tx: TxCursor::default(),
             known_free: 0,
+            passed: 0,
+            area: None,
             rx: RxCursor::default(),
             bell,
             fd_socket,
@@ -301,7 +306,11 @@ impl Line {
     /// As [`Line::fits`], where that is not known.
     #[inline(never)]
     fn fits_now(&mut self, len: usize) -> Result<bool, Stall> {
+        if !self.send_area()? {
+            return Ok(false);
+        }
         let free = self.segment.tx.free(&mut self.tx, len)?;
+        self.pass_taken()?;
         self.known_free = self.segment.tx.known_free(&self.tx);
         if free >= len {
             return Ok(true);

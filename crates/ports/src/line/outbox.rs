@@ -9,7 +9,7 @@ use crate::{
     wire::{RECORD, Record, kind},
 };
 use rustix::io::Errno;
-use slipway_fabric::Corrupt;
+use slipway_fabric::{Corrupt, descriptor::Reserved};
 use std::{
     os::fd::{AsFd, BorrowedFd},
     sync::Arc,
@@ -39,7 +39,7 @@ impl Line {
         if self.backlog.is_empty() && self.fits(len)? && (fds.is_empty() || self.send_fds(&fds, going, &mut sent)?) {
             self.segment.tx.fill_headed(&mut self.tx, record.words(), &[], parts[0], 0)?;
             if !parts[1].is_empty() {
-                self.segment.tx.fill(&mut self.tx, parts[1])?;
+                self.segment.tx.append(&mut self.tx, parts[1]);
             }
             self.show(slot, fds);
             return Ok(());
@@ -176,7 +176,7 @@ impl Line {
     }
 
     /// Sends the descriptors that are [going](Pending::going) from `sent` on, and counts them there. False if the socket takes no more of them now, or the kernel none.
-    fn send_fds(&mut self, fds: &[OutFd], [ahead, going]: [usize; 2], sent: &mut usize) -> Result<bool, Stall> {
+    fn send_fds(&self, fds: &[OutFd], [ahead, going]: [usize; 2], sent: &mut usize) -> Result<bool, Stall> {
         let (ahead, others) = fds[..going].split_at(ahead.min(going));
         let mut end = 0;
         for some in ahead.chunks(objects::FD_BATCH).chain(others.chunks(objects::FD_BATCH)) {
@@ -200,21 +200,66 @@ impl Line {
         Ok(true)
     }
 
+    /// Sends the file of the ring that this end writes, ahead of the first record. False if the socket can't take it now.
+    pub(super) fn send_area(&mut self) -> Result<bool, Stall> {
+        if let Some(area) = self.area.clone() {
+            if !self.send_fds(&[area], [1, 1], &mut 0)? {
+                return Ok(false);
+            }
+            self.area = None;
+        }
+        Ok(true)
+    }
+
+    /// Takes the file of the ring that this end reads, which lies ahead of the first record.
+    ///
+    /// # Errors
+    /// It does not lie there, or is not what it should be.
+    pub fn take_area(&mut self) -> Result<(), Corrupt> {
+        let wrong = || Corrupt { what: "file of a ring" };
+        let (mut count, mut files) = ([0; 1], Vec::<Reserved>::new());
+        let len = objects::receive(self.fd_socket.as_fd(), &mut count, &mut files).map_err(|_| wrong())?;
+        let file = files.first().filter(|_| (len, count, files.len()) == (1, [1], 1)).ok_or_else(wrong)?;
+        self.segment.open_area(file.as_fd()).map_err(|_| wrong())
+    }
+
+    /// Goes on behind the records that the other end has taken, by its cursor as it was last seen: they may be written over from now on. That
+    /// cursor is its word. Where records begin is not: there could be bytes in the middle of a message that look like another.
+    ///
+    /// # Errors
+    /// The cursor is in the middle of a record.
+    pub(super) fn pass_taken(&mut self) -> Result<(), Corrupt> {
+        self.passed = self.first_of_area();
+        while self.passed < self.tx.head_seen {
+            self.passed += self.record_at(self.passed).1;
+        }
+        if self.passed == self.tx.head_seen { Ok(()) } else { Err(Corrupt { what: "read cursor" }) }
+    }
+
+    /// Where the first record that is known to be whole in the area begins. An area begins anew with a record.
+    fn first_of_area(&self) -> u64 {
+        self.passed.max(self.tx.base)
+    }
+
+    /// A record that this end has written, and its length.
+    fn record_at(&self, at: u64) -> (Record, u64) {
+        let record = Record::from_words(self.segment.tx.recall_words(&self.tx, at));
+        (record, RECORD as u64 + u64::from(record.body) + u64::from(record.items))
+    }
+
     /// The messages to a slot that lie in the ring from position `from` on, read back out of it with their
-    /// descriptors, and those that wait for room. The other end can write to the ring: what is read there is its word.
+    /// descriptors, and those that wait for room. The other end can't write there (before Linux 5.1 it can, and what is read is its word); where it
+    /// is, is its word: what begins before that counts as taken.
     pub fn read_back(&self, slot: u32, from: u64) -> Vec<(Vec<u8>, Vec<OutFd>)> {
         let mut found = Vec::new();
-        let mut at = from;
+        let mut at = self.first_of_area();
         while at < self.tx.tail {
-            let mut head = [0; RECORD];
-            self.segment.tx.recall(&self.tx, at, &mut head);
-            let record: Record = zerocopy::transmute!(head);
-            let len = RECORD as u64 + u64::from(record.body) + u64::from(record.items);
+            let (record, len) = self.record_at(at);
             if len > self.tx.tail - at {
                 break;
             }
             at += len;
-            if record.kind == kind::MESSAGE && record.target == slot {
+            if at - len >= from && record.kind == kind::MESSAGE && record.target == slot {
                 let mut bytes = vec![0; len as usize];
                 self.segment.tx.recall(&self.tx, at - len, &mut bytes);
                 let fds = self.kept.iter().find(|kept| kept.end == at).map(|kept| kept.fds.clone()).unwrap_or_default();

@@ -2,13 +2,13 @@
 
 use super::{
     Deferred, Routes, Upcall,
-    attach::{Attach, errno, is_shortage},
+    attach::{Attach, REQUEST_FDS, errno, is_shortage},
     corrupt,
     trust::{Ask, MAGIC},
 };
 use crate::{
     account::{Account, Charge},
-    line::{InSlot, Line, Peer, REFUSED, RING},
+    line::{InSlot, Line, OutFd, Peer, REFUSED, RING},
     objects::{self, Request},
     state::{LineId, PortId},
 };
@@ -32,7 +32,7 @@ impl Routes {
         for _ in 0..REQUESTS {
             let Some(exported) = self.exported(port) else { return };
             // What is received without a place for its descriptors is lost, and its sender's first message with it.
-            if !objects::can_open(&exported.r, 3) {
+            if !objects::can_open(&exported.r, REQUEST_FDS) {
                 self.mute(port);
                 return self.retry_later(Deferred::Accept(port));
             }
@@ -69,12 +69,12 @@ impl Routes {
     /// Takes one line. What is wrong with it is the other end's loss: it sees the sockets close. If it is resources that
     /// lack, it is told.
     fn accept_line_or_refuse(&mut self, port: PortId, request: Attach, fds: Vec<Reserved>, sender: Option<Credentials>) {
-        let Ok([file, bell, fd_socket]) = <[Reserved; 3]>::try_from(fds) else { return };
+        let Ok([control, area, bell, fd_socket]) = <[Reserved; REQUEST_FDS]>::try_from(fds) else { return };
         if !objects::is_socket(&bell) {
             return;
         }
         let Ok(copy) = rustix::io::fcntl_dupfd_cloexec(&bell, 0) else { return };
-        let short = match self.accept_line(port, request, [file, bell, fd_socket], sender) {
+        let short = match self.accept_line(port, request, [control, area, bell, fd_socket], sender) {
             Ok(()) => false,
             Err(error) => is_shortage(errno(&error)) || error.kind() == io::ErrorKind::QuotaExceeded,
         };
@@ -87,7 +87,7 @@ impl Routes {
         &mut self,
         port: PortId,
         request: Attach,
-        [file, bell, fd_socket]: [Reserved; 3],
+        [control, area, bell, fd_socket]: [Reserved; REQUEST_FDS],
         sender: Option<Credentials>,
     ) -> io::Result<()> {
         let sockets = [&bell, &fd_socket].into_iter().all(objects::leads_to_a_port);
@@ -103,9 +103,10 @@ impl Routes {
             return Ok(());
         }
         let account = self.ledger.of(sender);
-        let charge = self.charge_line(&account).ok_or(io::ErrorKind::QuotaExceeded)?;
-        let segment = Segment::open_with(file.as_fd(), TABLE, request.ring as usize)?;
+        let [charge, of_file] = self.charge_line(&account).ok_or(io::ErrorKind::QuotaExceeded)?;
+        let (segment, file) = Segment::open_apart(control.as_fd(), area.as_fd(), TABLE, request.ring as usize)?;
         let mut line = Line::new(segment, bell, fd_socket, false, [account, self.ledger.apart()])?;
+        line.area = Some(OutFd(Arc::new(Reserved::new(file)?.with(Box::new(of_file)))));
         line.charge = Some(charge);
         if let Some(sender) = sender {
             line.peer = Peer { pid: sender.pid.map_or(0, |pid| pid as i32), uid: sender.uid, gid: sender.gid, ..line.peer };
@@ -123,14 +124,14 @@ impl Routes {
         Ok(())
     }
 
-    /// Charges a line to the process that made it. Where too little is left for another, lines whose makers are gone
+    /// Charges a line to the process that made it, and the file of its ring that this end writes. Where too little is left for another, lines whose makers are gone
     /// are ended: an honest process takes its lines with it. The next request finds their room.
-    fn charge_line(&mut self, account: &Arc<Account>) -> Option<Charge> {
+    fn charge_line(&mut self, account: &Arc<Account>) -> Option<[Charge; 2]> {
         let its = self.lines.iter().filter(|(_, line)| !line.maker && Arc::ptr_eq(&line.account, account));
         if its.count() >= LINES_PER_PEER {
             return None;
         }
-        let charge = account.take(2, 0);
+        let charge = account.take(2, 0).and_then(|line| Some([line, account.take(1, 0)?]));
         if charge.is_none() {
             let gone = |line: &Line| {
                 !line.maker && Pid::from_raw(line.peer.pid).is_some_and(|pid| test_kill_process(pid) == Err(Errno::SRCH))

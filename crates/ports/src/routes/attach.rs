@@ -18,7 +18,8 @@ use std::{
 };
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-/// The request that goes through a port's sending end. Its descriptors: the segment, the bell, the socket for descriptors.
+/// The request that goes through a port's sending end. Its descriptors: the segment's file that both ends write, the file of the ring that the maker
+/// writes, the bell, the socket for descriptors.
 #[derive(Debug, Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct Attach {
@@ -27,6 +28,9 @@ pub(super) struct Attach {
     /// The size of each ring in bytes.
     pub ring: u32,
 }
+
+/// How many descriptors go with an [`Attach`].
+pub(super) const REQUEST_FDS: usize = 4;
 
 /// Whether an error is for want of something that may be there again in a moment.
 pub(crate) fn is_shortage(error: Errno) -> bool {
@@ -57,8 +61,7 @@ impl Routes {
         self.start_watcher().map_err(|e| errno(&e))?;
         let made = make_line(&self.ledger).map_err(|e| errno(&e))?;
         let request = Attach { magic: MAGIC, ring: RING as u32 };
-        let fds = [made.file.as_fd(), made.theirs.0.as_fd(), made.theirs.1.as_fd()];
-        objects::send((*s).as_fd(), &[request.as_bytes()], &fds)?;
+        objects::send((*s).as_fd(), &[request.as_bytes()], &made.theirs.each_ref().map(AsFd::as_fd))?;
         let mut line = made.line;
         line.through = self.remote(port).map_or(0, |remote| remote.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
@@ -120,12 +123,12 @@ impl Routes {
 
 struct Made {
     line: Line,
-    file: OwnedFd,
-    theirs: (OwnedFd, OwnedFd),
+    /// What goes with the request.
+    theirs: [OwnedFd; REQUEST_FDS],
 }
 
 fn make_line(ledger: &Ledger) -> io::Result<Made> {
-    let (segment, file) = Segment::create_with(TABLE, RING)?;
+    let (segment, [control, area]) = Segment::create_apart(TABLE, RING)?;
     // The flag may be down until a reader sleeps: the request itself is the first bell.
     segment.rx.disarm_reader();
     let (bell, their_bell) = objects::socket_pair()?;
@@ -133,5 +136,5 @@ fn make_line(ledger: &Ledger) -> io::Result<Made> {
     let mut line = Line::new(segment, Reserved::new(bell)?, Reserved::new(fd_socket)?, true, [ledger.apart(), ledger.apart()])?;
     line.client_bell = objects::identity(&their_bell)?;
     line.peer.bell = line.client_bell;
-    Ok(Made { line, file, theirs: (their_bell, their_fd_socket) })
+    Ok(Made { line, theirs: [control, area, their_bell, their_fd_socket] })
 }

@@ -173,8 +173,8 @@ impl Routes {
         Ok(self.send_right_to(port))
     }
 
-    /// A number on the line, in its writer's view: the right that the writer had sent. The numbers were read back from memory
-    /// that the other end can write, so they stand for nothing but what that end was given.
+    /// A number on the line, in its writer's view: the right that the writer had sent. The other end may have used or given back since what it was
+    /// given with a message that it never took, so the numbers stand for nothing but what that end was given.
     fn reclaim_numbered(&mut self, id: LineId, right: ParsedRight) -> Right {
         match right {
             // The other end gives back what it was given with the message that it never took; this is another right.

@@ -127,8 +127,8 @@ mod tests {
         let (s, r) = objects::socket_pair().expect("sockets");
         let held = inner.import_send(reserved(s), reserved(objects::holder_pipe().expect("a pipe").1));
         let Ok(Right::Send(port)) = held else { panic!("a right") };
-        let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
-        let owner = Segment::open_with(file.as_fd(), TABLE, RING).expect("the same");
+        let (segment, [control, area]) = Segment::create_apart(TABLE, RING).expect("a segment");
+        let (owner, file) = Segment::open_apart(control.as_fd(), area.as_fd(), TABLE, RING).expect("the same");
         let owners = owner.tables(TABLE).map(|(ours, theirs)| Credit::new(ours, theirs)).expect("tables");
         let ((bell, _bell), (fds, owners_fds)) =
             (objects::socket_pair().expect("sockets"), objects::socket_pair().expect("sockets"));
@@ -155,7 +155,9 @@ mod tests {
         owners.close(0, &RxCount::default(), Closed::Moved);
         let moved = Record { kind: kind::MOVED, target: 0, fds: 1, ..Record::default() };
         let (pipe, write) = objects::holder_pipe().expect("a pipe");
-        objects::send(owners_fds.as_fd(), &[&[1]], &[write.as_fd()]).expect("room");
+        for fd in [file.as_fd(), write.as_fd()] {
+            objects::send(owners_fds.as_fd(), &[&[1]], &[fd]).expect("room");
+        }
         drop(write);
         let mut tx = TxCursor::default();
         owner.tx.fill_headed(&mut tx, moved.words(), &[], &[], 0).expect("room");
@@ -166,7 +168,7 @@ mod tests {
         inner.line_stirs(number);
         assert!(owners.is_seen(0), "it lives, and takes back what it can");
         let request = objects::receive_request(r.as_fd()).expect("a request");
-        assert_eq!(request.fds.len(), 3, "a line for what it took back");
+        assert_eq!(request.fds.len(), 4, "a line for what it took back");
         inner.settle();
         drop(inner);
         assert!(objects::hung_up(&pipe));

@@ -45,7 +45,7 @@ const ATTACKS: [Attack; 6] = [
     |line, _, socket| {
         let (port, (a, _b)) = (Port::new(), objects::socket_pair().expect("sockets"));
         let request = [0x534d_0007u32, 512 << 10];
-        objects::send(port.s.as_fd(), &[request.as_bytes()], &[a.as_fd(), socket.as_fd(), a.as_fd()]).expect("room");
+        objects::send(port.s.as_fd(), &[request.as_bytes()], &[a.as_fd(), a.as_fd(), socket.as_fd(), a.as_fd()]).expect("room");
         drop(socket);
         let (record, mut rest) = one_right(message(0), types::PORT_RECEIVE, right(form::RECEIVE, 0));
         rest.resize(rest.len() + size_of::<Luggage>(), 0);

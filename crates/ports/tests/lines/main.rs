@@ -11,6 +11,7 @@ mod remembered;
 mod reuse;
 #[path = "../support/mod.rs"]
 mod support;
+mod taken_back;
 
 use rustix::io::Errno;
 use slipway_fabric::{

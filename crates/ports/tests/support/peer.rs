@@ -15,7 +15,7 @@ use slipway_fabric::{
     descriptor::Reserved,
     ring::{RxCursor, TxCursor},
     segment::Segment,
-    sync::{AtomicU32, Mapping, Ordering::SeqCst, Shared, Zeroed},
+    sync::{AtomicU32, Bytes, Mapping, Ordering::SeqCst, Shared, Zeroed},
 };
 use slipway_ports::{
     abi::{Code, types},
@@ -29,12 +29,12 @@ use zerocopy::{FromBytes, IntoBytes};
 
 /// The request that makes a line: the protocol's name and version, and the size of a ring.
 const ATTACH: [u32; 2] = [0x534d_0007, RING as u32];
-/// All of a segment.
-const SEGMENT: usize = 4096 + 2 * TABLE + 2 * RING;
+/// What both ends write of a segment.
+const CONTROL: usize = 4096 + 2 * TABLE;
 
-/// The segment as words.
+/// That as words.
 #[repr(C)]
-struct Words([AtomicU32; SEGMENT / 4]);
+struct Words([AtomicU32; CONTROL / 4]);
 
 // SAFETY: atomics of integers only.
 unsafe impl Zeroed for Words {}
@@ -83,8 +83,10 @@ pub struct Line {
     rx: RxCursor,
     pub bell: OwnedFd,
     pub fd_socket: OwnedFd,
-    /// The segment's file.
-    pub file: OwnedFd,
+    /// The maker's files: of what both ends write, and of the ring that it writes.
+    pub files: [OwnedFd; 2],
+    /// The file of the ring that the other end writes, if this end is the maker and has it.
+    theirs: Option<OwnedFd>,
 }
 
 fn pair() -> (OwnedFd, OwnedFd) {
@@ -92,9 +94,9 @@ fn pair() -> (OwnedFd, OwnedFd) {
 }
 
 impl Line {
-    fn over(segment: Segment, file: BorrowedFd<'_>, bell: OwnedFd, fd_socket: OwnedFd) -> Self {
-        // SAFETY: it is a segment of this size.
-        let words = unsafe { Mapping::of_file(file, SEGMENT) }.expect("a mapping").view(0).expect("all of it");
+    fn over(segment: Segment, files: [OwnedFd; 2], bell: OwnedFd, fd_socket: OwnedFd) -> Self {
+        // SAFETY: it is a file of this size.
+        let words = unsafe { Mapping::of_file(files[0].as_fd(), CONTROL) }.expect("a mapping").view(0).expect("all of it");
         let (ours, theirs) = segment.tables(TABLE).expect("tables");
         Self {
             segment,
@@ -104,7 +106,8 @@ impl Line {
             rx: RxCursor::default(),
             bell,
             fd_socket,
-            file: file.try_clone_to_owned().expect("a copy"),
+            files,
+            theirs: None,
         }
     }
 
@@ -115,32 +118,32 @@ impl Line {
 
     /// As [`Line::make`], with these bells: ours and the other end's.
     pub fn make_with(s: impl AsFd, (bell, their_bell): (OwnedFd, OwnedFd)) -> Self {
-        let (segment, file) = Segment::create_with(TABLE, RING).expect("a segment");
+        let (segment, files) = Self::segment();
         segment.rx.disarm_reader();
         let (fd_socket, their_fd_socket) = pair();
-        let fds = [file.as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()];
+        let fds = [files[0].as_fd(), files[1].as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()];
         let sent = objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds);
         assert!(matches!(sent, Ok(()) | Err(rustix::io::Errno::AGAIN)), "{sent:?}");
-        Self::over(segment, file.as_fd(), bell, fd_socket)
+        Self::over(segment, files, bell, fd_socket)
     }
 
     /// As [`Line::make_with`], with a segment that is none of this line's.
-    pub fn make_over(s: impl AsFd, file: impl AsFd) -> (OwnedFd, OwnedFd) {
+    pub fn make_over(s: impl AsFd, files: &[OwnedFd; 2]) -> (OwnedFd, OwnedFd) {
         let ((bell, their_bell), (fd_socket, their_fd_socket)) = (pair(), pair());
-        Self::request(s, [file.as_fd(), their_bell.as_fd(), their_fd_socket.as_fd()]);
+        Self::request(s, files, [their_bell.as_fd(), their_fd_socket.as_fd()]);
         (bell, fd_socket)
     }
 
     /// Asks for a line with sockets that are somebody else's.
     pub fn attach_with(s: impl AsFd, bell: impl AsFd, fd_socket: impl AsFd) -> Segment {
-        let (segment, file) = Self::segment();
-        Self::request(s, [file.as_fd(), bell.as_fd(), fd_socket.as_fd()]);
+        let (segment, files) = Self::segment();
+        Self::request(s, &files, [bell.as_fd(), fd_socket.as_fd()]);
         segment
     }
 
-    /// A segment, and its file for the other end.
-    pub fn segment() -> (Segment, OwnedFd) {
-        Segment::create_with(TABLE, RING).expect("a segment")
+    /// A segment, and its files for the other end.
+    pub fn segment() -> (Segment, [OwnedFd; 2]) {
+        Segment::create_apart(TABLE, RING).expect("a segment")
     }
 
     /// Two connected sockets.
@@ -149,7 +152,8 @@ impl Line {
     }
 
     /// Asks for a line.
-    pub fn request(s: impl AsFd, fds: [BorrowedFd<'_>; 3]) {
+    pub fn request(s: impl AsFd, files: &[impl AsFd; 2], [bell, fd_socket]: [BorrowedFd<'_>; 2]) {
+        let fds = [files[0].as_fd(), files[1].as_fd(), bell, fd_socket];
         until("there is room", || objects::send(s.as_fd(), &[ATTACH.as_bytes()], &fds) != Err(rustix::io::Errno::AGAIN));
     }
 
@@ -158,9 +162,11 @@ impl Line {
         let mut bytes = [0; 64];
         let mut fds: Vec<Reserved> = Vec::new();
         until("a request for a line", || objects::receive(r.as_fd(), &mut bytes, &mut fds).is_ok_and(|n| n == 8));
-        let [file, bell, fd_socket] = <[Reserved; 3]>::try_from(fds).expect("three descriptors").map(Reserved::into_owned);
-        let segment = Segment::open_with(file.as_fd(), TABLE, RING).expect("a good segment");
-        Self::over(segment, file.as_fd(), bell, fd_socket)
+        let [control, area, bell, fd_socket] =
+            <[Reserved; 4]>::try_from(fds).expect("four descriptors").map(Reserved::into_owned);
+        let (segment, own) = Segment::open_apart(control.as_fd(), area.as_fd(), TABLE, RING).expect("a good segment");
+        objects::send(fd_socket.as_fd(), &[&[1]], &[own.as_fd()]).expect("room");
+        Self::over(segment, [control, area], bell, fd_socket)
     }
 
     /// Writes a record as it should be written, whatever it says; less than all of it if the ring is full.
@@ -220,7 +226,32 @@ impl Line {
 
     /// Whether a record has come.
     pub fn has_come(&mut self) -> bool {
+        if self.segment.awaits_area() && self.segment.rx.readable(0) {
+            let mut files: Vec<Reserved> = Vec::new();
+            objects::receive(self.fd_socket.as_fd(), &mut [0], &mut files).expect("the ring's file goes first");
+            self.segment.open_area(files[0].as_fd()).expect("a good area");
+            self.theirs = files.pop().map(Reserved::into_owned);
+        }
         self.segment.rx.available(&mut self.rx).is_ok_and(|n| n > 0)
+    }
+
+    /// The ring that the other end writes, to be written here.
+    pub fn map_theirs(&self) -> std::io::Result<Bytes> {
+        // SAFETY: the file is that large and sealed.
+        let mapping = unsafe { Mapping::of_file(self.theirs.as_ref().unwrap_or(&self.files[1]).as_fd(), RING) };
+        Ok(mapping?.bytes(0, RING).expect("all of it"))
+    }
+
+    /// How far ahead in what has come these bytes lie.
+    pub fn find(&mut self, bytes: &[u8]) -> usize {
+        let mut all = vec![0; self.segment.rx.available(&mut self.rx).expect("a good cursor")];
+        self.segment.rx.peek(&self.rx, 0, &mut all);
+        all.windows(bytes.len()).position(|some| some == bytes).expect("they lie there")
+    }
+
+    /// Says that it has taken so much.
+    pub fn claim_taken(&mut self, bytes: usize) {
+        self.segment.rx.release(&mut self.rx, bytes);
     }
 
     /// Waits for a record: its head, what follows, and descriptors.
@@ -253,9 +284,12 @@ impl Line {
         objects::hung_up(&self.bell)
     }
 
-    /// Stores a word anywhere in the segment.
+    /// Stores a word anywhere in what this end can write of the segment.
     pub fn scribble(&self, at: usize, value: u32) {
-        self.words.0[at % (SEGMENT / 4)].store(value, SeqCst);
+        match (at % ((CONTROL + RING) / 4)).checked_sub(CONTROL / 4) {
+            None => self.words.0[at % ((CONTROL + RING) / 4)].store(value, SeqCst),
+            Some(at) => self.segment.tx.append(&mut TxCursor { tail: 4 * at as u64, ..self.tx }, value.as_bytes()),
+        }
     }
 
     /// Where the word lies that the other end's reader sleeps on.
