@@ -187,6 +187,9 @@ fn a_right_whose_port_was_falsely_said_to_be_dead_is_forgotten() {
     let mut taker = Taker::new(&door);
     taker.passes(&[name], item::QUEUED, &[], 2);
     taker.remembers(&[name], &[0]);
+    // A right to it that waits in a message keeps what is known of it.
+    let waits = Msg::new(7, (receive_right(), types::MAKE_SEND), (0, 0)).ports(types::COPY_SEND, &[name]);
+    assert_eq!(send(&waits), Code::SUCCESS);
     giver.credit.close(1, &RxCount::default(), Closed::Dead);
     giver.ring();
     tools::until("the port is dead", || is_dead(name));
