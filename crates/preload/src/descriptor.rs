@@ -48,7 +48,10 @@ unsafe extern "C" fn close_range(first: c_uint, last: c_uint, flags: c_int) -> c
     let mut slots = Vec::new();
     if flags & libc::CLOSE_RANGE_CLOEXEC as c_int == 0 {
         shield(
-            || slots.extend(table::used().filter(|fd| (first..=last).contains(&(*fd as c_uint))).filter_map(table::forget)),
+            || {
+                table::share_some(first, last);
+                slots.extend(table::used().filter(|fd| (first..=last).contains(&(*fd as c_uint))).filter_map(table::forget));
+            },
             || {},
         );
     }
@@ -76,8 +79,11 @@ unsafe extern "C" fn closefrom(first: c_int) {
 }
 
 fn copied(old: c_int, new: c_int) -> c_int {
-    if new >= 0 && old != new && table::is_used(old) {
-        shield(|| table::duplicate(old, new), || {});
+    if new >= 0 && old != new {
+        table::share(old);
+        if table::is_used(old) {
+            shield(|| table::duplicate(old, new), || {});
+        }
     }
     new
 }

@@ -3,6 +3,7 @@
 use crate::{
     connect::{adopt, may_connect},
     kernel::Waiting,
+    process::watch_forks,
     real::{fail, last_error, real, shield},
     room::made,
     table::{self, Found, Slot},
@@ -37,8 +38,9 @@ fn set_of(epfd: c_int) -> Option<Arc<EpollSet>> {
 fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
     set_of(epfd).or_else(|| {
         let set = EpollSet::new(epfd).ok()?;
+        let shared = table::is_shared_set(epfd);
         let put = table::put(epfd, Slot::Set(Arc::clone(&set)));
-        if UNSEEN.may_wait() {
+        if shared || UNSEEN.may_wait() {
             set.expose();
         }
         put.then_some(set)
@@ -49,6 +51,8 @@ fn set_or_new(epfd: c_int) -> Option<Arc<EpollSet>> {
 fn created(epfd: c_int) -> c_int {
     if epfd >= 0 {
         shield(|| table::forget(epfd), || None);
+        table::note_own_set(epfd);
+        watch_forks();
     }
     epfd
 }

@@ -223,6 +223,7 @@ fn give_back_passed(passed: &[RawFd]) {
         match table::get(*fd).as_deref() {
             Some(Slot::Stream(stream)) if !stream.is_plain() => table::give_back(*fd, stream),
             Some(Slot::Set(set)) => set.expose(),
+            None => table::share(*fd),
             _ => {}
         }
     }

@@ -40,6 +40,7 @@ pub fn watch_forks() {
 extern "C" fn before_fork() {
     shield(
         || {
+            table::share_all();
             table::each(|slot| match slot {
                 Slot::Stream(stream) => stream.before_fork(),
                 Slot::Listener(hub) => hub.before_fork(),
@@ -116,6 +117,7 @@ fn before_exec() {
     release_inherited();
     shield(
         || {
+            table::share_all();
             table::each(|slot| match slot {
                 Slot::Stream(stream) => stream.before_exec(),
                 Slot::Listener(hub) => hub.before_exec(),

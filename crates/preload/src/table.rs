@@ -13,6 +13,7 @@ use slipway_transport::{
     wait::Ours,
 };
 use std::{
+    ffi::c_uint,
     os::fd::{BorrowedFd, RawFd},
     sync::Arc,
 };
@@ -43,6 +44,8 @@ static HIGHEST: AtomicU32 = AtomicU32::new(0);
 const TAKEN: u8 = 1;
 /// In `USED`: it has none, and it is known that it needs none until it is closed.
 const KNOWN: u8 = 2;
+/// It is an epoll set without a slot, which this process made, and nobody else has a descriptor of.
+const OWN_SET: u8 = 3;
 
 /// Whether `fd` has a slot.
 #[inline]
@@ -52,7 +55,8 @@ pub fn is_used(fd: RawFd) -> bool {
 
 /// Whether this is the first look at `fd`, which has no slot, since it was opened.
 pub fn look(fd: RawFd) -> bool {
-    USED.get(fd as usize).is_some_and(|used| used.compare_exchange(0, KNOWN, Relaxed, Relaxed).is_ok())
+    let first = |used: u8| (used == 0 || used == OWN_SET).then_some(KNOWN);
+    USED.get(fd as usize).is_some_and(|used| used.fetch_update(Relaxed, Relaxed, first).is_ok())
 }
 
 /// What `fd` is, for the length of a call: found once and handed on.
@@ -147,6 +151,36 @@ pub fn forget(fd: RawFd) -> Option<Arc<Slot>> {
 pub fn leave(fd: RawFd) {
     forget(fd);
     look(fd);
+}
+
+/// `fd` is an epoll set that this process just made.
+pub fn note_own_set(fd: RawFd) {
+    if let Some(used) = USED.get(fd as usize) {
+        used.store(OWN_SET, Relaxed);
+        HIGHEST.fetch_max(fd as u32, Relaxed);
+    }
+}
+
+/// Whether others may have `fd`, an epoll set without a slot, as they may wait in it by another number or in another process.
+pub fn is_shared_set(fd: RawFd) -> bool {
+    USED.get(fd as usize).is_none_or(|used| used.load(Relaxed) != OWN_SET)
+}
+
+/// Others get descriptors of what `fd` is.
+pub fn share(fd: RawFd) {
+    if let Some(used) = USED.get(fd as usize) {
+        let _ = used.compare_exchange(OWN_SET, 0, Relaxed, Relaxed);
+    }
+}
+
+/// A child of this process gets all of its descriptors.
+pub fn share_all() {
+    share_some(0, c_uint::MAX);
+}
+
+/// Others may get descriptors of these, or they are closed.
+pub fn share_some(first: c_uint, last: c_uint) {
+    (first..=last.min(HIGHEST.load(Relaxed))).for_each(|fd| share(fd as RawFd));
 }
 
 /// `new` is now a duplicate of `old`.

@@ -44,26 +44,35 @@ fn a_wait_that_is_not_counted_hears_of_changes() {
     hooked_with(&[("SLIPWAY_X11_AFTER", NEVER)], || {
         let _step = Step::begin("an uncounted wait");
         let server = Server::listen();
-        for duplicate in [false, true] {
+        const BEGAN: &str = "began before the stream came";
+        const DUPLICATE: &str = "is by a duplicate";
+        for wait in [BEGAN, DUPLICATE, "is by a duplicate from before the stream came"] {
             let c = server.fresh_connection();
             let end = End::new(c.server);
             let add = || assert_eq!(end.control(EPOLL_CTL_ADD, EPOLLRDHUP as u32), 0);
-            let set = if duplicate {
-                add();
-                good(call!(dup(end.set))) as Fd
-            } else {
-                end.set
+            let duplicate = || good(call!(dup(end.set))) as Fd;
+            let set = match wait {
+                BEGAN => end.set,
+                DUPLICATE => {
+                    add();
+                    duplicate()
+                }
+                _ => {
+                    let set = duplicate();
+                    add();
+                    set
+                }
             };
             let waiter = Waiter::new();
             waiter.jobs.send((End { set, ..end }, How::Epoll)).expect("the thread waits");
             waiter.until_asleep();
-            if !duplicate {
+            if wait == BEGAN {
                 add();
             }
             write_all(c.client, b"there");
             assert_eq!(end.control(EPOLL_CTL_MOD, EPOLLIN as u32), 0);
             let answer = waiter.answers.recv_timeout(Duration::from_millis(PATIENCE as u64 + 2000));
-            assert_eq!(answer, Ok(Some(EPOLLIN as u32)), "duplicate: {duplicate}");
+            assert_eq!(answer, Ok(Some(EPOLLIN as u32)), "a wait that {wait}");
             assert_eq!(read_once(c.server, 10).bytes.len(), 5);
         }
     });
