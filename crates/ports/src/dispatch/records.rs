@@ -12,7 +12,7 @@ use crate::{
         parse::{self, Parsed},
     },
 };
-use slipway_fabric::{Corrupt, credit::Closed};
+use slipway_fabric::{Corrupt, credit::Closed, descriptor::Reserved};
 
 /// The error for descriptors that are not there: they never come if the other end is gone.
 const MISSING: Corrupt = Corrupt { what: "descriptors" };
@@ -76,6 +76,8 @@ impl Inner {
         if !line.segment.awaits_area() {
             return Err(corrupt);
         }
+        // Closed at once: it is no peer's, and its place is needed now.
+        drop(line.spare.take().filter(Reserved::is_open).map(Reserved::into_owned));
         if !line.ended && !objects::can_open(&line.bell, 1) {
             line.blocked = true;
             self.retry_later(Deferred::Stir(number));

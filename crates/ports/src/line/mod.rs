@@ -78,6 +78,9 @@ pub struct Line {
     pub(super) passed: u64,
     /// The file of the ring that this end writes, until the other end is sent it.
     pub area: Option<OutFd>,
+    /// As long as the file of the other ring has not come to the line's maker: a descriptor whose place that can take. A process that has used up
+    /// its descriptors since hears of what is sent to it.
+    pub spare: Option<Reserved>,
     /// The reading position.
     pub rx: RxCursor,
     /// Bells, and the news of the other end's death.
@@ -192,6 +195,7 @@ impl Line {
             known_free: 0,
             passed: 0,
             area: None,
+            spare: None,
             rx: RxCursor::default(),
             bell,
             fd_socket,

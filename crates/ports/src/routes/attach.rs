@@ -63,6 +63,8 @@ impl Routes {
         let request = Attach { magic: MAGIC, ring: RING as u32 };
         objects::send((*s).as_fd(), &[request.as_bytes()], &made.theirs.each_ref().map(AsFd::as_fd))?;
         let mut line = made.line;
+        let [_, own_area, ..] = made.theirs;
+        line.spare = Some(Reserved::new(own_area).map_err(|e| errno(&e))?);
         line.through = self.remote(port).map_or(0, |remote| remote.identity);
         let number = self.adopt_line(line).map_err(|e| errno(&e))?;
         if let Some(line) = self.lines.get_mut(number) {
