@@ -26,6 +26,12 @@ pub type Return = c_int;
 #[inline]
 pub(crate) fn routine(run: impl FnOnce() -> Result<(), Code>) -> Return {
     let _whole = Uncancelled::begin();
+    guarded_routine(run)
+}
+
+/// As [`routine`], for a call of which each step is one that the library's lock guards, or that begins an [`Uncancelled`] of its own.
+#[inline]
+pub(crate) fn guarded_routine(run: impl FnOnce() -> Result<(), Code>) -> Return {
     guarded(Code::FAILURE, || run().err().unwrap_or(Code::SUCCESS))
 }
 

@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
-    call::{Name, Out, Return, array, count, routine, task},
+    call::{Name, Out, Return, array, count, guarded_routine, routine, task},
     tasks::{ask, serve},
 };
 use slipway_ports::{abi::Code, pages, task::Task};
@@ -80,7 +80,7 @@ pub extern "C" fn mach_port_allocate_name(of: Name, right: u32, name: Name) -> R
 /// The result has a place.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn mach_port_allocate(of: Name, right: u32, name: *mut Name) -> Return {
-    routine(|| {
+    guarded_routine(|| {
         serve::begin();
         // SAFETY: the caller's promise.
         let name = unsafe { Out::new(name)? };
@@ -92,13 +92,13 @@ pub unsafe extern "C" fn mach_port_allocate(of: Name, right: u32, name: *mut Nam
 /// Destroys all rights of a name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_destroy(of: Name, name: Name) -> Return {
-    routine(|| ask::names(of, |task| task.destroy(name), |names| names.mach_port_destroy(name)))
+    guarded_routine(|| ask::names(of, |task| task.destroy(name), |names| names.mach_port_destroy(name)))
 }
 
 /// Gives up one user reference of a send right, send-once right or dead name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_deallocate(of: Name, name: Name) -> Return {
-    routine(|| ask::names(of, |task| task.deallocate(name), |names| names.mach_port_deallocate(name)))
+    guarded_routine(|| ask::names(of, |task| task.deallocate(name), |names| names.mach_port_deallocate(name)))
 }
 
 /// The user references of one right of a name.
@@ -118,14 +118,14 @@ pub unsafe extern "C" fn mach_port_get_refs(of: Name, name: Name, right: u32, re
 /// Changes the user references of one right of a name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_mod_refs(of: Name, name: Name, right: u32, delta: i32) -> Return {
-    routine(|| ask::names(of, |task| task.mod_refs(name, right, delta), |names| names.mach_port_mod_refs(name, right, delta)))
+    guarded_routine(|| ask::names(of, |task| task.mod_refs(name, right, delta), |names| names.mach_port_mod_refs(name, right, delta)))
 }
 
 /// A new port for replies; null if there is none.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_reply_port() -> Name {
     let mut name = 0;
-    routine(|| {
+    guarded_routine(|| {
         serve::begin();
         name = Task::current().reply_port()?;
         Ok::<(), Code>(())

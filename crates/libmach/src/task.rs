@@ -2,7 +2,7 @@
 #![allow(unsafe_code, reason = "functions that C calls, with pointers that C passes")]
 
 use crate::{
-    call::{Name, Out, Return, routine, shared},
+    call::{Name, Out, Return, guarded_routine, routine, shared},
     exceptions, procfs, suspend,
     tasks::{ask, serve},
 };
@@ -30,7 +30,12 @@ fn name_or_null(get: impl FnOnce() -> Name) -> Name {
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_task_self() -> Name {
     serve::begin();
-    name_or_null(|| Task::current().self_name())
+    let mut name = 0;
+    guarded_routine(|| {
+        name = Task::current().self_name();
+        Ok(())
+    });
+    name
 }
 
 /// The name that every task has for itself until it gives that name up or changes it: the first of a space.

@@ -3,6 +3,7 @@
 
 pub use crate::lock::{Guard, Process};
 use crate::{
+    cancellation::Uncancelled,
     dispatch::Inner,
     signals,
     state::{
@@ -107,6 +108,7 @@ impl Process {
 
     #[cold]
     fn start() -> &'static Self {
+        let _whole = Uncancelled::begin();
         START.call_once(|| {
             install([None, None], false);
             // SAFETY: the handlers are functions of this library, which is never unloaded (it has threads).

@@ -297,7 +297,9 @@ impl Task {
     /// `INVALID_NAME` if the name denotes nothing, `INVALID_RIGHT` if no send, send-once or dead-name right.
     pub fn deallocate(&self, name: u32) -> Result<(), Code> {
         let (mut guard, space) = (self.lock(), self.space());
-        if guard.plainly().drop_lone_right(space, name) { Ok(()) } else { guard.state.port_deallocate(space, name) }
+        // The state alone drops no descriptor here; what it leaves to do does so in the release.
+        let inner = guard.plainly();
+        if inner.drop_lone_right(space, name) { Ok(()) } else { inner.state.port_deallocate(space, name) }
     }
 
     /// `mach_port_get_refs`.

@@ -8,6 +8,7 @@ use slipway_mach::{
 };
 use slipway_ports::{
     abi::{Code, DEAD, NULL, kind, types},
+    cancellation::Uncancelled,
     task::Task,
 };
 use std::mem::ManuallyDrop;
@@ -41,6 +42,7 @@ pub(crate) fn elsewhere<T, S>(
     if !Task::current().leads_elsewhere(of) {
         return Err(code);
     }
+    let _whole = Uncancelled::begin();
     // The name stays the caller's.
     there(&ManuallyDrop::new(port(SendRight::from_name(own(), of)))).map_err(|error| error.code)
 }
