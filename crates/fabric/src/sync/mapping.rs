@@ -5,7 +5,10 @@
 #![allow(unsafe_code, clippy::disallowed_methods, reason = "the one place with raw shared memory")]
 
 use super::{AtomicU64, COPIED_AT_ONCE, Ordering};
-use rustix::mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap};
+use rustix::{
+    io::Errno,
+    mm::{Advice, MapFlags, ProtFlags, madvise, mmap, mmap_anonymous, munmap},
+};
 use std::{io, ops::Range, os::fd::BorrowedFd, ptr::NonNull, sync::Arc};
 
 /// As `copy_nonoverlapping`.
@@ -110,11 +113,11 @@ impl Mapping {
     /// Has the kernel find memory for a part of it, which is to be written, or read only: without it a touch kills this process.
     ///
     /// # Errors
-    /// There is none.
+    /// `ENOMEM`: there is none.
     pub fn populate(&self, part: Range<usize>, write: bool) -> io::Result<()> {
         let (start, end) = (part.start.min(self.len), part.end.min(self.len));
         super::pages::populate(self.start.as_ptr().addr() + start, end.saturating_sub(start), write)
-            .map_err(|_| io::ErrorKind::OutOfMemory.into())
+            .map_err(|_| Errno::NOMEM.into())
     }
 
     /// The object of type `T` at `offset`, or None if it doesn't lie in the mapping, aligned.
@@ -274,5 +277,25 @@ impl Bytes {
                 copy(self.start.as_ptr(), b.as_mut_ptr(), b.len());
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rustix::fs::{MemfdFlags, ftruncate, memfd_create};
+    use std::os::fd::AsFd;
+
+    /// By the errno a peer is told that it may ask again.
+    #[test]
+    fn memory_that_is_not_to_be_had_is_a_shortage() {
+        let file = memfd_create(c"test", MemfdFlags::CLOEXEC).expect("a file");
+        ftruncate(&file, 4096).expect("a size");
+        // SAFETY: the file is that large.
+        let mapping = unsafe { Mapping::to_read(file.as_fd(), 4096) }.expect("a mapping");
+        mapping.populate(0..4096, false).expect("memory to read");
+        // As where there is no memory: what can't be written.
+        let error = mapping.populate(0..4096, true).expect_err("no memory to write");
+        assert_eq!(Errno::from_io_error(&error), Some(Errno::NOMEM));
     }
 }
