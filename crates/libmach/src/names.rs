@@ -118,7 +118,9 @@ pub unsafe extern "C" fn mach_port_get_refs(of: Name, name: Name, right: u32, re
 /// Changes the user references of one right of a name.
 #[unsafe(no_mangle)]
 pub extern "C" fn mach_port_mod_refs(of: Name, name: Name, right: u32, delta: i32) -> Return {
-    guarded_routine(|| ask::names(of, |task| task.mod_refs(name, right, delta), |names| names.mach_port_mod_refs(name, right, delta)))
+    guarded_routine(|| {
+        ask::names(of, |task| task.mod_refs(name, right, delta), |names| names.mach_port_mod_refs(name, right, delta))
+    })
 }
 
 /// A new port for replies; null if there is none.

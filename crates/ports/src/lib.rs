@@ -20,6 +20,7 @@ mod at_end;
 pub mod attributes;
 pub mod cancellation;
 mod closer;
+mod descriptors;
 pub mod dialect;
 pub mod dispatch;
 pub mod exceptions;

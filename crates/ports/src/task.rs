@@ -1,7 +1,7 @@
 //! A task's calls: `mach_msg`, and the `mach_port_*` routines on its own space.
 
 use crate::{
-    abi::{Code, call::Status, kind, notify},
+    abi::{Code, call::Status, notify},
     dispatch::Inner,
     lock::{Guard, Process},
     msg::{self, Request, format::Format, header::Typed, pieces::Pieces},
@@ -10,13 +10,11 @@ use crate::{
         exception_ports::Whose,
         kernel::{Special, place},
         port::Kernel,
-        space::{Entry, Object},
+        space::Entry,
     },
     trap,
-    waiting::For,
 };
 use slipway_abi::call::TaskId;
-use std::{io, os::fd::OwnedFd};
 
 /// A task of this process: a space, and the calls on it. Copies stand for the same task.
 ///
@@ -446,74 +444,6 @@ impl Task {
             Code::RESOURCE_SHORTAGE
         })
     }
-
-    /// A descriptor that polls as readable while there may be a message at the port or set. It may be
-    /// readable without one: receive with a time-out of 0 until nothing comes.
-    ///
-    /// # Errors
-    /// `InvalidInput` if nothing can be received from the name; no descriptors are left.
-    pub fn pollable(&self, name: u32) -> io::Result<OwnedFd> {
-        let mut guard = self.lock();
-        let what = self.polled(&guard, name).ok_or(io::ErrorKind::InvalidInput)?;
-        guard.pollable(what)
-    }
-
-    /// Whether the descriptors that [`Self::pollable`] gave for the name are polled from here on. Those that are not cost nothing, and
-    /// tell nothing. False if there are none.
-    pub fn polls(&self, name: u32, on: bool) -> bool {
-        let mut guard = self.lock();
-        self.polled(&guard, name).is_some_and(|what| guard.polls(what, on))
-    }
-
-    fn polled(&self, guard: &Guard<'_>, name: u32) -> Option<For> {
-        match guard.state.space(self.space()).get(name)? {
-            Entry { object: Object::Set(set), .. } => Some(For::Set(*set)),
-            entry if entry.has(kind::RECEIVE) => entry.port().map(For::Port),
-            _ => None,
-        }
-    }
-
-    /// Takes a send right that came as two descriptors from outside of Mach, as the name server gives the first:
-    /// its name.
-    ///
-    /// # Errors
-    /// `InvalidData` if the descriptors stand for no send right; no descriptors or no names are left.
-    pub fn import(&self, sending: OwnedFd, holder: OwnedFd) -> io::Result<u32> {
-        use slipway_fabric::descriptor::Reserved;
-        let (s, t) = (Reserved::new(sending)?, Reserved::new(holder)?);
-        let mut guard = self.lock();
-        let inner = &mut *guard;
-        let right = inner.import_send(s, t).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-        inner.state.copyout(self.space(), right).map_err(|right| {
-            inner.state.destroy_right(right);
-            io::ErrorKind::OutOfMemory.into()
-        })
-    }
-
-    /// The descriptors that stand for a send right to the port that `name` receives from, for [`Task::import`] in
-    /// another process. Each export counts as a sender while its descriptors are open.
-    ///
-    /// # Errors
-    /// `InvalidInput` if the name has no receive right; no descriptors are left.
-    pub fn export(&self, name: u32) -> io::Result<(OwnedFd, OwnedFd)> {
-        let mut guard = self.lock();
-        let port = guard.own_port(self.space(), name).ok_or(io::ErrorKind::InvalidInput)?;
-        if let Some(local) = guard.state.port_mut(port).local_mut() {
-            local.mscount = local.mscount.wrapping_add(1);
-        }
-        let (s, t) = guard.export_pair(port)?;
-        Ok((rustix::io::fcntl_dupfd_cloexec(&*s, 0)?, rustix::io::fcntl_dupfd_cloexec(&*t, 0)?))
-    }
-}
-
-impl Task {
-    /// How many pipes tell of holders elsewhere of a send right to the port that `name` receives from.
-    pub fn holders(&self, name: u32) -> usize {
-        let mut guard = self.lock();
-        let Some(port) = guard.own_port(self.space(), name) else { return 0 };
-        guard.refresh_senders(port);
-        guard.exported(port).map_or(0, |exported| exported.watches.len())
-    }
 }
 
 impl From<Task> for TaskId {
@@ -555,23 +485,7 @@ impl Default for Task {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::abi::{right, types};
-
-    /// Of a port that died a dead name may be left for as long as its holder likes.
-    #[test]
-    fn a_port_that_died_is_polled_no_more() {
-        let task = Task::new();
-        let polled = |task: Task| task.lock().waiting.pollables.len();
-        let before = polled(task);
-        for _ in 0..10 {
-            let port = task.allocate(right::RECEIVE).expect("a port");
-            task.insert_right(port, task, port, types::MAKE_SEND).expect("a send right");
-            task.pollable(port).expect("a descriptor");
-            task.mod_refs(port, right::RECEIVE, -1).expect("dead");
-        }
-        assert_eq!(polled(task), before);
-        task.terminate();
-    }
+    use crate::abi::kind;
 
     #[test]
     fn a_tasks_port_dies_with_it() {

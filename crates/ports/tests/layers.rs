@@ -29,7 +29,10 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("messages", &["msg/"]),
     ("calls in place of messages", &["trap/"]),
     ("the process", &["process.rs"]),
-    ("tasks", &["task.rs", "special.rs", "exceptions.rs", "traps.rs", "attributes.rs", "lending.rs", "semaphores.rs"]),
+    (
+        "tasks",
+        &["task.rs", "descriptors.rs", "special.rs", "exceptions.rs", "traps.rs", "attributes.rs", "lending.rs", "semaphores.rs"],
+    ),
 ];
 
 fn layer(file: &str) -> Option<usize> {
