@@ -33,12 +33,20 @@ impl TreePath {
     /// The name in this directory.
     #[must_use]
     pub fn join(&self, name: &[u8]) -> Self {
-        let mut bytes = Vec::with_capacity(self.0.len() + 1 + name.len());
+        self.join_all(std::iter::once(name))
+    }
+
+    /// The name that these components lead to from this directory, one after the other.
+    #[must_use]
+    pub fn join_all<'a>(&self, names: impl Iterator<Item = &'a [u8]> + Clone) -> Self {
+        let mut bytes = Vec::with_capacity(self.0.len() + names.clone().map(|name| 1 + name.len()).sum::<usize>());
         bytes.extend_from_slice(&self.0);
-        if !bytes.is_empty() && !name.is_empty() {
-            bytes.push(b'/');
+        for name in names {
+            if !bytes.is_empty() && !name.is_empty() {
+                bytes.push(b'/');
+            }
+            bytes.extend_from_slice(name);
         }
-        bytes.extend_from_slice(name);
         Self(bytes)
     }
 

@@ -13,7 +13,8 @@ use rustix::{
     io::Errno,
     process::geteuid,
 };
-use std::{cell::RefCell, sync::Arc};
+
+use std::{borrow::Cow, cell::RefCell, sync::Arc};
 
 /// Rules for names.
 #[derive(Debug, Clone, Default)]
@@ -342,8 +343,8 @@ impl View {
         }
         let mut at = if path[0] == b'/' { TreePath::root() } else { start.clone() };
         let mut must_be_dir = false;
-        let mut rest: Vec<Vec<u8>> = Vec::new();
-        push(&mut rest, path, &mut must_be_dir);
+        let mut rest: Vec<Cow<'_, [u8]>> = Vec::new();
+        push(&mut rest, path, &mut must_be_dir, Cow::Borrowed);
         let mut followed = 0;
         if let Some(known) = self.scaffolded(&at, &rest) {
             rest.truncate(rest.len() + at.components().count() - known.components().count());
@@ -354,7 +355,7 @@ impl View {
         // A link lies ahead that the kernel was not to follow.
         let mut is_linked = false;
         while let Some(name) = rest.pop() {
-            match name.as_slice() {
+            match &*name {
                 b"." => continue,
                 b".." => {
                     at = at.parent();
@@ -406,7 +407,7 @@ impl View {
                         at = TreePath::root();
                     }
                     let mut ends_in_dir = false;
-                    push(&mut rest, &target, &mut ends_in_dir);
+                    push(&mut rest, &target, &mut ends_in_dir, owned);
                     must_be_dir |= is_last && ends_in_dir;
                 }
                 FileType::Directory if !is_last => {
@@ -427,14 +428,14 @@ impl View {
     /// EXDEV where it leads out; ELOOP if there are links in it and may not be; those of [`View::resolve`].
     pub fn resolve_within(&self, root: &TreePath, path: &[u8], no_links: bool, is_root: bool) -> Result<TreePath, Errno> {
         let mut at = root.clone();
-        let mut rest: Vec<Vec<u8>> = Vec::new();
-        push(&mut rest, path, &mut false);
+        let mut rest: Vec<Cow<'_, [u8]>> = Vec::new();
+        push(&mut rest, path, &mut false, Cow::Borrowed);
         let mut followed = 0;
         while let Some(name) = rest.pop() {
-            if name == b"." {
+            if *name == *b"." {
                 continue;
             }
-            if name == b".." {
+            if *name == *b".." {
                 match (at == *root, is_root) {
                     (true, false) if !root.is_root() || !no_links => return Err(Errno::XDEV),
                     (true, _) => {}
@@ -462,7 +463,7 @@ impl View {
                 }
                 at = root.clone();
             }
-            push(&mut rest, &target, &mut false);
+            push(&mut rest, &target, &mut false, owned);
         }
         Ok(at)
     }
@@ -487,11 +488,11 @@ impl View {
 
     /// The longest part of a path, without its last component, in which the layers have nothing but directories that show those of the
     /// host: where these are there, without links, one look at the last of them tells that of all.
-    fn scaffolded(&self, at: &TreePath, rest: &[Vec<u8>]) -> Option<TreePath> {
-        if rest.iter().any(|name| name == b"." || name == b".." || name.len() > NAME_MAX) {
+    fn scaffolded(&self, at: &TreePath, rest: &[Cow<'_, [u8]>]) -> Option<TreePath> {
+        if rest.iter().any(|name| matches!(&**name, b"." | b"..") || name.len() > NAME_MAX) {
             return None;
         }
-        let names: Vec<&[u8]> = at.components().chain(rest.iter().rev().map(Vec::as_slice)).collect();
+        let names: Vec<&[u8]> = at.components().chain(rest.iter().rev().map(AsRef::as_ref)).collect();
         let (names, started) = (names.split_last()?.1, at.components().count());
         // How far each layer has such directories, and whether it has something else there.
         let depths: Vec<(usize, bool)> = self.layers.iter().map(|layer| layer.tree.scaffold_depth(names)).collect();
@@ -501,21 +502,21 @@ impl View {
         if depth < 2 || depth < started {
             return None;
         }
-        let path = names[..depth].iter().fold(TreePath::root(), |path, name| path.join(name));
+        let path = TreePath::root().join_all(names[..depth].iter().copied());
         let is_ruled = self.is_hidden(&path) || self.is_through(&path);
         (!is_ruled && self.enter_on_host(&path).is_ok()).then_some(path)
     }
 
     /// Where only the host has something, the kernel follows the rest by itself, if no links are in it.
-    fn at_once(&self, next: &TreePath, rest: &[Vec<u8>], follow: bool, must_be_dir: bool) -> Result<AtOnce, Errno> {
+    fn at_once(&self, next: &TreePath, rest: &[Cow<'_, [u8]>], follow: bool, must_be_dir: bool) -> Result<AtOnce, Errno> {
         let is_rule = |rule: &TreePath| rule.is_within(next) || next.is_within(rule);
-        if rest.iter().any(|name| name == b"." || name == b".." || name.len() > NAME_MAX)
+        if rest.iter().any(|name| matches!(&**name, b"." | b"..") || name.len() > NAME_MAX)
             || self.sources(next) != [Place::Host]
             || self.rules.hidden.iter().chain(&self.rules.through).any(is_rule)
         {
             return Ok(AtOnce::Unknown);
         }
-        let path = rest.iter().rev().fold(next.clone(), |path, name| path.join(name));
+        let path = next.join_all(rest.iter().rev().map(AsRef::as_ref));
         match self.enter_on_host(&path.parent()) {
             Ok(()) => {}
             Err(Errno::NOENT) => return Err(Errno::NOENT),
@@ -558,9 +559,14 @@ fn as_original_in(layer: &Layer, stat: &mut Stat) {
 }
 
 /// Puts the components of a path before those that are left; says whether it can only mean a directory. A `.` is one at the end: what is before
-/// it must be there.
-fn push(rest: &mut Vec<Vec<u8>>, path: &[u8], must_be_dir: &mut bool) {
+/// it must be there. `as_left` makes of a component what is kept of it.
+fn push<'a, 'p>(rest: &mut Vec<Cow<'a, [u8]>>, path: &'p [u8], must_be_dir: &mut bool, as_left: fn(&'p [u8]) -> Cow<'a, [u8]>) {
     let components = path.rsplit(|byte| *byte == b'/').filter(|component| !component.is_empty()).enumerate();
-    rest.extend(components.filter(|(at, component)| *at == 0 || *component != b".").map(|(_, component)| component.to_vec()));
+    rest.extend(components.filter(|(at, component)| *at == 0 || *component != b".").map(|(_, component)| as_left(component)));
     *must_be_dir |= matches!(path.rsplit(|byte| *byte == b'/').next(), Some(b"" | b"." | b".."));
+}
+
+/// A component of a link, which is not there for as long as the path.
+fn owned<'a>(component: &[u8]) -> Cow<'a, [u8]> {
+    Cow::Owned(component.to_vec())
 }
