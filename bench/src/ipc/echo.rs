@@ -64,20 +64,20 @@ pub trait Rights: Sized {
 }
 
 /// Gives rights of its own and drops those that it gets. More of them than one message takes go in several.
-struct Gifts<C: Rights> {
+struct PassedRights<C: Rights> {
     carrier: C,
     rights: Vec<C::Right>,
     _kept: Vec<C::Kept>,
 }
 
 /// One end of such a carrier.
-pub fn gifts<C: Rights + 'static>(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
+pub fn passed_rights<C: Rights + 'static>(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
     let made = (0..job.case.test.ports).map(|_| C::make()).collect::<anyhow::Result<Vec<_>>>()?;
     let (rights, kept) = made.into_iter().unzip();
-    Ok(Box::new(Gifts { carrier: C::new(link, job)?, rights, _kept: kept }))
+    Ok(Box::new(PassedRights { carrier: C::new(link, job)?, rights, _kept: kept }))
 }
 
-impl<C: Rights> Gifts<C> {
+impl<C: Rights> PassedRights<C> {
     fn give(&mut self) -> anyhow::Result<()> {
         self.rights.chunks(C::MOST).try_for_each(|piece| self.carrier.send(piece))
     }
@@ -92,7 +92,7 @@ impl<C: Rights> Gifts<C> {
     }
 }
 
-impl<C: Rights> Exchange for Gifts<C> {
+impl<C: Rights> Exchange for PassedRights<C> {
     fn round_trip(&mut self) -> anyhow::Result<()> {
         self.give()?;
         self.take()

@@ -17,7 +17,7 @@ use crate::harness::exchange::Exchange;
 use crate::harness::job::Job;
 use crate::harness::link::Link;
 use crate::harness::{Code, Test};
-use echo::{echo, gifts};
+use echo::{echo, passed_rights};
 use floors::turns;
 
 /// Ports whose memory is measured.
@@ -67,10 +67,10 @@ fn prepare(link: &mut Link, job: &Job) -> anyhow::Result<Box<dyn Exchange>> {
         "copy" => Ok(floors::copy(LONGEST)),
         "clock" => Ok(floors::clock()),
         "pipe" => echo::<system::Pipe>(link, job),
-        "socket" if rights => gifts::<system::Socket>(link, job),
+        "socket" if rights => passed_rights::<system::Socket>(link, job),
         "socket" => echo::<system::Socket>(link, job),
         "fabric" => echo::<line::Line>(link, job),
-        "ipc-channel" if rights => gifts::<theirs::Channels>(link, job),
+        "ipc-channel" if rights => passed_rights::<theirs::Channels>(link, job),
         "ipc-channel" => echo::<theirs::Bytes>(link, job),
         "iceoryx2" => Ok(Box::new(iceoryx::Iceoryx::new(link, job)?)),
         _ if kind(job.case.test) == Kind::MakePort => Ok(mach::make_port()),

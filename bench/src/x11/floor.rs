@@ -30,7 +30,7 @@ pub struct Floor {
 pub fn measure(cores: &Cores) -> Option<Floor> {
     let (first, second) = (cores.first, cores.second?);
     let (maker, fd) = Segment::create(MEGABYTE).ok()?;
-    let guest = Segment::open(fd.as_fd(), MEGABYTE).ok()?;
+    let client = Segment::open(fd.as_fd(), MEGABYTE).ok()?;
     let (from, mut to) = (vec![7_u8; MEGABYTE], vec![0_u8; MEGABYTE]);
     std::thread::scope(|scope| {
         let writing = scope.spawn(|| {
@@ -51,9 +51,9 @@ pub fn measure(cores: &Cores) -> Option<Floor> {
             let (mut cursor, mut done) = (RxCursor::default(), 0);
             while done < ROUNDS * MEGABYTE {
                 let at = done % MEGABYTE;
-                let n = guest.rx.available(&mut cursor).ok()?.min(PIECE).min(MEGABYTE - at);
-                guest.rx.peek(&cursor, 0, &mut to[at..at + n]);
-                guest.rx.release(&mut cursor, n);
+                let n = client.rx.available(&mut cursor).ok()?.min(PIECE).min(MEGABYTE - at);
+                client.rx.peek(&cursor, 0, &mut to[at..at + n]);
+                client.rx.release(&mut cursor, n);
                 done += n;
             }
             let end = Instant::now();

@@ -469,7 +469,7 @@ fn the_server_is_one_threads_at_a_time() {
     let mut server = Counter(0);
     let mut table = Traps::new(7, 1);
     table.add::<Count1>();
-    let by_hand = mig::with_traps(&port, &mut server, table, |behind| {
+    let direct = mig::with_traps(&port, &mut server, table, |behind| {
         thread::scope(|scope| {
             for _ in 0..2 {
                 scope.spawn(|| receive(&port));
@@ -479,15 +479,15 @@ fn the_server_is_one_threads_at_a_time() {
                     scope.spawn(|| (0..CALLS).for_each(|_| until_made(|| Call::<Count1, 0>::new().make(&to)).expect("a call")))
                 })
                 .collect();
-            let mut by_hand = 0;
+            let mut direct = 0;
             while callers.iter().any(|caller| !caller.is_finished()) {
                 behind.with(|server| server.0 += 1).expect("the server");
-                by_hand += 1;
+                direct += 1;
             }
             (0..2).for_each(|_| to.send(Outgoing::new(1), None).expect("a message"));
-            by_hand
+            direct
         })
     });
-    assert_eq!(server.0, 2 * CALLS + by_hand.expect("a registration"));
+    assert_eq!(server.0, 2 * CALLS + direct.expect("a registration"));
     assert!(Call::<Count1, 0>::new().make(&to).is_none());
 }

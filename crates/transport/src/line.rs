@@ -56,9 +56,9 @@ pub enum Message {
     /// The server declines; the connection stays on its socket.
     Decline,
     /// Descriptors that belong to the stream bytes `at..at + len`.
-    Parcel(Parcel),
-    /// A parcel that its receiver has not used and sends back, because the stream returns to the socket.
-    Returned(Parcel),
+    FdBatch(FdBatch),
+    /// A batch that its receiver has not used and sends back, because the stream returns to the socket.
+    Returned(FdBatch),
     /// Lines of a status answer.
     Text(String),
     /// Between the processes of a server: what was heard from a client. A ring of 0: nothing yet.
@@ -74,7 +74,7 @@ pub enum Message {
 
 /// Descriptors and their place in the stream.
 #[derive(Debug)]
-pub struct Parcel {
+pub struct FdBatch {
     /// Position of the first byte they came with.
     pub at: u64,
     /// How many bytes they came with.
@@ -88,7 +88,7 @@ const OFFER: u8 = 1;
 const QUERY: u8 = 2;
 const GRANT: u8 = 3;
 const DECLINE: u8 = 4;
-const PARCEL: u8 = 5;
+const FD_BATCH: u8 = 5;
 const RETURNED: u8 = 6;
 const TEXT: u8 = 7;
 const PARKED: u8 = 8;
@@ -152,13 +152,13 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
         Message::Query => post(socket, &[QUERY, VERSION], &[]),
         Message::Grant { ring, segment } => post(socket, &two_words(GRANT, *ring, 0), &[segment.as_fd()]),
         Message::Decline => post(socket, &[DECLINE, VERSION], &[]),
-        Message::Parcel(parcel) => {
-            let descriptors: Vec<_> = parcel.descriptors.iter().map(AsFd::as_fd).collect();
-            send_parcel(socket, parcel.at, parcel.len, &descriptors)
+        Message::FdBatch(batch) => {
+            let descriptors: Vec<_> = batch.descriptors.iter().map(AsFd::as_fd).collect();
+            send_batch(socket, batch.at, batch.len, &descriptors)
         }
-        Message::Returned(parcel) => {
-            let descriptors: Vec<_> = parcel.descriptors.iter().map(AsFd::as_fd).collect();
-            post(socket, &two_words(RETURNED, parcel.at, parcel.len), &descriptors)
+        Message::Returned(batch) => {
+            let descriptors: Vec<_> = batch.descriptors.iter().map(AsFd::as_fd).collect();
+            post(socket, &two_words(RETURNED, batch.at, batch.len), &descriptors)
         }
         Message::Text(text) => {
             let mut bytes = vec![TEXT];
@@ -169,8 +169,8 @@ pub fn send_message(socket: BorrowedFd<'_>, message: &Message) -> io::Result<()>
 }
 
 /// Sends descriptors ahead of the stream bytes `at..at + len` that they belong to.
-pub fn send_parcel(socket: BorrowedFd<'_>, at: u64, len: u64, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
-    post(socket, &two_words(PARCEL, at, len), descriptors)
+pub fn send_batch(socket: BorrowedFd<'_>, at: u64, len: u64, descriptors: &[BorrowedFd<'_>]) -> io::Result<()> {
+    post(socket, &two_words(FD_BATCH, at, len), descriptors)
 }
 
 /// What came from a line's socket.
@@ -243,10 +243,10 @@ pub fn parse(bytes: &[u8], mut descriptors: Vec<OwnedFd>) -> Option<Message> {
         QUERY => Message::Query,
         GRANT if descriptors.len() == 1 => Message::Grant { ring: parse_two_words(bytes)?.0, segment: descriptors.pop()? },
         DECLINE => Message::Decline,
-        PARCEL | RETURNED => {
+        FD_BATCH | RETURNED => {
             let (at, len) = parse_two_words(bytes)?;
-            let parcel = Parcel { at, len, descriptors };
-            if kind == PARCEL { Message::Parcel(parcel) } else { Message::Returned(parcel) }
+            let batch = FdBatch { at, len, descriptors };
+            if kind == FD_BATCH { Message::FdBatch(batch) } else { Message::Returned(batch) }
         }
         _ => return None,
     })

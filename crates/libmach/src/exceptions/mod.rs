@@ -129,7 +129,7 @@ fn give_back(told: &[Told]) {
 }
 
 /// Four arrays for what is told of exception ports, and their length.
-pub(crate) struct Place {
+pub(crate) struct ToldArrays {
     masks: *mut u32,
     count: *mut u32,
     ports: *mut Name,
@@ -137,7 +137,7 @@ pub(crate) struct Place {
     flavors: *mut i32,
 }
 
-impl Place {
+impl ToldArrays {
     /// Fills the arrays as far as there is room; what finds none is not told.
     ///
     /// # Safety
@@ -161,9 +161,15 @@ impl Place {
 /// Where exceptions are told, and then, if `new` says so, where they are told from now on.
 ///
 /// # Safety
-/// As for [`Place::fill`].
-unsafe fn get(of: Name, whose: fn(Name) -> Result<Whose, Code>, mask: u32, new: Option<(Name, Form)>, place: &Place) -> Return {
-    let Place { masks, count, ports, behaviors, flavors } = *place;
+/// As for [`ToldArrays::fill`].
+unsafe fn get(
+    of: Name,
+    whose: fn(Name) -> Result<Whose, Code>,
+    mask: u32,
+    new: Option<(Name, Form)>,
+    place: &ToldArrays,
+) -> Return {
+    let ToldArrays { masks, count, ports, behaviors, flavors } = *place;
     routine(|| {
         if mask & !ALL != 0 || count.is_null() || [masks, ports, behaviors].iter().any(|it| it.is_null()) || flavors.is_null() {
             return Err(Code::INVALID_ARGUMENT);
@@ -209,7 +215,7 @@ macro_rules! ports {
             ) -> Return {
                 let new = (port, Form { behavior, flavor, darwin: $darwin });
                 // SAFETY: the caller's promise.
-                unsafe { get(of, $whose, mask, Some(new), &Place { masks, count, ports, behaviors, flavors }) }
+                unsafe { get(of, $whose, mask, Some(new), &ToldArrays { masks, count, ports, behaviors, flavors }) }
             }
         )*
     };
@@ -237,7 +243,7 @@ pub unsafe extern "C" fn task_get_exception_ports(
     flavors: *mut i32,
 ) -> Return {
     // SAFETY: the caller's promise.
-    unsafe { get(of, task, mask, None, &Place { masks, count, ports, behaviors, flavors }) }
+    unsafe { get(of, task, mask, None, &ToldArrays { masks, count, ports, behaviors, flavors }) }
 }
 
 /// As [`task_get_exception_ports`], of a thread.
@@ -255,5 +261,5 @@ pub unsafe extern "C" fn thread_get_exception_ports(
     flavors: *mut i32,
 ) -> Return {
     // SAFETY: the caller's promise.
-    unsafe { get(of, thread, mask, None, &Place { masks, count, ports, behaviors, flavors }) }
+    unsafe { get(of, thread, mask, None, &ToldArrays { masks, count, ports, behaviors, flavors }) }
 }

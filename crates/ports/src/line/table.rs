@@ -6,13 +6,13 @@ use crate::state::LineId;
 /// Lines by [`LineId`]. A reference to a line that is gone finds nothing, whatever has its index now.
 #[derive(Debug, Default)]
 pub struct Lines {
-    entries: Vec<Entry>,
+    entries: Vec<Indexed>,
     /// Indices without a line.
     free: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Entry {
+struct Indexed {
     /// That of the line, or of the next one if there is none.
     serial: u32,
     line: Option<Line>,
@@ -40,7 +40,7 @@ impl Lines {
     /// Adds a line.
     pub fn insert(&mut self, line: Line) -> LineId {
         let index = self.free.pop().unwrap_or_else(|| {
-            self.entries.push(Entry { serial: 1, line: None });
+            self.entries.push(Indexed { serial: 1, line: None });
             self.entries.len() as u32 - 1
         });
         let entry = &mut self.entries[index as usize];
@@ -62,7 +62,7 @@ impl Lines {
 
     /// All lines.
     pub fn iter(&self) -> impl Iterator<Item = (LineId, &Line)> {
-        let at = |(index, entry): (usize, &'_ Entry)| LineId { index: index as u32, serial: entry.serial };
+        let at = |(index, entry): (usize, &'_ Indexed)| LineId { index: index as u32, serial: entry.serial };
         self.entries.iter().enumerate().filter_map(move |it| Some((at(it), it.1.line.as_ref()?)))
     }
 

@@ -78,7 +78,7 @@ impl Stream {
         // From here on the peer can send nothing over the line, and what it has sent is heard here.
         let _ = rustix::net::shutdown(self.line_socket().as_fd(), rustix::net::Shutdown::Read);
         self.attend();
-        self.state.rx.giving_back.load(Relaxed) == 0 || self.return_parcels()
+        self.state.rx.giving_back.load(Relaxed) == 0 || self.return_batches()
     }
 
     /// A message was taken off the line that a sleeper may not have heard, because it did not get up in time: the connection goes
@@ -119,7 +119,7 @@ impl Stream {
             if can && segment.rx.give_back() {
                 // From here on what came over the line, and what still comes, is sent back.
                 rx.giving_back.store(1, Relaxed);
-                self.return_parcels();
+                self.return_batches();
                 rx.mode.store(mode::AFTER, Relaxed);
             }
         }
@@ -137,26 +137,26 @@ impl Stream {
         // In this order: the state, then the last messages (SYNC POINT: close).
         let over = self.line().is_none_or(|segment| segment.rx.opening().0 == CLOSED) || !self.line_alive();
         self.attend_awake();
-        if self.return_parcels() && over {
+        if self.return_batches() && over {
             rx.giving_back.store(0, Relaxed);
         }
     }
 
     /// Sends back descriptors whose bytes the peer takes back. False if its queue is full: it rings
     /// when it has space and misses some.
-    fn return_parcels(&self) -> bool {
+    fn return_batches(&self) -> bool {
         let mut mail = locked(&self.mail);
-        while let Some(parcel) = mail.parcels.pop_front() {
-            let message = Message::Returned(parcel);
+        while let Some(batch) = mail.batches.pop_front() {
+            let message = Message::Returned(batch);
             let sent = line::send_message(self.line_socket().as_fd(), &message);
             if sent.is_err_and(|e| e.kind() == std::io::ErrorKind::WouldBlock)
-                && let Message::Returned(parcel) = message
+                && let Message::Returned(batch) = message
             {
-                mail.parcels.push_front(parcel);
+                mail.batches.push_front(batch);
                 return false;
             }
         }
-        self.parcels_waiting.store(0, Relaxed);
+        self.batches_waiting.store(0, Relaxed);
         true
     }
 
@@ -222,25 +222,25 @@ impl Stream {
                 Some(at) if at > from => n = n.min(usize::try_from(at - from).unwrap_or(usize::MAX)),
                 _ => {}
             }
-            // A parcel goes with its first byte, and the bytes before it in a message of their own.
-            let parcel = match mail.returned.front() {
-                Some(parcel) if parcel.at == from => mail.returned.pop_front(),
-                Some(parcel) => {
-                    n = n.min(usize::try_from(parcel.at - from).unwrap_or(usize::MAX));
+            // A batch goes with its first byte, and the bytes before it in a message of their own.
+            let batch = match mail.returned.front() {
+                Some(batch) if batch.at == from => mail.returned.pop_front(),
+                Some(batch) => {
+                    n = n.min(usize::try_from(batch.at - from).unwrap_or(usize::MAX));
                     None
                 }
                 None => None,
             };
-            if let Some(parcel) = &parcel {
-                n = n.min(usize::try_from(parcel.len.max(1)).unwrap_or(usize::MAX));
+            if let Some(batch) = &batch {
+                n = n.min(usize::try_from(batch.len.max(1)).unwrap_or(usize::MAX));
             }
             segment.tx.recall(&cursor, from, &mut buffer[..n]);
-            let descriptors: Vec<_> = parcel.iter().flat_map(|p| p.descriptors.iter().map(AsFd::as_fd)).collect();
+            let descriptors: Vec<_> = batch.iter().flat_map(|p| p.descriptors.iter().map(AsFd::as_fd)).collect();
             match send_socket(fd, &[IoSlice::new(&buffer[..n])], &descriptors) {
                 Ok(sent) => tx.returning_from.store(from + sent as u64, Relaxed),
                 Err(Errno::AGAIN) => {
-                    if let Some(parcel) = parcel {
-                        mail.returned.push_front(parcel);
+                    if let Some(batch) = batch {
+                        mail.returned.push_front(batch);
                     }
                     return Ok(false);
                 }

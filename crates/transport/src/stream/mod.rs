@@ -27,7 +27,7 @@ use crate::{
     descriptor::Reserved,
     epoll::EpollSet,
     ledger::LedgerEntry,
-    line::{self, Heard, Message, Parcel},
+    line::{self, FdBatch, Heard, Message},
     ports::end::End,
     report,
     settings::{Settings, Stage},
@@ -50,8 +50,8 @@ use std::{
     sync::{Arc, Mutex, OnceLock, PoisonError, Weak},
 };
 
-/// Most parcels that wait to be read; a peer that sends more than this ahead of its bytes is broken.
-const MOST_PARCELS: usize = 1024;
+/// Most batches of descriptors that wait to be read; a peer that sends more than this ahead of its bytes is broken.
+const MOST_BATCHES: usize = 1024;
 
 /// Most descriptors in them together: a peer can't use up the numbers that this process has.
 const MOST_HELD: usize = 2 * line::MOST_DESCRIPTORS;
@@ -80,8 +80,8 @@ pub struct Stream {
     /// The end, of a connection over ports. Its modes stay [`mode::PORTS`], and it has no segment.
     port: Option<Arc<End>>,
     mail: Mutex<Mail>,
-    /// Entries in `mail.parcels`.
-    parcels_waiting: AtomicU32,
+    /// Entries in `mail.batches`.
+    batches_waiting: AtomicU32,
     /// Learns whether spinning pays on this connection.
     pub spins: SpinHistory,
     sets: Mutex<Vec<Weak<EpollSet>>>,
@@ -123,17 +123,17 @@ pub struct Stream {
 
 #[derive(Debug, Default)]
 struct Mail {
-    parcels: VecDeque<Parcel>,
-    returned: VecDeque<Parcel>,
-    /// Where parcels were sent whose place the reader has not passed, as far as is known.
+    batches: VecDeque<FdBatch>,
+    returned: VecDeque<FdBatch>,
+    /// Where batches were sent whose place the reader has not passed, as far as is known.
     placed: VecDeque<u64>,
 }
 
 impl Mail {
-    fn has_space(&self, parcel: &Parcel) -> bool {
-        let waiting = || self.parcels.iter().chain(&self.returned);
+    fn has_space(&self, batch: &FdBatch) -> bool {
+        let waiting = || self.batches.iter().chain(&self.returned);
         let held: usize = waiting().map(|p| p.descriptors.len()).sum();
-        waiting().count() < MOST_PARCELS && held + parcel.descriptors.len() <= MOST_HELD
+        waiting().count() < MOST_BATCHES && held + batch.descriptors.len() <= MOST_HELD
     }
 }
 
@@ -197,7 +197,7 @@ impl Stream {
             segment: OnceLock::new(),
             port: None,
             mail: Mutex::default(),
-            parcels_waiting: AtomicU32::new(0),
+            batches_waiting: AtomicU32::new(0),
             spins: SpinHistory::hopeful(),
             sets: Mutex::default(),
             in_sets: AtomicU32::new(0),
@@ -366,13 +366,13 @@ impl Stream {
                         break;
                     }
                 }
-                Heard::Message(Message::Parcel(parcel)) if mail.has_space(&parcel) => {
-                    mail.parcels.push_back(parcel);
-                    self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
-                    let taken = &self.state.rx.parcels_taken;
+                Heard::Message(Message::FdBatch(batch)) if mail.has_space(&batch) => {
+                    mail.batches.push_back(batch);
+                    self.batches_waiting.store(mail.batches.len() as u32, Relaxed);
+                    let taken = &self.state.rx.batches_taken;
                     taken.store(taken.load(Relaxed).wrapping_add(1), Relaxed);
                 }
-                Heard::Message(Message::Returned(parcel)) if mail.has_space(&parcel) => mail.returned.push_back(parcel),
+                Heard::Message(Message::Returned(batch)) if mail.has_space(&batch) => mail.returned.push_back(batch),
                 Heard::Message(Message::Grant { ring, segment }) if self.awaits_answer() => {
                     match usize::try_from(ring).map_err(io::Error::other).and_then(|r| Segment::open(segment.as_fd(), r)) {
                         Ok(opened) => {

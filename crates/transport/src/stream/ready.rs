@@ -372,7 +372,7 @@ mod tests {
         assert_eq!(receive(server, peer), Ok((b"a".to_vec(), 0)));
         assert!(client.on_ring() && server.on_ring());
         server.lie_down(INPUT);
-        // The parcel wakes it, and so does the bell; another thread needs both.
+        // The batch wakes it, and so does the bell; another thread needs both.
         assert_eq!(client.send(fd, &[IoSlice::new(b"b")], &[fd]), Ok(1));
         assert_eq!(client.send(fd, &[IoSlice::new(b"c")], &[]), Ok(1));
         assert_eq!(receive(server, peer), Ok((b"b".to_vec(), 1)));

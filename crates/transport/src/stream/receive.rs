@@ -5,7 +5,7 @@ use super::{
     send::PIECE,
     state::{Change, add},
 };
-use crate::line::Parcel;
+use crate::line::FdBatch;
 use rustix::{
     event::{PollFd, PollFlags, poll},
     io::Errno,
@@ -163,7 +163,7 @@ impl Stream {
         let Some(segment) = self.line().filter(|_| rx.mode.load(Relaxed) == mode::BEFORE && self.at_seam(to, got)) else {
             return;
         };
-        let descriptors = rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0;
+        let descriptors = rx.batches_taken.load(Relaxed) != segment.rx.attachments() || self.batches_waiting.load(Relaxed) != 0;
         if descriptors || segment.rx.opening().1 != rx.socket_bytes.load(Relaxed) + got.bytes as u64 {
             return;
         }
@@ -244,9 +244,9 @@ impl Stream {
         }
         let turn = if allotted == 0 { usize::MAX } else { usize::try_from(allotted).unwrap_or(usize::MAX) };
         let mut got = Received { bytes: there.min(want).min(turn), ..Received::default() };
-        if rx.parcels_taken.load(Relaxed) != segment.rx.attachments() || self.parcels_waiting.load(Relaxed) != 0 {
+        if rx.batches_taken.load(Relaxed) != segment.rx.attachments() || self.batches_waiting.load(Relaxed) != 0 {
             let _change = Change::begin(&rx.unfinished);
-            self.take_parcel(fd, segment, &cursor, &mut got, how)?;
+            self.take_batch(fd, segment, &cursor, &mut got, how)?;
         }
         let mut left = got.bytes;
         let mut skip = 0;
@@ -377,7 +377,7 @@ impl Stream {
     /// Finds the descriptors whose place is reached by this read, and ends the read where theirs
     /// ends, as the kernel does.
     #[cold]
-    fn take_parcel(
+    fn take_batch(
         &self,
         fd: BorrowedFd<'_>,
         segment: &Segment,
@@ -386,51 +386,51 @@ impl Stream {
         how: How,
     ) -> Result<(), Errno> {
         let announced = segment.rx.attachments();
-        if self.state.rx.parcels_taken.load(Relaxed) != announced {
+        if self.state.rx.batches_taken.load(Relaxed) != announced {
             self.attend_awake();
         }
         let mut mail = locked(&self.mail);
-        while let Some(parcel) = mail.parcels.front() {
-            let place = parcel.at.wrapping_sub(cursor.head);
+        while let Some(batch) = mail.batches.front() {
+            let place = batch.at.wrapping_sub(cursor.head);
             if place > u64::MAX / 2 {
                 // Its place has passed: only a peer that breaks the rules sends one late.
-                mail.parcels.pop_front();
+                mail.batches.pop_front();
                 continue;
             }
             // A read of nothing takes the descriptors that are next, as the kernel does.
             if place >= got.bytes as u64 && place != 0 {
                 break;
             }
-            if parcel.descriptors.is_empty() {
+            if batch.descriptors.is_empty() {
                 // What a read of nothing left: see below.
                 if got.bytes == 0 {
                     break;
                 }
-                mail.parcels.pop_front();
+                mail.batches.pop_front();
                 continue;
             }
-            let end = place.saturating_add(parcel.len.max(1));
+            let end = place.saturating_add(batch.len.max(1));
             got.bytes = got.bytes.min(usize::try_from(end).unwrap_or(usize::MAX));
             if how.peek {
-                let copies = parcel.descriptors.iter().map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, 0));
+                let copies = batch.descriptors.iter().map(|fd| rustix::io::fcntl_dupfd_cloexec(fd, 0));
                 if how.descriptors {
                     got.descriptors = copies.collect::<Result<_, _>>()?;
                 }
-            } else if let Some(parcel) = mail.parcels.pop_front()
+            } else if let Some(batch) = mail.batches.pop_front()
                 && how.descriptors
             {
-                got.descriptors = parcel.descriptors;
+                got.descriptors = batch.descriptors;
             }
             if got.bytes == 0 && !how.peek {
                 // The place stays known: a peer that takes its bytes back waits for what lay there.
-                mail.parcels.push_front(Parcel { at: cursor.head, len: 1, descriptors: Vec::new() });
+                mail.batches.push_front(FdBatch { at: cursor.head, len: 1, descriptors: Vec::new() });
             }
             got.dropped = !how.descriptors;
             break;
         }
-        self.parcels_waiting.store(mail.parcels.len() as u32, Relaxed);
+        self.batches_waiting.store(mail.batches.len() as u32, Relaxed);
         let lost =
-            self.state.rx.parcels_taken.load(Relaxed) != announced && mail.parcels.is_empty() && got.descriptors.is_empty();
+            self.state.rx.batches_taken.load(Relaxed) != announced && mail.batches.is_empty() && got.descriptors.is_empty();
         drop(mail);
         if lost && !self.line_alive() {
             return Err(self.condemn(fd, slipway_fabric::Corrupt { what: "count of descriptors" }));

@@ -142,7 +142,7 @@ impl Stream {
         let n = want.min(space);
         let _change = (!descriptors.is_empty()).then(|| Change::begin(&tx.unfinished));
         if !descriptors.is_empty() {
-            match line::send_parcel(self.line_socket().as_fd(), cursor.tail, n as u64, descriptors) {
+            match line::send_batch(self.line_socket().as_fd(), cursor.tail, n as u64, descriptors) {
                 Ok(()) => {
                     let placed = &mut locked(&self.mail).placed;
                     while placed.front().is_some_and(|at| *at < cursor.head_seen) {

@@ -185,8 +185,8 @@ pub struct RxState {
     pub head: AtomicU64,
     base: AtomicU64,
     tail_seen: AtomicU64,
-    /// Parcels taken off the line's socket so far (wraps).
-    pub parcels_taken: AtomicU32,
+    /// Batches of descriptors taken off the line's socket so far (wraps).
+    pub batches_taken: AtomicU32,
     /// The writer's hint when the socket was last looked at.
     pub hint_seen: AtomicU32,
     /// Counts what the kernel reported on the socket (wraps).

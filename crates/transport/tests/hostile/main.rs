@@ -247,7 +247,7 @@ fn descriptors_that_nobody_asked_for_stay_few() {
         let mut sent = 0;
         // Far ahead of any byte, so that the victim never comes to use them.
         for _ in 0..2000 {
-            while peer.parcel(5, 1 << 40, 1, MOST_DESCRIPTORS) {
+            while peer.batch(5, 1 << 40, 1, MOST_DESCRIPTORS) {
                 sent += 1;
                 if sent % 50 == 0 {
                     break;
@@ -285,7 +285,7 @@ fn messages_of_any_bytes_are_parsed_or_refused() {
                     (0..dice.below(4)).map(|_| std::fs::File::open("/dev/null").unwrap().into()).collect();
                 let count = descriptors.len();
                 match line::parse(&bytes, descriptors) {
-                    Some(Message::Parcel(p) | Message::Returned(p)) => {
+                    Some(Message::FdBatch(p) | Message::Returned(p)) => {
                         assert_eq!(p.descriptors.len(), count)
                     }
                     Some(Message::Grant { .. }) => assert_eq!(count, 1),

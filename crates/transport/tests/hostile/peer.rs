@@ -60,12 +60,12 @@ pub struct Peer {
 }
 
 impl Peer {
-    /// Over a segment that the victim granted (the peer is the guest) or that the peer made.
-    pub fn over(line: OwnedFd, x: OwnedFd, segment: BorrowedFd<'_>, ring: usize, guest: bool) -> Self {
+    /// Over a segment that the victim granted (the peer is the client) or that the peer made.
+    pub fn over(line: OwnedFd, x: OwnedFd, segment: BorrowedFd<'_>, ring: usize, client: bool) -> Self {
         // SAFETY: the victim made the segment, of this size.
         let mapping: Arc<Mapping> = unsafe { Mapping::of_file(segment, segment_size(ring)) }.unwrap();
         let null = std::fs::File::open("/dev/null").unwrap().into();
-        let (tx, rx) = if guest { (RING, 0) } else { (0, RING) };
+        let (tx, rx) = if client { (RING, 0) } else { (0, RING) };
         Self { line, x, ring, words: mapping.view(0).unwrap(), long: mapping.view(0).unwrap(), tx, rx, null }
     }
 
@@ -124,7 +124,7 @@ impl Peer {
         send_with(self.line.as_fd(), bytes, &fds)
     }
 
-    pub fn parcel(&self, kind: u8, at: u64, len: u64, descriptors: usize) -> bool {
+    pub fn batch(&self, kind: u8, at: u64, len: u64, descriptors: usize) -> bool {
         let mut bytes = vec![kind, line::VERSION];
         bytes.extend(at.to_le_bytes());
         bytes.extend(len.to_le_bytes());
@@ -161,7 +161,7 @@ impl Peer {
             10 => {
                 let at = self.load(self.mine(TAIL)).wrapping_add(dice.any() % 5).wrapping_sub(2);
                 let (kind, many) = (5 + dice.below(2) as u8, [0, 1, 3, MOST_DESCRIPTORS][dice.below(4)]);
-                self.parcel(kind, at, dice.any() % 3, many);
+                self.batch(kind, at, dice.any() % 3, many);
                 let count = self.mine(ATTACHMENTS);
                 self.store(count, self.load(count) + dice.any() % 2);
             }
