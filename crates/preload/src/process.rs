@@ -8,6 +8,7 @@ use crate::{
 use libc::{pid_t, posix_spawn_file_actions_t, posix_spawnattr_t};
 use std::{
     ffi::{c_char, c_int},
+    os::fd::RawFd,
     sync::Once,
 };
 
@@ -95,17 +96,25 @@ pub fn at_exit(function: extern "C" fn()) {
     unsafe { libc::atexit(function) };
 }
 
-/// Before a new program starts: connections that it would inherit go back to their socket.
+/// Before another process gets what `fd` is: a connection goes back to its socket, and an epoll set tells the kernel all.
+fn hand_over(fd: RawFd) {
+    match table::get(fd).as_deref() {
+        Some(Slot::Stream(stream)) => table::give_back(fd, stream),
+        Some(Slot::Set(set)) => set.expose_to_heirs(),
+        None => table::share(fd),
+        _ => {}
+    }
+}
+
+/// Before a new program starts: [hands over](hand_over) what it would inherit.
 fn release_inherited() {
     shield(
         || {
-            for fd in table::used() {
-                if let Some(stream) = table::stream(fd) {
-                    // SAFETY: no pointers.
-                    let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
-                    if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
-                        table::give_back(fd, &stream);
-                    }
+            for fd in table::own() {
+                // SAFETY: no pointers.
+                let flags = unsafe { libc::fcntl(fd, libc::F_GETFD) };
+                if flags >= 0 && flags & libc::FD_CLOEXEC == 0 {
+                    hand_over(fd);
                 }
             }
         },
@@ -117,12 +126,10 @@ fn before_exec() {
     release_inherited();
     shield(
         || {
-            table::share_all();
             table::each(|slot| match slot {
                 Slot::Stream(stream) => stream.before_exec(),
                 Slot::Listener(hub) => hub.before_exec(),
-                Slot::Set(set) => set.expose_to_heirs(),
-                Slot::Plain(_) | Slot::Early(_) => {}
+                Slot::Set(_) | Slot::Plain(_) | Slot::Early(_) => {}
             });
         },
         || {},
@@ -259,12 +266,10 @@ unsafe extern "C" fn posix_spawnp(
     unsafe { next::posix_spawnp(pid, file, actions, attributes, arguments, environment) }
 }
 
-/// The child will have the connection under another number that stays open over exec.
+/// The child will have the descriptor under another number that stays open over exec.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_spawn_file_actions_adddup2(actions: *mut posix_spawn_file_actions_t, old: c_int, new: c_int) -> c_int {
-    if let Some(stream) = table::stream(old) {
-        shield(|| table::give_back(old, &stream), || {});
-    }
+    shield(|| hand_over(old), || {});
     // SAFETY: the caller's contract is this function's.
     unsafe { next::posix_spawn_file_actions_adddup2(actions, old, new) }
 }

@@ -208,6 +208,11 @@ pub fn used() -> impl Iterator<Item = RawFd> {
     (0..=HIGHEST.load(Relaxed) as RawFd).filter(|fd| is_used(*fd))
 }
 
+/// All descriptors with a slot, and the epoll sets without one that nobody else has.
+pub fn own() -> impl Iterator<Item = RawFd> {
+    (0..=HIGHEST.load(Relaxed) as RawFd).filter(|fd| is_used(*fd) || !is_shared_set(*fd))
+}
+
 /// Puts the connection that `fd` is on its socket.
 pub fn give_back(fd: RawFd, stream: &Stream) {
     borrowed(fd, |fd| stream.return_to_socket(fd));

@@ -19,6 +19,7 @@ mod descriptors;
 mod execs;
 mod fallbacks;
 mod forks;
+mod heirs;
 mod limits;
 mod names;
 mod property;
