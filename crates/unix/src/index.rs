@@ -5,13 +5,13 @@
 //! processes write: any of it may be wrong, and it is recorded only.
 
 use crate::{
+    known,
     libraries::{Libraries, memory},
     record::Record,
 };
 use rustix::{
     fd::OwnedFd,
     fs::{AtFlags, CWD, FileType, Stat, ftruncate, statat},
-    io::Errno,
 };
 use slipway_emulator::{MEMORY, TEXT, layout as at};
 use slipway_fabric::sync::{
@@ -19,9 +19,8 @@ use slipway_fabric::sync::{
     Ordering::{Acquire, Relaxed, Release},
     Shared, fence,
 };
-use slipway_layer::{Changes, Links, Place, PlainLinks, Said, Target, TreePath, View};
+use slipway_layer::{Changes, Links, Place, PlainLinks, Said, TreePath, View};
 use std::{
-    cell::Cell,
     collections::{HashMap, HashSet},
     ffi::OsStr,
     fs::File,
@@ -342,7 +341,7 @@ impl Index {
         let is_own = |path: &TreePath| {
             view.rest_of(path) == Some(Some(Place::Host))
                 && view.find(path).is_ok_and(|found| found.place != Place::Host)
-                && !is_missing_on_host(view, path)
+                && !known::is_missing_on_host(view, path)
         };
         if said.iter().any(|(path, what)| *what == Said::Dir && is_own(path)) {
             self.forget_dirs();
@@ -409,9 +408,8 @@ impl Index {
             self.forget_dirs();
         }
         self.offered.insert(dir.to_vec());
-        let links = Seen { links, led: Cell::new(false) };
         let is_short = |(name, _): &(TreePath, u64)| text_of(name).len() as u64 <= at::DIR_NAME_MAX;
-        let known = known(view, &links, dir).filter(|_| !links.led.get()).filter(is_short);
+        let known = known::directory(view, links, dir).filter(is_short);
         // Those that the library need not ask for again.
         let (name, what) = known.unwrap_or((TreePath::root(), at::DIR_SERVED));
         let text = text_of(&name);
@@ -491,103 +489,6 @@ fn write_name(entry: &[AtomicU64], hash: u64, text: &[u8]) {
     entry[words(at::DIR_HASH)].store(hash, Relaxed);
     for (n, part) in text.chunks(8).enumerate() {
         entry[words(at::DIR_NAME) + n].store(word_of(part), Relaxed);
-    }
-}
-
-/// Links of /proc, and whether one led somewhere: for another process it leads elsewhere.
-struct Seen<'a> {
-    links: &'a dyn Links,
-    led: Cell<bool>,
-}
-
-impl Links for Seen<'_> {
-    fn target(&self, path: &TreePath) -> Option<Target> {
-        let target = self.links.target(path);
-        self.led.set(self.led.get() || target.is_some());
-        target
-    }
-}
-
-/// What the library may know of a directory: its name, or that of the first directory on the way that is missing; and what other names
-/// in it mean.
-fn known(view: &View, links: &dyn Links, dir: &[u8]) -> Option<(TreePath, u64)> {
-    if let Some(known) = known_on_host(view, dir) {
-        return Some(known);
-    }
-    let root = TreePath::root();
-    if dir.is_empty() {
-        return rest(view, &root).map(|what| (root, what));
-    }
-    match view.resolve(&root, dir, true, links) {
-        Ok(resolved) if resolved.is_magic => None,
-        Ok(resolved) if resolved.found.as_ref().is_some_and(|found| found.kind() == FileType::Directory) => {
-            rest(view, &resolved.path).map(|what| (resolved.path, what))
-        }
-        Ok(resolved) if resolved.found.is_none() => missing(view, resolved.path),
-        Err(Errno::NOENT) => {
-            let above = &dir[..dir.iter().rposition(|byte| *byte == b'/')?];
-            let (name, what) = known(view, links, above)?;
-            let last = &dir[above.len() + 1..];
-            match what {
-                at::DIR_MISSING => Some((name, what)),
-                // It is there, and not what it must be.
-                _ if matches!(last, b"" | b"." | b"..") => None,
-                _ => missing(view, name.join(last)),
-            }
-        }
-        _ => None,
-    }
-}
-
-/// The same where layers and links have nothing to do with the way there: a look for each directory at its end that is missing, and one for
-/// the first that is not.
-fn known_on_host(view: &View, dir: &[u8]) -> Option<(TreePath, u64)> {
-    if dir.split(|byte| *byte == b'/').any(|part| part == b"..") {
-        return None;
-    }
-    let (mut name, mut missing) = (TreePath::literal(dir), None);
-    loop {
-        match enter_on_host(view, &name) {
-            Ok(()) => return Some(missing.map_or((name, at::DIR_HOST), |missing| (missing, at::DIR_MISSING))),
-            Err(Errno::NOENT) if !view.is_touched(&name) => {
-                let above = name.parent();
-                missing = Some(std::mem::replace(&mut name, above));
-            }
-            Err(_) => return None,
-        }
-    }
-}
-
-fn missing(view: &View, name: TreePath) -> Option<(TreePath, u64)> {
-    let is_known = rest(view, &name.parent()).is_some_and(|what| what & at::DIR_IS_OVER == 0);
-    (is_known && matches!(view.find(&name), Err(Errno::NOENT))).then_some((name, at::DIR_MISSING))
-}
-
-fn is_missing_on_host(view: &View, name: &TreePath) -> bool {
-    matches!(statat(view.root(Place::Host), name.relative(), AtFlags::SYMLINK_NOFOLLOW), Err(Errno::NOENT))
-}
-
-/// Whether names in a directory that no layer says anything of are the host's, and the kernel finds it by its name alone. Whether it may be
-/// searched is up to the directories that show; what is in /proc depends on the one that looks.
-fn enter_on_host(view: &View, dir: &TreePath) -> Result<(), Errno> {
-    let is_hosts = !dir.is_within(&TreePath::literal("proc")) && view.rest_of(dir) == Some(Some(Place::Host));
-    if is_hosts && view.is_hosts_way(dir) { view.enter_on_host(dir) } else { Err(Errno::XDEV) }
-}
-
-/// What names in a directory mean that no layer says anything of.
-fn rest(view: &View, dir: &TreePath) -> Option<u64> {
-    if dir.is_within(&TreePath::literal("proc")) {
-        return None;
-    }
-    match view.rest_of(dir)? {
-        None => Some(at::DIR_LAYER),
-        Some(Place::Host) if enter_on_host(view, dir).is_ok() => Some(at::DIR_HOST),
-        Some(Place::Host) => {
-            let top = Place::Layer(view.layers().len().wrapping_sub(1));
-            let is_over = view.find(dir).is_ok_and(|found| found.place == top) && is_missing_on_host(view, dir);
-            is_over.then_some(at::DIR_HOST | at::DIR_IS_OVER)
-        }
-        Some(_) => None,
     }
 }
 

@@ -9,6 +9,7 @@ mod calls;
 mod exec;
 mod filter;
 mod index;
+mod known;
 mod launch;
 mod libraries;
 mod loader;
