@@ -157,14 +157,21 @@ impl Ring {
         Ok(())
     }
 
-    /// Copies `from` behind `tail` (W2). The caller asked [`Ring::free`] for the space.
+    /// Before the first byte of a write of `n`, in one part or several, is [appended](Ring::append): it may go to the front. The caller asked
+    /// [`Ring::free`] for the space.
     ///
     /// # Errors
     /// The reader's cursor is impossible.
+    pub fn begin(&self, tx: &mut TxCursor, n: usize) -> Result<(), Corrupt> {
+        if n < BULK || tx.ready != u64::MAX { self.rewind(tx) } else { Ok(()) }
+    }
+
+    /// Copies `from` behind `tail` (W2), as a write of its own.
+    ///
+    /// # Errors
+    /// As [`Ring::begin`].
     pub fn fill(&self, tx: &mut TxCursor, from: &[u8]) -> Result<(), Corrupt> {
-        if from.len() < BULK || tx.ready != u64::MAX {
-            self.rewind(tx)?;
-        }
+        self.begin(tx, from.len())?;
         self.append(tx, from);
         Ok(())
     }

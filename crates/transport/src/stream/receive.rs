@@ -2,7 +2,7 @@
 
 use super::{
     Stream, coarse_now, locked, mode,
-    send::PIECE,
+    send::piece,
     state::{Change, add},
 };
 use crate::line::FdBatch;
@@ -253,12 +253,12 @@ impl Stream {
         for slice in to.iter_mut() {
             let n = slice.len().min(left);
             left -= n;
-            for piece in slice[..n].chunks_mut(PIECE) {
-                segment.rx.peek(&cursor, skip, piece);
+            for bytes in slice[..n].chunks_mut(piece(&segment.rx)) {
+                segment.rx.peek(&cursor, skip, bytes);
                 if how.peek {
-                    skip += piece.len() as u64;
+                    skip += bytes.len() as u64;
                 } else {
-                    cursor.head += piece.len() as u64;
+                    cursor.head += bytes.len() as u64;
                     rx.keep(&cursor);
                     segment.rx.show(&cursor);
                     if segment.rx.take_sleeping_writer(&cursor) {
