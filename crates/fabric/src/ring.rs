@@ -282,6 +282,11 @@ impl Ring {
         flag == SLEEPS
     }
 
+    /// Whether the reader sleeps until a bell rings. A look only.
+    pub fn is_reader_asleep(&self) -> bool {
+        self.control.reader.waits.load(Ordering::Relaxed) == SLEEPS
+    }
+
     /// Whether the reader is in a timed wait. A look only.
     pub fn is_reader_timed(&self) -> bool {
         self.control.reader.waits.load(Ordering::Relaxed) == TIMED_WAIT

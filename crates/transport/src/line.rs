@@ -137,9 +137,9 @@ fn post(socket: BorrowedFd<'_>, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) ->
     Ok(())
 }
 
-/// Rings the bell of the other end. A full queue is as good: then a bell is there already.
-pub fn ring_bell(socket: BorrowedFd<'_>) {
-    let _ = post(socket, &[BELL], &[]);
+/// Rings the bell of the other end; false if that is gone. A full queue is as good as a bell: then one is there already.
+pub fn ring_bell(socket: BorrowedFd<'_>) -> bool {
+    !post(socket, &[BELL], &[]).is_err_and(|error| error.kind() != io::ErrorKind::WouldBlock)
 }
 
 /// Sends a message without waiting; WouldBlock if the queue is full.

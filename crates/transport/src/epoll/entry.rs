@@ -150,7 +150,18 @@ impl Entry {
             || self.kernel_news
             || self.stream.was_cut_short()
             || (want.contains(PollFlags::IN) && self.stream.arrival_mark() != self.arrival_reported)
-            || (want.contains(PollFlags::OUT) && self.stream.blocked_mark() != self.blocked_reported)
+            || (want.contains(PollFlags::OUT) && self.was_blocked())
+    }
+
+    /// Whether a send has found no space since there was said to be some.
+    fn was_blocked(&self) -> bool {
+        self.stream.blocked_mark() != self.blocked_reported
+    }
+
+    /// What the peer is to ring for while the set rests. An edge for space is none to a program that has found no lack of it, and a server that
+    /// asks for both edges at once, as nginx does, would hear a bell for each request that its peer reads. A send that finds no space arms by itself.
+    pub fn rings_for(&self) -> PollFlags {
+        if self.events & EDGE == 0 || self.was_blocked() { self.want() } else { self.want() - PollFlags::OUT }
     }
 
     /// Whether a report is likely: the cheap look, for spinning and before sleeping.

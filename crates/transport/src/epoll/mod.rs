@@ -432,7 +432,7 @@ impl EpollSet {
         self.expose();
         let mut state = locked(&self.state);
         state.entries.iter_mut().flatten().filter(|entry| !entry.dormant).any(|entry| {
-            entry.stream.arm(entry.want());
+            entry.stream.arm(entry.rings_for());
             entry.stirs()
         })
     }

@@ -295,7 +295,7 @@ impl EpollSet {
         for fd in std::mem::take(&mut state.active) {
             let Some(entry) = state.entry(fd) else { continue };
             if !entry.rests() {
-                entry.stream.arm(entry.want());
+                entry.stream.arm(entry.rings_for());
             }
             if entry.stirs() {
                 entry.stream.disarm();
@@ -381,9 +381,9 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::entry::EDGE, *};
     use crate::stream::{
-        How,
+        How, ask_kernel,
         pair::{age, asked, ends},
     };
     use std::{
@@ -434,5 +434,36 @@ mod tests {
             assert_eq!(asked(client), answers);
             assert_eq!(server.send(peer, &[IoSlice::new(b"b")], &[]), Ok(1));
         }
+    }
+
+    #[test]
+    fn a_bell_for_space_rings_for_a_set_that_lacked_it() {
+        let ends = ends();
+        let (client, fd) = (&Arc::new(ends.client.0), ends.client.1.as_fd());
+        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
+        let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
+        let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
+        set.add(fd.as_raw_fd(), client, libc::EPOLLIN as u32 | libc::EPOLLOUT as u32 | EDGE, 7).expect("room");
+        let wait = || {
+            let mut out = Vec::new();
+            assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut |_, _, _| Ok(())), Ok(()));
+            out.iter().map(|event| event.events).collect::<Vec<_>>()
+        };
+        let rings = || ask_kernel(client.line_socket().as_fd(), PollFlags::IN).contains(PollFlags::IN);
+        let read = || server.receive(peer, &mut [IoSliceMut::new(&mut [0; 8192])], How::default()).map(|got| got.bytes);
+        let space = [libc::EPOLLOUT as u32];
+        assert_eq!(wait(), space, "at first");
+        // The server opens its ring, too.
+        assert_eq!((client.send(fd, &[IoSlice::new(b"a")], &[]), read()), (Ok(1), Ok(1)));
+        assert!(set.lie_down(&mut locked(&set.state)), "nothing is new");
+        assert_eq!((client.send(fd, &[IoSlice::new(b"b")], &[]), read(), rings()), (Ok(1), Ok(1), false));
+        assert!(wait().is_empty());
+        // One thread finds no space while another sleeps in the set.
+        assert!(set.lie_down(&mut locked(&set.state)));
+        let full = [IoSlice::new(&[0; 5000])];
+        assert_eq!((client.send(fd, &full, &[]), client.send(fd, &full, &[])), (Ok(4096), Err(Errno::AGAIN)));
+        assert_eq!((read(), rings()), (Ok(4096), true));
+        set.alert(client);
+        assert_eq!(wait(), space);
     }
 }

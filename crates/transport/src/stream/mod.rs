@@ -20,6 +20,8 @@ mod state;
 pub use grant::{refusal, refused};
 pub use late::Prospect;
 pub use ready::OUTPUT;
+#[cfg(test)]
+pub(crate) use ready::ask_kernel;
 pub use receive::{How, Received};
 pub use state::mode;
 
@@ -462,22 +464,22 @@ impl Stream {
         Errno::CONNRESET
     }
 
-    fn ring_bell(&self) {
+    /// False if nobody hears it any more.
+    fn ring_bell(&self) -> bool {
         add(&self.counts.rung, 1);
-        line::ring_bell(self.socket.load().as_fd());
+        line::ring_bell(self.socket.load().as_fd())
     }
 
-    /// The reader has something new: wakes it if it sleeps (or always, at stage one).
-    fn wake_reader(&self, segment: &Segment) {
+    /// The reader has something new: wakes it if it sleeps (or always, at stage one). False if it sleeps for ever.
+    fn wake_reader(&self, segment: &Segment) -> bool {
         let tx = &segment.tx;
         let overfed = || {
             // A thread that waits in an epoll set has no moment in which it would wake the reader.
             let unattended = tx.is_reader_timed() && self.in_sets.load(Relaxed) != 0 && tx.take_timed_reader();
             unattended || tx.take_overfed_reader(&mut self.state.tx.cursor()).unwrap_or(false)
         };
-        if tx.take_sleeping_reader() || tx.rings_always() || overfed() || Settings::get().stage == Stage::One {
-            self.ring_bell();
-        }
+        let rings = tx.take_sleeping_reader() || tx.rings_always() || overfed() || Settings::get().stage == Stage::One;
+        !rings || self.ring_bell()
     }
 
     /// This end is about to wait for an answer: a peer in a timed wait must begin with the question.

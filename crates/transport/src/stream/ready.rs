@@ -347,7 +347,7 @@ pub(crate) fn ask_kernel(fd: BorrowedFd<'_>, want: PollFlags) -> PollFlags {
 mod tests {
     use super::*;
     use crate::stream::{
-        How, now,
+        How, coarse_now, now,
         pair::{age, asked, ends},
     };
     use rustix::io::Errno;
@@ -439,6 +439,31 @@ mod tests {
         age(client, false);
         client.look(fd, INPUT, Some((PollFlags::empty(), client.news())));
         assert_eq!(asked(client), [Ok(0), Err(Errno::PIPE)]);
+    }
+
+    #[test]
+    fn a_bell_that_nobody_hears_is_as_good_as_asking_the_kernel() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        assert_eq!(client.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1), "a reader is asleep at first");
+        // Again, if this thread had to wait for a processor meanwhile.
+        let send = |asleep: bool| loop {
+            let asked_at = coarse_now() - 5_000_000;
+            client.state.tx.looked_at.store(asked_at, Relaxed);
+            if asleep {
+                ends.server.0.arm(INPUT);
+            }
+            let said = asked(client)[1];
+            if coarse_now() - asked_at < 15_000_000 {
+                return said;
+            }
+        };
+        assert_eq!(send(false), Err(Errno::PIPE), "the kernel is asked");
+        assert_eq!(send(true), Ok(1), "the bell is enough");
+        ends.server.0.arm(INPUT);
+        client.state.tx.looked_at.store(coarse_now(), Relaxed);
+        drop(ends.server);
+        assert_eq!(client.send(fd, &[IoSlice::new(b"b")], &[]), Err(Errno::PIPE));
     }
 
     #[test]

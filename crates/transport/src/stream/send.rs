@@ -22,6 +22,9 @@ use std::{
 /// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds of the coarse clock.
 const PROBE: u64 = 1_000_000;
 
+/// As [`PROBE`], for one whose peer sleeps: its bell tells whether the peer lives, and all but what a process did that has no hooks.
+const PROBE_BY_BELL: u64 = 20_000_000;
+
 /// Most bytes that are copied before the other end is shown them. Few enough that it begins to copy out early, many enough that its calls, one or
 /// more for each piece that it finds, cost little beside copying: with 16 KiB an X server takes twice as long for images of a megabyte.
 const PIECE: usize = 64 * 1024;
@@ -48,12 +51,12 @@ impl Stream {
         let tx = &self.state.tx;
         let _guard = self.lock_sending(Some(fd));
         self.settle();
-        let mut armed = !self.signals();
+        let mut armed = !self.signals() && self.in_sets.load(Relaxed) == 0;
         let result = loop {
             match tx.mode.load(Relaxed) {
                 mode::RING => match self.send_ring(fd, from, descriptors) {
                     Ok(None) => {}
-                    // A program that gets signals isn't waiting: the bell for space raises one.
+                    // A program that gets signals isn't waiting: the bell for space raises one. Nor does the thread that sends for a set that rests.
                     Err(Errno::AGAIN) if !std::mem::replace(&mut armed, true) => self.arm(OUTPUT),
                     Ok(Some(n)) => break Ok(n),
                     Err(error) => break Err(error),
@@ -123,15 +126,11 @@ impl Stream {
         }
         let want: usize = from.iter().map(|slice| slice.len()).sum();
         let (time, hint) = (coarse_now(), segment.rx.hint_mark());
-        let stale = time.saturating_sub(tx.looked_at.load(Relaxed)) > PROBE;
+        let probe = if segment.tx.is_reader_asleep() { PROBE_BY_BELL } else { PROBE };
+        let stale = time.saturating_sub(tx.looked_at.load(Relaxed)) > probe;
         // A program that is told once of its peer's end, while the ring is full, sends only to learn what became of it.
         if stale || hint != tx.hint_seen.load(Relaxed) || self.state.rx.is_told() || want == 0 {
-            // An empty send has no effect but to say whether anybody could read.
-            if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
-                // Asked again next time: the answer stays the kernel's.
-                tx.looked_at.store(0, Relaxed);
-                return Err(Errno::PIPE);
-            }
+            self.probe(fd)?;
             tx.looked_at.store(time, Relaxed);
             tx.hint_seen.store(hint, Relaxed);
         }
@@ -185,13 +184,25 @@ impl Stream {
         }
         tx.keep(&cursor);
         segment.tx.publish(&cursor);
-        self.wake_reader(segment);
+        if !self.wake_reader(segment) {
+            self.probe(fd)?;
+        }
         if segment.tx.reader_gave_back() {
             // It has not seen these bytes, or looks no more; this may be the program's last call.
             self.begin_returning(fd)?;
             let _ = self.finish_returning(fd);
         }
         Ok(Some(n))
+    }
+
+    /// Fails if nobody could read what is sent: an empty send has no effect but to say so.
+    fn probe(&self, fd: BorrowedFd<'_>) -> Result<(), Errno> {
+        if let Err(Errno::PIPE | Errno::CONNRESET) = send(fd, &[], SendFlags::DONTWAIT | SendFlags::NOSIGNAL) {
+            // Asked again next time: the answer stays the kernel's.
+            self.state.tx.looked_at.store(0, Relaxed);
+            return Err(Errno::PIPE);
+        }
+        Ok(())
     }
 
     /// Bytes sent that the peer has not read (SIOCOUTQ), beside what the kernel says of the socket.
