@@ -264,6 +264,30 @@ fn a_blocking_read_goes_on_after_a_restarting_handler() {
     });
 }
 
+/// As epoll(7) allows, a program that is told by edges takes a write of a part for one that finds no space, and waits for its edge at once.
+#[test]
+fn a_write_of_a_part_is_followed_by_an_edge() {
+    hooked(|| {
+        let _step = Step::begin("a write of a part");
+        let server = Server::listen();
+        let c = server.connection();
+        set_nonblocking(c.client, true);
+        let set = epoll_set();
+        watch(set, c.client, (EPOLLIN | EPOLLOUT | EPOLLET) as u32, 1);
+        assert_eq!(epoll(set, -1), [(1, EPOLLOUT as u32)]);
+        let bytes = vec![7; 4 << 20];
+        for _ in 0..3 {
+            let written = good(call!(write(c.client, bytes.as_ptr().cast(), bytes.len()))) as usize;
+            assert!(written < bytes.len());
+            let fd = c.server;
+            let reader = thread::spawn(move || read_up_to(fd, written).len());
+            while epoll(set, -1) != [(1, EPOLLOUT as u32)] {}
+            assert_eq!(reader.join().expect("the reader"), written);
+        }
+        call!(close(set));
+    });
+}
+
 #[test]
 fn an_epoll_set_can_be_polled() {
     hooked(|| {

@@ -463,7 +463,42 @@ mod tests {
         let full = [IoSlice::new(&[0; 5000])];
         assert_eq!((client.send(fd, &full, &[]), client.send(fd, &full, &[])), (Ok(4096), Err(Errno::AGAIN)));
         assert_eq!((read(), rings()), (Ok(4096), true));
+        client.attend();
         set.alert(client);
         assert_eq!(wait(), space);
+        // It sends less than all, and waits without asking for more.
+        assert!(set.lie_down(&mut locked(&set.state)));
+        assert_eq!(client.send(fd, &full, &[]), Ok(4096));
+        assert!(wait().is_empty());
+        assert!(set.lie_down(&mut locked(&set.state)));
+        assert_eq!((read(), rings()), (Ok(4096), true));
+        set.alert(client);
+        assert_eq!(wait(), space);
+    }
+
+    #[test]
+    fn a_read_that_ends_with_its_turn_is_not_the_last() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        let (server, peer) = (&Arc::new(ends.server.0), ends.server.1.as_fd());
+        let read = || server.receive(peer, &mut [IoSliceMut::new(&mut [0; 8192])], How::default()).map(|got| got.bytes);
+        assert_eq!((client.send(fd, &[IoSlice::new(b"a")], &[]), read()), (Ok(1), Ok(1)));
+        let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
+        let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
+        set.add(peer.as_raw_fd(), server, libc::EPOLLIN as u32 | EDGE, 7).expect("room");
+        let reports = || {
+            let mut out = Vec::new();
+            assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut |_, _, _| Ok(())), Ok(()));
+            out.len()
+        };
+        assert_eq!((client.send(fd, &[IoSlice::new(&[0; 4000])], &[]), reports()), (Ok(4000), 1));
+        server.allot(1000);
+        assert_eq!(read(), Ok(1000));
+        assert!(!set.lie_down(&mut locked(&set.state)));
+        assert_eq!(reports(), 1, "there is more");
+        server.allot(1000);
+        assert_eq!([read(), read(), read()], [Ok(1000), Err(Errno::AGAIN), Ok(2000)]);
+        assert_eq!(reports(), 0, "it has read on unasked");
+        assert!(set.lie_down(&mut locked(&set.state)));
     }
 }

@@ -93,7 +93,7 @@ pub struct Stream {
     bells: AtomicU32,
     /// Bytes that may be read before the epoll set that reports the stream has its turn again.
     allotted: AtomicU64,
-    /// 1: a read found the allotment used up while bytes were there.
+    /// 1: a read found the allotment used up while bytes were there. 2: a read got less than was there.
     cut_short: AtomicU32,
     /// How fast the peer has lately emptied a full ring.
     pace: Pace,

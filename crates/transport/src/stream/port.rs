@@ -148,14 +148,16 @@ impl Stream {
     pub(super) fn send_messages(&self, end: &End, fd: BorrowedFd<'_>, from: &[IoSlice<'_>]) -> Result<usize, Errno> {
         let result = end.write(from);
         match result {
-            Ok(n) => add(&self.counts.sent, n as u64),
+            Ok(n) => {
+                add(&self.counts.sent, n as u64);
+                if n < from.iter().map(|slice| slice.len()).sum() {
+                    self.state.tx.count_blocked();
+                }
+            }
             Err(Errno::AGAIN) if self.needs_kernel() && ask_kernel(fd, PollFlags::empty()).contains(PollFlags::HUP) => {
                 return Err(Errno::PIPE);
             }
-            Err(Errno::AGAIN) => {
-                let blocked = &self.state.tx.blocked;
-                blocked.store(blocked.load(Relaxed).wrapping_add(1), Relaxed);
-            }
+            Err(Errno::AGAIN) => self.state.tx.count_blocked(),
             Err(_) => {}
         }
         result

@@ -312,7 +312,7 @@ impl Stream {
         self.state.common.sleepers.if_none(|| self.attend());
     }
 
-    /// Counts sends that found no space: an epoll set's edge for writers.
+    /// Counts sends that found too little space: an epoll set's edge for writers.
     pub fn blocked_mark(&self) -> u32 {
         self.state.tx.blocked.load(Relaxed)
     }

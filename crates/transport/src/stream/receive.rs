@@ -237,7 +237,7 @@ impl Stream {
             return self.receive_empty(fd, to, how, segment, &mut cursor);
         }
         let allotted = self.allotted.load(Relaxed);
-        if allotted == 0 && self.cut_short.swap(1, Relaxed) == 0 {
+        if allotted == 0 && self.cut_short.swap(1, Relaxed) != 1 {
             // A socket would be empty now and then, and its server look after others. A ring that is
             // filled as fast as it is read never is. A program that asks no set reads on.
             return Err(Errno::AGAIN);
@@ -271,6 +271,10 @@ impl Stream {
             rx.keep(&cursor);
         } else if allotted != u64::MAX {
             self.allotted.store(allotted.saturating_sub(got.bytes as u64), Relaxed);
+            if got.bytes < there.min(want) {
+                // A program that is told by edges may take it for the last of what is there.
+                self.cut_short.store(2, Relaxed);
+            }
         }
         Ok(Some(got))
     }

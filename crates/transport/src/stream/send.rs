@@ -42,6 +42,10 @@ impl Stream {
             return self.send_messages(end, fd, from);
         }
         let result = self.send_locked(fd, from, descriptors);
+        if self.in_sets.load(Relaxed) != 0 && result.is_ok_and(|n| n < from.iter().map(|slice| slice.len()).sum()) {
+            // Its program waits for an edge now, and the set may rest without a bell for space.
+            self.alert_sets();
+        }
         self.tell_sets();
         self.rouse_the_late(fd);
         result
@@ -85,7 +89,7 @@ impl Stream {
                 self.count_use(n);
                 self.counts.note(self.state.rx.mode.load(Relaxed), tx.mode.load(Relaxed));
             }
-            Err(Errno::AGAIN) => tx.blocked.store(tx.blocked.load(Relaxed).wrapping_add(1), Relaxed),
+            Err(Errno::AGAIN) => tx.count_blocked(),
             Err(_) => {}
         }
         result
@@ -184,6 +188,9 @@ impl Stream {
         }
         tx.keep(&cursor);
         segment.tx.publish(&cursor);
+        if n < want {
+            tx.count_blocked();
+        }
         if !self.wake_reader(segment) {
             self.probe(fd)?;
         }

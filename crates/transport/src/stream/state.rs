@@ -261,7 +261,7 @@ pub struct TxState {
     pub returning_from: AtomicU64,
     /// 1: a send found too little space, and half of the ring has not been free since.
     pub full: AtomicU32,
-    /// Counts sends that found no space (wraps).
+    /// Counts sends that found too little space (wraps).
     pub blocked: AtomicU32,
     /// The peer's hint when it was last seen alive: the receiving half has its own.
     pub hint_seen: AtomicU32,
@@ -285,6 +285,11 @@ impl TxState {
         self.head_seen.store(cursor.head_seen, Relaxed);
         self.ready.store(cursor.ready, Relaxed);
         self.tail.store(cursor.tail, Release);
+    }
+
+    /// A send found too little space: an edge-triggered set is to tell when there is more.
+    pub fn count_blocked(&self) {
+        self.blocked.store(self.blocked.load(Relaxed).wrapping_add(1), Relaxed);
     }
 }
 
