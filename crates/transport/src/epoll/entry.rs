@@ -153,7 +153,7 @@ impl Entry {
             || (want.contains(PollFlags::OUT) && self.was_blocked())
     }
 
-    /// Whether a send has found no space since there was said to be some.
+    /// Whether a send has found too little space since there was said to be some.
     fn was_blocked(&self) -> bool {
         self.stream.blocked_mark() != self.blocked_reported
     }
