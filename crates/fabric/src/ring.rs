@@ -11,7 +11,7 @@ mod control;
 pub use crate::cursor::{RxCursor, TxCursor};
 use crate::{
     Corrupt,
-    sync::{Bytes, FutexWord, Ordering, Shared, full_fence},
+    sync::{Bytes, FutexWord, Ordering, Shared, full_fence, ticks},
 };
 pub use control::{CLOSED, FUTEX_ROOM, FUTEX_WAIT, OPEN, RingControl, SLEEPS, TIMED_WAIT, UNOPENED};
 
@@ -247,6 +247,14 @@ impl Ring {
     #[inline]
     pub fn publish(&self, tx: &TxCursor) {
         self.control.producer.tail.store(tx.tail, Ordering::Release); // W3, SYNC POINT: publish
+    }
+
+    /// As [`Ring::publish`], with the time of it for a reader that asks for that (W14).
+    pub fn publish_timed(&self, tx: &TxCursor) {
+        if self.control.reader.asks_time.load(Ordering::Relaxed) != 0 {
+            self.control.producer.shown_at.store(ticks(), Ordering::Relaxed); // ordered by W3
+        }
+        self.publish(tx);
     }
 
     /// Whether the caller must ring the reader's bell for what it published (W4, W5). At most one
@@ -586,6 +594,19 @@ impl Ring {
     pub fn hear_all(&self, on: bool) {
         self.control.reader.hears_all.store(on.into(), Ordering::Relaxed);
         full_fence(); // paired with W4
+    }
+
+    /// From now on the writer says when it shows bytes (R14).
+    pub fn ask_time(&self) {
+        let asks = &self.control.reader.asks_time;
+        if asks.load(Ordering::Relaxed) == 0 {
+            asks.store(1, Ordering::Relaxed);
+        }
+    }
+
+    /// When the writer last showed bytes, by its own word; 0 if it was not asked.
+    pub fn shown_at(&self) -> u64 {
+        self.control.producer.shown_at.load(Ordering::Relaxed)
     }
 
     /// Asks the writer for the rest of the stream on the socket: it takes back what lies unread.

@@ -28,6 +28,8 @@ pub(super) struct Producer {
     pub(super) attachments: AtomicU32,
     /// Counts the events on the socket that the reader should look for (wraps).
     pub(super) hint: AtomicU32,
+    /// When the writer last showed bytes, by [`ticks`](crate::sync::ticks), if the reader asks for it (W14).
+    pub(super) shown_at: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -47,6 +49,8 @@ pub(super) struct ReaderFlags {
     pub(super) gives_back: AtomicU32,
     /// 1: the reader wants a bell for each write (W12).
     pub(super) hears_all: AtomicU32,
+    /// 1: the reader wants to know when bytes were shown (R14).
+    pub(super) asks_time: AtomicU32,
 }
 
 #[derive(Debug, Default)]

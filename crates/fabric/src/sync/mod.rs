@@ -17,6 +17,7 @@ mod mapping;
 mod mutex;
 #[cfg(not(loom))]
 pub mod pages;
+mod ticks;
 
 pub use atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering, fence, full_fence, spin_loop};
 pub use futex::{FutexWord, Slept};
@@ -27,6 +28,7 @@ pub use mapping::{Bytes, Shared};
 #[cfg(not(loom))]
 pub use mapping::{Mapping, Zeroed};
 pub use mutex::{Mutex, MutexGuard};
+pub use ticks::ticks;
 
 /// Memory two processors write at different times, on cache lines of its own.
 ///

@@ -227,6 +227,11 @@ impl Entry {
         }
     }
 
+    /// Whether the report at that time was of it.
+    pub fn was_reported(&self, time: u64) -> bool {
+        self.reported == time
+    }
+
     /// How long the server may wait for a time, in nanoseconds, while the stream's sender fills the ring without
     /// waiting for answers; None if it may not. Short enough that a quarter of the ring still
     /// takes what comes, and that the wait ends before the sender is likely to ask for something.

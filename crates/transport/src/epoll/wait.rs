@@ -12,6 +12,7 @@ use rustix::{
     io::Errno,
 };
 use slipway_fabric::spin::{Outcome, SpinStrategy, Spinner, processor};
+use smallvec::SmallVec;
 use std::{
     os::fd::{AsFd, RawFd},
     time::Duration,
@@ -138,40 +139,39 @@ impl EpollSet {
         }
     }
 
-    /// Reports of the active streams, beginning with another one each time.
+    /// Reports of the active streams, in the order in which something came. Where there are more than `max`, it begins with another one each time.
     fn gather(&self, state: &mut State, out: &mut Vec<Event>, max: usize, course: &Course, time: u64) {
         let count = state.active.len();
         if count == 0 {
             return;
         }
         state.turn = state.turn.wrapping_add(1);
-        let company = state.glanced < state.company_until;
-        let vouched = state.vouched;
+        let room = max.saturating_sub(out.len());
+        let mut found: SmallVec<[(u64, Event); 4]> = SmallVec::new();
         let mut retired = Vec::new();
         let mut dormant = 0;
         for i in 0..count {
-            if out.len() >= max {
+            if found.len() >= room {
                 break;
             }
             let fd = state.active[(state.turn + i) % count];
-            let Some(entry) = state.entry(fd) else { continue };
-            if entry.dormant {
-                dormant += 1;
-            } else if entry.stream.is_plain() && !entry.rests() {
-                retired.push(fd);
-            } else if let Some(event) = entry.report() {
-                out.push(event);
-                entry.stream.count_wait(course.won);
-                entry.learn_flow(course.waited, course.won == Won::Looking, time);
-                entry.take_turn(company);
-                if !entry.stream.needs_kernel() {
-                    entry.stream.vouch(vouched);
-                }
-                if state.last_reported.replace(fd).is_some_and(|last| last != fd) {
-                    state.company_until = time.saturating_add(COMPANY);
-                }
+            match state.entry(fd) {
+                Some(entry) if entry.dormant => dormant += 1,
+                Some(entry) if entry.stream.is_plain() && !entry.rests() => retired.push(fd),
+                _ => found.extend(state.report(fd, course, time)),
             }
         }
+        if !found.is_empty() && count > 1 {
+            // What came before these is there by now, though it may not have been when it was looked at.
+            for i in 0..count {
+                let fd = state.active[i];
+                if found.len() < room && state.entry(fd).is_some_and(|entry| !entry.was_reported(time) && entry.stirs()) {
+                    found.extend(state.report(fd, course, time));
+                }
+            }
+            found.sort_by_key(|(shown_at, _)| *shown_at);
+        }
+        out.extend(found.into_iter().map(|(_, event)| event));
         // A program that takes a stream out mostly adds it again before it waits.
         if 2 * dormant > count {
             state.drop_dormant();
@@ -313,6 +313,24 @@ impl EpollSet {
 }
 
 impl State {
+    /// What a stream reports now, and when it came: 0 where nobody else can have come before it.
+    fn report(&mut self, fd: RawFd, course: &Course, time: u64) -> Option<(u64, Event)> {
+        let (company, several, vouched) = (self.glanced < self.company_until, self.active.len() > 1, self.vouched);
+        let entry = self.entry(fd)?;
+        let event = entry.report()?;
+        let shown_at = if company || several { entry.stream.shown_at() } else { 0 };
+        entry.stream.count_wait(course.won);
+        entry.learn_flow(course.waited, course.won == Won::Looking, time);
+        entry.take_turn(company);
+        if !entry.stream.needs_kernel() {
+            entry.stream.vouch(vouched);
+        }
+        if self.last_reported.replace(fd).is_some_and(|last| last != fd) {
+            self.company_until = time.saturating_add(COMPANY);
+        }
+        Some((shown_at, event))
+    }
+
     /// Whether what the kernel reported under `data` is the set's only stream, before it was taken over: it is not its own company.
     fn is_alone(&self, data: u64) -> bool {
         let mut entries = self.entries.iter().flatten();
@@ -380,125 +398,4 @@ impl State {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{super::entry::EDGE, *};
-    use crate::stream::{
-        How, ask_kernel,
-        pair::{age, asked, ends},
-    };
-    use std::{
-        io::{IoSlice, IoSliceMut},
-        os::fd::AsRawFd,
-        sync::Arc,
-    };
-
-    #[test]
-    fn what_the_kernel_has_no_news_of_is_not_asked_for_again() {
-        let ends = ends();
-        let (client, fd) = (&Arc::new(ends.client.0), ends.client.1.as_fd());
-        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
-        for (stream, fd) in [(&**client, fd), (server, peer)] {
-            assert_eq!(stream.send(fd, &[IoSlice::new(b"a")], &[]), Ok(1));
-        }
-        let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
-        let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
-        // With room for two, when the kernel has so many.
-        let wait = |found: usize| {
-            let mut out = Vec::new();
-            let mut kernel = |events: &mut Vec<Event>, _, _| {
-                events.extend((0..found).map(|_| Event { events: 1, data: 1 }));
-                Ok(())
-            };
-            assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut kernel), Ok(()));
-            out
-        };
-        assert_eq!(wait(2).len(), 2);
-        assert_eq!(locked(&set.state).vouched, 0, "there may be more");
-        assert_eq!(wait(1).len(), 1);
-        assert_ne!(locked(&set.state).vouched, 0);
-        set.add(fd.as_raw_fd(), client, libc::EPOLLIN as u32, 7).expect("room");
-        let come = [Event { events: libc::EPOLLIN as u32, data: 7 }];
-        let turn = |vouched| {
-            age(client, true);
-            locked(&set.state).vouched = vouched;
-            assert_eq!(wait(0), come);
-            let mut bytes = [0; 8];
-            assert_eq!(client.receive(fd, &mut [IoSliceMut::new(&mut bytes)], How::default()).map(|got| got.bytes), Ok(1));
-            assert_eq!(server.send(peer, &[IoSlice::new(b"b")], &[]), Ok(1));
-        };
-        // When it is new it is looked at.
-        turn(0);
-        for (vouched, answers) in [(now(), [Err(Errno::AGAIN), Ok(1)]), (0, [Ok(0), Err(Errno::PIPE)])] {
-            turn(vouched);
-            assert_eq!(client.receive(fd, &mut [IoSliceMut::new(&mut [0; 8])], How::default()).map(|got| got.bytes), Ok(1));
-            assert_eq!(asked(client), answers);
-            assert_eq!(server.send(peer, &[IoSlice::new(b"b")], &[]), Ok(1));
-        }
-    }
-
-    #[test]
-    fn a_bell_for_space_rings_for_a_set_that_lacked_it() {
-        let ends = ends();
-        let (client, fd) = (&Arc::new(ends.client.0), ends.client.1.as_fd());
-        let (server, peer) = (&ends.server.0, ends.server.1.as_fd());
-        let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
-        let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
-        set.add(fd.as_raw_fd(), client, libc::EPOLLIN as u32 | libc::EPOLLOUT as u32 | EDGE, 7).expect("room");
-        let wait = || {
-            let mut out = Vec::new();
-            assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut |_, _, _| Ok(())), Ok(()));
-            out.iter().map(|event| event.events).collect::<Vec<_>>()
-        };
-        let rings = || ask_kernel(client.line_socket().as_fd(), PollFlags::IN).contains(PollFlags::IN);
-        let read = || server.receive(peer, &mut [IoSliceMut::new(&mut [0; 8192])], How::default()).map(|got| got.bytes);
-        let space = [libc::EPOLLOUT as u32];
-        assert_eq!(wait(), space, "at first");
-        // The server opens its ring, too.
-        assert_eq!((client.send(fd, &[IoSlice::new(b"a")], &[]), read()), (Ok(1), Ok(1)));
-        assert!(set.lie_down(&mut locked(&set.state)), "nothing is new");
-        assert_eq!((client.send(fd, &[IoSlice::new(b"b")], &[]), read(), rings()), (Ok(1), Ok(1), false));
-        assert!(wait().is_empty());
-        // One thread finds no space while another sleeps in the set.
-        assert!(set.lie_down(&mut locked(&set.state)));
-        let full = [IoSlice::new(&[0; 5000])];
-        assert_eq!((client.send(fd, &full, &[]), client.send(fd, &full, &[])), (Ok(4096), Err(Errno::AGAIN)));
-        assert_eq!((read(), rings()), (Ok(4096), true));
-        client.attend();
-        set.alert(client);
-        assert_eq!(wait(), space);
-        // It sends less than all, and waits without asking for more.
-        assert!(set.lie_down(&mut locked(&set.state)));
-        assert_eq!(client.send(fd, &full, &[]), Ok(4096));
-        assert!(wait().is_empty());
-        assert!(set.lie_down(&mut locked(&set.state)));
-        assert_eq!((read(), rings()), (Ok(4096), true));
-        set.alert(client);
-        assert_eq!(wait(), space);
-    }
-
-    #[test]
-    fn a_read_that_ends_with_its_turn_is_not_the_last() {
-        let ends = ends();
-        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
-        let (server, peer) = (&Arc::new(ends.server.0), ends.server.1.as_fd());
-        let read = || server.receive(peer, &mut [IoSliceMut::new(&mut [0; 8192])], How::default()).map(|got| got.bytes);
-        assert_eq!((client.send(fd, &[IoSlice::new(b"a")], &[]), read()), (Ok(1), Ok(1)));
-        let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
-        let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
-        set.add(peer.as_raw_fd(), server, libc::EPOLLIN as u32 | EDGE, 7).expect("room");
-        let reports = || {
-            let mut out = Vec::new();
-            assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut |_, _, _| Ok(())), Ok(()));
-            out.len()
-        };
-        assert_eq!((client.send(fd, &[IoSlice::new(&[0; 4000])], &[]), reports()), (Ok(4000), 1));
-        server.allot(1000);
-        assert_eq!(read(), Ok(1000));
-        assert!(!set.lie_down(&mut locked(&set.state)));
-        assert_eq!(reports(), 1, "there is more");
-        server.allot(1000);
-        assert_eq!([read(), read(), read()], [Ok(1000), Err(Errno::AGAIN), Ok(2000)]);
-        assert_eq!(reports(), 0, "it has read on unasked");
-        assert!(set.lie_down(&mut locked(&set.state)));
-    }
-}
+mod tests;

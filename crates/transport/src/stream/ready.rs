@@ -312,6 +312,14 @@ impl Stream {
         self.state.common.sleepers.if_none(|| self.attend());
     }
 
+    /// When the peer last sent something into the ring, as far as it says so; and has it do so from now on.
+    pub fn shown_at(&self) -> u64 {
+        self.line().map_or(0, |segment| {
+            segment.rx.ask_time();
+            segment.rx.shown_at()
+        })
+    }
+
     /// Counts sends that found too little space: an epoll set's edge for writers.
     pub fn blocked_mark(&self) -> u32 {
         self.state.tx.blocked.load(Relaxed)

@@ -181,13 +181,13 @@ impl Stream {
                 segment.tx.append(&mut cursor, bytes);
                 if pieces.peek().is_some() {
                     tx.keep(&cursor);
-                    segment.tx.publish(&cursor);
+                    segment.tx.publish_timed(&cursor);
                     self.wake_reader(segment);
                 }
             }
         }
         tx.keep(&cursor);
-        segment.tx.publish(&cursor);
+        segment.tx.publish_timed(&cursor);
         if n < want {
             tx.count_blocked();
         }

@@ -1,0 +1,141 @@
+use super::{super::entry::EDGE, *};
+use crate::stream::{
+    How, Stream, ask_kernel,
+    pair::{age, asked, ends},
+};
+use std::{
+    io::{IoSlice, IoSliceMut},
+    os::fd::{AsRawFd, OwnedFd},
+    sync::Arc,
+};
+
+const IN: u32 = libc::EPOLLIN as u32;
+const OUT: u32 = libc::EPOLLOUT as u32;
+
+/// A set of the kernel's, which the tests leave alone, and ours for it.
+fn set() -> (OwnedFd, Arc<EpollSet>) {
+    let epfd = epoll::create(epoll::CreateFlags::CLOEXEC).expect("a set");
+    let set = EpollSet::new(epfd.as_raw_fd()).expect("a set");
+    (epfd, set)
+}
+
+/// What a wait with room for two reports, where the kernel has so many.
+fn wait(set: &EpollSet, found: usize) -> Vec<Event> {
+    let mut out = Vec::new();
+    let mut kernel = |events: &mut Vec<Event>, _, _| {
+        events.extend((0..found).map(|_| Event { events: 1, data: 1 }));
+        Ok(())
+    };
+    assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut kernel), Ok(()));
+    out
+}
+
+fn send(end: &(impl std::ops::Deref<Target = Stream>, OwnedFd), bytes: &[u8]) -> Result<usize, Errno> {
+    end.0.send(end.1.as_fd(), &[IoSlice::new(bytes)], &[])
+}
+
+fn read(end: &(impl std::ops::Deref<Target = Stream>, OwnedFd)) -> Result<usize, Errno> {
+    end.0.receive(end.1.as_fd(), &mut [IoSliceMut::new(&mut [0; 8192])], How::default()).map(|got| got.bytes)
+}
+
+/// Both ends of a connection, of which each has sent a byte; only the client's has been read.
+fn pair() -> [(Arc<Stream>, OwnedFd); 2] {
+    let ends = ends();
+    let [client, server] = [ends.client, ends.server].map(|(stream, fd)| (Arc::new(stream), fd));
+    assert_eq!((send(&client, b"a"), read(&server)), (Ok(1), Ok(1)));
+    [client, server]
+}
+
+#[test]
+fn what_the_kernel_has_no_news_of_is_not_asked_for_again() {
+    let [client, server] = pair();
+    assert_eq!(send(&server, b"a"), Ok(1));
+    let (_epfd, set) = set();
+    assert_eq!(wait(&set, 2).len(), 2);
+    assert_eq!(locked(&set.state).vouched, 0, "there may be more");
+    assert_eq!(wait(&set, 1).len(), 1);
+    assert_ne!(locked(&set.state).vouched, 0);
+    set.add(client.1.as_raw_fd(), &client.0, IN, 7).expect("room");
+    let turn = |vouched| {
+        age(&client.0, true);
+        locked(&set.state).vouched = vouched;
+        assert_eq!(wait(&set, 0), [Event { events: IN, data: 7 }]);
+        assert_eq!((read(&client), send(&server, b"b")), (Ok(1), Ok(1)));
+    };
+    // When it is new it is looked at.
+    turn(0);
+    for (vouched, answers) in [(now(), [Err(Errno::AGAIN), Ok(1)]), (0, [Ok(0), Err(Errno::PIPE)])] {
+        turn(vouched);
+        assert_eq!(read(&client), Ok(1));
+        assert_eq!(asked(&client.0), answers);
+        assert_eq!(send(&server, b"b"), Ok(1));
+    }
+}
+
+#[test]
+fn a_bell_for_space_rings_for_a_set_that_lacked_it() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    set.add(client.1.as_raw_fd(), &client.0, IN | OUT | EDGE, 7).expect("room");
+    let wait = || wait(&set, 0).iter().map(|event| event.events).collect::<Vec<_>>();
+    let rings = || ask_kernel(client.0.line_socket().as_fd(), PollFlags::IN).contains(PollFlags::IN);
+    assert_eq!(wait(), [OUT], "at first");
+    assert!(set.lie_down(&mut locked(&set.state)), "nothing is new");
+    assert_eq!((send(&client, b"b"), read(&server), rings()), (Ok(1), Ok(1), false));
+    assert!(wait().is_empty());
+    // One thread finds no space while another sleeps in the set.
+    assert!(set.lie_down(&mut locked(&set.state)));
+    let full = [0; 5000];
+    assert_eq!((send(&client, &full), send(&client, &full)), (Ok(4096), Err(Errno::AGAIN)));
+    assert_eq!((read(&server), rings()), (Ok(4096), true));
+    client.0.attend();
+    set.alert(&client.0);
+    assert_eq!(wait(), [OUT]);
+    // It sends less than all, and waits without asking for more.
+    assert!(set.lie_down(&mut locked(&set.state)));
+    assert_eq!(send(&client, &full), Ok(4096));
+    assert!(wait().is_empty());
+    assert!(set.lie_down(&mut locked(&set.state)));
+    assert_eq!((read(&server), rings()), (Ok(4096), true));
+    set.alert(&client.0);
+    assert_eq!(wait(), [OUT]);
+}
+
+#[test]
+fn a_read_that_ends_with_its_turn_is_not_the_last() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    set.add(server.1.as_raw_fd(), &server.0, IN | EDGE, 7).expect("room");
+    let reports = || wait(&set, 0).len();
+    assert_eq!((send(&client, &[0; 4000]), reports()), (Ok(4000), 1));
+    server.0.allot(1000);
+    assert_eq!(read(&server), Ok(1000));
+    assert!(!set.lie_down(&mut locked(&set.state)));
+    assert_eq!(reports(), 1, "there is more");
+    server.0.allot(1000);
+    assert_eq!([read(&server), read(&server), read(&server)], [Ok(1000), Err(Errno::AGAIN), Ok(2000)]);
+    assert_eq!(reports(), 0, "it has read on unasked");
+    assert!(set.lie_down(&mut locked(&set.state)));
+}
+
+#[test]
+fn what_came_first_is_reported_first() {
+    let pairs = [pair(), pair()];
+    let (_epfd, set) = set();
+    for (data, [_, server]) in (0..).zip(&pairs) {
+        set.add(server.1.as_raw_fd(), &server.0, IN, data).expect("room");
+    }
+    let turn = |order: [usize; 2]| {
+        for at in order {
+            assert_eq!(send(&pairs[at][0], b"b"), Ok(1));
+        }
+        let told: Vec<u64> = wait(&set, 0).iter().map(|event| event.data).collect();
+        pairs.iter().for_each(|[_, server]| assert_eq!(read(server), Ok(1)));
+        told
+    };
+    turn([0, 1]);
+    for _ in 0..8 {
+        assert_eq!(turn([1, 0]), [1, 0]);
+        assert_eq!(turn([0, 1]), [0, 1]);
+    }
+}
