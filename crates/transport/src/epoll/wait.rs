@@ -199,6 +199,7 @@ impl EpollSet {
     /// Sorts the kernel's events into the program's, which go out, and ours.
     fn sort(&self, state: &mut State, events: &[Event], out: &mut Vec<Event>) {
         let mut company = false;
+        let time = state.glanced;
         for event in events {
             if !(state.first_tag < event.data && event.data <= state.next_tag) {
                 // Nearly always, of a server with many clients: neither looked up nor timed one by one.
@@ -224,7 +225,7 @@ impl EpollSet {
                 }
                 Some(Tag::Line(fd)) => {
                     if let Some(entry) = state.entry(fd) {
-                        let bells = entry.stream.count_bell();
+                        let bells = entry.stream.count_bell(time);
                         let hang_up = event.events & u32::from(PollFlags::HUP.bits()) != 0;
                         // At stage one a bell comes with every write, and a full queue gives no edges.
                         let answer = entry.stream.is_undecided();

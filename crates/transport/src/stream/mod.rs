@@ -543,8 +543,9 @@ impl Stream {
         self.state.rx.events.fetch_add(1, Relaxed);
     }
 
-    /// Counts a bell that an epoll set heard; how many they are now.
-    pub fn count_bell(&self) -> u32 {
+    /// Counts a bell that an epoll set heard at `time`; how many they are now.
+    pub fn count_bell(&self, time: u64) -> u32 {
+        self.state.rx.heard_at.store(time, Relaxed);
         self.bells.fetch_add(1, Relaxed).wrapping_add(1)
     }
 

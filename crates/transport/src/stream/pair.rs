@@ -38,6 +38,11 @@ pub(crate) fn age(stream: &Stream, ever: bool) {
     stream.state.tx.looked_at.store(ever.into(), Relaxed);
 }
 
+/// As if it had asked the kernel so many nanoseconds ago.
+pub(crate) fn asked_before(stream: &Stream, ago: u64) {
+    stream.state.rx.looked_at.store(coarse_now() - ago, Relaxed);
+}
+
 /// A server's end of a connection of which nobody has made use yet, with its socket and the other end's.
 pub(crate) fn quiet() -> (Stream, OwnedFd, OwnedFd) {
     let (socket, peer) = socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None).unwrap();

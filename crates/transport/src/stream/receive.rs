@@ -2,7 +2,7 @@
 
 use super::{
     Stream, coarse_now, locked, mode,
-    send::piece,
+    send::{BY_BELL, piece},
     state::{Change, add},
 };
 use crate::line::FdBatch;
@@ -70,7 +70,14 @@ impl Stream {
             && segment.rx.opening().0 != CLOSED
             && !rx.is_unseen(self.news())
             && idle.iter().all(|word| word.load(Relaxed) == 0)
-            && coarse_now().saturating_sub(rx.looked_at.load(Relaxed)) < STALE
+            && self.was_asked_lately(coarse_now())
+    }
+
+    /// Whether the kernel need not be asked at `time` what became of the peer: it was, or a bell of its has just rung.
+    fn was_asked_lately(&self, time: u64) -> bool {
+        let rx = &self.state.rx;
+        let looked = time.saturating_sub(rx.looked_at.load(Relaxed));
+        looked < STALE || (looked < BY_BELL && time.saturating_sub(rx.heard_at.load(Relaxed)) < STALE)
     }
 
     fn receive_locked(&self, fd: BorrowedFd<'_>, to: &mut [IoSliceMut<'_>], how: How) -> Result<Received, Errno> {
@@ -309,7 +316,7 @@ impl Stream {
         }
         let news = self.news();
         let time = coarse_now();
-        if !rx.is_unseen(news) && time.saturating_sub(rx.looked_at.load(Relaxed)) < STALE {
+        if !rx.is_unseen(news) && self.was_asked_lately(time) {
             return Err(Errno::AGAIN);
         }
         rx.looked_at.store(time, Relaxed);

@@ -22,8 +22,9 @@ use std::{
 /// How often a sender that never sleeps makes sure that the peer lives, in nanoseconds of the coarse clock.
 const PROBE: u64 = 1_000_000;
 
-/// As [`PROBE`], for one whose peer sleeps: its bell tells whether the peer lives, and all but what a process did that has no hooks.
-const PROBE_BY_BELL: u64 = 20_000_000;
+/// As [`PROBE`], where a bell rings at each turn, this end's or the peer's: that tells whether the peer lives, and all but what a process did that
+/// has no hooks.
+pub(super) const BY_BELL: u64 = 20_000_000;
 
 /// Most bytes that are copied before the other end is shown them. Few enough that it begins to copy out early, many enough that its calls, one or
 /// more for each piece that it finds, cost little beside copying: with 16 KiB an X server takes twice as long for images of a megabyte.
@@ -130,7 +131,7 @@ impl Stream {
         }
         let want: usize = from.iter().map(|slice| slice.len()).sum();
         let (time, hint) = (coarse_now(), segment.rx.hint_mark());
-        let probe = if segment.tx.is_reader_asleep() { PROBE_BY_BELL } else { PROBE };
+        let probe = if segment.tx.is_reader_asleep() { BY_BELL } else { PROBE };
         let stale = time.saturating_sub(tx.looked_at.load(Relaxed)) > probe;
         // A program that is told once of its peer's end, while the ring is full, sends only to learn what became of it.
         if stale || hint != tx.hint_seen.load(Relaxed) || self.state.rx.is_told() || want == 0 {

@@ -201,6 +201,8 @@ pub struct RxState {
     pub giving_back: AtomicU32,
     /// When the socket was last looked at, in nanoseconds of the monotonic clock.
     pub looked_at: AtomicU64,
+    /// When an epoll set last heard the peer's bell.
+    pub heard_at: AtomicU64,
 }
 
 impl RxState {

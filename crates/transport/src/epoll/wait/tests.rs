@@ -1,7 +1,7 @@
 use super::{super::entry::EDGE, *};
 use crate::stream::{
     How, Stream, ask_kernel,
-    pair::{age, asked, ends},
+    pair::{age, asked, asked_before, ends},
 };
 use std::{
     io::{IoSlice, IoSliceMut},
@@ -70,6 +70,35 @@ fn what_the_kernel_has_no_news_of_is_not_asked_for_again() {
         assert_eq!(asked(&client.0), answers);
         assert_eq!(send(&server, b"b"), Ok(1));
     }
+}
+
+#[test]
+fn a_bell_is_as_good_as_asking_the_kernel() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    set.add(server.1.as_raw_fd(), &server.0, IN, 7).expect("room");
+    let bell = locked(&set.state).entry(server.1.as_raw_fd()).map(|entry| entry.line_tag).expect("a member");
+    // After a turn that a bell began, or not, as long after the last look at the kernel.
+    let asks = |rings: bool, ago: u64| loop {
+        let start = now();
+        assert_eq!(send(&client, b"b"), Ok(1));
+        let mut out = Vec::new();
+        let mut kernel = |events: &mut Vec<Event>, _, _| {
+            events.extend(rings.then_some(Event { events: IN, data: bell }));
+            Ok(())
+        };
+        locked(&set.state).glanced = 0;
+        assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut kernel), Ok(()));
+        assert_eq!(read(&server), Ok(1));
+        asked_before(&server.0, ago);
+        let asks = asked(&server.0)[0] == Ok(0);
+        // Again, if this thread had to wait for a processor meanwhile.
+        if now() - start < 1_000_000 {
+            return asks;
+        }
+    };
+    let (short, long) = (10_000_000, 30_000_000);
+    assert_eq!([asks(false, short), asks(true, short), asks(true, long)], [true, false, true]);
 }
 
 #[test]
