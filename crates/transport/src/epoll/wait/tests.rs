@@ -78,9 +78,8 @@ fn a_bell_is_as_good_as_asking_the_kernel() {
     let (_epfd, set) = set();
     set.add(server.1.as_raw_fd(), &server.0, IN, 7).expect("room");
     let bell = locked(&set.state).entry(server.1.as_raw_fd()).map(|entry| entry.line_tag).expect("a member");
-    // After a turn that a bell began, or not, as long after the last look at the kernel.
-    let asks = |rings: bool, ago: u64| loop {
-        let start = now();
+    // Whether it is asked after a turn that a bell began, or not, as long after the last look at it.
+    let asks = |rings: bool, ago: u64| {
         assert_eq!(send(&client, b"b"), Ok(1));
         let mut out = Vec::new();
         let mut kernel = |events: &mut Vec<Event>, _, _| {
@@ -91,14 +90,13 @@ fn a_bell_is_as_good_as_asking_the_kernel() {
         assert_eq!(set.wait(&mut out, 2, Some(Duration::ZERO), &mut kernel), Ok(()));
         assert_eq!(read(&server), Ok(1));
         asked_before(&server.0, ago);
-        let asks = asked(&server.0)[0] == Ok(0);
-        // Again, if this thread had to wait for a processor meanwhile.
-        if now() - start < 1_000_000 {
-            return asks;
-        }
+        asked(&server.0)[0] == Ok(0)
     };
     let (short, long) = (10_000_000, 30_000_000);
-    assert_eq!([asks(false, short), asks(true, short), asks(true, long)], [true, false, true]);
+    assert!(asks(false, short));
+    // Again, if this thread had to wait for a processor meanwhile: a bell counts for a millisecond.
+    assert!((0..100).any(|_| !asks(true, short)));
+    assert!(asks(true, long));
 }
 
 #[test]
