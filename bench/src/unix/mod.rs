@@ -156,6 +156,13 @@ impl Runner<'_> {
 /// A kind of work: its name, where its calls run, and what times it.
 type Part<'a> = (&'a str, Option<usize>, Option<Work>);
 
+/// The interpreter: `python3` may be a script that looks for one.
+fn python() -> String {
+    let asked = Command::new("python3").args(["-c", "import sys; print(sys.executable)"]).output();
+    let path = asked.map(|output| String::from_utf8_lossy(&output.stdout).trim().to_owned()).unwrap_or_default();
+    if path.is_empty() { "python3".to_owned() } else { path }
+}
+
 /// Measures what `args` ask for and reports it. What failed is an error too, after the report.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let cores = Cores::choose()?;
@@ -186,12 +193,13 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
     }
     let mut asked: Vec<&Test> = Vec::new();
+    let python = python();
     // Scripts work on what those before them made: all of them or none.
     let mut scripts: Vec<(String, String)> = Vec::new();
     for test in &catalog.tests {
         let is_asked = args.only.is_empty() || args.only.contains(&test.name);
         match has(&test.program) {
-            Ok(()) => scripts.extend(test.script.clone().map(|script| (test.name.clone(), script))),
+            Ok(()) => scripts.extend(test.script.as_ref().map(|script| (test.name.clone(), script.replace("{python}", &python)))),
             Err(error) if is_asked => results.skip(&test.name, "all", &error),
             Err(_) => {}
         }

@@ -370,8 +370,36 @@ static int do_getdents(struct frame *f) {
   }
 }
 
-/* The server may have to replace the path while the kernel reads it. A child of vfork has that in its parent's memory, which goes on with it:
- * the call has one of its own. Where there is no such name, as in most directories of a PATH, the server has nothing to do. */
+/* A process that has children has the server enter them before it ends, or runs a program that knows of none. */
+static int has_children(const struct state *s) {
+  return s->forked && gate(SYS_waitid, P_ALL, 0, 0, WEXITED | WNOHANG | WNOWAIT | WALL, 0) != -ECHILD;
+}
+
+/* Whether the kernel runs by a path, as it is, what the server would have it run: a program of the host's that is no script, whose interpreter
+ * may be another one in the view. Then that is noted. `found` is of the path; what it leads to is put there. */
+static int is_for_kernel(struct state *s, const char *path, struct found *found) {
+  struct stat st, by_path;
+  char to[LONGEST];
+  u32 links = 0, head = 0;
+  const char *text = path;
+  for (;;) {
+    if (found->is_upper || found->is_dir || gate(SYS_newfstatat, AT_FDCWD, (long)found->real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) != 0) return 0;
+    if (!is_link(st.mode)) break;
+    if (links++ >= LINKS || !(text = target(found, to)) || locate(s, AT_FDCWD, text, found) != NATIVE) return 0;
+  }
+  if (path[0] != '/' || (st.mode & S_IFMT) != S_IFREG) return 0;
+  if (gate(SYS_newfstatat, AT_FDCWD, (long)path, (long)&by_path, 0, 0) != 0 || by_path.dev != st.dev || by_path.ino != st.ino) return 0;
+  if (gate(SYS_faccessat2, AT_FDCWD, (long)found->real, X_OK, AT_EACCESS, 0) != 0) return 0;
+  long fd = gate(SYS_openat, AT_FDCWD, (long)found->real, O_CLOEXEC | O_NOFOLLOW, 0, 0);
+  if (fd < 0) return 0;
+  gate(SYS_pread64, fd, (long)&head, sizeof head, 0, 0);
+  gate(SYS_close, fd, 0, 0, 0, 0);
+  return head == ELF && note(found, LOG_RAN);
+}
+
+/* Where there is no such name, as in most directories of a PATH, the server has nothing to do, nor where the kernel finds the program as it is.
+ * Else it may have to replace the path while the kernel reads it. A child of vfork has that in its parent's memory, which goes on with it: the
+ * call has one of its own. */
 static int do_exec(struct frame *f, struct state *s) {
   struct found found;
   struct stat st;
@@ -379,6 +407,7 @@ static int do_exec(struct frame *f, struct state *s) {
   enum way way = locate(s, AT_FDCWD, p.text, &found);
   if (way == ABSENT) return absent(f, &found);
   if (way == NATIVE && gate(SYS_newfstatat, found.dir, (long)found.real, (long)&st, AT_SYMLINK_NOFOLLOW, 0) == -ENOENT) return absent(f, &found);
+  if (way == NATIVE && !has_children(s) && is_for_kernel(s, p.text, &found)) return answer(f, gate(SYS_execve, (long)p.text, f->a[1], f->a[2], 0, 0));
   if (!can_read(s, f->a[0]) || !scan(s, &p, HASH_START)) return 0;
   *(char *)copy(found.room, p.text, p.len) = 0;
   return answer(f, served(SYS_execve, (long)found.room, f->a[1], f->a[2]));
@@ -443,7 +472,7 @@ __attribute__((used)) int emulate(struct frame *f, struct state *s) {
   /* Filters of its own may not know what this calls instead. */
   case SYS_seccomp: return end(s);
   case SYS_prctl: return a[0] == PR_SET_SECCOMP ? end(s) : 0;
-  case SYS_exit_group: return s->forked ? 0 : answer(f, gate(SYS_exit_group, a[0], 0, 0, 0, 0));
+  case SYS_exit_group: return has_children(s) ? 0 : answer(f, gate(SYS_exit_group, a[0], 0, 0, 0, 0));
   case SYS_getdents:
   case SYS_getdents64: return do_getdents(f);
   default: return 0;

@@ -11,13 +11,29 @@ static u64 hash(u64 h, const char *text, u64 len) {
   return h;
 }
 
-static u64 place(u64 h, u64 count) { return h * SPREAD >> (64 - __builtin_ctzl(count)); }
+/* The nth place of a table for a hash, which may be in the first of its three, the second or the last. */
+static u64 place(u64 h, u64 count, u64 n) {
+  u64 start = 0, size = count >> FIRST_SHIFT;
+  if (n >= FIRST_PROBES) {
+    n -= FIRST_PROBES;
+    start = size;
+    size = count >> SECOND_SHIFT;
+    if (n >= FIRST_PROBES) {
+      n -= FIRST_PROBES;
+      start += size;
+      size = count;
+    }
+  }
+  return start + (((h * SPREAD >> (64 - __builtin_ctzl(size))) + n) & (size - 1));
+}
+
+/* How many there are, with so many in the last of the three. */
+enum { SOME = 2 * FIRST_PROBES };
 
 /* What a table of the index has for a hash in its lowest bits; 0: it is not there. */
 static u32 find(u64 table, u64 count, u64 h) {
-  u64 at = place(h, count);
-  for (u64 i = 0; i < PROBES; i++) {
-    u64 word = WORD(table + 8 * ((at + i) & (count - 1)));
+  for (u64 n = 0; n < SOME + PROBES; n++) {
+    u64 word = WORD(table + 8 * place(h, count, n));
     if (word == 0) return 0;
     if ((word ^ h) >> KIND_BITS == 0) return word & ((1 << KIND_BITS) - 1);
   }
@@ -35,9 +51,9 @@ static int is_served_file(u64 dev, u64 ino) { return file_kind(dev, ino) == FILE
 
 /* The number that programs see of a file, for its own. */
 static u64 shown(u64 dev, u64 ino) {
-  u64 h = file_hash(dev, ino), at = place(h, FILES_COUNT);
-  for (u64 i = 0; i < PROBES; i++) {
-    u64 offset = 8 * ((at + i) & (FILES_COUNT - 1)), word = WORD(FILES + offset);
+  u64 h = file_hash(dev, ino);
+  for (u64 n = 0; n < SOME + PROBES; n++) {
+    u64 offset = 8 * place(h, FILES_COUNT, n), word = WORD(FILES + offset);
     if (word == 0) break;
     if ((word ^ h) >> KIND_BITS == 0) return word & ((1 << KIND_BITS) - 1) && WORD(SHOWN + offset) ? WORD(SHOWN + offset) : ino;
   }
@@ -47,9 +63,9 @@ static u64 shown(u64 dev, u64 ino) {
 /* Notes what was looked at, once: whether there was room. Without a text only that it is known: whether it was before. */
 static int record(u64 key, u32 kind, const char *text, u64 len) {
   key = (key ^ kind * SPREAD) | 1;
-  u64 *at = 0, start = place(key, SEEN_COUNT);
-  for (u64 i = 0; i < 16; i++) {
-    u64 *slot = AT(u64, SEEN + 8 * ((start + i) & (SEEN_COUNT - 1)));
+  u64 *at = 0;
+  for (u64 n = 0; n < SOME + SEEN_PROBES; n++) {
+    u64 *slot = AT(u64, SEEN + 8 * place(key, SEEN_COUNT, n));
     u64 word = __atomic_load_n(slot, __ATOMIC_RELAXED);
     if (word == key) return 1;
     if (word == 0) {

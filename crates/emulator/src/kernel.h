@@ -3,15 +3,16 @@
 typedef unsigned long u64;
 typedef unsigned int u32;
 
-enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_lseek = 8, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_access = 21,
+enum { SYS_open = 2, SYS_close = 3, SYS_stat = 4, SYS_fstat = 5, SYS_lstat = 6, SYS_lseek = 8, SYS_mmap = 9, SYS_rt_sigprocmask = 14, SYS_pread64 = 17, SYS_access = 21,
        SYS_getpid = 39, SYS_execve = 59, SYS_getdents = 78, SYS_getcwd = 79, SYS_readlink = 89, SYS_prctl = 157, SYS_getxattr = 191, SYS_lgetxattr = 192,
-       SYS_getdents64 = 217, SYS_exit_group = 231, SYS_openat = 257,
+       SYS_getdents64 = 217, SYS_exit_group = 231, SYS_waitid = 247, SYS_openat = 257,
        SYS_newfstatat = 262, SYS_readlinkat = 267, SYS_faccessat = 269, SYS_seccomp = 317, SYS_statx = 332, SYS_openat2 = 437, SYS_faccessat2 = 439 };
-enum { ENOENT = 2, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE = 23, EMFILE = 24, ELOOP = 40 };
+enum { ENOENT = 2, ECHILD = 10, EFAULT = 14, EEXIST = 17, ENOTDIR = 20, EINVAL = 22, ENFILE = 23, EMFILE = 24, ELOOP = 40 };
 enum { AT_FDCWD = -100, AT_SYMLINK_NOFOLLOW = 0x100, AT_EACCESS = 0x200, AT_EMPTY_PATH = 0x1000, AT_NO_AUTOMOUNT = 0x800 };
 enum { O_ACCMODE = 3, O_WRONLY = 1, O_RDWR = 2, O_CREAT = 0100, O_EXCL = 0200, O_TRUNC = 01000, O_APPEND = 02000, O_NOCTTY = 0400, O_NONBLOCK = 04000, O_LARGEFILE = 0100000, O_DIRECTORY = 0200000, O_NOFOLLOW = 0400000,
        O_CLOEXEC = 02000000 };
 enum { MAP_SHARED = 1, MAP_PRIVATE = 2, MAP_ANONYMOUS = 0x20, MAP_FIXED_NOREPLACE = 0x100000 };
+enum { P_ALL = 0, WNOHANG = 1, WEXITED = 4, WNOWAIT = 0x01000000, WALL = 0x40000000, ELF = 0x464c457f };
 enum { STATX_TYPE = 1, STATX_INO = 0x100, SEEK_CUR = 1, PR_SET_SECCOMP = 22, R_OK = 4, W_OK = 2, X_OK = 1, S_IFMT = 0170000, S_IFLNK = 0120000, S_IFCHR = 0020000, S_IFDIR = 0040000, S_IFREG = 0100000,
        RESOLVE_NO_SYMLINKS = 4, ASK = -4243 };
 

@@ -11,6 +11,11 @@ macro_rules! layout {
     };
 }
 
+/// The places of a table with this number in the last of its three.
+pub const fn places(count: u64) -> u64 {
+    (count >> FIRST_SHIFT) + (count >> SECOND_SHIFT) + count
+}
+
 layout! {
     /// The library's place in every process: below 4 GiB, so that an instruction of five bytes loads it; above what programs without
     /// position independence and their heaps use; below the address sanitizer's shadow.
@@ -48,8 +53,20 @@ layout! {
     CWDS = 0x800;
     CWDS_COUNT = 256;
 
+    /// The working directories of processes that have just asked for this memory, by remainder of their numbers, laid out as directories are. The
+    /// key is the process's number; what it is: the text's length, and above that the word of `CWDS` for which it holds.
+    STARTS = HEADER + HEADER_SIZE;
+    STARTS_COUNT = 64;
+    START_SHIFT = 16;
+
+    /// Every table is three: the 128th part of its number of places, the eighth, and all; what is in the first few places of one that a hash may be in goes there, and
+    /// only then into the next. So what the first programs look at, which is what all of them do, lies on few pages: each costs a process a fault.
+    FIRST_SHIFT = 7;
+    SECOND_SHIFT = 3;
+    FIRST_PROBES = 8;
+
     /// Names that a layer says something of: hashes, with what in the lowest bits. 0: nothing any more.
-    NAMES = HEADER + HEADER_SIZE;
+    NAMES = STARTS + DIR_SIZE * STARTS_COUNT;
     NAMES_COUNT = 1 << 17;
     KIND_BITS = 3;
     /// The server answers.
@@ -63,19 +80,19 @@ layout! {
     /// It is a directory of the topmost layer's that shows the host's, and has no attributes of its own.
     NAME_BOTH = 5;
     /// Files that the layers have to do with: hashes of device and number.
-    FILES = NAMES + 8 * NAMES_COUNT;
+    FILES = NAMES + 8 * places(NAMES_COUNT);
     FILES_COUNT = 1 << 16;
     /// Their attributes, or what is listed in them, are not what the kernel says.
     FILE_SERVED = 1;
     /// The directory is the topmost layer's alone. In a listing, marks are to be left out, and numbers to be replaced.
     FILE_ALONE = 2;
-    /// Both kinds of hashes are within so many places of their first.
+    /// Both kinds of hashes are within so many places of their first, in the last of the three.
     PROBES = 64;
     /// The numbers that programs see of those files, in the same places; 0 where the place is free.
-    SHOWN = FILES + 8 * FILES_COUNT;
+    SHOWN = FILES + 8 * places(FILES_COUNT);
 
     /// Directories that the server has looked up, by the hash of the path as it was written.
-    DIRS = SHOWN + 8 * FILES_COUNT;
+    DIRS = SHOWN + 8 * places(FILES_COUNT);
     DIRS_COUNT = 8192;
     DIR_SIZE = 256;
     DIR_PROBES = 8;
@@ -105,12 +122,6 @@ layout! {
     LIST_END = 1 << 23;
     LIST_NUMBER = LIST_END - 1;
 
-    /// The working directories of processes that have just asked for this memory, by remainder of their numbers, laid out as directories are. The
-    /// key is the process's number; what it is: the text's length, and above that the word of `CWDS` for which it holds.
-    STARTS = DIRS + DIR_SIZE * DIRS_COUNT;
-    STARTS_COUNT = 64;
-    START_SHIFT = 16;
-
     /// The fourth and the fifth argument of the openat by which a process opens this memory: its mode, which means nothing there, and one
     /// more. Together they tell it from all others.
     OPEN_MODE = 0x51aa_4d01;
@@ -131,10 +142,11 @@ layout! {
     ASK_RESTORE = 4;
 
     /// From here on the processes write: hashes of what was recorded, and texts of it.
-    SEEN = STARTS + DIR_SIZE * STARTS_COUNT;
+    SEEN = DIRS + DIR_SIZE * places(DIRS_COUNT);
     SEEN_COUNT = 1 << 17;
+    SEEN_PROBES = 16;
     /// The first word counts the bytes that are taken after it.
-    LOG = SEEN + 8 * SEEN_COUNT;
+    LOG = SEEN + 8 * places(SEEN_COUNT);
     LOG_SIZE = 4 << 20;
     /// Texts begin at multiples of this, and lie after a word: length, kind and whether it is whole.
     LOG_STEP = 16;
@@ -142,6 +154,7 @@ layout! {
     LOG_MISSED = 2;
     LOG_LINK = 3;
     LOG_LISTED = 4;
+    LOG_RAN = 5;
     /// From here on what is noted without a text: that a directory was looked at once, twice...
     LOG_DIR = 8;
     SIZE = LOG + LOG_SIZE;

@@ -160,9 +160,8 @@ static int is_in_plain_dir(struct state *s, long dir, const char *text, struct f
 
 /* The directory of a path that the server has looked up, and its count then; 0: it has not. */
 static const volatile struct dir *looked_up(u64 key, u64 *version) {
-  u64 at = place(key, DIRS_COUNT);
-  for (u64 i = 0; i < DIR_PROBES; i++) {
-    const volatile struct dir *d = AT(struct dir, DIRS + DIR_SIZE * ((at + i) & (DIRS_COUNT - 1)));
+  for (u64 n = 0; n < SOME + DIR_PROBES; n++) {
+    const volatile struct dir *d = AT(struct dir, DIRS + DIR_SIZE * place(key, DIRS_COUNT, n));
     *version = __atomic_load_n(&d->count, __ATOMIC_ACQUIRE);
     if (*version == 0) break;
     if (!(*version & 1) && d->key == key) return d;

@@ -95,6 +95,31 @@ fn other_looks() {
     assert_eq!(run(Some(&[])), host);
 }
 
+/// More names and directories than the index has on its first pages, looked at twice, by two processes.
+#[test]
+fn a_large_layer() {
+    const SCRIPT: &str = "import os, subprocess, sys
+names = [f'd{n % 1500}/{kind}{n}' for n in range(6000) for kind in ('old', 'new', 'none')]
+if len(sys.argv) == 1:
+    for n in range(1500): os.remove(f'd{n}/old{n}')
+    for n in range(6000): open(f'd{n % 1500}/new{n}', 'w').close()
+print(sum(os.path.exists(name) for name in names + names))
+if len(sys.argv) == 1: sys.exit(subprocess.run([sys.executable, 'look.py', 'again']).returncode)";
+    let dir = scratch_in_target();
+    for n in 0..6000 {
+        let above = dir.path().join(format!("d{}", n % 1500));
+        fs::create_dir_all(&above).expect("a directory");
+        fs::write(above.join(format!("old{n}")), "").expect("write");
+    }
+    fs::write(dir.path().join("look.py"), SCRIPT).expect("write");
+    let mut command = Command::new(SLIPWAY);
+    command.args(["unix", "--quiet", "--discard", "--", "/usr/bin/python3", "-u", "look.py"]);
+    command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
+    clean(&mut command);
+    let ran = Running::start(command).finish();
+    assert_eq!((ran.code(), ran.stdout.as_str(), ran.stderr.as_str()), (0, "21000\n21000\n", ""));
+}
+
 /// What a program looked at by itself is recorded as what the server looked at for it.
 #[test]
 fn looks_are_recorded_alike() {
@@ -189,6 +214,8 @@ fn looks_need_no_server() {
         fs::write(name, text).expect("write");
     }
     symlink("both/old", dir.path().join("link")).expect("a link");
+    let seven = "void _start(void) { __asm__ volatile(\"syscall\" : : \"a\"(60L), \"D\"(7L)); }";
+    build_c(seven, &dir.path().join("seven"), &["-nostdlib", "-static"]);
     let mut command = Command::new(SLIPWAY);
     command.args(["unix", "--quiet", "--discard", "--", "/usr/bin/python3"]).arg(asset("py/alone.py"));
     command.env("XDG_STATE_HOME", dir.path().join("state")).current_dir(dir.path());
@@ -199,7 +226,7 @@ fn looks_need_no_server() {
         (
             0,
             "True True False True False ['dir', 'file'] [] False True\n\
-             True True True True old True True file False False\n",
+             True True True True old True True file False False 7\n",
             ""
         )
     );

@@ -45,10 +45,10 @@ const MOST_OFFERED: usize = 1 << 16;
 pub(crate) struct Index {
     file: Arc<OwnedFd>,
     header: Shared<[AtomicU64; words(at::HEADER_SIZE)]>,
-    names: Shared<[AtomicU64; at::NAMES_COUNT as usize]>,
-    files: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
-    shown: Shared<[AtomicU64; at::FILES_COUNT as usize]>,
-    dirs: Shared<[AtomicU64; words(at::DIRS_COUNT * at::DIR_SIZE)]>,
+    names: Shared<[AtomicU64; at::places(at::NAMES_COUNT) as usize]>,
+    files: Shared<[AtomicU64; at::places(at::FILES_COUNT) as usize]>,
+    shown: Shared<[AtomicU64; at::places(at::FILES_COUNT) as usize]>,
+    dirs: Shared<[AtomicU64; words(at::places(at::DIRS_COUNT) * at::DIR_SIZE)]>,
     starts: Shared<[AtomicU64; words(at::STARTS_COUNT * at::DIR_SIZE)]>,
     log: Shared<[AtomicU64; words(at::LOG_SIZE)]>,
     /// Bytes of the log that were read.
@@ -79,23 +79,27 @@ fn file_hash(dev: u64, ino: u64) -> u64 {
     hash ^ hash >> 29
 }
 
+/// The places of a table for a hash, in its three and with so many in the last, in their order.
+fn places(hash: u64, count: u64, probes: u64) -> impl Iterator<Item = usize> {
+    let (first, second) = (count >> at::FIRST_SHIFT, count >> at::SECOND_SHIFT);
+    let tables = [(0, first, at::FIRST_PROBES), (first, second, at::FIRST_PROBES), (first + second, count, probes)];
+    tables.into_iter().flat_map(move |(start, size, probes)| {
+        let near = hash.wrapping_mul(at::SPREAD) >> (64 - size.trailing_zeros());
+        (0..probes).map(move |n| (start + ((near + n) & (size - 1))) as usize)
+    })
+}
+
 /// The place in a table that has this hash, or can take it.
-fn place_for(table: &[AtomicU64], hash: u64) -> Option<usize> {
-    let count = table.len() as u64;
-    let near = |n: u64| ((place(hash, count) + n) & (count - 1)) as usize;
-    (0..at::PROBES).map(near).find(|place| {
+fn place_for(table: &[AtomicU64], count: u64, hash: u64) -> Option<usize> {
+    places(hash, count, at::PROBES).find(|place| {
         let word = table[*place].load(Relaxed);
         word == 0 || (word ^ hash) >> at::KIND_BITS == 0
     })
 }
 
-fn place(hash: u64, count: u64) -> u64 {
-    hash.wrapping_mul(at::SPREAD) >> (64 - count.trailing_zeros())
-}
-
 /// Where a directory's path may be, by its hash.
-fn places(key: u64) -> impl Iterator<Item = usize> {
-    (0..at::DIR_PROBES).map(move |n| ((place(key, at::DIRS_COUNT) + n) & (at::DIRS_COUNT - 1)) as usize)
+fn dir_places(key: u64) -> impl Iterator<Item = usize> {
+    places(key, at::DIRS_COUNT, at::DIR_PROBES)
 }
 
 impl Index {
@@ -120,7 +124,7 @@ impl Index {
             file: Arc::new(file),
             read: 0,
             offered: HashSet::new(),
-            placed: vec![None; at::DIRS_COUNT as usize],
+            placed: vec![None; at::places(at::DIRS_COUNT) as usize],
             missing: HashMap::new(),
             libraries: Libraries::new(store),
         };
@@ -222,8 +226,8 @@ impl Index {
     }
 
     /// Puts what is known of a hash into a table: in which place.
-    fn put(&self, table: &[AtomicU64], hash: u64, what: u64) -> Option<usize> {
-        let place = place_for(table, hash);
+    fn put(&self, table: &[AtomicU64], count: u64, hash: u64, what: u64) -> Option<usize> {
+        let place = place_for(table, count, hash);
         match place {
             Some(place) => table[place].store((hash >> at::KIND_BITS << at::KIND_BITS) | what, Release),
             None => self.off(),
@@ -232,11 +236,11 @@ impl Index {
     }
 
     fn say(&self, path: &TreePath, what: u64) {
-        self.put(&*self.names, name_hash(path), what);
+        self.put(&*self.names, at::NAMES_COUNT, name_hash(path), what);
     }
 
     fn is_alone(&self, path: &TreePath) -> bool {
-        let word = place_for(&*self.names, name_hash(path)).map_or(0, |place| self.names[place].load(Relaxed));
+        let word = place_for(&*self.names, at::NAMES_COUNT, name_hash(path)).map_or(0, |place| self.names[place].load(Relaxed));
         matches!(word & ((1 << at::KIND_BITS) - 1), at::NAME_OVER | at::NAME_CLOSED)
     }
 
@@ -247,7 +251,7 @@ impl Index {
 
     /// What is known of a file; `shown` is the number that programs see, if that is not its own.
     fn say_file(&self, (dev, ino): (u64, u64), what: u64, shown: Option<u64>) {
-        if let Some(place) = self.put(&*self.files, file_hash(dev, ino), what)
+        if let Some(place) = self.put(&*self.files, at::FILES_COUNT, file_hash(dev, ino), what)
             && (shown.is_some() || what != at::FILE_SERVED || self.shown[place].load(Relaxed) == 0)
         {
             self.shown[place].store(shown.unwrap_or(ino), Relaxed);
@@ -415,8 +419,9 @@ impl Index {
         let text = text_of(&name);
         let plain = if text == dir { at::DIR_IS_PLAIN } else { 0 };
         let key = hash(at::HASH_START, dir);
-        let free = places(key).find(|place| self.placed[*place].is_none());
-        let chosen = free.or_else(|| places(key).nth((key % at::DIR_PROBES) as usize)).unwrap_or_default();
+        let free = dir_places(key).find(|place| self.placed[*place].is_none());
+        let chosen =
+            free.or_else(|| dir_places(key).nth((2 * at::FIRST_PROBES + key % at::DIR_PROBES) as usize)).unwrap_or_default();
         self.forget_place(chosen);
         if what == at::DIR_MISSING {
             self.missing.entry(name).or_default().push(chosen);
@@ -431,7 +436,7 @@ impl Index {
 
     /// The directory of the host's that a path leads to, where that was looked up, as the library takes it.
     pub(crate) fn dir(&self, path: &[u8]) -> Option<TreePath> {
-        let place = places(hash(at::HASH_START, path)).find(|place| self.placed[*place].as_deref() == Some(path))?;
+        let place = dir_places(hash(at::HASH_START, path)).find(|place| self.placed[*place].as_deref() == Some(path))?;
         let entry = self.entry(place);
         let what = entry[words(at::DIR_WHAT)].load(Relaxed);
         let (kind, len) = (what & (at::DIR_MISSING | at::DIR_IS_OVER), (what >> at::DIR_LEN_SHIFT) as usize);
@@ -464,6 +469,7 @@ impl Index {
                 at::LOG_LISTED => record.opened(&path, FileType::Directory),
                 at::LOG_LINK => record.opened(&path, FileType::Symlink),
                 at::LOG_MISSED => record.missed(path),
+                at::LOG_RAN => record.ran(&path),
                 _ => {}
             }
         }

@@ -25,21 +25,30 @@ fn numbers(status: &str, name: &str) -> Vec<u32> {
     line.split_whitespace().filter_map(|word| word.parse().ok()).collect()
 }
 
-/// Whether a call that sets a thread's user or group can set no other than the server's. Programs that drop what they don't have say so
-/// (make does).
+/// Whether this server's processes can't become another user: only root can.
+pub(crate) fn is_settled() -> bool {
+    !rustix::process::geteuid().is_root()
+}
+
+/// The server's own user or group, where a call sets that of a thread, and in how many arguments. Programs that drop what they don't have
+/// set no other (make does).
+pub(crate) fn set_by(number: i64) -> Option<(u32, u32)> {
+    let (uid, gid) = (rustix::process::geteuid().as_raw(), rustix::process::getegid().as_raw());
+    match number {
+        libc::SYS_setuid | libc::SYS_setfsuid => Some((uid, 1)),
+        libc::SYS_setgid | libc::SYS_setfsgid => Some((gid, 1)),
+        libc::SYS_setreuid => Some((uid, 2)),
+        libc::SYS_setregid => Some((gid, 2)),
+        libc::SYS_setresuid => Some((uid, 3)),
+        libc::SYS_setresgid => Some((gid, 3)),
+        _ => None,
+    }
+}
+
+/// Whether a call that sets a thread's user or group can set no other than the server's.
 pub(crate) fn stays(number: i32, args: &[u64; 6]) -> bool {
-    let (uid, gid) = (rustix::process::geteuid(), rustix::process::getegid());
-    let (own, count) = match i64::from(number) {
-        libc::SYS_setuid | libc::SYS_setfsuid => (uid.as_raw(), 1),
-        libc::SYS_setgid | libc::SYS_setfsgid => (gid.as_raw(), 1),
-        libc::SYS_setreuid => (uid.as_raw(), 2),
-        libc::SYS_setregid => (gid.as_raw(), 2),
-        libc::SYS_setresuid => (uid.as_raw(), 3),
-        libc::SYS_setresgid => (gid.as_raw(), 3),
-        _ => return false,
-    };
-    // Only root can become another.
-    !uid.is_root() || args[..count].iter().all(|id| matches!(*id as u32, u32::MAX) || *id as u32 == own)
+    let is_own = |own, id: &u64| [u32::MAX, own].contains(&(*id as u32));
+    is_settled() || set_by(number.into()).is_some_and(|(own, count)| args[..count as usize].iter().all(|id| is_own(own, id)))
 }
 
 impl User {

@@ -5,8 +5,6 @@ import signal
 import stat
 
 name, server = '/etc/passwd', os.getppid()
-# As make does: to what it is already.
-os.setresuid(-1, os.geteuid(), -1)
 os.stat(name), os.path.lexists('/etc/none')
 # In a directory of the layer's, by its name and by a descriptor.
 os.mkdir('made'), open('made/file', 'w').close()
@@ -16,8 +14,20 @@ os.stat('made/file'), os.stat('file', dir_fd=made)
 # A directory of both, and one of the host's whose children were not looked at.
 open('both/new', 'w').close()
 os.stat('both/old'), os.stat('deep/first/file')
+# A program of the host's, which makes no call but its exit.
+seven = os.path.abspath('seven')
+
+
+def run():
+    return os.waitstatus_to_exitcode(os.waitpid(os.posix_spawn(seven, ['seven'], {}), 0)[1])
+
+
+run()
 os.kill(server, signal.SIGSTOP)
 try:
+    # As make does: to what it is already.
+    os.setresuid(-1, os.geteuid(), -1), os.setresgid(-1, os.getegid(), -1)
+    ran = run()
     file = os.open(name, os.O_RDONLY)
     found = os.stat(name).st_ino == os.fstat(file).st_ino, os.access(name, os.R_OK), os.path.lexists('/etc/none'), \
         os.stat('made/file') == os.stat('file', dir_fd=made), os.access('none', os.F_OK, dir_fd=made), \
@@ -33,4 +43,4 @@ try:
 finally:
     os.kill(server, signal.SIGCONT)
 print(*found)
-print(*both, *linked, *child)
+print(*both, *linked, *child, ran)

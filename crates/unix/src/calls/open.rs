@@ -180,6 +180,8 @@ impl Server {
             FileType::Symlink => Err(Errno::LOOP),
             FileType::RegularFile if !writes && self.is_for_loader(caller, found, asker) => {
                 self.record.opened(&found.path, kind);
+                // Where the loader could not be changed, the library maps the memory.
+                self.index.iter().for_each(|index| index.tell_start(caller.pid, &self.tasks.cwd(caller.pid)));
                 if let Some(fd) = self.index.as_ref().and_then(|index| index.libraries.known(&found.stat)) {
                     return Ok(Answer::Fd(fd, cloexec));
                 }
