@@ -283,7 +283,12 @@ impl EpollSet {
                 poller(scratch, max, Some(Duration::ZERO))?;
                 state.note_glance(time, scratch.len() < max);
                 if !scratch.is_empty() {
+                    let active = state.active.len();
                     self.sort(state, scratch, out);
+                    // One that rested rang: from here on it is looked at, and so it would be won again.
+                    if state.active.len() > active {
+                        self.spins.learn_how(Outcome::Won, spinner.spent(), longest_spin());
+                    }
                     return Ok(Some(time));
                 }
             }

@@ -166,3 +166,34 @@ fn what_came_first_is_reported_first() {
         assert_eq!(turn([0, 1]), [0, 1]);
     }
 }
+
+#[test]
+fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
+    let pairs = [pair(), pair()];
+    let (_epfd, set) = set();
+    for (data, [_, server]) in (0..).zip(&pairs) {
+        set.add(server.1.as_raw_fd(), &server.0, IN, data).expect("room");
+    }
+    assert!(wait(&set, 0).is_empty());
+    assert!(set.lie_down(&mut locked(&set.state)));
+    let mut state = locked(&set.state);
+    let [first, second] = [0, 1].map(|at| pairs[at][1].1.as_raw_fd());
+    state.activate(first);
+    let bell = state.entry(second).map(|entry| entry.line_tag).expect("a member");
+    // It has hardly any trust left.
+    let lose = |times| (0..times).for_each(|_| set.spins.learn(Outcome::Lost));
+    lose(64);
+    set.spins.learn(Outcome::Won);
+    lose(1);
+    let mut rings = |events: &mut Vec<Event>, _, _| {
+        assert_eq!(send(&pairs[1][0], b"b"), Ok(1));
+        events.push(Event { events: IN, data: bell });
+        Ok(())
+    };
+    state.glanced = 0;
+    let (mut scratch, mut out) = (Vec::new(), Vec::new());
+    assert!(set.spin(&mut state, None, &mut rings, &mut scratch, &mut out, 2).expect("no error").is_some());
+    assert!(out.is_empty() && state.active.contains(&second));
+    lose(2);
+    assert!(set.spins.longest(1).is_some());
+}
