@@ -25,9 +25,6 @@ const GLANCE: u64 = 40_000;
 /// As [`GLANCE`], for a stream in company.
 const GLANCE_IN_COMPANY: u64 = 5_000;
 
-/// A wait for the next batch of a flow that is longer than this, in nanoseconds, is worth a timed wait.
-const LONG: u64 = 8_000;
-
 /// For so long, in nanoseconds, after somebody else had an event a stream has company.
 const COMPANY: u64 = 20_000_000;
 
@@ -40,8 +37,8 @@ struct Course {
     time: Option<u64>,
     deadline: Option<u64>,
     won: Won,
-    /// Whether the stream that stirs was waited for, and for long.
-    waited: Option<bool>,
+    /// How long the stream that stirs was waited for, in nanoseconds; none: not known.
+    waited: Option<u64>,
     timed: bool,
 }
 
@@ -92,7 +89,7 @@ impl EpollSet {
                 }
                 if stirred.is_some() {
                     course.won = Won::Spinning;
-                    course.waited = stirred.map(|at| at.saturating_sub(time) > LONG);
+                    course.waited = stirred.map(|at| at.saturating_sub(time));
                     course.time = stirred;
                     continue;
                 }
@@ -127,10 +124,11 @@ impl EpollSet {
             }
             let told = result.is_ok() && scratch.len() < max;
             result?;
-            state.note_glance(now(), told);
+            let woken = now();
+            state.note_glance(woken, told);
             self.sort(&mut state, &scratch, out);
             course.won = Won::Sleeping;
-            course.waited = flowing.then_some(true);
+            course.waited = flowing.then(|| woken.saturating_sub(time));
             if !out.is_empty() {
                 let time = state.glanced;
                 self.gather(&mut state, out, max, &course, time);

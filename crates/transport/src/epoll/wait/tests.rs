@@ -197,3 +197,24 @@ fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
     lose(2);
     assert!(set.spins.longest(1).is_some());
 }
+
+#[test]
+fn a_timed_wait_is_for_what_leaves_half_of_a_processor() {
+    let [client, server] = pair();
+    let (_epfd, set) = set();
+    let fd = server.1.as_raw_fd();
+    set.add(fd, &server.0, IN, 7).expect("room");
+    let mut state = locked(&set.state);
+    let entry = state.entry(fd).expect("a member");
+    let mut time = 1_000_000_000;
+    // Batches at intervals of 100 us, each waited for so long.
+    let mut flows = |waited| {
+        for _ in 0..6 {
+            assert_eq!((send(&client, &[0; 4000]), read(&server)), (Ok(4000), Ok(4000)));
+            time += 100_000;
+            entry.learn_flow(Some(waited), false, time);
+        }
+        entry.timed_wait(time).is_some()
+    };
+    assert_eq!([40_000, 60_000, 40_000].map(&mut flows), [false, true, false]);
+}
