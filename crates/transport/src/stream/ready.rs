@@ -171,9 +171,10 @@ impl Stream {
         self.finish_giving_back();
         if rx.mode.load(Relaxed) != mode::AFTER {
             let (state, start) = segment.rx.opening();
+            let has_ended = || state == CLOSED || !self.line_alive();
             let turn = match rx.mode.load(Relaxed) {
-                mode::BEFORE => state != UNOPENED || !self.line_alive(),
-                _ => state == CLOSED || !self.line_alive(),
+                mode::BEFORE => state != UNOPENED || has_ended(),
+                _ => has_ended(),
             };
             if turn {
                 // Waited for: a thread that goes on without may sleep through the change that another makes.
@@ -184,14 +185,16 @@ impl Stream {
                     } else if start == rx.socket_bytes.load(Relaxed) {
                         rx.mode.store(mode::RING, Relaxed);
                     }
-                } else if rx.mode.load(Relaxed) == mode::RING && !segment.rx.readable(rx.head.load(Relaxed)) {
+                } else if rx.mode.load(Relaxed) == mode::RING && has_ended() && !segment.rx.readable(rx.head.load(Relaxed)) {
+                    // Not one that a read has just moved to, while this waited for the lock: that ring is empty as yet.
                     rx.mode.store(mode::AFTER, Relaxed);
                 }
             }
         }
+        let returns = || segment.tx.reader_gave_back() || !self.line_alive();
         let turn = match tx.mode.load(Relaxed) {
             mode::BEFORE => true,
-            mode::RING => segment.tx.reader_gave_back() || !self.line_alive(),
+            mode::RING => returns(),
             mode::RETURNING => true,
             _ => false,
         };
@@ -201,6 +204,8 @@ impl Stream {
                 mode::BEFORE => {
                     self.open_ring();
                 }
+                // A send has just moved there, while this waited for the lock.
+                mode::RING if !returns() => {}
                 mode::RING if self.begin_returning(fd).is_err() => {}
                 mode::RING | mode::RETURNING => {
                     let _ = self.finish_returning(fd);
@@ -363,6 +368,49 @@ mod tests {
         io::{IoSlice, IoSliceMut},
         os::fd::AsFd,
     };
+
+    /// Has a thread look at a stream, which waits for a lock until something has changed.
+    fn look_behind<T>(lock: T, (stream, fd): (&Stream, BorrowedFd<'_>), change: impl FnOnce()) {
+        let (tell, told) = std::sync::mpsc::channel();
+        std::thread::scope(|scope| {
+            let look = scope.spawn(move || {
+                tell.send(rustix::thread::gettid()).expect("somebody listens");
+                stream.look(fd, INPUT, None)
+            });
+            let task = format!("/proc/self/task/{}/wchan", told.recv().expect("a thread").as_raw_nonzero());
+            while !std::fs::read_to_string(&task).expect("it waits").contains("futex") {
+                std::thread::yield_now();
+            }
+            change();
+            drop(lock);
+            assert_eq!(look.join().expect("no panic"), PollFlags::empty());
+        });
+    }
+
+    /// It is empty, as the read has taken all that was in it.
+    #[test]
+    fn a_ring_that_a_read_moves_to_while_a_look_waits_is_not_over() {
+        let ends = ends();
+        let (server, fd) = (&ends.server.0, ends.server.1.as_fd());
+        assert_eq!(ends.client.0.send(ends.client.1.as_fd(), &[IoSlice::new(b"a")], &[]), Ok(1));
+        let rx = &server.state.rx;
+        assert_eq!(rx.mode.load(Relaxed), mode::BEFORE);
+        look_behind(server.lock_receiving(Some(fd)), (server, fd), || {
+            rx.mode.store(mode::RING, Relaxed);
+            rx.head.store(1, Relaxed);
+        });
+        assert_eq!(rx.mode.load(Relaxed), mode::RING);
+    }
+
+    #[test]
+    fn a_ring_that_a_send_moves_to_while_a_look_waits_is_not_left() {
+        let ends = ends();
+        let (client, fd) = (&ends.client.0, ends.client.1.as_fd());
+        let tx = &client.state.tx;
+        assert_eq!(tx.mode.load(Relaxed), mode::BEFORE);
+        look_behind(client.lock_sending(Some(fd)), (client, fd), || tx.mode.store(mode::RING, Relaxed));
+        assert_eq!(tx.mode.load(Relaxed), mode::RING);
+    }
 
     /// The sleeper is one by its count only: it lies down, and gets no processor until all is over.
     #[test]
