@@ -167,8 +167,9 @@ fn what_came_first_is_reported_first() {
     }
 }
 
-#[test]
-fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
+/// Whether a set that has hardly any trust left looks on after a bell that it saw while it looked at another stream; none: a third party took the
+/// processor for long.
+fn looks_on_after_a_bell() -> Option<bool> {
     let pairs = [pair(), pair()];
     let (_epfd, set) = set();
     for (data, [_, server]) in (0..).zip(&pairs) {
@@ -180,7 +181,6 @@ fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
     let [first, second] = [0, 1].map(|at| pairs[at][1].1.as_raw_fd());
     state.activate(first);
     let bell = state.entry(second).map(|entry| entry.line_tag).expect("a member");
-    // It has hardly any trust left.
     let lose = |times| (0..times).for_each(|_| set.spins.learn(Outcome::Lost));
     lose(64);
     set.spins.learn(Outcome::Won);
@@ -192,10 +192,15 @@ fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
     };
     state.glanced = 0;
     let (mut scratch, mut out) = (Vec::new(), Vec::new());
-    assert!(set.spin(&mut state, None, &mut rings, &mut scratch, &mut out, 2).expect("no error").is_some());
+    set.spin(&mut state, None, &mut rings, &mut scratch, &mut out, 2).expect("no error")?;
     assert!(out.is_empty() && state.active.contains(&second));
     lose(2);
-    assert!(set.spins.longest(1).is_some());
+    Some(set.spins.longest(1).is_some())
+}
+
+#[test]
+fn a_bell_while_it_looks_at_others_is_a_look_that_was_worth_it() {
+    assert_eq!((0..1000).find_map(|_| looks_on_after_a_bell()), Some(true));
 }
 
 #[test]
