@@ -3,6 +3,7 @@ use crate::stream::{
     How, Stream, ask_kernel,
     pair::{age, asked, asked_before, ends},
 };
+use slipway_fabric::sync::ticks;
 use std::{
     io::{IoSlice, IoSliceMut},
     os::fd::{AsRawFd, OwnedFd},
@@ -155,6 +156,9 @@ fn what_came_first_is_reported_first() {
     let turn = |order: [usize; 2]| {
         for at in order {
             assert_eq!(send(&pairs[at][0], b"b"), Ok(1));
+            // An emulated processor's clock stands still for a microsecond.
+            let sent = ticks();
+            while ticks() == sent {}
         }
         let told: Vec<u64> = wait(&set, 0).iter().map(|event| event.data).collect();
         pairs.iter().for_each(|[_, server]| assert_eq!(read(server), Ok(1)));
