@@ -377,8 +377,8 @@ mod tests {
                 tell.send(rustix::thread::gettid()).expect("somebody listens");
                 stream.look(fd, INPUT, None)
             });
-            let task = format!("/proc/self/task/{}/wchan", told.recv().expect("a thread").as_raw_nonzero());
-            while !std::fs::read_to_string(&task).expect("it waits").contains("futex") {
+            let task = format!("/proc/self/task/{}/stat", told.recv().expect("a thread").as_raw_nonzero());
+            while !std::fs::read_to_string(&task).expect("it waits").contains(") S ") {
                 std::thread::yield_now();
             }
             change();
