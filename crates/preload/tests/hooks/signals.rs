@@ -119,13 +119,18 @@ fn when_there_is_space_again() {
             set_nonblocking(c.client, true);
             own(c.client, SIGIO);
             good(call!(fcntl(c.client, F_SETFL, O_ASYNC | O_NONBLOCK)));
-            for _ in 0..20 {
-                let bytes = [1_u8; 1000];
+            let bytes = vec![1_u8; 8 << 20];
+            for i in 0..20 {
                 let mut sent = 0;
+                // What a write of more than there is space for leaves is known without another write.
+                let once = if i % 2 == 0 { 1000 } else { bytes.len() };
                 loop {
-                    match call!(write(c.client, bytes.as_ptr().cast(), bytes.len())) {
+                    match call!(write(c.client, bytes.as_ptr().cast(), once)) {
                         n if n > 0 => sent += n as usize,
                         _ => break assert_eq!(errno(), EAGAIN),
+                    }
+                    if sent % once != 0 {
+                        break;
                     }
                 }
                 while take(SIGIO, false).is_some() {}

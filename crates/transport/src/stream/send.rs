@@ -56,12 +56,12 @@ impl Stream {
         let tx = &self.state.tx;
         let _guard = self.lock_sending(Some(fd));
         self.settle();
-        let mut armed = !self.signals() && self.in_sets.load(Relaxed) == 0;
+        let mut armed = self.in_sets.load(Relaxed) == 0;
         let result = loop {
             match tx.mode.load(Relaxed) {
                 mode::RING => match self.send_ring(fd, from, descriptors) {
                     Ok(None) => {}
-                    // A program that gets signals isn't waiting: the bell for space raises one. Nor does the thread that sends for a set that rests.
+                    // The thread that sends for a set that rests doesn't wait.
                     Err(Errno::AGAIN) if !std::mem::replace(&mut armed, true) => self.arm(OUTPUT),
                     Ok(Some(n)) => break Ok(n),
                     Err(error) => break Err(error),
@@ -143,9 +143,14 @@ impl Stream {
             return Ok(Some(0));
         }
         let mut cursor = tx.cursor();
-        let space = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
+        let mut space = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
         if space < want {
             tx.full.store(1, Relaxed);
+            if self.signals() {
+                // Its program need not wait: the bell for space raises a signal, also after a send of a part.
+                self.arm(OUTPUT);
+                space = segment.tx.free(&mut cursor, want).map_err(|what| self.condemn(fd, what))?;
+            }
         }
         if space == 0 {
             tx.keep(&cursor);
